@@ -1,0 +1,34 @@
+// time.hpp - time as the scheduling core knows it: whole ticks on the caller's clock.
+//
+// The live instance uses milliseconds since the Unix epoch, `holon query` and the simulator seconds; the core does not
+// care. Nothing in base/, resource/ or qmanager/ reads a clock: `now` is always an argument.
+#pragma once
+#include <cstdint>
+#include <limits>
+
+namespace holon {
+
+using Time = std::int64_t;      // a point, in ticks
+using Duration = std::int64_t;  // a length, in ticks
+
+// Later than every plan: "no end".
+inline constexpr Time kTimeMax = std::numeric_limits<Time>::max();
+
+// [begin, end). Empty when end <= begin.
+struct Interval {
+  Time begin = 0;
+  Time end = 0;
+
+  bool empty() const { return end <= begin; }
+  Duration length() const { return empty() ? 0 : end - begin; }
+  bool contains(Time t) const { return begin <= t && t < end; }
+  bool overlaps(const Interval& other) const { return begin < other.end && other.begin < end; }
+  bool operator==(const Interval&) const = default;
+};
+
+// begin + length, kept at kTimeMax where the sum would not fit.
+constexpr Time saturating_add(Time begin, Duration length) {
+  return length > kTimeMax - begin ? kTimeMax : begin + length;
+}
+
+}  // namespace holon

@@ -1,0 +1,37 @@
+# holon_module(NAME USES <folders> LIBS <outside libraries> PRIVATE_LIBS <outside libraries>)
+#
+# Declares the library of one top-level folder as holon::NAME from all .cpp files below it. USES names
+# the folders it may include; nothing else is linked, and tests/structure checks the includes.
+add_library(holon_warnings INTERFACE)
+target_compile_options(holon_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor)
+if(HOLON_WERROR)
+  target_compile_options(holon_warnings INTERFACE -Werror)
+endif()
+if(HOLON_SANITIZE)
+  add_compile_options(-fsanitize=${HOLON_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HOLON_SANITIZE})
+endif()
+
+function(holon_module name)
+  cmake_parse_arguments(M "" "" "USES;LIBS;PRIVATE_LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  if(NOT sources)
+    add_library(holon_${name} INTERFACE)
+    add_library(holon::${name} ALIAS holon_${name})
+    set_property(GLOBAL APPEND PROPERTY HOLON_MODULES holon_${name})
+    set_target_properties(holon_${name} PROPERTIES EXPORT_NAME ${name})
+    return()
+  endif()
+  add_library(holon_${name} STATIC ${sources})
+  add_library(holon::${name} ALIAS holon_${name})
+  set_target_properties(holon_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(holon_${name} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
+                                                  $<INSTALL_INTERFACE:include/holon>)
+  foreach(used ${M_USES})
+    target_link_libraries(holon_${name} PUBLIC holon::${used})
+  endforeach()
+  target_link_libraries(holon_${name} PUBLIC ${M_LIBS} PRIVATE ${M_PRIVATE_LIBS}
+                        $<BUILD_INTERFACE:holon_warnings>)
+  set_property(GLOBAL APPEND PROPERTY HOLON_MODULES holon_${name})
+endfunction()

@@ -1,0 +1,34 @@
+// allocation.hpp - R: the resources of one job over one interval, as a plain value.
+//
+// Vertices are named by their `uniq_id`, which is stable across restarts of an instance, so that an Allocation can be
+// journalled as it is and imposed again on the same graph. Formats (JGF, Rv1, ...) write it against a graph.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "base/strong.hpp"
+#include "base/time.hpp"
+
+namespace holon::resource {
+
+// Units of a pool: cores, GiB, licences. Whole and never negative.
+using Amount = std::int64_t;
+
+// What one job holds of one vertex.
+struct Share {
+  std::int64_t uniq_id = 0;
+  Amount amount = 1;       // units held; 0 for a vertex that is only passed through (shared ancestor)
+  bool exclusive = false;  // no other job may hold anything of this vertex or below it
+
+  bool operator==(const Share&) const = default;
+};
+
+struct Allocation {
+  JobId job;
+  Interval when;              // starts now (an allocation) or later (a reservation)
+  std::vector<Share> shares;  // in the order the match emits them
+
+  bool operator==(const Allocation&) const = default;
+};
+
+}  // namespace holon::resource
