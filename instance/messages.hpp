@@ -12,6 +12,15 @@
 
 namespace holon::instance::msg {
 
+// A request or an answer that carries nothing: an empty map.
+struct Empty {
+  template <class Packer>
+  void msgpack_pack(Packer& packer) const {
+    packer.pack_map(0);
+  }
+  void msgpack_unpack(const msgpack::object&) {}
+};
+
 // Where a job stands, as every listing shows it. A record outlives the job, and the child instance that ran it.
 struct JobRecord {
   std::string path;            // "/3/7": the instance's path and the job's id
@@ -138,9 +147,7 @@ struct CancelReply {
 };
 
 // "resource.list" and "resource.R"
-struct ResourceRequest {
-  MSGPACK_DEFINE_MAP()
-};
+using ResourceRequest = Empty;
 struct ResourceReply {
   std::map<std::string, std::int64_t> total, free, down;  // units by type: node, core, gpu, memory, ...
   std::string nodes_free, nodes_allocated, nodes_down;    // hostlists; a node with any unit held is allocated
@@ -149,9 +156,7 @@ struct ResourceReply {
 };
 
 // "tree": this instance and, recursively, its children. Children that do not answer in time are marked.
-struct TreeRequest {
-  MSGPACK_DEFINE_MAP()
-};
+using TreeRequest = Empty;
 struct TreeNode {
   std::string path;      // "/", "/3"
   std::string name;
@@ -168,17 +173,12 @@ struct TreeNode {
 };
 
 // "status": the same node without children.
-struct StatusRequest {
-  MSGPACK_DEFINE_MAP()
-};
+using StatusRequest = Empty;
 
 // "shutdown": ends the instance in order; running jobs are cancelled first.
 struct ShutdownRequest {
   std::string reason;
   MSGPACK_DEFINE_MAP(reason)
-};
-struct Empty {
-  MSGPACK_DEFINE_MAP()
 };
 
 // ---- parent and child (the child connects up) ----
