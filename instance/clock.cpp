@@ -1,0 +1,12 @@
+#include "instance/clock.hpp"
+
+#include <chrono>
+
+namespace holon::instance {
+
+Time wall_clock_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace holon::instance

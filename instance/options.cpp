@@ -1,0 +1,24 @@
+#include "instance/options.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace holon::instance {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, background, resources, conf,
+                                                state_dir, name, limit_ms, journal, grant, verbose)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
+                                                parent_uri, token, job_path, expiration)
+
+std::string write_options(const BrokerOptions& options) {
+  return nlohmann::json(options).dump(2) + "\n";
+}
+
+Result<BrokerOptions> parse_options(std::string_view json) {
+  try {
+    return nlohmann::json::parse(json).get<BrokerOptions>();
+  } catch (const nlohmann::json::exception& e) {
+    return fail(Errc::invalid_argument, e.what(), "instance.json");
+  }
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,71 @@
+// options.hpp - how an instance is started: what `holon start` was asked for, and the entry points
+// behind it.
+//
+// `holon start` becomes the supervisor (start_main). It writes its options to the runtime
+// directory, starts `holon broker DIR` and `holon agent ...` as processes of their own, and runs
+// the initial program.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace holon::instance {
+
+struct StartOptions {
+  // The initial program and its arguments: its end ends the instance, its exit code is
+  // start_main's. Empty: the user's shell if standard input is a terminal, an error otherwise,
+  // unless `background`.
+  std::vector<std::string> command;
+  // Return once the instance is up and its uri is printed; it ends by `holon shutdown`, SIGTERM or
+  // its time limit.
+  bool background = false;
+  // A shape ("node=4/core=8,memory=16"), or the name of a file: JGF, Rv1 or hwloc XML. Empty: what
+  // hwloc finds here.
+  std::string resources;
+  // Configuration in order, later wins: KEY=VALUE or the name of a TOML file (docs/config.md).
+  std::vector<std::string> conf;
+  // Journal and output files. Empty: a new directory below $XDG_STATE_HOME/holon or
+  // ~/.local/state/holon. One that has a journal already: that instance goes on, with its queued
+  // jobs.
+  std::string state_dir;
+  std::string name;           // for display; empty: the host's name, or the job's in a child
+  std::int64_t limit_ms = 0;  // the instance ends in order after so long; 0: never
+  bool journal = true;        // false: nothing is kept on disk, a broker crash loses everything
+  // This is a child: HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH say whose, the parent's grant
+  // says what it has.
+  bool grant = false;
+  bool verbose = false;  // log at level debug
+
+  bool operator==(const StartOptions&) const = default;
+};
+
+// What the broker is told by its supervisor: the file `instance.json` of the runtime directory.
+struct BrokerOptions {
+  StartOptions start;                       // conf files as absolute names, state_dir filled in
+  std::string runtime_dir;                  // 0700; holds the sockets, so it is short
+  std::string binary;                       // the holon program, absolute
+  std::string parent_uri, token, job_path;  // of a child; else empty
+  std::int64_t expiration = 0;  // when `limit_ms` ends the instance, ms since the epoch; 0: never
+
+  bool operator==(const BrokerOptions&) const = default;
+};
+
+// JSON text of the options, and back. Errors: invalid_argument with the field.
+std::string write_options(const BrokerOptions& options);
+Result<BrokerOptions> parse_options(std::string_view json);
+
+// `holon start`: runs the instance to its end. Returns the process's exit code: the initial
+// program's (128+signal if a signal ended it), 0 for a background instance that came up or ended in
+// order, 1 with a message on stderr when the instance could not start, 3 when the broker crashed
+// again and again.
+int start_main(StartOptions options);
+
+// `holon broker RUNTIME_DIR`: started by the supervisor only. `lifeline` is a descriptor whose end
+// of file means that the supervisor is gone; `ready` gets one line when the broker listens: its
+// uri. -1: there is none.
+int broker_main(const std::string& runtime_dir, int ready, int lifeline);
+
+}  // namespace holon::instance
