@@ -1,9 +1,17 @@
 // cli.hpp - the `holon` command as a library call, so that tests can run it in-process.
 #pragma once
+#include <string>
+#include <vector>
+
+#include "cli/io.hpp"
 
 namespace holon::cli {
 
-// Parses argv, runs the verb, returns the exit code (docs/exit-codes.md).
+// Runs the verb that argv names on the process's own streams; returns the exit code
+// (docs/exit-codes.md).
 int run(int argc, char** argv);
+
+// The same on streams of the caller's; `args` is without the program's name.
+int run(Io& io, std::vector<std::string> args);
 
 }  // namespace holon::cli

@@ -1,0 +1,248 @@
+// CLI11 splits the words; the meaning of each value is read here, by one function per option, so
+// that a bad value is reported in the same words wherever it appears: "-n,--ntasks: 'x' is not a
+// whole number".
+#include "cli/parser.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <deque>
+#include <ostream>
+
+#include "cli/help.hpp"
+
+namespace holon::cli {
+namespace {
+
+Result<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+    return fail(Errc::invalid_argument, fmt::format("'{}' is not a whole number", text));
+  return number;
+}
+
+}  // namespace
+
+struct Parser::State {
+  struct Value {
+    std::string names;
+    std::vector<std::string> words;
+    std::function<Status(const std::string&)> read;
+  };
+  struct Flag {
+    bool given = false;
+    bool* target = nullptr;
+  };
+
+  CLI::App app;
+  HelpPage page;
+  std::string group = "Options";
+  bool wants_help = false;
+  bool wants_man = false;
+  std::deque<Value> values;  // deque: CLI11 keeps pointers to the elements
+  std::deque<Flag> flags;
+  std::vector<std::string>* command = nullptr;
+  bool command_required = false;
+  std::string command_name;
+
+  std::optional<Error> split(const std::vector<std::string>& args);
+  std::optional<Error> take_command();
+  std::optional<Error> read_values();
+  Error unknown_option(const std::string& word) const;
+};
+
+Parser::Parser(std::string name, std::string summary) : state_(std::make_unique<State>()) {
+  state_->page.name = std::move(name);
+  state_->page.summary = std::move(summary);
+  state_->app.set_help_flag();  // ours is rendered by help.cpp
+  state_->app.add_flag("-h,--help", state_->wants_help);
+  state_->app.allow_windows_style_options(false);
+}
+
+Parser::~Parser() = default;
+
+Parser& Parser::group(std::string heading) {
+  state_->group = std::move(heading);
+  return *this;
+}
+
+Parser& Parser::flag(const std::string& names, bool& target, std::string help) {
+  auto& flag = state_->flags.emplace_back();
+  flag.target = &target;
+  state_->app.add_flag(names, flag.given)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  state_->page.options.push_back({state_->group, names, "", std::move(help)});
+  return *this;
+}
+
+Parser& Parser::option(const std::string& names, std::function<Status(const std::string&)> read,
+                       std::string value, std::string help) {
+  auto& slot = state_->values.emplace_back();
+  slot.names = names;
+  slot.read = std::move(read);
+  state_->app.add_option(names, slot.words)->allow_extra_args(false);
+  state_->page.options.push_back({state_->group, names, std::move(value), std::move(help)});
+  return *this;
+}
+
+Parser& Parser::option(const std::string& names, std::string& target, std::string value,
+                       std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    target = word;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::optional<std::string>& target,
+                       std::string value, std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    target = word;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::int64_t& target, std::string value,
+                       std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    const auto number = whole_number(word);
+    if (!number) return tl::unexpected(number.error());
+    target = *number;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::optional<std::int64_t>& target,
+                       std::string value, std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    const auto number = whole_number(word);
+    if (!number) return tl::unexpected(number.error());
+    target = *number;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::vector<std::string>& target,
+                       std::string value, std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    target.push_back(word);
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::positional(const std::string& name, std::string& target, std::string help) {
+  state_->app.add_option(name, target);
+  state_->page.positionals.push_back({name, std::move(help), false});
+  return *this;
+}
+
+Parser& Parser::positional(const std::string& name, std::vector<std::string>& target,
+                           std::string help) {
+  state_->app.add_option(name, target);
+  state_->page.positionals.push_back({name, std::move(help), true});
+  return *this;
+}
+
+Parser& Parser::command(std::string name, std::vector<std::string>& target, std::string help,
+                        bool required) {
+  state_->app.prefix_command();
+  state_->command = &target;
+  state_->command_required = required;
+  state_->command_name = name;
+  state_->page.command = {std::move(name), std::move(help), required};
+  return *this;
+}
+
+Parser& Parser::instance(Invocation& call) {
+  return option("-i,--instance", call.instance, "PATH",
+                "the instance to talk to: / is the root, /3/7 the child of job 7 in the child of "
+                "job 3; a path without / at its front starts at this instance, .. is its parent");
+}
+
+Parser& Parser::json(bool& target) {
+  return flag("--json", target, "print JSON, for programs");
+}
+
+Parser& Parser::note(std::string paragraph) {
+  state_->page.notes.push_back(std::move(paragraph));
+  return *this;
+}
+
+Parser& Parser::example(std::string command, std::string what) {
+  state_->page.examples.push_back({std::move(command), std::move(what)});
+  return *this;
+}
+
+Error Parser::State::unknown_option(const std::string& word) const {
+  std::vector<std::string> known;
+  for (const auto& option : page.options)
+    for (const auto& name : split_names(option.names)) known.push_back(name);
+  std::string what = "there is no such option";
+  const auto close = nearest(word.substr(0, word.find('=')), known);
+  if (!close.empty()) what += fmt::format("; did you mean {}?", fmt::join(close, " or "));
+  return {Errc::invalid_argument, what, word};
+}
+
+std::optional<Error> Parser::State::split(const std::vector<std::string>& args) {
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::ExtrasError&) {
+    const auto rest = app.remaining();
+    for (const auto& word : rest)
+      if (word.size() > 1 && word[0] == '-') return unknown_option(word);
+    return Error{Errc::invalid_argument, "not expected here", rest.empty() ? "" : rest.front()};
+  } catch (const CLI::ParseError& error) {
+    return Error{Errc::invalid_argument, error.what(), ""};
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Parser::State::take_command() {
+  if (command == nullptr) return std::nullopt;
+  *command = app.remaining();
+  if (!command->empty() && command->front() == "--")
+    command->erase(command->begin());
+  else if (!command->empty() && command->front().size() > 1 && command->front()[0] == '-')
+    return unknown_option(command->front());
+  if (command->empty() && command_required && !wants_help)
+    return Error{Errc::invalid_argument, fmt::format("{} is missing", command_name), ""};
+  return std::nullopt;
+}
+
+std::optional<Error> Parser::State::read_values() {
+  for (auto& flag : flags)
+    if (flag.given) *flag.target = true;
+  for (auto& value : values) {
+    for (const auto& word : value.words) {
+      const Status status = value.read(word);
+      if (!status) return Error{status.error().code, status.error().what, value.names};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Parser::parse(Invocation& call) {
+  if (call.as_man_page) {
+    call.io.out << render_man(state_->page);
+    return kOk;
+  }
+  std::optional<Error> error = state_->split(call.args);
+  if (state_->wants_help) {
+    call.io.out << render_help(call.io, state_->page);
+    return kOk;
+  }
+  if (!error) error = state_->take_command();
+  if (!error) error = state_->read_values();
+  if (!error) return std::nullopt;
+  const int code = report(call, state_->page.name, *error);
+  call.io.err << fmt::format("usage: {}\n`holon {} --help` tells more\n", synopsis(state_->page),
+                             state_->page.name);
+  return code;
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,78 @@
+// parser.hpp - one verb's command line: options, their help, examples, and the man page from the
+// same text.
+//
+// CLI11 does the parsing; it is kept out of the verbs because its headers cost seconds per file,
+// and so that every verb says the same thing in the same way when something is wrong.
+//
+//   Args args;
+//   Parser parser("cancel", "end jobs, pending or running");
+//   parser.flag("-a,--all", args.all, "every job of the instance");
+//   parser.positional("ID...", args.ids, "jobs to cancel");
+//   parser.example("holon cancel 3 4", "cancel two jobs");
+//   if (auto code = parser.parse(call)) return *code;
+//
+// Bound variables must outlive parse(); they keep their value where the option is not given.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/verb.hpp"
+
+namespace holon::cli {
+
+class Parser {
+ public:
+  // `name` as typed after "holon": "submit", "job wait".
+  Parser(std::string name, std::string summary);
+  ~Parser();
+  Parser(const Parser&) = delete;
+  Parser& operator=(const Parser&) = delete;
+
+  // Options added from here on stand under this heading in the help.
+  Parser& group(std::string heading);
+
+  // `names` as CLI11 takes them: "-n,--ntasks". `value` stands for the value in the help: "N".
+  Parser& flag(const std::string& names, bool& target, std::string help);
+  Parser& option(const std::string& names, std::string& target, std::string value,
+                 std::string help);
+  Parser& option(const std::string& names, std::optional<std::string>& target, std::string value,
+                 std::string help);
+  Parser& option(const std::string& names, std::int64_t& target, std::string value,
+                 std::string help);
+  Parser& option(const std::string& names, std::optional<std::int64_t>& target, std::string value,
+                 std::string help);
+  // May be given several times; each takes one value.
+  Parser& option(const std::string& names, std::vector<std::string>& target, std::string value,
+                 std::string help);
+  // A value with a notation of its own: `read` takes it or says what is wrong with it.
+  Parser& option(const std::string& names, std::function<Status(const std::string&)> read,
+                 std::string value, std::string help);
+
+  Parser& positional(const std::string& name, std::string& target, std::string help);
+  Parser& positional(const std::string& name, std::vector<std::string>& target, std::string help);
+  // Everything from the first word that is not an option on is a command and its arguments, options
+  // of its own included. `required`: parse() fails without one.
+  Parser& command(std::string name, std::vector<std::string>& target, std::string help,
+                  bool required);
+
+  // The standard pairs: -i PATH into call.instance, and --json.
+  Parser& instance(Invocation& call);
+  Parser& json(bool& target);
+
+  Parser& note(std::string paragraph);
+  Parser& example(std::string command, std::string what);
+
+  // nullopt: go on. Otherwise the exit code: the help (kOk) or an error (kUsage) has been written.
+  [[nodiscard]] std::optional<int> parse(Invocation& call);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace holon::cli

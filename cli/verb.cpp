@@ -1,0 +1,79 @@
+#include "cli/verb.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <ostream>
+
+namespace holon::cli {
+namespace {
+
+// Levenshtein's distance: insertions, deletions and replacements that turn `a` into `b`.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+int exit_code_of(Errc code) {
+  switch (code) {
+    case Errc::invalid_argument:
+      return kUsage;
+    case Errc::disconnected:
+      return kNoInstance;
+    default:
+      return kFailed;
+  }
+}
+
+int unknown_verb(std::span<const Verb> table, std::string_view prefix, Invocation& call) {
+  std::vector<std::string> names;
+  for (const auto& verb : table)
+    if (verb.group != Group::hidden) names.emplace_back(verb.name);
+  call.io.err << fmt::format("{}: there is no '{}'", prefix, call.args[0]);
+  const auto close = nearest(call.args[0], names);
+  if (!close.empty()) call.io.err << fmt::format("; did you mean {}?", fmt::join(close, " or "));
+  call.io.err << fmt::format("\nthere are: {}\n", fmt::join(names, ", "));
+  return kUsage;
+}
+
+}  // namespace
+
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> known) {
+  std::vector<std::pair<std::size_t, std::string>> ranked;
+  for (const auto& candidate : known) {
+    const bool begins = word.size() >= 2 && candidate.starts_with(word);
+    const std::size_t far = begins ? 0 : distance(word, candidate);
+    if (far <= 1 + candidate.size() / 4) ranked.emplace_back(far, candidate);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  if (ranked.size() > 3) ranked.resize(3);
+  std::vector<std::string> names;
+  for (auto& [far, name] : ranked) names.push_back(std::move(name));
+  return names;
+}
+
+int dispatch(std::span<const Verb> table, std::string_view prefix, Invocation& call) {
+  const auto verb = std::find_if(table.begin(), table.end(),
+                                 [&](const Verb& v) { return v.name == call.args[0]; });
+  if (verb == table.end()) return unknown_verb(table, prefix, call);
+  call.args.erase(call.args.begin());
+  return verb->run(call);
+}
+
+int report(Invocation& call, std::string_view verb, const Error& error) {
+  call.io.err << fmt::format("holon {}: {}\n", verb, to_string(error));
+  return exit_code_of(error.code);
+}
+
+}  // namespace holon::cli

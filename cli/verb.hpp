@@ -1,0 +1,54 @@
+// verb.hpp - what a verb of the command line is: a name, a line about it, and a function.
+//
+// A new verb is a file in cli/verbs/, its declaration in cli/verbs.hpp and its row in
+// cli/verbs.cpp. The function builds a Parser (cli/parser.hpp), calls parse(), and does the work.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/io.hpp"
+
+namespace holon::cli {
+
+// Exit codes of holon itself; `run`, `alloc` and `start` also pass on those of what they ran.
+// docs/exit-codes.md is their description.
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,       // understood, and it did not work out
+  kUsage = 2,        // the command line or an input file is wrong
+  kNoInstance = 3,   // no instance to talk to, or it does not answer
+  kTimeLimit = 124,  // run: the job's time limit ended it
+  kNotRun = 125,     // run: the job was refused or lost before it could give an exit code
+};
+
+// One call of a verb.
+struct Invocation {
+  Io& io;
+  std::vector<std::string> args;  // what follows the verb's name
+  std::string instance;           // -i PATH as given before or after the verb; empty: none
+  bool as_man_page = false;       // parse() writes the verb's man page instead of running it
+};
+
+enum class Group { work, look, instance, tools, hidden };
+
+struct Verb {
+  std::string_view name;     // "submit"
+  std::string_view summary;  // for the list of verbs, lower case, no full stop
+  Group group;
+  int (*run)(Invocation& call);
+};
+
+// Looks args[0] up in `table` and runs it with the rest. `prefix` is what a person typed so far
+// ("holon", "holon job"). An unknown name is answered with the nearest ones and kUsage.
+int dispatch(std::span<const Verb> table, std::string_view prefix, Invocation& call);
+
+// Says "holon VERB: where: what" on io.err and returns the exit code that fits the error's code.
+int report(Invocation& call, std::string_view verb, const Error& error);
+
+// Up to three of `known` that `word` may have been meant to be, nearest first.
+std::vector<std::string> nearest(std::string_view word, std::span<const std::string> known);
+
+}  // namespace holon::cli

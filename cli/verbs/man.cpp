@@ -1,0 +1,61 @@
+// holon man DIR: the man pages, from the same text as --help. The build calls it; see
+// cmake/Man.cmake.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "cli/help.hpp"
+#include "cli/parser.hpp"
+#include "cli/verbs.hpp"
+
+namespace holon::cli {
+namespace {
+
+Status write_page(const std::filesystem::path& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out) return fail(Errc::system, "cannot be written", file.string());
+  return {};
+}
+
+std::string page_of(const Verb& verb) {
+  std::ostringstream text;
+  Io io{text, text};
+  Invocation page{io, {}, "", true};
+  verb.run(page);
+  return text.str();
+}
+
+Status write_pages(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(Errc::system, error.message(), folder.string());
+  if (auto status = write_page(folder / "holon.1", render_overview_man(verbs())); !status)
+    return status;
+  for (const auto& verb : verbs()) {
+    if (verb.group == Group::hidden) continue;
+    const auto file = folder / fmt::format("holon-{}.1", verb.name);
+    if (auto status = write_page(file, page_of(verb)); !status) return status;
+  }
+  return {};
+}
+
+}  // namespace
+
+int verb_man(Invocation& call) {
+  std::string folder;
+  Parser parser("man", "write the man pages");
+  parser.positional("DIR", folder, "where to; it is made if it is not there");
+  parser.example("holon man build/man", "then: man build/man/holon.1");
+  if (const auto code = parser.parse(call)) return *code;
+  if (folder.empty())
+    return report(call, "man", {Errc::invalid_argument, "a folder is missing", "DIR"});
+  if (const auto status = write_pages(folder); !status) return report(call, "man", status.error());
+  return kOk;
+}
+
+}  // namespace holon::cli
