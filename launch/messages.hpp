@@ -1,0 +1,199 @@
+// messages.hpp - what a broker and its agents say to each other. docs/protocol.md is the
+// description for others.
+//
+// The agent connects to the broker; both then send requests. Every struct travels as a msgpack map:
+// unknown keys are ignored, absent ones keep their default. Times are ms since the Unix epoch,
+// durations ms; 0 means none. Core and GPU numbers are those of the node's topology as the agent
+// exported it ("core" ids of R), written as idsets: "0-3,8".
+#pragma once
+#include <cstdint>
+#include <map>
+#include <msgpack.hpp>
+#include <string>
+#include <vector>
+
+namespace holon::launch::msg {
+
+// An answer that carries nothing: an empty map.
+struct Empty {
+  template <class Packer>
+  void msgpack_pack(Packer& packer) const {
+    packer.pack_map(0);
+  }
+  void msgpack_unpack(const msgpack::object&) {}
+};
+
+// A process that cannot be mistaken for a later one with the same number.
+struct ProcessId {
+  std::int64_t pid = 0;
+  std::uint64_t start =
+      0;  // field 22 of /proc/PID/stat, clock ticks since boot; 0: unknown, is never killed
+  MSGPACK_DEFINE_MAP(pid, start)
+};
+
+// How one task ended.
+struct TaskResult {
+  std::uint32_t rank = 0;
+  std::int32_t status = 0;  // as in waitpid(2); meaningless if it was never started
+  bool started = false;
+  std::int64_t cpu_ms = 0;  // user and system time, with the children it waited for
+  std::int64_t max_rss_kb = 0;
+  MSGPACK_DEFINE_MAP(rank, status, started, cpu_ms, max_rss_kb)
+};
+
+// This agent's tasks of one job now run.
+struct Started {
+  std::uint64_t job = 0;
+  std::int64_t t_start = 0;          // of the first one
+  std::vector<ProcessId> processes;  // in the order of Start::tasks
+  MSGPACK_DEFINE_MAP(job, t_start, processes)
+};
+
+// This agent's tasks of one job are over, their process groups are gone.
+struct Finished {
+  std::uint64_t job = 0;
+  std::string reason;  // exit: all tasks ended by themselves, by a signal too (see tasks)
+                       // timeout: the time limit was reached    killed: agent.kill asked for it
+                       // exec: a task could not be started (see what)
+                       // orphaned: no broker for the whole orphan timeout
+  std::string what;    // exec: which step, on what, with the system's words
+  std::int32_t exit_code =
+      0;  // the highest of all tasks: 0..255, 128+signal; 127 command not found, 126 not startable
+  std::int64_t t_start = 0;  // 0: nothing was started
+  std::int64_t t_finish = 0;
+  std::vector<TaskResult> tasks;
+  MSGPACK_DEFINE_MAP(job, reason, what, exit_code, t_start, t_finish, tasks)
+};
+
+// ---- agent to broker ----
+
+// "agent.hello": first request of every connection. Running jobs and results that were not
+// acknowledged are part of it, so that nothing is lost whichever of the two was restarted.
+struct Hello {
+  std::uint32_t rank = 0;
+  std::string hostname;
+  std::int64_t pid = 0;
+  std::uint64_t incarnation =
+      0;                 // of this agent process; a new one knows nothing of the old one's jobs
+  std::string topology;  // hwloc XML of what this process may use
+  std::vector<Started> running;
+  std::vector<Finished> finished;  // unacknowledged; the answer acknowledges them
+  MSGPACK_DEFINE_MAP(rank, hostname, pid, incarnation, topology, running, finished)
+};
+struct Welcome {
+  bool accepted = true;             // false: the agent kills its jobs and ends
+  std::string refusal;              // why not
+  std::vector<std::uint64_t> kill;  // of `running`: jobs the broker does not want any more
+  std::vector<ProcessId>
+      orphans;  // process groups of this rank's earlier agent: killed if they are still the same
+  MSGPACK_DEFINE_MAP(accepted, refusal, kill, orphans)
+};
+
+// "agent.report": what happened since the last one. The answer (Empty) acknowledges all of it and
+// should be sent once it is on disk; until then the agent repeats `finished` after every reconnect,
+// in its Hello.
+struct Report {
+  std::vector<Started> started;
+  std::vector<Finished> finished;
+  MSGPACK_DEFINE_MAP(started, finished)
+};
+
+// ---- broker to agent ----
+
+// What to run, and where: often the same for many jobs of one message.
+struct Program {
+  std::vector<std::string> argv;
+  std::map<std::string, std::string>
+      env;                   // the whole environment; HOLON_* and the like are added to it
+  std::string cwd;           // "": the agent's own
+  bool inherit_env = false;  // start from the agent's environment, `env` on top of it
+  MSGPACK_DEFINE_MAP(argv, env, cwd, inherit_env)
+};
+
+struct Task {
+  std::uint32_t rank = 0;  // within the job, over all nodes
+  std::string cores;       // its own part of the job's cores on this node; "": all of them
+  std::string gpus;        // "": all of the job's GPUs on this node
+  MSGPACK_DEFINE_MAP(rank, cores, gpus)
+};
+
+// One job's part on this node.
+struct Start {
+  std::uint64_t job = 0;
+  std::string path;           // "/3/7"
+  std::uint32_t program = 0;  // index into StartRequest::programs
+  std::vector<Task> tasks;    // of this node
+  std::uint32_t ntasks = 1;   // of the job
+  std::uint32_t nnodes = 1;
+  std::uint32_t node_index = 0;  // this node's place in nodelist
+  std::string nodelist;          // hostlist
+  std::string cores;             // the job's cores on this node
+  std::string gpus;
+  bool bind = true;    // to the cores; false: a declared shape, cores are only numbers
+  std::string output;  // file, appended to or truncated; "": /dev/null. "{{taskid}}" becomes the
+                       // task's rank
+  std::string error;   // "": the same as output
+  bool truncate = true;
+  bool label = false;             // each line begins with "RANK: "
+  std::int64_t limit = 0;         // ms from the first task's start to SIGTERM; 0: none
+  std::int64_t grace = 5000;      // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
+  bool kill_on_bad_exit = false;  // a task's non-zero exit ends the job's other tasks here
+  std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, HOLON_TOKEN, ...
+  MSGPACK_DEFINE_MAP(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, cores, gpus,
+                     bind, output, error, truncate, label, limit, grace, kill_on_bad_exit, env)
+};
+
+// "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of
+// each comes with the reports. A job that runs here, or ended here and was not acknowledged, is not
+// run again.
+struct StartRequest {
+  std::vector<Program> programs;
+  std::vector<Start> jobs;
+  MSGPACK_DEFINE_MAP(programs, jobs)
+};
+
+// "agent.signal": to the process groups of all tasks. Unknown jobs are ignored. Answer: Empty.
+struct SignalRequest {
+  std::vector<std::uint64_t> jobs;
+  std::int32_t signal = 0;
+  MSGPACK_DEFINE_MAP(jobs, signal)
+};
+
+// "agent.kill": SIGTERM, after the grace SIGKILL; the job ends with reason "killed". Answer: Empty.
+struct KillRequest {
+  std::vector<std::uint64_t> jobs;
+  std::int64_t grace = -1;  // ms; negative: the one of its Start; 0: SIGKILL at once
+  MSGPACK_DEFINE_MAP(jobs, grace)
+};
+
+// "agent.limit": a new time limit, counted from the first task's start. Answer: Empty.
+struct LimitRequest {
+  std::uint64_t job = 0;
+  std::int64_t limit = 0;  // 0: none any more
+  MSGPACK_DEFINE_MAP(job, limit)
+};
+
+// "agent.output" (stream of OutputChunk): the job's output files from the given offsets on, while
+// it is written. Ends when the job has ended here and all was sent; not_found for a job this agent
+// does not hold (read the files then).
+struct OutputRequest {
+  std::uint64_t job = 0;
+  std::uint64_t output_offset = 0;
+  std::uint64_t error_offset = 0;
+  MSGPACK_DEFINE_MAP(job, output_offset, error_offset)
+};
+struct OutputChunk {
+  std::int32_t task = -1;  // -1: the tasks share the file
+  bool error = false;      // stderr
+  std::string data;
+  MSGPACK_DEFINE_MAP(task, error, data)
+};
+
+// "agent.shutdown": kills what runs (with its grace), waits for the last acknowledgement at most
+// `wait` ms, ends. Answered (Empty) at once.
+struct ShutdownRequest {
+  std::int64_t wait = 2000;
+  MSGPACK_DEFINE_MAP(wait)
+};
+
+}  // namespace holon::launch::msg

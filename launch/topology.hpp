@@ -1,0 +1,20 @@
+// topology.hpp - this node's hardware as hwloc sees it, exported as XML for resource/ to read.
+#pragma once
+#include <string>
+
+#include "base/result.hpp"
+
+namespace holon::launch {
+
+// hwloc XML (v2 format) of the machine restricted to the CPUs this process may use (cgroup,
+// taskset), or to `cpuset`
+// ("0-3,8", operating system's numbers) if not empty. Core numbers are logical indices in that
+// restricted topology: whoever starts tasks by number must restrict it in the same way. I/O devices
+// are kept where they are GPUs. Errors: system, invalid_argument (cpuset malformed or disjoint from
+// the machine). Takes some 10 ms.
+Result<std::string> topology_xml(const std::string& cpuset = "");
+
+// The CPUs this process may use as a list, "0-3,8": what a child's agents get as HOLON_CPUSET.
+Result<std::string> allowed_cpuset();
+
+}  // namespace holon::launch

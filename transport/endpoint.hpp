@@ -1,0 +1,23 @@
+// endpoint.hpp - where processes listen: runtime directories and ipc:// addresses.
+#pragma once
+#include <string>
+
+#include "base/result.hpp"
+
+namespace holon::transport {
+
+// Makes (or accepts) a directory only its owner can enter. Empty `path`: a new one, short whatever
+// the nesting, below $XDG_RUNTIME_DIR or else $TMPDIR or else /tmp; the caller removes it. Errors:
+// denied (it belongs to somebody else or others may enter), system.
+Result<std::string> make_runtime_dir(const std::string& path = "");
+
+// "ipc://DIR/NAME". Errors: out_of_range when DIR/NAME is longer than the 107 bytes a socket
+// address holds; the message says by how much.
+Result<std::string> ipc_uri(const std::string& dir, const std::string& name);
+
+// What stands at an ipc:// address now. A restarting server passes through `stale` or `absent`.
+enum class IpcState { absent, stale, alive };
+// Errors: invalid_argument (not an ipc address, too long), denied, system.
+Result<IpcState> probe_ipc(const std::string& uri);
+
+}  // namespace holon::transport
