@@ -1,0 +1,76 @@
+// spec.hpp - GraphSpec: a resource graph as a plain value, between a reader and
+// ResourceGraph::build.
+//
+// A row is a vertex; a row's tree parent stands before it, and rows with the same parent are its
+// children in order (the order in which a match visits them). What is rare sits in side tables, so
+// that a core costs one 48-byte row.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "resource/allocation.hpp"
+#include "resource/graph/vocabulary.hpp"
+
+namespace holon::resource {
+
+inline constexpr std::string_view kContainment = "containment";
+
+struct GraphSpec {
+  static constexpr std::uint32_t kNone = UINT32_MAX;  // no parent row; no interned name
+  static constexpr std::int64_t kNewUniqId = -1;      // build() chooses the next free one
+
+  struct Row {
+    std::int64_t id = 0;  // logical number among its like; -1: none, the name is the basename alone
+    std::int64_t uniq_id = kNewUniqId;
+    Amount size = 1;         // units in the pool, > 0
+    std::int32_t rank = -1;  // execution target, -1 above the nodes
+    TypeId type;
+    NameId basename;
+    NameId name{kNone};  // kNone: basename + id
+    NameId unit{kNone};  // kNone: no unit
+    std::uint32_t parent =
+        kNone;  // row in the dominant tree; kNone: its root, or a vertex of other subsystems only
+    bool up = true;
+  };
+  // key=value; an empty value is a plain property ("amd").
+  struct Property {
+    std::uint32_t row = 0;
+    std::string key;
+    std::string value;
+  };
+  // Private JSON of a row: the text of an object whose keys begin with "x-".
+  struct Extension {
+    std::uint32_t row = 0;
+    std::string json;
+  };
+  // A path that is not "parent's path / name". `subsystem` counts as in `subsystems`.
+  struct Path {
+    std::uint32_t row = 0;
+    std::uint32_t subsystem = 0;
+    std::string path;
+  };
+  // An edge outside the dominant tree.
+  struct Edge {
+    std::uint32_t subsystem = 0;
+    std::uint32_t source = 0;
+    std::uint32_t target = 0;
+  };
+
+  Vocabulary words;
+  std::vector<std::string> subsystems{
+      std::string{kContainment}};  // [0] is the dominant one, whose edges are `parent`
+  std::vector<Row> rows;
+  std::vector<Property> properties;
+  std::vector<Extension> extensions;
+  std::vector<Path> paths;
+  std::vector<Edge> edges;  // in insertion order
+
+  // Appends a vertex and returns its row. REQUIRES: parent < rows.size() or kNone.
+  std::uint32_t add(std::string_view type, std::int64_t id, std::uint32_t parent,
+                    std::int32_t rank = -1, Amount size = 1);
+};
+
+}  // namespace holon::resource
