@@ -1,7 +1,8 @@
 // time.hpp - time as the scheduling core knows it: whole ticks on the caller's clock.
 //
-// The live instance uses milliseconds since the Unix epoch, `holon query` and the simulator seconds; the core does not
-// care. Nothing in base/, resource/ or qmanager/ reads a clock: `now` is always an argument.
+// The live instance uses milliseconds since the Unix epoch, `holon query` and the simulator
+// seconds; the core does not care. Nothing in base/, resource/ or qmanager/ reads a clock: `now` is
+// always an argument.
 #pragma once
 #include <cstdint>
 #include <limits>
@@ -26,9 +27,9 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// begin + length, kept at kTimeMax where the sum would not fit.
+// begin + length (>= 0), kept at kTimeMax where the sum would not fit.
 constexpr Time saturating_add(Time begin, Duration length) {
-  return length > kTimeMax - begin ? kTimeMax : begin + length;
+  return begin > 0 && length > kTimeMax - begin ? kTimeMax : begin + length;
 }
 
 }  // namespace holon
