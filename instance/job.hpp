@@ -1,0 +1,154 @@
+// job.hpp - the life of a job as a pure state machine (states of RFC 21, events of RFC 18).
+//
+//   NEW -validate-> DEPEND -depend-> PRIORITY -priority-> SCHED -alloc-> RUN -finish-> CLEANUP
+//   -clean-> INACTIVE
+//
+// A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
+// A job's state is the fold of `apply` over its events and nothing else: replaying the journal
+// rebuilds it. What has to be done next follows from the state alone (`next_step`), so that acting
+// twice, or again after a restart, is harmless. No I/O, no clock: everything here is a value.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace holon::instance {
+
+enum class JobState : std::uint8_t { created, depend, priority, sched, run, cleanup, inactive };
+
+// "NEW", "DEPEND", ... and back. Errors: invalid_argument.
+const char* name_of(JobState state);
+Result<JobState> parse_state(std::string_view name);
+
+namespace event {
+
+struct Submit {
+  std::uint32_t urgency = 16;
+  std::string user;
+  bool operator==(const Submit&) const = default;
+};
+struct Validate {
+  bool operator==(const Validate&) const = default;
+};
+struct Invalidate {
+  std::string reason;
+  bool operator==(const Invalidate&) const = default;
+};
+struct Depend {
+  bool operator==(const Depend&) const = default;
+};
+struct Priority {
+  std::uint64_t priority = 16;
+  bool operator==(const Priority&) const = default;
+};
+struct Urgency {
+  std::uint32_t urgency = 16;
+  bool operator==(const Urgency&) const = default;
+};
+struct Alloc {
+  std::string selection;        // immediate, backfill, reserved
+  std::int64_t expiration = 0;  // when its time limit ends it, ms since the epoch; 0: never
+  bool operator==(const Alloc&) const = default;
+};
+struct Start {
+  std::vector<std::int64_t> pids;  // of its tasks, rank order
+  bool operator==(const Start&) const = default;
+};
+struct Exception {
+  std::string type;  // cancel, timeout, exec, node-failure, alloc, instance
+  int severity = 0;  // 0 is fatal, 7 a remark
+  std::string note;  // a sentence for the user
+  bool operator==(const Exception&) const = default;
+};
+struct Finish {
+  int status = 0;  // as from wait(2), the worst of the tasks
+  std::int64_t cpu_ms = 0;
+  std::int64_t max_rss_kb = 0;
+  bool operator==(const Finish&) const = default;
+};
+struct Release {
+  bool operator==(const Release&) const = default;
+};
+struct Free {
+  bool operator==(const Free&) const = default;
+};
+struct Clean {
+  bool operator==(const Clean&) const = default;
+};
+
+}  // namespace event
+
+using EventBody =
+    std::variant<event::Submit, event::Validate, event::Invalidate, event::Depend, event::Priority,
+                 event::Urgency, event::Alloc, event::Start, event::Exception, event::Finish,
+                 event::Release, event::Free, event::Clean>;
+
+struct Event {
+  Time time = 0;
+  EventBody body;
+  bool operator==(const Event&) const = default;
+};
+
+// RFC 18 name ("submit", "alloc", ...) and context (a JSON object, "{}" where there is nothing to
+// say).
+const char* name_of(const EventBody& body);
+std::string context_of(const EventBody& body);
+// Errors: invalid_argument for an unknown name or a context that does not fit it.
+Result<EventBody> parse_event(std::string_view name, std::string_view context);
+// One line of an event log: {"timestamp":1.234,"name":"submit","context":{...}}\n
+std::string eventlog_line(const Event& event);
+
+// What the events so far have made of the job.
+struct Lifecycle {
+  JobState state = JobState::created;
+  bool submitted = false;
+  bool holds_resources = false;  // between alloc and release
+  bool freed = false;            // after free
+  bool started = false;          // its tasks have run
+  bool finished = false;         // its tasks have ended
+  std::uint32_t urgency = 16;
+  int status = 0;  // of wait(2), once finished
+  Time t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0, expiration = 0;
+  std::int64_t cpu_ms = 0, max_rss_kb = 0;
+  std::string user;
+  std::string selection;
+  std::string exception;  // type of the first fatal exception, "invalid" for a refused job
+  std::string note;       // its note
+  std::vector<std::int64_t> pids;
+
+  bool operator==(const Lifecycle&) const = default;
+};
+
+// The job after `event`. Errors: protocol when the event cannot happen in this state; nothing is
+// half applied.
+Result<Lifecycle> apply(const Lifecycle& job, const Event& event);
+
+// What the state asks for. Doing it again is harmless.
+enum class Step : std::uint8_t {
+  none,      // NEW before submit, INACTIVE
+  validate,  // decide between validate and invalidate
+  depend,    // wait for dependencies, then post depend
+  priority,  // compute the priority, then post it
+  enqueue,   // be in the scheduler's queue
+  start,     // have the agents start the tasks
+  watch,     // tasks run: keep the limit
+  kill,      // tasks may run and must not
+  release,   // give the resources back
+  clean,     // post clean
+};
+Step next_step(const Lifecycle& job);
+
+// Of an INACTIVE job: COMPLETED, FAILED, CANCELED, TIMEOUT, REJECTED; empty before.
+std::string result_of(const Lifecycle& job);
+// 0..255, 128+signal; -1 while the tasks have not ended or never ran.
+int exit_code_of(const Lifecycle& job);
+// The same for a bare wait(2) status.
+int exit_code_of_status(int wait_status);
+
+}  // namespace holon::instance

@@ -1,0 +1,118 @@
+// journal.hpp - what an instance must remember, in one SQLite database (WAL) of its state
+// directory.
+//
+// Writes collect in one open transaction; commit() makes them durable together, once a turn of the
+// broker's loop, and only then are answers sent. Committed means: kept whatever process is killed,
+// when and how. Whether it also outlives a power cut is the choice of Sync. The first failed write
+// makes commit() fail, and every one after it: a broker whose journal is broken stops, so that
+// nothing is acknowledged that was not written. One writer at a time: the database is locked
+// exclusively while it is open.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "instance/job.hpp"
+#include "resource/allocation.hpp"
+
+namespace holon::instance {
+
+namespace msg {
+struct JobRecord;
+}
+
+// Equal jobs first .. first+count-1, submitted in one request: one row, however many they are.
+struct Batch {
+  JobId first;
+  std::uint64_t count = 1;
+  std::string jobspec;  // JSON
+  bool is_instance = false;
+
+  bool contains(JobId id) const { return first <= id && id.value() - first.value() < count; }
+  bool operator==(const Batch&) const = default;
+};
+
+// What was granted to the child that a job is.
+struct ChildGrant {
+  JobId job;
+  std::string token;        // spent once the child has said hello
+  std::uint64_t epoch = 0;  // 0: not yet given
+  std::string uri;          // where the child listens, once known
+
+  bool operator==(const ChildGrant&) const = default;
+};
+
+class Journal {
+ public:
+  enum class Sync {
+    normal,  // no fsync per commit: survives any kill, a power cut may lose the last commits (never
+             // the consistency)
+    full,    // fsync per commit: survives a power cut too, at some milliseconds a turn
+  };
+  // Opens or creates. An empty name: in memory, gone with the process. Errors: invalid_argument for
+  // a file that is not a journal or has another version, busy if another broker has it open,
+  // system.
+  static Result<Journal> open(const std::string& file, Sync sync);
+  Journal(Journal&&) noexcept;
+  Journal& operator=(Journal&&) noexcept;
+  ~Journal();
+
+  // ---- writing; nothing is durable before commit() ----
+  void add_batch(const Batch& batch);
+  // The same event for `count` jobs: one row. More than one means a whole batch, `first` being its
+  // first.
+  void add_event(JobId first, std::uint64_t count, const Event& event);
+  void add_allocation(const resource::Allocation& allocation);
+  // The final record of a job of this instance; from here on it is INACTIVE.
+  void add_inactive(const msg::JobRecord& record);
+  // The newest record of a job of a descendant.
+  void put_descendant(const msg::JobRecord& record);
+  void put_child(const ChildGrant& child);
+  void set_meta(std::string_view key, std::string_view value);
+  // Paths whose newest record the parent has not acknowledged yet.
+  void add_outbox(std::string_view path);
+  void remove_outbox(std::string_view path);
+  // Errors: system. O(what was written).
+  Status commit();
+
+  // ---- reading: sees uncommitted writes too. Errors: system ----
+  Result<std::optional<std::string>> meta(std::string_view key) const;
+  // Batches with a job that is not INACTIVE, ascending.
+  Result<std::vector<Batch>> active_batches() const;
+  // All events since the oldest active batch was submitted, in order. O(these).
+  Status replay(
+      const std::function<void(JobId first, std::uint64_t count, const Event&)>& take) const;
+  Result<std::optional<resource::Allocation>> allocation(JobId job) const;
+  Result<std::vector<ChildGrant>> children() const;
+  Result<std::vector<std::string>> outbox() const;
+  // The batch the job came with, the job's own events in order, its final record. Errors:
+  // not_found.
+  Result<Batch> batch_of(JobId job) const;
+  Result<std::vector<Event>> events_of(JobId job) const;
+  Result<std::optional<msg::JobRecord>> inactive(JobId job) const;
+  // Newest first, at most `limit` (0: all).
+  Result<std::vector<msg::JobRecord>> inactive_jobs(std::uint64_t limit) const;
+  // Records of descendants whose path starts with `prefix` ("/3/"); all for "".
+  Result<std::vector<msg::JobRecord>> descendants(std::string_view prefix) const;
+  Result<std::optional<msg::JobRecord>> descendant(std::string_view path) const;
+  // Ids of the INACTIVE jobs in [first, first + count), ascending.
+  Result<std::vector<JobId>> inactive_ids(JobId first, std::uint64_t count) const;
+  // The number after the highest id ever given.
+  Result<JobId> next_id() const;
+  // How many INACTIVE jobs there are, by result ("COMPLETED", ...).
+  Result<std::map<std::string, std::int64_t>> inactive_counts() const;
+
+ private:
+  struct State;
+  explicit Journal(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace holon::instance
