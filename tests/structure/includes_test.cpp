@@ -1,0 +1,130 @@
+// Who may use whom (docs/decisions/0001), and what the pure folders must not touch.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <regex>
+#include <set>
+
+#include "tests/structure/source_tree.hpp"
+
+namespace holon::structure {
+namespace {
+
+const std::vector<std::string> kCode = {".hpp", ".cpp"};
+
+// A folder may include its own headers and those of the folders named here.
+const std::map<std::string, std::set<std::string>> kMayUse = {
+    {"base", {}},
+    {"resource", {"base"}},
+    {"qmanager", {"base", "resource"}},
+    {"sim", {"base", "resource", "qmanager"}},
+    {"transport", {"base"}},
+    {"launch", {"base", "transport"}},
+    {"instance", {"base", "resource", "qmanager", "transport", "launch"}},
+    {"cli", {"base", "resource", "qmanager", "sim", "transport", "launch", "instance"}},
+};
+
+struct Include {
+  std::string name;
+  bool quoted = false;
+};
+
+std::optional<Include> include_on(const std::string& line) {
+  static const std::regex kInclude(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::smatch match;
+  if (!std::regex_search(line, match, kInclude)) return std::nullopt;
+  return Include{match[2], match[1] == "\""};
+}
+
+TEST(Includes, FollowTheDirectionOfTheFolders) {
+  for (const auto& [folder, may_use] : kMayUse) {
+    for (const auto& file : files_in(folder, kCode)) {
+      for (std::size_t i = 0; i < file.lines.size(); ++i) {
+        const auto include = include_on(file.lines[i]);
+        if (!include || !include->quoted) continue;
+        const std::string used = include->name.substr(0, include->name.find('/'));
+        EXPECT_TRUE(kMayUse.contains(used))
+            << place(file, i) << ": write the path from the root: " << include->name;
+        EXPECT_TRUE(used == folder || may_use.contains(used))
+            << place(file, i) << ": " << folder << "/ may not use " << used << "/";
+      }
+    }
+  }
+}
+
+// The scheduler is a function of its arguments: bytes, events and `now` in, values out.
+TEST(Includes, PureFoldersHaveNoInputOutputThreadOrClock) {
+  const std::set<std::string> forbidden = {"chrono",     "condition_variable",
+                                           "cstdio",     "ctime",
+                                           "fcntl.h",    "filesystem",
+                                           "fstream",    "future",
+                                           "iostream",   "mutex",
+                                           "poll.h",     "pthread.h",
+                                           "random",     "semaphore",
+                                           "signal.h",   "shared_mutex",
+                                           "stdio.h",    "stop_token",
+                                           "thread",     "time.h",
+                                           "unistd.h",   "sys/socket.h",
+                                           "sys/stat.h", "sys/time.h",
+                                           "zmq.hpp",    "zmq.h",
+                                           "sqlite3.h",  "msgpack.hpp"};
+  const std::regex forbidden_call(
+      R"(::now\(|\bstd::time\(|\bgetenv\(|\bgettimeofday\(|\bclock_gettime\(|\bstd::rand\(|\bsleep)");
+  for (const std::string folder : {"base", "resource", "qmanager"}) {
+    for (const auto& file : files_in(folder, kCode)) {
+      for (std::size_t i = 0; i < file.lines.size(); ++i) {
+        const std::string code = file.lines[i].substr(0, file.lines[i].find("//"));
+        const auto include = include_on(file.lines[i]);
+        const std::string name = include ? include->name : "";
+        EXPECT_FALSE(forbidden.contains(name)) << place(file, i) << ": " << name;
+        EXPECT_FALSE(name.starts_with("spdlog/")) << place(file, i) << ": " << name;
+        EXPECT_FALSE(std::regex_search(code, forbidden_call)) << place(file, i) << ": " << code;
+      }
+    }
+  }
+}
+
+TEST(Includes, OnlyTheDriversReadAClock) {
+  const std::regex reads_clock(R"((system_clock|steady_clock|high_resolution_clock)::now\()");
+  const std::set<std::string> drivers = {"sim", "transport", "launch", "instance", "cli"};
+  for (const auto& [folder, may_use] : kMayUse) {
+    if (drivers.contains(folder)) continue;
+    for (const auto& file : files_in(folder, kCode))
+      for (std::size_t i = 0; i < file.lines.size(); ++i)
+        EXPECT_FALSE(std::regex_search(file.lines[i], reads_clock)) << place(file, i);
+  }
+}
+
+// Then a header that compiles only after others is found by its own .cpp. The headers without a
+// .cpp are compiled alone by the build (cmake/HolonModule.cmake).
+TEST(Includes, ASourceFileIncludesItsOwnHeaderFirst) {
+  for (const auto& [folder, may_use] : kMayUse) {
+    for (const auto& file : files_in(folder, {".cpp"})) {
+      const std::string header = file.path.substr(0, file.path.size() - 4) + ".hpp";
+      if (!std::filesystem::exists(root() / header)) continue;
+      std::string first;
+      for (const auto& line : file.lines) {
+        if (const auto include = include_on(line)) {
+          first = include->name;
+          break;
+        }
+      }
+      EXPECT_EQ(first, header) << file.path;
+    }
+  }
+}
+
+TEST(Includes, HeadersAreGuardedAndDoNotOpenNamespaces) {
+  for (const auto& [folder, may_use] : kMayUse) {
+    for (const auto& file : files_in(folder, {".hpp"})) {
+      EXPECT_NE(std::find(file.lines.begin(), file.lines.end(), "#pragma once"), file.lines.end())
+          << file.path;
+      for (std::size_t i = 0; i < file.lines.size(); ++i)
+        EXPECT_FALSE(file.lines[i].starts_with("using namespace")) << place(file, i);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holon::structure

@@ -1,0 +1,39 @@
+# Installs the build into a folder of its own, then configures, builds and runs docs/examples against
+# the installed package, as a program that embeds the scheduler does.
+#
+#   cmake -DBINARY_DIR=... -DSOURCE_DIR=... -P installed_package.cmake
+string(RANDOM LENGTH 8 suffix)
+set(work ${BINARY_DIR}/installed_package.${suffix})
+
+function(step what)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT result EQUAL 0)
+    file(REMOVE_RECURSE ${work})
+    message(FATAL_ERROR "${what} failed:\n${output}")
+  endif()
+  set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(expect_file path)
+  if(NOT EXISTS ${work}/prefix/${path})
+    file(REMOVE_RECURSE ${work})
+    message(FATAL_ERROR "not installed: ${path}")
+  endif()
+endfunction()
+
+step("install" ${CMAKE_COMMAND} --install ${BINARY_DIR} --prefix ${work}/prefix)
+expect_file(bin/holon)
+expect_file(share/man/man1/holon.1)
+step("configuring docs/examples" ${CMAKE_COMMAND} -S ${SOURCE_DIR}/docs/examples -B ${work}/build
+     -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH=${work}/prefix
+     -DCMAKE_CXX_FLAGS=${CXX_FLAGS})
+step("building docs/examples" ${CMAKE_COMMAND} --build ${work}/build)
+file(GLOB sources ${SOURCE_DIR}/docs/examples/*.cpp)
+foreach(source ${sources})
+  get_filename_component(name ${source} NAME_WE)
+  step("docs/examples/${name}" ${work}/build/${name})
+  if(output STREQUAL "")
+    message(FATAL_ERROR "docs/examples/${name} said nothing")
+  endif()
+endforeach()
+file(REMOVE_RECURSE ${work})
