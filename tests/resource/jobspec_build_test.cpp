@@ -1,0 +1,83 @@
+// The jobspec a command line means, and what may be submitted.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "resource/jobspec/jobspec.hpp"
+
+namespace holon::resource {
+namespace {
+
+using testing::HasSubstr;
+
+JobShape shape(std::int64_t nodes, std::int64_t tasks) {
+  JobShape made;
+  made.nodes = nodes;
+  made.tasks = tasks;
+  made.command = {"true"};
+  return made;
+}
+
+TEST(JobspecFor, TasksAloneAreSlots) {
+  const auto jobspec = jobspec_for(shape(0, 4));
+  ASSERT_TRUE(jobspec);
+  EXPECT_EQ(write_jobspec(*jobspec),
+            R"({"version":1,"resources":[{"type":"slot","count":4,"label":"task","with":)"
+            R"([{"type":"core","count":1}]}],"tasks":[{"command":["true"],"slot":"task",)"
+            R"("count":{"per_slot":1}}],"attributes":{"system":{"duration":0}}})");
+  EXPECT_TRUE(check_v1(*jobspec));
+}
+
+TEST(JobspecFor, TasksOnNodesAreSpreadAndRoundedUp) {
+  JobShape asked = shape(3, 7);
+  asked.cores_per_task = 2;
+  asked.gpus_per_task = 1;
+  asked.exclusive = true;
+  const auto jobspec = jobspec_for(asked);
+  ASSERT_TRUE(jobspec);
+  const Request& node = jobspec->resources.at(0);
+  EXPECT_EQ(node.count.min, 3);
+  EXPECT_EQ(node.exclusive, true);
+  EXPECT_EQ(node.with.at(0).count.min, 3);
+  EXPECT_EQ(node.with.at(0).with.size(), 2u);
+  EXPECT_EQ(jobspec->tasks.at(0).total, 7);
+  EXPECT_TRUE(check_v1(*jobspec));
+}
+
+TEST(JobspecFor, SaysWhichOptionIsWrong) {
+  const auto where = [](const JobShape& asked) {
+    const auto jobspec = jobspec_for(asked);
+    return jobspec ? std::string("accepted") : jobspec.error().where;
+  };
+  EXPECT_EQ(where(shape(0, 0)), "tasks");
+  EXPECT_EQ(where(shape(-1, 1)), "nodes");
+  EXPECT_EQ(where(shape(2, 1)), "nodes");
+  JobShape exclusive = shape(0, 1);
+  exclusive.exclusive = true;
+  EXPECT_EQ(where(exclusive), "exclusive");
+  JobShape cores = shape(0, 1);
+  cores.cores_per_task = 0;
+  EXPECT_EQ(where(cores), "cores_per_task");
+  JobShape endless = shape(0, 1);
+  endless.duration_seconds = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(where(endless), "duration_seconds");
+}
+
+TEST(JobspecCheck, RefusesWhatCouldNotBeStarted) {
+  Jobspec jobspec = jobspec_for(shape(1, 1)).value();
+  EXPECT_TRUE(check_submittable(jobspec));
+  Jobspec other_slot = jobspec;
+  other_slot.tasks[0].slot = "nowhere";
+  EXPECT_EQ(check_submittable(other_slot).error().where, "/tasks/0/slot");
+  Jobspec no_command = jobspec;
+  no_command.tasks[0].command.clear();
+  EXPECT_EQ(check_submittable(no_command).error().where, "/tasks/0/command");
+  Jobspec empty_slot = jobspec;
+  empty_slot.resources[0].with[0].with.clear();
+  EXPECT_FALSE(check_submittable(empty_slot));
+  jobspec.resources[0].with[0].with[0].type = "gpu";
+  EXPECT_THAT(check_v1(jobspec).error().what, HasSubstr("core"));
+  EXPECT_TRUE(check_submittable(jobspec));
+}
+
+}  // namespace
+}  // namespace holon::resource
