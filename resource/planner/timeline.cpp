@@ -1,43 +1,12 @@
-// timeline.cpp - points in a sorted vector, each with the change of the level at it.
+// timeline.cpp - a Timeline is a PointTree that is not there while it has no points.
 #include "resource/planner/timeline.hpp"
 
-#include <algorithm>
-#include <cstdint>
-
 #include "base/check.hpp"
+#include "resource/planner/point_tree.hpp"
 
 namespace holon::resource {
 
-namespace {
-
-struct Point {
-  Time time = 0;
-  Amount delta = 0;         // level from here on, minus level before
-  std::uint32_t marks = 0;  // span ends that lie here
-
-  bool operator==(const Point&) const = default;
-};
-
-}  // namespace
-
-struct Timeline::Body {
-  std::vector<Point> points;
-
-  bool operator==(const Body&) const = default;
-
-  auto at_or_after(Time t) {
-    return std::lower_bound(points.begin(), points.end(), t,
-                            [](const Point& point, Time time) { return point.time < time; });
-  }
-  // The level changes by `delta` from `t` on, and `marks` span ends more (or fewer) lie there.
-  void bump(Time t, Amount delta, int marks) {
-    auto point = at_or_after(t);
-    if (point == points.end() || point->time != t) point = points.insert(point, Point{t, 0, 0});
-    point->delta += delta;
-    point->marks += static_cast<std::uint32_t>(marks);
-    if (point->marks == 0) points.erase(point);
-  }
-};
+struct Timeline::Body : PointTree {};
 
 Timeline::Timeline() = default;
 Timeline::Timeline(const Timeline& other)
@@ -55,7 +24,7 @@ bool Timeline::operator==(const Timeline& other) const {
 }
 
 std::size_t Timeline::point_count() const {
-  return body_ ? body_->points.size() : 0;
+  return body_ ? body_->size() : 0;
 }
 
 void Timeline::add(Interval when, Amount amount) {
@@ -67,7 +36,7 @@ void Timeline::add(Interval when, Amount amount) {
 void Timeline::remove(Interval when, Amount amount) {
   body_->bump(when.begin, -amount, -1);
   body_->bump(when.end, amount, -1);
-  if (body_->points.empty()) body_.reset();
+  if (body_->empty()) body_.reset();
 }
 
 void Timeline::change(Interval when, Amount change) {
@@ -81,70 +50,32 @@ void Timeline::move_end(Interval when, Amount amount, Time end) {
 }
 
 Amount Timeline::used_at(Time t) const {
-  Amount level = 0;
-  if (!body_) return level;
-  for (const Point& point : body_->points) {
-    if (point.time > t) break;
-    level += point.delta;
-  }
-  return level;
+  return body_ ? body_->level_at(t) : 0;
 }
 
 Amount Timeline::max_used(Interval when) const {
-  if (!body_ || when.empty()) return 0;
-  Amount most = used_at(when.begin);
-  Amount level = 0;
-  for (const Point& point : body_->points) {
-    if (point.time >= when.end) break;
-    level += point.delta;
-    if (point.time > when.begin) most = std::max(most, level);
-  }
-  return most;
+  return body_ && !when.empty() ? body_->max_level(when) : 0;
 }
 
 std::optional<Time> Timeline::next_point(Time from) const {
-  if (!body_) return std::nullopt;
-  const auto point = body_->at_or_after(from);
-  if (point == body_->points.end()) return std::nullopt;
-  return point->time;
+  return body_ ? body_->next_point(from) : std::nullopt;
 }
 
 std::optional<Time> Timeline::earliest_window(const WindowQuery& query) const {
-  const auto fits = [&](Time start) {
-    return start < query.end && saturating_add(start, query.length) <= query.end;
-  };
-  Time start = query.from;  // candidate: nothing above the cap was seen since
-  Amount level = 0;
-  bool open = query.cap >= 0;
-  if (body_) {
-    for (const Point& point : body_->points) {
-      if (open && saturating_add(start, query.length) <= point.time) break;
-      level += point.delta;
-      const bool was_open = open;
-      open = level <= query.cap;
-      if (open && !was_open) start = std::max(point.time, query.from);
-    }
-  }
-  if (!open || !fits(start)) return std::nullopt;
-  return start;
+  if (body_) return body_->earliest_window(query);
+  const bool room = query.cap >= 0 && query.from < query.end &&
+                    saturating_add(query.from, query.length) <= query.end;
+  return room ? std::optional(query.from) : std::nullopt;
 }
 
 std::size_t Timeline::memory() const {
-  return body_ ? sizeof(Body) + body_->points.capacity() * sizeof(Point) : 0;
+  return body_ ? sizeof(Body) + body_->memory() : 0;
 }
 
 void Timeline::check_invariants() const {
   if (!body_) return;
-  HOLON_CHECK(!body_->points.empty());
-  Amount level = 0;
-  for (std::size_t i = 0; i < body_->points.size(); ++i) {
-    const Point& point = body_->points[i];
-    HOLON_CHECK(point.marks > 0);
-    HOLON_CHECK(i == 0 || body_->points[i - 1].time < point.time);
-    level += point.delta;
-    HOLON_CHECK(level >= 0);
-  }
-  HOLON_CHECK(level == 0);
+  HOLON_CHECK(!body_->empty());
+  body_->check_invariants();
 }
 
 }  // namespace holon::resource
