@@ -12,6 +12,7 @@
 // concurrently. No clock, no I/O.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,11 +66,17 @@ struct AuxEdge {
   VertexId target;
 };
 
+// Lets a map of strings be asked with a string_view.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>{}(text);
+  }
+};
+
 class ResourceGraph {
  public:
-  // Checks the spec and indexes it. Errors: invalid_argument (duplicate uniq_id or path, no root,
-  // two roots, a row before its parent, size < 1, a negative id other than -1), out_of_range (more
-  // than 2^31 rows). O(V + E).
+  // Checks the spec and indexes it. O(V + E). Errors: those of check() in resource/graph/spec.hpp.
   static Result<ResourceGraph> build(const GraphSpec& spec);
 
   ResourceGraph(const ResourceGraph&);  // for what-if: O(V)
@@ -131,10 +138,12 @@ class ResourceGraph {
   std::vector<AuxEdge> aux_below(VertexId v) const;  // edges out of v
 
   // ---- finding; all answer alive vertices only
-  std::optional<VertexId> find_uniq(std::int64_t uniq_id) const;  // O(1)
-  // By path in any subsystem. O(depth) where names end in consecutive ids, else O(siblings on the
-  // way).
-  std::optional<VertexId> find_path(std::string_view path) const;
+  // O(1) where uniq_ids are slots (GRUG, shapes), else O(log V).
+  std::optional<VertexId> find_uniq(std::int64_t uniq_id) const;
+  // By path in any subsystem; `rank` tells apart siblings of one name (several brokers on one
+  // host). O(depth) where names end in consecutive ids, else O(siblings on the way).
+  std::optional<VertexId> find_path(std::string_view path,
+                                    std::optional<std::int32_t> rank = std::nullopt) const;
   std::span<const VertexId> by_type(TypeId type) const;  // pre-order
   std::span<const VertexId> by_type(std::string_view type) const;
   std::span<const VertexId> by_rank(std::int32_t rank) const;  // pre-order; the node comes first
@@ -167,7 +176,7 @@ class ResourceGraph {
 
   void set_up(VertexId v, bool up);  // this vertex's own status
   void set_drained(VertexId v, bool drained);
-  void set_size(VertexId v, Amount size);  // REQUIRES: size > 0
+  void set_size(VertexId v, Amount size);  // REQUIRES: size >= 0
   void set_property(VertexId v, std::string_view key, std::string_view value);
   bool remove_property(VertexId v, std::string_view key);  // false: it was not there
 
@@ -177,9 +186,31 @@ class ResourceGraph {
   void check_invariants() const;
 
  private:
+  // Keys of paths_: a slot above its subsystem's number.
+  static constexpr unsigned kSubsystemBits = 8;
+  static constexpr std::uint64_t path_key(VertexId v, std::uint32_t subsystem) {
+    return std::uint64_t{v.value()} << kSubsystemBits | subsystem;
+  }
+
   ResourceGraph();
-  void reindex();  // all flat indices from the topology
-  std::string vertex_name(const Vertex& v) const;
+  void reindex();                                          // all flat indices from the topology
+  bool is_named(VertexId v, std::string_view text) const;  // name(v) == text, without making it
+  VertexId child_named(VertexId parent, std::string_view text,
+                       std::optional<std::int32_t> rank) const;
+  std::optional<VertexId> find_aux_path(std::string_view path,
+                                        std::optional<std::int32_t> rank) const;
+  Result<std::vector<VertexId>> slots_of(const GraphSpec& part) const;
+  void take(const GraphSpec& spec, std::vector<VertexId> slot_of);
+  void append(const GraphSpec& spec, const GraphSpec::Row& row, VertexId above, VertexId slot);
+  void take_side_tables(const GraphSpec& spec, const std::vector<VertexId>& slot_of,
+                        std::size_t first_new);
+  void take_aux_edges(const GraphSpec& spec, const std::vector<VertexId>& slot_of,
+                      std::size_t first_new);
+  void remove(const std::vector<VertexId>& tops);
+  void remove_orphans();
+  void index_tree();
+  void index_kinds();
+  void index_uniq_ids();
 
   Vocabulary words_;
   std::vector<std::string> subsystems_;
@@ -199,13 +230,15 @@ class ResourceGraph {
   std::vector<std::uint32_t> type_begin_;  // by type: its range of by_type_
   std::vector<VertexId> by_rank_;
   std::unordered_map<std::int32_t, std::pair<std::uint32_t, std::uint32_t>> rank_range_;
-  std::unordered_map<std::string, std::vector<VertexId>> hosts_;
-  std::unordered_map<std::int64_t, VertexId> uniq_;  // only those whose uniq_id is not their slot
+  std::unordered_map<std::string, std::vector<VertexId>, TextHash, std::equal_to<>> hosts_;
+  std::vector<std::pair<std::int64_t, VertexId>>
+      uniq_;  // sorted; only those whose uniq_id is not their slot
   // side tables
   std::unordered_map<std::uint32_t, std::vector<PropertyRef>> properties_;
   std::unordered_map<std::uint32_t, std::string> extensions_;
   std::unordered_map<std::uint64_t, std::string> paths_;  // slot and subsystem -> explicit path
-  std::unordered_map<std::string, VertexId> explicit_paths_;
+  std::unordered_map<std::string, VertexId, TextHash, std::equal_to<>> explicit_paths_;
+  std::vector<std::pair<std::uint32_t, VertexId>> aux_roots_;  // subsystem and vertex
   std::vector<AuxEdge> aux_edges_;
 };
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.hpp"
 #include "resource/allocation.hpp"
 #include "resource/graph/vocabulary.hpp"
 
@@ -25,7 +26,7 @@ struct GraphSpec {
   struct Row {
     std::int64_t id = 0;  // logical number among its like; -1: none, the name is the basename alone
     std::int64_t uniq_id = kNewUniqId;
-    Amount size = 1;         // units in the pool, > 0
+    Amount size = 1;         // units in the pool, >= 0
     std::int32_t rank = -1;  // execution target, -1 above the nodes
     TypeId type;
     NameId basename;
@@ -72,5 +73,17 @@ struct GraphSpec {
   std::uint32_t add(std::string_view type, std::int64_t id, std::uint32_t parent,
                     std::int32_t rank = -1, Amount size = 1);
 };
+
+// Deeper trees are refused: whoever walks a graph may recurse.
+inline constexpr std::uint32_t kMaxDepth = 512;
+
+// Is this a graph? Errors, with the row and its path as the place: invalid_argument (no root, two
+// roots, a row before its parent, size < 0, id < -1, rank < -1, a uniq_id given twice, siblings of
+// one name and rank, an edge to no row, a cycle in a subsystem, a name that is empty, has a '/' or
+// is not UTF-8), out_of_range (deeper than kMaxDepth, more than 2^31 rows). O(V + E).
+Status check(const GraphSpec& spec);
+
+// Is this UTF-8 (no surrogates, nothing overlong, no NUL)? O(length).
+bool is_utf8(std::string_view text);
 
 }  // namespace holon::resource
