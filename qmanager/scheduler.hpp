@@ -1,8 +1,8 @@
 // scheduler.hpp - which job next, where, when: a deterministic state machine without I/O.
 //
-// Events and `now` go in, decisions come out. The caller journals a decision, acts on it, and reports what happened as
-// the next event. The scheduler already holds the resources of every Start it returns.
-// Not thread-safe: one owner.
+// Events and `now` go in, decisions come out. The caller journals a decision, acts on it, and
+// reports what happened as the next event. The scheduler already holds the resources of every Start
+// it returns. Not thread-safe: one owner.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -15,8 +15,8 @@
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "qmanager/request.hpp"
 #include "resource/allocation.hpp"
-#include "resource/jobspec/jobspec.hpp"
 
 namespace holon::resource {
 class ResourceStore;
@@ -24,56 +24,102 @@ class ResourceStore;
 
 namespace holon::qmanager {
 
+class Machine;
+
 struct QueueConfig {
-  std::string policy = "fcfs";           // fcfs, easy, hybrid, conservative
-  std::int64_t queue_depth = 32;         // pending jobs looked at in a pass, at most 1,000,000
-  std::int64_t reservation_depth = 64;   // of hybrid; easy is 1, conservative all
+  std::string policy =
+      "fcfs";  // fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N]
+  std::int64_t queue_depth = 32;  // jobs looked at in a pass that stay pending, at most 1,000,000
+  std::int64_t reservation_depth = 64;  // of hybrid; easy is 1, conservative all
   std::int64_t max_reservation_depth = 100'000;
+  Duration default_duration = 0;  // of a job without a limit; 0: until the horizon
+  Duration duration_offset =
+      0;  // added to every job in planning: from its end until its units are usable
+
+  bool operator==(const QueueConfig&) const = default;
 };
 
 struct SchedulerConfig {
   QueueConfig defaults;
   std::map<std::string, QueueConfig> queues;  // by name; empty: one queue called "default"
   std::string default_queue = "default";
+  bool tell_waits = true;  // Wait decisions are wanted
+  bool ends_on_limit =
+      false;  // a job at its limit is taken to be over in that very tick (replay of traces)
 };
 
-struct JobRequest {
-  JobId id;
-  std::string queue;     // empty: the default queue
-  std::string user;
-  std::uint32_t urgency = 16;  // 0 holds, 31 expedites
-  Time submitted = 0;
-  Duration limit = 0;    // ticks; 0: until the horizon
-  std::shared_ptr<const resource::Jobspec> spec;
+// What happened in a queue since it was made.
+struct QueueCounts {
+  std::int64_t submitted = 0;
+  std::int64_t started = 0;
+  std::int64_t backfilled = 0;
+  std::int64_t finished = 0;
+  std::int64_t cancelled = 0;
+  std::int64_t rejected = 0;
+  std::int64_t reprioritized = 0;
+};
+
+struct QueueStatus {
+  std::string name;
+  std::string policy;
+  bool enabled = true;  // takes submissions
+  bool started = true;  // schedules
+  std::size_t pending = 0;
+  std::size_t held = 0;
+  std::size_t blocked = 0;   // no resource that is up can serve them
+  std::size_t reserved = 0;  // hold a reservation
+  std::size_t running = 0;
+  std::int64_t considered =
+      0;  // jobs the last pass looked at that stay pending: "considered k of n"
+  QueueCounts counts;
 };
 
 enum class Selection { immediate, backfill, reserved };
 
-struct Start { JobId job; resource::Allocation allocation; Selection selection; };
-struct Reserve { JobId job; Time when; };           // the job is planned to start then (t_estimate)
-struct Reject { JobId job; std::string reason; };   // it can never run
-struct Wait { JobId job; std::string reason; };     // not now; sent when the reason changes
+struct Start {
+  JobId job;
+  resource::Allocation allocation;
+  Selection selection;
+};
+struct Reserve {
+  JobId job;
+  Time when;
+};  // the job is planned to start then (t_estimate)
+struct Reject {
+  JobId job;
+  std::string reason;
+};  // it can never run
+struct Wait {
+  JobId job;
+  std::string reason;
+};  // not now; sent when the reason changes
 using Decision = std::variant<Start, Reserve, Reject, Wait>;
 
 // What a pass may cost before it must hand back; it goes on where it stopped at the next step().
-struct Budget { std::int64_t jobs = INT64_MAX; };
+struct Budget {
+  std::int64_t jobs = INT64_MAX;
+};
 
 struct StepResult {
   std::vector<Decision> decisions;
-  bool more = false;             // the budget ran out: call again
-  std::optional<Time> wake;      // nothing to do before this time unless an event comes
+  bool more = false;         // the budget ran out: call again
+  std::optional<Time> wake;  // nothing to do before this time unless an event comes
 };
 
 class Scheduler {
  public:
-  // The store must outlive the scheduler. Errors: invalid_argument naming the key and what is accepted.
+  // The store must outlive the scheduler. Errors: invalid_argument naming the key and what is
+  // accepted.
   static Result<Scheduler> create(SchedulerConfig config, resource::ResourceStore& store);
+  // The same over any machine (flat_machine.hpp).
+  static Result<Scheduler> create(SchedulerConfig config, std::unique_ptr<Machine> machine);
   Scheduler(Scheduler&&) noexcept;
   Scheduler& operator=(Scheduler&&) noexcept;
   ~Scheduler();
 
-  // Takes the job into its queue. A value with a reason: refused, it can never run (nothing is kept).
-  // Errors: exists, not_found (queue).
+  // Takes the job into its queue. A value with a reason: refused, it can never run (nothing is
+  // kept). Errors: exists, not_found (queue), denied (the queue is disabled), invalid_argument (a
+  // request without sense).
   Result<std::optional<Reject>> submit(JobRequest job, Time now);
   // After a restart: a job that already runs, with the R it was given.
   Status recover(JobRequest job, const resource::Allocation& allocation);
@@ -81,7 +127,14 @@ class Scheduler {
   Status finish(JobId job, Time now);
   // Takes a pending job out. Errors: not_found.
   Status cancel(JobId job, Time now);
+  // Errors: not_found, invalid_argument (above 31).
   Status set_urgency(JobId job, std::uint32_t urgency);
+  // Overrides the priority that urgency gives a pending job, until the next set_urgency(). Errors:
+  // not_found.
+  Status set_priority(JobId job, std::int64_t priority);
+  // Submission and scheduling gates of a queue. Errors: not_found.
+  Status enable_queue(const std::string& name, bool enabled);
+  Status start_queue(const std::string& name, bool started);
   // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.
   void resources_changed();
 
@@ -90,13 +143,19 @@ class Scheduler {
   std::size_t pending() const;
   std::size_t running() const;
   // The last known reason or planned start of a pending job. Errors: not_found.
-  struct Outlook { std::string reason; std::optional<Time> planned_start; std::size_t position = 0; };
+  struct Outlook {
+    std::string reason;
+    std::optional<Time> planned_start;
+    std::size_t position = 0;
+  };
   Result<Outlook> outlook(JobId job) const;
+  std::vector<QueueStatus> queues() const;
   const SchedulerConfig& config() const;
   void check_invariants() const;
 
+  struct State;  // state.hpp
+
  private:
-  struct State;
   explicit Scheduler(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -1,0 +1,112 @@
+#include "qmanager/flat_machine.hpp"
+
+#include <cstdlib>
+
+#include <fmt/core.h>
+
+namespace holon::qmanager {
+
+using resource::Allocation;
+using resource::NotNow;
+
+Result<std::optional<std::string>> FlatMachine::refuses(const JobRequest& job, Time, Duration) {
+  if (job.procs < 1)
+    return fail(Errc::invalid_argument, "a job needs at least 1 processor", "procs");
+  if (job.procs > procs_)
+    return fmt::format("asks for {} processors, the machine has {}", job.procs, procs_);
+  return std::nullopt;
+}
+
+ShapeId FlatMachine::shape_of(const JobRequest& job) {
+  return shapes_.try_emplace(job.procs, static_cast<ShapeId>(shapes_.size())).first->second;
+}
+
+std::int64_t FlatMachine::free_procs(Time now) {
+  if (free_at_ != now) {
+    free_ = procs_ - plan_.used_at(now);
+    free_at_ = now;
+  }
+  return free_;
+}
+
+Time FlatMachine::end_of(Time begin, Duration length) const {
+  return length == kTimeMax ? horizon_.end : saturating_add(begin, length);
+}
+
+bool FlatMachine::fits(std::int64_t procs, Interval when) const {
+  return when.end <= horizon_.end && when.begin >= horizon_.begin &&
+         plan_.max_used(when) <= procs_ - procs;
+}
+
+Allocation FlatMachine::hold(const JobRequest& job, Interval when) {
+  plan_.add(when, job.procs);
+  held_.emplace(job.id, Held{when, job.procs});
+  free_at_ = -1;
+  return Allocation{job.id, when, {{.uniq_id = 0, .amount = job.procs}}};
+}
+
+Machine::Outcome FlatMachine::start(const JobRequest& job, Time now, Duration length) {
+  const Interval when{now, end_of(now, length)};
+  if (hopeless(job, now) || !fits(job.procs, when)) return NotNow{};
+  return hold(job, when);
+}
+
+std::optional<Time> FlatMachine::earliest(const JobRequest& job, Time not_before, Duration length) {
+  // Nothing is planned past the horizon, so that "free until the horizon" and "free for ever" are
+  // the same.
+  const std::optional<Time> begin =
+      plan_.earliest_window({.from = std::max(not_before, horizon_.begin),
+                             .end = length == kTimeMax ? kTimeMax : horizon_.end,
+                             .length = length,
+                             .cap = procs_ - job.procs});
+  return begin && *begin < horizon_.end ? begin : std::nullopt;
+}
+
+Machine::Outcome FlatMachine::reserve(const JobRequest& job, Time not_before, Duration length) {
+  const std::optional<Time> begin = earliest(job, not_before, length);
+  if (!begin) return NotNow{"no room for it before the end of the resources' lease"};
+  return hold(job, {*begin, end_of(*begin, length)});
+}
+
+void FlatMachine::release(JobId job, Time) {
+  const auto held = held_.find(job);
+  plan_.remove(held->second.when, held->second.procs);
+  held_.erase(held);
+  free_at_ = -1;
+}
+
+Status FlatMachine::impose(const Allocation& allocation) {
+  if (held_.contains(allocation.job)) return fail(Errc::exists, "the job holds processors already");
+  std::int64_t procs = 0;
+  for (const resource::Share& share : allocation.shares) procs += share.amount;
+  if (!fits(procs, allocation.when))
+    return fail(Errc::overcommitted, fmt::format("{} processors are not free", procs));
+  plan_.add(allocation.when, procs);
+  held_.emplace(allocation.job, Held{allocation.when, procs});
+  free_at_ = -1;
+  return {};
+}
+
+Status FlatMachine::set_end(JobId job, Time end) {
+  Held& held = held_.at(job);
+  if (end <= held.when.begin) return fail(Errc::invalid_argument, "an end before the begin");
+  if (end > held.when.end && plan_.max_used({held.when.end, end}) > procs_ - held.procs)
+    return fail(Errc::overcommitted, "its processors are promised to another job");
+  plan_.move_end(held.when, held.procs, end);
+  held.when.end = end;
+  free_at_ = -1;
+  return {};
+}
+
+Allocation FlatMachine::holding(JobId job) const {
+  const Held& held = held_.at(job);
+  return Allocation{job, held.when, {{.uniq_id = 0, .amount = held.procs}}};
+}
+
+void FlatMachine::check_invariants() const {
+  plan_.check_invariants();
+  for (const auto& [id, held] : held_)
+    if (plan_.max_used(held.when) > procs_) std::abort();
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,61 @@
+// flat_machine.hpp - P equal processors, and how many of them are held when. Which processors a job
+// gets plays no part.
+//
+// For traces, simulations and tests of policies: all questions are O(log n) in the n spans of the
+// plan.
+#pragma once
+#include <unordered_map>
+
+#include "qmanager/machine.hpp"
+#include "resource/planner/timeline.hpp"
+
+namespace holon::qmanager {
+
+class FlatMachine final : public Machine {
+ public:
+  // REQUIRES procs >= 1.
+  explicit FlatMachine(std::int64_t procs, Interval horizon = {0, kTimeMax})
+      : procs_(procs), horizon_(horizon) {}
+
+  Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
+                                             Duration length) override;
+  ShapeId shape_of(const JobRequest& job) override;
+  std::int64_t procs_of(const JobRequest& job) const override { return job.procs; }
+  bool placeable(const JobRequest& job, Time, Duration) override { return job.procs <= procs_; }
+  bool exhausted(Time now) override { return free_procs(now) <= 0; }
+  bool hopeless(const JobRequest& job, Time now) override { return job.procs > free_procs(now); }
+  Outcome start(const JobRequest& job, Time now, Duration length) override;
+  Outcome reserve(const JobRequest& job, Time not_before, Duration length) override;
+  std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) override;
+  void release(JobId job, Time now) override;
+  Status impose(const resource::Allocation& allocation) override;
+  Status set_end(JobId job, Time end) override;
+  resource::Allocation holding(JobId job) const override;
+  std::int64_t procs() const override { return procs_; }
+  std::int64_t free_procs(Time now) override;
+  Interval horizon() const override { return horizon_; }
+  void resources_changed() override { free_at_ = -1; }
+  void check_invariants() const override;
+
+  void set_horizon(Interval horizon) { horizon_ = horizon; }
+
+ private:
+  struct Held {
+    Interval when;
+    std::int64_t procs = 0;
+  };
+
+  resource::Allocation hold(const JobRequest& job, Interval when);
+  bool fits(std::int64_t procs, Interval when) const;
+  Time end_of(Time begin, Duration length) const;
+
+  std::int64_t procs_;
+  Interval horizon_;
+  resource::Timeline plan_;
+  std::unordered_map<JobId, Held> held_;
+  std::unordered_map<std::int64_t, ShapeId> shapes_;  // by processors
+  Time free_at_ = -1;                                 // the instant for which free_ holds; -1: none
+  std::int64_t free_ = 0;
+};
+
+}  // namespace holon::qmanager

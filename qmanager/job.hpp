@@ -1,0 +1,43 @@
+// job.hpp - a job inside the scheduler: the request and where it stands.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "qmanager/machine.hpp"
+#include "qmanager/pending.hpp"
+#include "qmanager/request.hpp"
+
+namespace holon::qmanager {
+
+// Why a pending job is not running. The text is made when somebody asks (reason.cpp).
+enum class Why : std::uint8_t {
+  not_considered,  // no pass has come to it yet, or the queue depth ends before it
+  held,            // urgency 0
+  resources,       // what it needs is not free
+  reservations,    // it is free now, but promised to others before this job would end
+  reserved,        // it holds a reservation
+  blocked,         // no resource that is up can serve it
+  lease,           // it would end after the resources' lease
+};
+
+struct Job {
+  enum class Place : std::uint8_t { pending, held, aside, running };
+
+  JobRequest request;
+  std::size_t queue = 0;  // index
+  OrderKey key;
+  std::int64_t procs = 1;
+  ShapeId shape = 0;
+  Place place = Place::pending;
+
+  bool booked = false;          // a reservation of it is in the plan
+  std::optional<Time> planned;  // the start last promised
+  Time started = 0;             // when running
+  Time planned_end = 0;         // when running or booked
+
+  Why why = Why::not_considered;
+  JobId because_of;    // the job in its way, where `why` has one
+  std::string detail;  // the machine's own words, where it has some
+};
+
+}  // namespace holon::qmanager

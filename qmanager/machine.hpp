@@ -1,0 +1,75 @@
+// machine.hpp - what the backfill engine needs to know about resources: the one seam below the
+// policies.
+//
+// A machine keeps a plan: who holds how much, now (allocations) and later (reservations). Both are
+// spans of the same plan, so that "does this delay a reservation?" is the same question as "is it
+// free?". Calls that fail change nothing. A length of kTimeMax means until the horizon. No clock:
+// `now` is an argument. Not thread-safe: one owner.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "base/time.hpp"
+#include "qmanager/request.hpp"
+#include "resource/allocation.hpp"
+#include "resource/store.hpp"
+
+namespace holon::qmanager {
+
+// Jobs of one shape ask for the same resources, so that what failed for one fails for all until
+// something is freed.
+using ShapeId = std::uint32_t;
+
+class Machine {
+ public:
+  using Outcome = resource::MatchOutcome;
+
+  virtual ~Machine() = default;
+
+  // Could it run on the idle machine? nullopt: yes; else why not. Errors: a request that makes no
+  // sense.
+  virtual Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
+                                                     Duration length) = 0;
+  virtual ShapeId shape_of(const JobRequest& job) = 0;
+  // Processors the job counts for in limits, priorities and metrics, >= 1.
+  virtual std::int64_t procs_of(const JobRequest& job) const = 0;
+
+  // Could it run on what is up now, were it idle? false sends the job aside until resources change.
+  virtual bool placeable(const JobRequest& job, Time now, Duration length) = 0;
+  // Certainly nothing can start at `now`, whatever it asks for.
+  virtual bool exhausted(Time now) = 0;
+  // Certainly not startable at `now`; a cheap look that may say false for a job that does not fit,
+  // never the reverse.
+  virtual bool hopeless(const JobRequest& job, Time now) = 0;
+  // Holds [now, now + length) for the job, or NotNow.
+  virtual Outcome start(const JobRequest& job, Time now, Duration length) = 0;
+  // Holds the earliest [t, t + length) with t >= not_before, or NotNow when there is none before
+  // the horizon.
+  virtual Outcome reserve(const JobRequest& job, Time not_before, Duration length) = 0;
+  // The start that reserve() would give, holding nothing.
+  virtual std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) = 0;
+
+  // Gives back what the job holds from `now` on. REQUIRES: it holds something.
+  virtual void release(JobId job, Time now) = 0;
+  // Holds a given allocation (recovery).
+  virtual Status impose(const resource::Allocation& allocation) = 0;
+  // Moves the end of what the job holds; overcommitted if a later span is in the way.
+  virtual Status set_end(JobId job, Time end) = 0;
+  // What the job holds.
+  virtual resource::Allocation holding(JobId job) const = 0;
+
+  // Processors in all, and free in the plan at `now`.
+  virtual std::int64_t procs() const = 0;
+  virtual std::int64_t free_procs(Time now) = 0;
+  virtual Interval horizon() const = 0;
+
+  // What is up, or the horizon, may have changed.
+  virtual void resources_changed() = 0;
+
+  virtual void check_invariants() const = 0;
+};
+
+}  // namespace holon::qmanager

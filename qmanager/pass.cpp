@@ -1,0 +1,210 @@
+#include "qmanager/pass.hpp"
+
+#include "qmanager/reason.hpp"
+
+namespace holon::qmanager {
+
+using resource::Allocation;
+using resource::Never;
+using resource::NotNow;
+
+StepResult Pass::run() {
+  hold_overruns();
+  if (s_.dirty && !s_.sliced) begin_walks();
+  start_due();
+  if (s_.released) {
+    s_.released = false;
+    for (Queue& queue : s_.queues)
+      if (queue.policy.keep) compress(queue);
+  }
+  s_.sliced = false;
+  for (Queue& queue : s_.queues) {
+    if (queue.started) walk(queue);
+    if (s_.sliced) break;
+  }
+  if (!s_.sliced) refuse_the_immediate();
+  result_.more = s_.sliced || s_.dirty;
+  result_.wake = s_.boundary = wake();
+  return std::move(result_);
+}
+
+// Promises of the last pass that are not to be kept are forgotten: everybody is considered again,
+// from the top.
+void Pass::begin_walks() {
+  s_.dirty = false;
+  s_.unbooked.clear();
+  if (drop_reservations(false)) ++s_.epoch;
+  for (Queue& queue : s_.queues) {
+    queue.walk = {};
+    queue.pending.compact();
+  }
+}
+
+bool Pass::drop_reservations(bool also_kept) {
+  std::vector<JobId> drop;
+  for (const auto& [when, id] : s_.bookings)
+    if (also_kept || !s_.queue_of(*s_.find(id)).policy.keep) drop.push_back(id);
+  for (JobId id : drop) s_.unbook(*s_.find(id), now_);
+  return !drop.empty();
+}
+
+void Pass::walk(Queue& queue) {
+  Walk& walk = queue.walk;
+  PendingList& pending = queue.pending;
+  for (std::size_t slot = walk.last ? pending.behind(*walk.last) : 0;
+       slot < pending.slots() && !walk.closed; ++slot) {
+    Job* job = pending.at(slot);
+    if (job == nullptr) continue;
+    if (walk.considered >= queue.config.queue_depth) walk.closed = true;
+    // Who is planned at once must be looked at even on a full machine; nobody else.
+    if (!queue.policy.keep && s_.machine->exhausted(now_) && walk.blocked_by.value() != 0) return;
+    if (walk.closed) return;
+    if (budget_.jobs-- <= 0) {
+      s_.sliced = true;
+      return;
+    }
+    walk.last = pending.key_at(slot);
+    consider(queue, *job);
+  }
+}
+
+void Pass::consider(Queue& queue, Job& job) {
+  Walk& walk = queue.walk;
+  if (job.booked) {  // only a kept reservation is still there
+    ++walk.considered;
+    ++walk.reservations;
+    if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
+    return;
+  }
+  const bool entitled = job.request.reserve && walk.reservations < queue.policy.reservations;
+  const Tried tried = queue.policy.keep && entitled ? book(job) : try_start(job);
+  if (tried == Tried::booked) ++walk.reservations;
+  if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, entitled);
+}
+
+// The job stays in the queue: what does that mean for it, and for those behind it?
+void Pass::wait(Queue& queue, Job& job, bool entitled) {
+  Walk& walk = queue.walk;
+  const JobId id = job.request.id;
+  const Duration length = s_.length_of(job);
+  if (!job.booked && length != kTimeMax && saturating_add(now_, length) > s_.machine->horizon().end)
+    return stand_aside(job, Why::lease);
+  if (!job.booked && !s_.machine->placeable(job.request, now_, length))
+    return stand_aside(job, Why::blocked);
+  ++walk.considered;
+  if (!queue.policy.keep && entitled) {
+    ++walk.reservations;
+    s_.unbooked.push_back(id);
+  }
+  if (!job.booked)
+    tell_why(job, s_.machine->hopeless(job.request, now_) ? Why::resources : Why::reservations,
+             walk.blocked_by);
+  if (walk.blocked_by.value() == 0) walk.blocked_by = id;
+  if (!queue.policy.backfill) walk.closed = true;
+}
+
+Pass::Tried Pass::try_start(Job& job) {
+  const Duration length = s_.length_of(job);
+  ShapeMemo& memo = s_.shapes[job.shape];
+  if (memo.epoch == s_.epoch && memo.length <= length) return Tried::not_now;
+  if (s_.machine->hopeless(job.request, now_)) return Tried::not_now;
+  book_the_entitled();
+  Machine::Outcome outcome = s_.machine->start(job.request, now_, length);
+  if (auto* allocation = std::get_if<Allocation>(&outcome)) {
+    started(job, std::move(*allocation));
+    return Tried::started;
+  }
+  if (auto* never = std::get_if<Never>(&outcome)) {
+    reject(job, std::move(never->reason));
+    return Tried::gone;
+  }
+  job.detail = std::move(std::get<NotNow>(outcome).reason);
+  memo = {s_.epoch, length};
+  return Tried::not_now;
+}
+
+Pass::Tried Pass::book(Job& job) {
+  Machine::Outcome outcome = s_.machine->reserve(job.request, now_, s_.length_of(job));
+  if (auto* never = std::get_if<Never>(&outcome)) {
+    reject(job, std::move(never->reason));
+    return Tried::gone;
+  }
+  if (auto* not_now = std::get_if<NotNow>(&outcome)) {
+    job.detail = std::move(not_now->reason);
+    return Tried::not_now;
+  }
+  Allocation& allocation = std::get<Allocation>(outcome);
+  if (allocation.when.begin <= now_) {
+    started(job, std::move(allocation));
+    return Tried::started;
+  }
+  const bool moved = job.planned != allocation.when.begin;
+  s_.book(job, allocation.when);
+  job.why = Why::reserved;
+  if (moved) result_.decisions.emplace_back(Reserve{job.request.id, allocation.when.begin});
+  return Tried::booked;
+}
+
+void Pass::book_the_entitled() {
+  if (s_.unbooked.empty()) return;
+  const std::vector<JobId> entitled = std::exchange(s_.unbooked, {});
+  for (JobId id : entitled)
+    if (Job* job = s_.find(id); job != nullptr && job->place == Job::Place::pending) book(*job);
+}
+
+void Pass::started(Job& job, Allocation allocation) {
+  Queue& queue = s_.queue_of(job);
+  const Selection selection = job.planned                          ? Selection::reserved
+                              : queue.walk.blocked_by.value() != 0 ? Selection::backfill
+                                                                   : Selection::immediate;
+  queue.pending.erase(job.key);
+  s_.run(job, allocation.when);
+  ++queue.counts.started;
+  if (selection == Selection::backfill) ++queue.counts.backfilled;
+  result_.decisions.emplace_back(Start{job.request.id, std::move(allocation), selection});
+}
+
+void Pass::refuse_the_immediate() {
+  for (JobId id : std::exchange(s_.immediate, {}))
+    if (Job* job = s_.find(id); job != nullptr && job->place != Job::Place::running)
+      reject(*job, "it was to start at once or not at all, and it could not");
+}
+
+void Pass::stand_aside(Job& job, Why why) {
+  s_.queue_of(job).pending.erase(job.key);
+  s_.aside.insert(job.request.id);
+  job.place = Job::Place::aside;
+  tell_why(job, why);
+}
+
+void Pass::reject(Job& job, std::string reason) {
+  const JobId id = job.request.id;
+  Queue& queue = s_.queue_of(job);
+  s_.dequeue(job, now_);
+  ++queue.counts.rejected;
+  s_.jobs.erase(id);
+  result_.decisions.emplace_back(Reject{id, std::move(reason)});
+}
+
+void Pass::tell_why(Job& job, Why why, JobId because_of) {
+  if (job.why == why && job.because_of == because_of) return;
+  job.why = why;
+  job.because_of = because_of;
+  if (s_.config.tell_waits)
+    result_.decisions.emplace_back(Wait{job.request.id, reason_text(s_, job)});
+}
+
+std::optional<Time> Pass::wake() const {
+  std::optional<Time> wake;
+  const auto earlier = [&](Time t) {
+    if (t > now_ && t != kTimeMax && (!wake || t < *wake)) wake = t;
+  };
+  // A job at its limit is over, or has to be given more of the plan.
+  if (const auto end = s_.running_by_end.upper_bound({now_, JobId{UINT64_MAX}});
+      end != s_.running_by_end.end())
+    earlier(end->first);
+  if (!s_.bookings.empty()) earlier(s_.bookings.begin()->first);
+  return wake;
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,52 @@
+// pass.hpp - one pass of the scheduler: the engine behind every policy. Private to qmanager/.
+//
+// Five steps on one page (Pass::run): make the plan true again where jobs overran; if something was
+// freed, forget what has to be planned anew; start what is due; compress kept plans; walk the
+// queues in order. In the walk each job is tried now; if it cannot start, the policy says whether
+// it gets a reservation and whether those behind it may try.
+//
+// A reservation is put into the plan only when a later job could make use of the gap in front of
+// it. On a full machine that is never, which is why a burst of short jobs does not pay for
+// planning.
+#pragma once
+#include "qmanager/state.hpp"
+
+namespace holon::qmanager {
+
+class Pass {
+ public:
+  Pass(Scheduler::State& state, Time now, Budget budget) : s_(state), now_(now), budget_(budget) {}
+
+  StepResult run();
+
+ private:
+  enum class Tried { started, booked, not_now, gone };
+
+  void hold_overruns();
+  void begin_walks();
+  void start_due();
+  void compress(Queue& queue);
+  void walk(Queue& queue);
+
+  void consider(Queue& queue, Job& job);
+  Tried place(Queue& queue, Job& job);
+  Tried try_start(Job& job);
+  Tried book(Job& job);
+  void book_the_entitled();
+  void wait(Queue& queue, Job& job, bool entitled);
+  void refuse_the_immediate();
+  void stand_aside(Job& job, Why why);
+
+  void started(Job& job, resource::Allocation allocation);
+  void reject(Job& job, std::string reason);
+  void tell_why(Job& job, Why why, JobId because_of = {});
+  bool drop_reservations(bool also_kept);
+  std::optional<Time> wake() const;
+
+  Scheduler::State& s_;
+  Time now_;
+  Budget budget_;
+  StepResult result_;
+};
+
+}  // namespace holon::qmanager

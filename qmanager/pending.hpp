@@ -1,0 +1,95 @@
+// pending.hpp - the jobs of one queue in the order in which they are looked at.
+//
+// A sorted vector with gaps: a pass walks contiguous memory, a submit at the tail is an append, a
+// job that leaves is marked. Gaps are closed between passes, so that an index stays valid during
+// one.
+#pragma once
+#include <algorithm>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace holon::qmanager {
+
+struct Job;
+
+// The total order of a queue: higher priority first, then who came first, then the lower id.
+struct OrderKey {
+  std::int64_t rank = 0;  // minus the priority
+  Time submitted = 0;
+  std::uint64_t id = 0;
+
+  auto operator<=>(const OrderKey&) const = default;
+};
+
+class PendingList {
+ public:
+  std::size_t size() const { return live_; }
+  bool empty() const { return live_ == 0; }
+
+  // O(1) at the tail, else O(jobs behind it).
+  void insert(OrderKey key, Job* job) {
+    const bool at_tail = entries_.empty() || entries_.back().key < key;
+    entries_.insert(at_tail ? entries_.end() : entries_.begin() + lower_bound(key),
+                    Entry{key, job});
+    ++live_;
+  }
+
+  // O(log n). REQUIRES: it is here.
+  void erase(OrderKey key) {
+    entries_[index_of(key)].job = nullptr;
+    --live_;
+  }
+
+  // Indices run from 0 to slots(); a gap holds nullptr.
+  std::size_t slots() const { return entries_.size(); }
+  Job* at(std::size_t slot) const { return entries_[slot].job; }
+  const OrderKey& key_at(std::size_t slot) const { return entries_[slot].key; }
+  // First slot that is not before `key`; first slot behind it.
+  std::size_t lower_bound(const OrderKey& key) const {
+    return std::lower_bound(entries_.begin(), entries_.end(), key,
+                            [](const Entry& e, const OrderKey& k) { return e.key < k; }) -
+           entries_.begin();
+  }
+  std::size_t behind(const OrderKey& key) const {
+    return std::upper_bound(entries_.begin(), entries_.end(), key,
+                            [](const OrderKey& k, const Entry& e) { return k < e.key; }) -
+           entries_.begin();
+  }
+
+  // Closes the gaps when they are most of the list. Invalidates indices. O(1) amortised.
+  void compact() {
+    if (entries_.size() < 2 * live_ + 16) return;
+    std::erase_if(entries_, [](const Entry& e) { return e.job == nullptr; });
+  }
+
+  // Sorts anew after the keys of many jobs changed. `key_of(Job*)` tells the new key. O(n log n).
+  template <class KeyOf>
+  void reorder(KeyOf key_of) {
+    std::erase_if(entries_, [](const Entry& e) { return e.job == nullptr; });
+    for (Entry& e : entries_) e.key = key_of(e.job);
+    std::sort(entries_.begin(), entries_.end(),
+              [](const Entry& a, const Entry& b) { return a.key < b.key; });
+  }
+
+ private:
+  struct Entry {
+    OrderKey key;
+    Job* job;
+  };
+
+  // A key may be in the list twice, once as a gap, when a job left and came back.
+  std::size_t index_of(const OrderKey& key) const {
+    std::size_t slot = lower_bound(key);
+    while (entries_[slot].job == nullptr) ++slot;
+    return slot;
+  }
+
+  std::vector<Entry> entries_;
+  std::size_t live_ = 0;
+};
+
+}  // namespace holon::qmanager

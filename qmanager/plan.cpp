@@ -1,0 +1,86 @@
+// plan.cpp - keeping the plan and the clock in agreement: overruns, reservations that have come
+// due, compression.
+#include "qmanager/pass.hpp"
+
+namespace holon::qmanager {
+
+using resource::Allocation;
+
+namespace {
+
+// An overrunning job is assumed to need a sixteenth of its age more: few corrections for long jobs,
+// short waits for short ones.
+Time stretched_end(const Job& job, Time now) {
+  return now + std::max<Duration>(1, (now - job.started) / 16);
+}
+
+}  // namespace
+
+// Units of a job that is past its planned end are still held, so its span grows; reservations in
+// the way are dropped and planned again, in queue order, by the walk.
+void Pass::hold_overruns() {
+  if (s_.boundary && now_ >= *s_.boundary) s_.freed();
+  const Time late = s_.config.ends_on_limit ? now_ : saturating_add(now_, 1);
+  std::vector<JobId> over;
+  for (const auto& [end, id] : s_.running_by_end) {
+    if (end >= late) break;
+    over.push_back(id);
+  }
+  if (over.empty()) return;
+  drop_reservations(true);
+  s_.freed();
+  s_.sliced = false;
+  for (JobId id : over) {
+    Job& job = *s_.find(id);
+    s_.running_by_end.erase({job.planned_end, id});
+    // Beyond the horizon nothing can be planned; there the machine keeps it at the horizon's end.
+    const Time end = stretched_end(job, now_);
+    if (s_.machine->set_end(id, end))
+      job.planned_end = end;
+    else
+      job.planned_end = kTimeMax;
+    s_.running_by_end.emplace(job.planned_end, id);
+  }
+}
+
+// Kept reservations whose time has come become allocations. Where the clock has gone past the
+// promised tick the span is made anew from now; if another promise is in its way, all are planned
+// again.
+void Pass::start_due() {
+  while (!s_.bookings.empty() && s_.bookings.begin()->first <= now_) {
+    Job& job = *s_.find(s_.bookings.begin()->second);
+    if (!s_.queue_of(job).started) break;
+    Allocation allocation = s_.machine->holding(job.request.id);
+    const bool late = allocation.when.begin < now_;
+    if (late) {
+      const Duration length = s_.length_of(job);
+      s_.unbook(job, now_);
+      Machine::Outcome again = s_.machine->start(job.request, now_, length);
+      if (!std::holds_alternative<Allocation>(again)) {
+        drop_reservations(true);
+        s_.freed();
+        s_.sliced = false;
+        begin_walks();
+        return;
+      }
+      allocation = std::get<Allocation>(std::move(again));
+    } else {
+      s_.bookings.erase(s_.bookings.begin());
+      job.booked = false;
+    }
+    started(job, std::move(allocation));
+  }
+}
+
+// One round, in queue order: each planned job is taken out and put at the earliest place the rest
+// of the plan leaves it, which is never later than where it was.
+void Pass::compress(Queue& queue) {
+  for (std::size_t slot = 0; slot < queue.pending.slots(); ++slot) {
+    Job* job = queue.pending.at(slot);
+    if (job == nullptr || !job->booked || *job->planned <= now_) continue;
+    s_.unbook(*job, now_);
+    book(*job);
+  }
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,37 @@
+// policy.hpp - a policy is settings of the one backfill engine: who gets a reservation, who may
+// start before others.
+//
+// Each family has a file of its own that opens with its source and its guarantee: fcfs.cpp,
+// backfill.cpp (EASY, hybrid, conservative).
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace holon::qmanager {
+
+inline constexpr std::int64_t kMaxQueueDepth = 1'000'000;
+inline constexpr std::int64_t kMaxReservationDepth = 100'000;
+inline constexpr std::int64_t kHybridReservationDepth = 64;
+
+struct Policy {
+  std::string name;
+  std::int64_t reservations = 0;  // jobs that may hold a reservation at a time
+  bool backfill = false;          // may a job start before one that is in front of it and cannot?
+  bool keep =
+      false;  // reservations outlive the pass and only move earlier; else each pass plans anew
+};
+
+Policy fcfs();
+Policy easy();
+Policy hybrid(std::int64_t depth);
+Policy conservative(std::int64_t max_depth = kMaxReservationDepth);
+Policy conservative_rebuild(std::int64_t max_depth = kMaxReservationDepth);
+
+// "fcfs", "easy", "hybrid", "hybrid:8", "conservative", "conservative-rebuild".
+// Errors: invalid_argument with what is accepted.
+Result<Policy> parse_policy(std::string_view text);
+
+}  // namespace holon::qmanager

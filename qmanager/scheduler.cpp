@@ -1,0 +1,312 @@
+// scheduler.cpp - events in: each changes the state and says what the next pass has to do. Nothing
+// is decided here.
+#include "qmanager/scheduler.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <fmt/core.h>
+
+#include "qmanager/pass.hpp"
+#include "qmanager/reason.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+constexpr std::int64_t kExpeditedPriority = INT64_MAX;
+
+std::int64_t priority_of(std::uint32_t urgency) {
+  return urgency == kUrgencyExpedite ? kExpeditedPriority : urgency;
+}
+
+OrderKey key_of(const JobRequest& job, std::int64_t priority) {
+  return {-priority, job.submitted, job.id.value()};
+}
+
+Status check_range(std::int64_t value, std::int64_t most, const std::string& where) {
+  if (value >= 1 && value <= most) return {};
+  return fail(Errc::invalid_argument, fmt::format("{} is not from 1 to {}", value, most), where);
+}
+
+Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
+  const auto at = [&](const char* key) { return fmt::format("queues.{}.{}", name, key); };
+  if (auto ok = check_range(config.queue_depth, kMaxQueueDepth, at("queue-depth")); !ok)
+    return tl::unexpected(ok.error());
+  if (auto ok =
+          check_range(config.reservation_depth, kMaxReservationDepth, at("reservation-depth"));
+      !ok)
+    return tl::unexpected(ok.error());
+  if (auto ok = check_range(config.max_reservation_depth, kMaxReservationDepth,
+                            at("max-reservation-depth"));
+      !ok)
+    return tl::unexpected(ok.error());
+  if (config.default_duration < 0 || config.duration_offset < 0)
+    return fail(Errc::invalid_argument, "a duration is not negative", at("default-duration"));
+  Result<Policy> policy = parse_policy(config.policy);
+  if (!policy) return fail(policy.error().code, policy.error().what, at("policy"));
+  if (config.policy == "hybrid") policy->reservations = config.reservation_depth;
+  policy->reservations = std::min(policy->reservations, config.max_reservation_depth);
+  Queue queue;
+  queue.name = name;
+  queue.config = config;
+  queue.policy = std::move(*policy);
+  return queue;
+}
+
+}  // namespace
+
+Scheduler::Scheduler(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Scheduler::Scheduler(Scheduler&&) noexcept = default;
+Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
+Scheduler::~Scheduler() = default;
+
+Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Machine> machine) {
+  auto state = std::make_unique<State>();
+  if (config.queues.empty()) config.queues.emplace(config.default_queue, config.defaults);
+  for (const auto& [name, queue_config] : config.queues) {
+    Result<Queue> queue = make_queue(name, queue_config);
+    if (!queue) return tl::unexpected(queue.error());
+    state->queues.push_back(std::move(*queue));
+  }
+  if (!config.default_queue.empty() && !config.queues.contains(config.default_queue))
+    return fail(Errc::invalid_argument,
+                fmt::format("there is no queue \"{}\"", config.default_queue), "default-queue");
+  state->config = std::move(config);
+  state->machine = std::move(machine);
+  return Scheduler(std::move(state));
+}
+
+namespace {
+
+Result<std::size_t> queue_index(const Scheduler::State& state, const std::string& asked) {
+  const std::string& name = asked.empty() ? state.config.default_queue : asked;
+  for (std::size_t i = 0; i < state.queues.size(); ++i)
+    if (state.queues[i].name == name) return i;
+  return fail(Errc::not_found,
+              name.empty() ? "a queue must be named: there is no default queue"
+                           : fmt::format("there is no queue \"{}\"", name),
+              "queue");
+}
+
+Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
+  if (state.find(request.id) != nullptr)
+    return fail(Errc::exists, fmt::format("job {} is here already", request.id.value()));
+  if (request.urgency > kUrgencyExpedite)
+    return fail(Errc::invalid_argument,
+                fmt::format("urgency {} is not from 0 to 31", request.urgency), "urgency");
+  if (request.limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
+  const Result<std::size_t> queue = queue_index(state, request.queue);
+  if (!queue) return tl::unexpected(queue.error());
+  auto job = std::make_unique<Job>();
+  job->queue = *queue;
+  job->key = key_of(request, priority_of(request.urgency));
+  job->request = std::move(request);
+  Job* added = job.get();
+  state.jobs.emplace(added->request.id, std::move(job));
+  return added;
+}
+
+void measure(Scheduler::State& state, Job& job) {
+  if (job.request.procs <= 0) job.request.procs = state.machine->procs_of(job.request);
+  job.procs = job.request.procs;
+  job.shape = state.machine->shape_of(job.request);
+  if (job.shape >= state.shapes.size()) state.shapes.resize(job.shape + 1);
+}
+
+}  // namespace
+
+Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
+  State& s = *state_;
+  const JobId id = request.id;
+  const Result<Job*> added = add_job(s, std::move(request));
+  if (!added) return tl::unexpected(added.error());
+  Job& job = **added;
+  Queue& queue = s.queue_of(job);
+  const auto forget = [&] { s.jobs.erase(id); };
+  if (!queue.enabled) {
+    Error error{Errc::denied, fmt::format("queue {} takes no jobs now", queue.name), "queue"};
+    forget();
+    return tl::unexpected(std::move(error));
+  }
+  Result<std::optional<std::string>> refusal =
+      s.machine->refuses(job.request, now, s.length_of(job));
+  if (!refusal || *refusal) {
+    forget();
+    if (!refusal) return tl::unexpected(refusal.error());
+    ++queue.counts.rejected;
+    return Reject{id, std::move(**refusal)};
+  }
+  measure(s, job);
+  ++queue.counts.submitted;
+  s.enqueue(job);
+  if (job.request.immediate) s.immediate.push_back(id);
+  return std::nullopt;
+}
+
+Status Scheduler::recover(JobRequest request, const resource::Allocation& allocation) {
+  State& s = *state_;
+  const JobId id = request.id;
+  const Result<Job*> added = add_job(s, std::move(request));
+  if (!added) return tl::unexpected(added.error());
+  if (Status held = s.machine->impose(allocation); !held) {
+    s.jobs.erase(id);
+    return held;
+  }
+  measure(s, **added);
+  s.run(**added, allocation.when);
+  s.freed();
+  return {};
+}
+
+Status Scheduler::finish(JobId id, Time now) {
+  State& s = *state_;
+  Job* job = s.find(id);
+  if (job == nullptr || job->place != Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
+  s.machine->release(id, now);
+  s.running_by_end.erase({job->planned_end, id});
+  ++s.queue_of(*job).counts.finished;
+  --s.running;
+  s.jobs.erase(id);
+  s.freed();
+  s.released = true;
+  return {};
+}
+
+Status Scheduler::cancel(JobId id, Time now) {
+  State& s = *state_;
+  Job* job = s.find(id);
+  if (job == nullptr || job->place == Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  s.dequeue(*job, now);
+  ++s.queue_of(*job).counts.cancelled;
+  s.jobs.erase(id);
+  return {};
+}
+
+namespace {
+
+Status reprioritize(Scheduler::State& s, JobId id, std::int64_t priority,
+                    std::optional<std::uint32_t> urgency) {
+  Job* job = s.find(id);
+  if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
+  ++s.queue_of(*job).counts.reprioritized;
+  if (job->place == Job::Place::running) {
+    job->request.urgency = urgency.value_or(job->request.urgency);
+    return {};
+  }
+  // A promise was made for the old place in the queue.
+  s.dequeue(*job, 0);
+  if (urgency) job->request.urgency = *urgency;
+  job->key = key_of(job->request, priority);
+  s.enqueue(*job);
+  return {};
+}
+
+}  // namespace
+
+Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
+  if (urgency > kUrgencyExpedite)
+    return fail(Errc::invalid_argument, fmt::format("urgency {} is not from 0 to 31", urgency),
+                "urgency");
+  return reprioritize(*state_, id, priority_of(urgency), urgency);
+}
+
+Status Scheduler::set_priority(JobId id, std::int64_t priority) {
+  return reprioritize(*state_, id, priority, std::nullopt);
+}
+
+Status Scheduler::enable_queue(const std::string& name, bool enabled) {
+  const Result<std::size_t> queue = queue_index(*state_, name);
+  if (!queue) return tl::unexpected(queue.error());
+  state_->queues[*queue].enabled = enabled;
+  return {};
+}
+
+Status Scheduler::start_queue(const std::string& name, bool started) {
+  const Result<std::size_t> queue = queue_index(*state_, name);
+  if (!queue) return tl::unexpected(queue.error());
+  state_->queues[*queue].started = started;
+  state_->freed();
+  return {};
+}
+
+void Scheduler::resources_changed() {
+  State& s = *state_;
+  s.machine->resources_changed();
+  for (JobId id : std::exchange(s.aside, {})) s.enqueue(*s.find(id));
+  s.freed();
+}
+
+StepResult Scheduler::step(Time now, Budget budget) {
+  return Pass(*state_, now, budget).run();
+}
+
+std::size_t Scheduler::pending() const {
+  return state_->jobs.size() - state_->running;
+}
+std::size_t Scheduler::running() const {
+  return state_->running;
+}
+const SchedulerConfig& Scheduler::config() const {
+  return state_->config;
+}
+
+Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
+  const State& s = *state_;
+  const Job* job = s.find(id);
+  if (job == nullptr || job->place == Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  Outlook outlook{reason_text(s, *job), job->booked ? job->planned : std::nullopt, 0};
+  if (job->place != Job::Place::pending) return outlook;
+  const PendingList& pending = s.queue_of(*job).pending;
+  for (std::size_t slot = 0; slot < pending.slots() && pending.at(slot) != job; ++slot)
+    outlook.position += pending.at(slot) != nullptr;
+  return outlook;
+}
+
+std::vector<QueueStatus> Scheduler::queues() const {
+  std::vector<QueueStatus> all;
+  for (const Queue& queue : state_->queues)
+    all.push_back({.name = queue.name,
+                   .policy = queue.policy.name,
+                   .enabled = queue.enabled,
+                   .started = queue.started,
+                   .pending = queue.pending.size(),
+                   .considered = queue.walk.considered,
+                   .counts = queue.counts});
+  for (const auto& [id, job] : state_->jobs) {
+    QueueStatus& status = all[job->queue];
+    status.held += job->place == Job::Place::held;
+    status.blocked += job->place == Job::Place::aside;
+    status.running += job->place == Job::Place::running;
+    status.reserved += job->booked;
+  }
+  return all;
+}
+
+void Scheduler::check_invariants() const {
+  const State& s = *state_;
+  s.machine->check_invariants();
+  std::size_t listed = 0;
+  std::size_t running = 0;
+  std::size_t booked = 0;
+  for (const Queue& queue : s.queues) listed += queue.pending.size();
+  for (const auto& [id, job] : s.jobs) {
+    if (job->place == Job::Place::pending) --listed;
+    if (job->place == Job::Place::running && !s.running_by_end.contains({job->planned_end, id}))
+      std::abort();
+    if (job->booked &&
+        (job->place != Job::Place::pending || !s.bookings.contains({*job->planned, id})))
+      std::abort();
+    if (job->place == Job::Place::aside && !s.aside.contains(id)) std::abort();
+    running += job->place == Job::Place::running;
+    booked += job->booked;
+  }
+  if (listed != 0 || running != s.running || running != s.running_by_end.size() ||
+      booked != s.bookings.size())
+    std::abort();
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,93 @@
+// state.hpp - what the scheduler remembers, and the small verbs that change it. Private to
+// qmanager/.
+//
+// Invariants: a pending job is in its queue's list; a held or blocked one is not; every booked job
+// has a span in the machine's plan and an entry in `bookings`, every running one a span and an
+// entry in `running_by_end`.
+#pragma once
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "qmanager/job.hpp"
+#include "qmanager/machine.hpp"
+#include "qmanager/pending.hpp"
+#include "qmanager/policy/policy.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::qmanager {
+
+// How far the walk over one queue has come. It outlives a pass: what was considered stays
+// considered until something is freed, so that a submit at the tail costs one job, and a pass that
+// ran out of budget goes on where it stopped.
+struct Walk {
+  std::optional<OrderKey> last;   // the job considered last
+  std::int64_t considered = 0;    // jobs that were looked at and stay pending
+  std::int64_t reservations = 0;  // jobs that hold, or are to be given, a reservation
+  JobId blocked_by;               // the first job that could not start; 0: none yet
+  bool closed = false;            // nobody behind `last` can start before something changes
+};
+
+struct Queue {
+  std::string name;
+  QueueConfig config;
+  Policy policy;
+  PendingList pending;
+  Walk walk;
+  bool enabled = true;  // takes submissions
+  bool started = true;  // schedules
+  QueueCounts counts;
+};
+
+// The longest-known failure of a shape: a job of it at least this long cannot start either, until
+// something is freed.
+struct ShapeMemo {
+  std::uint64_t epoch = 0;
+  Duration length = 0;
+};
+
+struct Scheduler::State {
+  using ByTime = std::set<std::pair<Time, JobId>>;
+
+  SchedulerConfig config;
+  std::unique_ptr<Machine> machine;
+  std::vector<Queue> queues;
+  std::unordered_map<JobId, std::unique_ptr<Job>> jobs;
+  ByTime running_by_end;
+  ByTime bookings;        // by planned start
+  std::set<JobId> aside;  // blocked: no resource that is up can serve them
+  std::vector<JobId>
+      unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
+  std::vector<ShapeMemo> shapes;
+  std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
+  bool dirty = false;       // walks must begin anew from the top
+  bool sliced = false;      // a walk ran out of budget and goes on first
+  bool released = false;    // an allocation was freed since kept reservations were last compressed
+  std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
+  std::optional<Time>
+      boundary;  // the plan changes by itself then: a pass at or after it begins anew
+  std::size_t running = 0;
+
+  Job* find(JobId id) const {
+    const auto found = jobs.find(id);
+    return found == jobs.end() ? nullptr : found->second.get();
+  }
+  Queue& queue_of(const Job& job) { return queues[job.queue]; }
+  const Queue& queue_of(const Job& job) const { return queues[job.queue]; }
+
+  // Ticks the plan gives the job; kTimeMax: until the horizon.
+  Duration length_of(const Job& job) const;
+  void freed() { ++epoch, dirty = true; }
+  // Puts a job that is in no list where its urgency says.
+  void enqueue(Job& job);
+  // Takes a pending, held or blocked job out of wherever it is; a reservation of it is given back.
+  void dequeue(Job& job, Time now);
+  void unbook(Job& job, Time now);
+  void book(Job& job, Interval when);
+  void run(Job& job, Interval when);
+};
+
+}  // namespace holon::qmanager

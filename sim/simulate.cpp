@@ -1,0 +1,174 @@
+#include "sim/simulate.hpp"
+
+#include <queue>
+#include <tuple>
+#include <unordered_map>
+
+namespace holon::sim {
+
+using qmanager::Scheduler;
+
+namespace {
+
+// A job that will end: at `end`, the `sequence`-th that was started.
+struct Running {
+  Time end;
+  std::int64_t sequence;
+  std::size_t job;
+  bool operator>(const Running& other) const {
+    return std::tie(end, sequence) > std::tie(other.end, other.sequence);
+  }
+};
+
+class Simulation {
+ public:
+  Simulation(const Workload& workload, Scheduler scheduler, const SimOptions& options,
+             const MakeRequest& request_of)
+      : workload_(workload),
+        scheduler_(std::move(scheduler)),
+        options_(options),
+        request_of_(request_of) {
+    result_.jobs.resize(workload.jobs.size());
+    index_.reserve(workload.jobs.size());
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i)
+      index_.emplace(static_cast<std::uint64_t>(workload.jobs[i].id), i);
+    if (!workload.jobs.empty()) result_.first_submit = workload.jobs.front().submit;
+  }
+
+  SimResult run() {
+    while (const std::optional<Time> next = next_instant()) {
+      now_ = std::max(now_, *next);
+      if (options_.order == Order::batch)
+        batch();
+      else
+        one_by_one();
+      if (options_.progress && result_.passes % 1024 == 0) options_.progress(done_);
+    }
+    for (JobOutcome& job : result_.jobs)
+      if (!job.start && job.refused.empty())
+        job.refused = "it was still waiting when nothing could happen any more";
+    return std::move(result_);
+  }
+
+ private:
+  bool submission_due() const {
+    return next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].submit <= now_;
+  }
+  bool end_due() const { return !running_.empty() && running_.top().end <= now_; }
+
+  std::optional<Time> next_instant() const {
+    std::optional<Time> next;
+    const auto earlier = [&](Time t) {
+      if (!next || t < *next) next = t;
+    };
+    if (next_submit_ < workload_.jobs.size()) earlier(workload_.jobs[next_submit_].submit);
+    if (!running_.empty()) earlier(running_.top().end);
+    // A wake-up matters only while somebody waits.
+    if (wake_ && scheduler_.pending() > 0) earlier(*wake_);
+    return next;
+  }
+
+  void batch() {
+    while (end_due()) finish();
+    while (submission_due()) submit();
+    pass();
+  }
+
+  // A pass at an instant at which nothing else happens serves reservations that have come due.
+  void one_by_one() {
+    if (!submission_due() && !end_due()) return pass();
+    while (submission_due()) {
+      submit();
+      pass();
+    }
+    while (end_due()) {
+      finish();
+      pass();
+    }
+  }
+
+  void submit() {
+    const std::size_t index = next_submit_++;
+    const auto refused = scheduler_.submit(request_of_(workload_.jobs[index]), now_);
+    if (!refused)
+      result_.jobs[index].refused = to_string(refused.error());
+    else if (*refused)
+      result_.jobs[index].refused = (*refused)->reason;
+  }
+
+  void finish() {
+    const std::size_t index = running_.top().job;
+    running_.pop();
+    ++done_;
+    scheduler_.finish(JobId{static_cast<std::uint64_t>(workload_.jobs[index].id)}, now_);
+  }
+
+  void pass() {
+    qmanager::StepResult step;
+    do {
+      step = scheduler_.step(now_, options_.budget);
+      ++result_.passes;
+      if (options_.charge) now_ = saturating_add(now_, options_.charge());
+      for (const qmanager::Decision& decision : step.decisions) apply(decision);
+      if (options_.check_invariants) scheduler_.check_invariants();
+      if (options_.watch) options_.watch(now_, scheduler_, step);
+    } while (step.more);
+    wake_ = step.wake;
+  }
+
+  void apply(const qmanager::Decision& decision) {
+    if (const auto* start = std::get_if<qmanager::Start>(&decision)) {
+      const std::size_t index = index_.at(start->job.value());
+      JobOutcome& job = result_.jobs[index];
+      job.start = now_;
+      job.selection = start->selection;
+      if (!job.first_promise) job.first_promise = now_;
+      const Time end = saturating_add(now_, workload_.jobs[index].run);
+      running_.push({end, sequence_++, index});
+      result_.end = std::max(result_.end, end);
+    } else if (const auto* reserve = std::get_if<qmanager::Reserve>(&decision)) {
+      JobOutcome& job = result_.jobs[index_.at(reserve->job.value())];
+      if (!job.first_promise) job.first_promise = reserve->when;
+    } else if (const auto* reject = std::get_if<qmanager::Reject>(&decision)) {
+      result_.jobs[index_.at(reject->job.value())].refused = reject->reason;
+    }
+  }
+
+  const Workload& workload_;
+  Scheduler scheduler_;
+  const SimOptions& options_;
+  const MakeRequest& request_of_;
+  std::unordered_map<std::uint64_t, std::size_t> index_;
+  std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
+  SimResult result_;
+  Time now_ = 0;
+  std::optional<Time> wake_;
+  std::size_t next_submit_ = 0;
+  std::size_t done_ = 0;
+  std::int64_t sequence_ = 0;
+};
+
+}  // namespace
+
+qmanager::JobRequest flat_request(const TraceJob& job) {
+  qmanager::JobRequest request;
+  request.id = JobId{static_cast<std::uint64_t>(job.id)};
+  request.user = job.user;
+  request.group = job.group;
+  request.submitted = job.submit;
+  request.limit = job.limit;
+  request.procs = job.procs;
+  return request;
+}
+
+Result<SimResult> simulate(const Workload& workload, std::unique_ptr<qmanager::Machine> machine,
+                           const SimOptions& options, const MakeRequest& request_of) {
+  qmanager::SchedulerConfig config = options.config;
+  config.tell_waits = false;
+  config.ends_on_limit = options.order == Order::event;
+  Result<Scheduler> scheduler = Scheduler::create(std::move(config), std::move(machine));
+  if (!scheduler) return tl::unexpected(scheduler.error());
+  return Simulation(workload, std::move(*scheduler), options, request_of).run();
+}
+
+}  // namespace holon::sim

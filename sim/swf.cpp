@@ -1,0 +1,204 @@
+#include "sim/swf.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <unordered_set>
+
+#include <fmt/core.h>
+
+namespace holon::sim {
+
+namespace {
+
+constexpr std::size_t kFields = 18;
+constexpr std::size_t kKeptIssues = 100;
+constexpr std::array<const char*, kFields> kFieldNames = {"job number",
+                                                          "submit time",
+                                                          "wait time",
+                                                          "run time",
+                                                          "allocated processors",
+                                                          "average cpu time",
+                                                          "used memory",
+                                                          "requested processors",
+                                                          "requested time",
+                                                          "requested memory",
+                                                          "status",
+                                                          "user",
+                                                          "group",
+                                                          "executable",
+                                                          "queue",
+                                                          "partition",
+                                                          "preceding job",
+                                                          "think time"};
+enum Field {
+  kId,
+  kSubmit,
+  kWait,
+  kRun,
+  kAllocated,
+  kCpu,
+  kMemory,
+  kProcs,
+  kLimit,
+  kAskedMemory,
+  kStatus,
+  kUser,
+  kGroup,
+  kExecutable,
+  kQueue
+};
+
+using Numbers = std::array<std::int64_t, kFields>;
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// Seconds may be written with a fraction; the part before the point counts.
+const char* skip_fraction(const char* at, const char* end) {
+  if (at == end || *at != '.') return at;
+  ++at;
+  while (at != end && *at >= '0' && *at <= '9') ++at;
+  return at;
+}
+
+std::string printable(std::string_view text) {
+  std::string shown;
+  for (char c : text.substr(0, 24)) shown += c >= ' ' && c <= '~' ? c : '?';
+  return shown;
+}
+
+class SwfReader {
+ public:
+  SwfReader(std::string_view bytes, const SwfOptions& options) : bytes_(bytes), options_(options) {}
+
+  Result<SwfTrace> read() {
+    while (!bytes_.empty()) {
+      ++line_;
+      const std::size_t newline = bytes_.find('\n');
+      const std::string_view line = trimmed(bytes_.substr(0, newline));
+      bytes_.remove_prefix(newline == std::string_view::npos ? bytes_.size() : newline + 1);
+      if (line.empty()) continue;
+      if (line.front() == ';')
+        comment(line.substr(1));
+      else if (Status ok = record(line); !ok)
+        return tl::unexpected(ok.error());
+    }
+    auto& jobs = trace_.workload.jobs;
+    std::stable_sort(jobs.begin(), jobs.end(), [](const TraceJob& a, const TraceJob& b) {
+      return std::pair(a.submit, a.id) < std::pair(b.submit, b.id);
+    });
+    return std::move(trace_);
+  }
+
+ private:
+  void comment(std::string_view text) {
+    text = trimmed(text);
+    trace_.workload.comments.emplace_back(text);
+    const std::size_t colon = text.find(':');
+    if (colon == std::string_view::npos) return;
+    const std::string_view key = text.substr(0, colon);
+    if (key != "MaxProcs" && !(key == "MaxNodes" && trace_.workload.max_procs == 0)) return;
+    const std::string_view value = trimmed(text.substr(colon + 1));
+    std::int64_t number = 0;
+    std::from_chars(value.data(), value.data() + value.size(), number);
+    if (number > 0) trace_.workload.max_procs = number;
+  }
+
+  Status issue(std::size_t field, std::string what, bool skipped) {
+    if (options_.strict)
+      return fail(Errc::invalid_argument, fmt::format("{}: {}", kFieldNames[field], what),
+                  fmt::format("line {}", line_));
+    ++trace_.issue_count;
+    trace_.skipped += skipped;
+    if (trace_.issues.size() < kKeptIssues)
+      trace_.issues.push_back({line_, kFieldNames[field], std::move(what), skipped});
+    return {};
+  }
+
+  Status record(std::string_view line) {
+    Numbers n;
+    n.fill(-1);
+    const char* at = line.data();
+    const char* const end = at + line.size();
+    for (std::size_t field = 0; field < kFields; ++field) {
+      while (at != end && (*at == ' ' || *at == '\t')) ++at;
+      if (at == end) {
+        if (field > kLimit) break;  // the archive's older logs leave the last fields out
+        return issue(field, fmt::format("the line has {} of 18 fields", field), true);
+      }
+      const auto [next, error] = std::from_chars(at, end, n[field]);
+      const char* const after = skip_fraction(next, end);
+      if (error != std::errc{} || (after != end && *after != ' ' && *after != '\t'))
+        return issue(field,
+                     fmt::format("\"{}\" is not a number", printable({at, std::size_t(end - at)})),
+                     true);
+      at = after;
+    }
+    return take(n);
+  }
+
+  Status take(const Numbers& n) {
+    TraceJob job;
+    job.id = n[kId];
+    job.submit = n[kSubmit];
+    job.run = n[kRun];
+    job.procs = n[kProcs] > 0 ? n[kProcs] : n[kAllocated];
+    job.limit = n[kLimit] > 0 ? n[kLimit] : n[kRun];
+    if (job.id < 1) return issue(kId, fmt::format("{} is not above 0", job.id), true);
+    if (!ids_.insert(job.id).second)
+      return issue(kId, fmt::format("job {} is here twice", job.id), true);
+    if (job.submit < 0)
+      return issue(kSubmit, fmt::format("{} is before the begin", job.submit), true);
+    if (job.run <= 0) return issue(kRun, fmt::format("{} is not above 0", job.run), true);
+    if (job.procs <= 0)
+      return issue(kProcs, "neither requested nor allocated processors are known", true);
+    if (job.submit > kTimeMax / 4 || job.run > kTimeMax / 4 || job.limit > kTimeMax / 4)
+      return issue(kSubmit, "a time is too large", true);
+    const std::int64_t most = options_.procs > 0 ? options_.procs : trace_.workload.max_procs;
+    if (most > 0 && job.procs > most)
+      return issue(kProcs,
+                   fmt::format("{} processors asked for, the machine has {}", job.procs, most),
+                   true);
+    if (job.submit < last_submit_)
+      if (Status ok =
+              issue(kSubmit, fmt::format("{} is before the line above it", job.submit), false);
+          !ok)
+        return ok;
+    last_submit_ = std::max(last_submit_, job.submit);
+    if (job.run > job.limit && !options_.keep_overruns) {
+      if (Status ok = issue(
+              kRun, fmt::format("{} is above the limit {}, cut there", job.run, job.limit), false);
+          !ok)
+        return ok;
+      job.run = job.limit;
+    }
+    const auto name = [](char kind, std::int64_t number) {
+      return number < 0 ? std::string() : kind + std::to_string(number);
+    };
+    job.user = name('u', n[kUser]);
+    job.group = name('g', n[kGroup]);
+    job.queue = name('q', n[kQueue]);
+    trace_.workload.jobs.push_back(std::move(job));
+    return {};
+  }
+
+  std::string_view bytes_;
+  const SwfOptions& options_;
+  SwfTrace trace_;
+  std::unordered_set<std::int64_t> ids_;
+  std::size_t line_ = 0;
+  Time last_submit_ = 0;
+};
+
+}  // namespace
+
+Result<SwfTrace> read_swf(std::string_view bytes, const SwfOptions& options) {
+  return SwfReader(bytes, options).read();
+}
+
+}  // namespace holon::sim

@@ -1,0 +1,37 @@
+// workload.hpp - jobs of a trace, as the simulator runs them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace holon::sim {
+
+// Times are seconds from the begin of the trace.
+struct TraceJob {
+  std::int64_t id = 0;
+  Time submit = 0;
+  std::int64_t procs = 1;
+  Duration limit = 0;  // what the user asked for; 0: no limit
+  Duration run = 0;    // how long it really runs
+  std::string user;    // empty: unknown
+  std::string group;
+  std::string queue;
+};
+
+struct Workload {
+  std::vector<TraceJob> jobs;  // sorted by (submit, id)
+  std::int64_t max_procs = 0;  // of the machine the trace is from, as its header says; 0: not said
+  std::vector<std::string> comments;
+};
+
+// What a reader had to leave out or to mend, and where.
+struct TraceIssue {
+  std::size_t line = 0;
+  std::string field;
+  std::string what;
+  bool skipped = false;  // the job was left out; else it was mended
+};
+
+}  // namespace holon::sim

@@ -1,0 +1,54 @@
+// scenario.hpp - scheduling tests as drawings: a list of jobs, and a picture in which a column is a
+// unit of time, a row a node, and a letter the job that holds it.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "qmanager/scheduler.hpp"
+#include "sim/simulate.hpp"
+
+namespace holon::tests {
+
+struct ScenarioJob {
+  char name = '?';
+  sim::TraceJob trace;
+  qmanager::JobRequest request;
+};
+
+// One job a line: name, submit, nodes, limit, runs, then key=value: user, group, account, qos,
+// queue, urgency, reserve=no, immediate=yes, uses=POOL:AMOUNT. '#' begins a comment.
+std::vector<ScenarioJob> parse_jobs(const std::string& text);
+
+struct Scenario {
+  int nodes = 1;
+  std::vector<ScenarioJob> jobs;
+  qmanager::SchedulerConfig config;
+  sim::Order order = sim::Order::batch;
+};
+
+struct Outcome {
+  std::vector<ScenarioJob> jobs;
+  sim::SimResult result;
+  int nodes = 0;
+
+  Time start(std::size_t job) const { return result.jobs[job].start.value(); }
+};
+
+// A policy with everything else at its default, but a queue depth without limit.
+qmanager::SchedulerConfig policy(const std::string& name);
+
+// Runs it, checking the scheduler's invariants after each pass.
+Outcome run(const Scenario& scenario);
+
+// One line a node, "\n      n0 |AAB.|\n". Jobs are drawn on the lowest nodes that are free when
+// they start. A job that finds none (no unit may be held twice) is drawn as a line "CONFLICT x".
+std::string gantt(const Outcome& outcome);
+
+// `count` jobs on up to `nodes` nodes; some end early. The same seed gives the same jobs.
+std::vector<ScenarioJob> random_jobs(unsigned seed, int count, int nodes);
+
+// Aborts the test unless at every instant the jobs that run have no more nodes than there are.
+void expect_nothing_held_twice(const Outcome& outcome);
+
+}  // namespace holon::tests
