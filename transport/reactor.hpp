@@ -19,6 +19,10 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 
+namespace zmq {
+class context_t;
+}
+
 namespace holon::transport {
 
 // Ownership of one watch; destroying it ends the watch. An empty one does nothing.
@@ -109,7 +113,8 @@ class Reactor {
   // invalid_argument.
   Result<Subscription> on_signal(int signal, Callback callback);
 
-  // Reaps child `pid` when it ends. Errors: not_found (no such process).
+  // Reaps child `pid` when it ends; status is -1 if it was not this process's to reap. Errors:
+  // not_found (no such process), exists (it is watched already).
   Result<Subscription> on_child(pid_t pid, std::function<void(const ChildExit&)> callback);
   // Reaps every child that no on_child() waits for, orphans adopted by a subreaper included
   // (SIGCHLD).
@@ -118,9 +123,9 @@ class Reactor {
   // Called at the end of every turn, in the order of subscription: the place for a group commit.
   [[nodiscard]] Subscription at_turn_end(Callback callback);
 
-  // The ZeroMQ context all sockets of this reactor's thread are made from (a void* from
-  // zmq_ctx_new).
-  void* zmq_context() const;
+  // What all ZeroMQ sockets of this reactor's thread are made from. They must be closed before the
+  // reactor ends: its end waits for them.
+  zmq::context_t& zmq_context() const;
 
  private:
   class Impl;

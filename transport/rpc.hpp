@@ -58,7 +58,7 @@ struct Counters {
   std::uint64_t too_slow = 0;         // peers given up because of max_backlog
 };
 
-class Session;
+struct RequestState;
 
 // A request received: a handle that may be copied, kept, and answered later. When the last copy
 // goes unanswered, the sender gets an error. Answers after the peer was lost, or second ones, are
@@ -66,8 +66,7 @@ class Session;
 class Request {
  public:
   Request() = default;  // answers go nowhere
-  Request(std::shared_ptr<Session> session, std::uint64_t id, std::string topic, std::string path,
-          std::string payload);
+  explicit Request(std::shared_ptr<RequestState> state);
 
   const std::string& topic() const;
   const std::string& path() const;  // "" for this instance, else the instance meant: "/3/7"
@@ -91,8 +90,7 @@ class Request {
   void on_cancel(std::function<void()> callback) const;
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  std::shared_ptr<RequestState> state_;
 };
 
 using RequestHandler = std::function<void(Request)>;
@@ -101,8 +99,8 @@ using ReplyHandler = std::function<void(Result<std::string>)>;
 // A request to send.
 struct Call {
   std::string topic;
-  std::string payload;
-  std::string path;          // "" for the peer itself
+  std::string payload = {};
+  std::string path = {};     // "" for the peer itself
   Duration timeout = 30000;  // ms until Errc::timed_out; 0: wait for ever. Of a stream: until its
                              // first chunk or end.
 };
@@ -150,8 +148,8 @@ class Server {
 
  private:
   class Impl;
-  explicit Server(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Server(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 // Connects, and connects again whenever the connection is lost, until destroyed. Requests made
@@ -189,8 +187,8 @@ class Client {
 
  private:
   class Impl;
-  explicit Client(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  explicit Client(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace holon::transport

@@ -1,0 +1,94 @@
+// blocking_client.cpp - turns a private reactor until the one answer that is waited for has come.
+#include "transport/blocking_client.hpp"
+
+#include <optional>
+
+#include "transport/endpoint.hpp"
+
+namespace holon::transport {
+namespace {
+
+Duration patience(Duration timeout) {
+  return timeout == 0 ? -1 : timeout;
+}
+
+tl::unexpected<Error> nobody_there(const std::string& uri, Duration timeout) {
+  const std::string within = " within " + std::to_string(timeout) + " ms";
+  if (uri.starts_with("ipc://")) {
+    const auto state = probe_ipc(uri);
+    if (state && *state == IpcState::absent)
+      return fail(Errc::not_found, "no instance listens here", uri);
+    if (state && *state == IpcState::stale)
+      return fail(Errc::disconnected,
+                  "the instance that listened here is gone, and did not come back" + within, uri);
+  }
+  return fail(Errc::timed_out, "the instance did not answer" + within, uri);
+}
+
+}  // namespace
+
+struct BlockingClient::Parts {
+  std::unique_ptr<Reactor> reactor;
+  std::unique_ptr<Client> client;  // after the reactor it uses, so that it ends first
+};
+
+BlockingClient::BlockingClient(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+BlockingClient::BlockingClient(BlockingClient&&) noexcept = default;
+BlockingClient& BlockingClient::operator=(BlockingClient&&) noexcept = default;
+BlockingClient::~BlockingClient() = default;
+
+Result<BlockingClient> BlockingClient::connect(const std::string& uri, Duration timeout,
+                                               Options options) {
+  if (uri.starts_with("ipc://")) {
+    const auto state = probe_ipc(uri);
+    if (!state) return tl::unexpected<Error>(state.error());
+    if (*state == IpcState::absent) return nobody_there(uri, 0);
+  }
+  auto reactor = Reactor::create();
+  if (!reactor) return tl::unexpected<Error>(reactor.error());
+  auto client = Client::connect(**reactor, uri, std::move(options));
+  if (!client) return tl::unexpected<Error>(client.error());
+  auto parts = std::make_unique<Parts>(Parts{std::move(*reactor), std::move(*client)});
+  Client& connecting = *parts->client;
+  if (!parts->reactor->run_until([&] { return connecting.connected(); }, patience(timeout)))
+    return nobody_there(uri, timeout);
+  return BlockingClient(std::move(parts));
+}
+
+Result<std::string> BlockingClient::call(const std::string& topic, std::string payload,
+                                         const std::string& path, Duration timeout) {
+  parts_->reactor->turn(0);  // a connection lost between two calls is made anew before this one
+  std::optional<Result<std::string>> answer;
+  parts_->client->call({topic, std::move(payload), path, timeout},
+                       [&](Result<std::string> result) { answer = std::move(result); });
+  parts_->reactor->run_until([&] { return answer.has_value(); }, -1);
+  return std::move(*answer);
+}
+
+Status BlockingClient::stream(const std::string& topic, std::string payload,
+                              const std::string& path,
+                              const std::function<bool(std::string)>& on_chunk, Duration timeout) {
+  parts_->reactor->turn(0);
+  std::optional<Status> ended;
+  StreamHandlers handlers;
+  handlers.on_chunk = [&](std::string chunk) {
+    if (!ended && !on_chunk(std::move(chunk))) ended = Status{};
+  };
+  handlers.on_end = [&](Status status) {
+    if (!ended) ended = std::move(status);
+  };
+  const CallId id =
+      parts_->client->open({topic, std::move(payload), path, timeout}, std::move(handlers));
+  parts_->reactor->run_until([&] { return ended.has_value(); }, -1);
+  parts_->client->cancel(id);
+  return std::move(*ended);
+}
+
+Reactor& BlockingClient::reactor() {
+  return *parts_->reactor;
+}
+Client& BlockingClient::client() {
+  return *parts_->client;
+}
+
+}  // namespace holon::transport

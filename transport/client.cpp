@@ -1,0 +1,260 @@
+// client.cpp - a DEALER socket that says hello on every connection ZeroMQ makes for it.
+//
+// ZeroMQ reconnects by itself; the monitor tells when. ZMQ_IMMEDIATE keeps it from queueing for a
+// connection that is not there: a message for a dead server must not reach its successor before the
+// hello. A server that is connected but silent, or does not know us any more (bye), is left by
+// making a new socket.
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "transport/session.hpp"
+#include "transport/wire.hpp"
+
+namespace holon::transport {
+namespace {
+
+constexpr int kMessagesPerTurn = 512;
+constexpr int kReconnectMs = 10;  // doubled at each failure
+constexpr int kReconnectMaxMs = 250;
+constexpr Duration kHelloAgain =
+    2;  // ms; the connection was announced before it could be written to
+
+}  // namespace
+
+class Client::Impl : public std::enable_shared_from_this<Impl> {
+ public:
+  Impl(Reactor& reactor, std::string uri, Options options)
+      : uri_(std::move(uri)),
+        shared_(std::make_shared<SessionShared>(
+            SessionShared{reactor, std::move(options), new_incarnation(), 0, {}, {}})),
+        session_(std::make_shared<Session>(
+            shared_, PeerId{}, [this](std::string bytes) { transmit(std::move(bytes)); })) {}
+  ~Impl() { close(); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  Status start() {
+    if (const Status opened = open_socket(); !opened) return opened;
+    ticks_ = shared_->reactor.every(std::max<Duration>(shared_->options.heartbeat / 2, 1),
+                                    [weak = weak_from_this()] {
+                                      if (const auto self = weak.lock()) self->tick();
+                                    });
+    return {};
+  }
+
+  void close() {
+    if (std::exchange(closed_, true)) return;
+    ticks_.cancel();
+    hello_again_.cancel();
+    if (wire_ && greeted_) wire_->send("", encode({Kind::bye, 0, "", "", ""}));
+    session_->kill({Errc::disconnected, "the connection was closed", ""});
+    wire_.reset();
+  }
+
+  const std::string& uri() const { return uri_; }
+  bool connected() const { return session_->is_open(); }
+  SessionShared& shared() { return *shared_; }
+  Session& session() { return *session_; }
+
+  std::function<void(const PeerInfo&)> on_connected;
+  std::function<void()> on_lost;
+
+ private:
+  Status open_socket() {
+    try {
+      wire_ = std::make_unique<Wire>(shared_->reactor, zmq::socket_type::dealer, shared_->options,
+                                     ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED);
+      zmq::socket_t& socket = wire_->socket();
+      socket.set(zmq::sockopt::immediate, true);
+      socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
+      socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+      apply_security(socket, shared_->options.security, false);
+      socket.connect(uri_);
+    } catch (const zmq::error_t& e) {
+      return fail(Errc::invalid_argument, std::string("cannot connect: ") + e.what(), uri_);
+    }
+    const auto weak = weak_from_this();
+    return wire_->watch(
+        [weak] {
+          if (const auto self = weak.lock()) self->drain(kMessagesPerTurn);
+        },
+        [weak](int event) {
+          if (const auto self = weak.lock()) self->on_event(event);
+        });
+  }
+
+  void on_event(int event) {
+    if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      greeted_ = false;
+      ++hello_id_;
+      say_hello();
+      return;
+    }
+    drain(std::numeric_limits<int>::max());  // what the server said before it went
+    lose("the server went away");
+  }
+
+  void say_hello() {
+    if (closed_) return;
+    const Envelope hello{Kind::hello, hello_id_, "", "",
+                         encode_greeting({shared_->options.name, getpid(), shared_->incarnation,
+                                          shared_->options.max_message})};
+    greeted_ = true;  // before sending: transmit() clears it
+    session_->send_now(hello);
+    if (greeted_) return;
+    session_->lose({});  // nothing is open; only the count of bytes begins anew
+    hello_again_ = shared_->reactor.after(kHelloAgain, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->say_hello();
+    });
+  }
+
+  void transmit(std::string bytes) {
+    if (closed_ || wire_->send("", std::move(bytes)) == SendOutcome::sent) return;
+    greeted_ = false;  // no connection: the monitor's event is on its way, or overdue
+  }
+
+  void drain(int at_most) {
+    const auto alive = shared_from_this();
+    for (int i = 0; i < at_most && !closed_; ++i) {
+      zmq::message_t body;
+      try {
+        if (!wire_->socket().recv(body, zmq::recv_flags::dontwait)) return;
+      } catch (const zmq::error_t&) {
+        return;
+      }
+      if (body.more())
+        skip_rest();
+      else if (!on_message(body.to_string_view()))
+        return;
+    }
+  }
+
+  void skip_rest() {
+    ++shared_->counters.malformed;
+    for (bool more = true; more;) {
+      zmq::message_t rest;
+      more = wire_->socket().recv(rest, zmq::recv_flags::dontwait) && rest.more();
+    }
+  }
+
+  // False: the socket was replaced.
+  bool on_message(std::string_view bytes) {
+    auto envelope = decode(bytes);
+    if (!envelope) {
+      const DecodeError& rubbish = envelope.error();
+      ++(rubbish.error.code == Errc::unsupported ? shared_->counters.unknown_version
+                                                 : shared_->counters.malformed);
+      if (rubbish.request_id)
+        session_->send({Kind::error, *rubbish.request_id, "", "", encode_error(rubbish.error)});
+      return true;
+    }
+    if (envelope->kind == Kind::bye) {
+      start_over("the server does not know this connection any more");
+      return false;
+    }
+    if (envelope->kind == Kind::welcome)
+      on_welcome(*envelope, bytes.size());
+    else if (session_->is_open())
+      session_->receive(std::move(*envelope), bytes.size());
+    return true;
+  }
+
+  void on_welcome(const Envelope& welcome, std::size_t bytes) {
+    const auto greeting = decode_greeting(welcome.payload);
+    if (!greeting || welcome.id != hello_id_ || session_->is_open()) {
+      ++shared_->counters.unexpected;
+      return;
+    }
+    session_->peer_limit(greeting->max_message);
+    session_->open();
+    session_->count_received(bytes);
+    if (on_connected) on_connected({greeting->name, greeting->pid, greeting->incarnation});
+    if (!closed_ && session_->is_open()) session_->flush();
+  }
+
+  void lose(const std::string& why) {
+    hello_again_.cancel();
+    const bool was_open = session_->is_open();
+    greeted_ = false;
+    session_->lose({Errc::disconnected, why, uri_});
+    if (was_open && on_lost && !closed_) on_lost();
+  }
+
+  void start_over(const std::string& why) {
+    lose(why);
+    if (closed_) return;
+    wire_.reset();
+    if (!open_socket()) wire_.reset();
+  }
+
+  void tick() {
+    const std::int64_t now = monotonic_ms();
+    if (!wire_) {  // no file descriptors were left for a new socket: try again
+      if (!open_socket()) wire_.reset();
+      return;
+    }
+    if (hello_id_ > 0 && greeted_ && now - session_->last_heard() > shared_->options.peer_timeout)
+      return start_over("nothing was heard of the server for " +
+                        std::to_string(shared_->options.peer_timeout) + " ms");
+    session_->keep_alive(now - shared_->options.heartbeat / 2);
+  }
+
+  std::string uri_;
+  std::shared_ptr<SessionShared> shared_;
+  std::shared_ptr<Session> session_;
+  std::unique_ptr<Wire> wire_;
+  bool closed_ = false;
+  bool greeted_ = false;  // hello was sent on the connection there is
+  std::uint64_t hello_id_ =
+      0;  // of the last connection; an older welcome is not meant for this one
+  Subscription ticks_, hello_again_;
+};
+
+Result<std::unique_ptr<Client>> Client::connect(Reactor& reactor, const std::string& uri,
+                                                Options options) {
+  auto impl = std::make_shared<Impl>(reactor, uri, std::move(options));
+  if (auto started = impl->start(); !started) return tl::unexpected<Error>(started.error());
+  return std::unique_ptr<Client>(new Client(std::move(impl)));
+}
+
+Client::Client(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Client::~Client() {
+  impl_->close();
+}
+
+const std::string& Client::uri() const {
+  return impl_->uri();
+}
+bool Client::connected() const {
+  return impl_->connected();
+}
+void Client::on_connected(std::function<void(const PeerInfo&)> callback) {
+  impl_->on_connected = std::move(callback);
+}
+void Client::on_lost(std::function<void()> callback) {
+  impl_->on_lost = std::move(callback);
+}
+void Client::on_request(RequestHandler handler) {
+  impl_->shared().on_request = std::move(handler);
+}
+CallId Client::call(Call call, ReplyHandler done) {
+  return impl_->session().call(std::move(call), std::move(done));
+}
+CallId Client::open(Call call, StreamHandlers handlers) {
+  return impl_->session().stream(std::move(call), std::move(handlers));
+}
+void Client::forward(const Request& request, std::string path) {
+  impl_->session().forward(request, std::move(path));
+}
+void Client::notify(std::string topic, std::string payload) {
+  impl_->session().notify(std::move(topic), std::move(payload));
+}
+void Client::cancel(CallId call) {
+  impl_->session().cancel(call);
+}
+Counters Client::counters() const {
+  return impl_->shared().counters;
+}
+
+}  // namespace holon::transport

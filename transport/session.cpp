@@ -1,0 +1,373 @@
+// session.cpp - the request/answer state machine of one connection's end, without any socket.
+#include "transport/session.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <random>
+#include <utility>
+
+namespace holon::transport {
+namespace {
+
+constexpr std::uint64_t kConfirmEvery = 1 << 20;  // bytes received between two confirmations
+constexpr std::size_t kEnvelopeRoom =
+    64;  // bytes an envelope adds to topic, path and payload at most
+
+}  // namespace
+
+std::int64_t monotonic_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
+}
+
+std::uint64_t new_incarnation() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32) | random();
+}
+
+RequestState::~RequestState() {
+  if (done || id == 0) return;
+  if (const auto alive = session.lock())
+    alive->answer(id, Kind::error,
+                  encode_error({Errc::system,
+                                "request \"" + topic + "\" was dropped without an answer", ""}));
+}
+
+Request::Request(std::shared_ptr<RequestState> state) : state_(std::move(state)) {}
+
+namespace {
+const std::string kEmpty;  // what an empty handle's accessors refer to
+}
+
+const std::string& Request::topic() const {
+  return state_ ? state_->topic : kEmpty;
+}
+const std::string& Request::path() const {
+  return state_ ? state_->path : kEmpty;
+}
+const std::string& Request::payload() const {
+  return state_ ? state_->payload : kEmpty;
+}
+PeerId Request::peer() const {
+  return state_ ? state_->peer : PeerId{};
+}
+bool Request::done() const {
+  return !state_ || state_->done;
+}
+
+std::size_t Request::backlog() const {
+  const auto session = state_ ? state_->session.lock() : nullptr;
+  return session ? session->backlog() : 0;
+}
+
+void Request::on_cancel(std::function<void()> callback) const {
+  if (state_ && !state_->done) state_->on_cancel = std::move(callback);
+}
+
+namespace {
+
+void answer(RequestState* state, Kind kind, std::string payload) {
+  if (!state || state->done) return;
+  if (kind != Kind::chunk) {
+    state->done = true;
+    state->on_cancel = nullptr;
+  }
+  const auto session = state->session.lock();
+  if (session && state->id != 0) session->answer(state->id, kind, std::move(payload));
+}
+
+}  // namespace
+
+void Request::reply(std::string payload) const {
+  answer(state_.get(), Kind::response, std::move(payload));
+}
+void Request::send(std::string chunk) const {
+  answer(state_.get(), Kind::chunk, std::move(chunk));
+}
+void Request::end() const {
+  answer(state_.get(), Kind::end, "");
+}
+void Request::fail(Error error) const {
+  answer(state_.get(), Kind::error, encode_error(error));
+}
+
+Session::Session(std::shared_ptr<SessionShared> shared, PeerId peer, Transmit transmit)
+    : shared_(std::move(shared)),
+      peer_(peer),
+      transmit_(std::move(transmit)),
+      limit_(shared_->options.max_message),
+      last_heard_(monotonic_ms()) {}
+
+void Session::peer_limit(std::size_t max_message) {
+  limit_ = max_message == 0 ? shared_->options.max_message
+                            : std::min(shared_->options.max_message, max_message);
+}
+
+void Session::flush() {
+  for (auto& envelope : std::exchange(unsent_, {})) put_on_wire(std::move(envelope));
+}
+
+void Session::lose(const Error& why) {
+  open_ = false;
+  sent_ = confirmed_ = received_ = reported_ = 0;
+  last_heard_ = monotonic_ms();
+  std::vector<std::uint64_t> lost;
+  for (const auto& [id, outgoing] : outgoing_)
+    if (outgoing.sent) lost.push_back(id);
+  std::sort(lost.begin(), lost.end());
+  drop_incoming();
+  for (const std::uint64_t id : lost) finish(id, Kind::error, tl::unexpected<Error>(why));
+}
+
+void Session::kill(const Error& why) {
+  dead_ = true;
+  why_dead_ = why;
+  for (const auto& envelope : std::exchange(unsent_, {}))
+    if (const auto found = outgoing_.find(envelope.id); found != outgoing_.end())
+      found->second.sent = true;
+  lose(why);
+}
+
+void Session::drop_incoming() {
+  auto incoming = std::exchange(incoming_, {});
+  std::vector<std::pair<std::uint64_t, std::shared_ptr<RequestState>>> open;
+  for (auto& [id, weak] : incoming)
+    if (auto state = weak.lock()) open.emplace_back(id, std::move(state));
+  std::sort(open.begin(), open.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (const auto& [id, state] : open) {
+    if (std::exchange(state->done, true)) continue;
+    if (const auto callback = std::exchange(state->on_cancel, nullptr)) callback();
+  }
+}
+
+void Session::receive(Envelope envelope, std::size_t bytes) {
+  const auto alive = shared_from_this();  // callbacks may drop the last other owner
+  count_received(bytes);
+  switch (envelope.kind) {
+    case Kind::request:
+      return on_incoming_request(std::move(envelope));
+    case Kind::response:
+    case Kind::error:
+    case Kind::chunk:
+    case Kind::end:
+      return on_answer(std::move(envelope));
+    case Kind::cancel:
+      return on_cancel(envelope.id);
+    case Kind::heartbeat:
+      if (envelope.id <= sent_) confirmed_ = std::max(confirmed_, envelope.id);
+      return;
+    case Kind::hello:
+    case Kind::welcome:
+    case Kind::bye:
+      return;  // the socket's owner has dealt with them
+  }
+}
+
+void Session::count_received(std::size_t bytes) {
+  last_heard_ = monotonic_ms();
+  received_ += bytes;
+  if (open_ && received_ - reported_ >= kConfirmEvery) {
+    reported_ = received_;
+    send_now({Kind::heartbeat, received_, "", "", ""});
+  }
+}
+
+void Session::keep_alive(std::int64_t since) {
+  if (!open_ || last_sent_ > since) return;
+  reported_ = received_;
+  send_now({Kind::heartbeat, received_, "", "", ""});
+}
+
+void Session::on_incoming_request(Envelope envelope) {
+  if (envelope.id != 0 && incoming_.contains(envelope.id)) {
+    ++shared_->counters.malformed;  // an answer could not be told from that of the first one
+    return;
+  }
+  auto state = std::make_shared<RequestState>();
+  state->session = weak_from_this();
+  state->peer = peer_;
+  state->id = envelope.id;
+  state->topic = std::move(envelope.topic);
+  state->path = std::move(envelope.path);
+  state->payload = std::move(envelope.payload);
+  if (state->id != 0) incoming_.emplace(state->id, state);
+  const Request request(std::move(state));
+  if (shared_->on_request)
+    shared_->on_request(request);
+  else
+    request.fail({Errc::unsupported, "no requests are served here", ""});
+}
+
+void Session::on_answer(Envelope envelope) {
+  const auto found = outgoing_.find(envelope.id);
+  if (found == outgoing_.end() || !found->second.sent) {
+    ++shared_->counters.unexpected;
+    return;
+  }
+  if (envelope.kind == Kind::chunk && !found->second.takes_chunks) {
+    send({Kind::cancel, envelope.id, "", "", ""});
+    finish(envelope.id, Kind::error,
+           fail(Errc::protocol, "a stream came where one answer was expected"));
+  } else if (envelope.kind == Kind::chunk) {
+    found->second.timer.cancel();
+    const auto on_answer = found->second.on_answer;
+    on_answer(Kind::chunk, std::move(envelope.payload));
+  } else if (envelope.kind == Kind::error) {
+    finish(envelope.id, Kind::error, tl::unexpected<Error>(decode_error(envelope.payload)));
+  } else {
+    finish(envelope.id, envelope.kind, std::move(envelope.payload));
+  }
+}
+
+void Session::on_cancel(std::uint64_t id) {
+  const auto found = incoming_.find(id);
+  if (found == incoming_.end()) return;  // answered already: the two messages crossed
+  const auto state = found->second.lock();
+  incoming_.erase(found);
+  if (!state || std::exchange(state->done, true)) return;
+  if (const auto callback = std::exchange(state->on_cancel, nullptr)) callback();
+}
+
+void Session::answer(std::uint64_t id, Kind kind, std::string payload) {
+  if (!incoming_.contains(id)) return;
+  Envelope envelope{kind, id, "", "", std::move(payload)};
+  if (too_large(envelope)) {
+    const std::string what = "the answer has " + std::to_string(envelope.payload.size()) +
+                             " bytes, more than the " + std::to_string(limit_) +
+                             " a message may have";
+    envelope = {Kind::error, id, "", "", encode_error({Errc::out_of_range, what, ""})};
+  }
+  if (envelope.kind != Kind::chunk) incoming_.erase(id);
+  send(std::move(envelope));
+}
+
+bool Session::too_large(const Envelope& envelope) const {
+  return envelope.topic.size() + envelope.path.size() + envelope.payload.size() + kEnvelopeRoom >
+         limit_;
+}
+
+void Session::send(Envelope envelope) {
+  if (open_) send_now(envelope);
+}
+
+void Session::send_now(const Envelope& envelope) {
+  std::string bytes = encode(envelope);
+  sent_ += bytes.size();
+  last_sent_ = monotonic_ms();
+  transmit_(std::move(bytes));
+}
+
+CallId Session::start(Call call, bool takes_chunks, Answer on_answer) {
+  const std::uint64_t id = ++shared_->last_call;
+  Outgoing& outgoing = outgoing_[id];
+  outgoing.takes_chunks = takes_chunks;
+  outgoing.on_answer = std::move(on_answer);
+  Envelope envelope{Kind::request, id, std::move(call.topic), std::move(call.path),
+                    std::move(call.payload)};
+  if (dead_) {
+    fail_later(id, why_dead_);
+    return CallId{id};
+  }
+  if (call.timeout > 0) {
+    outgoing.timer = shared_->reactor.after(
+        call.timeout,
+        [weak = weak_from_this(), id, topic = envelope.topic, timeout = call.timeout] {
+          const auto self = weak.lock();
+          if (!self) return;
+          const auto found = self->outgoing_.find(id);
+          if (found == self->outgoing_.end()) return;
+          if (found->second.sent) self->send({Kind::cancel, id, "", "", ""});
+          std::erase_if(self->unsent_, [id](const Envelope& e) { return e.id == id; });
+          const std::string what =
+              "no answer to \"" + topic + "\" within " + std::to_string(timeout) + " ms";
+          self->finish(id, Kind::error, fail(Errc::timed_out, what));
+        });
+  }
+  if (open_)
+    put_on_wire(std::move(envelope));
+  else
+    unsent_.push_back(std::move(envelope));
+  return CallId{id};
+}
+
+void Session::put_on_wire(Envelope request) {
+  const auto found = outgoing_.find(request.id);
+  if (found == outgoing_.end()) return;
+  found->second.sent = true;
+  if (too_large(request))
+    return fail_later(
+        request.id,
+        {Errc::out_of_range,
+         "the request \"" + request.topic + "\" has " + std::to_string(request.payload.size()) +
+             " bytes, more than the " + std::to_string(limit_) + " a message may have",
+         ""});
+  if (backlog() + request.payload.size() > shared_->options.max_backlog)
+    return fail_later(request.id, {Errc::busy, "the peer does not keep up with the requests", ""});
+  send(std::move(request));
+}
+
+// The error comes from the loop, not from inside the call that made the request.
+void Session::fail_later(std::uint64_t id, Error error) {
+  shared_->reactor.defer([weak = weak_from_this(), id, error = std::move(error)] {
+    if (const auto self = weak.lock()) self->finish(id, Kind::error, tl::unexpected<Error>(error));
+  });
+}
+
+void Session::finish(std::uint64_t id, Kind kind, Result<std::string> result) {
+  const auto found = outgoing_.find(id);
+  if (found == outgoing_.end()) return;
+  const auto alive = shared_from_this();
+  const Outgoing outgoing = std::move(found->second);
+  outgoing_.erase(found);
+  outgoing.on_answer(kind, std::move(result));
+}
+
+CallId Session::call(Call call, ReplyHandler done) {
+  return start(std::move(call), false,
+               [done = std::move(done)](Kind kind, Result<std::string> result) {
+                 if (kind == Kind::end)
+                   result = fail(Errc::protocol, "a stream came where one answer was expected");
+                 done(std::move(result));
+               });
+}
+
+CallId Session::stream(Call call, StreamHandlers handlers) {
+  auto shared = std::make_shared<StreamHandlers>(std::move(handlers));
+  return start(std::move(call), true, [shared](Kind kind, Result<std::string> result) {
+    if (kind == Kind::chunk || kind == Kind::response) {
+      if (shared->on_chunk) shared->on_chunk(std::move(*result));
+    }
+    if (kind == Kind::chunk || !shared->on_end) return;
+    shared->on_end(result ? Status{} : Status(tl::unexpected<Error>(result.error())));
+  });
+}
+
+void Session::forward(const Request& request, std::string path) {
+  const CallId id = start({request.topic(), request.payload(), std::move(path), 0}, true,
+                          [request](Kind kind, Result<std::string> result) {
+                            if (!result) return request.fail(std::move(result.error()));
+                            if (kind == Kind::chunk) return request.send(std::move(*result));
+                            kind == Kind::end ? request.end() : request.reply(std::move(*result));
+                          });
+  request.on_cancel([weak = weak_from_this(), id] {
+    if (const auto self = weak.lock()) self->cancel(id);
+  });
+}
+
+void Session::notify(std::string topic, std::string payload) {
+  Envelope envelope{Kind::request, 0, std::move(topic), "", std::move(payload)};
+  if (!too_large(envelope)) send(std::move(envelope));
+}
+
+bool Session::cancel(CallId call) {
+  const auto found = outgoing_.find(call.value());
+  if (found == outgoing_.end()) return false;
+  if (found->second.sent) send({Kind::cancel, call.value(), "", "", ""});
+  std::erase_if(unsent_, [call](const Envelope& e) { return e.id == call.value(); });
+  outgoing_.erase(found);
+  return true;
+}
+
+}  // namespace holon::transport

@@ -1,0 +1,121 @@
+// session.hpp - what one connection's end remembers: calls sent and not answered, requests received
+// and not answered. Private to transport/; Server and Client own the sockets and hand bytes in and
+// out.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/envelope.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::transport {
+
+class Session;
+
+// Behind Request handles. Destroyed unanswered, it answers with an error.
+struct RequestState {
+  std::weak_ptr<Session> session;
+  PeerId peer;
+  std::uint64_t id = 0;
+  std::string topic, path, payload;
+  bool done = false;
+  std::function<void()> on_cancel;
+
+  RequestState() = default;
+  RequestState(const RequestState&) = delete;
+  RequestState& operator=(const RequestState&) = delete;
+  ~RequestState();
+};
+
+// What all sessions of one Server or Client share.
+struct SessionShared {
+  Reactor& reactor;
+  Options options;
+  std::uint64_t incarnation = 0;  // of this process's end
+  std::uint64_t last_call = 0;
+  Counters counters;
+  RequestHandler on_request;
+};
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  using Transmit = std::function<void(std::string bytes)>;
+  // An answer to a call: kind response or chunk with bytes, end, or error. Nothing comes after the
+  // last three.
+  using Answer = std::function<void(Kind, Result<std::string>)>;
+
+  Session(std::shared_ptr<SessionShared> shared, PeerId peer, Transmit transmit);
+
+  // Open: envelopes go out at once. Not open: calls wait for open(), everything else is dropped.
+  bool is_open() const { return open_; }
+  void open() { open_ = true; }  // then flush(), after those who want to speak first have spoken
+  void flush();
+  // Calls that were sent fail with `why`, requests received are cancelled, counts begin anew;
+  // unsent calls stay.
+  void lose(const Error& why);
+  // As lose(), for ever: unsent and all later calls fail too.
+  void kill(const Error& why);
+
+  void receive(Envelope envelope, std::size_t bytes);
+
+  CallId call(Call call, ReplyHandler done);
+  CallId stream(Call call, StreamHandlers handlers);
+  void forward(const Request& request, std::string path);
+  void notify(std::string topic, std::string payload);
+  bool cancel(CallId call);
+
+  void answer(std::uint64_t id, Kind kind, std::string payload);
+  void send(Envelope envelope);
+  // Envelope in, bytes counted; for what needs no open session (hello, welcome).
+  void send_now(const Envelope& envelope);
+
+  void peer_limit(std::size_t max_message);  // the largest message the peer takes
+  std::size_t backlog() const { return static_cast<std::size_t>(sent_ - confirmed_); }
+  PeerId peer() const { return peer_; }
+  std::int64_t last_heard() const { return last_heard_; }
+  // Sends a sign of life if nothing was sent since `since` (monotonic ms).
+  void keep_alive(std::int64_t since);
+  void count_received(std::size_t bytes);
+
+ private:
+  struct Outgoing {
+    Answer on_answer;
+    Subscription timer;
+    bool takes_chunks = false;
+    bool sent = false;
+  };
+
+  CallId start(Call call, bool takes_chunks, Answer on_answer);
+  void put_on_wire(Envelope request);
+  void finish(std::uint64_t id, Kind kind, Result<std::string> result);
+  void fail_later(std::uint64_t id, Error error);
+  void on_incoming_request(Envelope envelope);
+  void on_answer(Envelope envelope);
+  void on_cancel(std::uint64_t id);
+  void drop_incoming();
+  bool too_large(const Envelope& envelope) const;
+
+  std::shared_ptr<SessionShared> shared_;
+  PeerId peer_;
+  Transmit transmit_;
+  bool open_ = false;
+  bool dead_ = false;
+  Error why_dead_;
+  std::size_t limit_;
+  std::unordered_map<std::uint64_t, Outgoing> outgoing_;
+  std::vector<Envelope> unsent_;
+  std::unordered_map<std::uint64_t, std::weak_ptr<RequestState>> incoming_;
+  std::uint64_t sent_ = 0, confirmed_ = 0, received_ = 0, reported_ = 0;
+  std::int64_t last_heard_ = 0, last_sent_ = 0;
+};
+
+// Monotonic milliseconds: silence is measured with it.
+std::int64_t monotonic_ms();
+// A number that no other start of a process will have.
+std::uint64_t new_incarnation();
+
+}  // namespace holon::transport

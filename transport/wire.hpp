@@ -1,0 +1,42 @@
+// wire.hpp - a ZeroMQ socket with its monitor, watched by a reactor. Private to transport/.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <zmq.hpp>
+
+#include "transport/rpc.hpp"
+
+namespace holon::transport {
+
+enum class SendOutcome { sent, no_peer, full };
+
+class Wire {
+ public:
+  // on_readable: the socket has messages. on_event: ZMQ_EVENT_* of the monitor, connection by
+  // connection. Throws zmq::error_t.
+  Wire(Reactor& reactor, zmq::socket_type type, const Options& options, int monitored);
+  ~Wire();
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  Status watch(std::function<void()> on_readable, std::function<void(int event)> on_event);
+  zmq::socket_t& socket() { return socket_; }
+
+  // Takes over large strings instead of copying them. `identity`: of the peer, for a ROUTER; else
+  // empty.
+  SendOutcome send(const std::string& identity, std::string bytes);
+
+ private:
+  void read_events(const std::function<void(int)>& on_event);
+
+  Reactor& reactor_;
+  zmq::socket_t socket_;
+  zmq::socket_t monitor_;
+  Subscription readable_, events_;
+};
+
+// Applies CURVE keys if there are any. Throws zmq::error_t for keys that are none.
+void apply_security(zmq::socket_t& socket, const Security& security, bool is_server);
+
+}  // namespace holon::transport
