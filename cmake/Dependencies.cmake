@@ -13,6 +13,7 @@ pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
+pkg_check_modules(libedit REQUIRED IMPORTED_TARGET libedit)
 find_package(msgpack REQUIRED)
 find_package(SQLiteCpp REQUIRED)
 

@@ -1,4 +1,5 @@
 // parse.cpp - Document -> Jobspec (RFC 14): the top level, resources and tasks.
+#include "resource/graph/spec.hpp"
 #include "resource/jobspec/attributes.hpp"
 #include "resource/jobspec/decode.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -209,6 +210,7 @@ Result<Jobspec> parse_jobspec(std::string_view bytes) {
   if (bytes.size() > kMaxJobspecBytes)
     return fail(Errc::invalid_argument, "a jobspec of " + std::to_string(bytes.size()) +
                                             " bytes; at most 16777216 are accepted");
+  if (!is_utf8(bytes)) return fail(Errc::invalid_argument, "a jobspec must be UTF-8 without NUL");
   const auto first = bytes.find_first_not_of(" \t\r\n");
   const bool json = first != std::string_view::npos && bytes[first] == '{';
   auto document = json ? jobspec::parse_json(bytes) : jobspec::parse_yaml(bytes);
