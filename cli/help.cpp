@@ -171,6 +171,17 @@ std::string render_man(const HelpPage& page) {
   return text;
 }
 
+std::string render_group(const Io& io, const VerbGroup& group) {
+  std::string text = fmt::format("{}: {}\n\nusage: holon {} VERB [OPTIONS] ...\n\n",
+                                 paint(io, Colour::bold, fmt::format("holon {}", group.name)),
+                                 group.summary, group.name);
+  for (const auto& verb : group.verbs) text += fmt::format("  {:<12}{}\n", verb.name, verb.summary);
+  text += "\n" + paint(io, Colour::bold, "Examples") + "\n";
+  for (const auto& example : group.examples)
+    text += fmt::format("  {}\n      {}\n", example.command, example.what);
+  return text;
+}
+
 std::string render_overview(const Io& io, std::span<const Verb> table) {
   const std::size_t width = page_width(io);
   std::string text = fmt::format("{}\n\nusage: holon [-i PATH] VERB [OPTIONS] ...\n",

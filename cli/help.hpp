@@ -51,6 +51,9 @@ std::string render_help(const Io& io, const HelpPage& page);
 // A page of section 1 in man(7) macros.
 std::string render_man(const HelpPage& page);
 
+// The page of a verb that is a table of verbs.
+std::string render_group(const Io& io, const VerbGroup& group);
+
 // The page of `holon` itself: what it is, and all verbs.
 std::string render_overview(const Io& io, std::span<const Verb> table);
 std::string render_overview_man(std::span<const Verb> table);

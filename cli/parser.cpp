@@ -68,10 +68,15 @@ Parser& Parser::group(std::string heading) {
   return *this;
 }
 
-Parser& Parser::flag(const std::string& names, bool& target, std::string help) {
+Parser& Parser::hidden_flag(const std::string& names, bool& target) {
   auto& flag = state_->flags.emplace_back();
   flag.target = &target;
   state_->app.add_flag(names, flag.given)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  return *this;
+}
+
+Parser& Parser::flag(const std::string& names, bool& target, std::string help) {
+  hidden_flag(names, target);
   state_->page.options.push_back({state_->group, names, "", std::move(help)});
   return *this;
 }

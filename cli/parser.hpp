@@ -38,6 +38,8 @@ class Parser {
 
   // `names` as CLI11 takes them: "-n,--ntasks". `value` stands for the value in the help: "N".
   Parser& flag(const std::string& names, bool& target, std::string help);
+  // For the program itself: taken, and not in the help.
+  Parser& hidden_flag(const std::string& names, bool& target);
   Parser& option(const std::string& names, std::string& target, std::string value,
                  std::string help);
   Parser& option(const std::string& names, std::optional<std::string>& target, std::string value,

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <ostream>
 
+#include "cli/help.hpp"
+
 namespace holon::cli {
 namespace {
 
@@ -69,6 +71,23 @@ int dispatch(std::span<const Verb> table, std::string_view prefix, Invocation& c
   if (verb == table.end()) return unknown_verb(table, prefix, call);
   call.args.erase(call.args.begin());
   return verb->run(call);
+}
+
+int run_group(const VerbGroup& group, Invocation& call) {
+  const std::string prefix = fmt::format("holon {}", group.name);
+  if (call.as_man_page) {  // one page: what there is, then each verb's own text
+    for (const auto& verb : group.verbs) verb.run(call);
+    return kOk;
+  }
+  if (call.args.empty()) {
+    call.io.err << render_group(call.io, group);
+    return kUsage;
+  }
+  if (call.args[0] == "--help" || call.args[0] == "-h") {
+    call.io.out << render_group(call.io, group);
+    return kOk;
+  }
+  return dispatch(group.verbs, prefix, call);
 }
 
 int report(Invocation& call, std::string_view verb, const Error& error) {

@@ -41,6 +41,18 @@ struct Verb {
   int (*run)(Invocation& call);
 };
 
+// A verb that is a table of verbs: `holon job info`.
+struct VerbGroup {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const Verb> verbs;
+  struct Example {
+    std::string_view command, what;
+  };
+  std::vector<Example> examples;
+};
+int run_group(const VerbGroup& group, Invocation& call);
+
 // Looks args[0] up in `table` and runs it with the rest. `prefix` is what a person typed so far
 // ("holon", "holon job"). An unknown name is answered with the nearest ones and kUsage.
 int dispatch(std::span<const Verb> table, std::string_view prefix, Invocation& call);

@@ -7,6 +7,17 @@ namespace holon::cli {
 // In the order `holon --help` shows them.
 std::span<const Verb> verbs() {
   static constexpr auto kVerbs = std::to_array<Verb>({
+      {"batch", "queue a child instance that runs a script", Group::instance, verb_batch},
+      {"alloc", "a child instance to work in", Group::instance, verb_alloc},
+      {"shutdown", "end an instance in order", Group::instance, verb_shutdown},
+      {"submit", "put jobs into the queue, print their ids", Group::work, verb_submit},
+      {"run", "run a job and wait for it, with its output here", Group::work, verb_run},
+      {"cancel", "end jobs, pending or running", Group::work, verb_cancel},
+      {"jobs", "list jobs", Group::look, verb_jobs},
+      {"job", "info, eventlog, wait, output: look at one job", Group::look, verb_job},
+      {"tree", "show the instances, what they have, do and wait for", Group::look, verb_tree},
+      {"resource", "list, R, discover: what there is", Group::look, verb_resource},
+      {"uptime", "one line about an instance", Group::look, verb_uptime},
       {"version", "print the version", Group::tools, verb_version},
       {"man", "write the man pages", Group::hidden, verb_man},
   });

@@ -8,6 +8,17 @@ namespace holon::cli {
 
 std::span<const Verb> verbs();
 
+int verb_alloc(Invocation& call);
+int verb_batch(Invocation& call);
+int verb_run(Invocation& call);
+int verb_submit(Invocation& call);
+int verb_cancel(Invocation& call);
+int verb_jobs(Invocation& call);
+int verb_job(Invocation& call);
+int verb_tree(Invocation& call);
+int verb_resource(Invocation& call);
+int verb_uptime(Invocation& call);
+int verb_shutdown(Invocation& call);
 int verb_version(Invocation& call);
 int verb_man(Invocation& call);
 

@@ -1,8 +1,5 @@
 // holon man DIR: the man pages, from the same text as --help. The build calls it; see
 // cmake/Man.cmake.
-#include <fmt/core.h>
-
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,6 +11,8 @@
 namespace holon::cli {
 namespace {
 
+constexpr std::string_view kTitle = ".TH ";
+
 Status write_page(const std::filesystem::path& file, const std::string& text) {
   std::ofstream out(file, std::ios::binary | std::ios::trunc);
   out << text;
@@ -22,12 +21,26 @@ Status write_page(const std::filesystem::path& file, const std::string& text) {
   return {};
 }
 
-std::string page_of(const Verb& verb) {
+// What the verb says of itself: a page, or of a verb that is a table of verbs one for each.
+std::vector<std::string> pages_of(const Verb& verb) {
   std::ostringstream text;
   Io io{text, text};
-  Invocation page{io, {}, "", true};
-  verb.run(page);
-  return text.str();
+  Invocation call{io, {}, "", true};
+  verb.run(call);
+  std::vector<std::string> pages;
+  std::istringstream lines(text.str());
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kTitle)) pages.emplace_back();
+    if (!pages.empty()) pages.back() += line + "\n";
+  }
+  return pages;
+}
+
+// ".TH holon\-job\-info 1 ..." is kept in holon-job-info.1.
+std::string file_of(const std::string& page) {
+  std::string name = page.substr(kTitle.size(), page.find(' ', kTitle.size()) - kTitle.size());
+  std::erase(name, '\\');
+  return name + ".1";
 }
 
 Status write_pages(const std::filesystem::path& folder) {
@@ -38,8 +51,8 @@ Status write_pages(const std::filesystem::path& folder) {
     return status;
   for (const auto& verb : verbs()) {
     if (verb.group == Group::hidden) continue;
-    const auto file = folder / fmt::format("holon-{}.1", verb.name);
-    if (auto status = write_page(file, page_of(verb)); !status) return status;
+    for (const auto& page : pages_of(verb))
+      if (auto status = write_page(folder / file_of(page), page); !status) return status;
   }
   return {};
 }

@@ -1,0 +1,146 @@
+#include "cli/broker.hpp"
+
+#include <csignal>
+#include <cstdlib>
+
+#include "cli/find_instance.hpp"
+#include "cli/paths.hpp"
+#include "transport/blocking_client.hpp"
+
+namespace holon::cli {
+
+struct Broker::Parts {
+  transport::BlockingClient client;
+  std::string path;
+};
+
+namespace {
+
+// Submitting a million jobs or listing them takes longer than a look at the state does.
+constexpr Duration kBulkTimeout = 600'000;
+constexpr Duration kForEver = 0;
+
+// A path that does not begin with "/" starts at the instance that was connected to.
+Result<std::string> absolute_path(transport::BlockingClient& client, const std::string& path) {
+  if (path.empty() || path[0] == '/') return join_path("/", path.empty() ? "/" : path);
+  auto here = client.call<msg::TreeNode>("status", msg::StatusRequest{});
+  if (!here) return tl::unexpected(here.error());
+  return join_path(here->path, path);
+}
+
+Error unreachable(const std::string& uri, const Error& error) {
+  if (error.code == Errc::not_found)
+    return {Errc::disconnected, "no instance listens there; it has ended, or HOLON_URI is wrong",
+            uri};
+  return {Errc::disconnected, "the instance does not answer: " + error.what, uri};
+}
+
+}  // namespace
+
+Broker::Broker(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Broker::Broker(Broker&&) noexcept = default;
+Broker& Broker::operator=(Broker&&) noexcept = default;
+Broker::~Broker() = default;
+
+Result<Broker> Broker::connect(const Invocation& call) {
+  const auto uri = find_instance();
+  if (!uri) return tl::unexpected(uri.error());
+  return connect(*uri, call.instance);
+}
+
+Result<Broker> Broker::connect(const std::string& uri, const std::string& path) {
+  auto client = transport::BlockingClient::connect(uri);
+  if (!client) return tl::unexpected(unreachable(uri, client.error()));
+  std::string target;
+  if (!path.empty()) {
+    auto absolute = absolute_path(*client, path);
+    if (!absolute) return tl::unexpected(absolute.error());
+    target = std::move(*absolute);
+  }
+  return Broker(std::make_unique<Parts>(Parts{std::move(*client), std::move(target)}));
+}
+
+const std::string& Broker::path() const {
+  return parts_->path;
+}
+void Broker::set_path(std::string path) {
+  parts_->path = std::move(path);
+}
+
+Result<msg::SubmitReply> Broker::submit(const msg::SubmitRequest& request) {
+  return parts_->client.call<msg::SubmitReply>("submit", request, parts_->path, kBulkTimeout);
+}
+
+Result<msg::JobsReply> Broker::jobs(const msg::JobsRequest& request) {
+  return parts_->client.call<msg::JobsReply>("jobs", request, parts_->path, kBulkTimeout);
+}
+
+Result<msg::JobInfoReply> Broker::info(std::uint64_t id) {
+  msg::JobInfoRequest request;
+  request.id = id;
+  return parts_->client.call<msg::JobInfoReply>("job.info", request, parts_->path);
+}
+
+Result<msg::WaitReply> Broker::wait(const msg::WaitRequest& request) {
+  return parts_->client.call<msg::WaitReply>("job.wait", request, parts_->path, kForEver);
+}
+
+Result<msg::CancelReply> Broker::cancel(const msg::CancelRequest& request) {
+  return parts_->client.call<msg::CancelReply>("cancel", request, parts_->path, kBulkTimeout);
+}
+
+Result<msg::ResourceReply> Broker::resources() {
+  return parts_->client.call<msg::ResourceReply>("resource.list", msg::ResourceRequest{},
+                                                 parts_->path);
+}
+
+Result<msg::TreeNode> Broker::tree() {
+  return parts_->client.call<msg::TreeNode>("tree", msg::TreeRequest{}, parts_->path);
+}
+
+Result<msg::TreeNode> Broker::status() {
+  return parts_->client.call<msg::TreeNode>("status", msg::StatusRequest{}, parts_->path);
+}
+
+Status Broker::shutdown(const msg::ShutdownRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("shutdown", request, parts_->path);
+  // The broker may be gone before its answer is out; that is what was asked for.
+  if (!answer && answer.error().code != Errc::disconnected) return tl::unexpected(answer.error());
+  return {};
+}
+
+Status Broker::watch(const msg::WatchRequest& request,
+                     const std::function<bool(const msg::JobEvent&)>& on_item) {
+  return parts_->client.stream<msg::JobEvent>("job.watch", request, parts_->path, on_item,
+                                              kForEver);
+}
+
+Status Broker::attach(std::uint64_t id,
+                      const std::function<bool(const msg::OutputChunk&)>& on_item) {
+  msg::AttachRequest request;
+  request.id = id;
+  return parts_->client.stream<msg::OutputChunk>("job.attach", request, parts_->path, on_item,
+                                                 kForEver);
+}
+
+Broker::SignalGuard Broker::catch_signals(std::function<void(int)> on_signal) {
+  auto watches = std::make_shared<std::vector<transport::Subscription>>();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    auto watch =
+        parts_->client.reactor().on_signal(signal, [signal, on_signal] { on_signal(signal); });
+    if (watch) watches->push_back(std::move(*watch));
+  }
+  return watches;
+}
+
+void Broker::cancel_later(const msg::CancelRequest& request) {
+  transport::Call call{"cancel", transport::pack(request), parts_->path};
+  parts_->client.client().call(std::move(call), [](const Result<std::string>&) {});
+}
+
+bool Broker::wait_until_gone(std::int64_t timeout) {
+  auto& client = parts_->client.client();
+  return parts_->client.reactor().run_until([&] { return !client.connected(); }, timeout);
+}
+
+}  // namespace holon::cli

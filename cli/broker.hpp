@@ -1,0 +1,68 @@
+// broker.hpp - an instance as a verb sees it: connect, then one method per request
+// (docs/protocol.md).
+//
+// Thread rule: one thread; calls block until the answer is there or the connection is lost.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/verb.hpp"
+#include "instance/messages.hpp"
+
+namespace holon::cli {
+
+namespace msg = instance::msg;
+
+class Broker {
+ public:
+  // The instance that -i, HOLON_URI or, without both, the user's only running root instance says.
+  // Errors: disconnected (none, several, or no answer: the message says what to do),
+  // invalid_argument (a path that is not one).
+  static Result<Broker> connect(const Invocation& call);
+  // A known address and the path to ask for there; "" is the instance at the address itself.
+  static Result<Broker> connect(const std::string& uri, const std::string& path);
+  Broker(Broker&&) noexcept;
+  Broker& operator=(Broker&&) noexcept;
+  ~Broker();
+
+  // Where the requests go: an absolute path, or "" for the instance connected to.
+  const std::string& path() const;
+  void set_path(std::string path);
+
+  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request);
+  Result<msg::JobsReply> jobs(const msg::JobsRequest& request);
+  Result<msg::JobInfoReply> info(std::uint64_t id);
+  // Waits for as long as it takes.
+  Result<msg::WaitReply> wait(const msg::WaitRequest& request);
+  Result<msg::CancelReply> cancel(const msg::CancelRequest& request);
+  Result<msg::ResourceReply> resources();
+  Result<msg::TreeNode> tree();
+  Result<msg::TreeNode> status();
+  Status shutdown(const msg::ShutdownRequest& request);
+
+  // Streams: `on_item` returns false to leave early.
+  Status watch(const msg::WatchRequest& request,
+               const std::function<bool(const msg::JobEvent&)>& on_item);
+  Status attach(std::uint64_t id, const std::function<bool(const msg::OutputChunk&)>& on_item);
+
+  // While it lives, SIGINT and SIGTERM call `on_signal(signal)` instead of ending the process,
+  // during any call above.
+  // (shared_ptr only to hide what it holds: there is one owner.)
+  using SignalGuard = std::shared_ptr<void>;
+  [[nodiscard]] SignalGuard catch_signals(std::function<void(int signal)> on_signal);
+  // A request whose answer nobody waits for; it leaves during the call that is under way.
+  void cancel_later(const msg::CancelRequest& request);
+
+  // Returns once the broker connected to has gone, or after `timeout` ms (false).
+  bool wait_until_gone(std::int64_t timeout);
+
+ private:
+  struct Parts;
+  explicit Broker(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace holon::cli

@@ -1,0 +1,89 @@
+#include "cli/find_instance.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "instance/options.hpp"
+#include "transport/endpoint.hpp"
+
+namespace holon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Where transport::make_runtime_dir puts directories, the most likely place first.
+std::vector<fs::path> runtime_bases() {
+  std::vector<fs::path> bases;
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
+      bases.emplace_back(value);
+  bases.emplace_back("/tmp");
+  std::vector<fs::path> distinct;
+  for (const auto& base : bases)
+    if (std::find(distinct.begin(), distinct.end(), base) == distinct.end())
+      distinct.push_back(base);
+  return distinct;
+}
+
+bool is_ours(const fs::path& folder) {
+  struct stat info {};
+  return lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == getuid();
+}
+
+std::string read_file(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// A root whose broker listens; nothing for a child or a directory left behind by a crash.
+std::optional<RunningInstance> root_in(const fs::path& folder) {
+  const auto options = instance::parse_options(read_file(folder / "instance.json"));
+  if (!options || !options->parent_uri.empty()) return std::nullopt;
+  const auto uri = transport::ipc_uri(folder.string(), "broker");
+  if (!uri) return std::nullopt;
+  const auto state = transport::probe_ipc(*uri);
+  if (!state || *state != transport::IpcState::alive) return std::nullopt;
+  return RunningInstance{*uri, options->start.name};
+}
+
+}  // namespace
+
+std::vector<RunningInstance> running_roots() {
+  std::vector<RunningInstance> roots;
+  for (const auto& base : runtime_bases()) {
+    std::error_code error;
+    for (fs::directory_iterator entry(base, error), end; !error && entry != end;
+         entry.increment(error)) {
+      if (!entry->path().filename().string().starts_with("holon") || !is_ours(entry->path()))
+        continue;
+      if (auto root = root_in(entry->path())) roots.push_back(std::move(*root));
+    }
+  }
+  std::sort(roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.uri < b.uri; });
+  return roots;
+}
+
+Result<std::string> find_instance() {
+  if (const char* uri = std::getenv("HOLON_URI"); uri != nullptr && *uri != '\0') return uri;
+  const auto roots = running_roots();
+  if (roots.size() == 1) return roots.front().uri;
+  if (roots.empty())
+    return fail(Errc::disconnected,
+                "no instance runs here; `holon start` makes one, HOLON_URI names one elsewhere");
+  std::string list;
+  for (const auto& root : roots) list += fmt::format("\n  HOLON_URI={}  # {}", root.uri, root.name);
+  return fail(Errc::disconnected,
+              fmt::format("{} instances run here; say which one:{}", roots.size(), list));
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,49 @@
+// job_options.hpp - the options that say what a job is: shared by run, submit, batch and alloc.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "cli/parser.hpp"
+#include "instance/messages.hpp"
+#include "resource/jobspec/jobspec.hpp"
+
+namespace holon::cli {
+
+struct JobOptions {
+  resource::JobShape shape;
+  Duration limit = 0;  // ms; 0: none asked for
+  std::int64_t urgency = 16;
+  std::optional<std::string> output, error;  // file names, may hold {{id}} and the like
+  bool label_io = false;
+  std::vector<std::string> environment;  // rules in the order given, see apply_environment()
+  bool dry_run = false;
+};
+
+// Whether the job's unit is a task ("-n,--ntasks") or, for a child instance, a slot
+// ("-n,--nslots").
+enum class Unit { task, slot };
+
+// -n -c -g -N -x -m -t --queue --name --urgency, then --env --cwd --output --error --dry-run.
+void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
+void add_job_options(Parser& parser, JobOptions& options);
+
+// The request as the broker wants it. An absent --name is the command's. Errors: invalid_argument.
+Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,
+                                                  std::vector<std::string> command);
+
+// `base` after the rules of --env, in order: NAME=VALUE sets, NAME takes it from `process`,
+// -PATTERN (with * and ?) takes names out. Errors: invalid_argument (no such name in `process`).
+using Environment = std::map<std::string, std::string>;
+Result<Environment> apply_environment(Environment base, const Environment& process,
+                                      const std::vector<std::string>& rules);
+
+// This process's environment; `for_job`: without HOLON_*, which belong to the job it runs in.
+Environment process_environment();
+Environment without_own_variables(Environment environment);
+
+}  // namespace holon::cli

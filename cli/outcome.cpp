@@ -1,0 +1,61 @@
+#include "cli/outcome.hpp"
+
+#include <fmt/format.h>
+
+#include "cli/units.hpp"
+#include "cli/verb.hpp"
+
+namespace holon::cli {
+namespace {
+
+using instance::msg::JobRecord;
+
+bool inactive(const JobRecord& job) {
+  return job.state == "INACTIVE";
+}
+
+std::string waiting(const JobRecord& job, std::int64_t now) {
+  std::string text = job.reason;
+  if (job.t_estimate > 0)
+    text +=
+        fmt::format("{}planned for {}", text.empty() ? "" : "; ", show_time(job.t_estimate, now));
+  return text;
+}
+
+}  // namespace
+
+int exit_code_of(const JobRecord& job, int signal) {
+  if (signal != 0 && job.result == "CANCELED") return 128 + signal;
+  if (job.result == "TIMEOUT") return kTimeLimit;
+  if (job.result == "REJECTED" || job.exit_code < 0) return kNotRun;
+  if (job.result == "FAILED" && job.exit_code == 0) return kNotRun;  // lost, not ended
+  return job.exit_code;
+}
+
+std::string failure_of(const JobRecord& job) {
+  if (job.result == "COMPLETED") return "";
+  if (!job.reason.empty()) return job.reason;
+  if (job.result == "TIMEOUT") return "its time limit ended it";
+  if (job.result == "CANCELED") return "cancelled";
+  return job.exit_code > 0 ? "" : "failed";
+}
+
+std::string status_of(const JobRecord& job) {
+  return inactive(job) && !job.result.empty() ? job.result : job.state;
+}
+
+Colour colour_of(const JobRecord& job) {
+  if (!inactive(job)) return job.state == "RUN" ? Colour::green : Colour::yellow;
+  return job.result == "COMPLETED" ? Colour::dim : Colour::red;
+}
+
+std::string details_of(const JobRecord& job, std::int64_t now) {
+  if (!inactive(job)) return job.t_alloc > 0 ? job.nodelist : waiting(job, now);
+  if (job.result == "COMPLETED") return job.nodelist;
+  if (!job.reason.empty()) return job.reason;
+  if (job.exit_code > 128) return fmt::format("ended by signal {}", job.exit_code - 128);
+  if (job.exit_code >= 0) return fmt::format("exit code {}", job.exit_code);
+  return "";
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,25 @@
+// outcome.hpp - what became of a job, as an exit code and as a sentence.
+#pragma once
+#include <string>
+
+#include "cli/io.hpp"
+#include "instance/messages.hpp"
+
+namespace holon::cli {
+
+// The exit code of whoever ran `job` in the foreground (docs/exit-codes.md). `signal`: the one that
+// made us cancel it, 0 if we did not.
+int exit_code_of(const instance::msg::JobRecord& job, int signal);
+
+// Why an inactive job did not do what it should, for standard error; empty where its exit code says
+// all there is to say.
+std::string failure_of(const instance::msg::JobRecord& job);
+
+// One word: the state, or of an inactive job its result. And its colour.
+std::string status_of(const instance::msg::JobRecord& job);
+Colour colour_of(const instance::msg::JobRecord& job);
+
+// What is worth knowing beside the numbers: where it runs, why it waits, how it ended.
+std::string details_of(const instance::msg::JobRecord& job, std::int64_t now);
+
+}  // namespace holon::cli

@@ -1,0 +1,32 @@
+// paths.hpp - addresses in the tree as people type them.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace holon::cli {
+
+// `path` as seen from the instance `base`: "/3/7" stays, "7" is a child, ".." the parent, "."
+// itself. Errors: invalid_argument (a part that is not a job id, more ".." than there are levels).
+Result<std::string> join_path(const std::string& base, const std::string& path);
+
+// "/3/7" as the instance "/3" and the job 7; "7" as the instance "" (the one talked to) and 7.
+struct JobRef {
+  std::string instance;
+  std::uint64_t id = 0;
+  bool operator==(const JobRef&) const = default;
+};
+// One word of a command line: "7", "3-9", "/3/7". Errors: invalid_argument.
+Result<std::vector<JobRef>> parse_jobs(const std::string& word);
+
+// All words of a command line together. Errors: invalid_argument, also where they name jobs of more
+// than one instance.
+struct JobSelection {
+  std::string instance;  // "": the one talked to
+  std::vector<std::uint64_t> ids;
+};
+Result<JobSelection> select_jobs(const std::vector<std::string>& words);
+
+}  // namespace holon::cli

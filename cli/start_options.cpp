@@ -1,0 +1,49 @@
+#include "cli/start_options.hpp"
+
+#include <filesystem>
+
+namespace holon::cli {
+namespace {
+
+// KEY=VALUE as it is; a file's name so that it means the same file elsewhere.
+std::string portable_conf(const std::string& item) {
+  const auto equals = item.find('=');
+  if (equals != std::string::npos && equals < item.find('/')) return item;
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(item, error);
+  return error ? item : absolute.string();
+}
+
+}  // namespace
+
+void add_instance_options(Parser& parser, instance::StartOptions& options) {
+  parser.group("Instance")
+      .option(
+          "--conf", options.conf, "KEY=VALUE|FILE",
+          "its configuration, later ones win: queue.policy=easy, or a TOML file; may be repeated");
+}
+
+Result<std::string> own_binary() {
+  std::error_code error;
+  const auto binary = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
+  return binary.string();
+}
+
+Result<std::vector<std::string>> child_command(const instance::StartOptions& options) {
+  const auto binary = own_binary();
+  if (!binary) return tl::unexpected(binary.error());
+  std::vector<std::string> command = {*binary, "start", "--grant"};
+  for (const auto& item : options.conf) {
+    command.emplace_back("--conf");
+    command.push_back(portable_conf(item));
+  }
+  if (options.background) command.emplace_back("--bg");
+  if (!options.command.empty()) {
+    command.emplace_back("--");
+    command.insert(command.end(), options.command.begin(), options.command.end());
+  }
+  return command;
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,21 @@
+// start_options.hpp - options of whoever makes an instance: start, batch, alloc.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/parser.hpp"
+#include "instance/options.hpp"
+
+namespace holon::cli {
+
+// --conf
+void add_instance_options(Parser& parser, instance::StartOptions& options);
+
+// The command line of a job that is a child instance: `holon start --grant ...`, with the absolute
+// name of this program and of the files that --conf names. Errors: system.
+Result<std::vector<std::string>> child_command(const instance::StartOptions& options);
+
+// This program's own file. Errors: system.
+Result<std::string> own_binary();
+
+}  // namespace holon::cli

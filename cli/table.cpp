@@ -1,0 +1,85 @@
+#include "cli/table.hpp"
+
+#include <algorithm>
+
+#include "base/check.hpp"
+
+namespace holon::cli {
+namespace {
+
+constexpr std::size_t kGap = 2;
+constexpr std::size_t kLeastLastColumn = 10;  // narrower than this helps nobody: let it run over
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+
+std::string padded(const Io& io, const Table::Cell& cell, std::size_t width, Table::Align align,
+                   bool last) {
+  const std::size_t have = display_width(cell.text);
+  const std::string fill(width > have ? width - have : 0, ' ');
+  const std::string text = paint(io, cell.colour, cell.text);
+  if (align == Table::Align::right) return fill + text;
+  return last ? text : text + fill;
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+}
+
+std::string shorten(const Io& io, std::string_view text, std::size_t width) {
+  if (display_width(text) <= width) return std::string(text);
+  const std::string mark = io.unicode ? "…" : "...";
+  const std::size_t room = width > display_width(mark) ? width - display_width(mark) : 0;
+  std::size_t kept = 0, bytes = 0;
+  while (bytes < text.size()) {
+    if (begins_character(text[bytes]) && kept++ == room) break;
+    ++bytes;
+  }
+  return std::string(text.substr(0, bytes)) + mark;
+}
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+void Table::add(std::vector<Cell> row) {
+  HOLON_CHECK(row.size() == columns_.size());
+  rows_.push_back(std::move(row));
+}
+
+std::string Table::render(const Io& io) const {
+  std::vector<std::size_t> shown, widths(columns_.size(), 0);
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    for (const auto& row : rows_) widths[c] = std::max(widths[c], display_width(row[c].text));
+    if (widths[c] == 0 && !rows_.empty()) continue;
+    widths[c] = std::max(widths[c], display_width(columns_[c].title));
+    shown.push_back(c);
+  }
+  std::size_t before_last = 0;
+  for (std::size_t i = 0; i + 1 < shown.size(); ++i) before_last += widths[shown[i]] + kGap;
+  const std::size_t columns = io.width > 0 ? static_cast<std::size_t>(io.width) : SIZE_MAX;
+  const std::size_t last_width =
+      columns == SIZE_MAX
+          ? SIZE_MAX
+          : std::max(columns > before_last ? columns - before_last : 0, kLeastLastColumn);
+
+  const auto line_of = [&](auto&& cell_at) {
+    std::string line;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const std::size_t c = shown[i];
+      const bool last = i + 1 == shown.size();
+      Cell cell = cell_at(c);
+      if (last) cell.text = shorten(io, cell.text, last_width);
+      line += padded(io, cell, widths[c], columns_[c].align, last);
+      if (!last) line += std::string(kGap, ' ');
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+  };
+  std::string text = line_of([&](std::size_t c) { return Cell{columns_[c].title, Colour::bold}; });
+  for (const auto& row : rows_) text += line_of([&](std::size_t c) { return row[c]; });
+  return text;
+}
+
+}  // namespace holon::cli

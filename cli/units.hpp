@@ -1,0 +1,28 @@
+// units.hpp - durations, sizes and points in time as people write and read them.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace holon::cli {
+
+// A time limit, "30s", "5m", "2h", "1.5d", to milliseconds; a bare number is minutes, as in Flux. 0
+// and "inf" are no limit, which is 0. Errors: invalid_argument.
+Result<Duration> parse_limit(const std::string& text);
+
+// "512M", "4G", "1T" or a number of GiB, to GiB, rounded up. Errors: invalid_argument.
+Result<std::int64_t> parse_memory(const std::string& text);
+
+// Milliseconds as "0.21s", "7.3s", "4m12s", "2h05m", "3d04h"; "-" for a negative one.
+std::string show_duration(Duration ms);
+
+// A point in time, ms since the epoch: "14:03:27" within a day of `now`, else "2026-11-20 14:03";
+// local.
+std::string show_time(Time when, Time now);
+
+// "512 MiB", "1.5 GiB" from KiB.
+std::string show_kib(std::int64_t kib);
+
+}  // namespace holon::cli

@@ -1,0 +1,148 @@
+// holon alloc: a child instance with a person in it. The child is a job without an initial program;
+// the command, or the shell, runs here with HOLON_URI set to the child, and its end ends the child.
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/job_json.hpp"
+#include "cli/job_options.hpp"
+#include "cli/outcome.hpp"
+#include "cli/parser.hpp"
+#include "cli/start_options.hpp"
+#include "cli/verbs.hpp"
+#include "instance/clock.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Args {
+  JobOptions job;
+  instance::StartOptions instance;
+  bool background = false;
+  std::vector<std::string> command;
+};
+
+Result<msg::JobRecord> record_of(Broker& broker, std::uint64_t id) {
+  msg::JobsRequest request;
+  request.all = true;
+  request.ids = {id};
+  auto reply = broker.jobs(request);
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->jobs.empty()) return fail(Errc::not_found, fmt::format("job {} is gone", id));
+  return std::move(reply->jobs.front());
+}
+
+// Looks at the job whenever something happened to it, until its child answers or it is over.
+Result<msg::JobRecord> wait_until_up(Invocation& call, Broker& broker, std::uint64_t id) {
+  Result<msg::JobRecord> job = record_of(broker, id);
+  if (job && job->t_alloc == 0 && job->state != "INACTIVE")
+    call.io.err << fmt::format("holon alloc: job {} waits{}{}\n", id,
+                               job->reason.empty() ? "" : ": ", job->reason);
+  msg::WatchRequest request;
+  request.ids = {id};
+  const auto watched = broker.watch(request, [&](const msg::JobEvent& event) {
+    return event.name != "instance" && event.name != "clean";
+  });
+  if (!watched) return tl::unexpected(watched.error());
+  job = record_of(broker, id);
+  if (job && job->child_uri.empty())
+    return fail(Errc::unsatisfiable,
+                failure_of(*job).empty() ? "it ended at once" : failure_of(*job),
+                fmt::format("job {}", id));
+  return job;
+}
+
+// In the foreground of this terminal; Ctrl-C is the program's, not ours.
+Result<int> run_here(const std::vector<std::string>& command, const std::string& uri) {
+  std::vector<std::string> words = command;
+  if (words.empty()) {
+    const char* shell = std::getenv("SHELL");
+    words.emplace_back(shell != nullptr && *shell != '\0' ? shell : "/bin/sh");
+  }
+  std::vector<char*> argv;
+  for (auto& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t pid = fork();
+  if (pid < 0) return fail(Errc::system, "fork failed", words.front());
+  if (pid == 0) {
+    setenv("HOLON_URI", uri.c_str(), 1);
+    execvp(argv[0], argv.data());
+    _exit(errno == ENOENT ? 127 : 126);
+  }
+  const auto before_int = std::signal(SIGINT, SIG_IGN);
+  const auto before_quit = std::signal(SIGQUIT, SIG_IGN);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  std::signal(SIGINT, before_int);
+  std::signal(SIGQUIT, before_quit);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
+  const auto job = wait_until_up(call, broker, id);
+  if (!job) {
+    report(call, "alloc", job.error());
+    return kNotRun;
+  }
+  if (args.background) {
+    call.io.out << fmt::format("{}\n", id);
+    return kOk;
+  }
+  const auto code = run_here(args.command, job->child_uri);
+  msg::CancelRequest over;
+  over.ids = {id};
+  over.reason = "the command of holon alloc has ended";
+  auto child = Broker::connect(job->child_uri, "");
+  const auto ended = child ? child->shutdown({over.reason}) : Status(tl::unexpected(child.error()));
+  if (!ended) (void)broker.cancel(over);  // its instance does not answer: end the job itself
+  msg::WaitRequest wait;
+  wait.ids = {id};
+  const auto gone = broker.wait(wait);
+  if (!gone) report(call, "alloc", gone.error());
+  return code ? *code : report(call, "alloc", code.error());
+}
+
+}  // namespace
+
+int verb_alloc(Invocation& call) {
+  Args args;
+  Parser parser("alloc", "a child instance to work in");
+  parser.command("COMMAND [ARGS...]", args.command,
+                 "what to run in it, here; your shell without one", false);
+  add_resource_options(parser, args.job, Unit::slot);
+  add_instance_options(parser, args.instance);
+  parser.flag("--bg", args.background, "run nothing: print the job's id once the child is up")
+      .instance(call)
+      .note(
+          "Waits until the resources are there. The command runs in this terminal with HOLON_URI "
+          "set to the child; its end ends the child, and its exit code is alloc's.")
+      .example("holon alloc -n 4 -t 1h", "a shell with four cores and a queue of its own")
+      .example("holon alloc -n 4 --conf queue.policy=easy ./campaign.sh", "a script instead")
+      .example("holon alloc --bg -n 2", "a child for later: holon -i /ID submit ...");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.background && !args.command.empty())
+    return report(call, "alloc",
+                  {Errc::invalid_argument, "nothing is run with --bg", args.command.front()});
+
+  args.instance.background = true;
+  auto command = child_command(args.instance);
+  if (!command) return report(call, "alloc", command.error());
+  if (args.job.shape.name.empty()) args.job.shape.name = "alloc";
+  auto request = make_request(args.job, std::move(*command));
+  if (!request) return report(call, "alloc", request.error());
+  request->is_instance = true;
+  auto broker = Broker::connect(call);
+  if (!broker) return report(call, "alloc", broker.error());
+  const auto reply = broker->submit(*request);
+  if (!reply) return report(call, "alloc", reply.error());
+  return use(call, args, *broker, reply->first_id);
+}
+
+}  // namespace holon::cli

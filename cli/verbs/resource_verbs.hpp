@@ -1,0 +1,11 @@
+// resource_verbs.hpp - the verbs of `holon resource`.
+#pragma once
+#include "cli/verb.hpp"
+
+namespace holon::cli {
+
+int verb_resource_list(Invocation& call);
+int verb_resource_r(Invocation& call);
+int verb_resource_discover(Invocation& call);
+
+}  // namespace holon::cli

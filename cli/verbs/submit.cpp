@@ -1,0 +1,69 @@
+// holon submit: jobs into the queue, ids out.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/job_json.hpp"
+#include "cli/job_options.hpp"
+#include "cli/parser.hpp"
+#include "cli/verbs.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Args {
+  JobOptions job;
+  std::int64_t count = 1;
+  bool json = false;
+  std::vector<std::string> command;
+};
+
+void print_ids(Invocation& call, const Args& args, const msg::SubmitReply& reply) {
+  if (args.json) {
+    call.io.out << pretty({{"first_id", reply.first_id}, {"count", reply.count}});
+    return;
+  }
+  std::string lines;
+  for (std::uint64_t i = 0; i < reply.count; ++i)
+    fmt::format_to(std::back_inserter(lines), "{}\n", reply.first_id + i);
+  call.io.out << lines;
+}
+
+}  // namespace
+
+int verb_submit(Invocation& call) {
+  Args args;
+  Parser parser("submit", "put a job into the queue and print its id");
+  parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
+  add_resource_options(parser, args.job, Unit::task);
+  add_job_options(parser, args.job);
+  parser.group("Submission").option("--count", args.count, "N", "N equal jobs in one request");
+  parser.instance(call).json(args.json);
+  parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
+      .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
+      .example("holon submit --output run-{{id}}.log hostname",
+               "a file of one's own for the output");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.count < 1)
+    return report(call, "submit",
+                  {Errc::invalid_argument,
+                   fmt::format("{} is not accepted, at least 1 is", args.count), "--count"});
+
+  auto request = make_request(args.job, std::move(args.command));
+  if (!request) return report(call, "submit", request.error());
+  request->count = static_cast<std::uint64_t>(args.count);
+  if (args.job.dry_run) {
+    call.io.out << pretty(nlohmann::ordered_json::parse(request->jobspec));
+    return kOk;
+  }
+  auto broker = Broker::connect(call);
+  if (!broker) return report(call, "submit", broker.error());
+  const auto reply = broker->submit(*request);
+  if (!reply) return report(call, "submit", reply.error());
+  print_ids(call, args, *reply);
+  return kOk;
+}
+
+}  // namespace holon::cli

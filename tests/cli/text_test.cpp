@@ -1,0 +1,132 @@
+// What people type and read: durations, sizes, paths, tables.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "cli/job_options.hpp"
+#include "cli/paths.hpp"
+#include "cli/table.hpp"
+#include "cli/units.hpp"
+
+namespace holon::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(TimeLimits, AreReadWithTheirUnits) {
+  EXPECT_EQ(parse_limit("30s"), 30'000);
+  EXPECT_EQ(parse_limit("5m"), 300'000);
+  EXPECT_EQ(parse_limit("2h"), 7'200'000);
+  EXPECT_EQ(parse_limit("1.5d"), 129'600'000);
+  EXPECT_EQ(parse_limit("250ms"), 250);
+  EXPECT_EQ(parse_limit("10"), 600'000) << "a bare number is minutes, as in Flux";
+  EXPECT_EQ(parse_limit("0"), 0) << "no limit";
+  EXPECT_EQ(parse_limit("inf"), 0) << "no limit";
+}
+
+TEST(TimeLimits, AreRefusedWithWhatIsAccepted) {
+  for (const char* text : {"", "s", "5x", "-5m", "5m3", "nan", "5 m", "1e30d", "0.0001ms"}) {
+    const auto limit = parse_limit(text);
+    ASSERT_FALSE(limit) << text;
+    EXPECT_EQ(limit.error().code, Errc::invalid_argument);
+  }
+  EXPECT_THAT(parse_limit("5x").error().what, HasSubstr("accepted: 30s"));
+}
+
+TEST(Durations, AreShownWithTwoFigures) {
+  EXPECT_EQ(show_duration(0), "0.00s");
+  EXPECT_EQ(show_duration(217), "0.21s");
+  EXPECT_EQ(show_duration(59'999), "59.9s");
+  EXPECT_EQ(show_duration(252'000), "4m12s");
+  EXPECT_EQ(show_duration(7'500'000), "2h05m");
+  EXPECT_EQ(show_duration(273'600'000), "3d04h");
+  EXPECT_EQ(show_duration(-1), "-");
+}
+
+TEST(Memory, IsReadInWholeGibibytes) {
+  EXPECT_EQ(parse_memory("4G"), 4);
+  EXPECT_EQ(parse_memory("4"), 4);
+  EXPECT_EQ(parse_memory("512M"), 1);
+  EXPECT_EQ(parse_memory("1025M"), 2);
+  EXPECT_EQ(parse_memory("1T"), 1024);
+  for (const char* text : {"", "G", "-1G", "0", "4X", "4GB", "1e99"})
+    EXPECT_FALSE(parse_memory(text)) << text;
+}
+
+TEST(Paths, AreJoinedFromWhereOneStands) {
+  EXPECT_EQ(join_path("/", "/"), "/");
+  EXPECT_EQ(join_path("/", "3"), "/3");
+  EXPECT_EQ(join_path("/3", "7"), "/3/7");
+  EXPECT_EQ(join_path("/3/7", ".."), "/3");
+  EXPECT_EQ(join_path("/3/7", "../8"), "/3/8");
+  EXPECT_EQ(join_path("/3/7", "../.."), "/");
+  EXPECT_EQ(join_path("/3/7", "/2"), "/2");
+  EXPECT_EQ(join_path("/3", "."), "/3");
+  EXPECT_EQ(join_path("/3", "/3//7/"), "/3/7");
+  EXPECT_EQ(join_path("/", "..").error().what, "the root has no parent");
+  EXPECT_THAT(join_path("/", "/3/x").error().what, HasSubstr("'x' is not a job id"));
+  EXPECT_FALSE(join_path("/", "/0"));
+  EXPECT_FALSE(join_path("/", "/99999999999999999999"));
+}
+
+TEST(Jobs, AreNamedByIdRangeOrPath) {
+  EXPECT_THAT(select_jobs({"7"})->ids, ElementsAre(7));
+  EXPECT_THAT(select_jobs({"3-5", "9"})->ids, ElementsAre(3, 4, 5, 9));
+  const auto child = select_jobs({"/3/7", "/3/8"});
+  EXPECT_EQ(child->instance, "/3");
+  EXPECT_THAT(child->ids, ElementsAre(7, 8));
+  EXPECT_EQ(select_jobs({"/7"})->instance, "/");
+  for (const char* word : {"", "x", "0", "-3", "5-3", "3-", "1-2000000", "/", "a/b", "3/7", "7.5"})
+    EXPECT_FALSE(parse_jobs(word)) << word;
+  EXPECT_THAT(select_jobs({"/3/7", "/4/8"}).error().what, HasSubstr("one command, one instance"));
+}
+
+TEST(EnvironmentRules, ApplyInOrder) {
+  const Environment process = {{"HOME", "/h"}, {"PATH", "/bin"}, {"LD_A", "1"}, {"LD_B", "2"}};
+  EXPECT_EQ(apply_environment(process, process, {"-LD_*", "X=1", "X=2"}),
+            (Environment{{"HOME", "/h"}, {"PATH", "/bin"}, {"X", "2"}}));
+  EXPECT_EQ(apply_environment(process, process, {"-*", "PATH", "EMPTY="}),
+            (Environment{{"PATH", "/bin"}, {"EMPTY", ""}}));
+  EXPECT_FALSE(apply_environment({}, process, {"NOPE"}));
+  EXPECT_FALSE(apply_environment({}, process, {"=x"}));
+}
+
+struct Screen {
+  std::ostringstream text;
+  Io io{text, text};
+};
+
+TEST(Tables, AlignAndLeaveOutEmptyColumns) {
+  Screen screen;
+  Table table({{"ID", Table::Align::right}, {"GPUS"}, {"NAME"}, {"INFO"}});
+  table.add({{"7"}, {""}, {"a"}, {"x"}});
+  table.add({{"12"}, {""}, {"böse"}, {""}});
+  EXPECT_EQ(table.render(screen.io),
+            "ID  NAME  INFO\n"
+            " 7  a     x\n"
+            "12  böse\n");
+}
+
+TEST(Tables, CutTheLastColumnToTheTerminal) {
+  Screen screen;
+  screen.io.width = 20;
+  Table table({{"ID"}, {"INFO"}});
+  table.add({{"7"}, {"a sentence that is too long for it"}});
+  EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence th...\n");
+  screen.io.unicode = true;
+  EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence that…\n");
+}
+
+TEST(Tables, PaintOnlyWhereColourIsWanted) {
+  Screen screen;
+  Table table({{"STATE"}});
+  table.add({{"RUN", Colour::green}});
+  EXPECT_EQ(table.render(screen.io), "STATE\nRUN\n");
+  screen.io.colour = true;
+  EXPECT_EQ(table.render(screen.io), "\x1b[1mSTATE\x1b[0m\n\x1b[32mRUN\x1b[0m\n");
+}
+
+}  // namespace
+}  // namespace holon::cli

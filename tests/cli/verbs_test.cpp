@@ -1,0 +1,280 @@
+// Each verb against a broker of canned answers: what it asks for, what it prints, how it exits.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "instance/messages.hpp"
+#include "tests/cli/fake_broker.hpp"
+#include "tests/cli/run.hpp"
+
+namespace holon::cli {
+namespace {
+
+namespace msg = instance::msg;
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+msg::JobRecord job(std::uint64_t id, const std::string& name, const std::string& state) {
+  msg::JobRecord record;
+  record.id = id;
+  record.path = "/" + std::to_string(id);
+  record.name = name;
+  record.state = state;
+  record.ncores = 2;
+  record.t_submit = 1'000;
+  return record;
+}
+
+msg::JobRecord ended(std::uint64_t id, const std::string& name, const std::string& result, int code,
+                     const std::string& reason = "") {
+  msg::JobRecord record = job(id, name, "INACTIVE");
+  record.result = result;
+  record.exit_code = code;
+  record.reason = reason;
+  record.t_alloc = record.t_start = 2'000;
+  record.t_finish = record.t_inactive = 9'300;
+  record.nodelist = "n0";
+  return record;
+}
+
+TEST(Submit, PrintsOneIdALineAndSendsAJobspec) {
+  FakeBroker broker;
+  msg::SubmitReply reply;
+  reply.first_id = 7;
+  reply.count = 3;
+  broker.answer("submit", reply);
+  broker.start();
+  const Ran ran = run_cli({"submit", "-n", "2", "-c4", "-t", "30s", "--count", "3", "--urgency=20",
+                           "--name", "it", "--output", "o-{{id}}", "sleep", "-n", "1"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_EQ(ran.out, "7\n8\n9\n");
+  const auto request = broker.last<msg::SubmitRequest>("submit");
+  EXPECT_EQ(request.count, 3u);
+  EXPECT_EQ(request.urgency, 20u);
+  EXPECT_FALSE(request.is_instance);
+  EXPECT_NE(request.user, "");
+  const json spec = json::parse(request.jobspec);
+  EXPECT_EQ(spec["resources"][0]["type"], "slot");
+  EXPECT_EQ(spec["resources"][0]["count"], 2);
+  EXPECT_EQ(spec["resources"][0]["with"][0]["count"], 4);
+  EXPECT_EQ(spec["tasks"][0]["command"], json({"sleep", "-n", "1"}))
+      << "options after the command are its own";
+  const json& system = spec["attributes"]["system"];
+  EXPECT_EQ(system["duration"], 30);
+  EXPECT_EQ(system["job"]["name"], "it");
+  EXPECT_THAT(system["shell"]["options"]["output"]["stdout"]["path"].get<std::string>(),
+              testing::EndsWith("/o-{{id}}"));
+  EXPECT_FALSE(system["environment"].contains("HOLON_URI")) << "that is the submitter's own";
+}
+
+TEST(Submit, SaysWhyAJobWasRefused) {
+  FakeBroker broker;
+  broker.refuse("submit", {Errc::unsatisfiable, "99 cores in one slot, a node has 4", ""});
+  broker.start();
+  const Ran ran = run_cli({"submit", "-c", "99", "true"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.err, "holon submit: 99 cores in one slot, a node has 4\n");
+}
+
+TEST(Run, PassesOnOutputAndExitCode) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.stream<msg::OutputChunk>("job.attach",
+                                  {{0, false, "one\n"}, {0, true, "oops\n"}, {0, false, "two\n"}});
+  broker.answer("job.wait", msg::WaitReply{{ended(5, "sh", "FAILED", 42)}});
+  broker.start();
+  const Ran ran = run_cli({"run", "sh", "-c", "exit 42"});
+  EXPECT_EQ(ran.out, "one\ntwo\n");
+  EXPECT_EQ(ran.err, "oops\n");
+  EXPECT_EQ(ran.code, 42);
+}
+
+TEST(Run, ExitCodesSayHowItEnded) {
+  struct Case {
+    msg::JobRecord record;
+    int code;
+    std::string err;
+  };
+  const std::vector<Case> cases = {
+      {ended(5, "a", "COMPLETED", 0), 0, ""},
+      {ended(5, "a", "FAILED", 139), 139, ""},
+      {ended(5, "a", "TIMEOUT", 143, "time limit of 1s"), kTimeLimit,
+       "holon run: job 5: time limit of 1s\n"},
+      {ended(5, "a", "CANCELED", 143, "by holon cancel"), 143,
+       "holon run: job 5: by holon cancel\n"},
+      {ended(5, "a", "FAILED", -1, "its node is down"), kNotRun,
+       "holon run: job 5: its node is down\n"},
+  };
+  for (const auto& c : cases) {
+    FakeBroker broker;
+    broker.answer("submit", msg::SubmitReply{5, 1});
+    broker.stream<msg::OutputChunk>("job.attach", {});
+    broker.answer("job.wait", msg::WaitReply{{c.record}});
+    broker.start();
+    const Ran ran = run_cli({"run", "x"});
+    EXPECT_EQ(ran.code, c.code) << c.record.result;
+    EXPECT_EQ(ran.err, c.err);
+  }
+}
+
+TEST(Jobs, AreATable) {
+  FakeBroker broker;
+  msg::JobRecord waiting = job(3, "wide", "SCHED");
+  waiting.reason = "needs 8 cores, 2 are free";
+  waiting.limit = 60'000;
+  waiting.ncores = 8;
+  msg::JobRecord child = ended(1, "campaign.sh", "COMPLETED", 0);
+  child.is_instance = true;
+  broker.answer("jobs", msg::JobsReply{{child, ended(2, "bad", "FAILED", 3), waiting}});
+  broker.start();
+  const Ran ran = run_cli({"jobs", "-a"});
+  EXPECT_EQ(ran.out,
+            "ID  NAME          STATE      CORES   TIME  LIMIT  INFO\n"
+            " 1  campaign.sh/  COMPLETED      2  7.30s         n0\n"
+            " 2  bad           FAILED         2  7.30s         exit code 3\n"
+            " 3  wide          SCHED          8         1m00s  needs 8 cores, 2 are free\n");
+  EXPECT_TRUE(broker.last<msg::JobsRequest>("jobs").all);
+}
+
+TEST(Jobs, CanBeJsonWithTheFieldsOfTheProtocol) {
+  FakeBroker broker;
+  broker.answer("jobs", msg::JobsReply{{ended(2, "b", "FAILED", 3)}});
+  broker.start();
+  const Ran ran = run_cli({"jobs", "-R", "--json"});
+  const json jobs = json::parse(ran.out)["jobs"];
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs[0]["path"], "/2");
+  EXPECT_EQ(jobs[0]["t_finish"], 9'300);
+  EXPECT_TRUE(broker.last<msg::JobsRequest>("jobs").recursive);
+}
+
+TEST(Paths, TravelWithTheRequest) {
+  FakeBroker broker;
+  msg::TreeNode here;
+  here.path = "/3/7";
+  broker.answer("status", here);
+  broker.answer("jobs", msg::JobsReply{});
+  broker.start();
+  run_cli({"-i", "/2", "jobs"});
+  run_cli({"jobs", "-i", ".."});
+  run_cli({"jobs", "/3/9/4"});
+  EXPECT_THAT(broker.asked(), ElementsAre("jobs /2", "status ", "jobs /3", "jobs /3/9"));
+}
+
+TEST(JobWait, FailsWhenAJobDid) {
+  FakeBroker broker;
+  broker.answer("job.wait",
+                msg::WaitReply{{ended(1, "a", "COMPLETED", 0), ended(2, "b", "FAILED", 3)}});
+  broker.start();
+  const Ran ran = run_cli({"job", "wait", "1-2"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.err, "holon job wait: job 2 (b): FAILED: exit code 3\n");
+  EXPECT_THAT(broker.last<msg::WaitRequest>("job.wait").ids, ElementsAre(1, 2));
+}
+
+TEST(Cancel, SaysWhatWasOverAlready) {
+  FakeBroker broker;
+  broker.answer("cancel", msg::CancelReply{{1}, {2}});
+  broker.start();
+  const Ran ran = run_cli({"cancel", "1", "2", "-m", "enough"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "holon cancel: job 2 is over already\n");
+  EXPECT_EQ(broker.last<msg::CancelRequest>("cancel").reason, "enough");
+}
+
+msg::TreeNode node(const std::string& path, const std::string& name, const std::string& policy,
+                   std::int64_t cores, std::int64_t cores_free) {
+  msg::TreeNode made;
+  made.path = path;
+  made.name = name;
+  made.policy = policy;
+  made.health = "up";
+  made.nodes = 1;
+  made.cores = cores;
+  made.cores_free = cores_free;
+  return made;
+}
+
+TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
+  FakeBroker broker;
+  auto root = node("/", "here", "fcfs", 16, 8);
+  root.running = 1;
+  auto child = node("/1", "physics", "easy", 8, 0);
+  child.running = 4;
+  child.pending = 2;
+  child.inactive = 12;
+  child.failed = 1;
+  auto lost = node("/1/9", "deep", "fcfs", 2, 2);
+  lost.health = "unreachable";
+  child.children = {lost};
+  root.children = {child, node("/2", "bio", "fcfs", 8, 8)};
+  broker.answer("tree", root);
+  auto wide = job(5, "wide", "SCHED");
+  wide.path = "/1/5";
+  wide.reason = "needs 8 cores, 0 are free";
+  auto next = wide;
+  next.path = "/1/6";
+  broker.answer("jobs", msg::JobsReply{{wide, next}});
+  broker.start();
+  const Ran ran = run_cli({"tree", "--ascii"});
+  EXPECT_EQ(ran.out,
+            "/  here  fcfs\n"
+            "|  8 of 16 cores free; 1 running\n"
+            "|- /1  physics  easy\n"
+            "|  |  0 of 8 cores free; 4 running, 2 waiting, 11 completed, 1 not completed\n"
+            "|  |  /1/5 and 1 more waits: needs 8 cores, 0 are free\n"
+            "|  `- /1/9  deep  unreachable\n"
+            "`- /2  bio  fcfs\n"
+            "      8 of 8 cores free; no jobs\n");
+}
+
+TEST(Resources, AreListedByType) {
+  FakeBroker broker;
+  msg::ResourceReply reply;
+  reply.total = {{"core", 8}, {"node", 2}, {"memory", 32}};
+  reply.free = {{"core", 3}, {"node", 1}, {"memory", 32}};
+  reply.nodes_free = "n1";
+  reply.nodes_allocated = "n0";
+  broker.answer("resource.list", reply);
+  broker.start();
+  const Ran ran = run_cli({"resource", "list"});
+  EXPECT_EQ(ran.out,
+            "TYPE    TOTAL  FREE  ALLOCATED  DOWN\n"
+            "node        2     1          1     0\n"
+            "core        8     3          5     0\n"
+            "memory     32    32          0     0\n"
+            "\n"
+            "nodes free:      n1\n"
+            "nodes allocated: n0\n");
+}
+
+TEST(Batch, MakesAJobThatIsAnInstance) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{4, 1});
+  broker.start();
+  const Ran ran =
+      run_cli({"batch", "-n", "8", "--conf", "queue.policy=easy", "--wrap", "sh", "-c", "x"});
+  EXPECT_EQ(ran.out, "4\n") << ran.err;
+  const auto request = broker.last<msg::SubmitRequest>("submit");
+  EXPECT_TRUE(request.is_instance);
+  const json spec = json::parse(request.jobspec);
+  auto command = spec["tasks"][0]["command"].get<std::vector<std::string>>();
+  ASSERT_FALSE(command.empty());
+  command.erase(command.begin());  // this program's own path
+  EXPECT_THAT(command, ElementsAre("start", "--grant", "--conf", "queue.policy=easy", "--", "sh",
+                                   "-c", "x"));
+  EXPECT_EQ(spec["attributes"]["system"]["job"]["name"], "sh");
+}
+
+TEST(Instances, ThatAreNotThereAreSaidSo) {
+  setenv("HOLON_URI", "ipc:///nonexistent/broker", 1);
+  const Ran ran = run_cli({"jobs"});
+  unsetenv("HOLON_URI");
+  EXPECT_EQ(ran.code, kNoInstance);
+  EXPECT_THAT(ran.err, HasSubstr("ipc:///nonexistent/broker: no instance listens there"));
+}
+
+}  // namespace
+}  // namespace holon::cli
