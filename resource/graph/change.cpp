@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <unordered_set>
 
+#include "base/check.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/graph/topology.hpp"
 
@@ -24,8 +23,7 @@ std::string part_name(const GraphSpec& part, const GraphSpec::Row& row) {
 }
 
 [[noreturn]] void broken(const char* what, VertexId v) {
-  std::fprintf(stderr, "ResourceGraph: %s at vertex %u\n", what, v.value());
-  std::abort();
+  check_failed(fmt::format("{} at vertex {}", what, v.value()).c_str(), __FILE__, __LINE__);
 }
 
 }  // namespace
