@@ -1,9 +1,12 @@
 // allocation.hpp - R: the resources of one job over one interval, as a plain value.
 //
-// Vertices are named by their `uniq_id`, which is stable across restarts of an instance, so that an Allocation can be
-// journalled as it is and imposed again on the same graph. Formats (JGF, Rv1, ...) write it against a graph.
+// Vertices are named by their `uniq_id`, which is stable across restarts of an instance, so that an
+// Allocation can be journalled as it is and imposed again on the same graph. Formats (JGF, Rv1,
+// ...) write it against a graph.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/strong.hpp"
@@ -17,7 +20,7 @@ using Amount = std::int64_t;
 // What one job holds of one vertex.
 struct Share {
   std::int64_t uniq_id = 0;
-  Amount amount = 1;       // units held; 0 for a vertex that is only passed through (shared ancestor)
+  Amount amount = 1;  // units held; 0 for a vertex that is only passed through (shared ancestor)
   bool exclusive = false;  // no other job may hold anything of this vertex or below it
 
   bool operator==(const Share&) const = default;
@@ -27,6 +30,9 @@ struct Allocation {
   JobId job;
   Interval when;              // starts now (an allocation) or later (a reservation)
   std::vector<Share> shares;  // in the order the match emits them
+  // What the jobspec called them ("label" of a resource that is no slot), by uniq_id; most jobs
+  // have none.
+  std::vector<std::pair<std::int64_t, std::string>> labels;
 
   bool operator==(const Allocation&) const = default;
 };

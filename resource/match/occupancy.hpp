@@ -1,0 +1,109 @@
+// occupancy.hpp - who holds what of the graph's vertices, when: the state beside the graph that a
+// search reads.
+//
+// Every vertex has a timeline of the units that are held; every vertex with others below it also
+// has timelines of the counted types below it (Filters) and of the number of jobs that hold
+// something there. A vertex that was taken whole with everything below it leaves no trace in what
+// is below: a search does not get past it. Timelines without a span cost one pointer.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "resource/graph/graph.hpp"
+#include "resource/match/filters.hpp"
+#include "resource/match/request.hpp"
+#include "resource/planner/timeline.hpp"
+
+namespace holon::resource::match {
+
+// One vertex that a job holds or passes through. A selection is a list of these in the order of
+// emission: below before above, siblings in the graph's order, every vertex's ancestors included.
+struct Chosen {
+  VertexId vertex;
+  Amount units = 0;  // held; 0: only passed through
+  bool exclusive = false;
+  bool whole = false;          // exclusive, and so is everything below it
+  bool implied = false;        // it is below a whole vertex
+  const Need* need = nullptr;  // whose label it has; null: none
+};
+
+// What a job holds, in a form that can be given back without looking at the graph.
+struct Hold {
+  struct Item {
+    VertexId vertex;
+    Amount units = 0;
+    std::uint32_t sums =
+        UINT32_MAX;  // where its sums begin, one a type it counts; UINT32_MAX: a leaf
+    TypeId type;
+  };
+  Interval when;
+  std::vector<Item> items;
+  std::vector<Amount> sums;
+};
+
+class Occupancy {
+ public:
+  // Nothing held. REQUIRES: rebuild (and take again) after the graph's shape_version() has changed.
+  Occupancy(const ResourceGraph& graph, Filters filters);
+
+  const Filters& filters() const { return filters_; }
+
+  // ---- what is free; the smallest over `when`
+  Amount free(const ResourceGraph& graph, VertexId v, Interval when) const {
+    const Timeline& used = used_[v.value()];
+    return graph[v].size - (used.empty() ? 0 : used.max_used(when));
+  }
+  // Does no job hold anything of v or below it?
+  bool idle(VertexId v, Interval when) const;
+  // Do the counters at v leave `below` units of every type that v counts?
+  bool offers(TypeId type, VertexId v, const Demand& below, Interval when) const;
+  // Of the last type v counts, at one instant; -1: v counts nothing.
+  Amount scarcest_free(TypeId type, VertexId v, Time at) const;
+  // Units of a counted type below v (v itself excluded), in all.
+  Amount total_below(VertexId v, std::uint32_t counted) const;
+
+  // The earliest time from `from` on from which v's counters leave `below` for `duration`; nullopt:
+  // never.
+  std::optional<Time> earliest_offer(const ResourceGraph& graph, VertexId v, const Demand& below,
+                                     Time from, Duration duration) const;
+  // Is anything held at or below v, now or ever?
+  bool is_used(VertexId v) const;
+  // The next time after `after` at which anything below the root begins or ends; nullopt: none.
+  std::optional<Time> next_event(VertexId root, Time after) const;
+
+  bool is_leaf(VertexId v) const { return inner_[v.value()] == kLeaf; }
+  // May a child of v have this type? Exact for the first 63 types.
+  bool has_child_type(VertexId v, TypeId type) const;
+
+  bool operator==(const Occupancy& other) const;
+
+  // ---- changes
+  // REQUIRES: the selection fits. O(selection * depth of the timelines).
+  Hold take(const ResourceGraph& graph, std::span<const Chosen> selection, Interval when);
+  void give_back(const Hold& hold);
+  // Moves the hold's end. REQUIRES: end > begin.
+  void move_end(Hold& hold, Time end);
+
+ private:
+  static constexpr std::uint32_t kLeaf = UINT32_MAX;
+  // timelines and totals of inner vertex i: [i * stride_, (i + 1) * stride_); the first one counts
+  // jobs
+  std::size_t at(VertexId v) const { return std::size_t{inner_[v.value()]} * stride_; }
+  void add_totals(const ResourceGraph& graph);
+  void hold_inner(Hold& hold, const std::vector<Amount>& below);
+  template <class Change>
+  void for_each_timeline(const Hold& hold, Change change);
+
+  Filters filters_;
+  std::size_t stride_;
+  std::vector<Timeline> used_;        // by slot
+  std::vector<std::uint32_t> inner_;  // by slot: number among inner vertices, or kLeaf
+  std::vector<std::uint64_t>
+      child_types_;  // of inner vertices: bit set of types, the last bit for all others
+  std::vector<Timeline> counters_;
+  std::vector<Amount> totals_;
+};
+
+}  // namespace holon::resource::match

@@ -1,0 +1,50 @@
+// request.hpp - a jobspec's resources compiled against one graph: types as numbers, needs of
+// subtrees added up.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "resource/jobspec/jobspec.hpp"
+#include "resource/match/constraint.hpp"
+#include "resource/match/filters.hpp"
+#include "resource/match/policy.hpp"
+
+namespace holon::resource::match {
+
+// Types that stand for no vertex.
+inline constexpr TypeId kSlot{UINT32_MAX - 1};         // a grouping, not a resource
+inline constexpr TypeId kUnknownType{UINT32_MAX - 2};  // the graph has no vertex of the type
+
+// Units of each counted type (Filters::types) that are needed.
+using Demand = std::vector<Amount>;
+
+// One vertex of the request tree.
+struct Need {
+  TypeId type;
+  std::string type_name;
+  Count count;
+  std::int64_t most = 1;  // the largest count it could take
+  std::optional<bool> exclusive;
+  std::string label;  // of a resource that is no slot: reported with what is found
+  Demand below;       // what the resources in one of these need at least
+  std::vector<Need> with;
+
+  bool is_slot() const { return type == kSlot; }
+};
+
+struct CompiledRequest {
+  std::vector<Need> needs;
+  Demand total;  // what all of it needs at least
+  std::vector<TypeId>
+      exclusive;  // whole vertices of these types are taken, whatever is asked of them
+  NodeTest nodes;
+};
+
+// Errors: invalid_argument for constraints that cannot be read. O(requests * counted types).
+Result<CompiledRequest> compile(const Jobspec& jobspec, const ResourceGraph& graph,
+                                const Filters& filters, const Policy& policy);
+
+}  // namespace holon::resource::match

@@ -1,0 +1,259 @@
+// search.cpp - down and up the tree.
+//
+// Notes on Fluxion's semantics that are kept because choices depend on them:
+// - Leading levels may be left out of a request (pristine): until something matched, a vertex that
+// nobody asked for is
+//   walked through and hands on what is found below it. After that every level must be named,
+//   except that a slot may stand higher than its contents.
+// - A pool is taken with all its free units, never in part.
+// - Groups are sorted by score alone and with std::sort, so equal scores of many groups land as
+// std::sort leaves them.
+// - A slot's score is the sum of its contents' scores plus one.
+#include "resource/match/search.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace holon::resource::match {
+
+Search::Search(const ResourceGraph& graph, const Occupancy& occupancy, const Policy& policy,
+               const VisitOrder& order)
+    : graph_(graph),
+      occupancy_(occupancy),
+      policy_(policy),
+      order_(order),
+      node_type_(graph.words().types.find("node")),
+      storage_node_type_(graph.words().types.find("storage_node")) {}
+
+Search::Found& Search::Harvest::of(TypeId type) {
+  for (Found& found : types)
+    if (found.type == type) return found;
+  types.push_back({type, {}, 0, 0});
+  return types.back();
+}
+
+const Search::Found* Search::Harvest::find(TypeId type) const {
+  for (const Found& found : types)
+    if (found.type == type) return &found;
+  return nullptr;
+}
+
+void Search::Harvest::clear() {
+  for (Found& found : types) {
+    found.groups.clear();
+    found.count = 0;
+    found.chosen = 0;
+  }
+  decided = false;
+}
+
+Search::Harvest& Search::next_harvest() {
+  if (depth_ == harvests_.size()) harvests_.push_back(std::make_unique<Harvest>());
+  Harvest& harvest = *harvests_[depth_++];
+  harvest.clear();
+  return harvest;
+}
+
+std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question) {
+  request_ = question.request;
+  when_ = question.when;
+  idle_ = question.idle_machine;
+  bonus_ = 0;
+  depth_ = 0;
+  counts_ = {};
+  shortage_ = {};
+  taken_.clear();
+  const VertexId root = graph_.root();
+  Harvest& top = next_harvest();
+  auto found = visit(root, request_->needs, true, false, top);
+  if (!found) return std::nullopt;
+  // the root stands beside what was found below it, for requests that name it
+  Found& roots = top.of(graph_[root].type);
+  roots.groups.push_back({found->score, found->taken.units, 0, 0});
+  roots.count += found->taken.units;
+  if (!choose(request_->needs, top, true)) return std::nullopt;
+  for (const Need& need : request_->needs)
+    if (need.type == graph_[root].type)
+      found->taken.units = largest_count(need.count, found->taken.units);
+  const auto [first, length] = contents_of(top);
+  std::vector<Taken> chosen;
+  collect(found->taken.first, found->taken.length, chosen);
+  collect(first, length, chosen);
+  return emit(found->taken, std::move(chosen));
+}
+
+Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool pristine) const {
+  Answer answer;
+  const Need* slot = nullptr;
+  bool matched = false;
+  for (const Need& need : needs) {
+    const bool named = need.type == graph_[v].type;
+    if (!named && !need.is_slot()) continue;
+    if (matched) return {};  // one type may be asked for once at a level
+    matched = true;
+    if (!named) {
+      slot = &need;
+      continue;
+    }
+    answer.need = &need;
+    for (const Need& inner : need.with)
+      if (inner.is_slot()) slot = &inner;
+  }
+  const auto has_all = [&](const Need& wanted) {
+    return std::all_of(wanted.with.begin(), wanted.with.end(),
+                       [&](const Need& inner) { return occupancy_.has_child_type(v, inner.type); });
+  };
+  if (slot != nullptr && has_all(*slot)) {
+    answer.kind = Answer::Kind::slot;
+    answer.next = &slot->with;
+    answer.slots = slot->most;
+  } else if (answer.need != nullptr) {
+    answer.kind = Answer::Kind::resource;
+    answer.next = &answer.need->with;
+  } else if (pristine) {
+    answer.kind = Answer::Kind::pass;
+    answer.next = &needs;
+  }
+  return answer;
+}
+
+Amount Search::admits(VertexId v, const std::vector<Need>& needs, bool exclusive) const {
+  const Vertex& vertex = graph_[v];
+  if (!idle_ && !vertex.schedulable()) return 0;
+  if ((vertex.type == node_type_ || vertex.type == storage_node_type_) &&
+      !request_->nodes.passes(graph_, v))
+    return 0;
+  const Amount units = free(v);
+  if (units <= 0) return 0;
+  if (idle_) return units;
+  bool asked = false;
+  for (const Need& need : needs) {
+    const bool named = need.type == vertex.type;
+    if (!named && !need.is_slot()) continue;
+    if (named) {
+      asked = true;
+      // what is inside something exclusive cannot be shared again
+      if (exclusive && need.exclusive == false) return 0;
+      if ((exclusive || need.exclusive == true) && !occupancy_.idle(v, when_)) return 0;
+    }
+    if (!occupancy_.offers(vertex.type, v, need.below, when_)) return 0;
+  }
+  if (!asked && is_whole(vertex.type) && !occupancy_.idle(v, when_)) return 0;
+  return units;
+}
+
+bool Search::is_whole(TypeId type) const {
+  const auto& types = request_->exclusive;
+  return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& needs,
+                                           bool pristine, bool exclusive, Harvest& up) {
+  ++counts_.visited;
+  const Answer answer = compare(v, needs, pristine);
+  if (answer.kind == Answer::Kind::nothing) return std::nullopt;
+  exclusive = exclusive || (answer.need != nullptr && answer.need->exclusive == true);
+  const Amount units = admits(v, needs, exclusive);
+  if (units <= 0) return std::nullopt;
+
+  Harvest& mine = next_harvest();
+  const std::int64_t bonus = graph_[v].type == node_type_ ? policy_.node_bonus(graph_[v]) : 0;
+  bonus_ += bonus;
+  if (answer.kind == Answer::Kind::slot)
+    fill_slots(v, answer, mine);
+  else
+    explore(v, *answer.next, answer.kind == Answer::Kind::pass, exclusive, 1, mine);
+  bonus_ -= bonus;
+  --depth_;
+
+  if (answer.need != nullptr && !choose(answer.need->with, mine)) return std::nullopt;
+  Visit found;
+  found.taken = {v, units, exclusive, answer.need, 0, 0};
+  found.score = bonus_ + policy_.score(graph_, v);
+  if (mine.decided)
+    std::tie(found.taken.first, found.taken.length) = contents_of(mine);
+  else
+    hand_on(mine, up);
+  ++counts_.finished;
+  return found;
+}
+
+void Search::hand_on(const Harvest& from, Harvest& up) {
+  for (const Found& found : from.types) {
+    if (found.groups.empty()) continue;
+    Found& into = up.of(found.type);
+    into.groups.insert(into.groups.end(), found.groups.begin(), found.groups.end());
+    into.count += found.count;
+  }
+}
+
+bool Search::try_child(VertexId child, const std::vector<Need>& needs, bool pristine,
+                       bool exclusive, Harvest& harvest) {
+  const auto found = visit(child, needs, pristine, exclusive, harvest);
+  if (!found) return false;
+  // whoever was only walked through is nothing that anybody asked for
+  const TypeId type = graph_[child].type;
+  const bool wanted =
+      std::any_of(needs.begin(), needs.end(), [&](const Need& need) { return need.type == type; });
+  if (!wanted) return true;
+  Found& into = harvest.of(type);
+  into.groups.push_back(
+      {found->score, found->taken.units, static_cast<std::uint32_t>(taken_.size()), 1});
+  into.count += found->taken.units;
+  taken_.push_back(found->taken);
+  return true;
+}
+
+void Search::explore(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
+                     std::int64_t shares, Harvest& harvest) {
+  if (policy_.stop_at_first) return explore_first(v, needs, pristine, exclusive, shares, harvest);
+  for (const VertexId child : graph_.children(v))
+    try_child(child, needs, pristine, exclusive, harvest);
+}
+
+namespace {
+
+// How many shares (a share: what one slot needs of a type) whole vertices make up so far.
+struct Tally {
+  std::int64_t per_share = 0;
+  std::int64_t seen = 0;
+  std::int64_t open = 0;  // towards the next share
+  std::int64_t shares = 0;
+
+  void see(std::int64_t total) {
+    if (total <= seen) return;
+    add(total - seen);
+    seen = total;
+  }
+  void add(std::int64_t count) {
+    open += count;
+    if (per_share <= 0 || open < per_share) return;
+    ++shares;
+    open = 0;  // a vertex is not split between slots
+  }
+  bool enough(std::int64_t wanted) const { return per_share <= 0 || shares >= wanted; }
+};
+
+}  // namespace
+
+void Search::explore_first(VertexId v, const std::vector<Need>& needs, bool pristine,
+                           bool exclusive, std::int64_t shares, Harvest& harvest) {
+  std::vector<Tally> tallies(needs.size());
+  for (std::size_t i = 0; i < needs.size(); ++i) tallies[i].per_share = needs[i].most;
+  const auto satisfied = [&](std::size_t i) { return tallies[i].enough(shares); };
+  for (const VertexId child : order_.children(v)) {
+    bool skip = false;
+    for (std::size_t i = 0; i < needs.size(); ++i)
+      skip = skip || (needs[i].type == graph_[child].type && satisfied(i));
+    if (skip || !try_child(child, needs, pristine, exclusive, harvest)) continue;
+    bool all = true;
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+      const Found* found = harvest.find(needs[i].type);
+      if (found != nullptr) tallies[i].see(found->count);
+      all = all && satisfied(i);
+    }
+    if (all) return;
+  }
+}
+
+}  // namespace holon::resource::match

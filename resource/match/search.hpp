@@ -1,0 +1,148 @@
+// search.hpp - the depth-first walk that finds a jobspec's resources in the graph.
+//
+// Downwards a vertex is compared with the requests of its level and left at once where it cannot
+// help (status, constraint, units, exclusivity, counters); upwards what was found is scored, and
+// the best of it chosen at the first vertex that was asked for by name. The semantics, and so the
+// choice, are those of Fluxion's traverser; see the notes in search.cpp. The search changes nothing
+// but its own scratch.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "resource/match/occupancy.hpp"
+#include "resource/match/policy.hpp"
+#include "resource/match/request.hpp"
+#include "resource/match/visit_order.hpp"
+
+namespace holon::resource::match {
+
+struct SearchCounts {
+  std::int64_t visited = 0;   // vertices entered
+  std::int64_t finished = 0;  // of which something was found
+};
+
+// What a search did not find, for people.
+struct Shortage {
+  std::string type;  // of the request that was short; empty: unknown
+  std::int64_t wanted = 0;
+  std::int64_t found = 0;
+};
+
+struct SearchQuestion {
+  const CompiledRequest* request = nullptr;
+  Interval when;
+  bool idle_machine = false;  // as if nothing were held and nothing were down
+};
+
+class Search {
+ public:
+  Search(const ResourceGraph& graph, const Occupancy& occupancy, const Policy& policy,
+         const VisitOrder& order);
+
+  // What to take, in the order of emission; nullopt: it does not fit then.
+  std::optional<std::vector<Chosen>> run(const SearchQuestion& question);
+
+  const SearchCounts& counts() const { return counts_; }
+  const Shortage& shortage() const { return shortage_; }  // after a run that found nothing
+
+ private:
+  // A vertex that could be taken, with what was chosen below it.
+  struct Taken {
+    VertexId vertex;
+    Amount units = 0;
+    bool exclusive = false;
+    const Need* need = nullptr;
+    std::uint32_t first = 0;  // its contents in taken_
+    std::uint32_t length = 0;
+  };
+  // Things that are taken together, or not at all: one vertex, or all of a slot.
+  struct Group {
+    std::int64_t score = 0;
+    std::int64_t count = 0;   // units it contributes to its type; a slot is 1
+    std::uint32_t first = 0;  // its Takens
+    std::uint32_t length = 0;
+  };
+  // All groups of one type that were found at one level.
+  struct Found {
+    TypeId type;
+    std::vector<Group> groups;
+    std::int64_t count = 0;
+    std::size_t chosen = 0;  // the first so many groups are taken
+  };
+  // What one vertex hands to the one above.
+  struct Harvest {
+    std::vector<Found> types;
+    bool decided = false;  // choices were made among `types`
+
+    Found& of(TypeId type);
+    const Found* find(TypeId type) const;
+    void clear();
+  };
+  struct Visit {
+    Taken taken;
+    std::int64_t score = 0;
+  };
+  // How a vertex answers the requests of its level.
+  struct Answer {
+    enum class Kind { nothing, pass, resource, slot };
+    Kind kind = Kind::nothing;
+    const Need* need = nullptr;  // of kind resource, and of slot if the vertex was asked for too
+    const std::vector<Need>* next = nullptr;
+    std::int64_t slots = 1;
+  };
+
+  std::optional<Visit> visit(VertexId v, const std::vector<Need>& needs, bool pristine,
+                             bool exclusive, Harvest& up);
+  Answer compare(VertexId v, const std::vector<Need>& needs, bool pristine) const;
+  // Units of v that are free, 0 if v is out of the question for what is asked of it and what is
+  // below.
+  Amount admits(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
+  void explore(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
+               std::int64_t shares, Harvest& harvest);
+  void explore_first(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
+                     std::int64_t shares, Harvest& harvest);
+  bool try_child(VertexId child, const std::vector<Need>& needs, bool pristine, bool exclusive,
+                 Harvest& harvest);
+  void fill_slots(VertexId v, const Answer& answer, Harvest& harvest);
+  static std::int64_t slots_that_fit(const std::vector<Need>& shape, const Harvest& contents);
+  bool choose(const std::vector<Need>& needs, Harvest& harvest, bool at_root = false);
+  void sort(std::vector<Group>& groups, bool descending) const;
+  void sort_by_runs(std::vector<Group>& groups, std::vector<std::int64_t>& scores) const;
+  // The chosen vertices of a harvest, side by side at the end of taken_.
+  std::pair<std::uint32_t, std::uint32_t> contents_of(const Harvest& harvest);
+  static void hand_on(const Harvest& from, Harvest& up);
+  bool is_whole(TypeId type) const;
+  void collect(std::uint32_t first, std::uint32_t length, std::vector<Taken>& into) const;
+
+  std::vector<Chosen> emit(const Taken& root, std::vector<Taken> chosen) const;
+
+  Amount free(VertexId v) const {
+    return idle_ ? graph_[v].size : occupancy_.free(graph_, v, when_);
+  }
+  class Emitter;
+  Harvest& next_harvest();
+
+  const ResourceGraph& graph_;
+  const Occupancy& occupancy_;
+  const Policy policy_;
+  const VisitOrder& order_;
+  std::optional<TypeId> node_type_;
+  std::optional<TypeId> storage_node_type_;
+
+  // of one run
+  const CompiledRequest* request_ = nullptr;
+  Interval when_;
+  bool idle_ = false;
+  std::int64_t bonus_ = 0;  // of the nodes around the vertex that is visited
+  std::size_t depth_ = 0;
+  SearchCounts counts_;
+  Shortage shortage_;
+  std::vector<Taken> taken_;
+  std::vector<std::unique_ptr<Harvest>> harvests_;  // by depth, kept for their memory
+};
+
+}  // namespace holon::resource::match

@@ -1,0 +1,138 @@
+// search_choose.cpp - the way up: slots are filled, groups scored, the best of them chosen.
+#include <algorithm>
+
+#include "resource/match/search.hpp"
+
+namespace holon::resource::match {
+namespace {
+
+// std::sort on a range that is strictly in order changes nothing; on any other, ties land where it
+// leaves them.
+template <class Groups, class Before>
+void sort_groups(Groups& groups, Before before) {
+  bool in_order = true;
+  for (std::size_t i = 1; i < groups.size() && in_order; ++i)
+    in_order = before(groups[i - 1], groups[i]);
+  if (!in_order) std::sort(groups.begin(), groups.end(), before);
+}
+
+}  // namespace
+
+void Search::sort(std::vector<Group>& groups, bool descending) const {
+  if (descending)
+    sort_groups(groups, [](const Group& a, const Group& b) { return a.score > b.score; });
+  else
+    sort_groups(groups, [](const Group& a, const Group& b) { return a.score < b.score; });
+}
+
+// Scores that lie side by side are one run; the run with the highest scores goes first. `scores`
+// grows from request to request, as Fluxion's interval set does.
+void Search::sort_by_runs(std::vector<Group>& groups, std::vector<std::int64_t>& scores) const {
+  for (const Group& group : groups) scores.push_back(group.score);
+  std::sort(scores.begin(), scores.end());
+  scores.erase(std::unique(scores.begin(), scores.end()), scores.end());
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;  // score, first score of its run
+  for (const std::int64_t score : scores) {
+    const bool joins = !runs.empty() && runs.back().first == score - 1;
+    runs.emplace_back(score, joins ? runs.back().second : score);
+  }
+  const auto run = [&](const Group& group) {
+    return std::lower_bound(runs.begin(), runs.end(), std::pair(group.score, INT64_MIN))->second;
+  };
+  sort_groups(groups, [&](const Group& a, const Group& b) { return run(a) > run(b); });
+}
+
+bool Search::choose(const std::vector<Need>& needs, Harvest& harvest, bool at_root) {
+  std::vector<std::int64_t> scores;
+  for (const Need& need : needs) {
+    Found* found = nullptr;
+    for (Found& one : harvest.types)
+      if (one.type == need.type) found = &one;
+    const std::int64_t there = found == nullptr ? 0 : found->count;
+    const std::int64_t count = largest_count(need.count, there);
+    if (count == 0) {
+      shortage_ = {need.type_name, need.count.min, there};
+      return false;
+    }
+    if (at_root && policy_.order == Order::locality)
+      sort_by_runs(found->groups, scores);
+    else
+      sort(found->groups, policy_.order == Order::high || policy_.order == Order::locality);
+    std::int64_t left = count;
+    found->chosen = 0;
+    while (left > 0) left -= found->groups[found->chosen++].count;
+    harvest.decided = true;
+  }
+  return true;
+}
+
+std::int64_t Search::slots_that_fit(const std::vector<Need>& shape, const Harvest& contents) {
+  std::int64_t slots = INT64_MAX;
+  for (const Need& need : shape) {
+    const Found* found = contents.find(need.type);
+    const std::int64_t count = found == nullptr ? 0 : largest_count(need.count, found->count);
+    if (count == 0) return 0;
+    std::int64_t fit = 0;
+    std::int64_t open = 0;
+    for (const Group& group : found->groups) {
+      open += group.count;
+      if (open < count) continue;
+      ++fit;
+      open = 0;  // a vertex is not split between slots
+    }
+    slots = std::min(slots, fit);
+  }
+  return shape.empty() ? 0 : slots;
+}
+
+void Search::fill_slots(VertexId v, const Answer& answer, Harvest& harvest) {
+  const std::vector<Need>& shape = *answer.next;
+  Harvest& contents = next_harvest();
+  explore(v, shape, false, true, answer.slots, contents);
+  --depth_;
+  const bool descending = policy_.order != Order::low;
+  for (Found& found : contents.types) sort(found.groups, descending);
+  const std::int64_t slots = slots_that_fit(shape, contents);
+  std::vector<std::size_t> next(shape.size(), 0);  // by need: the first group that is not used
+  for (std::int64_t i = 0; i < slots; ++i) {
+    Group slot{1, 1, static_cast<std::uint32_t>(taken_.size()), 0};
+    for (std::size_t n = 0; n < shape.size(); ++n) {
+      const Found& found = *contents.find(shape[n].type);
+      const std::int64_t count = largest_count(shape[n].count, found.count);
+      for (std::int64_t have = 0; have < count;) {
+        const Group& group = found.groups[next[n]++];
+        for (std::uint32_t t = 0; t < group.length; ++t) {
+          Taken taken = taken_[group.first + t];
+          taken.exclusive = true;
+          taken_.push_back(taken);
+        }
+        slot.score += group.score;
+        have += group.count;
+      }
+    }
+    slot.length = static_cast<std::uint32_t>(taken_.size()) - slot.first;
+    Found& into = harvest.of(kSlot);
+    into.groups.push_back(slot);
+    ++into.count;
+  }
+}
+
+std::pair<std::uint32_t, std::uint32_t> Search::contents_of(const Harvest& harvest) {
+  const auto first = static_cast<std::uint32_t>(taken_.size());
+  for (const Found& found : harvest.types)
+    for (std::size_t i = 0; i < found.chosen; ++i)
+      for (std::uint32_t t = 0; t < found.groups[i].length; ++t) {
+        const Taken taken = taken_[found.groups[i].first + t];
+        taken_.push_back(taken);
+      }
+  return {first, static_cast<std::uint32_t>(taken_.size()) - first};
+}
+
+void Search::collect(std::uint32_t first, std::uint32_t length, std::vector<Taken>& into) const {
+  for (std::uint32_t i = first; i < first + length; ++i) {
+    into.push_back(taken_[i]);
+    collect(taken_[i].first, taken_[i].length, into);
+  }
+}
+
+}  // namespace holon::resource::match

@@ -1,0 +1,82 @@
+// search_emit.cpp - from what was chosen to what is held: ancestors are added, whole vertices
+// filled up, the order of emission made (below before above, siblings in the graph's order).
+#include <algorithm>
+
+#include "resource/match/search.hpp"
+
+namespace holon::resource::match {
+namespace {
+
+// Everything below v, in post-order.
+void append_subtree(const ResourceGraph& graph, VertexId v, std::vector<Chosen>& into) {
+  for (const VertexId child : graph.children(v)) {
+    append_subtree(graph, child, into);
+    Chosen chosen;
+    chosen.vertex = child;
+    chosen.units = graph[child].size;
+    chosen.exclusive = true;
+    chosen.implied = true;
+    into.push_back(chosen);
+  }
+}
+
+}  // namespace
+
+// Emits `v` and, of `chosen` (in pre-order), those below it; says whether anything is held there.
+class Search::Emitter {
+ public:
+  Emitter(const Search& search, const std::vector<Taken>& chosen, std::vector<Chosen>& into)
+      : search_(search), graph_(search.graph_), chosen_(chosen), into_(into) {}
+
+  bool emit(VertexId v, const Taken* taken, std::size_t first, std::size_t last) {
+    Chosen mine;
+    mine.vertex = v;
+    mine.whole = search_.is_whole(graph_[v].type);
+    mine.exclusive = mine.whole || (taken != nullptr && taken->exclusive);
+    if (mine.exclusive) mine.units = taken != nullptr ? taken->units : graph_[v].size;
+    if (taken != nullptr && taken->need != nullptr && !taken->need->label.empty())
+      mine.need = taken->need;
+    bool held = mine.exclusive;
+    if (mine.whole)
+      append_subtree(graph_, v, into_);
+    else
+      held = emit_below(v, first, last) || held;
+    if (held) into_.push_back(mine);
+    return held;
+  }
+
+ private:
+  bool emit_below(VertexId v, std::size_t first, std::size_t last) {
+    bool held = false;
+    while (first < last) {
+      const VertexId child = child_towards(v, chosen_[first].vertex);
+      std::size_t end = first;
+      while (end < last && graph_.within(chosen_[end].vertex, child)) ++end;
+      const bool named = chosen_[first].vertex == child;
+      held = emit(child, named ? &chosen_[first] : nullptr, first + (named ? 1 : 0), end) || held;
+      first = end;
+    }
+    return held;
+  }
+
+  VertexId child_towards(VertexId v, VertexId below) const {
+    while (graph_.parent(below) != v) below = graph_.parent(below);
+    return below;
+  }
+
+  const Search& search_;
+  const ResourceGraph& graph_;
+  const std::vector<Taken>& chosen_;
+  std::vector<Chosen>& into_;
+};
+
+std::vector<Chosen> Search::emit(const Taken& root, std::vector<Taken> chosen) const {
+  std::sort(chosen.begin(), chosen.end(), [&](const Taken& a, const Taken& b) {
+    return graph_.pre(a.vertex) < graph_.pre(b.vertex);
+  });
+  std::vector<Chosen> selection;
+  Emitter(*this, chosen, selection).emit(root.vertex, &root, 0, chosen.size());
+  return selection;
+}
+
+}  // namespace holon::resource::match

@@ -1,0 +1,40 @@
+// visit_order.hpp - in which order a first-match search looks at the children of a vertex: where
+// most was free when something was last taken there first, the youngest (highest uniq_id) first
+// among equals.
+//
+// Taking something updates it, giving back does not (as in Fluxion): a vertex that nobody touched
+// stays in front.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "resource/graph/graph.hpp"
+
+namespace holon::resource::match {
+
+class VisitOrder {
+ public:
+  VisitOrder() = default;
+  explicit VisitOrder(const ResourceGraph& graph);
+
+  // The children of v in the order of the visit.
+  std::span<const VertexId> children(VertexId v) const {
+    const auto first = begin_[v.value()];
+    return std::span(ordered_).subspan(first, begin_[v.value() + 1] - first);
+  }
+  // `free` units are left below v: it takes its new place among its siblings. O(siblings), O(1) if
+  // nothing changed.
+  void update(const ResourceGraph& graph, VertexId v, Amount free);
+
+ private:
+  static constexpr Amount kUntouched = INT64_MAX;
+  Amount weight(VertexId v) const;
+
+  std::vector<VertexId> ordered_;     // the children of slot 0, of slot 1, ...
+  std::vector<std::uint32_t> begin_;  // by slot, into ordered_; one more at the end
+  std::unordered_map<std::uint32_t, Amount> weights_;  // of touched vertices
+};
+
+}  // namespace holon::resource::match

@@ -1,0 +1,165 @@
+// store_hold.cpp - holding and giving back, and allocations that come from outside (recovery).
+#include <algorithm>
+
+#include "resource/store_state.hpp"
+
+namespace holon::resource {
+
+using match::Chosen;
+
+const Allocation& ResourceStore::State::take(Allocation allocation,
+                                             std::span<const Chosen> selection, bool reserved) {
+  const JobId job = allocation.job;
+  Held& mine = held[job];
+  mine.hold = occupancy.take(graph, selection, allocation.when);
+  mine.reserved = reserved;
+  if (!reserved) ends.emplace(allocation.when.end, job);
+  mine.allocation = std::move(allocation);
+  return mine.allocation;
+}
+
+void ResourceStore::State::drop(JobId job) {
+  const auto at = held.find(job);
+  ends.erase({at->second.hold.when.end, job});
+  occupancy.give_back(at->second.hold);
+  held.erase(at);
+}
+
+void ResourceStore::State::touch(std::span<const Chosen> selection, Interval when, Time now,
+                                 bool dry) {
+  if (!policy.stop_at_first) return;
+  for (const Chosen& chosen : selection) {
+    if (occupancy.is_leaf(chosen.vertex)) continue;
+    Amount left = occupancy.scarcest_free(graph[chosen.vertex].type, chosen.vertex, now);
+    if (left < 0) continue;
+    if (dry && left == 0 && !occupancy.is_used(chosen.vertex)) continue;
+    // what a whole vertex covers has no counters of its own to tell
+    if (chosen.implied && !dry && when.contains(now)) left = 0;
+    order.update(graph, chosen.vertex, left);
+  }
+}
+
+Result<std::vector<Chosen>> ResourceStore::State::selection_of(const Allocation& allocation) const {
+  std::vector<Chosen> selection;
+  selection.reserve(allocation.shares.size());
+  for (const Share& share : allocation.shares) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    if (!v)
+      return fail(Errc::not_found,
+                  "no vertex with uniq_id " + std::to_string(share.uniq_id) + " is here");
+    if (share.amount < 0 || share.amount > graph[*v].size)
+      return fail(Errc::overcommitted, std::to_string(share.amount) + " units of " +
+                                           graph.path(*v) + ", which has " +
+                                           std::to_string(graph[*v].size));
+    Chosen chosen;
+    chosen.vertex = *v;
+    chosen.units = share.amount;
+    chosen.exclusive = share.exclusive;
+    selection.push_back(chosen);
+  }
+  const auto before = [&](const Chosen& a, const Chosen& b) {  // post-order
+    const auto end_a = graph.subtree_end(a.vertex), end_b = graph.subtree_end(b.vertex);
+    return end_a != end_b ? end_a < end_b : graph.pre(a.vertex) > graph.pre(b.vertex);
+  };
+  std::sort(selection.begin(), selection.end(), before);
+  const auto same = [](const Chosen& a, const Chosen& b) { return a.vertex == b.vertex; };
+  if (std::adjacent_find(selection.begin(), selection.end(), same) != selection.end())
+    return fail(Errc::invalid_argument, "a vertex is listed twice");
+  const std::size_t listed = selection.size();
+  std::set<VertexId> known;
+  for (const Chosen& chosen : selection) known.insert(chosen.vertex);
+  for (std::size_t i = 0; i < listed; ++i)
+    for (VertexId up = graph.parent(selection[i].vertex);
+         up != kNoVertex && known.insert(up).second; up = graph.parent(up)) {
+      Chosen passed;
+      passed.vertex = up;
+      selection.push_back(passed);
+    }
+  if (selection.size() != listed) std::sort(selection.begin(), selection.end(), before);
+  mark_whole(selection);
+  return selection;
+}
+
+// An exclusive vertex with everything below it listed in full, or with nothing below it listed, is
+// whole.
+void ResourceStore::State::mark_whole(std::vector<Chosen>& selection) const {
+  std::vector<std::size_t> open;  // positions whose parent is still to come
+  std::vector<std::uint32_t>
+      full;  // of each open one: vertices at and below it that are fully taken
+  for (std::size_t i = 0; i < selection.size(); ++i) {
+    Chosen& chosen = selection[i];
+    const VertexId v = chosen.vertex;
+    std::uint32_t below = 0;
+    bool bare = true;  // nothing below it is listed
+    while (!open.empty() && graph.within(selection[open.back()].vertex, v)) {
+      below += full.back();
+      bare = false;
+      open.pop_back();
+      full.pop_back();
+    }
+    const std::uint32_t size = graph.subtree_end(v) - graph.pre(v);
+    const bool taken = chosen.exclusive && chosen.units == graph[v].size;
+    chosen.whole = taken && (bare || below + 1 == size);
+    open.push_back(i);
+    full.push_back(below + (taken ? 1 : 0));
+  }
+  for (std::size_t i = selection.size(); i-- > 0;) {
+    if (!selection[i].whole || selection[i].implied) continue;
+    for (std::size_t j = i; j-- > 0 && graph.within(selection[j].vertex, selection[i].vertex);)
+      selection[j].implied = true;
+  }
+}
+
+Status ResourceStore::State::check_free(std::span<const Chosen> selection, Interval when) const {
+  for (const Chosen& chosen : selection) {
+    if (chosen.implied) continue;
+    const VertexId v = chosen.vertex;
+    const Amount free = occupancy.free(graph, v, when);
+    const bool enough = chosen.units > 0 ? free >= chosen.units : free > 0;
+    if (!enough || (chosen.whole && !occupancy.idle(v, when)))
+      return fail(Errc::overcommitted, graph.path(v) + " is held by another job then");
+  }
+  return {};
+}
+
+Status ResourceStore::update(const Allocation& allocation) {
+  if (state_->held.contains(allocation.job))
+    return fail(Errc::exists,
+                "job " + std::to_string(allocation.job.value()) + " holds resources already");
+  if (allocation.when.empty())
+    return fail(Errc::invalid_argument, "an allocation must end after it begins");
+  const auto selection = state_->selection_of(allocation);
+  if (!selection) return tl::unexpected(selection.error());
+  if (auto ok = state_->check_free(*selection, allocation.when); !ok) return ok;
+  state_->take(allocation, *selection, false);
+  state_->touch(*selection, allocation.when, allocation.when.begin, false);
+  return {};
+}
+
+Status ResourceStore::release(JobId job) {
+  if (!state_->held.contains(job))
+    return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
+  state_->drop(job);
+  return {};
+}
+
+Status ResourceStore::set_end(JobId job, Time end) {
+  const auto at = state_->held.find(job);
+  if (at == state_->held.end())
+    return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
+  State::Held& mine = at->second;
+  const Interval now = mine.hold.when;
+  if (end <= now.begin)
+    return fail(Errc::invalid_argument, "an allocation must end after it begins");
+  if (end > now.end) {
+    const auto selection = state_->selection_of(mine.allocation);
+    if (!selection) return tl::unexpected(selection.error());
+    if (auto ok = state_->check_free(*selection, {now.end, end}); !ok) return ok;
+  }
+  if (state_->ends.erase({now.end, job}) != 0) state_->ends.emplace(end, job);
+  state_->occupancy.move_end(mine.hold, end);
+  mine.allocation.when.end = end;
+  return {};
+}
+
+}  // namespace holon::resource

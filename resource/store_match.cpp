@@ -1,0 +1,148 @@
+// store_match.cpp - the match operations: now, later, ever.
+#include <algorithm>
+
+#include "resource/store_state.hpp"
+
+namespace holon::resource {
+
+using match::Chosen;
+using match::CompiledRequest;
+using match::SearchQuestion;
+
+namespace {
+
+Allocation allocation_of(const ResourceGraph& graph, JobId job, Interval when,
+                         std::span<const Chosen> selection) {
+  Allocation allocation;
+  allocation.job = job;
+  allocation.when = when;
+  allocation.shares.reserve(selection.size());
+  for (const Chosen& chosen : selection) {
+    const std::int64_t uniq_id = graph[chosen.vertex].uniq_id;
+    allocation.shares.push_back({uniq_id, chosen.units, chosen.exclusive});
+    if (chosen.need != nullptr) allocation.labels.emplace_back(uniq_id, chosen.need->label);
+  }
+  return allocation;
+}
+
+bool is_dry(MatchOp op) {
+  return op == MatchOp::satisfiability || op == MatchOp::without_allocating ||
+         op == MatchOp::without_allocating_future;
+}
+
+bool looks_ahead(MatchOp op) {
+  return op == MatchOp::allocate_orelse_reserve || op == MatchOp::without_allocating_future;
+}
+
+std::string describe(const match::Shortage& shortage, const char* when) {
+  if (shortage.type.empty()) return std::string("nothing that fits is ") + when;
+  return "needs " + std::to_string(shortage.wanted) + " " + shortage.type + ", " +
+         std::to_string(shortage.found) + " that fit " + (shortage.found == 1 ? "is " : "are ") +
+         when;
+}
+
+// One call of match(), with what its steps share.
+class Matcher {
+ public:
+  Matcher(ResourceStore::State& state, const CompiledRequest& request, Time now, Duration duration)
+      : state_(state),
+        request_(request),
+        now_(now),
+        duration_(duration),
+        search_(state.graph, state.occupancy, state.policy, state.order) {}
+
+  std::optional<Interval> when() const { return when_; }
+
+  std::optional<std::vector<Chosen>> at(Time begin) {
+    const Interval window{begin, saturating_add(begin, duration_)};
+    if (window.end > state_.options.horizon.end) return std::nullopt;
+    auto selection = search_.run({&request_, window, false});
+    if (selection) when_ = window;
+    return selection;
+  }
+
+  // The earliest start after now. Only times at which something begins or ends can be it.
+  std::optional<std::vector<Chosen>> later() {
+    auto time = state_.occupancy.next_event(state_.graph.root(), now_);
+    while (time) {
+      time = state_.occupancy.earliest_offer(state_.graph, state_.graph.root(), request_.total,
+                                             *time, duration_);
+      if (!time || saturating_add(*time, duration_) > state_.options.horizon.end) break;
+      if (auto selection = at(*time)) return selection;
+      time = state_.occupancy.next_event(state_.graph.root(), *time);
+    }
+    return std::nullopt;
+  }
+
+  bool ever() {
+    return search_.run({&request_, {now_, saturating_add(now_, 1)}, true}).has_value();
+  }
+  const match::Shortage& shortage() const { return search_.shortage(); }
+
+ private:
+  ResourceStore::State& state_;
+  const CompiledRequest& request_;
+  Time now_;
+  Duration duration_;
+  match::Search search_;
+  std::optional<Interval> when_;
+};
+
+}  // namespace
+
+void ResourceStore::State::extend_overdue(Time now) {
+  while (!ends.empty() && ends.begin()->first <= now) {
+    const JobId job = ends.begin()->second;
+    ends.erase(ends.begin());
+    occupancy.move_end(held.at(job).hold, now + 1);
+    ends.emplace(now + 1, job);
+  }
+}
+
+Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec, MatchOp op,
+                                                 Time now, Duration duration) {
+  if (!is_dry(op) && held.contains(job))
+    return fail(Errc::exists, "job " + std::to_string(job.value()) + " holds resources already");
+  if (duration < 0)
+    return fail(Errc::invalid_argument, "a duration must not be negative", "duration");
+  if (spec.resources.empty())
+    return fail(Errc::invalid_argument, "no resources asked for", "/resources");
+  const Interval horizon = options.horizon;
+  if (!horizon.contains(now)) return MatchOutcome(NotNow{"the time is outside the horizon"});
+  if (duration == 0) duration = horizon.end - now;
+  auto request = compile(spec, graph, occupancy.filters(), policy);
+  if (!request) return tl::unexpected(request.error());
+  extend_overdue(now);
+
+  Matcher matcher(*this, *request, now, duration);
+  if (op == MatchOp::satisfiability) {
+    if (!matcher.ever()) return MatchOutcome(Never{describe(matcher.shortage(), "here at all")});
+    Allocation nothing;
+    nothing.job = job;
+    return MatchOutcome(nothing);
+  }
+  auto selection = matcher.at(now);
+  match::Shortage shortage = matcher.shortage();
+  if (!selection && looks_ahead(op)) selection = matcher.later();
+  if (!selection) {
+    const bool asks_ever = op == MatchOp::allocate_with_satisfiability || looks_ahead(op);
+    if (asks_ever && !matcher.ever())
+      return MatchOutcome(Never{describe(matcher.shortage(), "here at all")});
+    if (saturating_add(now, duration) > horizon.end)
+      return MatchOutcome(NotNow{"would run past the end of the instance, " +
+                                 std::to_string(horizon.end - now) + " ticks from now"});
+    return MatchOutcome(NotNow{describe(shortage, "free now")});
+  }
+  if (selection->empty())
+    return fail(Errc::invalid_argument,
+                "nothing in the request is held: it has no slot and nothing exclusive",
+                "/resources");
+  const Interval when = *matcher.when();
+  Allocation allocation = allocation_of(graph, job, when, *selection);
+  const bool dry = is_dry(op);
+  if (!dry) take(allocation, *selection, when.begin > now);
+  touch(*selection, when, now, dry);
+  return MatchOutcome(std::move(allocation));
+}
+
+}  // namespace holon::resource

@@ -1,0 +1,256 @@
+// Matching on one small cluster: what is found, what is not, and that it is given back.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "resource/graph/graph.hpp"
+#include "resource/graph/spec.hpp"
+#include "resource/jobspec/jobspec.hpp"
+#include "resource/store.hpp"
+
+namespace holon::resource {
+namespace {
+
+using testing::HasSubstr;
+
+// cluster0 > node0..n-1 > core0..c-1, memory0 of 16 units
+GraphSpec cluster(int nodes, int cores) {
+  GraphSpec spec;
+  const auto root = spec.add("cluster", 0, GraphSpec::kNone);
+  for (int n = 0; n < nodes; ++n) {
+    const auto node = spec.add("node", n, root, n);
+    for (int c = 0; c < cores; ++c) spec.add("core", c, node, n);
+    spec.add("memory", 0, node, n, 16);
+  }
+  return spec;
+}
+
+ResourceStore store_of(const GraphSpec& spec, std::string policy = "first",
+                       Interval horizon = {0, kTimeMax}) {
+  StoreOptions options;
+  options.match_policy = std::move(policy);
+  options.horizon = horizon;
+  return ResourceStore::load(spec, options).value();
+}
+
+Jobspec asks(std::int64_t nodes, std::int64_t tasks, std::int64_t cores, bool exclusive = false) {
+  JobShape shape;
+  shape.nodes = nodes;
+  shape.tasks = tasks;
+  shape.cores_per_task = cores;
+  shape.exclusive = exclusive;
+  return jobspec_for(shape).value();
+}
+
+MatchOutcome match(ResourceStore& store, std::uint64_t job, const Jobspec& spec, MatchOp op,
+                   Time now = 0, Duration duration = 10) {
+  auto outcome = store.match(JobId{job}, spec, op, now, duration);
+  if (!outcome) throw std::runtime_error(to_string(outcome.error()));
+  store.check_invariants();
+  return *outcome;
+}
+
+// "core0 core1 node0": what is held, by name, in the order of emission.
+std::string held(const ResourceStore& store, const Allocation& allocation) {
+  std::string names;
+  for (const Share& share : allocation.shares)
+    if (share.amount > 0)
+      names +=
+          (names.empty() ? "" : " ") + store.graph().name(*store.graph().find_uniq(share.uniq_id));
+  return names;
+}
+
+template <class T>
+const T& as(const MatchOutcome& outcome) {
+  return std::get<T>(outcome);
+}
+
+TEST(Match, TakesCoresWithoutTheNode) {
+  ResourceStore store = store_of(cluster(2, 4), "low");
+  const auto got = as<Allocation>(match(store, 1, asks(1, 2, 1), MatchOp::allocate));
+  EXPECT_EQ(held(store, got), "core0 core1");
+  EXPECT_EQ(got.when, (Interval{0, 10}));
+  EXPECT_EQ(store.available("core", 0), 6);
+  EXPECT_EQ(store.available("node", 0), 2);
+  ASSERT_NE(store.find(JobId{1}), nullptr);
+  EXPECT_EQ(*store.find(JobId{1}), got);
+}
+
+TEST(Match, AnExclusiveNodeIsTakenWithAllThatIsInIt) {
+  ResourceStore store = store_of(cluster(2, 2), "low");
+  const auto got = as<Allocation>(match(store, 1, asks(1, 1, 1, true), MatchOp::allocate));
+  EXPECT_EQ(held(store, got), "core0 core1 memory0 node0");
+  EXPECT_EQ(store.available("core", 0), 2);
+  EXPECT_EQ(store.available("memory", 0), 16);
+}
+
+TEST(Match, ASharedNodeCannotBeTakenExclusively) {
+  ResourceStore store = store_of(cluster(1, 4));
+  match(store, 1, asks(0, 1, 1), MatchOp::allocate);
+  EXPECT_TRUE(
+      std::holds_alternative<NotNow>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate)));
+  ASSERT_TRUE(store.release(JobId{1}));
+  EXPECT_TRUE(
+      std::holds_alternative<Allocation>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate)));
+  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 3, asks(0, 1, 1), MatchOp::allocate)));
+}
+
+TEST(Match, WhatDoesNotFitWaitsAndWhatNeverFitsIsRefused) {
+  ResourceStore store = store_of(cluster(2, 4));
+  match(store, 1, asks(2, 2, 4), MatchOp::allocate);
+  const auto busy = match(store, 2, asks(1, 1, 1), MatchOp::allocate_with_satisfiability);
+  EXPECT_THAT(as<NotNow>(busy).reason, HasSubstr("needs 1 node, 0 that fit are free now"));
+  const auto never = match(store, 2, asks(3, 3, 1), MatchOp::allocate_with_satisfiability);
+  EXPECT_THAT(as<Never>(never).reason, HasSubstr("needs 3 node, 2 that fit"));
+  EXPECT_TRUE(
+      std::holds_alternative<Never>(match(store, 2, asks(1, 1, 5), MatchOp::satisfiability)));
+  EXPECT_TRUE(
+      std::holds_alternative<Allocation>(match(store, 2, asks(2, 2, 4), MatchOp::satisfiability)));
+}
+
+TEST(Match, ReservesAtTheFirstTimeThatFits) {
+  ResourceStore store = store_of(cluster(2, 4));
+  match(store, 1, asks(1, 1, 4, true), MatchOp::allocate, 0, 10);
+  match(store, 2, asks(1, 1, 4, true), MatchOp::allocate, 0, 30);
+  const auto both =
+      as<Allocation>(match(store, 3, asks(2, 2, 4), MatchOp::allocate_orelse_reserve));
+  EXPECT_EQ(both.when, (Interval{30, 40}));
+  const auto one =
+      as<Allocation>(match(store, 4, asks(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 20));
+  EXPECT_EQ(one.when, (Interval{10, 30}));
+  const auto late =
+      as<Allocation>(match(store, 5, asks(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 21));
+  EXPECT_EQ(late.when, (Interval{40, 61}));
+}
+
+TEST(Match, NothingIsPlannedPastTheHorizon) {
+  ResourceStore store = store_of(cluster(1, 1), "first", {0, 100});
+  EXPECT_EQ(as<Allocation>(match(store, 1, asks(0, 1, 1), MatchOp::allocate, 0, 60)).when,
+            (Interval{0, 60}));
+  EXPECT_TRUE(std::holds_alternative<NotNow>(
+      match(store, 2, asks(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 41)));
+  EXPECT_EQ(
+      as<Allocation>(match(store, 2, asks(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 40)).when,
+      (Interval{60, 100}));
+}
+
+TEST(Match, AJobThatOverrunsKeepsItsUnits) {
+  ResourceStore store = store_of(cluster(1, 1));
+  match(store, 1, asks(0, 1, 1), MatchOp::allocate, 0, 10);
+  EXPECT_TRUE(
+      std::holds_alternative<NotNow>(match(store, 2, asks(0, 1, 1), MatchOp::allocate, 10)));
+  EXPECT_TRUE(
+      std::holds_alternative<NotNow>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate, 500)));
+  ASSERT_TRUE(store.release(JobId{1}));
+  EXPECT_TRUE(
+      std::holds_alternative<Allocation>(match(store, 2, asks(0, 1, 1), MatchOp::allocate, 500)));
+}
+
+TEST(Match, DownIsOutOfReachUntilItIsUp) {
+  ResourceStore store = store_of(cluster(2, 2));
+  ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+  EXPECT_EQ(store.available("core", 0), 2);
+  EXPECT_TRUE(std::holds_alternative<NotNow>(
+      match(store, 1, asks(2, 2, 1), MatchOp::allocate_with_satisfiability)));
+  ASSERT_TRUE(store.set_status("/cluster0/node1", true));
+  EXPECT_TRUE(
+      std::holds_alternative<Allocation>(match(store, 1, asks(2, 2, 1), MatchOp::allocate)));
+  EXPECT_EQ(store.set_status("/cluster0/node7", true).error().code, Errc::not_found);
+}
+
+TEST(Match, DryOperationsHoldNothing) {
+  ResourceStore store = store_of(cluster(1, 2));
+  match(store, 1, asks(0, 2, 1), MatchOp::without_allocating);
+  EXPECT_EQ(store.find(JobId{1}), nullptr);
+  EXPECT_EQ(store.available("core", 0), 2);
+  match(store, 1, asks(0, 2, 1), MatchOp::allocate);
+  const auto later =
+      as<Allocation>(match(store, 2, asks(0, 1, 1), MatchOp::without_allocating_future));
+  EXPECT_EQ(later.when, (Interval{10, 20}));
+  EXPECT_EQ(store.find(JobId{2}), nullptr);
+}
+
+TEST(Match, AnAllocationCanBeImposedAgain) {
+  ResourceStore store = store_of(cluster(2, 2), "low");
+  const auto core = as<Allocation>(match(store, 1, asks(0, 1, 1), MatchOp::allocate));
+  const auto node = as<Allocation>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate));
+  ResourceStore again = store_of(cluster(2, 2), "low");
+  ASSERT_TRUE(again.update(node));
+  ASSERT_TRUE(again.update(core));
+  again.check_invariants();
+  EXPECT_EQ(again.available("core", 0), store.available("core", 0));
+  Allocation stolen = core;
+  stolen.job = JobId{3};
+  EXPECT_EQ(again.update(stolen).error().code, Errc::overcommitted);
+  EXPECT_EQ(again.update(core).error().code, Errc::exists);
+  stolen.shares[0].uniq_id = 999;
+  EXPECT_EQ(again.update(stolen).error().code, Errc::not_found);
+  again.check_invariants();
+}
+
+TEST(Match, TheEndOfAnAllocationMovesUnlessSomebodyIsInTheWay) {
+  ResourceStore store = store_of(cluster(1, 2));
+  match(store, 1, asks(0, 2, 1), MatchOp::allocate, 0, 10);
+  match(store, 2, asks(1, 1, 1, true), MatchOp::allocate_orelse_reserve, 0, 10);
+  EXPECT_EQ(store.set_end(JobId{1}, 11).error().code, Errc::overcommitted);
+  ASSERT_TRUE(store.set_end(JobId{1}, 4));
+  store.check_invariants();
+  EXPECT_EQ(
+      as<Allocation>(match(store, 3, asks(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 6)).when,
+      (Interval{4, 10}));
+  ASSERT_TRUE(store.release(JobId{2}));
+  ASSERT_TRUE(store.release(JobId{3}));
+  ASSERT_TRUE(store.set_end(JobId{1}, 500));
+  store.check_invariants();
+  EXPECT_EQ(store.set_end(JobId{9}, 5).error().code, Errc::not_found);
+}
+
+TEST(Match, ConstraintsChooseNodes) {
+  GraphSpec spec = cluster(4, 1);
+  spec.properties.push_back({1, "fast", ""});
+  ResourceStore store = store_of(spec, "low");
+  const auto where = [&](Constraint constraint) {
+    Jobspec jobspec = asks(1, 1, 1);
+    jobspec.constraints = std::move(constraint);
+    const auto outcome = match(store, 1, jobspec, MatchOp::without_allocating);
+    if (!std::holds_alternative<Allocation>(outcome)) return std::string("nowhere");
+    for (const Share& share : as<Allocation>(outcome).shares)
+      if (store.graph().type_name(*store.graph().find_uniq(share.uniq_id)) == "node")
+        return store.graph().name(*store.graph().find_uniq(share.uniq_id));
+    return std::string("no node");
+  };
+  EXPECT_EQ(where({"properties", {"fast"}, {}}), "node0");
+  EXPECT_EQ(where({"properties", {"^fast"}, {}}), "node1");
+  EXPECT_EQ(where({"properties", {"slow"}, {}}), "nowhere");
+  EXPECT_EQ(where({"hostlist", {"node[2-3]"}, {}}), "node2");
+  EXPECT_EQ(where({"ranks", {"3,7"}, {}}), "node3");
+  EXPECT_EQ(where({"not", {}, {{"ranks", {"0-1"}, {}}}}), "node2");
+  EXPECT_EQ(where({"and", {}, {{"ranks", {"1-3"}, {}}, {"hostlist", {"node2"}, {}}}}), "node2");
+  EXPECT_EQ(where({"or", {}, {}}), "node0");
+  EXPECT_FALSE(store.match(
+      JobId{1},
+      [] {
+        Jobspec j = asks(1, 1, 1);
+        j.constraints = {"ranks", {"x"}, {}};
+        return j;
+      }(),
+      MatchOp::allocate, 0, 1));
+}
+
+TEST(Match, UnknownPoliciesAndFiltersAreNamed) {
+  const auto refused = [](StoreOptions options) {
+    const auto store = ResourceStore::load(cluster(1, 1), options);
+    return store ? std::string("accepted") : store.error().where;
+  };
+  StoreOptions policy, filters, traverser;
+  policy.match_policy = "best";
+  filters.prune_filters = "ALL";
+  traverser.traverser = "quick";
+  EXPECT_EQ(refused(policy), "match-policy");
+  EXPECT_EQ(refused(filters), "prune-filters");
+  EXPECT_EQ(refused(traverser), "traverser");
+  policy.match_policy = "policy=low node_exclusive=true";
+  EXPECT_EQ(refused(policy), "accepted");
+}
+
+}  // namespace
+}  // namespace holon::resource
