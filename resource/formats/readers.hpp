@@ -11,10 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "base/idset.hpp"
 #include "base/result.hpp"
+#include "resource/allocation.hpp"
 #include "resource/graph/spec.hpp"
 
 namespace holon::resource {
+
+class ResourceGraph;
 
 inline constexpr std::size_t kMaxVertices = std::size_t{1} << 24;
 
@@ -23,5 +27,44 @@ inline constexpr std::size_t kMaxVertices = std::size_t{1} << 24;
 // are one pool of that size, everything else that many vertices. Without a node all hangs below
 // node0. Errors: invalid_argument, out_of_range (too many vertices); where = "column N", from 1.
 Result<GraphSpec> read_shape(std::string_view text);
+
+struct GraphOptions {
+  std::string dominant{
+      kContainment};  // the subsystem whose edges make the tree; all others are kept beside it
+  bool as_fluxion = false;  // forget what Fluxion forgets (the unit in JGF), for byte-equal output
+};
+
+// JSON Graph Format, Fluxion's lean dialect and the older one with uniq_id and relation maps, alone
+// or as the `scheduling` key of an Rv1. Unknown keys are ignored but for those of a vertex that
+// begin with "x-", which are kept. Errors: invalid_argument with a JSON pointer (or line and
+// column), out_of_range.
+Result<GraphSpec> read_jgf(std::string_view bytes, const GraphOptions& options = {});
+
+enum class Rv1Use {
+  scheduling_first,  // a JGF under `scheduling` is the graph; without one, `execution` (rv1exec)
+  execution_only,    // rv1exec_force
+};
+
+// Rv1 (RFC 20): /cluster0/HOST/{coreN,gpuN}, every property on its node. Errors as in parse_rv1.
+Result<GraphSpec> read_rv1(std::string_view bytes, Rv1Use use, const GraphOptions& options = {});
+
+// The ranks of an Rv1 of which nothing else need be right (a partial cancel).
+Result<Idset> rv1_ranks(std::string_view bytes);
+
+// ---- R of a job, against the graph it is of. Shares come out children before their parent; job
+// and `when` are left for the caller to set. What is not exclusive holds nothing (amount 0), but
+// for a pool without children: it holds its size.
+
+// JGF: each vertex is found by path and rank and must be equal in type, basename, id and name;
+// `shorthand`: an exclusive vertex stands for all that is below it. Vertices of free_ranks are
+// passed over. The text may be an Rv1 that has the JGF under `scheduling`. Errors: not_found,
+// invalid_argument with a JSON pointer.
+Result<Allocation> read_allocation_jgf(const ResourceGraph& graph, std::string_view bytes,
+                                       bool shorthand = false);
+
+// Rv1: each host is found by name and rank, its children by type and id; they are held exclusively,
+// and so is a host of which all children are listed. Errors: not_found, invalid_argument with a
+// JSON pointer.
+Result<Allocation> read_allocation_rv1(const ResourceGraph& graph, std::string_view bytes);
 
 }  // namespace holon::resource

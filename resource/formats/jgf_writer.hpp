@@ -1,0 +1,45 @@
+// jgf_writer.hpp - writes a JGF document vertex by vertex; private to this folder.
+//
+// The text is made by hand, in Fluxion's order of keys and spacing: it is the longest thing a match
+// emits.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "resource/graph/graph.hpp"
+
+namespace holon::resource {
+
+struct WriteNotes;
+
+struct JgfExtras {
+  std::optional<std::int32_t> rank = {};  // instead of the vertex\'s own
+  Amount size = 1;                        // what "size" says; 1 is not said
+  bool exclusive = false;
+  const WriteNotes* notes = nullptr;
+  bool own = false;                  // also status and extensions, which Fluxion does not write
+  std::string_view extensions = {};  // JSON object
+};
+
+class JgfWriter {
+ public:
+  explicit JgfWriter(const ResourceGraph& graph) : graph_(graph) {}
+
+  void vertex(VertexId v, const JgfExtras& extras);
+  // `subsystem` counts as in graph.subsystems().
+  void edge(VertexId source, VertexId target, std::uint32_t subsystem);
+  bool has_edges() const { return !edges_.empty(); }
+
+  // The document, without a newline; `writer` is said if not "".
+  std::string str(std::string_view writer = {}) &&;
+
+ private:
+  void begin_node(std::int64_t uniq_id);
+
+  const ResourceGraph& graph_;
+  std::string nodes_, edges_;
+};
+
+}  // namespace holon::resource

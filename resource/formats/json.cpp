@@ -1,0 +1,180 @@
+#include "resource/formats/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace holon::resource {
+namespace {
+
+// "line 3, column 7" of a byte, both from 1.
+std::string place(std::string_view bytes, std::size_t at) {
+  at = std::min(at, bytes.size());
+  const auto before = bytes.substr(0, at);
+  const auto line = std::ranges::count(before, '\n') + 1;
+  const auto newline = before.rfind('\n');
+  const auto column = newline == std::string_view::npos ? at + 1 : at - newline;
+  return fmt::format("line {}, column {}", line, column);
+}
+
+// The first byte that opens a bracket too many, or npos. Brackets in strings do not count.
+std::size_t too_deep(std::string_view bytes) {
+  int depth = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const char c = bytes[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      if (++depth > kMaxJsonDepth) return i;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return std::string_view::npos;
+}
+
+// nlohmann's words without its "[json.exception...] parse error at line 1, column 2: " in front.
+std::string reason(std::string_view text) {
+  if (const auto at = text.find("syntax error"); at != text.npos)
+    return std::string(text.substr(at));
+  if (const auto at = text.find("] "); at != text.npos) text.remove_prefix(at + 2);
+  return std::string(text);
+}
+
+std::string_view kind_of(const Json& value) {
+  return value.is_number_float() ? "a fraction" : value.type_name();
+}
+
+std::string escaped_key(std::string_view key) {
+  std::string text;
+  for (const char c : key) {
+    if (c == '~')
+      text += "~0";
+    else if (c == '/')
+      text += "~1";
+    else
+      text += c;
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view bytes) {
+  if (const auto at = too_deep(bytes); at != std::string_view::npos) {
+    return fail(Errc::invalid_argument, fmt::format("nested more than {} deep", kMaxJsonDepth),
+                place(bytes, at));
+  }
+  try {
+    return Json::parse(bytes);
+  } catch (const Json::parse_error& error) {
+    return fail(Errc::invalid_argument, "not JSON: " + reason(error.what()),
+                place(bytes, error.byte == 0 ? 0 : error.byte - 1));
+  } catch (const Json::exception& error) {  // a number beyond every type
+    return fail(Errc::invalid_argument, "not JSON: " + reason(error.what()), "line 1, column 1");
+  }
+}
+
+bool JsonAt::has(std::string_view key) const {
+  return value_->is_object() && value_->find(key) != value_->end();
+}
+
+Result<JsonAt> JsonAt::member(std::string_view key) const {
+  if (auto ok = expect_object(); !ok) return tl::unexpected(ok.error());
+  const auto it = value_->find(key);
+  if (it == value_->end()) return error(fmt::format("the key '{}' is missing", key));
+  return JsonAt(*it, pointer_ + "/" + escaped_key(key));
+}
+
+JsonAt JsonAt::element(std::size_t i) const {
+  return JsonAt((*value_)[i], fmt::format("{}/{}", pointer_, i));
+}
+
+Status JsonAt::expect_object() const {
+  if (!value_->is_object())
+    return error(fmt::format("an object is expected, not {}", kind_of(*value_)));
+  return {};
+}
+
+Status JsonAt::expect_array() const {
+  if (!value_->is_array())
+    return error(fmt::format("an array is expected, not {}", kind_of(*value_)));
+  return {};
+}
+
+Result<std::string> JsonAt::string() const {
+  if (!value_->is_string())
+    return error(fmt::format("a string is expected, not {}", kind_of(*value_)));
+  return value_->get<std::string>();
+}
+
+Result<std::int64_t> JsonAt::integer(std::int64_t min, std::int64_t max) const {
+  const bool fits = value_->is_number_integer() &&
+                    (!value_->is_number_unsigned() || value_->get<std::uint64_t>() <= INT64_MAX);
+  if (!fits || value_->get<std::int64_t>() < min || value_->get<std::int64_t>() > max) {
+    return error(fmt::format("a whole number from {} to {} is expected, not {}", min, max,
+                             value_->is_number() ? value_->dump() : kind_of(*value_)));
+  }
+  return value_->get<std::int64_t>();
+}
+
+Result<double> JsonAt::number() const {
+  if (!value_->is_number() || !std::isfinite(value_->get<double>())) {
+    return error(fmt::format("a number is expected, not {}", kind_of(*value_)));
+  }
+  return value_->get<double>();
+}
+
+Result<bool> JsonAt::boolean() const {
+  if (!value_->is_boolean()) {
+    return error(fmt::format("true or false is expected, not {}", kind_of(*value_)));
+  }
+  return value_->get<bool>();
+}
+
+tl::unexpected<Error> JsonAt::error(std::string what) const {
+  return fail(Errc::invalid_argument, std::move(what), pointer_.empty() ? "/" : pointer_);
+}
+
+void append_quoted(std::string& out, std::string_view text) {
+  out += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"':
+        out += "\\\"";
+        break;
+      case '\\':
+        out += "\\\\";
+        break;
+      case '\b':
+        out += "\\b";
+        break;
+      case '\f':
+        out += "\\f";
+        break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          out += fmt::format("\\u{:04X}", static_cast<unsigned>(c));
+        } else {
+          out += c;
+        }
+    }
+  }
+  out += '"';
+}
+
+}  // namespace holon::resource
