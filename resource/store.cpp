@@ -59,16 +59,52 @@ Result<MatchOutcome> ResourceStore::match(JobId job, const Jobspec& spec, MatchO
   return state_->match(job, spec, op, now, duration);
 }
 
+ResourceStore ResourceStore::clone() const {
+  return ResourceStore(std::make_unique<State>(*state_));
+}
+
+Result<MatchOutcome> ResourceStore::allocate(JobId job, const Jobspec& spec, Interval when,
+                                             Time now) {
+  return state_->allocate(job, spec, when, now);
+}
+
+Result<MatchOutcome> ResourceStore::extend(JobId job, const Jobspec& more, Time now) {
+  return state_->extend(job, more, now);
+}
+
+TraversalCounts ResourceStore::counts() const {
+  return state_->counts;
+}
+
+bool ResourceStore::is_reserved(JobId job) const {
+  const auto at = state_->held.find(job);
+  return at != state_->held.end() && at->second.reserved;
+}
+
+std::vector<JobId> ResourceStore::jobs() const {
+  std::vector<JobId> jobs;
+  for (const auto& [job, held] : state_->held) jobs.push_back(job);
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
+std::vector<JobId> ResourceStore::jobs_at(VertexId v) const {
+  const ResourceGraph& graph = state_->graph;
+  std::vector<JobId> jobs;
+  for (const auto& [job, held] : state_->held) {
+    const auto holds = [&](const match::Hold::Item& item) {
+      return item.units > 0 &&
+             (graph.within(item.vertex, v) || (item.whole && graph.within(v, item.vertex)));
+    };
+    if (std::any_of(held.hold.items.begin(), held.hold.items.end(), holds)) jobs.push_back(job);
+  }
+  std::sort(jobs.begin(), jobs.end());
+  return jobs;
+}
+
 const Allocation* ResourceStore::find(JobId job) const {
   const auto at = state_->held.find(job);
   return at == state_->held.end() ? nullptr : &at->second.allocation;
-}
-
-Status ResourceStore::set_status(std::string_view path, bool up) {
-  const auto v = state_->graph.find_path(path);
-  if (!v) return fail(Errc::not_found, "no vertex has this path", std::string(path.substr(0, 256)));
-  state_->graph.set_up(*v, up);
-  return {};
 }
 
 Status ResourceStore::set_horizon(Interval horizon) {
@@ -85,23 +121,35 @@ Amount ResourceStore::total(std::string_view type) const {
 }
 
 Amount ResourceStore::available(std::string_view type, Time now) const {
-  const State& state = *state_;
-  const auto wanted = state.graph.words().types.find(type);
-  if (!wanted) return 0;
+  const auto wanted = state_->graph.words().types.find(type);
   Amount sum = 0;
-  const auto order = state.graph.in_preorder();
-  for (std::uint32_t i = 0; i < order.size();) {
-    const VertexId v = order[i];
-    const Amount free = state.occupancy.free(state.graph, v, {now, saturating_add(now, 1)});
-    // whoever is down or taken has nothing to offer below
-    if (!state.graph[v].schedulable() || free <= 0) {
-      i = std::max(i + 1, state.graph.subtree_end(v));
-      continue;
-    }
-    if (state.graph[v].type == *wanted) sum += free;
-    ++i;
-  }
+  if (!wanted) return sum;
+  state_->for_each_free(now, [&](VertexId v, Amount free) {
+    if (state_->graph[v].type == *wanted) sum += free;
+  });
   return sum;
+}
+
+std::vector<Share> ResourceStore::available(Time now) const {
+  const Interval instant{now, saturating_add(now, 1)};
+  std::vector<Share> shares;
+  state_->for_each_free(now, [&](VertexId v, Amount free) {
+    shares.push_back({state_->graph[v].uniq_id, free, state_->occupancy.idle(v, instant)});
+  });
+  std::reverse(shares.begin(), shares.end());  // pre-order backwards: children before their parent
+  return shares;
+}
+
+std::uint64_t ResourceStore::change_token() const {
+  return state_->changes.token();
+}
+
+std::vector<std::int64_t> ResourceStore::changed_since(std::uint64_t token) const {
+  std::vector<std::int64_t> ids;
+  for (const VertexId v : state_->changes.since(token, state_->graph))
+    ids.push_back(state_->graph[v].uniq_id);
+  std::sort(ids.begin(), ids.end());
+  return ids;
 }
 
 void ResourceStore::check_invariants() const {

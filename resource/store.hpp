@@ -5,9 +5,9 @@
 // everything below it; a call that fails leaves the store as it was. Const calls change nothing. No
 // clock: `now` is an argument. Not thread-safe: one owner.
 #pragma once
-#include <functional>
+#include <cstdint>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -17,12 +17,10 @@
 #include "base/strong.hpp"
 #include "base/time.hpp"
 #include "resource/allocation.hpp"
+#include "resource/graph/graph.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::resource {
-
-class ResourceGraph;
-struct GraphSpec;
 
 enum class MatchOp {
   allocate,                      // now or NotNow
@@ -51,6 +49,13 @@ struct StoreOptions {
   Interval horizon{0, kTimeMax};     // nothing is planned outside it
 };
 
+// How much of the graph the last match or release walked: vertices entered, and left with something
+// found.
+struct TraversalCounts {
+  std::uint64_t preorder = 0;
+  std::uint64_t postorder = 0;
+};
+
 class ResourceStore {
  public:
   // Takes the graph a reader has made. Errors: invalid_argument for unknown policies or filters.
@@ -59,6 +64,9 @@ class ResourceStore {
   ResourceStore(ResourceStore&&) noexcept;
   ResourceStore& operator=(ResourceStore&&) noexcept;
   ~ResourceStore();
+
+  // The whole state once more, for what-if. O(V + what is held).
+  ResourceStore clone() const;
 
   const ResourceGraph& graph() const;
   const StoreOptions& options() const;
@@ -69,6 +77,14 @@ class ResourceStore {
   Result<MatchOutcome> match(JobId job, const Jobspec& spec, MatchOp op, Time now,
                              Duration duration);
 
+  // RFC 16's Allocate with a start and an end: holds R for `spec` over exactly `when`, or NotNow.
+  // Errors: as match; out_of_range if `when` is not within the horizon.
+  Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);
+
+  // Grows an allocation: finds R for `more` and adds it to what `job` holds, from now to its end.
+  // NotNow: nothing has changed. Errors: not_found, invalid_argument.
+  Result<MatchOutcome> extend(JobId job, const Jobspec& more, Time now);
+
   // Imposes a given R (recovery). Errors: overcommitted, not_found (a vertex that is not here),
   // exists.
   Status update(const Allocation& allocation);
@@ -76,12 +92,40 @@ class ResourceStore {
   // Gives back everything `job` holds, allocation or reservation. Errors: not_found.
   Status release(JobId job);
 
+  // Shrinks an allocation: gives back these vertices and all below them. True: nothing was left,
+  // the job is released. Vertices that the job does not hold are passed over. Errors: not_found
+  // (the job).
+  Result<bool> release_part(JobId job, std::span<const VertexId> vertices);
+
   // Moves the end of a held allocation (an overrun, a shorter limit). Later spans that are in the
   // way make it fail with overcommitted and change nothing. Errors: not_found.
   Status set_end(JobId job, Time end);
 
   // What `job` holds; nullptr if nothing.
   const Allocation* find(JobId job) const;
+
+  // Is it a reservation (it was planned to start later when it was made)?
+  bool is_reserved(JobId job) const;
+  // All jobs that hold something, ascending; those of them that hold something at or below `v`.
+  // O(what is held).
+  std::vector<JobId> jobs() const;
+  std::vector<JobId> jobs_at(VertexId v) const;
+
+  // What nobody holds at `now` of what is up, pools with their free units, parents after children.
+  // O(V).
+  std::vector<Share> available(Time now) const;
+
+  // Adds what is new in `part` (ResourceGraph::grow). What is held stays held. O(V + what is held).
+  Status grow(const GraphSpec& part);
+  // Removes the vertex and all below it, or the vertices of these ranks. Jobs lose what they held
+  // there; who is left with nothing is released (ask jobs_at before). Errors: not_found,
+  // invalid_argument for the root. O(V + held).
+  Status shrink(std::string_view path);
+  Status shrink_ranks(std::span<const std::int32_t> ranks);
+
+  // Errors: not_found.
+  Status set_property(std::string_view path, std::string_view key, std::string_view value);
+  Status remove_property(std::string_view path, std::string_view key);
 
   // Up or down, by path ("/cluster0/node3"); everything below goes with it. Errors: not_found.
   Status set_status(std::string_view path, bool up);
@@ -94,10 +138,20 @@ class ResourceStore {
   Amount total(std::string_view type) const;
   Amount available(std::string_view type, Time now) const;
 
+  // RFC 16's "changed since the last save": uniq_ids of the vertices whose holders, status,
+  // properties or existence have changed since change_token() gave `token`, each once, ascending.
+  // O(changes).
+  std::uint64_t change_token() const;
+  std::vector<std::int64_t> changed_since(std::uint64_t token) const;
+
+  // Of the last match or release.
+  TraversalCounts counts() const;
+
   // Aborts unless every planner, aggregate and holding agrees. O(everything). For tests.
   void check_invariants() const;
 
   struct State;  // resource/store_state.hpp, for resource/ itself
+  const State& state() const { return *state_; }
 
  private:
   explicit ResourceStore(std::unique_ptr<State> state);

@@ -1,6 +1,7 @@
 // store_hold.cpp - holding and giving back, and allocations that come from outside (recovery).
 #include <algorithm>
 
+#include "base/check.hpp"
 #include "resource/store_state.hpp"
 
 namespace holon::resource {
@@ -15,14 +16,37 @@ const Allocation& ResourceStore::State::take(Allocation allocation,
   mine.reserved = reserved;
   if (!reserved) ends.emplace(allocation.when.end, job);
   mine.allocation = std::move(allocation);
+  for (const Chosen& chosen : selection)
+    if (!chosen.implied) changes.add(chosen.vertex, chosen.whole);
   return mine.allocation;
 }
 
 void ResourceStore::State::drop(JobId job) {
   const auto at = held.find(job);
-  ends.erase({at->second.hold.when.end, job});
-  occupancy.give_back(at->second.hold);
+  const match::Hold& hold = at->second.hold;
+  counts = {};
+  for (const match::Hold::Item& item : hold.items) changes.add(item.vertex, item.whole);
+  ends.erase({hold.when.end, job});
+  occupancy.give_back(hold);
   held.erase(at);
+}
+
+void ResourceStore::State::exchange(JobId job, std::vector<Share> shares, Time from) {
+  Held& mine = held.at(job);
+  Allocation allocation = std::move(mine.allocation);
+  const bool reserved = mine.reserved;
+  const Interval planned = allocation.when;
+  const Interval window{std::max(from, mine.hold.when.begin), mine.hold.when.end};
+  drop(job);
+  allocation.shares = std::move(shares);
+  const auto selection = selection_of(allocation);
+  HOLON_CHECK(selection.has_value());
+  allocation.shares.clear();
+  for (const Chosen& chosen : *selection)
+    allocation.shares.push_back({graph[chosen.vertex].uniq_id, chosen.units, chosen.exclusive});
+  allocation.when = window;
+  take(std::move(allocation), *selection, reserved);
+  held.at(job).allocation.when = planned;
 }
 
 void ResourceStore::State::touch(std::span<const Chosen> selection, Interval when, Time now,
@@ -137,10 +161,43 @@ Status ResourceStore::update(const Allocation& allocation) {
 }
 
 Status ResourceStore::release(JobId job) {
-  if (!state_->held.contains(job))
+  State& state = *state_;
+  const auto at = state.held.find(job);
+  if (at == state.held.end())
     return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
-  state_->drop(job);
+  // every vertex that knew of the job, and the children of those
+  TraversalCounts counts{1, at->second.allocation.shares.size()};
+  for (const match::Hold::Item& item : at->second.hold.items)
+    counts.preorder += item.whole ? state.graph.subtree(item.vertex).size() - 1
+                                  : state.graph.children(item.vertex).size();
+  state.drop(job);
+  state.counts = counts;
   return {};
+}
+
+Result<bool> ResourceStore::release_part(JobId job, std::span<const VertexId> vertices) {
+  State& state = *state_;
+  const auto at = state.held.find(job);
+  if (at == state.held.end())
+    return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
+  std::vector<std::uint32_t>
+      gone;  // positions that are not kept, as a bit a position would be O(V)
+  for (const VertexId v : vertices)
+    for (const VertexId below : state.graph.subtree(v)) gone.push_back(state.graph.pre(below));
+  std::sort(gone.begin(), gone.end());
+  std::vector<Share> kept;
+  for (const Share& share : at->second.allocation.shares) {
+    const auto v = state.graph.find_uniq(share.uniq_id);
+    if (share.amount > 0 && v && !std::binary_search(gone.begin(), gone.end(), state.graph.pre(*v)))
+      kept.push_back(share);
+  }
+  if (kept.empty()) {
+    state.drop(job);
+    return true;
+  }
+  // those that were only passed through come back as ancestors of what is kept
+  state.exchange(job, std::move(kept), at->second.hold.when.begin);
+  return false;
 }
 
 Status ResourceStore::set_end(JobId job, Time end) {

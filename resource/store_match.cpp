@@ -49,14 +49,14 @@ class Matcher {
         request_(request),
         now_(now),
         duration_(duration),
-        search_(state.graph, state.occupancy, state.policy, state.order) {}
+        search_(state.graph, state.occupancy, state.policy, state.order, state.scratch) {}
 
   std::optional<Interval> when() const { return when_; }
 
   std::optional<std::vector<Chosen>> at(Time begin) {
     const Interval window{begin, saturating_add(begin, duration_)};
     if (window.end > state_.options.horizon.end) return std::nullopt;
-    auto selection = search_.run({&request_, window, false});
+    auto selection = run({&request_, window, false});
     if (selection) when_ = window;
     return selection;
   }
@@ -80,6 +80,13 @@ class Matcher {
   const match::Shortage& shortage() const { return search_.shortage(); }
 
  private:
+  std::optional<std::vector<Chosen>> run(const SearchQuestion& question) {
+    auto selection = search_.run(question);
+    state_.counts.preorder += static_cast<std::uint64_t>(search_.counts().visited);
+    state_.counts.postorder += static_cast<std::uint64_t>(search_.counts().finished);
+    return selection;
+  }
+
   ResourceStore::State& state_;
   const CompiledRequest& request_;
   Time now_;
@@ -113,6 +120,7 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
   auto request = compile(spec, graph, occupancy.filters(), policy);
   if (!request) return tl::unexpected(request.error());
   extend_overdue(now);
+  counts = {};
 
   Matcher matcher(*this, *request, now, duration);
   if (op == MatchOp::satisfiability) {
@@ -143,6 +151,55 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
   if (!dry) take(allocation, *selection, when.begin > now);
   touch(*selection, when, now, dry);
   return MatchOutcome(std::move(allocation));
+}
+
+Result<MatchOutcome> ResourceStore::State::allocate(JobId job, const Jobspec& spec, Interval when,
+                                                    Time now) {
+  if (held.contains(job))
+    return fail(Errc::exists, "job " + std::to_string(job.value()) + " holds resources already");
+  if (when.empty() || when.begin < options.horizon.begin || when.end > options.horizon.end)
+    return fail(Errc::out_of_range, "the interval is empty or not within the horizon", "when");
+  auto request = compile(spec, graph, occupancy.filters(), policy);
+  if (!request) return tl::unexpected(request.error());
+  extend_overdue(now);
+  counts = {};
+  Matcher matcher(*this, *request, when.begin, when.length());
+  const auto selection = matcher.at(when.begin);
+  if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free then")});
+  Allocation allocation = allocation_of(graph, job, when, *selection);
+  take(allocation, *selection, when.begin > now);
+  touch(*selection, when, now, false);
+  return MatchOutcome(std::move(allocation));
+}
+
+Result<MatchOutcome> ResourceStore::State::extend(JobId job, const Jobspec& more, Time now) {
+  const auto at = held.find(job);
+  if (at == held.end())
+    return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
+  auto request = compile(more, graph, occupancy.filters(), policy);
+  if (!request) return tl::unexpected(request.error());
+  extend_overdue(now);
+  counts = {};
+  const Interval mine = at->second.hold.when;
+  const Time from = std::max(now, mine.begin);
+  Matcher matcher(*this, *request, from, mine.end - from);
+  const auto selection = matcher.at(from);
+  if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free now")});
+  std::vector<Share> shares = at->second.allocation.shares;
+  for (const Chosen& chosen : *selection) {
+    const std::int64_t uniq_id = graph[chosen.vertex].uniq_id;
+    const auto same = std::find_if(shares.begin(), shares.end(),
+                                   [&](const Share& share) { return share.uniq_id == uniq_id; });
+    if (same == shares.end()) {
+      shares.push_back({uniq_id, chosen.units, chosen.exclusive});
+    } else {
+      same->amount += chosen.units;
+      same->exclusive = same->exclusive || chosen.exclusive;
+    }
+  }
+  exchange(job, std::move(shares), from);
+  touch(*selection, {from, mine.end}, now, false);
+  return MatchOutcome(held.at(job).allocation);
 }
 
 }  // namespace holon::resource

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "resource/change_log.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/match/occupancy.hpp"
 #include "resource/match/policy.hpp"
@@ -39,12 +40,37 @@ struct ResourceStore::State {
   match::Policy policy;
   match::Occupancy occupancy;
   match::VisitOrder order;
+  match::Search::Scratch scratch;
+  ChangeLog changes;
+  TraversalCounts counts;
   std::unordered_map<JobId, Held> held;
   std::set<std::pair<Time, JobId>> ends;  // of allocations, not of reservations
+
+  // Calls visit(vertex, free units) for all that is up and not taken at `now`, in pre-order.
+  template <class Visit>
+  void for_each_free(Time now, Visit visit) const {
+    const Interval instant{now, saturating_add(now, 1)};
+    const auto order_of_walk = graph.in_preorder();
+    for (std::uint32_t i = 0; i < order_of_walk.size();) {
+      const VertexId v = order_of_walk[i];
+      if (graph.parent(v) == kNoVertex && v != graph.root()) break;  // outside the tree
+      const Amount free = occupancy.free(graph, v, instant);
+      // whoever is down or taken has nothing to offer below
+      const bool open = graph[v].schedulable() && free > 0;
+      if (open) visit(v, free);
+      i = open ? i + 1 : graph.subtree_end(v);
+    }
+  }
+
+  // After the graph's shape has changed: everything that is held is held again, but for what is
+  // gone.
+  void rebuild();
 
   // ---- store_match.cpp
   Result<MatchOutcome> match(JobId job, const Jobspec& spec, MatchOp op, Time now,
                              Duration duration);
+  Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);
+  Result<MatchOutcome> extend(JobId job, const Jobspec& more, Time now);
   // Allocations whose end has come without a release hold on until the next tick.
   void extend_overdue(Time now);
 
@@ -57,6 +83,8 @@ struct ResourceStore::State {
   void mark_whole(std::vector<match::Chosen>& selection) const;
   Status check_free(std::span<const match::Chosen> selection, Interval when) const;
   void drop(JobId job);
+  // Holds `shares` instead of what the job holds. REQUIRES: they fit in its place.
+  void exchange(JobId job, std::vector<Share> shares, Time from);
   void touch(std::span<const match::Chosen> selection, Interval when, Time now, bool dry);
 };
 

@@ -79,6 +79,10 @@ Amount Occupancy::total_below(VertexId v, std::uint32_t counted) const {
   return is_leaf(v) ? 0 : totals_[at(v) + 1 + counted];
 }
 
+Amount Occupancy::used_below(VertexId v, std::uint32_t counted, Time when) const {
+  return is_leaf(v) ? 0 : counters_[at(v) + 1 + counted].used_at(when);
+}
+
 std::optional<Time> Occupancy::earliest_offer(const ResourceGraph& graph, VertexId v,
                                               const Demand& below, Time from,
                                               Duration duration) const {
@@ -144,7 +148,7 @@ Hold Occupancy::take(const ResourceGraph& graph, std::span<const Chosen> selecti
     if (chosen.whole)
       for (std::size_t i = 0; i < types; ++i)
         below[i] = total_below(v, static_cast<std::uint32_t>(i));
-    hold.items.push_back({v, chosen.units, UINT32_MAX, graph[v].type});
+    hold.items.push_back({v, chosen.units, UINT32_MAX, graph[v].type, chosen.whole});
     if (chosen.units > 0) used_[v.value()].add(when, chosen.units);
     if (!is_leaf(v)) hold_inner(hold, below);
     if (const auto counted = filters_.index_of(graph[v].type))

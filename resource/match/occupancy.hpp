@@ -37,6 +37,7 @@ struct Hold {
     std::uint32_t sums =
         UINT32_MAX;  // where its sums begin, one a type it counts; UINT32_MAX: a leaf
     TypeId type;
+    bool whole = false;
   };
   Interval when;
   std::vector<Item> items;
@@ -63,6 +64,7 @@ class Occupancy {
   Amount scarcest_free(TypeId type, VertexId v, Time at) const;
   // Units of a counted type below v (v itself excluded), in all.
   Amount total_below(VertexId v, std::uint32_t counted) const;
+  Amount used_below(VertexId v, std::uint32_t counted, Time at) const;
 
   // The earliest time from `from` on from which v's counters leave `below` for `duration`; nullopt:
   // never.

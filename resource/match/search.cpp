@@ -17,13 +17,15 @@
 namespace holon::resource::match {
 
 Search::Search(const ResourceGraph& graph, const Occupancy& occupancy, const Policy& policy,
-               const VisitOrder& order)
+               const VisitOrder& order, Scratch& scratch)
     : graph_(graph),
       occupancy_(occupancy),
       policy_(policy),
       order_(order),
       node_type_(graph.words().types.find("node")),
-      storage_node_type_(graph.words().types.find("storage_node")) {}
+      storage_node_type_(graph.words().types.find("storage_node")),
+      taken_(scratch.taken),
+      harvests_(scratch.harvests) {}
 
 Search::Found& Search::Harvest::of(TypeId type) {
   for (Found& found : types)
@@ -48,8 +50,8 @@ void Search::Harvest::clear() {
 }
 
 Search::Harvest& Search::next_harvest() {
-  if (depth_ == harvests_.size()) harvests_.push_back(std::make_unique<Harvest>());
-  Harvest& harvest = *harvests_[depth_++];
+  if (depth_ == harvests_.size()) harvests_.emplace_back();
+  Harvest& harvest = harvests_[depth_++];
   harvest.clear();
   return harvest;
 }

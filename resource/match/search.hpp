@@ -7,7 +7,7 @@
 // but its own scratch.
 #pragma once
 #include <cstdint>
-#include <memory>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,8 +40,10 @@ struct SearchQuestion {
 
 class Search {
  public:
+  struct Scratch;  // memory that is kept between searches
+
   Search(const ResourceGraph& graph, const Occupancy& occupancy, const Policy& policy,
-         const VisitOrder& order);
+         const VisitOrder& order, Scratch& scratch);
 
   // What to take, in the order of emission; nullopt: it does not fit then.
   std::optional<std::vector<Chosen>> run(const SearchQuestion& question);
@@ -141,8 +143,13 @@ class Search {
   std::size_t depth_ = 0;
   SearchCounts counts_;
   Shortage shortage_;
-  std::vector<Taken> taken_;
-  std::vector<std::unique_ptr<Harvest>> harvests_;  // by depth, kept for their memory
+  std::vector<Taken>& taken_;
+  std::deque<Harvest>& harvests_;  // by depth
+};
+
+struct Search::Scratch {
+  std::vector<Taken> taken;
+  std::deque<Harvest> harvests;
 };
 
 }  // namespace holon::resource::match

@@ -4,17 +4,21 @@
 
 namespace holon::resource::match {
 
-VisitOrder::VisitOrder(const ResourceGraph& graph) : begin_(graph.slots() + 1, 0) {
+void VisitOrder::rebuild(const ResourceGraph& graph) {
+  begin_.assign(graph.slots() + 1, 0);
+  ordered_.clear();
+  std::erase_if(weights_, [&](const auto& one) { return !graph[VertexId{one.first}].alive; });
   ordered_.reserve(graph.vertex_count());
   for (std::uint32_t slot = 0; slot < graph.slots(); ++slot) {
     begin_[slot] = static_cast<std::uint32_t>(ordered_.size());
     const auto children = graph.children(VertexId{slot});
     ordered_.insert(ordered_.end(), children.rbegin(), children.rend());
     const auto first = ordered_.begin() + begin_[slot];
-    const auto younger = [&](VertexId a, VertexId b) {
-      return graph[a].uniq_id > graph[b].uniq_id;
+    const auto ahead = [&](VertexId a, VertexId b) {
+      const Amount weight_a = weight(a), weight_b = weight(b);
+      return weight_a != weight_b ? weight_a > weight_b : graph[a].uniq_id > graph[b].uniq_id;
     };
-    if (!std::is_sorted(first, ordered_.end(), younger)) std::sort(first, ordered_.end(), younger);
+    if (!std::is_sorted(first, ordered_.end(), ahead)) std::sort(first, ordered_.end(), ahead);
   }
   begin_.back() = static_cast<std::uint32_t>(ordered_.size());
 }

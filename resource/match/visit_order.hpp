@@ -17,7 +17,9 @@ namespace holon::resource::match {
 class VisitOrder {
  public:
   VisitOrder() = default;
-  explicit VisitOrder(const ResourceGraph& graph);
+  explicit VisitOrder(const ResourceGraph& graph) { rebuild(graph); }
+  // After the graph's shape has changed: who was touched stays so. O(V log siblings).
+  void rebuild(const ResourceGraph& graph);
 
   // The children of v in the order of the visit.
   std::span<const VertexId> children(VertexId v) const {

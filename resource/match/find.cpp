@@ -1,0 +1,152 @@
+#include "resource/match/find.hpp"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "resource/store.hpp"
+#include "resource/store_state.hpp"
+
+namespace holon::resource {
+namespace {
+
+using Mark = FindSubject::Mark;
+using Marks = std::unordered_map<std::uint32_t, std::vector<std::pair<JobId, Mark>>>;  // by slot
+
+Marks marks_of(const ResourceStore::State& state) {
+  Marks marks;
+  for (const auto& [job, held] : state.held) {
+    for (const Share& share : held.allocation.shares) {
+      const auto v = state.graph.find_uniq(share.uniq_id);
+      if (!v) continue;
+      Mark mark;
+      mark.tagged = true;
+      mark.allocated = share.exclusive && !held.reserved;
+      mark.reserved = share.exclusive && held.reserved;
+      mark.counted = !state.occupancy.is_leaf(*v);
+      marks[v->value()].emplace_back(job, mark);
+    }
+  }
+  return marks;
+}
+
+// What holds below a vertex that has it.
+struct Inherited {
+  bool down = false;
+  bool allocated = false;
+  bool reserved = false;
+};
+
+class Subject : public FindSubject {
+ public:
+  Subject(const ResourceGraph& graph, VertexId v, Inherited state,
+          const std::vector<std::pair<JobId, Mark>>* marks)
+      : graph_(graph), v_(v), state_(state), marks_(marks) {}
+
+  bool down() const override { return state_.down; }
+  bool allocated() const override { return state_.allocated; }
+  bool reserved() const override { return state_.reserved; }
+  Mark mark(JobId job) const override {
+    if (marks_ != nullptr)
+      for (const auto& [id, mark] : *marks_)
+        if (id == job) return mark;
+    return {};
+  }
+  std::string name() const override { return graph_.name(v_); }
+  std::string_view type() const override { return graph_.type_name(v_); }
+  std::int64_t id() const override { return graph_[v_].id; }
+  std::int64_t uniq_id() const override { return graph_[v_].uniq_id; }
+  std::int64_t rank() const override { return graph_[v_].rank; }
+  std::int64_t size() const override { return graph_[v_].size; }
+  std::optional<std::string_view> property(std::string_view key) const override {
+    return graph_.property(v_, key);
+  }
+
+ private:
+  const ResourceGraph& graph_;
+  VertexId v_;
+  Inherited state_;
+  const std::vector<std::pair<JobId, Mark>>* marks_;
+};
+
+class Finder {
+ public:
+  Finder(const ResourceStore::State& state, const FindExpression& expression, Time now)
+      : state_(state),
+        graph_(state.graph),
+        expression_(expression),
+        now_(now),
+        marks_(marks_of(state)) {}
+
+  // Says whether v or something below it was found.
+  bool walk(VertexId v, Inherited inherited) {
+    const auto marks = marks_.find(v.value());
+    const auto* mine = marks == marks_.end() ? nullptr : &marks->second;
+    inherited.down = inherited.down || !graph_[v].up;
+    if (mine != nullptr)
+      for (const auto& [job, mark] : *mine) {
+        inherited.allocated = inherited.allocated || mark.allocated;
+        inherited.reserved = inherited.reserved || mark.reserved;
+      }
+    bool below = false;
+    for (const VertexId child : graph_.children(v)) below = walk(child, inherited) || below;
+    const bool matches = expression_.matches(Subject(graph_, v, inherited, mine));
+    if (!matches && !below) return false;
+    FoundVertex vertex{v, matches, {}};
+    if (expression_.wants_aggregates()) {
+      vertex.aggregates = aggregates(v, mine);
+      if (vertex.aggregates.empty()) return false;  // whoever counts nothing is not shown
+    }
+    found.push_back(std::move(vertex));
+    return true;
+  }
+
+  std::vector<FoundVertex> found;
+
+ private:
+  std::vector<FoundVertex::Use> aggregates(VertexId v,
+                                           const std::vector<std::pair<JobId, Mark>>* marks) const {
+    const auto job = expression_.job();
+    std::map<std::string, FoundVertex::Use> by_type;
+    const auto& filters = state_.occupancy.filters();
+    if (state_.occupancy.is_leaf(v)) return {};
+    if (job && (marks == nullptr || !Subject(graph_, v, {}, marks).mark(*job).counted)) return {};
+    for (const std::uint32_t counted : filters.counted_at(graph_[v].type)) {
+      const std::string& type = graph_.words().types.text(filters.types()[counted]);
+      const Amount total = state_.occupancy.total_below(v, counted);
+      const Amount used = job ? used_by(*job, v, filters.types()[counted])
+                              : state_.occupancy.used_below(v, counted, now_);
+      by_type[type] = {type, used, total};
+    }
+    std::vector<FoundVertex::Use> uses;
+    for (auto& [type, use] : by_type) uses.push_back(std::move(use));
+    return uses;
+  }
+
+  Amount used_by(JobId job, VertexId v, TypeId type) const {
+    Amount sum = 0;
+    for (const Share& share : state_.held.at(job).allocation.shares) {
+      const auto at = graph_.find_uniq(share.uniq_id);
+      if (at && *at != v && graph_[*at].type == type && graph_.within(*at, v))
+        sum += share.exclusive ? graph_[*at].size : share.amount;
+    }
+    return sum;
+  }
+
+  const ResourceStore::State& state_;
+  const ResourceGraph& graph_;
+  const FindExpression& expression_;
+  Time now_;
+  Marks marks_;
+};
+
+}  // namespace
+
+std::vector<FoundVertex> find_vertices(const ResourceStore& store, const FindExpression& expression,
+                                       Time now) {
+  Finder finder(store.state(), expression, now);
+  finder.walk(store.graph().root(), {});
+  return std::move(finder.found);
+}
+
+}  // namespace holon::resource

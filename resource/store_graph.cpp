@@ -1,0 +1,91 @@
+// store_graph.cpp - the graph changes under the jobs: growing, shrinking, status and properties.
+#include "base/check.hpp"
+#include "resource/graph/spec.hpp"
+#include "resource/store_state.hpp"
+
+namespace holon::resource {
+namespace {
+
+Result<VertexId> at_path(const ResourceGraph& graph, std::string_view path) {
+  if (const auto v = graph.find_path(path)) return *v;
+  return fail(Errc::not_found, "no vertex has this path", std::string(path.substr(0, 256)));
+}
+
+}  // namespace
+
+void ResourceStore::State::rebuild() {
+  auto filters = match::Filters::parse(options.prune_filters, graph);
+  HOLON_CHECK(filters.has_value());  // they were read at load, from the same text
+  occupancy = match::Occupancy(graph, std::move(*filters));
+  if (policy.stop_at_first) order.rebuild(graph);
+  auto before = std::move(held);
+  held.clear();
+  ends.clear();
+  for (auto& [job, mine] : before) {
+    Allocation& allocation = mine.allocation;
+    std::erase_if(allocation.shares, [&](const Share& share) {
+      return share.amount == 0 || !graph.find_uniq(share.uniq_id);
+    });
+    if (allocation.shares.empty()) continue;
+    held[job] = std::move(mine);
+    Held& again = held[job];
+    again.hold.items.clear();  // they were of the old shape
+    again.hold.sums.clear();
+    std::vector<Share> shares = again.allocation.shares;
+    exchange(job, std::move(shares), again.hold.when.begin);
+  }
+}
+
+Status ResourceStore::grow(const GraphSpec& part) {
+  auto added = state_->graph.grow(part);
+  if (!added) return tl::unexpected(added.error());
+  state_->rebuild();
+  for (const VertexId v : *added) state_->changes.add(v, false);
+  return {};
+}
+
+Status ResourceStore::shrink(std::string_view path) {
+  const auto v = at_path(state_->graph, path);
+  if (!v) return tl::unexpected(v.error());
+  const VertexId above = state_->graph.parent(*v);
+  if (auto ok = state_->graph.shrink(*v); !ok) return ok;
+  state_->rebuild();
+  if (above != kNoVertex) state_->changes.add(above, false);
+  return {};
+}
+
+Status ResourceStore::shrink_ranks(std::span<const std::int32_t> ranks) {
+  if (auto ok = state_->graph.shrink_ranks(ranks); !ok) return ok;
+  state_->rebuild();
+  state_->changes.add(state_->graph.root(), false);
+  return {};
+}
+
+Status ResourceStore::set_status(std::string_view path, bool up) {
+  const auto v = at_path(state_->graph, path);
+  if (!v) return tl::unexpected(v.error());
+  state_->graph.set_up(*v, up);
+  state_->changes.add(*v, true);
+  return {};
+}
+
+Status ResourceStore::set_property(std::string_view path, std::string_view key,
+                                   std::string_view value) {
+  const auto v = at_path(state_->graph, path);
+  if (!v) return tl::unexpected(v.error());
+  state_->graph.set_property(*v, key, value);
+  state_->changes.add(*v, false);
+  return {};
+}
+
+Status ResourceStore::remove_property(std::string_view path, std::string_view key) {
+  const auto v = at_path(state_->graph, path);
+  if (!v) return tl::unexpected(v.error());
+  if (!state_->graph.remove_property(*v, key))
+    return fail(Errc::not_found, "it has no property \"" + std::string(key.substr(0, 64)) + "\"",
+                std::string(path.substr(0, 256)));
+  state_->changes.add(*v, false);
+  return {};
+}
+
+}  // namespace holon::resource
