@@ -5,25 +5,53 @@
 // orphan timeout.
 #pragma once
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "base/result.hpp"
 #include "base/time.hpp"
+#include "transport/reactor.hpp"
 
 namespace holon::launch {
 
 struct AgentOptions {
   std::string broker_uri;
   std::uint32_t rank = 0;
-  std::string hostname;  // "": gethostname(2)
-  Duration orphan_timeout =
-      3600'000;        // ms without a broker after which it kills its jobs and ends; 0: never
+  std::string hostname;                // "": gethostname(2)
+  Duration orphan_timeout = 3600'000;  // ms without a broker after which it kills its jobs and
+                                       // ends; 0: never
   std::string cpuset;  // numbering frame of a child instance, from HOLON_CPUSET; "": what this
                        // process may use
   std::string log_level = "warn";  // to stderr: trace, debug, info, warn, error, off
 };
 
-// Runs until told to shut down, refused, or orphaned. Returns the process's exit code: 0 after a
-// shutdown, 1 when it could not begin, 2 refused by the broker, 3 orphaned.
+// The process's exit codes.
+enum AgentExit { kAgentDone = 0, kAgentCouldNotBegin = 1, kAgentRefused = 2, kAgentOrphaned = 3 };
+
+// Makes the calling process a subreaper and reaps its children: one agent a process.
+class Agent {
+ public:
+  // Errors: invalid_argument (uri, cpuset), system.
+  static Result<std::unique_ptr<Agent>> create(transport::Reactor& reactor, AgentOptions options);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  // Kills what runs, each job with its grace, and is through when the results were acknowledged or
+  // `wait` ms have passed since the last job's end.
+  void shut_down(Duration wait);
+  // Set when it is through; the reactor is then stopped.
+  std::optional<int> exit_code() const;
+
+ private:
+  class Impl;
+  explicit Agent(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+// Runs until told to shut down (by the broker or SIGTERM), refused, or orphaned. Returns the
+// process's exit code, an AgentExit.
 int agent_main(const AgentOptions& options);
 
 }  // namespace holon::launch

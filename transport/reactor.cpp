@@ -93,6 +93,7 @@ struct ChildWatch {
   Fd pidfd;
   std::uint64_t wake_up = 0;
   std::function<void(const ChildExit&)> callback;
+  std::function<void()> before_reap;
 };
 
 sigset_t only(int signal) {
@@ -194,7 +195,8 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  Result<Subscription> add_child(pid_t pid, std::function<void(const ChildExit&)> callback) {
+  Result<Subscription> add_child(pid_t pid, std::function<void(const ChildExit&)> callback,
+                                 Callback before_reap) {
     if (children_.contains(pid))
       return fail(Errc::exists, "process " + std::to_string(pid) + " is watched already");
     Fd pidfd(pidfd_open(pid, 0));
@@ -203,8 +205,8 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
                   "process " + std::to_string(pid) + ": " + std::strerror(errno));
     const auto wake_up = watch_fd(pidfd.get(), kReadable, [this, pid](unsigned) { reap(pid); });
     if (!wake_up) return tl::unexpected<Error>(wake_up.error());
-    children_[pid] =
-        std::make_shared<ChildWatch>(ChildWatch{std::move(pidfd), *wake_up, std::move(callback)});
+    children_[pid] = std::make_shared<ChildWatch>(
+        ChildWatch{std::move(pidfd), *wake_up, std::move(callback), std::move(before_reap)});
     return subscription([pid, id = *wake_up](Impl& impl) {
       const auto found = impl.children_.find(pid);
       if (found != impl.children_.end() && found->second->wake_up == id) impl.drop_child(pid);
@@ -394,6 +396,9 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void reap(pid_t pid) {
+    const auto found = children_.find(pid);
+    const auto watch = found == children_.end() ? nullptr : found->second;
+    if (watch && watch->before_reap) watch->before_reap();
     ChildExit exit;
     exit.pid = pid;
     const pid_t got = wait4(pid, &exit.status, WNOHANG, &exit.usage);
@@ -403,8 +408,11 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void reap_all() {
-    ChildExit exit;
-    while ((exit.pid = wait4(-1, &exit.status, WNOHANG, &exit.usage)) > 0) deliver(exit);
+    siginfo_t info{};
+    while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+      reap(info.si_pid);
+      info = {};
+    }
   }
 
   Fd epoll_;
@@ -491,8 +499,9 @@ Result<Subscription> Reactor::on_socket(void* socket, Callback callback) {
 Result<Subscription> Reactor::on_signal(int signal, Callback callback) {
   return impl_->add_signal(signal, std::move(callback));
 }
-Result<Subscription> Reactor::on_child(pid_t pid, std::function<void(const ChildExit&)> callback) {
-  return impl_->add_child(pid, std::move(callback));
+Result<Subscription> Reactor::on_child(pid_t pid, std::function<void(const ChildExit&)> callback,
+                                       Callback before_reap) {
+  return impl_->add_child(pid, std::move(callback), std::move(before_reap));
 }
 Result<Subscription> Reactor::on_other_children(std::function<void(const ChildExit&)> callback) {
   return impl_->add_other_children(std::move(callback));

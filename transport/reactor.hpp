@@ -113,9 +113,12 @@ class Reactor {
   // invalid_argument.
   Result<Subscription> on_signal(int signal, Callback callback);
 
-  // Reaps child `pid` when it ends; status is -1 if it was not this process's to reap. Errors:
-  // not_found (no such process), exists (it is watched already).
-  Result<Subscription> on_child(pid_t pid, std::function<void(const ChildExit&)> callback);
+  // Reaps child `pid` when it ends; status is -1 if it was not this process's to reap.
+  // `before_reap` is called when it has ended and its number cannot have been given away yet: the
+  // moment to signal its process group. Errors: not_found (no such process), exists (it is watched
+  // already).
+  Result<Subscription> on_child(pid_t pid, std::function<void(const ChildExit&)> callback,
+                                Callback before_reap = {});
   // Reaps every child that no on_child() waits for, orphans adopted by a subreaper included
   // (SIGCHLD).
   Result<Subscription> on_other_children(std::function<void(const ChildExit&)> callback);

@@ -1,0 +1,287 @@
+// agent.cpp - the conversation with the broker.
+//
+// What happened is reported once per turn; a result is kept until the broker has acknowledged it,
+// and told again in the hello of every new connection. So neither side needs to know which of the
+// two was restarted.
+#include "launch/agent.hpp"
+
+#include <fcntl.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+
+#include "launch/jobs.hpp"
+#include "launch/process.hpp"
+#include "transport/codec.hpp"
+#include "transport/dispatcher.hpp"
+
+namespace holon::launch {
+namespace {
+
+using transport::pack;
+using transport::Request;
+using transport::unpack;
+
+constexpr Duration kAgain =
+    1000;  // ms until something the broker answered with an error is said again
+
+std::string own_hostname() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::vector<std::string> split(const char* text) {
+  std::vector<std::string> words;
+  for (std::string_view rest = text ? text : ""; !rest.empty();) {
+    const auto comma = rest.find(',');
+    words.emplace_back(rest.substr(0, comma));
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  return words;
+}
+
+// GPU number i is the i-th device the root's agent was shown; its children pass the root's list on.
+NodeFrame frame_of(const Node& node, bool nested) {
+  const char* const own = node.amd() ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
+  return {node.cpuset(), split(std::getenv(nested ? "HOLON_GPU_DEVICES" : own)), node.gpus() > 0,
+          node.amd()};
+}
+
+std::shared_ptr<spdlog::logger> make_logger(const AgentOptions& options) {
+  auto logger = std::make_shared<spdlog::logger>("agent " + std::to_string(options.rank),
+                                                 std::make_shared<spdlog::sinks::stderr_sink_st>());
+  logger->set_level(spdlog::level::from_str(options.log_level));
+  return logger;
+}
+
+}  // namespace
+
+class Agent::Impl {
+ public:
+  Impl(transport::Reactor& reactor, AgentOptions options, Spawner spawner, Node node,
+       NodeFrame frame)
+      : reactor_(reactor),
+        options_(std::move(options)),
+        log_(make_logger(options_)),
+        incarnation_(static_cast<std::uint64_t>(reactor.now()) << 20 ^
+                     static_cast<std::uint64_t>(getpid())),
+        topology_(node.xml()),
+        jobs_(JobContext{reactor, std::move(spawner), std::move(node), std::move(frame)}) {}
+
+  Status connect() {
+    transport::Options options;
+    options.name = "agent " + std::to_string(options_.rank);
+    auto client = transport::Client::connect(reactor_, options_.broker_uri, options);
+    if (!client) return tl::unexpected<Error>(client.error());
+    client_ = std::move(*client);
+    client_->on_connected([this](const transport::PeerInfo& broker) {
+      log_->info("connected to broker {}", broker.pid);
+      say_hello();
+    });
+    client_->on_lost([this] {
+      log_->warn("lost the broker; {} jobs run on", jobs_.running().size());
+      hello_again_.cancel();
+      await_broker();
+    });
+    serve();
+    jobs_.on_started([this](const msg::Started& started) { report_.started.push_back(started); });
+    jobs_.on_finished([this](const msg::Finished& finished) {
+      log_->debug("job {} ended: {} {}", finished.job, finished.reason, finished.what);
+      report_.finished.push_back(finished);
+    });
+    turn_end_ = reactor_.at_turn_end([this] {
+      send_report();
+      end_when_idle();
+    });
+    await_broker();
+    return {};
+  }
+
+  void shut_down(Duration wait, const std::string& reason, int code) {
+    if (ending_) return;
+    ending_ = code;
+    wait_ = wait;
+    jobs_.kill_all(-1, reason);
+  }
+
+  std::optional<int> exit_code() const { return through_ ? ending_ : std::nullopt; }
+
+ private:
+  template <class Ask, class Act>
+  void on(transport::Dispatcher& table, const char* topic, Act act) {
+    table.add(topic, [act](const Request& request) {
+      auto ask = unpack<Ask>(request.payload());
+      if (!ask) return request.fail(ask.error());
+      const Status done = act(*ask);
+      done ? request.reply(pack(msg::Empty{})) : request.fail(done.error());
+    });
+  }
+
+  void serve() {
+    transport::Dispatcher table;
+    on<msg::StartRequest>(table, "agent.start", [this](const msg::StartRequest& ask) -> Status {
+      if (ending_) return fail(Errc::busy, "this agent is shutting down");
+      return jobs_.start(ask);
+    });
+    on<msg::SignalRequest>(table, "agent.signal", [this](const msg::SignalRequest& ask) -> Status {
+      jobs_.signal(ask);
+      return {};
+    });
+    on<msg::KillRequest>(table, "agent.kill", [this](const msg::KillRequest& ask) -> Status {
+      jobs_.kill(ask);
+      return {};
+    });
+    on<msg::LimitRequest>(table, "agent.limit", [this](const msg::LimitRequest& ask) -> Status {
+      jobs_.limit(ask);
+      return {};
+    });
+    on<msg::ShutdownRequest>(table, "agent.shutdown",
+                             [this](const msg::ShutdownRequest& ask) -> Status {
+                               shut_down(ask.wait, "killed", kAgentDone);
+                               return {};
+                             });
+    table.add("agent.output", [this](const Request& request) { jobs_.follow(request); });
+    client_->on_request(table);
+  }
+
+  void say_hello() {
+    msg::Hello hello;
+    hello.rank = options_.rank;
+    hello.hostname = options_.hostname;
+    hello.pid = getpid();
+    hello.incarnation = incarnation_;
+    hello.topology = topology_;
+    hello.running = jobs_.running();
+    hello.finished = jobs_.unacknowledged();
+    report_ = {};                       // all of it is part of the hello
+    std::string payload = pack(hello);  // before `finished` is moved from
+    client_->call({"agent.hello", std::move(payload), "", 0},
+                  [this, told = std::move(hello.finished)](const Result<std::string>& answer) {
+                    on_welcome(told, answer);
+                  });
+  }
+
+  void on_welcome(const std::vector<msg::Finished>& told, const Result<std::string>& answer) {
+    const auto welcome =
+        answer ? unpack<msg::Welcome>(*answer) : tl::unexpected<Error>(answer.error());
+    if (!welcome) {
+      if (welcome.error().code == Errc::disconnected)
+        return;  // the next connection says hello itself
+      log_->error("the broker did not take the hello: {}", to_string(welcome.error()));
+      hello_again_ = reactor_.after(kAgain, [this] { say_hello(); });
+      return;
+    }
+    if (!welcome->accepted) {
+      log_->error("refused by the broker: {}", welcome->refusal);
+      return shut_down(0, "killed", kAgentRefused);
+    }
+    orphaned_.cancel();
+    jobs_.acknowledge(told);
+    jobs_.kill({welcome->kill, -1});
+    if (const std::size_t killed = kill_groups(welcome->orphans))
+      log_->warn("killed {} processes of an earlier agent", killed);
+  }
+
+  void send_report() {
+    if (report_.started.empty() && report_.finished.empty()) return;
+    if (!client_->connected()) return;  // the next hello tells it
+    msg::Report report = std::exchange(report_, {});
+    std::string payload = pack(report);
+    client_->call({"agent.report", std::move(payload), "", 0},
+                  [this, told = std::move(report.finished)](const Result<std::string>& answer) {
+                    if (answer) return jobs_.acknowledge(told);
+                    if (answer.error().code == Errc::disconnected) return;
+                    log_->error("the broker did not take a report: {}", to_string(answer.error()));
+                    report_again_ = reactor_.after(
+                        kAgain, [this] { report_.finished = jobs_.unacknowledged(); });
+                  });
+  }
+
+  void await_broker() {
+    if (options_.orphan_timeout <= 0) return;
+    orphaned_ = reactor_.after(options_.orphan_timeout, [this] {
+      log_->error("no broker for {} ms: ending", options_.orphan_timeout);
+      shut_down(0, "orphaned", kAgentOrphaned);
+    });
+  }
+
+  void end_when_idle() {
+    if (!ending_ || through_ || !jobs_.idle()) return;
+    if (!last_wait_) last_wait_ = reactor_.after(wait_, [this] { waited_ = true; });
+    through_ = waited_ || jobs_.unacknowledged().empty() || !client_->connected();
+    if (through_) reactor_.stop();
+  }
+
+  transport::Reactor& reactor_;
+  AgentOptions options_;
+  std::shared_ptr<spdlog::logger> log_;
+  std::uint64_t incarnation_;
+  std::string topology_;
+  Jobs jobs_;
+  std::unique_ptr<transport::Client> client_;
+  msg::Report report_;
+  std::optional<int> ending_;  // the exit code, once decided
+  Duration wait_ = 0;
+  bool waited_ = false;
+  bool through_ = false;
+  transport::Subscription turn_end_, orphaned_, hello_again_, report_again_, last_wait_;
+};
+
+Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options) {
+  if (options.hostname.empty()) options.hostname = own_hostname();
+  auto node = Node::discover(options.cpuset);
+  if (!node) return tl::unexpected<Error>(node.error());
+  auto spawner = Spawner::create();
+  if (!spawner) return tl::unexpected<Error>(spawner.error());
+  NodeFrame frame = frame_of(*node, !options.cpuset.empty());
+  auto impl = std::make_unique<Impl>(reactor, std::move(options), std::move(*spawner),
+                                     std::move(*node), std::move(frame));
+  if (const Status connected = impl->connect(); !connected)
+    return tl::unexpected<Error>(connected.error());
+  return std::unique_ptr<Agent>(new Agent(std::move(impl)));
+}
+
+Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Agent::~Agent() = default;
+void Agent::shut_down(Duration wait) {
+  impl_->shut_down(wait, "killed", kAgentDone);
+}
+std::optional<int> Agent::exit_code() const {
+  return impl_->exit_code();
+}
+
+namespace {
+
+// Descriptors 0, 1 and 2 must be taken, lest a socket becomes a task's standard output.
+void take_standard_descriptors() {
+  int fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= 2) fd = dup(fd);
+  if (fd > 2) close(fd);
+}
+
+int report_failure(const Error& error) {
+  std::fprintf(stderr, "holon agent: %s\n", to_string(error).c_str());
+  return kAgentCouldNotBegin;
+}
+
+}  // namespace
+
+int agent_main(const AgentOptions& options) {
+  take_standard_descriptors();
+  for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT}) std::signal(ignored, SIG_IGN);
+  auto reactor = transport::Reactor::create();
+  if (!reactor) return report_failure(reactor.error());
+  auto agent = Agent::create(**reactor, options);
+  if (!agent) return report_failure(agent.error());
+  const auto term = (*reactor)->on_signal(SIGTERM, [&] { (*agent)->shut_down(2000); });
+  if (!term) return report_failure(term.error());
+  while (!(*agent)->exit_code()) (*reactor)->run();
+  return *(*agent)->exit_code();
+}
+
+}  // namespace holon::launch

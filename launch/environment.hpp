@@ -1,0 +1,33 @@
+// environment.hpp - the variables a task finds (docs/environment.md).
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "launch/messages.hpp"
+
+namespace holon::launch {
+
+using Environment = std::map<std::string, std::string>;
+
+// What of the node goes into every task's environment.
+struct NodeFrame {
+  std::string cpuset;  // numbering frame for the agents of child instances
+  std::vector<std::string>
+      gpus;  // device of GPU number i as its library names it; beyond the end: i itself
+  bool has_gpus = false;  // jobs without a GPU are then shown none
+  bool amd = false;
+};
+
+// The program's own variables, on top of `inherited` if it asks for that.
+Environment base_environment(const msg::Program& program, const Environment& inherited);
+
+// The calling process's environment; of malformed entries (without '=') nothing.
+Environment current_environment();
+
+// "KEY=VALUE", sorted by key: base, then the job's variables, then those made here. REQUIRES: index
+// < start.tasks.size()
+std::vector<std::string> task_environment(const Environment& base, const msg::Start& start,
+                                          std::size_t index, const NodeFrame& frame);
+
+}  // namespace holon::launch

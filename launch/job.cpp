@@ -1,0 +1,167 @@
+// job.cpp - every task leads a process group of its own, and the group ends with it: when the task
+// is a zombie, so that its number cannot have been given away, what is left of the group gets
+// SIGKILL.
+#include "launch/job.hpp"
+
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "launch/process.hpp"
+
+namespace holon::launch {
+namespace {
+
+std::int64_t to_ms(const timeval& time) {
+  return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
+}
+
+std::int32_t exit_code_of(int status) {
+  if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramImage> program,
+         std::function<void(msg::Finished)> on_end)
+    : context_(context),
+      spec_(std::move(start)),
+      program_(std::move(program)),
+      on_end_(std::move(on_end)),
+      output_(context_.reactor, spec_, program_->cwd) {}
+
+bool Job::start() {
+  tasks_.resize(spec_.tasks.size());
+  for (std::size_t i = 0; i < tasks_.size(); ++i) tasks_[i].result.rank = spec_.tasks[i].rank;
+  for (std::size_t i = 0; i < tasks_.size(); ++i) {
+    Task& task = tasks_[i];
+    const auto pid = spawn(i);
+    if (!pid) {
+      give_up(pid.error());
+      return false;
+    }
+    task.process.pid = *pid;
+    if (const auto stat = stat_of(*pid)) task.process.start = stat->start;
+    task.result.started = task.running = true;
+    ++running_;
+    if (t_start_ == 0) t_start_ = context_.reactor.now();
+    auto exit = context_.reactor.on_child(
+        *pid, [this, &task](const transport::ChildExit& how) { on_exit(task, how); },
+        [group = *pid] { ::kill(-group, SIGKILL); });
+    if (!exit) {
+      ::kill(-*pid, SIGKILL);  // whoever reaps strangers reaps it
+      task.running = false;
+      --running_;
+      give_up({126, "cannot watch the process: " + exit.error().what});
+      return false;
+    }
+    task.exit = std::move(*exit);
+  }
+  output_.done_opening();
+  limit(spec_.limit);
+  return true;
+}
+
+tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
+  if (program_->argv.empty()) return tl::unexpected(SpawnError{127, "there is no command to run"});
+  const msg::Task& task = spec_.tasks[index];
+  const auto ends = output_.open_for(task.rank);
+  if (!ends) return tl::unexpected(SpawnError{126, ends.error().what});
+  CpuMask mask;
+  const std::string& cores = task.cores.empty() ? spec_.cores : task.cores;
+  if (spec_.bind && !cores.empty()) {
+    const auto ids = Idset::parse(cores);
+    const auto cpus =
+        ids ? context_.node.cpus_of(*ids) : Result<CpuMask>(tl::unexpected<Error>(ids.error()));
+    if (!cpus)
+      return tl::unexpected(
+          SpawnError{126, "cannot bind to cores " + cores + ": " + cpus.error().what});
+    mask = *cpus;
+  }
+  const auto env = task_environment(program_->env, spec_, index, context_.frame);
+  return context_.spawner.spawn(
+      {program_->argv, env, program_->cwd, ends->out, ends->err, mask.empty() ? nullptr : &mask});
+}
+
+// The job's end is told by the loop, after the caller has put the job into its table.
+void Job::give_up(SpawnError why) {
+  reason_ = "exec";
+  what_ = std::move(why.what);
+  exec_code_ = why.exit_code;
+  output_.done_opening();
+  signal(SIGKILL);
+  if (running_ == 0) end_soon_ = context_.reactor.after(0, [this] { end(); });
+}
+
+void Job::signal(int number) const {
+  for (const Task& task : tasks_)
+    if (task.running) ::kill(static_cast<pid_t>(-task.process.pid), number);
+}
+
+void Job::kill(Duration grace, const std::string& reason) {
+  if (over_) return;
+  if (reason_.empty()) reason_ = reason;
+  if (grace < 0) grace = spec_.grace;
+  if (grace == 0) return signal(SIGKILL);
+  signal(SIGTERM);
+  signal(SIGCONT);  // a stopped task cannot end
+  kill_timer_ = context_.reactor.after(grace, [this] { signal(SIGKILL); });
+}
+
+void Job::limit(Duration ms) {
+  limit_timer_.cancel();
+  spec_.limit = ms;
+  if (ms <= 0 || over_) return;
+  const Duration left = std::max<Duration>(t_start_ + ms - context_.reactor.now(), 0);
+  limit_timer_ = context_.reactor.after(left, [this] { kill(-1, "timeout"); });
+}
+
+void Job::on_exit(Task& task, const transport::ChildExit& exit) {
+  task.running = false;
+  --running_;
+  task.result.status = exit.status;
+  task.result.cpu_ms = to_ms(exit.usage.ru_utime) + to_ms(exit.usage.ru_stime);
+  task.result.max_rss_kb = exit.usage.ru_maxrss;
+  if (running_ == 0) return end();
+  if (spec_.kill_on_bad_exit && exit.status != 0 && reason_.empty()) kill(-1, "exit");
+}
+
+void Job::end() {
+  over_ = true;
+  limit_timer_.cancel();
+  kill_timer_.cancel();
+  output_.finish();
+  for (const auto& follower : followers_) follower->job_ended();
+  msg::Finished finished;
+  finished.job = spec_.job;
+  finished.reason = reason_.empty() ? "exit" : reason_;
+  finished.what = what_;
+  finished.exit_code = exec_code_;
+  finished.t_start = t_start_;
+  finished.t_finish = context_.reactor.now();
+  for (const Task& task : tasks_) {
+    if (task.result.started && reason_ != "exec")
+      finished.exit_code = std::max(finished.exit_code, exit_code_of(task.result.status));
+    finished.tasks.push_back(task.result);
+  }
+  on_end_(std::move(finished));
+}
+
+msg::Started Job::started() const {
+  msg::Started started;
+  started.job = spec_.job;
+  started.t_start = t_start_;
+  for (const Task& task : tasks_) started.processes.push_back(task.process);
+  return started;
+}
+
+void Job::follow(transport::Request request, const msg::OutputRequest& from) {
+  std::erase_if(followers_, [](const auto& follower) { return follower->done(); });
+  followers_.push_back(std::make_unique<OutputFollower>(context_.reactor, std::move(request),
+                                                        output_.files(), from));
+}
+
+}  // namespace holon::launch

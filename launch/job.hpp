@@ -1,0 +1,84 @@
+// job.hpp - one job's tasks on this node, from their start to the last one's end.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch/environment.hpp"
+#include "launch/messages.hpp"
+#include "launch/node.hpp"
+#include "launch/output.hpp"
+#include "launch/spawn.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::launch {
+
+// What all jobs of a node share.
+struct JobContext {
+  transport::Reactor& reactor;
+  Spawner spawner;
+  Node node;
+  NodeFrame frame;
+};
+
+// A program ready to be started many times.
+struct ProgramImage {
+  std::vector<std::string> argv;
+  Environment env;
+  std::string cwd;
+};
+
+class Job {
+ public:
+  // `on_end` is called exactly once, never from inside start(), kill() or any other call.
+  Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramImage> program,
+      std::function<void(msg::Finished)> on_end);
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+
+  // Starts all tasks. False: one could not be started; those that were are killed, on_end says why.
+  bool start();
+  void signal(int number) const;
+  // SIGTERM now, SIGKILL after `grace` ms (0: at once; negative: the job's own). The first reason
+  // given stays.
+  void kill(Duration grace, const std::string& reason);
+  // ms since the first task's start; 0: none.
+  void limit(Duration ms);
+
+  msg::Started started() const;
+  const msg::Start& spec() const { return spec_; }
+  bool over() const { return over_; }
+  void follow(transport::Request request, const msg::OutputRequest& from);
+  // Readers that are still to get a rest of the output; they outlive the job.
+  std::vector<std::unique_ptr<OutputFollower>> take_followers() { return std::move(followers_); }
+
+ private:
+  struct Task {
+    msg::TaskResult result;
+    msg::ProcessId process;
+    transport::Subscription exit;
+    bool running = false;
+  };
+
+  tl::expected<pid_t, SpawnError> spawn(std::size_t index);
+  void give_up(SpawnError why);
+  void on_exit(Task& task, const transport::ChildExit& exit);
+  void end();
+
+  JobContext& context_;
+  msg::Start spec_;
+  std::shared_ptr<const ProgramImage> program_;
+  std::function<void(msg::Finished)> on_end_;
+  JobOutput output_;
+  std::vector<Task> tasks_;
+  std::vector<std::unique_ptr<OutputFollower>> followers_;
+  std::size_t running_ = 0;
+  std::string reason_, what_;
+  std::int32_t exec_code_ = 0;
+  Time t_start_ = 0;
+  bool over_ = false;
+  transport::Subscription limit_timer_, kill_timer_, end_soon_;
+};
+
+}  // namespace holon::launch

@@ -1,0 +1,211 @@
+// jobs.cpp - the table, and the end of those who got away.
+//
+// The agent is a subreaper: whatever a task leaves behind outside its process group (setsid, a dead
+// child instance's tasks) becomes the agent's child. Such a process is killed when the job its
+// environment names does not run here any more. Looking for them may cost a walk over /proc, so it
+// is done a moment after a job's end, for many jobs at once.
+#include "launch/jobs.hpp"
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <utility>
+
+#include "launch/process.hpp"
+#include "transport/codec.hpp"
+
+namespace holon::launch {
+namespace {
+
+constexpr Duration kSweepAfter = 50;  // ms
+constexpr int kStartsPerTurn = 8;
+
+std::string parent_path(const std::string& job_path) {
+  return job_path.substr(0, job_path.rfind('/') + 1);
+}
+
+Status check(const msg::StartRequest& request) {
+  for (const msg::Start& start : request.jobs) {
+    const std::string job = "job " + std::to_string(start.job);
+    if (start.program >= request.programs.size())
+      return fail(Errc::invalid_argument, job + " names program " + std::to_string(start.program) +
+                                              " of " + std::to_string(request.programs.size()));
+    if (start.tasks.empty())
+      return fail(Errc::invalid_argument, job + " has no tasks for this node");
+  }
+  return {};
+}
+
+}  // namespace
+
+Jobs::Jobs(JobContext context) : context_(std::move(context)), inherited_(current_environment()) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  auto strangers =
+      context_.reactor.on_other_children([this](const transport::ChildExit&) { sweep_soon(); });
+  if (strangers) strangers_ = std::move(*strangers);
+}
+
+Jobs::~Jobs() = default;
+
+Status Jobs::start(const msg::StartRequest& request) {
+  if (const Status good = check(request); !good) return good;
+  std::vector<std::shared_ptr<const ProgramImage>> programs;
+  for (const msg::Program& program : request.programs)
+    programs.push_back(std::make_shared<ProgramImage>(
+        ProgramImage{program.argv, base_environment(program, inherited_), program.cwd}));
+  for (const msg::Start& start : request.jobs) {
+    if (knows(start.job)) continue;
+    waiting_ids_.insert(start.job);
+    waiting_.push_back({start, programs[start.program]});
+  }
+  start_some();
+  return {};
+}
+
+bool Jobs::knows(std::uint64_t job) const {
+  return jobs_.contains(job) || unacknowledged_.contains(job) || waiting_ids_.contains(job);
+}
+
+// A large batch must not keep time limits and the ends of other jobs waiting.
+void Jobs::start_some() {
+  for (int i = 0; i < kStartsPerTurn && !waiting_.empty(); ++i) {
+    Waiting next = std::move(waiting_.front());
+    waiting_.pop_front();
+    waiting_ids_.erase(next.start.job);
+    start_one(std::move(next));
+  }
+  if (!waiting_.empty()) start_timer_ = context_.reactor.after(0, [this] { start_some(); });
+}
+
+void Jobs::start_one(Waiting waiting) {
+  if (prefix_.empty()) prefix_ = parent_path(waiting.start.path);
+  const std::uint64_t id = waiting.start.job;
+  auto job = std::make_unique<Job>(context_, std::move(waiting.start), std::move(waiting.program),
+                                   [this](msg::Finished finished) { on_end(std::move(finished)); });
+  const bool started = job->start();
+  const Job& placed = *(jobs_[id] = std::move(job));
+  if (started && on_started_) on_started_(placed.started());
+}
+
+void Jobs::drop_waiting(const std::vector<std::uint64_t>* jobs, const std::string& reason) {
+  std::deque<Waiting> stay;
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    if (jobs && std::find(jobs->begin(), jobs->end(), waiting.start.job) == jobs->end()) {
+      stay.push_back(std::move(waiting));
+      continue;
+    }
+    msg::Finished finished;
+    finished.job = waiting.start.job;
+    finished.reason = reason;
+    finished.exit_code = 128 + SIGTERM;
+    finished.t_finish = context_.reactor.now();
+    for (const msg::Task& task : waiting.start.tasks) {
+      finished.tasks.emplace_back();
+      finished.tasks.back().rank = task.rank;
+    }
+    waiting_ids_.erase(finished.job);
+    keep(std::move(finished));
+  }
+  waiting_ = std::move(stay);
+}
+
+void Jobs::signal(const msg::SignalRequest& request) {
+  if (request.signal <= 0 || request.signal > SIGRTMAX) return;
+  for (const std::uint64_t id : request.jobs)
+    if (const auto found = jobs_.find(id); found != jobs_.end())
+      found->second->signal(request.signal);
+}
+
+void Jobs::kill(const msg::KillRequest& request) {
+  if (!waiting_.empty()) drop_waiting(&request.jobs, "killed");
+  for (const std::uint64_t id : request.jobs)
+    if (const auto found = jobs_.find(id); found != jobs_.end())
+      found->second->kill(request.grace, "killed");
+}
+
+void Jobs::kill_all(Duration grace, const std::string& reason) {
+  drop_waiting(nullptr, reason);
+  for (const auto& [id, job] : jobs_) job->kill(grace, reason);
+}
+
+void Jobs::limit(const msg::LimitRequest& request) {
+  for (Waiting& waiting : waiting_)
+    if (waiting.start.job == request.job) waiting.start.limit = request.limit;
+  if (const auto found = jobs_.find(request.job); found != jobs_.end())
+    found->second->limit(request.limit);
+}
+
+void Jobs::follow(const transport::Request& request) {
+  const auto from = transport::unpack<msg::OutputRequest>(request.payload());
+  if (!from) return request.fail(from.error());
+  const auto found = jobs_.find(from->job);
+  if (found == jobs_.end())
+    return request.fail(
+        {Errc::not_found, "job " + std::to_string(from->job) + " does not run on this node", ""});
+  found->second->follow(request, *from);
+}
+
+std::vector<msg::Started> Jobs::running() const {
+  std::vector<msg::Started> all;
+  for (const auto& [id, job] : jobs_) all.push_back(job->started());
+  return all;
+}
+
+std::vector<msg::Finished> Jobs::unacknowledged() const {
+  std::vector<msg::Finished> all;
+  for (const auto& [id, finished] : unacknowledged_) all.push_back(finished);
+  return all;
+}
+
+void Jobs::acknowledge(const std::vector<msg::Finished>& finished) {
+  for (const msg::Finished& one : finished) unacknowledged_.erase(one.job);
+}
+
+void Jobs::on_end(msg::Finished finished) {
+  const auto found = jobs_.find(finished.job);
+  std::erase_if(followers_, [](const auto& follower) { return follower->done(); });
+  for (auto& follower : found->second->take_followers())
+    if (!follower->done()) followers_.push_back(std::move(follower));
+  ended_.push_back(std::move(found->second));
+  jobs_.erase(found);
+  if (ended_.size() == 1) bury_ = context_.reactor.after(0, [this] { ended_.clear(); });
+  sweep_soon();
+  keep(std::move(finished));
+}
+
+void Jobs::keep(msg::Finished finished) {
+  const std::uint64_t job = finished.job;
+  const msg::Finished& kept = unacknowledged_[job] = std::move(finished);
+  if (on_finished_) on_finished_(kept);
+}
+
+void Jobs::sweep_soon() {
+  if (sweep_timer_) return;
+  sweep_timer_ = context_.reactor.after(kSweepAfter, [this] {
+    sweep_timer_.cancel();
+    sweep();
+  });
+}
+
+// Killing one may hand its own children to this process: they end as strangers, which leads to the
+// next sweep.
+void Jobs::sweep() {
+  if (prefix_.empty()) return;
+  for (const pid_t child : own_children()) {
+    const std::string path = variable_of(child, "HOLON_JOB_PATH");
+    if (path.starts_with(prefix_) && !belongs_to_a_running_job(path)) ::kill(child, SIGKILL);
+  }
+}
+
+bool Jobs::belongs_to_a_running_job(const std::string& path) const {
+  for (const auto& [id, job] : jobs_) {
+    const std::string& own = job->spec().path;
+    if (path.starts_with(own) && (path.size() == own.size() || path[own.size()] == '/'))
+      return true;
+  }
+  return false;
+}
+
+}  // namespace holon::launch

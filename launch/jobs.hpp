@@ -1,0 +1,80 @@
+// jobs.hpp - all jobs of one agent: those that run, and the results nobody has acknowledged yet.
+//
+// A job is in at most one of the two; a start of a job that is in either is ignored. It leaves the
+// second only by acknowledge(): so whatever is lost or repeated on the way, no job runs twice.
+#pragma once
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "launch/job.hpp"
+
+namespace holon::launch {
+
+class Jobs {
+ public:
+  explicit Jobs(JobContext context);
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  void on_started(std::function<void(const msg::Started&)> callback) {
+    on_started_ = std::move(callback);
+  }
+  void on_finished(std::function<void(const msg::Finished&)> callback) {
+    on_finished_ = std::move(callback);
+  }
+
+  // The jobs are started by the loop, a few each turn, in this order. Errors: invalid_argument for
+  // a request that names a program it does not have, or a job without tasks: then nothing of it
+  // will be started.
+  Status start(const msg::StartRequest& request);
+  void signal(const msg::SignalRequest& request);
+  void kill(const msg::KillRequest& request);
+  void kill_all(Duration grace, const std::string& reason);
+  void limit(const msg::LimitRequest& request);
+  // Errors: not_found, answered to the request.
+  void follow(const transport::Request& request);
+
+  std::vector<msg::Started> running() const;
+  std::vector<msg::Finished> unacknowledged() const;
+  void acknowledge(const std::vector<msg::Finished>& finished);
+  // None runs or waits to be started.
+  bool idle() const { return jobs_.empty() && waiting_.empty(); }
+
+ private:
+  struct Waiting {
+    msg::Start start;
+    std::shared_ptr<const ProgramImage> program;
+  };
+
+  bool knows(std::uint64_t job) const;
+  void start_some();
+  void start_one(Waiting waiting);
+  // Ends those of the jobs (nullptr: all) that were not started yet.
+  void drop_waiting(const std::vector<std::uint64_t>* jobs, const std::string& reason);
+  void on_end(msg::Finished finished);
+  void keep(msg::Finished finished);
+  void sweep_soon();
+  void sweep();
+  bool belongs_to_a_running_job(const std::string& path) const;
+
+  JobContext context_;
+  Environment inherited_;
+  std::function<void(const msg::Started&)> on_started_;
+  std::function<void(const msg::Finished&)> on_finished_;
+  std::deque<Waiting> waiting_;
+  std::set<std::uint64_t> waiting_ids_;
+  std::map<std::uint64_t, std::unique_ptr<Job>> jobs_;
+  std::map<std::uint64_t, msg::Finished> unacknowledged_;
+  std::vector<std::unique_ptr<Job>> ended_;  // until no function of theirs is running any more
+  std::vector<std::unique_ptr<OutputFollower>> followers_;
+  std::string prefix_;  // of the paths of this instance's jobs: "/", "/3/"
+  transport::Subscription strangers_, sweep_timer_, bury_, start_timer_;
+};
+
+}  // namespace holon::launch

@@ -1,0 +1,202 @@
+// node.cpp - hwloc: discovery, restriction to the CPUs that may be used, export.
+//
+// Cores are numbered by their logical index in the restricted topology, from 0. A child instance's
+// agents run bound to a part of the node, yet their grant speaks of the root's numbers: they
+// restrict to the root's CPUs (HOLON_CPUSET), not to their own, and so number alike. Restricting
+// the same machine to the same CPUs always gives the same numbers.
+#include "launch/node.hpp"
+
+#include <hwloc.h>
+#include <sched.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "launch/topology.hpp"
+
+namespace holon::launch {
+namespace {
+
+constexpr unsigned kBits = sizeof(unsigned long) * CHAR_BIT;
+constexpr unsigned kAmd = 0x1002;    // PCI vendor
+constexpr unsigned kDisplay = 0x03;  // PCI class, high byte
+constexpr unsigned k3dController = 0x0302;
+
+struct FreeTopology {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, FreeTopology>;
+
+struct FreeBitmap {
+  void operator()(hwloc_bitmap_s* bitmap) const { hwloc_bitmap_free(bitmap); }
+};
+using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
+
+tl::unexpected<Error> system_error(const std::string& what) {
+  return fail(Errc::system, what + ": " + std::strerror(errno));
+}
+
+std::string to_list(hwloc_const_bitmap_t bitmap) {
+  char* text = nullptr;
+  if (hwloc_bitmap_list_asprintf(&text, bitmap) < 0) return "";
+  std::string list = text;
+  free(text);  // NOLINT: malloc'ed by hwloc
+  return list;
+}
+
+Result<Topology> load() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return system_error("hwloc");
+  Topology topology(raw);
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  if (hwloc_topology_load(raw) != 0) return system_error("hwloc cannot read this machine");
+  return topology;
+}
+
+// What this process is bound to or, with a `cpuset`, that.
+Result<Bitmap> wanted_cpus(hwloc_topology_t topology, const std::string& cpuset) {
+  Bitmap wanted(hwloc_bitmap_alloc());
+  if (cpuset.empty()) {
+    if (hwloc_get_cpubind(topology, wanted.get(), HWLOC_CPUBIND_PROCESS) != 0)
+      return system_error("cannot ask for the CPU binding");
+  } else if (hwloc_bitmap_list_sscanf(wanted.get(), cpuset.c_str()) != 0) {
+    return fail(Errc::invalid_argument, "a set of CPUs is written as \"0-3,8\"", cpuset);
+  }
+  hwloc_bitmap_and(wanted.get(), wanted.get(), hwloc_topology_get_allowed_cpuset(topology));
+  if (hwloc_bitmap_iszero(wanted.get()))
+    return fail(Errc::invalid_argument, "none of these CPUs may be used on this machine", cpuset);
+  return wanted;
+}
+
+Result<Topology> load_restricted(const std::string& cpuset) {
+  auto topology = load();
+  if (!topology) return topology;
+  const auto wanted = wanted_cpus(topology->get(), cpuset);
+  if (!wanted) return tl::unexpected<Error>(wanted.error());
+  if (hwloc_bitmap_isequal(wanted->get(), hwloc_topology_get_topology_cpuset(topology->get())))
+    return topology;
+  constexpr auto kFlags = HWLOC_RESTRICT_FLAG_REMOVE_CPULESS | HWLOC_RESTRICT_FLAG_ADAPT_IO;
+  if (hwloc_topology_restrict(topology->get(), wanted->get(), kFlags) != 0)
+    return system_error("hwloc cannot restrict the machine to CPUs " + to_list(wanted->get()));
+  return topology;
+}
+
+Result<std::string> to_xml(hwloc_topology_t topology) {
+  char* buffer = nullptr;
+  int length = 0;
+  if (hwloc_topology_export_xmlbuffer(topology, &buffer, &length, 0) != 0)
+    return system_error("hwloc cannot write XML");
+  std::string xml(buffer,
+                  length > 0 ? static_cast<std::size_t>(length - 1) : 0);  // without its final NUL
+  hwloc_free_xmlbuffer(topology, buffer);
+  return xml;
+}
+
+CpuMask to_mask(hwloc_const_bitmap_t bitmap) {
+  CpuMask mask;
+  for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0; cpu = hwloc_bitmap_next(bitmap, cpu))
+    mask.add(static_cast<unsigned>(cpu));
+  return mask;
+}
+
+bool is_gpu(const hwloc_obj* device) {
+  const unsigned kind = device->attr->pcidev.class_id;
+  return kind >> 8 == kDisplay &&
+         (kind == k3dController || device->attr->pcidev.vendor_id == kAmd ||
+          device->attr->pcidev.vendor_id == 0x10de);
+}
+
+}  // namespace
+
+void CpuMask::add(unsigned cpu) {
+  if (words_.size() <= cpu / kBits) words_.resize(cpu / kBits + 1, 0UL);
+  words_[cpu / kBits] |= 1UL << (cpu % kBits);
+}
+
+void CpuMask::add(const CpuMask& other) {
+  if (words_.size() < other.words_.size()) words_.resize(other.words_.size(), 0UL);
+  for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
+}
+
+bool CpuMask::empty() const {
+  for (const unsigned long word : words_)
+    if (word != 0) return false;
+  return true;
+}
+
+bool CpuMask::contains(unsigned cpu) const {
+  return cpu / kBits < words_.size() && (words_[cpu / kBits] >> (cpu % kBits) & 1UL) != 0;
+}
+
+Result<CpuMask> CpuMask::current() {
+  CpuMask mask;
+  for (std::size_t words = 16; words <= 4096;
+       words *= 2) {  // EINVAL: the kernel knows more CPUs than that
+    mask.words_.assign(words, 0UL);
+    if (sched_getaffinity(0, words * sizeof(unsigned long),
+                          reinterpret_cast<cpu_set_t*>(mask.words_.data())) == 0)
+      return mask;
+    if (errno != EINVAL) break;
+  }
+  return system_error("cannot ask for the CPU affinity");
+}
+
+Status CpuMask::apply() const {
+  if (sched_setaffinity(0, words_.size() * sizeof(unsigned long),
+                        reinterpret_cast<const cpu_set_t*>(words_.data())) == 0)
+    return {};
+  return system_error("cannot bind to CPUs");
+}
+
+Result<Node> Node::discover(const std::string& cpuset) {
+  const auto topology = load_restricted(cpuset);
+  if (!topology) return tl::unexpected<Error>(topology.error());
+  hwloc_topology_t raw = topology->get();
+  auto xml = to_xml(raw);
+  if (!xml) return tl::unexpected<Error>(xml.error());
+  Node node;
+  node.xml_ = std::move(*xml);
+  node.cpuset_ = to_list(hwloc_topology_get_topology_cpuset(raw));
+  // Some virtual machines show CPUs without cores.
+  const hwloc_obj_type_t unit =
+      hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
+  for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(raw, unit, core));)
+    node.cores_.push_back(to_mask(core->cpuset));
+  for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(raw, device));) {
+    if (!is_gpu(device)) continue;
+    ++node.gpus_;
+    node.amd_ |= device->attr->pcidev.vendor_id == kAmd;
+  }
+  return node;
+}
+
+Result<CpuMask> Node::cpus_of(const Idset& cores) const {
+  CpuMask mask;
+  for (const Idset::Range& range : cores.ranges()) {
+    if (range.last >= cores_.size())
+      return fail(Errc::invalid_argument,
+                  "core " + std::to_string(std::max<std::uint64_t>(range.first, cores_.size())) +
+                      " does not exist, this node has " + std::to_string(cores_.size()));
+    for (std::uint64_t core = range.first; core <= range.last; ++core) mask.add(cores_[core]);
+  }
+  return mask;
+}
+
+Result<std::string> topology_xml(const std::string& cpuset) {
+  const auto topology = load_restricted(cpuset);
+  if (!topology) return tl::unexpected<Error>(topology.error());
+  return to_xml(topology->get());
+}
+
+Result<std::string> allowed_cpuset() {
+  const auto topology = load();
+  if (!topology) return tl::unexpected<Error>(topology.error());
+  const auto wanted = wanted_cpus(topology->get(), "");
+  if (!wanted) return tl::unexpected<Error>(wanted.error());
+  return to_list(wanted->get());
+}
+
+}  // namespace holon::launch

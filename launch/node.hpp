@@ -1,0 +1,52 @@
+// node.hpp - the node as its agent uses it: which CPUs a core number means, which GPUs there are.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/idset.hpp"
+#include "base/result.hpp"
+
+namespace holon::launch {
+
+// A CPU mask as sched_setaffinity(2) takes it; any number of CPUs.
+class CpuMask {
+ public:
+  void add(unsigned cpu);
+  void add(const CpuMask& other);
+  bool empty() const;
+  bool contains(unsigned cpu) const;
+  bool operator==(const CpuMask&) const = default;
+
+  // Of the calling thread. Errors: system.
+  static Result<CpuMask> current();
+  Status apply() const;
+
+ private:
+  std::vector<unsigned long> words_;
+};
+
+// Numbering is that of topology_xml(cpuset): both load and restrict in the same way.
+class Node {
+ public:
+  // "" and what this process may use, or a frame given by the parent. Errors as topology_xml.
+  static Result<Node> discover(const std::string& cpuset);
+
+  const std::string& xml() const { return xml_; }
+  const std::string& cpuset() const { return cpuset_; }  // "0-3": of the operating system's numbers
+  std::size_t cores() const { return cores_.size(); }
+  // The CPUs of these cores. Errors: invalid_argument, naming the first core this node does not
+  // have.
+  Result<CpuMask> cpus_of(const Idset& cores) const;
+
+  std::size_t gpus() const { return gpus_; }
+  bool amd() const { return amd_; }  // their libraries restrict and number devices in two steps
+
+ private:
+  std::string xml_, cpuset_;
+  std::vector<CpuMask> cores_;  // by core number
+  std::size_t gpus_ = 0;
+  bool amd_ = false;
+};
+
+}  // namespace holon::launch

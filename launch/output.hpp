@@ -1,0 +1,124 @@
+// output.hpp - where tasks write, and reading it again while they do.
+//
+// Output goes to files the tasks hold themselves: it survives agent and broker, and costs the agent
+// nothing. Labelled output passes through the agent, line by line. Whoever attaches reads the
+// files.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launch/messages.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::launch {
+
+class UniqueFd {
+ public:
+  explicit UniqueFd(int fd = -1) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept;
+  UniqueFd& operator=(UniqueFd&& other) noexcept;
+  ~UniqueFd();
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+// A file tasks write to, as a reader needs it.
+struct OutputFile {
+  std::string path;        // absolute
+  std::int32_t task = -1;  // -1: shared by the job's tasks
+  bool error = false;
+};
+
+// Copies a pipe to a file, each line with a label in front. Lines longer than 64 KiB are cut into
+// several.
+class LabelPump {
+ public:
+  // Errors: system.
+  static Result<std::unique_ptr<LabelPump>> create(transport::Reactor& reactor,
+                                                   std::shared_ptr<UniqueFd> file,
+                                                   std::string label);
+  int write_end() const { return write_end_.get(); }
+  void close_write_end() { write_end_ = UniqueFd(); }  // once the task has it
+  // Takes over what is in the pipe now, and no more: some process that got away may hold its other
+  // end for ever.
+  void finish();
+
+ private:
+  LabelPump(std::shared_ptr<UniqueFd> file, std::string label)
+      : file_(std::move(file)), label_(std::move(label)) {}
+  bool copy_some();
+  void write_lines(bool all);
+
+  std::shared_ptr<UniqueFd> file_;
+  std::string label_, partial_;
+  UniqueFd read_end_, write_end_;
+  transport::Subscription readable_;
+};
+
+// The output of one job's tasks on this node.
+class JobOutput {
+ public:
+  // What one task gets as its descriptors 1 and 2; -1: /dev/null. Valid until the next call or
+  // done_opening().
+  struct Ends {
+    int out = -1;
+    int err = -1;
+  };
+
+  JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd);
+  // Opens (creates, truncates) what task `rank` writes to. Errors: system, denied; what names the
+  // file.
+  Result<Ends> open_for(std::uint32_t rank);
+  void done_opening();  // the agent's own copies are closed
+  void finish();        // labelled output is complete
+  const std::vector<OutputFile>& files() const { return files_; }
+
+ private:
+  using File = std::shared_ptr<UniqueFd>;
+  Result<int> open_stream(const std::string& pattern, std::uint32_t rank, bool error);
+  Result<File> open_file(const std::string& pattern, std::uint32_t rank, bool error);
+
+  transport::Reactor& reactor_;
+  std::string output_, error_, cwd_;
+  bool truncate_ = true, label_ = false;
+  struct Open {
+    std::string path;
+    File file;
+  };
+  std::vector<Open> open_;
+  std::vector<OutputFile> files_;
+  std::vector<std::unique_ptr<LabelPump>> pumps_;
+};
+
+// Sends files to one who attached, from the given offsets on, until the job has ended and all was
+// sent.
+class OutputFollower {
+ public:
+  OutputFollower(transport::Reactor& reactor, transport::Request request,
+                 const std::vector<OutputFile>& files, const msg::OutputRequest& from);
+  void job_ended();
+  bool done() const { return request_.done(); }
+
+ private:
+  struct Source {
+    OutputFile file;
+    UniqueFd fd;
+    std::uint64_t offset = 0;
+  };
+  void send_new();
+  bool send_from(Source& source);
+
+  transport::Request request_;
+  std::vector<Source> sources_;
+  bool ended_ = false;
+  transport::Subscription poll_;
+};
+
+}  // namespace holon::launch

@@ -1,0 +1,169 @@
+// The pieces below Jobs: environment, topology and numbering, /proc.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "launch/environment.hpp"
+#include "launch/node.hpp"
+#include "launch/process.hpp"
+#include "launch/topology.hpp"
+
+namespace holon::launch {
+namespace {
+
+std::string value(const std::vector<std::string>& env, const std::string& key) {
+  for (const std::string& entry : env)
+    if (entry.starts_with(key + "=")) return entry.substr(key.size() + 1);
+  return "(unset)";
+}
+
+msg::Start one_task() {
+  msg::Start start;
+  start.job = 4;
+  start.path = "/4";
+  start.tasks = {{0, "", ""}};
+  return start;
+}
+
+TEST(Environment, IsSortedAndEveryKeyIsThereOnce) {
+  auto start = one_task();
+  start.cores = "0-1";
+  start.env = {{"B", "job"}, {"HOLON_URI", "x"}};
+  const Environment base = {{"A", "1"}, {"B", "program"}, {"HOLON_JOB_ID", "forged"}, {"Z", ""}};
+  const auto env = task_environment(base, start, 0, {});
+  std::vector<std::string> keys;
+  for (const std::string& entry : env) keys.push_back(entry.substr(0, entry.find('=')));
+  EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
+  EXPECT_EQ(std::adjacent_find(keys.begin(), keys.end()), keys.end());
+  EXPECT_EQ(value(env, "A"), "1");
+  EXPECT_EQ(value(env, "B"), "job");
+  EXPECT_EQ(value(env, "Z"), "");
+  EXPECT_EQ(value(env, "HOLON_JOB_ID"), "4");
+}
+
+TEST(Environment, ThreadsFollowTheCoresUnlessTheUserSaidOtherwise) {
+  auto start = one_task();
+  start.cores = "0-3";
+  EXPECT_EQ(value(task_environment({}, start, 0, {}), "OMP_NUM_THREADS"), "4");
+  EXPECT_EQ(value(task_environment({{"OMP_NUM_THREADS", "9"}}, start, 0, {}), "OMP_NUM_THREADS"),
+            "9");
+  const Environment outer = {{"OMP_NUM_THREADS", "64"}, {"HOLON_OMP_NUM_THREADS", "64"}};
+  EXPECT_EQ(value(task_environment(outer, start, 0, {}), "OMP_NUM_THREADS"), "4")
+      << "an outer job's number is not the user's";
+  start.cores = "";
+  EXPECT_EQ(value(task_environment({}, start, 0, {}), "OMP_NUM_THREADS"), "(unset)");
+}
+
+TEST(Environment, GpusAreNamedAsTheirLibraryCountsThem) {
+  auto start = one_task();
+  start.gpus = "0-1";
+  NodeFrame plain{"", {}, true, false};
+  EXPECT_EQ(value(task_environment({}, start, 0, plain), "CUDA_VISIBLE_DEVICES"), "0,1");
+  EXPECT_EQ(value(task_environment({}, start, 0, plain), "ROCR_VISIBLE_DEVICES"), "(unset)");
+  NodeFrame given{"", {"2", "5"}, true, false};
+  EXPECT_EQ(value(task_environment({}, start, 0, given), "CUDA_VISIBLE_DEVICES"), "2,5");
+  EXPECT_EQ(value(task_environment({}, start, 0, given), "HOLON_GPU_DEVICES"), "2,5");
+  EXPECT_EQ(value(task_environment({}, start, 0, given), "HOLON_GPUS"), "0-1");
+  NodeFrame amd{"", {}, true, true};
+  const Environment inherited = {{"CUDA_VISIBLE_DEVICES", "7"}, {"HIP_VISIBLE_DEVICES", "7"}};
+  EXPECT_EQ(value(task_environment(inherited, start, 0, amd), "ROCR_VISIBLE_DEVICES"), "0,1");
+  EXPECT_EQ(value(task_environment(inherited, start, 0, amd), "HIP_VISIBLE_DEVICES"), "(unset)");
+  EXPECT_EQ(value(task_environment(inherited, start, 0, amd), "CUDA_VISIBLE_DEVICES"), "(unset)");
+}
+
+TEST(Environment, AJobWithoutGpusIsShownNoneWhereThereAreSome) {
+  EXPECT_EQ(
+      value(task_environment({}, one_task(), 0, {"", {}, true, false}), "CUDA_VISIBLE_DEVICES"),
+      "-1");
+  EXPECT_EQ(
+      value(task_environment({}, one_task(), 0, {"", {}, false, false}), "CUDA_VISIBLE_DEVICES"),
+      "(unset)");
+}
+
+TEST(Topology, IsRestrictedToWhatTheProcessMayUse) {
+  const auto all = topology_xml();
+  ASSERT_TRUE(all) << to_string(all.error());
+  EXPECT_NE(all->find("<topology version=\"2.0\""), std::string::npos);
+  const auto own = CpuMask::current();
+  CpuMask first;
+  unsigned cpu = 0;
+  while (!own->contains(cpu)) ++cpu;
+  first.add(cpu);
+  ASSERT_TRUE(first.apply());
+  const auto node = Node::discover("");
+  const auto list = allowed_cpuset();
+  ASSERT_TRUE(own->apply());
+  ASSERT_TRUE(node);
+  EXPECT_EQ(node->cores(), 1U);
+  EXPECT_EQ(*list, std::to_string(cpu));
+  EXPECT_EQ(node->cpuset(), *list);
+}
+
+TEST(Topology, ANestedAgentNumbersCoresAsItsRootDoes) {
+  const auto root = Node::discover("");
+  ASSERT_TRUE(root);
+  if (root->cores() < 2) GTEST_SKIP() << "needs two cores";
+  const std::string last = std::to_string(root->cores() - 1);
+  const auto own = CpuMask::current();
+  const auto bound = root->cpus_of(*Idset::parse(last));
+  ASSERT_TRUE(bound->apply());
+  const auto nested = Node::discover(root->cpuset());
+  ASSERT_TRUE(own->apply());
+  ASSERT_TRUE(nested);
+  EXPECT_EQ(nested->cores(), root->cores());
+  EXPECT_EQ(*nested->cpus_of(*Idset::parse(last)), *bound);
+}
+
+TEST(Topology, CpusThatDoNotExistAreRefused) {
+  EXPECT_EQ(topology_xml("100000").error().code, Errc::invalid_argument);
+  EXPECT_EQ(topology_xml("x").error().code, Errc::invalid_argument);
+  EXPECT_EQ(Node::discover("3-1x").error().code, Errc::invalid_argument);
+}
+
+TEST(Process, StatReadsNamesWithBracketsAndBlanks) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    FILE* name = fopen("/proc/self/comm", "w");
+    fputs("a) b (c", name);
+    fclose(name);
+    setpgid(0, 0);
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(pid, &status, WUNTRACED);
+  const auto stat = stat_of(pid);
+  kill(pid, SIGKILL);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->parent, getpid());
+  EXPECT_EQ(stat->group, pid);
+  EXPECT_EQ(stat->state, 'T');
+  EXPECT_GT(stat->start, stat_of(1)->start);
+  waitpid(pid, &status, 0);
+  EXPECT_FALSE(stat_of(pid));
+}
+
+TEST(Process, AGroupIsKilledOnlyWhileItIsStillTheSame) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    raise(SIGSTOP);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(pid, &status, WUNTRACED);
+  const auto stat = stat_of(pid);
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(kill_groups({{pid, stat->start + 1}}), 0U) << "the number was given to somebody else";
+  EXPECT_EQ(kill_groups({{pid, 0}}), 0U) << "unknown start";
+  EXPECT_EQ(kill_groups({{1, stat_of(1)->start}}), 0U) << "never init";
+  EXPECT_EQ(kill_groups({{pid, stat->start}}), 1U);
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
+}  // namespace
+}  // namespace holon::launch
