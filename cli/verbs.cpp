@@ -19,6 +19,8 @@ std::span<const Verb> verbs() {
       {"resource", "list, R, discover: what there is", Group::look, verb_resource},
       {"uptime", "one line about an instance", Group::look, verb_uptime},
       {"version", "print the version", Group::tools, verb_version},
+      {"simulate", "replay a trace of jobs under a policy, in virtual time", Group::tools,
+       verb_simulate},
       {"man", "write the man pages", Group::hidden, verb_man},
   });
   return kVerbs;

@@ -21,5 +21,6 @@ int verb_uptime(Invocation& call);
 int verb_shutdown(Invocation& call);
 int verb_version(Invocation& call);
 int verb_man(Invocation& call);
+int verb_simulate(Invocation& call);
 
 }  // namespace holon::cli

@@ -18,6 +18,8 @@ class Pass {
   Pass(Scheduler::State& state, Time now, Budget budget) : s_(state), now_(now), budget_(budget) {}
 
   StepResult run();
+  // Makes the reservations that no pass had a use for yet.
+  void book_the_entitled();
 
  private:
   enum class Tried { started, booked, not_now, gone };
@@ -32,7 +34,6 @@ class Pass {
   Tried place(Queue& queue, Job& job);
   Tried try_start(Job& job);
   Tried book(Job& job);
-  void book_the_entitled();
   void wait(Queue& queue, Job& job, bool entitled);
   void refuse_the_immediate();
   void stand_aside(Job& job, Why why);

@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include "qmanager/pass.hpp"
-#include "qmanager/reason.hpp"
 
 namespace holon::qmanager {
 
@@ -251,39 +250,6 @@ std::size_t Scheduler::running() const {
 }
 const SchedulerConfig& Scheduler::config() const {
   return state_->config;
-}
-
-Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
-  const State& s = *state_;
-  const Job* job = s.find(id);
-  if (job == nullptr || job->place == Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
-  Outlook outlook{reason_text(s, *job), job->booked ? job->planned : std::nullopt, 0};
-  if (job->place != Job::Place::pending) return outlook;
-  const PendingList& pending = s.queue_of(*job).pending;
-  for (std::size_t slot = 0; slot < pending.slots() && pending.at(slot) != job; ++slot)
-    outlook.position += pending.at(slot) != nullptr;
-  return outlook;
-}
-
-std::vector<QueueStatus> Scheduler::queues() const {
-  std::vector<QueueStatus> all;
-  for (const Queue& queue : state_->queues)
-    all.push_back({.name = queue.name,
-                   .policy = queue.policy.name,
-                   .enabled = queue.enabled,
-                   .started = queue.started,
-                   .pending = queue.pending.size(),
-                   .considered = queue.walk.considered,
-                   .counts = queue.counts});
-  for (const auto& [id, job] : state_->jobs) {
-    QueueStatus& status = all[job->queue];
-    status.held += job->place == Job::Place::held;
-    status.blocked += job->place == Job::Place::aside;
-    status.running += job->place == Job::Place::running;
-    status.reserved += job->booked;
-  }
-  return all;
 }
 
 void Scheduler::check_invariants() const {

@@ -74,6 +74,19 @@ struct QueueStatus {
   QueueCounts counts;
 };
 
+// A span of the plan: what a job holds, or is to hold.
+struct PlannedSpan {
+  JobId job;
+  std::string queue;
+  bool reserved = false;  // later; else it runs
+  Interval when;          // as planned: the time limit, not the run time
+  std::int64_t procs = 0;
+  std::vector<Consumes> consumes;
+  resource::Allocation allocation;
+
+  bool operator==(const PlannedSpan&) const = default;
+};
+
 enum class Selection { immediate, backfill, reserved };
 
 struct Start {
@@ -145,10 +158,13 @@ class Scheduler {
   // The last known reason or planned start of a pending job. Errors: not_found.
   struct Outlook {
     std::string reason;
-    std::optional<Time> planned_start;
-    std::size_t position = 0;
+    std::optional<Time> planned_start;  // its reservation; nullopt: it holds none
+    std::size_t position = 0;           // jobs of its queue that are looked at before it
   };
   Result<Outlook> outlook(JobId job) const;
+  // The whole plan: running jobs by planned end, then reservations by planned start. Reservations
+  // that jobs are entitled to and that no pass had a use for yet are made first.
+  std::vector<PlannedSpan> plan(Time now);
   std::vector<QueueStatus> queues() const;
   const SchedulerConfig& config() const;
   void check_invariants() const;

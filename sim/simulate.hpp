@@ -28,7 +28,7 @@ struct SimOptions {
   bool check_invariants = false;     // after every pass; for tests
   std::function<Duration()> charge;  // seconds the last pass cost; empty: passes cost nothing
   std::function<void(std::size_t done)> progress;  // jobs finished, now and then
-  std::function<void(Time, const qmanager::Scheduler&, const qmanager::StepResult&)>
+  std::function<void(Time, qmanager::Scheduler&, const qmanager::StepResult&)>
       watch;  // after every pass
 };
 

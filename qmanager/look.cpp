@@ -1,0 +1,67 @@
+// look.cpp - questions about the scheduler: a job's outlook, the plan, the queues.
+#include <fmt/core.h>
+
+#include "qmanager/pass.hpp"
+#include "qmanager/reason.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::qmanager {
+
+Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
+  const State& s = *state_;
+  const Job* job = s.find(id);
+  if (job == nullptr || job->place == Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  Outlook outlook{reason_text(s, *job), job->booked ? job->planned : std::nullopt, 0};
+  if (job->place != Job::Place::pending) return outlook;
+  const PendingList& pending = s.queue_of(*job).pending;
+  for (std::size_t slot = 0; slot < pending.slots() && pending.at(slot) != job; ++slot)
+    outlook.position += pending.at(slot) != nullptr;
+  return outlook;
+}
+
+std::vector<QueueStatus> Scheduler::queues() const {
+  std::vector<QueueStatus> all;
+  for (const Queue& queue : state_->queues)
+    all.push_back({.name = queue.name,
+                   .policy = queue.policy.name,
+                   .enabled = queue.enabled,
+                   .started = queue.started,
+                   .pending = queue.pending.size(),
+                   .considered = queue.walk.considered,
+                   .counts = queue.counts});
+  for (const auto& [id, job] : state_->jobs) {
+    QueueStatus& status = all[job->queue];
+    status.held += job->place == Job::Place::held;
+    status.blocked += job->place == Job::Place::aside;
+    status.running += job->place == Job::Place::running;
+    status.reserved += job->booked;
+  }
+  return all;
+}
+
+namespace {
+
+PlannedSpan span_of(const Scheduler::State& state, JobId id) {
+  const Job& job = *state.find(id);
+  resource::Allocation allocation = state.machine->holding(id);
+  return {.job = id,
+          .queue = state.queue_of(job).name,
+          .reserved = job.booked,
+          .when = allocation.when,
+          .procs = job.procs,
+          .consumes = job.request.consumes,
+          .allocation = std::move(allocation)};
+}
+
+}  // namespace
+
+std::vector<PlannedSpan> Scheduler::plan(Time now) {
+  Pass(*state_, now, {}).book_the_entitled();
+  std::vector<PlannedSpan> spans;
+  for (const auto& [end, id] : state_->running_by_end) spans.push_back(span_of(*state_, id));
+  for (const auto& [begin, id] : state_->bookings) spans.push_back(span_of(*state_, id));
+  return spans;
+}
+
+}  // namespace holon::qmanager

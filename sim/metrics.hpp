@@ -1,0 +1,46 @@
+// metrics.hpp - what a schedule was like for its users and for the machine.
+//
+// Wait is start - submit. Bounded slowdown is max(1, (wait + run) / max(run, tau)) with tau = 10 s
+// (Feitelson et al., "Theory and Practice in Parallel Job Scheduling", JSSPP 1997). Only jobs that
+// ran count.
+#pragma once
+#include <array>
+#include <string>
+#include <vector>
+
+#include "sim/simulate.hpp"
+
+namespace holon::sim {
+
+inline constexpr Duration kTau = 10;
+
+// All 0 where there is no job. A percentile is the smallest value that so many percent of the jobs
+// do not exceed.
+struct Distribution {
+  double mean = 0;
+  double median = 0;
+  double p95 = 0;
+  double max = 0;
+};
+
+struct SizeClass {
+  std::string name;  // "5-16"
+  std::size_t jobs = 0;
+  Distribution wait;
+  Distribution bounded_slowdown;
+};
+
+struct Metrics {
+  std::size_t jobs = 0;     // that ran
+  std::size_t refused = 0;  // that did not
+  Distribution wait;
+  Distribution bounded_slowdown;
+  Duration makespan = 0;   // from the first submission to the last end
+  double utilization = 0;  // processor-seconds used of those there were over the makespan, 0 to 1
+  double backfilled_share = 0;   // of the jobs that ran, 0 to 1
+  std::vector<SizeClass> sizes;  // those that have jobs, by processors
+};
+
+Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs);
+
+}  // namespace holon::sim

@@ -1,0 +1,22 @@
+// report.hpp - a study as one self-contained HTML page: policies side by side, queue length and
+// utilization over time, waits by size, and a Gantt of the machine for each policy. Nothing is
+// loaded from elsewhere.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "sim/study.hpp"
+
+namespace holon::sim {
+
+struct ReportInput {
+  std::string title;
+  const Workload& workload;
+  const std::vector<PolicyRun>& runs;
+  std::int64_t procs = 0;
+};
+
+// The same input gives the same bytes. O(jobs log jobs) a policy.
+std::string html_report(const ReportInput& input);
+
+}  // namespace holon::sim

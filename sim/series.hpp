@@ -1,0 +1,33 @@
+// series.hpp - a schedule as curves and rectangles, for reports.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "sim/simulate.hpp"
+
+namespace holon::sim {
+
+// Means over equal slices of [begin, end).
+struct Series {
+  Time begin = 0;
+  Time end = 0;
+  std::vector<double> busy;    // processors in use
+  std::vector<double> queued;  // jobs waiting
+};
+
+// O(jobs + slices). REQUIRES slices >= 1.
+Series series(const Workload& workload, const SimResult& result, std::size_t slices);
+
+// A job on `count` processors from `first` on, for as long as it runs. A job whose processors are
+// not contiguous has several.
+struct Rectangle {
+  std::size_t job = 0;  // index in the workload
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+// Every job on the lowest processors that are free when it starts.
+std::vector<Rectangle> rectangles(const Workload& workload, const SimResult& result,
+                                  std::int64_t procs);
+
+}  // namespace holon::sim

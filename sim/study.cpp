@@ -1,0 +1,126 @@
+#include "sim/study.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include <fmt/core.h>
+
+namespace holon::sim {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
+                             const std::string& policy) {
+  SimOptions options = plan.options;
+  options.config.defaults.policy = policy;
+  for (auto& [name, queue] : options.config.queues) queue.policy = policy;
+  Result<std::unique_ptr<qmanager::Machine>> machine = plan.machine();
+  if (!machine) return tl::unexpected(machine.error());
+  const auto before = std::chrono::steady_clock::now();
+  Result<SimResult> result = simulate(workload, std::move(*machine), options, plan.request_of);
+  if (!result) return tl::unexpected(result.error());
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+  PolicyRun run{policy, std::move(*result), {}, took.count()};
+  run.metrics = measure(workload, run.result, plan.procs);
+  return run;
+}
+
+Json to_json(const Distribution& d) {
+  return {{"mean", d.mean}, {"median", d.median}, {"p95", d.p95}, {"max", d.max}};
+}
+
+}  // namespace
+
+Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPlan& plan) {
+  std::vector<Result<PolicyRun>> runs(plan.policies.size(),
+                                      fail(Errc::invalid_argument, "not run"));
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < runs.size(); i = next++)
+      runs[i] = run_policy(workload, plan, plan.policies[i]);
+  };
+  std::vector<std::jthread> helpers;
+  for (unsigned t = 1; t < plan.threads && t < plan.policies.size(); ++t)
+    helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  std::vector<PolicyRun> done;
+  for (Result<PolicyRun>& run : runs) {
+    if (!run) return tl::unexpected(run.error());
+    done.push_back(std::move(*run));
+  }
+  return done;
+}
+
+std::string metrics_table(const std::vector<PolicyRun>& runs) {
+  std::string text =
+      fmt::format("{:<22} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10} {:>6} {:>9} {:>6}\n",
+                  "POLICY", "JOBS", "WAIT mean", "median", "p95", "max", "BSLD mean", "median",
+                  "p95", "UTIL", "MAKESPAN", "BACKF");
+  for (const PolicyRun& run : runs) {
+    const Metrics& m = run.metrics;
+    text += fmt::format(
+        "{:<22} {:>8} {:>10.1f} {:>9.0f} {:>10.0f} {:>10.0f} {:>9.3f} {:>8.2f} {:>10.2f} {:>5.1f}% "
+        "{:>9} {:>5.1f}%\n",
+        run.name, m.jobs, m.wait.mean, m.wait.median, m.wait.p95, m.wait.max,
+        m.bounded_slowdown.mean, m.bounded_slowdown.median, m.bounded_slowdown.p95,
+        100 * m.utilization, m.makespan, 100 * m.backfilled_share);
+  }
+  for (const PolicyRun& run : runs) {
+    text += fmt::format(
+        "\n{} by processors\n{:<10} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10}\n",
+        run.name, "SIZE", "JOBS", "WAIT mean", "median", "p95", "max", "BSLD mean", "median",
+        "p95");
+    for (const SizeClass& size : run.metrics.sizes)
+      text += fmt::format(
+          "{:<10} {:>8} {:>10.1f} {:>9.0f} {:>10.0f} {:>10.0f} {:>9.3f} {:>8.2f} {:>10.2f}\n",
+          size.name, size.jobs, size.wait.mean, size.wait.median, size.wait.p95, size.wait.max,
+          size.bounded_slowdown.mean, size.bounded_slowdown.median, size.bounded_slowdown.p95);
+  }
+  return text;
+}
+
+std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings) {
+  Json all = Json::array();
+  for (const PolicyRun& run : runs) {
+    const Metrics& m = run.metrics;
+    Json sizes = Json::array();
+    for (const SizeClass& size : m.sizes)
+      sizes.push_back({{"procs", size.name},
+                       {"jobs", size.jobs},
+                       {"wait", to_json(size.wait)},
+                       {"bounded_slowdown", to_json(size.bounded_slowdown)}});
+    Json object = {{"policy", run.name},
+                   {"jobs", m.jobs},
+                   {"refused", m.refused},
+                   {"mean_wait", m.wait.mean},
+                   {"mean_bounded_slowdown", m.bounded_slowdown.mean},
+                   {"utilization", m.utilization},
+                   {"makespan", m.makespan},
+                   {"backfilled_share", m.backfilled_share},
+                   {"passes", run.result.passes},
+                   {"wait", to_json(m.wait)},
+                   {"bounded_slowdown", to_json(m.bounded_slowdown)},
+                   {"sizes", std::move(sizes)}};
+    if (timings) object["seconds"] = run.seconds;
+    all.push_back(std::move(object));
+  }
+  return all.dump(2) + "\n";
+}
+
+std::string starts_csv(const Workload& workload, const SimResult& result) {
+  std::string csv = "job,submit,procs,req,run,start\n";
+  for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+    const TraceJob& job = workload.jobs[i];
+    if (result.jobs[i].start)
+      csv += fmt::format("{},{},{},{},{},{}\n", job.id, job.submit, job.procs, job.limit, job.run,
+                         *result.jobs[i].start);
+  }
+  return csv;
+}
+
+}  // namespace holon::sim

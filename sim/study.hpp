@@ -1,0 +1,44 @@
+// study.hpp - one workload under one or several policies: running them, and saying how they did.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/metrics.hpp"
+#include "sim/simulate.hpp"
+
+namespace holon::sim {
+
+// A policy of a study and how it did.
+struct PolicyRun {
+  std::string name;
+  SimResult result;
+  Metrics metrics;
+  double seconds = 0;  // of real time that the simulation took
+};
+
+// A fresh idle machine for each run.
+using MakeMachine = std::function<Result<std::unique_ptr<qmanager::Machine>>()>;
+
+struct StudyPlan {
+  SimOptions options;
+  std::vector<std::string> policies;  // set into options.config.defaults, one after the other
+  std::int64_t procs = 0;             // of the machine
+  MakeMachine machine;
+  MakeRequest request_of = flat_request;
+  unsigned threads = 1;
+};
+
+// The runs in the order of the policies; they do not influence each other. Errors: of the first
+// policy that has one.
+Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPlan& plan);
+
+// A table for people: a line a policy, then the size classes where there is one policy.
+std::string metrics_table(const std::vector<PolicyRun>& runs);
+// An array, one object a policy. `timings` adds how long it took, which differs from run to run.
+std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings);
+// "job,submit,procs,req,run,start", a line a job that ran, in the order of the workload.
+std::string starts_csv(const Workload& workload, const SimResult& result);
+
+}  // namespace holon::sim

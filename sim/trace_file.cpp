@@ -1,0 +1,151 @@
+#include "sim/trace_file.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include <fmt/core.h>
+
+namespace holon::sim {
+
+namespace {
+
+struct GzClose {
+  void operator()(gzFile file) const { gzclose(file); }
+};
+
+class JsonLinesReader {
+ public:
+  JsonLinesReader(std::string_view bytes, const SwfOptions& options)
+      : bytes_(bytes), options_(options) {}
+
+  Result<SwfTrace> read() {
+    while (!bytes_.empty()) {
+      ++line_;
+      const std::size_t newline = bytes_.find('\n');
+      const std::string_view line = bytes_.substr(0, newline);
+      bytes_.remove_prefix(newline == std::string_view::npos ? bytes_.size() : newline + 1);
+      if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+      if (Status ok = record(line); !ok) return tl::unexpected(ok.error());
+    }
+    std::stable_sort(trace_.workload.jobs.begin(), trace_.workload.jobs.end(),
+                     [](const auto& a, const auto& b) {
+                       return std::pair(a.submit, a.id) < std::pair(b.submit, b.id);
+                     });
+    return std::move(trace_);
+  }
+
+ private:
+  Status issue(const char* field, std::string what, bool skipped = true) {
+    if (options_.strict)
+      return fail(Errc::invalid_argument, fmt::format("{}: {}", field, what),
+                  fmt::format("line {}", line_));
+    ++trace_.issue_count;
+    trace_.skipped += skipped;
+    if (trace_.issues.size() < 100)
+      trace_.issues.push_back({line_, field, std::move(what), skipped});
+    return {};
+  }
+
+  Status record(std::string_view line) {
+    const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object()) return issue("line", "this is not a JSON object");
+    const auto number = [&](const char* key) -> std::optional<std::int64_t> {
+      const auto at = json.find(key);
+      if (at == json.end() || !at->is_number()) return std::nullopt;
+      const double value = at->get<double>();
+      if (!(value >= -9e15 && value <= 9e15)) return std::nullopt;
+      return static_cast<std::int64_t>(value);
+    };
+    const auto text = [&](const char* key) {
+      const auto at = json.find(key);
+      return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
+    };
+    TraceJob job;
+    job.id = number("id").value_or(static_cast<std::int64_t>(line_));
+    job.submit = number("submit").value_or(-1);
+    job.procs = number("procs").value_or(0);
+    job.run = number("run").value_or(0);
+    job.limit = number("limit").value_or(job.run);
+    job.user = text("user");
+    job.group = text("group");
+    job.queue = text("queue");
+    return take(std::move(job));
+  }
+
+  Status take(TraceJob job) {
+    if (job.id < 1) return issue("id", "it is not above 0");
+    if (!ids_.insert(job.id).second)
+      return issue("id", fmt::format("job {} is here twice", job.id));
+    if (job.submit < 0) return issue("submit", "a number that is not below 0 is needed");
+    if (job.procs < 1) return issue("procs", "a number above 0 is needed");
+    if (job.run < 1) return issue("run", "a number above 0 is needed");
+    if (job.limit < 0) return issue("limit", "it is below 0");
+    if (options_.procs > 0 && job.procs > options_.procs)
+      return issue("procs",
+                   fmt::format("{} asked for, the machine has {}", job.procs, options_.procs));
+    if (job.limit > 0 && job.run > job.limit && !options_.keep_overruns) {
+      if (Status ok = issue(
+              "run", fmt::format("{} is above the limit {}, cut there", job.run, job.limit), false);
+          !ok)
+        return ok;
+      job.run = job.limit;
+    }
+    trace_.workload.jobs.push_back(std::move(job));
+    return {};
+  }
+
+  std::string_view bytes_;
+  const SwfOptions& options_;
+  SwfTrace trace_;
+  std::unordered_set<std::int64_t> ids_;
+  std::size_t line_ = 0;
+};
+
+}  // namespace
+
+Result<SwfTrace> read_json_lines(std::string_view bytes, const SwfOptions& options) {
+  return JsonLinesReader(bytes, options).read();
+}
+
+Result<std::string> read_maybe_gzipped(const std::string& path) {
+  errno = 0;
+  const std::unique_ptr<gzFile_s, GzClose> file(gzopen(path.c_str(), "rb"));
+  if (!file)
+    return fail(errno == ENOENT ? Errc::not_found : Errc::system, std::strerror(errno), path);
+  std::string bytes;
+  constexpr std::size_t kChunk = 1 << 20;
+  for (;;) {
+    const std::size_t before = bytes.size();
+    bytes.resize(before + kChunk);
+    const int got = gzread(file.get(), bytes.data() + before, kChunk);
+    int code = Z_OK;
+    const char* const what = gzerror(file.get(), &code);
+    if (got < 0 && code == Z_ERRNO) return fail(Errc::system, std::strerror(errno), path);
+    if (got < 0) return fail(Errc::invalid_argument, what, path);
+    if (code == Z_BUF_ERROR)
+      return fail(Errc::invalid_argument, "the gzip stream ends too early", path);
+    bytes.resize(before + static_cast<std::size_t>(got));
+    if (got == 0) return bytes;
+    if (bytes.size() > kMaxTraceBytes)
+      return fail(Errc::out_of_range, "more than 4 GiB of text", path);
+  }
+}
+
+Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options) {
+  Result<std::string> bytes = read_maybe_gzipped(path);
+  if (!bytes) return tl::unexpected(bytes.error());
+  const std::size_t first = bytes->find_first_not_of(" \t\r\n");
+  const bool json = first != std::string::npos && (*bytes)[first] == '{';
+  Result<SwfTrace> trace = json ? read_json_lines(*bytes, options) : read_swf(*bytes, options);
+  if (!trace)
+    return fail(trace.error().code, trace.error().what, path + ", " + trace.error().where);
+  return trace;
+}
+
+}  // namespace holon::sim

@@ -1,0 +1,27 @@
+// trace_file.hpp - a trace from a file: SWF or JSON Lines, plain or gzipped.
+//
+// A JSON line is {"id": 1, "submit": 0, "procs": 4, "limit": 3600, "run": 100, "user": "ann",
+// "group": "g", "queue": "q"}; submit, procs and run are needed, an id is the line number where it
+// is missing.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "sim/swf.hpp"
+
+namespace holon::sim {
+
+// Errors: as read_swf.
+Result<SwfTrace> read_json_lines(std::string_view bytes, const SwfOptions& options);
+
+// By its content: gzip has a magic number, JSON Lines begin with '{'. Errors: not_found, system, as
+// read_swf.
+Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options);
+
+// Uncompressed, at most `kMaxTraceBytes`. Errors: not_found, system, out_of_range, invalid_argument
+// (a broken gzip).
+inline constexpr std::size_t kMaxTraceBytes = std::size_t{1} << 32;
+Result<std::string> read_maybe_gzipped(const std::string& path);
+
+}  // namespace holon::sim

@@ -1,0 +1,120 @@
+#include "sim/study.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "qmanager/flat_machine.hpp"
+#include "sim/report.hpp"
+#include "sim/schedule_file.hpp"
+#include "sim/series.hpp"
+
+namespace holon::sim {
+namespace {
+
+TraceJob job(std::int64_t id, Time submit, std::int64_t procs, Duration limit, Duration run) {
+  return {.id = id,
+          .submit = submit,
+          .procs = procs,
+          .limit = limit,
+          .run = run,
+          .user = {},
+          .group = {},
+          .queue = {}};
+}
+
+Workload small() {
+  Workload workload;
+  workload.jobs = {job(1, 0, 2, 4, 4), job(2, 0, 3, 2, 2), job(3, 0, 1, 4, 4), job(4, 1, 1, 9, 8)};
+  return workload;
+}
+
+StudyPlan plan_for(std::vector<std::string> policies, std::int64_t procs) {
+  StudyPlan plan;
+  plan.policies = std::move(policies);
+  plan.procs = procs;
+  plan.machine = [procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
+    return std::make_unique<qmanager::FlatMachine>(procs);
+  };
+  return plan;
+}
+
+TEST(Study, IsTheSameToTheByteWithOneThreadAndWithTwo) {
+  StudyPlan plan = plan_for({"fcfs", "easy", "conservative", "hybrid:2"}, 3);
+  const auto once = run_study(small(), plan);
+  plan.threads = 2;
+  const auto again = run_study(small(), plan);
+  ASSERT_TRUE(once && again);
+  EXPECT_EQ(metrics_json(*once, false), metrics_json(*again, false));
+  EXPECT_EQ(metrics_table(*once), metrics_table(*again));
+  const Workload workload = small();
+  EXPECT_EQ(html_report({"t", workload, *once, 3}), html_report({"t", workload, *again, 3}));
+}
+
+TEST(Study, JsonHasAnObjectAPolicy) {
+  const auto runs = run_study(small(), plan_for({"fcfs", "easy"}, 3));
+  ASSERT_TRUE(runs);
+  const auto json = nlohmann::json::parse(metrics_json(*runs, false));
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[1]["policy"], "easy");
+  EXPECT_EQ(json[1]["jobs"], 4);
+  for (const char* key :
+       {"mean_wait", "mean_bounded_slowdown", "utilization", "makespan", "backfilled_share"})
+    EXPECT_TRUE(json[0].contains(key)) << key;
+  EXPECT_EQ(starts_csv(small(), (*runs)[1].result),
+            "job,submit,procs,req,run,start\n1,0,2,4,4,0\n2,0,3,2,2,4\n3,0,1,4,4,0\n4,1,1,9,8,6\n");
+}
+
+TEST(Study, AnUnknownPolicyIsRefusedWithWhatIsAccepted) {
+  const auto runs = run_study(small(), plan_for({"fcfs", "lottery"}, 3));
+  ASSERT_FALSE(runs);
+  EXPECT_NE(runs.error().what.find("conservative"), std::string::npos);
+}
+
+TEST(Report, IsOnePageThatLoadsNothingAndQuotesWhatItShows) {
+  const auto runs = run_study(small(), plan_for({"fcfs", "easy"}, 3));
+  const Workload workload = small();
+  const std::string page = html_report({"<b>&\"</script>", workload, *runs, 3});
+  EXPECT_EQ(page.find("http"), std::string::npos);
+  EXPECT_EQ(page.find("<b>"), std::string::npos);
+  EXPECT_NE(page.find("&lt;b&gt;&amp;&quot;"), std::string::npos);
+  EXPECT_NE(page.find("\"gantt\":[[1,0,4,0,2,0]"), std::string::npos);
+}
+
+TEST(Series, MeansAddUpToWhatWasUsedAndWaited) {
+  const auto runs = run_study(small(), plan_for({"easy"}, 3));
+  const SimResult& result = runs->front().result;
+  for (const std::size_t slices : {1u, 3u, 7u, 50u}) {
+    const Series curves = series(small(), result, slices);
+    const double width =
+        static_cast<double>(curves.end - curves.begin) / static_cast<double>(slices);
+    double used = 0;
+    double waited = 0;
+    for (double v : curves.busy) used += v * width;
+    for (double v : curves.queued) waited += v * width;
+    EXPECT_NEAR(used, 2 * 4 + 3 * 2 + 4 + 8, 1e-9) << slices;
+    EXPECT_NEAR(waited, 4 + 5, 1e-9) << slices;
+  }
+}
+
+TEST(ScheduleFile, HasWhatEachPassSawInGridEnginesFormat) {
+  Workload workload;
+  workload.jobs = {job(7, 0, 1, 30, 20), job(8, 0, 1, 30, 20)};
+  ScheduleFile file(1000);
+  SimOptions options;
+  options.config.defaults.policy = "easy";
+  options.watch = [&](Time now, qmanager::Scheduler& scheduler, const qmanager::StepResult& step) {
+    file.record(now, scheduler, step);
+  };
+  ASSERT_TRUE(simulate(workload, std::make_unique<qmanager::FlatMachine>(1), options));
+  EXPECT_EQ(file.text(),
+            "::::::::\n"
+            "7:1:STARTING:1000:30:Q:default@flat:slots:1.000000\n"
+            "8:1:RESERVING:1030:30:Q:default@flat:slots:1.000000\n"
+            "::::::::\n"
+            "8:1:STARTING:1020:30:Q:default@flat:slots:1.000000\n"
+            "::::::::\n");
+}
+
+}  // namespace
+}  // namespace holon::sim
