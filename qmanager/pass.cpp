@@ -12,11 +12,6 @@ StepResult Pass::run() {
   hold_overruns();
   if (s_.dirty && !s_.sliced) begin_walks();
   start_due();
-  if (s_.released) {
-    s_.released = false;
-    for (Queue& queue : s_.queues)
-      if (queue.policy.keep) compress(queue);
-  }
   s_.sliced = false;
   for (Queue& queue : s_.queues) {
     if (queue.started) walk(queue);
@@ -35,9 +30,10 @@ void Pass::begin_walks() {
   s_.unbooked.clear();
   if (drop_reservations(false)) ++s_.epoch;
   for (Queue& queue : s_.queues) {
-    queue.walk = {};
+    queue.walk = {.compress = s_.released && queue.policy.keep};
     queue.pending.compact();
   }
+  s_.released = false;
 }
 
 bool Pass::drop_reservations(bool also_kept) {
@@ -51,7 +47,7 @@ bool Pass::drop_reservations(bool also_kept) {
 void Pass::walk(Queue& queue) {
   Walk& walk = queue.walk;
   PendingList& pending = queue.pending;
-  for (std::size_t slot = walk.last ? pending.behind(*walk.last) : 0;
+  for (std::size_t slot = walk.last ? pending.behind(*walk.last) : pending.front();
        slot < pending.slots() && !walk.closed; ++slot) {
     Job* job = pending.at(slot);
     if (job == nullptr) continue;
@@ -68,14 +64,21 @@ void Pass::walk(Queue& queue) {
   }
 }
 
+// A job whose kept reservation is still there. One that comes due now stays where it is.
+void Pass::pass_over(Queue& queue, Job& job) {
+  Walk& walk = queue.walk;
+  if (walk.compress && *job.planned > now_) {
+    s_.unbook(job, now_);
+    if (book(job) != Tried::booked) return;
+  }
+  ++walk.considered;
+  ++walk.reservations;
+  if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
+}
+
 void Pass::consider(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
-  if (job.booked) {  // only a kept reservation is still there
-    ++walk.considered;
-    ++walk.reservations;
-    if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
-    return;
-  }
+  if (job.booked) return pass_over(queue, job);
   const bool entitled = job.request.reserve && walk.reservations < queue.policy.reservations;
   const Tried tried = queue.policy.keep && entitled ? book(job) : try_start(job);
   if (tried == Tried::booked) ++walk.reservations;

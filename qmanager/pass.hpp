@@ -1,9 +1,10 @@
 // pass.hpp - one pass of the scheduler: the engine behind every policy. Private to qmanager/.
 //
-// Five steps on one page (Pass::run): make the plan true again where jobs overran; if something was
-// freed, forget what has to be planned anew; start what is due; compress kept plans; walk the
-// queues in order. In the walk each job is tried now; if it cannot start, the policy says whether
-// it gets a reservation and whether those behind it may try.
+// Four steps on one page (Pass::run): make the plan true again where jobs overran; if something was
+// freed, forget what has to be planned anew; start what is due; walk the queues in order. In the
+// walk each job is tried now; if it cannot start, the policy says whether it gets a reservation and
+// whether those behind it may try. A kept reservation is moved to the earliest place that the rest
+// of the plan leaves it, once after each end of a job (compression).
 //
 // A reservation is put into the plan only when a later job could make use of the gap in front of
 // it. On a full machine that is never, which is why a burst of short jobs does not pay for
@@ -27,9 +28,9 @@ class Pass {
   void hold_overruns();
   void begin_walks();
   void start_due();
-  void compress(Queue& queue);
   void walk(Queue& queue);
 
+  void pass_over(Queue& queue, Job& job);
   void consider(Queue& queue, Job& job);
   Tried place(Queue& queue, Job& job);
   Tried try_start(Job& job);

@@ -42,9 +42,11 @@ class PendingList {
   void erase(OrderKey key) {
     entries_[index_of(key)].job = nullptr;
     --live_;
+    while (front_ < entries_.size() && entries_[front_].job == nullptr) ++front_;
   }
 
   // Indices run from 0 to slots(); a gap holds nullptr.
+  std::size_t front() const { return front_; }  // all before it are gaps
   std::size_t slots() const { return entries_.size(); }
   Job* at(std::size_t slot) const { return entries_[slot].job; }
   const OrderKey& key_at(std::size_t slot) const { return entries_[slot].key; }
@@ -63,19 +65,24 @@ class PendingList {
   // Closes the gaps when they are most of the list. Invalidates indices. O(1) amortised.
   void compact() {
     if (entries_.size() < 2 * live_ + 16) return;
-    std::erase_if(entries_, [](const Entry& e) { return e.job == nullptr; });
+    close_gaps();
   }
 
   // Sorts anew after the keys of many jobs changed. `key_of(Job*)` tells the new key. O(n log n).
   template <class KeyOf>
   void reorder(KeyOf key_of) {
-    std::erase_if(entries_, [](const Entry& e) { return e.job == nullptr; });
+    close_gaps();
     for (Entry& e : entries_) e.key = key_of(e.job);
     std::sort(entries_.begin(), entries_.end(),
               [](const Entry& a, const Entry& b) { return a.key < b.key; });
   }
 
  private:
+  void close_gaps() {
+    std::erase_if(entries_, [](const Entry& e) { return e.job == nullptr; });
+    front_ = 0;
+  }
+
   struct Entry {
     OrderKey key;
     Job* job;
@@ -90,6 +97,7 @@ class PendingList {
 
   std::vector<Entry> entries_;
   std::size_t live_ = 0;
+  std::size_t front_ = 0;
 };
 
 }  // namespace holon::qmanager

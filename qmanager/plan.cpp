@@ -72,15 +72,4 @@ void Pass::start_due() {
   }
 }
 
-// One round, in queue order: each planned job is taken out and put at the earliest place the rest
-// of the plan leaves it, which is never later than where it was.
-void Pass::compress(Queue& queue) {
-  for (std::size_t slot = 0; slot < queue.pending.slots(); ++slot) {
-    Job* job = queue.pending.at(slot);
-    if (job == nullptr || !job->booked || *job->planned <= now_) continue;
-    s_.unbook(*job, now_);
-    book(*job);
-  }
-}
-
 }  // namespace holon::qmanager

@@ -28,6 +28,7 @@ struct Walk {
   std::int64_t considered = 0;    // jobs that were looked at and stay pending
   std::int64_t reservations = 0;  // jobs that hold, or are to be given, a reservation
   JobId blocked_by;               // the first job that could not start; 0: none yet
+  bool compress = false;          // kept reservations are moved to the earliest place they fit
   bool closed = false;            // nobody behind `last` can start before something changes
 };
 
@@ -62,10 +63,10 @@ struct Scheduler::State {
   std::vector<JobId>
       unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
   std::vector<ShapeMemo> shapes;
-  std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
-  bool dirty = false;       // walks must begin anew from the top
-  bool sliced = false;      // a walk ran out of budget and goes on first
-  bool released = false;    // an allocation was freed since kept reservations were last compressed
+  std::uint64_t epoch = 1;       // grows whenever something in the plan is freed
+  bool dirty = false;            // walks must begin anew from the top
+  bool sliced = false;           // a walk ran out of budget and goes on first
+  bool released = false;         // an allocation was freed since the walks began
   std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
   std::optional<Time>
       boundary;  // the plan changes by itself then: a pass at or after it begins anew
