@@ -42,7 +42,7 @@ Allocation FlatMachine::hold(const JobRequest& job, Interval when) {
   plan_.add(when, job.procs);
   held_.emplace(job.id, Held{when, job.procs});
   free_at_ = -1;
-  return Allocation{job.id, when, {{.uniq_id = 0, .amount = job.procs}}};
+  return Allocation{job.id, when, {{.uniq_id = 0, .amount = job.procs}}, {}};
 }
 
 Machine::Outcome FlatMachine::start(const JobRequest& job, Time now, Duration length) {
@@ -100,7 +100,7 @@ Status FlatMachine::set_end(JobId job, Time end) {
 
 Allocation FlatMachine::holding(JobId job) const {
   const Held& held = held_.at(job);
-  return Allocation{job, held.when, {{.uniq_id = 0, .amount = held.procs}}};
+  return Allocation{job, held.when, {{.uniq_id = 0, .amount = held.procs}}, {}};
 }
 
 void FlatMachine::check_invariants() const {

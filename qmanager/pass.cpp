@@ -30,7 +30,8 @@ void Pass::begin_walks() {
   s_.unbooked.clear();
   if (drop_reservations(false)) ++s_.epoch;
   for (Queue& queue : s_.queues) {
-    queue.walk = {.compress = s_.released && queue.policy.keep};
+    queue.walk = {};
+    queue.walk.compress = s_.released && queue.policy.keep;
     queue.pending.compact();
   }
   s_.released = false;

@@ -33,8 +33,9 @@ class PendingList {
   // O(1) at the tail, else O(jobs behind it).
   void insert(OrderKey key, Job* job) {
     const bool at_tail = entries_.empty() || entries_.back().key < key;
-    entries_.insert(at_tail ? entries_.end() : entries_.begin() + lower_bound(key),
-                    Entry{key, job});
+    const std::size_t slot = at_tail ? entries_.size() : lower_bound(key);
+    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(slot), Entry{key, job});
+    front_ = std::min(front_, slot);
     ++live_;
   }
 
