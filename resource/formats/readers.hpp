@@ -67,4 +67,27 @@ Result<Allocation> read_allocation_jgf(const ResourceGraph& graph, std::string_v
 // JSON pointer.
 Result<Allocation> read_allocation_rv1(const ResourceGraph& graph, std::string_view bytes);
 
+// ---- hwloc
+
+// The topology of one host, exported by hwloc 2 (I/O devices included, else there are no GPUs).
+struct HostTopology {
+  std::string_view xml;
+  std::int32_t rank = -1;  // -1: ranks count up from 0
+  std::string host;        // "": the HostName that the XML gives
+};
+
+struct HwlocOptions {
+  // What becomes a vertex: node, group, socket, numanode, memory, L1cache, L2cache, L3cache, core,
+  // pu, gpu, storage.
+  std::vector<std::string> allow{"node", "socket", "numanode", "memory", "core", "gpu"};
+  bool as_fluxion =
+      false;  // Fluxion's vertices, names and ranks (no memory); an empty `allow` is everything
+};
+
+// /cluster0 with one node a host. A NUMA node holds a `memory` pool (whole GiB, at least 1) and the
+// cores near it; ids are logical indexes of the host, those of GPUs the numbers of their devices
+// (cuda1 is gpu1). Errors: invalid_argument (not a topology, no HostName, a name twice, an unknown
+// word in `allow`); where = the host or its place in `hosts`.
+Result<GraphSpec> read_hwloc(std::span<const HostTopology> hosts, const HwlocOptions& options = {});
+
 }  // namespace holon::resource

@@ -1,0 +1,332 @@
+// hwloc XML in.
+//
+// hwloc hangs NUMA nodes beside the tree, as memory children of a package (or a group, or the
+// machine). Here a NUMA node becomes a vertex in the tree: the first one of an object takes the
+// object's cores below it, so that "cores and memory near each other" is a question about one
+// subtree. The Fluxion flavour keeps hwloc's own order and places, vertex for vertex.
+#include <fmt/format.h>
+#include <hwloc.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <memory>
+#include <set>
+
+#include "resource/formats/readers.hpp"
+
+namespace holon::resource {
+namespace {
+
+constexpr std::array kWords{"node",    "group",   "socket", "numanode", "memory", "L1cache",
+                            "L2cache", "L3cache", "core",   "pu",       "gpu",    "storage"};
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+constexpr int kMaxElements = 128;  // nested deeper than any machine; hwloc's import recurses
+
+struct Destroy {
+  void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, Destroy>;
+
+// Are more elements open at once than kMaxElements?
+bool nested_too_deep(std::string_view xml) {
+  int depth = 0;
+  bool tag = false, opening = false;
+  char quote = '\0';
+  for (std::size_t i = 0; i < xml.size(); ++i) {
+    const char c = xml[i];
+    const char next = i + 1 < xml.size() ? xml[i + 1] : '\0';
+    if (quote != '\0') {
+      if (c == quote) quote = '\0';
+    } else if (!tag && c == '<') {
+      tag = true;
+      opening = next != '/' && next != '!' && next != '?';
+      if (opening && ++depth > kMaxElements) return true;
+      if (next == '/') --depth;
+    } else if (tag && (c == '"' || c == '\'')) {
+      quote = c;
+    } else if (tag && c == '>') {
+      if (opening && xml[i - 1] == '/') --depth;
+      tag = false;
+    }
+  }
+  return false;
+}
+
+Result<Topology> load(std::string_view xml, hwloc_type_filter_e caches, const std::string& where) {
+  const auto bad = [&](std::string what) { return fail(Errc::invalid_argument, what, where); };
+  if (xml.size() > INT32_MAX) return bad("more than 2 GiB of XML");
+  if (nested_too_deep(xml))
+    return bad(fmt::format("elements nested more than {} deep", kMaxElements));
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return fail(Errc::system, "hwloc cannot start", where);
+  Topology topology(raw);
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  hwloc_topology_set_cache_types_filter(raw, caches);
+  hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
+  const std::string text(xml);  // hwloc wants its end marked by a NUL
+  const bool ok =
+      hwloc_topology_set_xmlbuffer(raw, text.c_str(), static_cast<int>(text.size() + 1)) == 0 &&
+      hwloc_topology_load(raw) == 0;
+  if (!ok) return bad("not a topology as hwloc 2 exports it");
+  return topology;
+}
+
+// "fluke007" -> "fluke" and 7; without digits the id is -1.
+struct HostName {
+  std::string basename;
+  std::int64_t id = -1;
+};
+
+HostName split(const std::string& host) {
+  const auto last = host.find_last_not_of("0123456789");
+  HostName name{host.substr(0, last == host.npos ? 0 : last + 1), -1};
+  std::from_chars(host.data() + name.basename.size(), host.data() + host.size(), name.id);
+  if (name.basename.empty()) name = {host, -1};
+  return name;
+}
+
+std::int64_t number_behind(std::string_view text, std::string_view prefix) {
+  std::int64_t number = -1;
+  text.remove_prefix(prefix.size());
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// cuda1, rsmi1, ze1 and opencl0d1 are four views of GPUs; the number tells them apart within one
+// view.
+struct Gpu {
+  std::string_view view;
+  std::int64_t id = -1;
+};
+
+std::optional<Gpu> gpu_of(hwloc_obj_t object) {
+  if (object->type != HWLOC_OBJ_OS_DEVICE || object->attr == nullptr || object->name == nullptr) {
+    return std::nullopt;
+  }
+  const std::string_view name = object->name;
+  const auto kind = object->attr->osdev.type;
+  const bool rsmi = name.starts_with("rsmi");
+  if (kind != HWLOC_OBJ_OSDEV_COPROC && !(kind == HWLOC_OBJ_OSDEV_GPU && rsmi)) return std::nullopt;
+  for (const std::string_view view : {"cuda", "rsmi", "ze"}) {
+    if (name.starts_with(view)) return Gpu{view, number_behind(name, view)};
+  }
+  if (name.starts_with("opencl")) {
+    const auto d = name.find('d', 6);
+    if (d != name.npos) return Gpu{"opencl", number_behind(name.substr(d), "d")};
+  }
+  return Gpu{"", static_cast<std::int64_t>(object->logical_index)};
+}
+
+class Walker {
+ public:
+  Walker(GraphSpec& spec, const HwlocOptions& options) : spec_(spec), options_(options) {}
+
+  // The host's vertices below `root`.
+  Status walk(const Topology& topology, std::uint32_t root, std::int32_t rank, std::string host,
+              const std::string& where) {
+    topology_ = topology.get();
+    host_ = std::move(host);
+    rank_ = rank;
+    const auto machine = hwloc_get_root_obj(topology_);
+    if (host_.empty()) {
+      const char* given = hwloc_obj_get_info_by_name(machine, "HostName");
+      if (given == nullptr && !options_.as_fluxion) {
+        return fail(Errc::invalid_argument, "the topology has no HostName", where);
+      }
+      if (given != nullptr) host_ = given;
+    }
+    view_ = options_.as_fluxion ? std::string_view{} : best_view();
+    seen_gpus_.clear();
+    visit(machine, root);
+    return std::move(status_);
+  }
+
+ private:
+  bool allowed(std::string_view word) const {
+    return (options_.as_fluxion && options_.allow.empty()) ||
+           std::ranges::find(options_.allow, word) != options_.allow.end();
+  }
+
+  // One physical GPU may be seen by several libraries: count those of the most native one.
+  std::string_view best_view() const {
+    std::set<std::string_view> views;
+    for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_osdev(topology_, o)) != nullptr;) {
+      if (const auto gpu = gpu_of(o)) views.insert(gpu->view);
+    }
+    for (const std::string_view view : {"cuda", "rsmi", "ze", "opencl"}) {
+      if (views.contains(view)) return view;
+    }
+    return "";
+  }
+
+  std::uint32_t add(std::string_view type, std::int64_t id, std::uint32_t above, Amount size = 1) {
+    // Where no rank was given, Fluxion numbers the nodes and leaves what is below them at -1.
+    return spec_.add(type, id, above, options_.as_fluxion ? -1 : rank_, size);
+  }
+
+  void visit(hwloc_obj_t object, std::uint32_t above) {
+    const auto own = vertex_of(object, above);
+    if (options_.as_fluxion) {
+      for (hwloc_obj_t c = nullptr; (c = hwloc_get_next_child(topology_, object, c)) != nullptr;) {
+        visit(c, own);
+      }
+      return;
+    }
+    auto inner = own;
+    for (auto numa = object->memory_first_child; numa != nullptr; numa = numa->next_sibling) {
+      const auto holder = memory_of(numa, own);
+      if (numa == object->memory_first_child) inner = holder;
+    }
+    for (auto c = object->first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
+    for (auto c = object->io_first_child; c != nullptr; c = c->next_sibling) visit(c, inner);
+  }
+
+  // The vertex below which what is near this NUMA node goes.
+  std::uint32_t memory_of(hwloc_obj_t numa, std::uint32_t above) {
+    while (numa->type != HWLOC_OBJ_NUMANODE && numa->memory_first_child != nullptr) {
+      numa = numa->memory_first_child;  // a memory-side cache stands in front of it
+    }
+    if (numa->type != HWLOC_OBJ_NUMANODE) return above;
+    const auto id = static_cast<std::int64_t>(numa->logical_index);
+    const auto holder = allowed("numanode") ? add("numanode", id, above) : above;
+    const auto size = static_cast<Amount>(numa->attr->numanode.local_memory / kGiB);
+    if (allowed("memory") && size > 0) {
+      const auto row = add("memory", id, holder, size);
+      spec_.rows[row].unit = spec_.words.names.intern("GiB");
+    }
+    return holder;
+  }
+
+  // Its own vertex, or that above it where it gets none.
+  std::uint32_t vertex_of(hwloc_obj_t object, std::uint32_t above) {
+    const auto id = static_cast<std::int64_t>(object->logical_index);
+    const auto plain = [&](const char* type) {
+      return allowed(type) ? add(type, id, above) : above;
+    };
+    switch (object->type) {
+      case HWLOC_OBJ_MACHINE:
+        return node_of(above);
+      case HWLOC_OBJ_GROUP:
+        return plain("group");
+      case HWLOC_OBJ_PACKAGE:
+        return plain("socket");
+      case HWLOC_OBJ_NUMANODE:
+        return plain("numanode");
+      case HWLOC_OBJ_CORE:
+        return plain("core");
+      case HWLOC_OBJ_PU:
+        return plain("pu");
+      case HWLOC_OBJ_L1CACHE:
+        return cache_of(object, above, "L1cache");
+      case HWLOC_OBJ_L2CACHE:
+        return cache_of(object, above, "L2cache");
+      case HWLOC_OBJ_L3CACHE:
+        return cache_of(object, above, "L3cache");
+      case HWLOC_OBJ_OS_DEVICE:
+        return device_of(object, above);
+      default:
+        return above;
+    }
+  }
+
+  std::uint32_t node_of(std::uint32_t above) {
+    if (!allowed("node") || host_.empty()) return above;
+    const auto name = split(host_);
+    const auto row = add("node", name.id, above);
+    auto& out = spec_.rows[row];
+    out.rank = rank_;
+    out.basename = spec_.words.names.intern(name.basename);
+    const auto composed = name.id < 0 ? name.basename : name.basename + std::to_string(name.id);
+    if (composed != host_) out.name = spec_.words.names.intern(host_);
+    return row;
+  }
+
+  std::uint32_t cache_of(hwloc_obj_t object, std::uint32_t above, const char* basename) {
+    if (!allowed(basename)) return above;
+    const auto size = static_cast<Amount>(object->attr->cache.size / 1024);
+    const auto row = add("cache", static_cast<std::int64_t>(object->logical_index), above, size);
+    spec_.rows[row].basename = spec_.words.names.intern(basename);
+    return row;
+  }
+
+  std::uint32_t device_of(hwloc_obj_t object, std::uint32_t above) {
+    if (const auto gpu = gpu_of(object)) return gpu_vertex(*gpu, above);
+    if (object->attr->osdev.type == HWLOC_OBJ_OSDEV_BLOCK && allowed("storage")) {
+      return storage_of(object, above);
+    }
+    return above;
+  }
+
+  std::uint32_t gpu_vertex(const Gpu& gpu, std::uint32_t above) {
+    if (!allowed("gpu")) return above;
+    if (!options_.as_fluxion) {
+      if (gpu.view != view_ || gpu.id < 0 || !seen_gpus_.insert(gpu.id).second) return above;
+    }
+    return add("gpu", gpu.id, above);
+  }
+
+  // hwloc gives the size in kB of 1000 bytes; a pool has whole GB.
+  std::uint32_t storage_of(hwloc_obj_t object, std::uint32_t above) {
+    const char* text = hwloc_obj_get_info_by_name(object, "Size");
+    Amount size = 0;
+    const std::string_view digits = text == nullptr ? "" : text;
+    std::from_chars(digits.data(), digits.data() + digits.size(), size);
+    if (size <= 0) {
+      if (options_.as_fluxion) {
+        status_ = fail(Errc::invalid_argument, "a block device without size",
+                       object->name == nullptr ? "storage" : object->name);
+      }
+      return above;
+    }
+    const auto id = static_cast<std::int64_t>(object->logical_index);
+    const auto row = add("storage", id, above, size / 1000000);
+    const char* device = hwloc_obj_get_info_by_name(object, "LinuxDeviceID");
+    spec_.properties.push_back({row, "LinuxDeviceID", device == nullptr ? "-1" : device});
+    return row;
+  }
+
+  GraphSpec& spec_;
+  const HwlocOptions& options_;
+  hwloc_topology_t topology_ = nullptr;
+  std::string host_;
+  std::int32_t rank_ = -1;
+  std::string_view view_;
+  std::set<std::int64_t> seen_gpus_;
+  Status status_;
+};
+
+}  // namespace
+
+Result<GraphSpec> read_hwloc(std::span<const HostTopology> hosts, const HwlocOptions& options) {
+  for (const auto& word : options.allow) {
+    if (std::ranges::find(kWords, word) == kWords.end()) {
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is not known; accepted: {}", word, fmt::join(kWords, ", ")),
+                  "allow-list");
+    }
+  }
+  GraphSpec spec;
+  const auto root = spec.add("cluster", 0, GraphSpec::kNone);
+  Walker walker(spec, options);
+  const auto caches =
+      options.as_fluxion ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_ALL;
+  std::int32_t next_rank = 0;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto& host = hosts[i];
+    const auto where = host.host.empty() ? fmt::format("hwloc XML {}", i) : host.host;
+    const auto topology = load(host.xml, caches, where);
+    if (!topology) return tl::unexpected(topology.error());
+    const auto rank = host.rank >= 0 ? host.rank : next_rank;
+    next_rank = std::max(next_rank, rank + 1);
+    if (auto ok = walker.walk(*topology, root, rank, host.host, where); !ok) {
+      return tl::unexpected(ok.error());
+    }
+    if (spec.rows.size() > kMaxVertices) {
+      return fail(Errc::out_of_range, fmt::format("more than {} vertices", kMaxVertices), where);
+    }
+  }
+  return spec;
+}
+
+}  // namespace holon::resource

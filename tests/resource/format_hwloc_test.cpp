@@ -1,0 +1,145 @@
+// hwloc XML: our tree with memory and GPUs, Fluxion's tree, and what is refused.
+#include <gtest/gtest.h>
+#include <hwloc.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "resource/formats/readers.hpp"
+#include "resource/formats/rv1.hpp"
+#include "resource/graph/graph.hpp"
+
+namespace holon::resource {
+namespace {
+
+// The XML of a made-up machine, in hwloc's own words ("package:2 core:4 pu:2").
+std::string synthetic(const char* description) {
+  hwloc_topology_t topology = nullptr;
+  hwloc_topology_init(&topology);
+  hwloc_topology_set_synthetic(topology, description);
+  hwloc_topology_load(topology);
+  hwloc_obj_add_info(hwloc_get_root_obj(topology), "HostName", "fluke007");
+  char* buffer = nullptr;
+  int length = 0;
+  hwloc_topology_export_xmlbuffer(topology, &buffer, &length, 0);
+  std::string xml(buffer, static_cast<std::size_t>(length) - 1);
+  hwloc_free_xmlbuffer(topology, buffer);
+  hwloc_topology_destroy(topology);
+  return xml;
+}
+
+std::string drawing(const Result<GraphSpec>& spec) {
+  if (!spec) return to_string(spec.error());
+  const auto graph = ResourceGraph::build(*spec);
+  if (!graph) return to_string(graph.error());
+  std::string text;
+  for (const auto v : graph->in_preorder()) {
+    text += std::string(graph->depth(v), ' ') + graph->name(v);
+    if ((*graph)[v].size != 1) text += " x" + std::to_string((*graph)[v].size);
+    text += std::string(graph->unit(v)) + "\n";
+  }
+  return text;
+}
+
+TEST(Hwloc, ANumaNodeHoldsItsMemoryAndTheCoresNearIt) {
+  const auto xml = synthetic("package:2 [numa(memory=8589934592)] core:2 pu:2");
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1))),
+            "cluster0\n"
+            " fluke007\n"
+            "  socket0\n   numanode0\n    memory0 x8GiB\n    core0\n    core1\n"
+            "  socket1\n   numanode1\n    memory1 x8GiB\n    core2\n    core3\n");
+}
+
+TEST(Hwloc, OneNumaNodeOverTheWholeMachineStandsAboveTheSockets) {
+  const auto xml = synthetic("[numa(memory=4294967296)] package:2 core:1 pu:1");
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1))),
+            "cluster0\n fluke007\n  numanode0\n   memory0 x4GiB\n   socket0\n    core0\n"
+            "   socket1\n    core1\n");
+}
+
+TEST(Hwloc, TheAllowListSaysWhatBecomesAVertex) {
+  const auto xml = synthetic("package:1 [numa(memory=8589934592)] l2:1(size=1048576) core:2 pu:2");
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node", "core"}})),
+            "cluster0\n fluke007\n  core0\n  core1\n");
+  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node", "L2cache", "pu"}})),
+            "cluster0\n fluke007\n  L2cache0 x1024\n   pu0\n   pu1\n   pu2\n   pu3\n");
+  EXPECT_EQ(read_hwloc(std::span(&host, 1), {.allow = {"node", "cores"}}).error().where,
+            "allow-list");
+}
+
+TEST(Hwloc, FluxionsTreeHasItsOrderItsRanksAndNoMemory) {
+  const auto xml = synthetic("package:1 [numa(memory=8589934592)] core:2 pu:1");
+  const HostTopology host{xml, -1, ""};
+  const auto spec =
+      read_hwloc(std::span(&host, 1), {.allow = {"node", "numanode", "core"}, .as_fluxion = true});
+  EXPECT_EQ(drawing(spec), "cluster0\n fluke007\n  core0\n  core1\n  numanode0\n");
+  EXPECT_EQ(spec->rows[1].rank, 0);
+  EXPECT_EQ(spec->rows[2].rank, -1);
+}
+
+TEST(Hwloc, SeveralHostsMakeOneCluster) {
+  const auto xml = synthetic("core:2 pu:1");
+  const HostTopology hosts[] = {{xml, 0, "a1"}, {xml, 1, "b"}};
+  const auto graph = ResourceGraph::build(*read_hwloc(hosts));
+  ASSERT_TRUE(graph) << to_string(graph.error());
+  const auto r = to_rv1(*graph);
+  ASSERT_EQ(r.hosts.size(), 2u);
+  EXPECT_EQ(r.hosts[0].name, "a1");
+  EXPECT_EQ(r.hosts[1].name, "b");
+  EXPECT_EQ(r.hosts[1].cores.str(), "0-1");
+}
+
+TEST(Hwloc, RefusesWhatIsNoTopology) {
+  auto deep = std::string("<topology version=\"2.0\">");
+  for (int i = 0; i < 100000; ++i) deep += "<object type=\"Group\">";
+  for (const std::string& xml :
+       {std::string{}, std::string("<"), std::string("hello"), std::string("<topology>"), deep,
+        synthetic("core:2 pu:1").substr(0, 700)}) {
+    const HostTopology host{xml, -1, "n1"};
+    const auto spec = read_hwloc(std::span(&host, 1));
+    ASSERT_FALSE(spec);
+    EXPECT_EQ(spec.error().where, "n1");
+  }
+}
+
+// Real machines, exported by their owners; data of the flux-sched project, read where they lie.
+TEST(Hwloc, ReadsRealMachines) {
+  const std::filesystem::path data =
+      HOLON_SOURCE_DIR "/../shared/fluxion-cases/data/hwloc-data/001N";
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "no " << data;
+  struct Machine {
+    const char* file;
+    std::size_t cores, gpus, storage;
+  };
+  for (const auto& [file, cores, gpus, storage] :
+       {Machine{"amd_gpu/corona11.xml", 48, 4, 0},
+        Machine{"node_local_storage/catalyst/0.xml", 24, 0, 4},
+        Machine{"node_local_storage/lassen/0.xml", 40, 4, 1}}) {
+    std::ostringstream xml;
+    xml << std::ifstream(data / file).rdbuf();
+    const auto text = xml.str();
+    const HostTopology host{text, -1, ""};
+    for (const bool as_fluxion : {false, true}) {
+      const auto spec = read_hwloc(
+          std::span(&host, 1),
+          {.allow = {"node", "socket", "memory", "core", "gpu", storage > 0 ? "storage" : "pu"},
+           .as_fluxion = as_fluxion});
+      ASSERT_TRUE(spec) << to_string(spec.error());
+      const auto graph = ResourceGraph::build(*spec);
+      ASSERT_TRUE(graph) << file << ": " << to_string(graph.error());
+      graph->check_invariants();
+      EXPECT_EQ(graph->by_type("core").size(), cores) << file;
+      EXPECT_EQ(graph->by_type("gpu").size(), gpus) << file;
+      EXPECT_EQ(graph->by_type("storage").size(), storage) << file;
+      EXPECT_EQ(graph->by_type("memory").empty(), as_fluxion) << file;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holon::resource
