@@ -32,4 +32,10 @@ constexpr Time saturating_add(Time begin, Duration length) {
   return begin > 0 && length > kTimeMax - begin ? kTimeMax : begin + length;
 }
 
+// From begin to end, 0 if there is nothing between, kTimeMax where the difference would not fit.
+constexpr Duration distance(Time begin, Time end) {
+  if (end <= begin) return 0;
+  return begin < 0 && end > kTimeMax + begin ? kTimeMax : end - begin;
+}
+
 }  // namespace holon

@@ -17,13 +17,6 @@ namespace holon::resource {
 
 namespace {
 
-// From begin to end, kTimeMax if that is more than fits.
-Duration distance(Time begin, Time end) {
-  if (end <= begin) return 0;
-  const auto ticks = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
-  return ticks > static_cast<std::uint64_t>(kTimeMax) ? kTimeMax : static_cast<Duration>(ticks);
-}
-
 bool within(Interval inner, Interval outer) {
   return !inner.empty() && outer.begin <= inner.begin && inner.end <= outer.end;
 }

@@ -2,7 +2,7 @@
 // edge of the node it is in, so that a child's relative summary tells at once whether it can hold
 // an answer.
 #include <algorithm>
-#include <ranges>
+#include <limits>
 
 #include "resource/planner/point_tree.hpp"
 
@@ -25,18 +25,17 @@ Amount PointTree::level_at(Time t) const {
 }
 
 Amount PointTree::max_level(Interval when) const {
-  const Amount at_begin = level_at(when.begin);
-  return std::max(at_begin, max_between(root(), 0, when.begin, when.end));
+  return std::max<Amount>(0, max_between(root(), 0, when.begin, when.end));
 }
 
-// The largest level at the points in (begin, end); the smallest amount if there is none.
+// The largest level over [begin, end), as far as the node's points tell.
 Amount PointTree::max_between(Node node, Amount level, Time begin, Time end) const {
   Amount most = std::numeric_limits<Amount>::min();
   if (node.height == 0) {
     for (const Point& point : points_of(node)) {
       if (point.time >= end) break;
       level += point.delta;
-      if (point.time > begin) most = std::max(most, level);
+      most = point.time > begin ? std::max(most, level) : level;
     }
     return most;
   }
@@ -69,26 +68,6 @@ std::optional<Time> PointTree::next_point(Time from) const {
   return after;
 }
 
-// The first point after `after` from which the level is at most `cap`.
-std::optional<Time> PointTree::first_within_cap(Node node, Amount level, Time after,
-                                                Amount cap) const {
-  if (node.height == 0) {
-    for (const Point& point : points_of(node)) {
-      level += point.delta;
-      if (point.time > after && level <= cap) return point.time;
-    }
-    return std::nullopt;
-  }
-  const Inner& inner = inners_[node.index];
-  for (unsigned i = 0; i < inner.count; level += inner.sum[i++]) {
-    if (i + 1 < inner.count && inner.first[i + 1] <= after) continue;
-    if (level + inner.least[i] > cap) continue;
-    const auto found = first_within_cap(child(inner, node.height, i), level, after, cap);
-    if (found) return found;
-  }
-  return std::nullopt;
-}
-
 // The last point within (begin, end) from which the level is above `cap`.
 std::optional<Time> PointTree::last_above_cap(Node node, Amount level, Interval when,
                                               Amount cap) const {
@@ -117,18 +96,112 @@ std::optional<Time> PointTree::last_above_cap(Node node, Amount level, Interval 
   return std::nullopt;
 }
 
-std::optional<Time> PointTree::earliest_window(const WindowQuery& query) const {
-  std::optional<Time> start = query.from;
-  if (level_at(query.from) > query.cap) start = first_within_cap(root(), 0, query.from, query.cap);
-  while (start && *start < query.end) {
-    const Interval window{*start, saturating_add(*start, query.length)};
-    if (window.end > query.end) return std::nullopt;
-    // The last obstacle, not the first: two steps then pass at least one length of the window.
-    const auto obstacle = last_above_cap(root(), 0, window, query.cap);
-    if (!obstacle) return start;
-    start = first_within_cap(root(), 0, *obstacle, query.cap);
+// A sweep from left to right that enters only what may hold a window. `open`: the level is within
+// the cap since `since`; where a subtree was passed on the word of its sketch, `since` is a little
+// early and not `exact`.
+struct PointTree::Search {
+  explicit Search(const WindowQuery& asked) : query(asked), stop(asked.end) {}
+
+  const WindowQuery query;
+  bool open = false;
+  bool exact = true;
+  bool over = false;  // nothing later can be an answer
+  Time since = 0;
+  Time stop;  // up to here nothing is decided
+
+  Time window_end() const { return saturating_add(since, query.length); }
+  void open_at(Time t, bool is_exact) {
+    open = true;
+    since = t;
+    exact = is_exact;
+    stop = std::min(window_end(), query.end);
+  }
+  void close() {
+    open = false;
+    stop = query.end;
+  }
+};
+
+// Where the stretch that is open just before `before` begins.
+Time PointTree::opened_at(Time before, const Search& search) const {
+  const Time from = search.query.from;
+  const auto obstacle = last_above_cap(root(), 0, {from, before}, search.query.cap);
+  if (obstacle) return *next_point(*obstacle + 1);
+  return level_at(from) <= search.query.cap ? from : *next_point(from + 1);
+}
+
+// The sweep reaches `t` >= search.stop: the window that is complete by then, if there is one.
+std::optional<Time> PointTree::window_before(Time t, Search& search) const {
+  if (search.open && !search.exact && search.window_end() <= t)
+    search.open_at(opened_at(t, search), true);
+  if (search.open && search.window_end() <= t) {
+    search.over = true;
+    if (search.since < search.query.end && search.window_end() <= search.query.end)
+      return search.since;
+  }
+  search.over = search.over || t >= search.query.end;
+  return std::nullopt;
+}
+
+std::optional<Time> PointTree::scan_leaf(Node node, Amount level, Search& search) const {
+  for (const Point& point : points_of(node)) {
+    level += point.delta;
+    if (point.time <= search.query.from) continue;
+    if (point.time >= search.stop) {
+      if (const auto found = window_before(point.time, search); search.over) return found;
+    }
+    if (level > search.query.cap)
+      search.close();
+    else if (!search.open)
+      search.open_at(point.time, true);
   }
   return std::nullopt;
+}
+
+std::optional<Time> PointTree::scan(Node node, Amount level, Search& search) const {
+  if (node.height == 0) return scan_leaf(node, level, search);
+  const Inner& inner = inners_[node.index];
+  for (unsigned i = 0; i < inner.count; level += inner.sum[i++]) {
+    if (i + 1 < inner.count && inner.first[i + 1] <= search.query.from) continue;
+    if (inner.first[i] > search.query.from) {
+      if (inner.first[i] >= search.stop) {
+        if (const auto found = window_before(inner.first[i], search); search.over) return found;
+      }
+      if (pass(inner, i, search.query.cap - level, search)) continue;
+    }
+    const auto found = scan(child(inner, node.height, i), level, search);
+    if (search.over) return found;
+  }
+  return std::nullopt;
+}
+
+// Can the sweep pass entry i without a look inside? If so it is behind it now. `room`: the cap,
+// relative to its left edge.
+bool PointTree::pass(const Inner& inner, unsigned i, Amount room, Search& search) {
+  if (inner.most[i] <= room) {
+    if (!search.open) search.open_at(inner.first[i], true);
+    return true;
+  }
+  if (inner.least[i] > room) {
+    search.close();
+    return true;
+  }
+  const Sketch& sketch = inner.sketch[i];
+  const unsigned step = sketch.step(room);
+  if (sketch.best(step) >= search.query.length) return false;
+  if (search.open && sketch.head(step) >= search.window_end()) return false;
+  if (inner.sum[i] <= room)
+    search.open_at(sketch.tail(step), false);
+  else
+    search.close();
+  return true;
+}
+
+std::optional<Time> PointTree::earliest_window(const WindowQuery& query) const {
+  Search search(query);
+  if (level_at(query.from) <= query.cap) search.open_at(query.from, true);
+  const auto found = scan(root(), 0, search);
+  return search.over ? found : window_before(kTimeMax, search);
 }
 
 }  // namespace holon::resource

@@ -49,6 +49,17 @@ void move_range(T* array, unsigned from, unsigned end, T* to) {
     std::move(array + from, array + end, to);
 }
 
+Point point_of(const Change& change) {
+  return {change.at, change.delta, static_cast<std::uint32_t>(change.marks)};
+}
+
+// False: it was the last mark on the point.
+bool apply(Point& point, const Change& change) {
+  point.delta += change.delta;
+  point.marks += static_cast<std::uint32_t>(change.marks);
+  return point.marks > 0;
+}
+
 template <class Inner>
 void move_entries(Inner& inner, unsigned from, unsigned end, Inner& target, unsigned to) {
   move_range(inner.child, from, end, target.child + to);
@@ -56,6 +67,7 @@ void move_entries(Inner& inner, unsigned from, unsigned end, Inner& target, unsi
   move_range(inner.sum, from, end, target.sum + to);
   move_range(inner.most, from, end, target.most + to);
   move_range(inner.least, from, end, target.least + to);
+  move_range(inner.sketch, from, end, target.sketch + to);
 }
 
 }  // namespace
@@ -101,13 +113,21 @@ Time PointTree::first_time(Node node) const {
   return node.height == 0 ? points_of(node).front().time : inners_[node.index].first[0];
 }
 
+Time PointTree::last_time(Node node) const {
+  while (node.height > 0) {
+    const Inner& inner = inners_[node.index];
+    node = child(inner, node.height, inner.count - 1);
+  }
+  return points_of(node).back().time;
+}
+
 unsigned PointTree::count_of(Node node) const {
   return node.height == 0 ? leaves_[node.index].count : inners_[node.index].count;
 }
 
-void PointTree::bump(Time t, Amount delta, int marks) {
-  if (height_ == 0) return bump_small(t, delta, marks);
-  const Index right = bump_node(root(), t, delta, marks);
+void PointTree::bump(const Change& change) {
+  if (height_ == 0) return bump_small(change);
+  const Index right = bump_node(root(), change);
   if (right != kNone) {
     const Index top = inners_.take();
     Inner& inner = inners_[top];
@@ -126,70 +146,63 @@ void PointTree::bump(Time t, Amount delta, int marks) {
 }
 
 // Returns the index of a new right sibling if the node had to be split.
-PointTree::Index PointTree::bump_node(Node node, Time t, Amount delta, int marks) {
-  if (node.height == 0) return bump_leaf(leaves_[node.index], node.index, t, delta, marks);
-  const unsigned slot = slot_for(inners_[node.index], t);
+PointTree::Index PointTree::bump_node(Node node, const Change& change) {
+  if (node.height == 0) return bump_leaf(node.index, change);
+  const unsigned slot = slot_for(inners_[node.index], change.at);
   const Node below = child(inners_[node.index], node.height, slot);
-  const Index right = bump_node(below, t, delta, marks);
+  const Index right = bump_node(below, change);
   if (right != kNone) {
     refresh(inners_[node.index], slot, below);
     return insert_entry(node.index, slot + 1, Node{right, below.height});
   }
-  tidy(node.index, slot, below);
+  tidy(node.index, slot, below, change);
   return kNone;
 }
 
-PointTree::Index PointTree::bump_leaf(Leaf& leaf, Index index, Time t, Amount delta, int marks) {
-  const unsigned at = position({leaf.points, leaf.count}, t);
-  if (at < leaf.count && leaf.points[at].time == t) {
-    Point& point = leaf.points[at];
-    point.delta += delta;
-    point.marks += static_cast<std::uint32_t>(marks);
-    if (point.marks > 0) return kNone;
+PointTree::Index PointTree::bump_leaf(Index index, const Change& change) {
+  Leaf& leaf = leaves_[index];
+  const unsigned at = position({leaf.points, leaf.count}, change.at);
+  if (at < leaf.count && leaf.points[at].time == change.at) {
+    if (apply(leaf.points[at], change)) return kNone;
     move_range(leaf.points, at + 1, leaf.count, leaf.points + at);
     --leaf.count;
     --size_;
     return kNone;
   }
-  ++size_;
-  const Point fresh{t, delta, static_cast<std::uint32_t>(marks)};
   if (leaf.count < kLeafSize) {
     move_range(leaf.points, at, leaf.count, leaf.points + at + 1);
-    leaf.points[at] = fresh;
+    leaf.points[at] = point_of(change);
     ++leaf.count;
+    ++size_;
     return kNone;
   }
   const Index right = leaves_.take();
-  Leaf& from = leaves_[index];  // `leaf` may have moved
+  Leaf& from = leaves_[index];  // taking a node may have moved the others
   Leaf& to = leaves_[right];
   const unsigned keep = at == kLeafSize ? kLeafSize : kLeafSize / 2;
   move_range(from.points, keep, kLeafSize, to.points);
   to.count = kLeafSize - keep;
   from.count = keep;
   const bool left = at <= keep && keep < kLeafSize;
-  bump_leaf(left ? from : to, left ? index : right, t, delta, marks);
-  --size_;  // counted twice
+  bump_leaf(left ? index : right, change);
   return right;
 }
 
-void PointTree::bump_small(Time t, Amount delta, int marks) {
-  const unsigned at = position(small_, t);
-  if (at == small_.size() || small_[at].time != t) {
-    if (small_.size() == kLeafSize) {
-      grow_from_small();
-      return bump(t, delta, marks);
-    }
-    if (small_.empty()) small_.reserve(2);  // a span's worth at first, then as vectors do
-    small_.insert(small_.begin() + at, Point{t, delta, static_cast<std::uint32_t>(marks)});
-    ++size_;
-    return;
-  }
-  small_[at].delta += delta;
-  small_[at].marks += static_cast<std::uint32_t>(marks);
-  if (small_[at].marks == 0) {
+void PointTree::bump_small(const Change& change) {
+  const unsigned at = position(small_, change.at);
+  if (at < small_.size() && small_[at].time == change.at) {
+    if (apply(small_[at], change)) return;
     small_.erase(small_.begin() + at);
     --size_;
+    return;
   }
+  if (small_.size() == kLeafSize) {
+    grow_from_small();
+    return bump(change);
+  }
+  if (small_.empty()) small_.reserve(2);  // a span's worth at first, then as vectors do
+  small_.insert(small_.begin() + at, point_of(change));
+  ++size_;
 }
 
 void PointTree::grow_from_small() {
@@ -215,13 +228,31 @@ void PointTree::shrink_to_small() {
   root_ = kNone;
 }
 
-void PointTree::refresh(Inner& inner, unsigned slot, Node child) {
+void PointTree::set_summary(Inner& inner, unsigned slot, Node child) {
   const Summary summary = summary_of(child);
   inner.child[slot] = child.index;
   inner.first[slot] = first_time(child);
   inner.sum[slot] = summary.sum;
   inner.most[slot] = summary.most;
   inner.least[slot] = summary.least;
+}
+
+void PointTree::set_sketch(Inner& inner, unsigned slot, Node child) {
+  if (child.height == 0) {
+    inner.sketch[slot] = Sketch::of(points_of(child));
+    return;
+  }
+  const Inner& below = inners_[child.index];
+  Sketch::Part parts[kFanout];
+  for (unsigned i = 0; i < below.count; ++i)
+    parts[i] = {below.first[i], {below.sum[i], below.most[i], below.least[i]}, &below.sketch[i]};
+  inner.sketch[slot] =
+      Sketch::of(std::span<const Sketch::Part>{parts, below.count}, last_time(child));
+}
+
+void PointTree::refresh(Inner& inner, unsigned slot, Node child) {
+  set_summary(inner, slot, child);
+  set_sketch(inner, slot, child);
 }
 
 PointTree::Index PointTree::insert_entry(Index parent, unsigned slot, Node child) {
@@ -251,7 +282,7 @@ void PointTree::erase_entry(Inner& inner, unsigned slot) {
 
 // Brings the entry of a changed child up to date; drops an empty child, and joins a small one with
 // a neighbour.
-void PointTree::tidy(Index parent, unsigned slot, Node child) {
+void PointTree::tidy(Index parent, unsigned slot, Node child, const Change& change) {
   Inner& inner = inners_[parent];
   constexpr unsigned kSmall = kLeafSize / 4, kJoined = kLeafSize / 4 * 3;
   static_assert(kLeafSize == kFanout);
@@ -270,7 +301,10 @@ void PointTree::tidy(Index parent, unsigned slot, Node child) {
       return refresh(inner, left, first);
     }
   }
-  refresh(inner, slot, child);
+  set_summary(inner, slot, child);
+  const bool covered = inner.sketch[slot].cover(change, inner.first[slot]);
+  if (!covered || inner.sketch[slot].age() >= (child.height == 0 ? kLeafAge : kInnerAge))
+    set_sketch(inner, slot, child);
 }
 
 void PointTree::merge(Node left, Node right) {
@@ -326,7 +360,32 @@ void PointTree::check_node(Node node) const {
     HOLON_CHECK(inner.first[i] == first_time(below));
     HOLON_CHECK(inner.sum[i] == summary.sum);
     HOLON_CHECK(inner.most[i] == summary.most && inner.least[i] == summary.least);
+    std::vector<Point> points;
+    visit_points(below, [&](const Point& point) { points.push_back(point); });
+    // A few caps where something is open and something is not: the only ones a sketch is asked
+    // about.
+    for (Amount k = 0; k < 8; ++k) {
+      const Amount cap = summary.least + (summary.most - summary.least) / 8 * k;
+      if (cap < summary.most) check_sketch(inner.sketch[i], points, cap);
+    }
   }
+}
+
+void PointTree::check_sketch(const Sketch& sketch, std::span<const Point> points, Amount cap) {
+  const Sketch::Bounds bounds = sketch.at(cap);
+  Amount level = 0;
+  bool open = false, blocked = false;
+  Time since = 0;
+  for (const Point& point : points) {
+    const bool was_open = open;
+    open = (level += point.delta) <= cap;
+    if (open && !was_open) since = point.time;
+    if (was_open) HOLON_CHECK(distance(since, point.time) <= bounds.best);
+    if (!open && !blocked && cap >= 0)
+      HOLON_CHECK(point.time <= std::max(bounds.head, points.front().time));
+    blocked = blocked || !open;
+  }
+  if (open) HOLON_CHECK(bounds.tail <= since);
 }
 
 void PointTree::check_invariants() const {

@@ -17,24 +17,10 @@
 
 #include "base/time.hpp"
 #include "resource/allocation.hpp"
+#include "resource/planner/sketch.hpp"
 #include "resource/planner/timeline.hpp"
 
 namespace holon::resource {
-
-struct Point {
-  Time time = 0;
-  Amount delta = 0;         // level from here on, minus level before
-  std::uint32_t marks = 0;  // ends of spans that lie here, >= 1
-
-  bool operator==(const Point&) const = default;
-};
-
-// How the level moves across a run of points, relative to the level before the first.
-struct Summary {
-  Amount sum = 0;    // after the last point
-  Amount most = 0;   // the highest level from the first point on
-  Amount least = 0;  // the lowest
-};
 
 class PointTree {
  public:
@@ -43,9 +29,9 @@ class PointTree {
   std::size_t memory() const;
   bool operator==(const PointTree& other) const;
 
-  /// The level changes by `delta` from `t` on, and `marks` more (or fewer) span ends lie there. A
+  /// The level changes by `delta` from `at` on, and `marks` more (or fewer) span ends lie there. A
   /// point comes with its first mark and goes with its last. O(log P).
-  void bump(Time t, Amount delta, int marks);
+  void bump(const Change& change);
 
   Amount level_at(Time t) const;
   /// The largest level over `when`, which is not empty.
@@ -60,12 +46,17 @@ class PointTree {
   static constexpr Index kNone = UINT32_MAX;
   static constexpr unsigned kLeafSize = 32;
   static constexpr unsigned kFanout = 32;
+  static_assert(kLeafSize <= Sketch::kMostParts && kFanout <= Sketch::kMostParts);
+  // Sketches are built anew after so many changes: often enough to be sharp, seldom enough not to
+  // be felt.
+  static constexpr unsigned kLeafAge = 1;
+  static constexpr unsigned kInnerAge = 64;
 
   struct Leaf {
     unsigned count = 0;
     Point points[kLeafSize];
   };
-  // Entry i is the subtree of child[i]: its first time and its summary.
+  // Entry i is the subtree of child[i]: its first time, its summary, its sketch.
   struct Inner {
     unsigned count = 0;
     Index child[kFanout];
@@ -73,6 +64,7 @@ class PointTree {
     Amount sum[kFanout];
     Amount most[kFanout];
     Amount least[kFanout];
+    Sketch sketch[kFanout];
   };
   // Nodes by index, freed ones chained through `count`.
   template <class Node>
@@ -102,26 +94,36 @@ class PointTree {
   std::span<const Point> points_of(Node leaf) const;
   Summary summary_of(Node node) const;
   Time first_time(Node node) const;
+  Time last_time(Node node) const;
   unsigned count_of(Node node) const;
 
-  Index bump_node(Node node, Time t, Amount delta, int marks);
-  Index bump_leaf(Leaf& leaf, Index index, Time t, Amount delta, int marks);
-  void bump_small(Time t, Amount delta, int marks);
+  Index bump_node(Node node, const Change& change);
+  Index bump_leaf(Index index, const Change& change);
+  void bump_small(const Change& change);
   void grow_from_small();
   void shrink_to_small();
-  void refresh(Inner& inner, unsigned slot, Node child);
+  void set_summary(Inner& inner, unsigned slot, Node child);
+  void set_sketch(Inner& inner, unsigned slot, Node child);
+  void refresh(Inner& inner, unsigned slot, Node child);  // both
   Index insert_entry(Index parent, unsigned slot, Node child);
   void erase_entry(Inner& inner, unsigned slot);
-  void tidy(Index parent, unsigned slot, Node child);
+  void tidy(Index parent, unsigned slot, Node child, const Change& change);
   void merge(Node left, Node right);
 
   Amount max_between(Node node, Amount level, Time begin, Time end) const;
-  std::optional<Time> first_within_cap(Node node, Amount level, Time after, Amount cap) const;
   std::optional<Time> last_above_cap(Node node, Amount level, Interval when, Amount cap) const;
+
+  struct Search;
+  std::optional<Time> scan(Node node, Amount level, Search& search) const;
+  std::optional<Time> scan_leaf(Node node, Amount level, Search& search) const;
+  std::optional<Time> window_before(Time t, Search& search) const;
+  static bool pass(const Inner& inner, unsigned i, Amount room, Search& search);
+  Time opened_at(Time before, const Search& search) const;
 
   template <class Visit>
   void visit_points(Node node, const Visit& visit) const;
   void check_node(Node node) const;
+  static void check_sketch(const Sketch& sketch, std::span<const Point> points, Amount cap);
 
   std::vector<Point> small_;  // all points while the tree is one leaf
   Pool<Leaf> leaves_;

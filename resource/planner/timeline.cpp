@@ -29,24 +29,24 @@ std::size_t Timeline::point_count() const {
 
 void Timeline::add(Interval when, Amount amount) {
   if (!body_) body_ = std::make_unique<Body>();
-  body_->bump(when.begin, amount, 1);
-  body_->bump(when.end, -amount, 1);
+  body_->bump({when.begin, amount, 1});
+  body_->bump({when.end, -amount, 1, when.begin});
 }
 
 void Timeline::remove(Interval when, Amount amount) {
-  body_->bump(when.begin, -amount, -1);
-  body_->bump(when.end, amount, -1);
+  body_->bump({when.begin, -amount, -1});
+  body_->bump({when.end, amount, -1});
   if (body_->empty()) body_.reset();
 }
 
 void Timeline::change(Interval when, Amount change) {
-  body_->bump(when.begin, change, 0);
-  body_->bump(when.end, -change, 0);
+  body_->bump({when.begin, change, 0});
+  body_->bump({when.end, -change, 0});
 }
 
 void Timeline::move_end(Interval when, Amount amount, Time end) {
-  body_->bump(end, -amount, 1);
-  body_->bump(when.end, amount, -1);
+  body_->bump({when.end, amount, -1});
+  body_->bump({end, -amount, 1, end > when.end ? when.end : kTimeMax});
 }
 
 Amount Timeline::used_at(Time t) const {

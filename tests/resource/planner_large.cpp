@@ -3,6 +3,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -108,8 +109,8 @@ class Plan {
 // left.
 RC_GTEST_PROP(PlannerLarge, AgreesWithUnitsCountedPerTick, ()) {
   Plan plan(*rc::gen::arbitrary<std::uint32_t>());
-  for (int step = 0; step < 6000; ++step) {
-    const bool rising = step / 1000 % 2 == 0;
+  for (int step = 0; step < 3000; ++step) {
+    const bool rising = step / 500 % 2 == 0;
     const auto kind = plan.below(10);
     if (kind < (rising ? 7 : 1))
       plan.add();
@@ -124,6 +125,52 @@ RC_GTEST_PROP(PlannerLarge, AgreesWithUnitsCountedPerTick, ()) {
   plan.planner().check_invariants();
   const Planner twin = plan.planner();
   RC_ASSERT(twin == plan.planner());
+}
+
+// The earliest start by a walk over all changes of the level, in order.
+Time swept_fit(const std::map<Time, Amount>& changes, Amount cap, Duration duration, Time from) {
+  Amount level = 0;
+  Time since = from;
+  for (const auto& [time, change] : changes) {
+    const bool open = level <= cap;
+    if (open && time > from && time - since >= duration) return since;
+    level += change;
+    if (level <= cap && !open) since = std::max(from, time);
+  }
+  return since;
+}
+
+// Deep enough for nodes of nodes of nodes, and crowded enough for the searches to have something to
+// skip.
+TEST(PlannerLarge, SearchesAgreeWithASweepOverFortyThousandPoints) {
+  std::mt19937 random(1);
+  const auto below = [&](Time bound) {
+    return static_cast<Time>(random() % static_cast<std::uint64_t>(bound));
+  };
+  Planner planner = *Planner::create(kTotal, {0, kTimeMax});
+  std::map<Time, Amount> changes;
+  std::vector<SpanId> ids;
+  const auto hold = [&](const Span& span, Amount sign) {
+    changes[span.when.begin] += sign * span.amount;
+    changes[span.when.end] -= sign * span.amount;
+  };
+  for (int i = 0; i < 20'000; ++i) {
+    const Span job{1 + below(Time{1} << below(7)), {0, 1 + below(4'000)}};
+    const Time from = below(4) == 0 ? below(4'000'000) : 0;
+    const Time start = **planner.earliest_fit(job.amount, job.when.end, from);
+    if (i % 50 == 0) {
+      ASSERT_EQ(start, swept_fit(changes, kTotal - job.amount, job.when.end, from)) << "job " << i;
+    }
+    const Span held{job.amount, {start, start + job.when.end}};
+    ids.push_back(*planner.add(held.amount, held.when));
+    hold(held, 1);
+    if (below(4) > 0) continue;
+    std::swap(ids[static_cast<std::size_t>(below(static_cast<Time>(ids.size())))], ids.back());
+    hold(*planner.find(ids.back()), -1);
+    ASSERT_TRUE(planner.remove(ids.back()));
+    ids.pop_back();
+  }
+  planner.check_invariants();
 }
 
 TEST(PlannerLarge, GivesItsMemoryBackWhenTheLastSpansGo) {
