@@ -78,4 +78,20 @@ void Timeline::check_invariants() const {
   body_->check_invariants();
 }
 
+std::optional<Time> earliest_joint_window(std::span<const CappedTimeline> timelines,
+                                          const WindowQuery& query) {
+  if (timelines.empty())
+    return Timeline().earliest_window({query.from, query.end, query.length, 0});
+  WindowQuery next = query;
+  std::size_t agreed = 0;  // timelines in a row that accept next.from
+  for (std::size_t i = 0; agreed < timelines.size(); i = (i + 1) % timelines.size()) {
+    next.cap = timelines[i].cap;
+    const auto start = timelines[i].timeline->earliest_window(next);
+    if (!start) return std::nullopt;
+    agreed = *start == next.from ? agreed + 1 : 1;
+    next.from = *start;
+  }
+  return next.from;
+}
+
 }  // namespace holon::resource

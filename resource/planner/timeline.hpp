@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <span>
 
 #include "base/time.hpp"
 #include "resource/allocation.hpp"  // Amount
@@ -79,5 +79,16 @@ class Timeline {
   struct Body;
   std::unique_ptr<Body> body_;
 };
+
+struct CappedTimeline {
+  const Timeline* timeline = nullptr;
+  Amount cap = 0;
+};
+
+/// The earliest start of a window that is one in every timeline, each with its own cap (query.cap
+/// is not used). nullopt if there is none. Without timelines: query.from, if the window fits before
+/// query.end.
+std::optional<Time> earliest_joint_window(std::span<const CappedTimeline> timelines,
+                                          const WindowQuery& query);
 
 }  // namespace holon::resource
