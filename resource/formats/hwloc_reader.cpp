@@ -14,6 +14,7 @@
 #include <set>
 
 #include "resource/formats/readers.hpp"
+#include "resource/formats/xml.hpp"
 
 namespace holon::resource {
 namespace {
@@ -21,43 +22,18 @@ namespace {
 constexpr std::array kWords{"node",    "group",   "socket", "numanode", "memory", "L1cache",
                             "L2cache", "L3cache", "core",   "pu",       "gpu",    "storage"};
 constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-constexpr int kMaxElements = 128;  // nested deeper than any machine; hwloc's import recurses
 
 struct Destroy {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
 using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 
-// Are more elements open at once than kMaxElements?
-bool nested_too_deep(std::string_view xml) {
-  int depth = 0;
-  bool tag = false, opening = false;
-  char quote = '\0';
-  for (std::size_t i = 0; i < xml.size(); ++i) {
-    const char c = xml[i];
-    const char next = i + 1 < xml.size() ? xml[i + 1] : '\0';
-    if (quote != '\0') {
-      if (c == quote) quote = '\0';
-    } else if (!tag && c == '<') {
-      tag = true;
-      opening = next != '/' && next != '!' && next != '?';
-      if (opening && ++depth > kMaxElements) return true;
-      if (next == '/') --depth;
-    } else if (tag && (c == '"' || c == '\'')) {
-      quote = c;
-    } else if (tag && c == '>') {
-      if (opening && xml[i - 1] == '/') --depth;
-      tag = false;
-    }
-  }
-  return false;
-}
-
 Result<Topology> load(std::string_view xml, hwloc_type_filter_e caches, const std::string& where) {
   const auto bad = [&](std::string what) { return fail(Errc::invalid_argument, what, where); };
   if (xml.size() > INT32_MAX) return bad("more than 2 GiB of XML");
-  if (nested_too_deep(xml))
-    return bad(fmt::format("elements nested more than {} deep", kMaxElements));
+  if (xml_nested_too_deep(xml)) {
+    return bad(fmt::format("elements nested more than {} deep", kMaxXmlDepth));
+  }
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::system, "hwloc cannot start", where);
   Topology topology(raw);

@@ -67,6 +67,12 @@ Result<Allocation> read_allocation_jgf(const ResourceGraph& graph, std::string_v
 // JSON pointer.
 Result<Allocation> read_allocation_rv1(const ResourceGraph& graph, std::string_view bytes);
 
+// GRUG: a recipe in GraphML from which a machine is unrolled; vertices are numbered in the order in
+// which Fluxion makes them. Errors: invalid_argument (not GraphML, an attribute that is no number,
+// an unknown generation method, no root), out_of_range (more than kMaxVertices vertices or edges);
+// where = the id of the recipe's vertex or edge where there is one.
+Result<GraphSpec> read_grug(std::string_view bytes, const GraphOptions& options = {});
+
 // ---- hwloc
 
 // The topology of one host, exported by hwloc 2 (I/O devices included, else there are no GPUs).
