@@ -273,6 +273,8 @@ int report_failure(const Error& error) {
 
 int agent_main(const AgentOptions& options) {
   take_standard_descriptors();
+  setpgid(0, 0);  // signals meant for the launching group, Ctrl-C or a time limit of the job
+                  // around, are not for it
   for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT}) std::signal(ignored, SIG_IGN);
   auto reactor = transport::Reactor::create();
   if (!reactor) return report_failure(reactor.error());

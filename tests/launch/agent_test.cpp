@@ -292,12 +292,74 @@ TEST_F(AgentTest, MessagesItCannotUnderstandAreAnsweredWithErrors) {
   EXPECT_FALSE(agent_->exit_code().has_value());
 }
 
-TEST(AgentMain, AWrongUriOrCpusetIsSaidAtOnce) {
-  AgentOptions options;
-  options.broker_uri = "nonsense";
-  testing::internal::CaptureStderr();
-  EXPECT_EQ(agent_main(options), kAgentCouldNotBegin);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("nonsense"), std::string::npos);
+// The agent as a process of its own.
+class AgentProcessTest : public AgentTest {
+ protected:
+  void TearDown() override {
+    if (pid_ > 0) end(SIGKILL);
+    AgentTest::TearDown();
+  }
+  void begin_process() {
+    pid_ = fork();
+    if (pid_ == 0) _exit(agent_main(options_));
+    ASSERT_TRUE(until([&] { return !broker_->hellos.empty(); }));
+  }
+  // Its status as in waitpid(2).
+  int end(int signal) {
+    kill(pid_, signal);
+    int status = -1;
+    EXPECT_TRUE(until([&] { return waitpid(pid_, &status, WNOHANG) == pid_; }));
+    pid_ = -1;
+    return status;
+  }
+  pid_t pid_ = -1;
+};
+
+TEST_F(AgentProcessTest, SigtermIsAShutdownInOrder) {
+  begin_process();
+  broker_->tell("agent.start", request(shell("exec sleep 1000"), start(1)));
+  ASSERT_TRUE(until([&] { return broker_->started.contains(1); }));
+  const int status = end(SIGTERM);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), kAgentDone);
+  EXPECT_EQ(broker_->finished[1].reason, "killed");
+  EXPECT_TRUE(until([&] { return broker_->lost; }));
+}
+
+TEST_F(AgentProcessTest, WhatAKilledAgentLeavesIsKilledByItsSuccessor) {
+  begin_process();
+  broker_->tell("agent.start", request(shell("sleep 1000 & echo $! > child; wait"), start(1)));
+  ASSERT_TRUE(
+      until([&] { return broker_->started.contains(1) && !read(dir_ + "/child").empty(); }));
+  const auto left = broker_->started[1].processes;
+  const pid_t child = std::stoi(read(dir_ + "/child"));
+  end(SIGKILL);
+  ASSERT_TRUE(until([&] { return broker_->lost; }));
+  EXPECT_TRUE(alive(static_cast<pid_t>(left[0].pid))) << "jobs outlive their agent";
+  broker_->hellos.clear();
+  broker_->welcome.orphans = left;
+  begin_process();
+  EXPECT_TRUE(until([&] { return !alive(static_cast<pid_t>(left[0].pid)) && !alive(child); }));
+}
+
+TEST_F(AgentProcessTest, AnAgentThatCannotBeginSaysWhy) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  options_.broker_uri = "nonsense";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    dup2(ends[1], 2);
+    _exit(agent_main(options_));
+  }
+  close(ends[1]);
+  std::string said(1000, '\0');
+  const auto n = ::read(ends[0], said.data(), said.size());
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), kAgentCouldNotBegin);
+  EXPECT_NE(said.substr(0, n > 0 ? static_cast<std::size_t>(n) : 0).find("nonsense"),
+            std::string::npos);
 }
 
 }  // namespace
