@@ -27,6 +27,8 @@ class FlatMachine final : public Machine {
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, Time not_before, Duration length) override;
   std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) override;
+  Outcome claim(const JobRequest& job, Time, Duration) override { return holding(job.id); }
+  bool holds(JobId job) const { return held_.contains(job); }
   void release(JobId job, Time now) override;
   Status impose(const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;

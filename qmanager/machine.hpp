@@ -52,6 +52,8 @@ class Machine {
   // The start that reserve() would give, holding nothing.
   virtual std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) = 0;
 
+  // A reservation that begins at `now` becomes an allocation. NotNow: its units are gone.
+  virtual Outcome claim(const JobRequest& job, Time now, Duration length) = 0;
   // Gives back what the job holds from `now` on. REQUIRES: it holds something.
   virtual void release(JobId job, Time now) = 0;
   // Holds a given allocation (recovery).
@@ -68,6 +70,8 @@ class Machine {
 
   // What is up, or the horizon, may have changed.
   virtual void resources_changed() = 0;
+  // Was the way of planning changed since last asked? Then all reservations must be made again.
+  virtual bool must_replan() { return false; }
 
   virtual void check_invariants() const = 0;
 };

@@ -10,6 +10,7 @@ using resource::NotNow;
 
 StepResult Pass::run() {
   hold_overruns();
+  if (s_.machine->must_replan()) replan();
   if (s_.dirty && !s_.sliced) begin_walks();
   start_due();
   s_.sliced = false;
@@ -80,10 +81,16 @@ void Pass::pass_over(Queue& queue, Job& job) {
 void Pass::consider(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
   if (job.booked) return pass_over(queue, job);
+  if (outlives_the_lease(job)) return stand_aside(job, Why::lease);
   const bool entitled = job.request.reserve && walk.reservations < queue.policy.reservations;
   const Tried tried = queue.policy.keep && entitled ? book(job) : try_start(job);
   if (tried == Tried::booked) ++walk.reservations;
   if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, entitled);
+}
+
+bool Pass::outlives_the_lease(const Job& job) const {
+  const Duration length = s_.length_of(job);
+  return length != kTimeMax && saturating_add(now_, length) > s_.machine->horizon().end;
 }
 
 // The job stays in the queue: what does that mean for it, and for those behind it?
@@ -91,8 +98,6 @@ void Pass::wait(Queue& queue, Job& job, bool entitled) {
   Walk& walk = queue.walk;
   const JobId id = job.request.id;
   const Duration length = s_.length_of(job);
-  if (!job.booked && length != kTimeMax && saturating_add(now_, length) > s_.machine->horizon().end)
-    return stand_aside(job, Why::lease);
   if (!job.booked && !s_.machine->placeable(job.request, now_, length))
     return stand_aside(job, Why::blocked);
   ++walk.considered;
@@ -109,8 +114,9 @@ void Pass::wait(Queue& queue, Job& job, bool entitled) {
 
 Pass::Tried Pass::try_start(Job& job) {
   const Duration length = s_.length_of(job);
+  const Duration ticks = length == kTimeMax ? s_.machine->horizon().end - now_ : length;
   ShapeMemo& memo = s_.shapes[job.shape];
-  if (memo.epoch == s_.epoch && memo.length <= length) return Tried::not_now;
+  if (memo.epoch == s_.epoch && memo.length <= ticks) return Tried::not_now;
   if (s_.machine->hopeless(job.request, now_)) return Tried::not_now;
   book_the_entitled();
   Machine::Outcome outcome = s_.machine->start(job.request, now_, length);
@@ -123,7 +129,7 @@ Pass::Tried Pass::try_start(Job& job) {
     return Tried::gone;
   }
   job.detail = std::move(std::get<NotNow>(outcome).reason);
-  memo = {s_.epoch, length};
+  memo = {s_.epoch, ticks};
   return Tried::not_now;
 }
 

@@ -28,11 +28,13 @@ class Pass {
   void hold_overruns();
   void begin_walks();
   void start_due();
+  void replan();
   void walk(Queue& queue);
 
   void pass_over(Queue& queue, Job& job);
   void consider(Queue& queue, Job& job);
   Tried place(Queue& queue, Job& job);
+  bool outlives_the_lease(const Job& job) const;
   Tried try_start(Job& job);
   Tried book(Job& job);
   void wait(Queue& queue, Job& job, bool entitled);

@@ -50,26 +50,24 @@ void Pass::start_due() {
   while (!s_.bookings.empty() && s_.bookings.begin()->first <= now_) {
     Job& job = *s_.find(s_.bookings.begin()->second);
     if (!s_.queue_of(job).started) break;
-    Allocation allocation = s_.machine->holding(job.request.id);
-    const bool late = allocation.when.begin < now_;
-    if (late) {
-      const Duration length = s_.length_of(job);
-      s_.unbook(job, now_);
-      Machine::Outcome again = s_.machine->start(job.request, now_, length);
-      if (!std::holds_alternative<Allocation>(again)) {
-        drop_reservations(true);
-        s_.freed();
-        s_.sliced = false;
-        begin_walks();
-        return;
-      }
-      allocation = std::get<Allocation>(std::move(again));
-    } else {
-      s_.bookings.erase(s_.bookings.begin());
-      job.booked = false;
-    }
-    started(job, std::move(allocation));
+    const Duration length = s_.length_of(job);
+    const bool late = *job.planned < now_;
+    if (late) s_.unbook(job, now_);
+    Machine::Outcome outcome = late ? s_.machine->start(job.request, now_, length)
+                                    : s_.machine->claim(job.request, now_, length);
+    auto* allocation = std::get_if<Allocation>(&outcome);
+    if (allocation == nullptr) return replan();
+    if (!late) s_.bookings.erase(s_.bookings.begin());
+    job.booked = false;
+    started(job, std::move(*allocation));
   }
+}
+
+void Pass::replan() {
+  drop_reservations(true);
+  s_.freed();
+  s_.sliced = false;
+  begin_walks();
 }
 
 }  // namespace holon::qmanager

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "qmanager/scheduler.hpp"
+#include "resource/graph/graph.hpp"
 
 namespace holon::qmanager {
 
@@ -52,10 +53,40 @@ bool same_content(const resource::Jobspec& a, const resource::Jobspec& b) {
 
 }  // namespace
 
+namespace {
+
+// Single cores, anywhere.
+bool is_uniform(const resource::Jobspec& spec) {
+  const auto one = [](const resource::Count& count) {
+    return count.min == 1 && count.max == 1 && count.values.empty();
+  };
+  if (spec.resources.size() != 1 || !spec.constraints.op.empty()) return false;
+  const resource::Request& top = spec.resources.front();
+  const bool fixed = top.count.min == top.count.max && top.count.values.empty();
+  if (!fixed || top.type != "slot" || top.with.size() != 1) return false;
+  const resource::Request& core = top.with.front();
+  return core.type == "core" && core.with.empty() && one(core.count);
+}
+
+}  // namespace
+
 std::int64_t least_units(const resource::Jobspec& spec, std::string_view type) {
   std::int64_t units = 0;
   for (const resource::Request& request : spec.resources) units += least_of(request, type);
   return units;
+}
+
+StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(store) {
+  const auto cores = static_cast<std::int64_t>(store.graph().by_type("core").size());
+  if (cores > 0 && cores == store.total("core") && !anything_down() && store.jobs().empty())
+    uniform_.emplace(cores, store.options().horizon);
+}
+
+void StoreMachine::leave_uniform() {
+  if (!uniform_) return;
+  uniform_.reset();
+  replan_ = true;
+  free_at_ = -1;
 }
 
 Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, Time now,
@@ -81,6 +112,7 @@ ShapeId StoreMachine::shape_of(const JobRequest& job) {
   shapes_.push_back({job.spec, cores});
   by_content_.emplace(hash, id);
   coreless_shapes_ = coreless_shapes_ || cores == 0;
+  if (!is_uniform(*job.spec)) leave_uniform();
   last_spec_ = job.spec.get();
   last_shape_ = id;
   return id;
@@ -90,7 +122,10 @@ std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
   return std::max<std::int64_t>(1, least_units(*job.spec, "core"));
 }
 
+// With everything up, whatever was accepted at submission can be placed some day. Otherwise the
+// plan is asked for a place on what is up.
 bool StoreMachine::placeable(const JobRequest& job, Time now, Duration length) {
+  if (!anything_down()) return true;
   Shape& of_job = shape(job);
   if (of_job.placeable_at != status_) {
     of_job.placeable = earliest(job, now, length).has_value();
@@ -99,12 +134,32 @@ bool StoreMachine::placeable(const JobRequest& job, Time now, Duration length) {
   return of_job.placeable;
 }
 
+bool StoreMachine::anything_down() {
+  if (down_known_ != status_) {
+    const resource::ResourceGraph& graph = store_.graph();
+    const auto all = graph.in_preorder();
+    down_ = !std::all_of(all.begin(), all.end(),
+                         [&](resource::VertexId v) { return graph[v].schedulable(); });
+    down_known_ = status_;
+  }
+  return down_;
+}
+
 bool StoreMachine::exhausted(Time now) {
-  return !coreless_shapes_ && free_procs(now) <= 0;
+  return !coreless_shapes_ && free_cores_at_most(now) <= 0;
 }
 
 bool StoreMachine::hopeless(const JobRequest& job, Time now) {
-  return shape(job).cores > free_procs(now);
+  return shape(job).cores > free_cores_at_most(now);
+}
+
+std::int64_t StoreMachine::free_cores_at_most(Time now) {
+  if (uniform_) return uniform_->free_procs(now);
+  if (free_at_ != now) {
+    free_ = store_.free_at_most("core", now);
+    free_at_ = now;
+  }
+  return free_;
 }
 
 Machine::Outcome StoreMachine::match(const JobRequest& job, MatchOp op, Time now, Duration length) {
@@ -120,61 +175,129 @@ Duration StoreMachine::until_horizon(Time from) const {
   return end == kTimeMax ? kTimeMax - from : end - from;
 }
 
-Machine::Outcome StoreMachine::start(const JobRequest& job, Time now, Duration length) {
+// What is held must be known by its end, for jobs without a limit.
+Machine::Outcome StoreMachine::holds(Outcome outcome) {
+  if (const auto* allocation = std::get_if<Allocation>(&outcome)) {
+    ends_[allocation->job] = allocation->when.end;
+    all_ends_.insert(allocation->when.end);
+  }
+  return outcome;
+}
+
+Machine::Outcome StoreMachine::allocate(const JobRequest& job, Time now, Duration length) {
   const Duration asked = length == kTimeMax ? until_horizon(now) : length;
   if (asked <= 0) return NotNow{"the lease of these resources is over"};
-  return match(job, MatchOp::allocate, now, asked);
+  return holds(match(job, MatchOp::allocate, now, asked));
+}
+
+// The numbers say whether it fits; the store says where. Should they ever disagree, the store is
+// right.
+Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration length) {
+  if (uniform_) {
+    Outcome outcome = allocate(job, now, length);
+    if (!std::holds_alternative<Allocation>(outcome)) leave_uniform();
+    return outcome;
+  }
+  const Allocation* held = store_.find(job.id);
+  if (held == nullptr) return NotNow{};
+  const Allocation same = *held;
+  static_cast<void>(store_.release(job.id));
+  // It was given back just now, so that it is free.
+  static_cast<void>(store_.update(same));
+  return same;
+}
+
+Machine::Outcome StoreMachine::start(const JobRequest& job, Time now, Duration length) {
+  if (!uniform_) return allocate(job, now, length);
+  Outcome outcome = uniform_->start(job, now, length);
+  return std::holds_alternative<Allocation>(outcome) ? claim(job, now, length) : outcome;
 }
 
 Machine::Outcome StoreMachine::reserve(const JobRequest& job, Time not_before, Duration length) {
-  if (length != kTimeMax) return match(job, MatchOp::allocate_orelse_reserve, not_before, length);
+  if (uniform_) {
+    Outcome outcome = uniform_->reserve(job, not_before, length);
+    auto* planned = std::get_if<Allocation>(&outcome);
+    if (planned == nullptr) return outcome;
+    if (planned->when.begin == not_before) return claim(job, not_before, length);
+    planned->shares.clear();  // it is not known yet which
+    return outcome;
+  }
+  if (length != kTimeMax)
+    return holds(match(job, MatchOp::allocate_orelse_reserve, not_before, length));
   const std::optional<Time> begin = earliest(job, not_before, length);
-  if (!begin) return NotNow{"there is no room for a job without a time limit"};
-  return match(job, MatchOp::allocate, *begin, until_horizon(*begin));
+  if (!begin) return NotNow{"no time is known at which what it needs will be free for good"};
+  if (*begin == not_before) return allocate(job, *begin, length);
+  return holds(match(job, MatchOp::allocate_orelse_reserve, not_before, until_horizon(*begin)));
 }
 
 std::optional<Time> StoreMachine::earliest(const JobRequest& job, Time not_before,
                                            Duration length) {
-  if (length != kTimeMax) {
-    const Outcome outcome = match(job, MatchOp::without_allocating_future, not_before, length);
+  if (uniform_) return uniform_->earliest(job, not_before, length);
+  const auto begin_of = [](const Outcome& outcome) {
     const auto* found = std::get_if<Allocation>(&outcome);
     return found == nullptr ? std::nullopt : std::optional(found->when.begin);
-  }
-  // A job without a limit fits where it fits for a tick and from there to the horizon. Few steps:
-  // each one goes past the end of what was in the way.
-  constexpr int kMaxSteps = 64;
-  Time from = not_before;
-  for (int step = 0; step < kMaxSteps; ++step) {
-    const Outcome tick = match(job, MatchOp::without_allocating_future, from, 1);
-    const auto* found = std::get_if<Allocation>(&tick);
-    if (found == nullptr) return std::nullopt;
-    from = found->when.begin;
-    if (until_horizon(from) <= 0) return std::nullopt;
-    const Outcome whole = match(job, MatchOp::without_allocating, from, until_horizon(from));
-    if (std::holds_alternative<Allocation>(whole)) return from;
-    from = saturating_add(from, 1);
+  };
+  const bool endless = store_.options().horizon.end == kTimeMax;
+  if (length != kTimeMax || endless)
+    return begin_of(match(job, MatchOp::without_allocating_future, not_before,
+                          length == kTimeMax ? until_horizon(not_before) : length));
+  // Until the horizon, however long that is: now, or when all that is planned will be over. A time
+  // in between may do, but who has no limit cannot count on it.
+  for (const Time begin :
+       {not_before, all_ends_.empty() ? not_before : std::max(not_before, *all_ends_.rbegin())}) {
+    if (until_horizon(begin) <= 0) break;
+    if (begin_of(match(job, MatchOp::without_allocating, begin, until_horizon(begin))))
+      return begin;
   }
   return std::nullopt;
 }
 
-void StoreMachine::release(JobId job, Time) {
+void StoreMachine::release(JobId job, Time now) {
   free_at_ = -1;
-  // REQUIRES that it holds something, so that there is nothing to report.
+  if (uniform_ && uniform_->holds(job)) uniform_->release(job, now);
+  if (const auto end = ends_.find(job); end != ends_.end()) {
+    all_ends_.erase(all_ends_.find(end->second));
+    ends_.erase(end);
+  }
+  // Whoever lost all it had with a node that went holds nothing; that is as well.
   static_cast<void>(store_.release(job));
 }
 
 Status StoreMachine::impose(const Allocation& allocation) {
   free_at_ = -1;
-  return store_.update(allocation);
+  Status held = store_.update(allocation);
+  if (!held) return held;
+  static_cast<void>(holds(allocation));
+  if (!uniform_) return {};
+  Allocation cores{allocation.job, allocation.when, {}, {}};
+  const resource::ResourceGraph& graph = store_.graph();
+  const auto core = graph.words().types.find("core");
+  for (const resource::Share& share : allocation.shares) {
+    const auto vertex = graph.find_uniq(share.uniq_id);
+    const bool is_core = vertex && core && graph[*vertex].type == *core;
+    if (is_core) cores.shares.push_back(share);
+    if (!is_core && (share.exclusive || share.amount > 0)) leave_uniform();
+  }
+  if (uniform_ && !uniform_->impose(cores)) leave_uniform();
+  return {};
 }
 
 Status StoreMachine::set_end(JobId job, Time end) {
   free_at_ = -1;
-  return store_.set_end(job, end);
+  Status moved = store_.set_end(job, end);
+  if (!moved) return moved;
+  if (uniform_ && !uniform_->set_end(job, end)) leave_uniform();
+  Time& known = ends_[job];
+  if (const auto at = all_ends_.find(known); at != all_ends_.end()) all_ends_.erase(at);
+  all_ends_.insert(known = end);
+  return {};
 }
 
 Allocation StoreMachine::holding(JobId job) const {
-  return *store_.find(job);
+  if (const Allocation* held = store_.find(job)) return *held;
+  Allocation nothing{job, {}, {}, {}};
+  if (uniform_ && uniform_->holds(job)) nothing.when = uniform_->holding(job).when;
+  return nothing;
 }
 
 std::int64_t StoreMachine::procs() const {
@@ -182,11 +305,7 @@ std::int64_t StoreMachine::procs() const {
 }
 
 std::int64_t StoreMachine::free_procs(Time now) {
-  if (free_at_ != now) {
-    free_ = store_.available("core", now);
-    free_at_ = now;
-  }
-  return free_;
+  return store_.available("core", now);
 }
 
 Interval StoreMachine::horizon() const {
@@ -196,6 +315,9 @@ Interval StoreMachine::horizon() const {
 void StoreMachine::resources_changed() {
   ++status_;
   free_at_ = -1;
+  if (!uniform_) return;
+  uniform_->set_horizon(store_.options().horizon);
+  if (anything_down() || store_.total("core") != uniform_->procs()) leave_uniform();
 }
 
 void StoreMachine::check_invariants() const {

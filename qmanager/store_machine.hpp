@@ -1,9 +1,17 @@
 // store_machine.hpp - the resource graph as the engine sees it: a Machine over a ResourceStore.
+//
+// As long as every job asks for single cores anywhere and every core is up, which cores a
+// reservation gets plays no part: then reservations are kept as numbers (a FlatMachine), and only
+// running jobs hold cores in the store. Holding particular cores for later would keep jobs out that
+// fit. The first job that asks for more (nodes, GPUs, memory), or a node that goes down, ends this:
+// all reservations are then made again, in the store.
 #pragma once
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
+#include "qmanager/flat_machine.hpp"
 #include "qmanager/machine.hpp"
 
 namespace holon::qmanager {
@@ -12,10 +20,10 @@ namespace holon::qmanager {
 // their smallest.
 std::int64_t least_units(const resource::Jobspec& spec, std::string_view type);
 
-class StoreMachine final : public Machine {
+class StoreMachine : public Machine {
  public:
   // The store must outlive the machine.
-  explicit StoreMachine(resource::ResourceStore& store) : store_(store) {}
+  explicit StoreMachine(resource::ResourceStore& store);
 
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
                                              Duration length) override;
@@ -27,6 +35,7 @@ class StoreMachine final : public Machine {
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, Time not_before, Duration length) override;
   std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) override;
+  Outcome claim(const JobRequest& job, Time now, Duration length) override;
   void release(JobId job, Time now) override;
   Status impose(const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
@@ -35,6 +44,7 @@ class StoreMachine final : public Machine {
   std::int64_t free_procs(Time now) override;
   Interval horizon() const override;
   void resources_changed() override;
+  bool must_replan() override { return std::exchange(replan_, false); }
   void check_invariants() const override;
 
  private:
@@ -47,18 +57,28 @@ class StoreMachine final : public Machine {
 
   Shape& shape(const JobRequest& job) { return shapes_[shape_of(job)]; }
   Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
+  Outcome holds(Outcome outcome);
+  Outcome allocate(const JobRequest& job, Time now, Duration length);
+  void leave_uniform();
   Duration until_horizon(Time from) const;
+  bool anything_down();
+  std::int64_t free_cores_at_most(Time now);
 
   resource::ResourceStore& store_;
+  std::optional<FlatMachine>
+      uniform_;  // running jobs and reservations by number of cores; see above
+  bool replan_ = false;
   std::vector<Shape> shapes_;
   std::unordered_multimap<std::size_t, ShapeId> by_content_;
-  const resource::Jobspec* last_spec_ =
-      nullptr;  // of the array that is being submitted; kept alive by shapes_
+  const resource::Jobspec* last_spec_ = nullptr;  // of the array being submitted; in shapes_
   ShapeId last_shape_ = 0;
-  bool coreless_shapes_ =
-      false;  // some job asks for no core: a machine without free cores may serve it
-  std::uint64_t status_ = 1;  // grows when resources change
-  Time free_at_ = -1;         // the instant for which free_ holds; -1: none
+  bool coreless_shapes_ = false;  // some job asks for no core: full cores do not stop it
+  std::unordered_map<JobId, Time> ends_;
+  std::multiset<Time> all_ends_;  // when everything that is held or planned will be over
+  std::uint64_t status_ = 1;      // grows when resources change
+  std::uint64_t down_known_ = 0;  // the status for which down_ holds
+  bool down_ = false;
+  Time free_at_ = -1;  // the instant for which free_ holds; -1: none
   std::int64_t free_ = 0;
 };
 

@@ -130,6 +130,19 @@ Amount ResourceStore::available(std::string_view type, Time now) const {
   return sum;
 }
 
+Amount ResourceStore::free_at_most(std::string_view type, Time now) const {
+  const auto wanted = state_->graph.words().types.find(type);
+  if (!wanted) return 0;
+  const VertexId root = state_->graph.root();
+  const auto& filters = state_->occupancy.filters();
+  const auto counted = filters.index_of(*wanted);
+  const auto& at_root = filters.counted_at(state_->graph[root].type);
+  if (!counted || std::find(at_root.begin(), at_root.end(), *counted) == at_root.end())
+    return kTimeMax;
+  return state_->occupancy.total_below(root, *counted) -
+         state_->occupancy.used_below(root, *counted, now);
+}
+
 std::vector<Share> ResourceStore::available(Time now) const {
   const Interval instant{now, saturating_add(now, 1)};
   std::vector<Share> shares;

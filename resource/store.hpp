@@ -137,6 +137,9 @@ class ResourceStore {
   // Units of `type` in all, and free at `now` on vertices that are up.
   Amount total(std::string_view type) const;
   Amount available(std::string_view type, Time now) const;
+  // A bound from above on available(), without visiting vertices: down ones count too. kTimeMax where
+  // the root does not count the type (prune_filters). O(log of the spans).
+  Amount free_at_most(std::string_view type, Time now) const;
 
   // RFC 16's "changed since the last save": uniq_ids of the vertices whose holders, status,
   // properties or existence have changed since change_token() gave `token`, each once, ascending.

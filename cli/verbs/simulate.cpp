@@ -11,6 +11,7 @@
 #include "cli/verbs.hpp"
 #include "instance/config.hpp"
 #include "qmanager/flat_machine.hpp"
+#include "sim/graph_machine.hpp"
 #include "sim/report.hpp"
 #include "sim/schedule_file.hpp"
 #include "sim/study.hpp"
@@ -26,6 +27,7 @@ constexpr std::size_t kShownIssues = 10;
 struct Options {
   std::string trace;
   std::int64_t procs = 0;
+  std::string resources;
   std::string policy;
   std::string compare;
   std::vector<std::string> conf;
@@ -155,8 +157,30 @@ Status write_results(const Options& options, const sim::SwfTrace& trace,
   return write_file(options.report, sim::html_report({title, trace.workload, runs, procs}));
 }
 
+// What --resources or --procs or the trace's header says.
+Result<sim::GraphMachine> machine_of(const Options& options, const sim::SwfTrace& trace) {
+  if (!options.resources.empty()) {
+    if (options.order == "event")
+      return fail(Errc::unsupported,
+                  "in a resource graph a job holds its cores until it is over; take --order batch",
+                  "--order");
+    std::ifstream file(options.resources, std::ios::binary);
+    if (!file) return sim::graph_machine(options.resources);
+    return sim::graph_machine({std::istreambuf_iterator<char>(file), {}});
+  }
+  const std::int64_t procs = options.procs > 0 ? options.procs : trace.workload.max_procs;
+  if (procs <= 0)
+    return fail(Errc::invalid_argument, "the trace does not say how large its machine is",
+                "--procs");
+  const auto make = [procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
+    return std::make_unique<qmanager::FlatMachine>(procs);
+  };
+  return sim::GraphMachine{make, procs};
+}
+
 Result<std::vector<sim::PolicyRun>> study(Invocation& call, const Options& options,
-                                          const sim::SwfTrace& trace, std::int64_t procs,
+                                          const sim::SwfTrace& trace,
+                                          const sim::GraphMachine& machine,
                                           sim::ScheduleFile& schedule) {
   Result<qmanager::SchedulerConfig> config = configuration(options);
   if (!config) return tl::unexpected(config.error());
@@ -168,10 +192,9 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const Options& optio
     return fail(Errc::invalid_argument, "--starts and --schedule take one policy", "--compare");
   plan.options.config = std::move(*config);
   plan.options.order = options.order == "event" ? sim::Order::event : sim::Order::batch;
-  plan.procs = procs;
-  plan.machine = [procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
-    return std::make_unique<qmanager::FlatMachine>(procs);
-  };
+  plan.procs = machine.cores;
+  plan.machine = machine.machine;
+  if (!options.resources.empty()) plan.request_of = sim::graph_request;
   // Measured time would be shared between runs side by side.
   plan.threads = options.charge_scheduler ? 1 : std::max(1U, std::thread::hardware_concurrency());
   Progress progress(call.io, trace.workload.jobs.size());
@@ -193,6 +216,8 @@ int verb_simulate(Invocation& call) {
   parser.positional("TRACE", options.trace, "SWF or JSON Lines, plain or gzipped");
   parser.option("--procs", options.procs, "P",
                 "processors of the machine (default: the trace's MaxProcs)");
+  parser.option("--resources", options.resources, "SHAPE|FILE",
+                "a resource graph instead: node=4/core=8, or a file with JGF or Rv1");
   parser.option("--policy", options.policy, "POLICY",
                 "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] (default: of "
                 "the configuration)");
@@ -231,17 +256,15 @@ int verb_simulate(Invocation& call) {
       {.strict = options.strict, .keep_overruns = options.keep_overruns, .procs = options.procs});
   if (!trace) return failed(trace.error());
   tell_issues(call.io, options.trace, *trace);
-  const std::int64_t procs = options.procs > 0 ? options.procs : trace->workload.max_procs;
-  if (procs <= 0)
-    return failed(
-        {Errc::invalid_argument, "the trace does not say how large its machine is", "--procs"});
+  const auto machine = machine_of(options, *trace);
+  if (!machine) return failed(machine.error());
   if (trace->workload.jobs.empty())
     return failed({Errc::invalid_argument, "no job is left to simulate", options.trace});
 
   sim::ScheduleFile schedule;
-  const auto runs = study(call, options, *trace, procs, schedule);
+  const auto runs = study(call, options, *trace, *machine, schedule);
   if (!runs) return failed(runs.error());
-  if (Status ok = write_results(options, *trace, *runs, schedule, procs); !ok)
+  if (Status ok = write_results(options, *trace, *runs, schedule, machine->cores); !ok)
     return failed(ok.error());
   call.io.out << (options.json ? sim::metrics_json(*runs, options.timings)
                                : sim::metrics_table(*runs));

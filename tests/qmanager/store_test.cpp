@@ -1,0 +1,228 @@
+// The scheduler over the resource graph: the same decisions as over P processors, and what only a
+// graph can ask for.
+#include <gtest/gtest.h>
+
+#include "qmanager/flat_machine.hpp"
+#include "qmanager/store_machine.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/store.hpp"
+#include "scenario.hpp"
+
+namespace holon::tests {
+namespace {
+
+using qmanager::Scheduler;
+
+resource::ResourceStore store_of(const std::string& shape, Interval horizon = {0, kTimeMax}) {
+  resource::StoreOptions options;
+  options.horizon = horizon;
+  return *resource::ResourceStore::load(*resource::read_shape(shape), options);
+}
+
+std::shared_ptr<const resource::Jobspec> spec_of(std::int64_t tasks, std::int64_t nodes = 0,
+                                                 std::int64_t gpus = 0, bool exclusive = false) {
+  resource::JobShape shape;
+  shape.tasks = tasks;
+  shape.nodes = nodes;
+  shape.gpus_per_task = gpus;
+  shape.exclusive = exclusive;
+  shape.command = {"true"};
+  return std::make_shared<resource::Jobspec>(*resource::jobspec_for(shape));
+}
+
+qmanager::JobRequest job(std::uint64_t id, std::shared_ptr<const resource::Jobspec> spec,
+                         Duration limit) {
+  qmanager::JobRequest request;
+  request.id = JobId{id};
+  request.limit = limit;
+  request.spec = std::move(spec);
+  return request;
+}
+
+// "start 1 @0 immediate; reserve 2 @10; wait 3 (...)"
+std::string told(const qmanager::StepResult& step) {
+  std::string text;
+  for (const auto& decision : step.decisions) {
+    if (!text.empty()) text += "; ";
+    if (const auto* start = std::get_if<qmanager::Start>(&decision)) {
+      const char* const names[] = {"immediate", "backfill", "reserved"};
+      text += "start " + std::to_string(start->job.value()) + " @" +
+              std::to_string(start->allocation.when.begin) + " " +
+              names[static_cast<int>(start->selection)];
+    } else if (const auto* reserve = std::get_if<qmanager::Reserve>(&decision)) {
+      text +=
+          "reserve " + std::to_string(reserve->job.value()) + " @" + std::to_string(reserve->when);
+    } else if (const auto* wait = std::get_if<qmanager::Wait>(&decision)) {
+      text += "wait " + std::to_string(wait->job.value());
+    } else {
+      text += "reject " + std::to_string(std::get<qmanager::Reject>(decision).job.value());
+    }
+  }
+  return text;
+}
+
+TEST(OverTheGraph, StartsAreTheSameAsOnAFlatMachine) {
+  for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      const int nodes = 2 + static_cast<int>(seed % 7);
+      const auto jobs = random_jobs(seed, 24, nodes);
+      sim::Workload workload;
+      for (const ScenarioJob& j : jobs) workload.jobs.push_back(j.trace);
+      sim::SimOptions options;
+      options.config = policy(name);
+      options.check_invariants = true;
+      const auto flat =
+          sim::simulate(workload, std::make_unique<qmanager::FlatMachine>(nodes), options);
+      auto store = store_of("node=" + std::to_string(nodes) + "/core=1");
+      const auto graph = sim::simulate(workload, std::make_unique<qmanager::StoreMachine>(store),
+                                       options, [](const sim::TraceJob& trace) {
+                                         auto request = sim::flat_request(trace);
+                                         request.spec = spec_of(trace.procs);
+                                         return request;
+                                       });
+      ASSERT_TRUE(flat && graph);
+      for (std::size_t i = 0; i < jobs.size(); ++i)
+        ASSERT_EQ(graph->jobs[i].start, flat->jobs[i].start)
+            << name << ", seed " << seed << ", job " << i + 1 << ": " << graph->jobs[i].refused;
+    }
+}
+
+// Jobs for whole nodes, for cores on one node and for cores anywhere, in one queue: invariants
+// hold, everybody runs, and under conservative nobody later than promised.
+TEST(OverTheGraph, MixedShapesAllRunAndPromisesAreKept) {
+  for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
+    for (unsigned seed = 0; seed < 40; ++seed) {
+      const auto jobs = random_jobs(seed, 24, 8);
+      sim::Workload workload;
+      for (const ScenarioJob& j : jobs) workload.jobs.push_back(j.trace);
+      sim::SimOptions options;
+      options.config = policy(name);
+      options.check_invariants = true;
+      auto store = store_of("node=3/core=4,gpu=1");
+      const auto request_of = [](const sim::TraceJob& trace) {
+        auto request = sim::flat_request(trace);
+        request.procs = 0;
+        if (trace.id % 4 == 0)
+          request.spec = spec_of(1 + trace.procs % 3, 1 + trace.procs % 3, 0, true);
+        else if (trace.id % 4 == 1)
+          request.spec = spec_of(1 + trace.procs % 3, 1, trace.procs % 3 == 0 ? 1 : 0);
+        else
+          request.spec = spec_of(trace.procs);
+        return request;
+      };
+      const auto run = sim::simulate(workload, std::make_unique<qmanager::StoreMachine>(store),
+                                     options, request_of);
+      ASSERT_TRUE(run);
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        ASSERT_TRUE(run->jobs[i].start)
+            << name << ", seed " << seed << ", job " << i + 1 << ": " << run->jobs[i].refused;
+        if (std::string(name) == "conservative") {
+          ASSERT_LE(*run->jobs[i].start, *run->jobs[i].first_promise)
+              << "seed " << seed << ", job " << i + 1;
+        }
+      }
+    }
+}
+
+TEST(OverTheGraph, WhatCanNeverRunIsRefusedWithTheReason) {
+  auto store = store_of("node=2/core=4");
+  auto scheduler = *Scheduler::create(policy("easy"), store);
+  const auto refused = scheduler.submit(job(1, spec_of(3, 3), 10), 0);
+  ASSERT_TRUE(refused);
+  ASSERT_TRUE(refused->has_value());
+  EXPECT_NE((*refused)->reason.find("node"), std::string::npos) << (*refused)->reason;
+  EXPECT_EQ(scheduler.pending(), 0u);
+}
+
+TEST(OverTheGraph, SelectionsAndPlansAreTold) {
+  auto store = store_of("node=2/core=4");
+  auto scheduler = *Scheduler::create(policy("easy"), store);
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(4), 10), 0));
+  ASSERT_TRUE(scheduler.submit(job(2, spec_of(8), 10), 0));
+  ASSERT_TRUE(scheduler.submit(job(3, spec_of(2), 10), 0));
+  ASSERT_TRUE(scheduler.submit(job(4, spec_of(2), 11), 0));
+  EXPECT_EQ(told(scheduler.step(0)),
+            "start 1 @0 immediate; wait 2; reserve 2 @10; start 3 @0 backfill; wait 4");
+  EXPECT_EQ(scheduler.outlook(JobId{2})->planned_start, 10);
+  EXPECT_NE(scheduler.outlook(JobId{4})->reason.find("promised"), std::string::npos);
+  EXPECT_EQ(scheduler.plan(0).size(), 3u);
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 4));
+  ASSERT_TRUE(scheduler.finish(JobId{3}, 4));
+  EXPECT_EQ(told(scheduler.step(4)), "start 2 @4 reserved; wait 4");
+  scheduler.check_invariants();
+}
+
+TEST(OverTheGraph, AJobForDownNodesStepsAsideAndComesBack) {
+  for (const char* name : {"fcfs", "easy", "conservative"}) {
+    SCOPED_TRACE(name);
+    auto store = store_of("node=2/core=4");
+    auto config = policy(name);
+    config.defaults.queue_depth = 1;  // blocked jobs cost no depth
+    auto scheduler = *Scheduler::create(config, store);
+    ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+    scheduler.resources_changed();
+    ASSERT_TRUE(scheduler.submit(job(1, spec_of(2, 2), 10), 0));
+    ASSERT_TRUE(scheduler.submit(job(2, spec_of(2, 2), 10), 0));
+    ASSERT_TRUE(scheduler.submit(job(3, spec_of(1, 1), 10), 0));
+    EXPECT_EQ(told(scheduler.step(0)), "wait 1; wait 2; start 3 @0 immediate");
+    EXPECT_NE(scheduler.outlook(JobId{1})->reason.find("up"), std::string::npos);
+    EXPECT_EQ(scheduler.queues().at(0).blocked, 2u);
+    ASSERT_TRUE(store.set_status("/cluster0/node1", true));
+    scheduler.resources_changed();
+    EXPECT_EQ(told(scheduler.step(1)).substr(0, 9), "start 1 @");
+    scheduler.check_invariants();
+  }
+}
+
+TEST(OverTheGraph, NobodyIsStartedOnUnitsOfAJobThatOverran) {
+  auto store = store_of("node=1/core=2");
+  auto scheduler = *Scheduler::create(policy("easy"), store);
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(1), 10), 0));
+  ASSERT_TRUE(scheduler.submit(job(2, spec_of(2), 10), 0));
+  ASSERT_TRUE(scheduler.submit(job(3, spec_of(1), 10), 0));
+  EXPECT_EQ(told(scheduler.step(0)),
+            "start 1 @0 immediate; wait 2; reserve 2 @10; start 3 @0 backfill");
+  ASSERT_TRUE(scheduler.finish(JobId{3}, 10));
+  // job 1 is late
+  EXPECT_EQ(told(scheduler.step(10)).find("start"), std::string::npos);
+  EXPECT_EQ(scheduler.running(), 1u);
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 15));
+  EXPECT_EQ(told(scheduler.step(15)), "start 2 @15 reserved");
+  scheduler.check_invariants();
+}
+
+TEST(OverTheGraph, AJobThatWouldOutliveTheLeaseIsToldSo) {
+  auto store = store_of("node=1/core=2", {0, 100});
+  auto scheduler = *Scheduler::create(policy("easy"), store);
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(1), 101), 0));
+  ASSERT_TRUE(scheduler.submit(job(2, spec_of(1), 100), 0));
+  ASSERT_TRUE(scheduler.submit(job(3, spec_of(1), 0), 0));  // until the horizon
+  EXPECT_EQ(told(scheduler.step(0)), "wait 1; start 2 @0 immediate; start 3 @0 immediate");
+  EXPECT_NE(scheduler.outlook(JobId{1})->reason.find("lease"), std::string::npos);
+  ASSERT_TRUE(scheduler.finish(JobId{2}, 10));
+  ASSERT_TRUE(store.set_horizon({0, 1000}));
+  scheduler.resources_changed();
+  EXPECT_EQ(told(scheduler.step(10)), "start 1 @10 immediate");
+  scheduler.check_invariants();
+}
+
+TEST(OverTheGraph, ARecoveredJobHoldsWhatItHeld) {
+  auto store = store_of("node=1/core=2");
+  auto scheduler = *Scheduler::create(policy("easy"), store);
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(2), 10), 0));
+  const auto step = scheduler.step(0);
+  const auto allocation = std::get<qmanager::Start>(step.decisions.at(0)).allocation;
+
+  auto store_again = store_of("node=1/core=2");
+  auto again = *Scheduler::create(policy("easy"), store_again);
+  ASSERT_TRUE(again.recover(job(1, spec_of(2), 10), allocation));
+  ASSERT_TRUE(again.submit(job(2, spec_of(1), 5), 3));
+  EXPECT_EQ(told(again.step(3)), "wait 2");
+  EXPECT_EQ(again.plan(3).at(1).when, (Interval{10, 15}));
+  ASSERT_TRUE(again.finish(JobId{1}, 4));
+  EXPECT_EQ(told(again.step(4)), "start 2 @4 reserved");
+  again.check_invariants();
+}
+
+}  // namespace
+}  // namespace holon::tests
