@@ -211,6 +211,16 @@ void earliest_fit_comb(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
+// The same with teeth of every height.
+void earliest_fit_ragged_comb(benchmark::State& state) {
+  Random random(11);
+  Planner planner = *Planner::create(kTotal, {0, kTimeMax});
+  for (Time i = 0; i < state.range(0); ++i)
+    (void)planner.add(random.from_to(1, kTotal), {100 * i, 100 * i + 1});
+  for (auto _ : state) benchmark::DoNotOptimize(planner.earliest_fit(kTotal, 100, 0));
+  state.SetItemsProcessed(state.iterations());
+}
+
 void sizes(benchmark::internal::Benchmark* bench) {
   for (const std::int64_t spans : {1'000, 10'000, 100'000, 1'000'000}) bench->Arg(spans);
 }
@@ -236,5 +246,6 @@ BENCHMARK(plan_queue_wide)
     ->Arg(100'000)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(earliest_fit_comb)->Arg(1'000)->Arg(10'000)->Arg(100'000);
+BENCHMARK(earliest_fit_ragged_comb)->Arg(1'000)->Arg(10'000)->Arg(100'000);
 
 }  // namespace

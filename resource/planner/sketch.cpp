@@ -50,6 +50,16 @@ void Sketch::set_unknown(unsigned step) {
   set(step, {reach_, origin_, distance(origin_, reach_)});
 }
 
+// The steps begin at level_, sorted; or at every level there is, if they are few. The lowest level
+// has a step of its own.
+void Sketch::settle_levels(Amount least, Amount most) {
+  const bool few = most - least < Amount{kSteps};
+  level_[0] = least;
+  for (unsigned i = 1; i < kSteps; ++i)
+    level_[i] = few ? std::min(least + Amount{i}, most) : std::max(level_[i], least + 1);
+  level_[kSteps - 1] = most;
+}
+
 Sketch Sketch::of(std::span<const Point> points) {
   const std::size_t count = points.size();
   Amount levels[kMostParts];
@@ -62,10 +72,11 @@ Sketch Sketch::of(std::span<const Point> points) {
   Sketch out;
   out.origin_ = points.front().time;
   out.reach_ = points.back().time;
-  out.level_[0] = least;
-  for (std::size_t i = 1; i < kSteps; ++i) out.level_[i] = levels[i * count / kSteps];
-  out.level_[kSteps - 1] = most;
+  // Ups and downs alternate in a plan: every fourth point, say, may see one kind only.
+  for (std::size_t i = 0; i < kSteps; ++i)
+    out.level_[i] = levels[std::min((i * count / kSteps) ^ (i & 1), count - 1)];
   sort_few(out.level_);
+  out.settle_levels(least, most);
   // All steps side by side: short chains of independent work, and no branch to mispredict.
   Time tail[kSteps];
   Duration best[kSteps] = {};
@@ -101,10 +112,9 @@ Sketch Sketch::of(std::span<const Part> parts, Time last) {
   Sketch out;
   out.origin_ = parts.front().first;
   out.reach_ = last;
-  out.level_[0] = least;
   for (std::size_t i = 1; i + 1 < kSteps; ++i)
     out.level_[i] = std::clamp(samples[i * count / kSteps], least, most);
-  out.level_[kSteps - 1] = most;
+  out.settle_levels(least, most);
   for (unsigned step = 0; step + 1 < kSteps; ++step)
     out.set(step, out.bounds_of(parts, out.level_[step + 1] - 1));
   out.set_unknown(kSteps - 1);

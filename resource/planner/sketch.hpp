@@ -84,6 +84,7 @@ class Sketch {
     return length >= 9.2e18F ? kTimeMax : static_cast<Duration>(length);
   }
   Bounds bounds_of(std::span<const Part> parts, Amount cap) const;
+  void settle_levels(Amount least, Amount most);
   void set(unsigned step, const Bounds& bounds);
   void set_unknown(unsigned step);
 
