@@ -141,8 +141,7 @@ std::optional<Time> Planner::search(Amount want, Duration duration, Time from) c
   // Asking for nothing fits everywhere, also where more is held than there is.
   const Amount cap = want == 0 ? std::numeric_limits<Amount>::max() : total_ - want;
   const WindowQuery query{std::max(from, horizon_.begin), horizon_.end, duration, cap};
-  static const Timeline kIdle;
-  return (state_ ? state_->timeline : kIdle).earliest_window(query);
+  return state_ ? state_->timeline.earliest_window(query) : Timeline().earliest_window(query);
 }
 
 Result<std::optional<Time>> Planner::earliest_fit(Amount want, Duration duration,

@@ -66,7 +66,7 @@ class Timeline {
   std::optional<Time> next_point(Time from) const;
 
   /// The earliest start t >= query.from of such a window; t is `from` or a point. nullopt if there
-  /// is none.
+  /// is none. O(log P) plus what the sketches (sketch.hpp) cannot rule out; O(P) at worst.
   std::optional<Time> earliest_window(const WindowQuery& query) const;
 
   /// Bytes held on the heap.
