@@ -86,6 +86,8 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
 
   void on_event(int event) {
     if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+      if (session_->is_open()) lose("the connection was made anew");
+      if (closed_) return;
       greeted_ = false;
       ++hello_id_;
       say_hello();

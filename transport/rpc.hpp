@@ -93,6 +93,7 @@ class Request {
   std::shared_ptr<RequestState> state_;
 };
 
+// An exception it lets out becomes an error answer.
 using RequestHandler = std::function<void(Request)>;
 using ReplyHandler = std::function<void(Result<std::string>)>;
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <exception>
 #include <random>
 #include <utility>
 
@@ -194,10 +195,15 @@ void Session::on_incoming_request(Envelope envelope) {
   state->payload = std::move(envelope.payload);
   if (state->id != 0) incoming_.emplace(state->id, state);
   const Request request(std::move(state));
-  if (shared_->on_request)
-    shared_->on_request(request);
-  else
-    request.fail({Errc::unsupported, "no requests are served here", ""});
+  if (!shared_->on_request)
+    return request.fail({Errc::unsupported, "no requests are served here", ""});
+  const RequestHandler handler = shared_->on_request;  // it may replace itself
+  try {
+    handler(request);
+  } catch (
+      const std::exception& e) {  // a fault of the handler costs its request, not all the others
+    request.fail({Errc::system, std::string("internal error: ") + e.what(), ""});
+  }
 }
 
 void Session::on_answer(Envelope envelope) {

@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <stdexcept>
 
 #include "transport/codec.hpp"
 #include "transport/dispatcher.hpp"
@@ -103,6 +104,18 @@ TEST_F(RpcTest, ARequestDroppedUnansweredFailsInsteadOfHanging) {
   const auto answer = ask(*client, {"lost", ""});
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, Errc::system);
+}
+
+TEST_F(RpcTest, AFaultOfAHandlerCostsItsRequestOnly) {
+  auto server = serve();
+  server->on_request([](const Request& request) {
+    if (request.topic() == "fault") throw std::runtime_error("map::at");
+    echo(request);
+  });
+  auto client = connect();
+  EXPECT_EQ(ask(*client, {"fault", ""}).error(),
+            (Error{Errc::system, "internal error: map::at", ""}));
+  EXPECT_TRUE(ask(*client, {"echo", ""}));
 }
 
 TEST_F(RpcTest, UnknownTopicsAndServersWithoutHandlerSayUnsupported) {
