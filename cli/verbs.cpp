@@ -7,6 +7,7 @@ namespace holon::cli {
 // In the order `holon --help` shows them.
 std::span<const Verb> verbs() {
   static constexpr auto kVerbs = std::to_array<Verb>({
+      {"start", "make an instance here and run a script or a shell in it", Group::instance, verb_start},
       {"batch", "queue a child instance that runs a script", Group::instance, verb_batch},
       {"alloc", "a child instance to work in", Group::instance, verb_alloc},
       {"shutdown", "end an instance in order", Group::instance, verb_shutdown},
@@ -21,6 +22,8 @@ std::span<const Verb> verbs() {
       {"version", "print the version", Group::tools, verb_version},
       {"simulate", "replay a trace of jobs under a policy, in virtual time", Group::tools,
        verb_simulate},
+      {"broker", "the process that schedules; made by start", Group::hidden, verb_broker},
+      {"agent", "the process that runs tasks; made by start", Group::hidden, verb_agent},
       {"man", "write the man pages", Group::hidden, verb_man},
   });
   return kVerbs;

@@ -2,7 +2,6 @@
 // runs `true` has ten events, and building a JSON tree for each would cost as much as the rest of
 // its way through the broker.
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -15,9 +14,9 @@ namespace {
 using nlohmann::json;
 
 // In the order of EventBody's alternatives.
-constexpr std::array kNames = {"submit",  "validate", "invalidate", "depend",    "priority",
-                               "urgency", "alloc",    "start",      "exception", "finish",
-                               "release", "free",     "clean"};
+constexpr std::array kNames = {"submit",    "validate", "invalidate",      "depend", "priority",
+                               "urgency",   "alloc",    "resource-update", "start",  "instance",
+                               "exception", "finish",   "release",         "free",   "clean"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -42,7 +41,13 @@ struct Context {
                        quoted(e.selection), e.expiration);
   }
   std::string operator()(const event::Start& e) const {
-    return fmt::format(R"({{"pids":[{}]}})", fmt::join(e.pids, ","));
+    std::string list;
+    for (const auto& p : e.processes)
+      list += fmt::format("{}[{},{}]", list.empty() ? "" : ",", p.pid, p.start);
+    return fmt::format(R"({{"processes":[{}]}})", list);
+  }
+  std::string operator()(const event::Instance& e) const {
+    return fmt::format(R"({{"uri":{}}})", quoted(e.uri));
   }
   std::string operator()(const event::Exception& e) const {
     return fmt::format(R"({{"type":{},"severity":{},"note":{}}})", quoted(e.type), e.severity,
@@ -58,6 +63,12 @@ struct Context {
     return "{}";
   }
 };
+
+event::Start read_start(const json& c) {
+  event::Start start;
+  for (const json& p : c.at("processes")) start.processes.push_back({p.at(0), p.at(1)});
+  return start;
+}
 
 EventBody read_body(std::size_t index, const json& c) {
   switch (index) {
@@ -76,14 +87,18 @@ EventBody read_body(std::size_t index, const json& c) {
     case 6:
       return event::Alloc{c.at("annotations").at("selection"), c.at("expiration_ms")};
     case 7:
-      return event::Start{c.at("pids").get<std::vector<std::int64_t>>()};
+      return event::ResourceUpdate{c.at("expiration_ms")};
     case 8:
-      return event::Exception{c.at("type"), c.at("severity"), c.at("note")};
+      return read_start(c);
     case 9:
-      return event::Finish{c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
+      return event::Instance{c.at("uri")};
     case 10:
-      return event::Release{};
+      return event::Exception{c.at("type"), c.at("severity"), c.at("note")};
     case 11:
+      return event::Finish{c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
+    case 12:
+      return event::Release{};
+    case 13:
       return event::Free{};
     default:
       return event::Clean{};

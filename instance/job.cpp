@@ -57,13 +57,23 @@ struct Transition {
     job.expiration = e.expiration;
     return true;
   }
+  bool operator()(const event::ResourceUpdate& e) {
+    if (!job.holds_resources) return false;
+    job.expiration = e.expiration;
+    return true;
+  }
   bool operator()(const event::Start& e) {
     // The report may cross a cancel on its way, so CLEANUP takes it too.
     const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
     if (!expected || !job.holds_resources || job.started || job.finished) return false;
     job.started = true;
     job.t_start = time;
-    job.pids = e.pids;
+    job.processes = e.processes;
+    return true;
+  }
+  bool operator()(const event::Instance& e) {
+    if (!job.holds_resources) return false;
+    job.child_uri = e.uri;
     return true;
   }
   bool operator()(const event::Exception& e) {
@@ -101,7 +111,7 @@ struct Transition {
   bool operator()(const event::Clean&) {
     if (job.holds_resources || !move(JobState::cleanup, JobState::inactive)) return false;
     job.t_inactive = time;
-    job.pids.clear();
+    job.processes.clear();
     return true;
   }
 };

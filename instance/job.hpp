@@ -56,9 +56,24 @@ struct Alloc {
   std::int64_t expiration = 0;  // when its time limit ends it, ms since the epoch; 0: never
   bool operator==(const Alloc&) const = default;
 };
+// A process that cannot be mistaken for a later one with the same number.
+struct Process {
+  std::int64_t pid = 0;
+  std::uint64_t start = 0;  // field 22 of /proc/PID/stat; 0: unknown
+  bool operator==(const Process&) const = default;
+};
+struct ResourceUpdate {
+  std::int64_t expiration = 0;  // the new one, as in Alloc
+  bool operator==(const ResourceUpdate&) const = default;
+};
 struct Start {
-  std::vector<std::int64_t> pids;  // of its tasks, rank order
+  std::vector<Process> processes;  // its tasks, rank order
   bool operator==(const Start&) const = default;
+};
+// The child instance that the job is says hello.
+struct Instance {
+  std::string uri;
+  bool operator==(const Instance&) const = default;
 };
 struct Exception {
   std::string type;  // cancel, timeout, exec, node-failure, alloc, instance
@@ -86,8 +101,8 @@ struct Clean {
 
 using EventBody =
     std::variant<event::Submit, event::Validate, event::Invalidate, event::Depend, event::Priority,
-                 event::Urgency, event::Alloc, event::Start, event::Exception, event::Finish,
-                 event::Release, event::Free, event::Clean>;
+                 event::Urgency, event::Alloc, event::ResourceUpdate, event::Start, event::Instance,
+                 event::Exception, event::Finish, event::Release, event::Free, event::Clean>;
 
 struct Event {
   Time time = 0;
@@ -118,9 +133,10 @@ struct Lifecycle {
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
   std::string user;
   std::string selection;
+  std::string child_uri;  // of a child instance that has been up
   std::string exception;  // type of the first fatal exception, "invalid" for a refused job
   std::string note;       // its note
-  std::vector<std::int64_t> pids;
+  std::vector<event::Process> processes;  // while they may run
 
   bool operator==(const Lifecycle&) const = default;
 };

@@ -57,20 +57,23 @@ JobId job_id(const SQLite::Column& column) {
   return JobId(static_cast<std::uint64_t>(column.getInt64()));
 }
 
+using Labels = std::vector<std::pair<std::int64_t, std::string>>;
+
 // Shares as one flat array: uniq_id, amount, exclusive, uniq_id, ...
-std::string pack_shares(const std::vector<resource::Share>& shares) {
+std::string pack_shares(const std::vector<resource::Share>& shares, const Labels& labels) {
   std::vector<std::int64_t> flat;
   flat.reserve(shares.size() * 3);
   for (const auto& s : shares) flat.insert(flat.end(), {s.uniq_id, s.amount, s.exclusive});
-  return packed(flat);
+  return packed(std::pair(flat, labels));
 }
 
-std::vector<resource::Share> unpack_shares(const SQLite::Column& column) {
-  const auto flat = unpacked<std::vector<std::int64_t>>(column);
-  std::vector<resource::Share> shares;
+resource::Allocation unpack_allocation(JobId job, SQLite::Statement& q) {
+  resource::Allocation a{job, {q.getColumn(0).getInt64(), q.getColumn(1).getInt64()}, {}, {}};
+  auto [flat, labels] = unpacked<std::pair<std::vector<std::int64_t>, Labels>>(q.getColumn(2));
   for (std::size_t i = 0; i + 2 < flat.size(); i += 3)
-    shares.push_back({flat[i], flat[i + 1], flat[i + 2] != 0});
-  return shares;
+    a.shares.push_back({flat[i], flat[i + 1], flat[i + 2] != 0});
+  a.labels = std::move(labels);
+  return a;
 }
 
 void set_pragmas(SQLite::Database& db, Journal::Sync sync) {
@@ -222,7 +225,7 @@ void Journal::add_event(JobId first, std::uint64_t count, const Event& e) {
 void Journal::add_allocation(const resource::Allocation& a) {
   auto& s = *state_;
   s.write([&] {
-    const std::string shares = pack_shares(a.shares);
+    const std::string shares = pack_shares(a.shares, a.labels);
     s.alloc.bind(1, number(a.job));
     s.alloc.bind(2, a.when.begin);
     s.alloc.bind(3, a.when.end);
@@ -359,9 +362,7 @@ Result<std::optional<resource::Allocation>> Journal::allocation(JobId job) const
         SQLite::Statement q(state_->db, "SELECT begin, end, shares FROM allocs WHERE job=?");
         q.bind(1, number(job));
         if (!q.executeStep()) return std::nullopt;
-        return resource::Allocation{job,
-                                    {q.getColumn(0).getInt64(), q.getColumn(1).getInt64()},
-                                    unpack_shares(q.getColumn(2))};
+        return unpack_allocation(job, q);
       });
 }
 

@@ -1,8 +1,10 @@
-// messages.hpp - what clients, parents and children say to a broker. docs/protocol.md is the description for others.
+// messages.hpp - what clients, parents and children say to a broker. docs/protocol.md is the
+// description for others.
 //
-// Every struct travels as a msgpack map: unknown keys are ignored, absent ones keep their default, so that both sides
-// may be a version apart. Times are milliseconds since the Unix epoch, durations milliseconds; 0 means "none" or "not
-// yet" for both. The topic of each request stands above its struct; the answer's struct follows it.
+// Every struct travels as a msgpack map: unknown keys are ignored, absent ones keep their default,
+// so that both sides may be a version apart. Times are milliseconds since the Unix epoch, durations
+// milliseconds; 0 means "none" or "not yet" for both. The topic of each request stands above its
+// struct; the answer's struct follows it.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -21,47 +23,49 @@ struct Empty {
   void msgpack_unpack(const msgpack::object&) {}
 };
 
-// Where a job stands, as every listing shows it. A record outlives the job, and the child instance that ran it.
+// Where a job stands, as every listing shows it. A record outlives the job, and the child instance
+// that ran it.
 struct JobRecord {
-  std::string path;            // "/3/7": the instance's path and the job's id
+  std::string path;  // "/3/7": the instance's path and the job's id
   std::uint64_t id = 0;
   std::string name;
   std::string user;
   std::string queue;
   std::uint32_t urgency = 16;
-  std::string state;           // NEW, DEPEND, PRIORITY, SCHED, RUN, CLEANUP, INACTIVE
-  std::string result;          // of an INACTIVE job: COMPLETED, FAILED, CANCELED, TIMEOUT, REJECTED
-  int exit_code = -1;          // 0..255, 128+signal; -1 while there is none
-  std::string reason;          // why it waits, failed or was refused: a sentence a person can act on
-  std::string command;         // for display
-  std::string nodelist;        // hostlist of where it runs or ran
-  std::string resources;       // short, for display: "2 cores", "1 node, 8 cores, 1 gpu"
+  std::string state;      // NEW, DEPEND, PRIORITY, SCHED, RUN, CLEANUP, INACTIVE
+  std::string result;     // of an INACTIVE job: COMPLETED, FAILED, CANCELED, TIMEOUT, REJECTED
+  int exit_code = -1;     // 0..255, 128+signal; -1 while there is none
+  std::string reason;     // why it waits, failed or was refused: a sentence a person can act on
+  std::string command;    // for display
+  std::string nodelist;   // hostlist of where it runs or ran
+  std::string resources;  // short, for display: "2 cores", "1 node, 8 cores, 1 gpu"
   std::int64_t nnodes = 0, ncores = 0, ngpus = 0, ntasks = 0;
   std::int64_t t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0;
-  std::int64_t t_estimate = 0;  // planned start of a pending job
-  std::int64_t expiration = 0;  // when its time limit ends it
-  std::int64_t limit = 0;       // duration asked for
-  std::string selection;       // immediate, backfill, reserved
-  bool is_instance = false;    // its task is a child instance
-  std::string child_uri;       // of a child that is up
-  std::string output, error;   // files
+  std::int64_t t_estimate = 0;              // planned start of a pending job
+  std::int64_t expiration = 0;              // when its time limit ends it
+  std::int64_t limit = 0;                   // duration asked for
+  std::string selection;                    // immediate, backfill, reserved
+  bool is_instance = false;                 // its task is a child instance
+  std::string child_uri;                    // of a child that is up
+  std::string output, error;                // files
   std::int64_t cpu_ms = 0, max_rss_kb = 0;  // resource usage of its tasks together
   std::vector<std::int64_t> pids;           // of its tasks, rank order, while it runs
-  MSGPACK_DEFINE_MAP(path, id, name, user, queue, urgency, state, result, exit_code, reason, command, nodelist,
-                     resources, nnodes, ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish, t_inactive,
-                     t_estimate, expiration, limit, selection, is_instance, child_uri, output, error, cpu_ms,
-                     max_rss_kb, pids)
+  MSGPACK_DEFINE_MAP(path, id, name, user, queue, urgency, state, result, exit_code, reason,
+                     command, nodelist, resources, nnodes, ncores, ngpus, ntasks, t_submit, t_alloc,
+                     t_start, t_finish, t_inactive, t_estimate, expiration, limit, selection,
+                     is_instance, child_uri, output, error, cpu_ms, max_rss_kb, pids)
 };
 
-// "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is refused with
-// Errc::unsatisfiable and the reason; nothing is kept but the refusal's record (state INACTIVE, result REJECTED).
+// "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is
+// refused with Errc::unsatisfiable and the reason; nothing is kept but the refusal's record (state
+// INACTIVE, result REJECTED).
 struct SubmitRequest {
-  std::string jobspec;         // RFC 14 JSON; attributes.system has duration, cwd, environment, queue, job.name,
-                               // shell.options.{output,error,label-io}, constraints
+  std::string jobspec;  // RFC 14 JSON; attributes.system has duration, cwd, environment, queue,
+                        // job.name, shell.options.{output,error,label-io}, constraints
   std::uint64_t count = 1;
   std::uint32_t urgency = 16;
   std::string user;
-  bool is_instance = false;    // holon batch, holon alloc: the task is `holon start`
+  bool is_instance = false;  // holon batch, holon alloc: the task is `holon start`
   MSGPACK_DEFINE_MAP(jobspec, count, urgency, user, is_instance)
 };
 struct SubmitReply {
@@ -72,11 +76,12 @@ struct SubmitReply {
 
 // "jobs"
 struct JobsRequest {
-  bool all = false;            // inactive ones too
-  bool recursive = false;      // jobs of child instances too, dead or alive
+  bool all = false;                // inactive ones too
+  bool recursive = false;          // jobs of child instances too, dead or alive
   std::vector<std::uint64_t> ids;  // only these; empty: no such filter
-  std::uint64_t limit = 0;     // at most so many, newest first to go; 0: no limit
-  MSGPACK_DEFINE_MAP(all, recursive, ids, limit)
+  std::uint64_t limit = 0;         // at most so many, the newest ones; 0: no limit
+  std::int64_t timeout = 0;        // ms a child may take to answer (recursive); 0: as configured
+  MSGPACK_DEFINE_MAP(all, recursive, ids, limit, timeout)
 };
 struct JobsReply {
   std::vector<JobRecord> jobs;  // ordered by path, numerically
@@ -96,8 +101,8 @@ struct JobInfoReply {
   MSGPACK_DEFINE_MAP(job, jobspec, R, eventlog)
 };
 
-// "job.watch" (stream): one JobEvent per event, from the first on, ends after `clean` of the last one asked for.
-// With no ids and follow_all, every event of every job until the client leaves.
+// "job.watch" (stream): one JobEvent per event, from the first on, ends after `clean` of the last
+// one asked for. With no ids and follow_all, every event of every job until the client leaves.
 struct WatchRequest {
   std::vector<std::uint64_t> ids;
   bool follow_all = false;
@@ -106,8 +111,9 @@ struct WatchRequest {
 struct JobEvent {
   std::uint64_t id = 0;
   std::int64_t time = 0;
-  std::string name;      // submit, validate, depend, priority, alloc, start, exception, finish, release, free, clean
-  std::string context;   // JSON object
+  std::string name;     // submit, validate, depend, priority, alloc, start, exception, finish,
+                        // release, free, clean
+  std::string context;  // JSON object
   MSGPACK_DEFINE_MAP(id, time, name, context)
 };
 
@@ -121,14 +127,15 @@ struct WaitReply {
   MSGPACK_DEFINE_MAP(jobs)
 };
 
-// "job.attach" (stream): output as it is written, from its beginning; ends when the job is INACTIVE.
+// "job.attach" (stream): output as it is written, from its beginning; ends when the job is
+// INACTIVE.
 struct AttachRequest {
   std::uint64_t id = 0;
   MSGPACK_DEFINE_MAP(id)
 };
 struct OutputChunk {
   std::int32_t task = 0;
-  bool error = false;    // stderr
+  bool error = false;  // stderr
   std::string data;
   MSGPACK_DEFINE_MAP(task, error, data)
 };
@@ -149,18 +156,25 @@ struct CancelReply {
 // "resource.list" and "resource.R"
 using ResourceRequest = Empty;
 struct ResourceReply {
-  std::map<std::string, std::int64_t> total, free, down;  // units by type: node, core, gpu, memory, ...
-  std::string nodes_free, nodes_allocated, nodes_down;    // hostlists; a node with any unit held is allocated
-  std::string R;     // what this instance has, Rv1 with JGF under "scheduling"
+  std::map<std::string, std::int64_t> total, free,
+      down;  // units by type: node, core, gpu, memory, ...
+  std::string nodes_free, nodes_allocated,
+      nodes_down;  // hostlists; a node with any unit held is allocated
+  std::string R;   // what this instance has, Rv1 with JGF under "scheduling"
   MSGPACK_DEFINE_MAP(total, free, down, nodes_free, nodes_allocated, nodes_down, R)
 };
 
-// "tree": this instance and, recursively, its children. Children that do not answer in time are marked.
-using TreeRequest = Empty;
+// "tree": this instance and, recursively, its children. Children that do not answer in time are
+// marked.
+struct TreeRequest {
+  std::int64_t timeout =
+      0;  // ms a child may take to answer; 0: as configured (instance.tree-timeout)
+  MSGPACK_DEFINE_MAP(timeout)
+};
 struct TreeNode {
-  std::string path;      // "/", "/3"
+  std::string path;  // "/", "/3"
   std::string name;
-  std::string policy;    // of its default queue
+  std::string policy;  // of its default queue
   std::string uri;
   std::string health;    // up, starting, unreachable, ended
   std::int64_t pid = 0;  // of the broker
@@ -168,8 +182,8 @@ struct TreeNode {
   std::int64_t pending = 0, running = 0, inactive = 0, failed = 0;
   std::int64_t t_started = 0, expiration = 0;
   std::vector<TreeNode> children;
-  MSGPACK_DEFINE_MAP(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus, gpus_free, pending,
-                     running, inactive, failed, t_started, expiration, children)
+  MSGPACK_DEFINE_MAP(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus,
+                     gpus_free, pending, running, inactive, failed, t_started, expiration, children)
 };
 
 // "status": the same node without children.
@@ -185,26 +199,29 @@ struct ShutdownRequest {
 
 // "hello" (child to parent), answered with Grant.
 struct Hello {
-  std::string token;     // from HOLON_TOKEN, once per grant; afterwards with the epoch it knows
-  std::uint64_t job = 0; // the parent's job that is this child
-  std::string uri;       // where this child listens
+  std::string token;        // from HOLON_TOKEN, once per grant; afterwards with the epoch it knows
+  std::uint64_t job = 0;    // the parent's job that is this child
+  std::string uri;          // where this child listens
   std::uint64_t epoch = 0;  // 0: has no grant yet
   std::int64_t pid = 0;
   MSGPACK_DEFINE_MAP(token, job, uri, epoch, pid)
 };
 struct Grant {
-  std::string jgf;       // lean JGF with "x-grant" (docs/formats.md)
+  std::string jgf;  // lean JGF with "x-grant" (docs/formats.md)
   std::int64_t expiration = 0;
   std::uint64_t epoch = 0;
-  std::string path;      // the child's path
-  MSGPACK_DEFINE_MAP(jgf, expiration, epoch, path)
+  std::string path;  // the child's path
+  std::string name;  // the child's, for display, unless it was given one of its own
+  bool bind = true;  // false: the resources are declared, tasks are not bound
+  MSGPACK_DEFINE_MAP(jgf, expiration, epoch, path, name, bind)
 };
 // "lease" (down): new expiration.
 struct Lease {
   std::int64_t expiration = 0;
   MSGPACK_DEFINE_MAP(expiration)
 };
-// "record" (up): job records that changed, paths relative to the tree's root; answered with Empty once journalled.
+// "record" (up): job records that changed, paths relative to the tree's root; answered with Empty
+// once journalled.
 struct Records {
   std::vector<JobRecord> jobs;
   MSGPACK_DEFINE_MAP(jobs)

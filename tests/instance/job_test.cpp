@@ -37,7 +37,7 @@ TEST(Lifecycle, AJobThatSucceedsPassesEveryState) {
       {event::Depend{}, JobState::priority},
       {event::Priority{16}, JobState::sched},
       {event::Alloc{"immediate", 5}, JobState::run},
-      {event::Start{{42}}, JobState::run},
+      {event::Start{{{42, 1}}}, JobState::run},
       {event::Finish{0, 3, 100}, JobState::cleanup},
       {event::Release{}, JobState::cleanup},
       {event::Free{}, JobState::cleanup},
@@ -56,7 +56,7 @@ TEST(Lifecycle, AJobThatSucceedsPassesEveryState) {
 TEST(Lifecycle, ResultsFollowFromTheFirstFatalException) {
   const auto cleanup = [](const EventBody& why, int status) {
     return after(then(
-        kToSched, {event::Alloc{"immediate", 0}, event::Start{{1}}, why,
+        kToSched, {event::Alloc{"immediate", 0}, event::Start{{{1, 1}}}, why,
                    event::Finish{status, 0, 0}, event::Release{}, event::Free{}, event::Clean{}}));
   };
   EXPECT_EQ(result_of(cleanup(event::Exception{"cancel", 0, "by ada"}, 15)), "CANCELED");
@@ -110,7 +110,7 @@ rc::Gen<EventBody> any_body() {
                    }),
       rc::gen::map(rc::gen::inRange(1, 9),
                    [](int p) -> EventBody {
-                     return event::Start{{p, p + 1}};
+                     return event::Start{{{p, 7}, {p + 1, 0}}};
                    }),
       rc::gen::map(rc::gen::inRange(0, 3),
                    [](int s) -> EventBody {
@@ -179,7 +179,7 @@ RC_GTEST_PROP(Lifecycle, FollowingTheStepsEndsEveryJob, ()) {
       case Step::enqueue:
         return event::Alloc{"immediate", 0};
       case Step::start:
-        return event::Start{{1}};
+        return event::Start{{{1, 1}}};
       case Step::watch:
       case Step::kill:
         return event::Finish{};

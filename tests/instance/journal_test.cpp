@@ -52,7 +52,8 @@ std::vector<Event> replay(const Journal& journal, std::uint64_t job) {
 }
 
 TEST_F(JournalTest, CommittedWritesAreThereAfterReopening) {
-  const resource::Allocation allocation{JobId(2), {10, 20}, {{7, 1, true}, {0, 0, false}}};
+  const resource::Allocation allocation{
+      JobId(2), {10, 20}, {{7, 1, true}, {0, 0, false}}, {{7, "fast"}}};
   {
     Journal journal = open();
     journal.add_batch({JobId(1), 3, R"({"version":1})", false});
@@ -65,7 +66,7 @@ TEST_F(JournalTest, CommittedWritesAreThereAfterReopening) {
     journal.add_outbox("/2/9");
     journal.set_meta("path", "/");
     ASSERT_TRUE(journal.commit());
-    journal.add_event(JobId(2), 1, {7, event::Start{{1}}});  // never committed
+    journal.add_event(JobId(2), 1, {7, event::Start{{{1, 1}}}});  // never committed
   }
   const Journal journal = open();
   EXPECT_EQ(replay(journal, 1).size(), 1u);

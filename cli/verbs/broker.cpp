@@ -1,0 +1,37 @@
+// holon broker, holon agent: the processes of an instance, started by `holon start` and not by
+// people.
+#include "cli/parser.hpp"
+#include "cli/verbs.hpp"
+#include "instance/options.hpp"
+#include "launch/agent.hpp"
+
+namespace holon::cli {
+
+int verb_broker(Invocation& call) {
+  std::string runtime_dir;
+  std::int64_t ready = -1, lifeline = -1;
+  Parser parser("broker", "the process that schedules; made by start");
+  parser.positional("RUNTIME_DIR", runtime_dir, "where its options and sockets are");
+  parser.option("--ready", ready, "FD", "gets the uri once jobs can be run");
+  parser.option("--lifeline", lifeline, "FD", "end of file means that the supervisor is gone");
+  if (const auto code = parser.parse(call)) return *code;
+  return instance::broker_main(runtime_dir, static_cast<int>(ready), static_cast<int>(lifeline));
+}
+
+int verb_agent(Invocation& call) {
+  launch::AgentOptions options;
+  std::int64_t rank = 0;
+  Parser parser("agent", "the process that runs tasks; made by start");
+  parser.option("--broker-uri", options.broker_uri, "URI", "whom to work for");
+  parser.option("--rank", rank, "N", "its number in the instance");
+  parser.option("--hostname", options.hostname, "NAME", "what this node is called");
+  parser.option("--orphan-timeout", options.orphan_timeout, "MS",
+                "how long it goes on without a broker");
+  parser.option("--cpuset", options.cpuset, "LIST", "numbering frame of the core numbers");
+  parser.option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off");
+  if (const auto code = parser.parse(call)) return *code;
+  options.rank = static_cast<std::uint32_t>(rank);
+  return launch::agent_main(options);
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,296 @@
+#include "instance/agent_link.hpp"
+
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "instance/clock.hpp"
+#include "instance/placement.hpp"
+#include "transport/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace lm = launch::msg;
+
+constexpr const char* kIncarnation = "agent.0.incarnation";
+
+// The task whose exit code is the job's.
+int worst_status(const lm::Finished& f) {
+  for (const auto& task : f.tasks)
+    if (task.started && exit_code_of_status(task.status) == f.exit_code) return task.status;
+  return (f.exit_code & 0xff) << 8;
+}
+
+lm::Program program_of(const resource::Jobspec& spec) {
+  lm::Program program;
+  program.argv = spec.tasks.front().command;
+  program.env = spec.environment;
+  for (const auto& name : spec.unset_environment) program.env.erase(name);
+  program.cwd = spec.cwd;
+  program.inherit_env = spec.environment.empty();
+  return program;
+}
+
+}  // namespace
+
+AgentLink::AgentLink(transport::Server& server, Journal& journal, JobManager& jobs,
+                     const resource::ResourceGraph& graph, AfterCommit& after_commit,
+                     TaskSettings settings)
+    : server_(server),
+      journal_(journal),
+      jobs_(jobs),
+      graph_(graph),
+      after_commit_(after_commit),
+      settings_(std::move(settings)) {
+  if (const auto known = journal_.meta(kIncarnation); known && *known)
+    incarnation_ = std::stoull(**known);
+}
+
+// ---- outgoing ----
+
+void AgentLink::start_tasks(const ActiveJob& job) {
+  to_start_.insert(job.id);
+}
+
+void AgentLink::kill_tasks(const ActiveJob& job) {
+  to_kill_.insert(job.id);
+}
+
+void AgentLink::forget(JobId job) {
+  to_start_.erase(job);
+  to_kill_.erase(job);
+  sent_.erase(job);
+}
+
+void AgentLink::settle(Time now) {
+  std::vector<JobId> unsent;
+  for (const JobId id : to_kill_)
+    if (to_start_.count(id) != 0 && sent_.count(id) == 0) unsent.push_back(id);
+  for (const JobId id : unsent) {
+    to_start_.erase(id);
+    to_kill_.erase(id);
+    jobs_.never_started(id, now);
+  }
+}
+
+void AgentLink::tell(const char* topic, std::string payload) {
+  // No answer is waited for: what became of it comes with a report, and a lost connection with the
+  // next hello.
+  server_.call(peer_, {topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
+}
+
+lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
+  const auto& what = *job.submission;
+  auto nodes = nodes_of(graph_, *job.allocation);
+  place_tasks(nodes, what.ntasks);
+  lm::Start start;
+  start.job = job.id.value();
+  start.path = jobs_.path_of(job.id);
+  start.program = program;
+  start.ntasks = static_cast<std::uint32_t>(what.ntasks);
+  start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
+  start.nodelist = job.nodelist;
+  start.bind = settings_.bind;
+  if (what.is_instance)
+    start.tasks.push_back({0, "", ""});  // all of the job's cores
+  else
+    for (const auto& node : nodes)
+      for (const auto& task : node.tasks)
+        start.tasks.push_back(
+            {static_cast<std::uint32_t>(task.rank), idset_text(task.cores), idset_text(task.gpus)});
+  if (nodes.empty() && !what.is_instance)
+    for (std::uint32_t i = 0; i < start.ntasks; ++i) start.tasks.push_back({i, "", ""});
+  if (nodes.size() == 1) {
+    start.cores = idset_text(nodes.front().cores);
+    start.gpus = idset_text(nodes.front().gpus);
+  }
+  const auto record = jobs_.record_of(job);
+  start.output = record.output;
+  start.error = record.error;
+  start.label = what.label;
+  start.limit =
+      job.life.expiration == 0 ? 0 : std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
+  start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
+  start.env = {{"HOLON_URI", settings_.uri}};
+  if (what.is_instance) {
+    start.env["HOLON_PARENT_URI"] = settings_.uri;
+    start.env["HOLON_TOKEN"] = settings_.token(job.id);
+    start.env["HOLON_JOB_PATH"] = start.path;
+    start.env["HOLON_STATE_DIR"] =
+        settings_.state_dir + "/children/" + std::to_string(job.id.value());
+  }
+  return start;
+}
+
+lm::StartRequest AgentLink::start_request() {
+  lm::StartRequest request;
+  std::unordered_map<const Submission*, std::uint32_t> programs;
+  for (const JobId id : to_start_) {
+    const ActiveJob* job = jobs_.find(id);
+    if (job == nullptr || next_step(job->life) != Step::start) continue;
+    const auto [known, fresh] = programs.emplace(
+        job->submission.get(), static_cast<std::uint32_t>(request.programs.size()));
+    if (fresh) request.programs.push_back(program_of(*job->submission->spec));
+    request.jobs.push_back(start_message(*job, known->second));
+    sent_.insert(id);
+  }
+  to_start_.clear();
+  return request;
+}
+
+void AgentLink::send_starts() {
+  const auto request = start_request();
+  if (request.jobs.empty()) return;
+  std::vector<JobId> ids;
+  for (const auto& start : request.jobs) ids.emplace_back(start.job);
+  server_.call(peer_, {"agent.start", transport::pack(request), "", 0},
+               [this, ids = std::move(ids)](const Result<std::string>& answer) {
+                 // A lost connection is settled by the next hello; a refusal is the jobs' end.
+                 if (answer || answer.error().code == Errc::disconnected) return;
+                 const Time now = wall_clock_ms();
+                 for (const JobId id : ids)
+                   jobs_.tasks_ended(
+                       id,
+                       {"exec", "the agent refused: " + answer.error().what, {127 << 8, 0, 0}, now},
+                       now);
+               });
+}
+
+void AgentLink::flush() {
+  if (!connected()) return;
+  if (!to_start_.empty()) send_starts();
+  if (!to_kill_.empty()) {
+    lm::KillRequest kill;
+    for (const JobId id : to_kill_) kill.jobs.push_back(id.value());
+    to_kill_.clear();
+    tell("agent.kill", transport::pack(kill));
+  }
+}
+
+void AgentLink::set_limit(JobId job, Duration limit) {
+  if (connected() && has(job))
+    tell("agent.limit", transport::pack(lm::LimitRequest{job.value(), limit}));
+}
+
+void AgentLink::kill_all_now() {
+  if (!connected()) return;
+  lm::KillRequest kill;
+  kill.grace = 0;
+  for (const JobId id : sent_) kill.jobs.push_back(id.value());
+  tell("agent.kill", transport::pack(kill));
+}
+
+void AgentLink::kill_orphans(const std::vector<event::Process>& orphans) {
+  orphans_.insert(orphans_.end(), orphans.begin(), orphans.end());
+}
+
+void AgentLink::shutdown() {
+  if (connected()) tell("agent.shutdown", transport::pack(lm::ShutdownRequest{}));
+}
+
+// ---- incoming ----
+
+void AgentLink::peer_lost(transport::PeerId peer) {
+  if (peer == peer_) peer_ = transport::PeerId{0};
+}
+
+void AgentLink::take_started(const lm::Started& s) {
+  std::vector<event::Process> processes;
+  for (const auto& p : s.processes) processes.push_back({p.pid, p.start});
+  jobs_.tasks_started(JobId(s.job), processes, s.t_start);
+}
+
+void AgentLink::take_finished(const lm::Finished& f, Time now) {
+  TasksEnded ended{f.reason, f.what, {worst_status(f), 0, 0}, f.t_finish == 0 ? now : f.t_finish};
+  for (const auto& task : f.tasks) {
+    ended.finish.cpu_ms += task.cpu_ms;
+    ended.finish.max_rss_kb += task.max_rss_kb;
+  }
+  jobs_.tasks_ended(JobId(f.job), ended, now);
+}
+
+void AgentLink::report(const transport::Request& request, Time now) {
+  const auto report = transport::unpack<lm::Report>(request.payload());
+  if (!report) return request.fail(report.error());
+  if (request.peer() != peer_)
+    return request.fail(
+        {Errc::denied, "reports are taken from the agent that said hello last", {}});
+  for (const auto& s : report->started) take_started(s);
+  for (const auto& f : report->finished) take_finished(f, now);
+  after_commit_.add([request] { request.reply(transport::pack(lm::Empty{})); });
+}
+
+void AgentLink::hello(const transport::Request& request, Time now) {
+  const auto hello = transport::unpack<lm::Hello>(request.payload());
+  if (!hello) return request.fail(hello.error());
+  lm::Welcome welcome;
+  if (hello->rank != 0) {
+    welcome.accepted = false;
+    welcome.refusal =
+        fmt::format("this instance has one agent, rank 0; rank {} is not expected", hello->rank);
+    return request.reply(transport::pack(welcome));
+  }
+  const bool same_agent = hello->incarnation == incarnation_;
+  if (!same_agent) sent_.clear();
+  for (const auto& p : std::exchange(orphans_, {})) welcome.orphans.push_back({p.pid, p.start});
+  reconcile(*hello, same_agent, welcome, now);
+  incarnation_ = hello->incarnation;
+  host_ = hello->hostname;
+  peer_ = request.peer();
+  journal_.set_meta(kIncarnation, std::to_string(incarnation_));
+  after_commit_.add([request, welcome] { request.reply(transport::pack(welcome)); });
+}
+
+void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& welcome, Time now) {
+  std::set<JobId> there;
+  for (const auto& s : hello.running) {
+    const JobId id(s.job);
+    const ActiveJob* job = jobs_.find(id);
+    if (job == nullptr || !job->life.holds_resources || job->life.finished) {
+      welcome.kill.push_back(s.job);
+      continue;
+    }
+    there.insert(id);
+    sent_.insert(id);
+    take_started(s);
+    if (next_step(jobs_.find(id)->life) == Step::kill) welcome.kill.push_back(s.job);
+  }
+  for (const auto& f : hello.finished) {
+    there.insert(JobId(f.job));
+    take_finished(f, now);
+  }
+  // What should run and is not known there. Losing a job changes the table, so walk over a copy of
+  // the ids.
+  std::vector<JobId> missing;
+  for (const auto& [id, job] : jobs_.active())
+    if (job.life.holds_resources && !job.life.finished && there.count(id) == 0)
+      missing.push_back(id);
+  for (const JobId id : missing) {
+    const ActiveJob& job = *jobs_.find(id);
+    // Not yet sent to anybody, or sent to this very process, which has never got it: it has not
+    // run.
+    const bool has_not_run = !job.life.started && (same_agent || to_start_.count(id) != 0);
+    if (!has_not_run) {
+      lose(job, welcome, now);
+    } else if (next_step(job.life) == Step::start) {
+      to_start_.insert(id);
+    } else {
+      to_kill_.erase(id);
+      jobs_.never_started(id, now);
+    }
+  }
+}
+
+void AgentLink::lose(const ActiveJob& job, lm::Welcome& welcome, Time now) {
+  for (const auto& p : job.life.processes) welcome.orphans.push_back({p.pid, p.start});
+  const std::string where = host_.empty() ? job.nodelist : host_;
+  jobs_.tasks_ended(
+      job.id,
+      {"lost", fmt::format("the agent on {} died while the job ran", where), {SIGKILL, 0, 0}, now},
+      now);
+}
+
+}  // namespace holon::instance

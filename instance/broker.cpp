@@ -1,0 +1,293 @@
+#include "instance/broker.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "instance/exit_codes.hpp"
+#include "instance/text.hpp"
+#include "transport/endpoint.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr Duration kForcePatience = 5'000;  // from SIGKILL to giving up on a job that will not die
+constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last records
+
+std::string meta_or(const Journal& journal, std::string_view key, std::string otherwise) {
+  const auto value = journal.meta(key);
+  return value && *value ? **value : std::move(otherwise);
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+Broker::Broker(transport::Reactor& reactor, BrokerOptions options, Config config, Journal journal,
+               std::unique_ptr<transport::Server> server)
+    : reactor_(reactor),
+      options_(std::move(options)),
+      config_(std::move(config)),
+      journal_(std::move(journal)),
+      server_(std::move(server)) {}
+
+Broker::~Broker() = default;
+
+transport::Options Broker::peer_options(const std::string& name) const {
+  transport::Options o;
+  o.heartbeat = config_.heartbeat;
+  o.peer_timeout = config_.peer_timeout;
+  o.name = name;
+  return o;
+}
+
+// ---- beginning ----
+
+Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, BrokerOptions options) {
+  auto config = load_config(options.start.conf);
+  if (!config) return tl::unexpected(config.error());
+  const std::string file =
+      options.start.journal ? options.start.state_dir + "/journal.db" : std::string();
+  auto journal = Journal::open(file, config->sync);
+  if (!journal) return tl::unexpected(journal.error());
+  const auto uri = transport::ipc_uri(options.runtime_dir, "broker");
+  if (!uri) return tl::unexpected(uri.error());
+  transport::Options listen;
+  listen.heartbeat = config->heartbeat;
+  listen.peer_timeout = config->peer_timeout;
+  listen.name = "broker";
+  auto server = transport::Server::listen(reactor, *uri, listen);
+  if (!server) return tl::unexpected(server.error());
+  std::unique_ptr<Broker> broker(new Broker(reactor, std::move(options), std::move(*config),
+                                            std::move(*journal), std::move(*server)));
+  if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
+  return broker;
+}
+
+// Is this a later broker of an instance whose supervisor lives, or a new start on an old state
+// directory?
+bool Broker::same_run() const {
+  return meta_or(journal_, "runtime_dir", "") == options_.runtime_dir;
+}
+
+Status Broker::begin() {
+  fresh_ = !same_run();
+  journal_.set_meta("runtime_dir", options_.runtime_dir);
+  if (fresh_) journal_.set_meta("started", std::to_string(reactor_.now()));
+  server_->on_request([this](const transport::Request& request) { take_request(request); });
+  server_->on_peer_lost([this](transport::PeerId peer) {
+    if (!core_) return;
+    core_->agent.peer_lost(peer);
+    core_->children.peer_lost(peer);
+  });
+  turn_end_ = reactor_.at_turn_end([this] { finish_turn(); });
+  return options_.start.grant ? begin_child() : begin_root();
+}
+
+Status Broker::begin_root() {
+  ResourceSource source{meta_or(journal_, "resources.kind", ""),
+                        meta_or(journal_, "resources.text", ""),
+                        meta_or(journal_, "resources.bind", "1") == "1"};
+  if (fresh_ || source.kind.empty()) {
+    auto found = find_resources(options_.start.resources);
+    if (!found) return tl::unexpected(found.error());
+    source = std::move(*found);
+  }
+  Identity identity;
+  identity.name = options_.start.name.empty() ? host_name() : options_.start.name;
+  return bring_up(source, std::move(identity),
+                  options_.expiration == 0 ? kTimeMax : options_.expiration);
+}
+
+Status Broker::begin_child() {
+  const auto cut = options_.job_path.rfind('/');
+  if (cut == std::string::npos || options_.token.empty())
+    return fail(Errc::invalid_argument,
+                "a child instance needs HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH");
+  ParentLink::Identity identity{
+      options_.token, JobId(std::strtoull(options_.job_path.c_str() + cut + 1, nullptr, 10)),
+      server_->uri(), std::stoull(meta_or(journal_, "grant.epoch", "0"))};
+  ParentLink::Callbacks callbacks;
+  callbacks.granted = [this](const msg::Grant& grant) { hear_grant(grant); };
+  callbacks.denied = [this](const Error& error) {
+    spdlog::error("the parent turned this instance away: {}", to_string(error));
+    if (phase_ == Phase::waiting_for_grant) return finish(kCannotStart);
+    end("it does not hold its grant any more");
+  };
+  callbacks.lost = [this] {
+    if (config_.orphan_timeout > 0)
+      orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end("its parent is gone"); });
+  };
+  callbacks.request = [this](const transport::Request& request) { take_request(request); };
+  callbacks.record = [this](const std::string& path) {
+    return core_ ? core_->record(path) : std::optional<msg::JobRecord>();
+  };
+  auto link = ParentLink::connect(reactor_, options_.parent_uri,
+                                  peer_options("child " + options_.job_path), std::move(identity),
+                                  journal_, std::move(callbacks), config_.record_interval);
+  if (!link) return tl::unexpected(link.error());
+  parent_ = std::move(*link);
+  parent_->load_outbox();
+  // A later broker goes on with the grant it knows; the parent confirms or fences it when it
+  // answers.
+  if (const auto text = meta_or(journal_, "resources.text", ""); !text.empty() && !fresh_) {
+    Identity known;
+    known.path = meta_or(journal_, "grant.path", "");
+    known.name = meta_or(journal_, "grant.name", "");
+    const auto end = std::stoll(meta_or(journal_, "grant.expiration", "0"));
+    return bring_up({"jgf", text, meta_or(journal_, "resources.bind", "1") == "1"},
+                    std::move(known), end == 0 ? kTimeMax : end);
+  }
+  return {};
+}
+
+void Broker::hear_grant(const msg::Grant& grant) {
+  orphan_timer_.cancel();
+  const Time end = grant.expiration == 0 ? kTimeMax : grant.expiration;
+  journal_.set_meta("grant.epoch", std::to_string(grant.epoch));
+  journal_.set_meta("grant.expiration", std::to_string(grant.expiration));
+  if (core_) {
+    core_->set_lease(end, reactor_.now());
+    return watch_lease(end);
+  }
+  journal_.set_meta("grant.path", grant.path);
+  Identity identity;
+  identity.path = grant.path;
+  identity.name = options_.start.name.empty() ? grant.name : options_.start.name;
+  journal_.set_meta("grant.name", identity.name);
+  if (auto up = bring_up({"jgf", grant.jgf, grant.bind}, std::move(identity), end); !up) {
+    spdlog::error("the grant cannot be used: {}", to_string(up.error()));
+    finish(kCannotStart);
+  }
+}
+
+Status Broker::bring_up(const ResourceSource& source, Identity identity, Time lease_end) {
+  auto spec = read_resources(source);
+  if (!spec) return tl::unexpected(spec.error());
+  resource::StoreOptions store_options;
+  store_options.match_policy = config_.match_policy;
+  store_options.prune_filters = config_.prune_filters;
+  store_options.horizon = {0, lease_end};
+  auto store = resource::ResourceStore::load(*spec, store_options);
+  if (!store) return tl::unexpected(store.error());
+  journal_.set_meta("resources.kind", source.kind);
+  journal_.set_meta("resources.text", source.text);
+  journal_.set_meta("resources.bind", source.bind ? "1" : "0");
+  identity.uri = server_->uri();
+  identity.state_dir = options_.start.state_dir;
+  identity.bind = source.bind;
+  identity.started = std::stoll(meta_or(journal_, "started", "0"));
+  identity.lease_end = lease_end;
+  std::error_code ignored;
+  std::filesystem::create_directories(identity.state_dir + "/output", ignored);
+  auto core = Core::create(reactor_, *server_, journal_, config_, after_commit_,
+                           std::move(identity), std::move(*store), parent_.get(), fresh_);
+  if (!core) return tl::unexpected(core.error());
+  core_ = std::move(*core);
+  Service::Hooks hooks;
+  hooks.shutdown = [this](const std::string& reason) { end(reason); };
+  hooks.ending = [this] { return phase_ != Phase::up; };
+  if (parent_)
+    hooks.forward_up = [this](const transport::Request& request, const std::string& path) {
+      parent_->forward(request, path);
+    };
+  hooks.agent_up = [this] {
+    if (!std::exchange(agent_seen_, true)) on_ready_();
+  };
+  service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
+  phase_ = Phase::up;
+  watch_lease(lease_end);
+  for (const auto& request : std::exchange(early_, {})) service_->handle(request);
+  return {};
+}
+
+void Broker::take_request(const transport::Request& request) {
+  if (service_)
+    service_->handle(request);
+  else if (early_.size() < 10'000)
+    early_.push_back(request);
+  else
+    request.fail({Errc::busy, "this instance has no resources yet", {}});
+}
+
+void Broker::watch_lease(Time end) {
+  lease_timer_.cancel();
+  if (end != kTimeMax) lease_timer_ = reactor_.at(end, [this] { this->end("its time is over"); });
+}
+
+// ---- a turn ----
+
+void Broker::finish_turn() {
+  if (phase_ == Phase::over) return;
+  std::optional<Time> next;
+  if (core_) next = core_->turn(reactor_.now());
+  if (auto committed = journal_.commit(); !committed) {
+    // Nothing of this turn was acknowledged. Going on would promise what is not written.
+    spdlog::critical("{}", to_string(committed.error()));
+    return finish(kJournalBroken);
+  }
+  after_commit_.run();
+  if (core_) core_->flush();
+  if (phase_ == Phase::draining || phase_ == Phase::flushing) drained();
+  wake_.cancel();
+  if (!after_commit_.empty()) next = reactor_.now();
+  if (next) wake_ = reactor_.after(std::max<Duration>(0, *next - reactor_.now()), [] {});
+}
+
+// ---- ending ----
+
+void Broker::end(const std::string& reason) {
+  if (phase_ == Phase::over) return;
+  if (!core_) return finish(kEndedInOrder);
+  if (phase_ != Phase::up) return force();
+  spdlog::info("the instance ends: {}", reason);
+  phase_ = Phase::draining;
+  end_reason_ = reason;
+  core_->jobs.pause_scheduling();
+  cancel_everything(reason);
+  end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { force(); });
+  reactor_.defer([] {});  // a turn follows, which looks whether anything is left
+}
+
+// Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
+// directory; a child's journal is never read again.
+void Broker::cancel_everything(const std::string& reason) {
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : core_->jobs.active())
+    if (parent_ || job.life.state >= JobState::run) ids.push_back(id);
+  for (const JobId id : ids)
+    core_->jobs.raise(id, "cancel", fmt::format("its instance ended: {}", reason), reactor_.now());
+}
+
+void Broker::force() {
+  core_->agent.kill_all_now();
+  end_timer_ = reactor_.after(kForcePatience, [this] { finish(kEndedInOrder); });
+}
+
+void Broker::drained() {
+  if (phase_ == Phase::draining) {
+    if (core_->jobs.counts().running > 0) return;
+    phase_ = Phase::flushing;
+    end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
+  }
+  if (parent_ && parent_->connected() && !parent_->all_sent()) return parent_->send_now();
+  finish(kEndedInOrder);
+}
+
+void Broker::finish(int code) {
+  if (std::exchange(phase_, Phase::over) == Phase::over) return;
+  if (service_) service_->close({Errc::disconnected, "the instance ended: " + end_reason_, {}});
+  if (core_) core_->agent.shutdown();
+  // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
+  // exit code.
+  if (auto committed = journal_.commit(); !committed && code == 0) code = kJournalBroken;
+  on_end_(code);
+}
+
+}  // namespace holon::instance

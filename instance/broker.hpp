@@ -1,0 +1,85 @@
+// broker.hpp - the broker process: from its options to a Core that serves, and to an orderly end.
+//
+// One thread, one reactor. A turn: handle what came, schedule, commit the journal, then answer,
+// start and signal.
+#pragma once
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "instance/after_commit.hpp"
+#include "instance/config.hpp"
+#include "instance/core.hpp"
+#include "instance/journal.hpp"
+#include "instance/options.hpp"
+#include "instance/parent_link.hpp"
+#include "instance/resources.hpp"
+#include "instance/service.hpp"
+#include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Broker {
+ public:
+  // Listens, opens the journal, and asks the parent for its grant if it is a child without one.
+  // Errors: of the configuration, the journal, the resources, the sockets.
+  static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options);
+  ~Broker();
+  Broker(const Broker&) = delete;
+  Broker& operator=(const Broker&) = delete;
+
+  // Called once, when jobs can be run: resources known, agent there.
+  void on_ready(std::function<void()> callback) { on_ready_ = std::move(callback); }
+  // Called once, when everything has ended; the argument is the process's exit code.
+  void on_end(std::function<void(int)> callback) { on_end_ = std::move(callback); }
+
+  // Begins the orderly end: running jobs are cancelled, records sent up, the agent is sent home.
+  // Again: with force.
+  void end(const std::string& reason);
+
+  const std::string& uri() const { return server_->uri(); }
+
+ private:
+  enum class Phase { waiting_for_grant, up, draining, flushing, over };
+
+  Broker(transport::Reactor& reactor, BrokerOptions options, Config config, Journal journal,
+         std::unique_ptr<transport::Server> server);
+  Status begin();
+  Status begin_root();
+  Status begin_child();
+  Status bring_up(const ResourceSource& source, Identity identity, Time lease_end);
+  void hear_grant(const msg::Grant& grant);
+  void take_request(const transport::Request& request);
+  void watch_lease(Time end);
+  void finish_turn();
+  void drained();
+  void cancel_everything(const std::string& reason);
+  void force();
+  void finish(int code);
+  bool same_run() const;
+  transport::Options peer_options(const std::string& name) const;
+
+  transport::Reactor& reactor_;
+  BrokerOptions options_;
+  Config config_;
+  Journal journal_;
+  std::unique_ptr<transport::Server> server_;
+  AfterCommit after_commit_;
+  std::unique_ptr<ParentLink> parent_;
+  std::unique_ptr<Core> core_;
+  std::unique_ptr<Service> service_;
+  std::list<transport::Request> early_;  // came before there was a core
+  Phase phase_ = Phase::waiting_for_grant;
+  bool agent_seen_ = false;
+  bool fresh_ = true;
+  std::string end_reason_;
+  std::function<void()> on_ready_ = [] {};
+  std::function<void(int)> on_end_ = [](int) {};
+  transport::Subscription turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_;
+};
+
+}  // namespace holon::instance

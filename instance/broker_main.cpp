@@ -1,0 +1,77 @@
+// `holon broker`: options from the runtime directory, signals, the lifeline to the supervisor, and
+// the exit code.
+#include <fmt/core.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "instance/broker.hpp"
+#include "instance/exit_codes.hpp"
+
+namespace holon::instance {
+namespace {
+
+Result<BrokerOptions> read_options(const std::string& runtime_dir) {
+  std::ifstream in(runtime_dir + "/instance.json");
+  std::ostringstream text;
+  text << in.rdbuf();
+  if (!in) return fail(Errc::not_found, "there are no instance options here", runtime_dir);
+  return parse_options(text.str());
+}
+
+int refuse(const Error& error) {
+  fmt::print(stderr, "holon broker: {}\n", to_string(error));
+  return kCannotStart;
+}
+
+void say_ready(int fd, const std::string& uri) {
+  const std::string line = uri + "\n";
+  if (fd >= 0 && write(fd, line.data(), line.size()) < 0)
+    spdlog::warn("nobody waits for this broker");
+  if (fd >= 0) close(fd);
+}
+
+int run(const BrokerOptions& options, int ready, int lifeline) {
+  auto reactor = transport::Reactor::create();
+  if (!reactor) return refuse(reactor.error());
+  auto& loop = **reactor;
+  auto broker = Broker::create(loop, options);
+  if (!broker) return refuse(broker.error());
+  int code = 0;
+  (*broker)->on_ready([&] { say_ready(ready, (*broker)->uri()); });
+  (*broker)->on_end([&](int how) {
+    code = how;
+    loop.stop();
+  });
+  const auto on_term = loop.on_signal(SIGTERM, [&] { (*broker)->end("it was told to stop"); });
+  const auto on_int =
+      loop.on_signal(SIGINT, [] {});  // the terminal's Ctrl-C is meant for the initial program
+  if (!on_term || !on_int) return refuse(on_term ? on_int.error() : on_term.error());
+  transport::Subscription gone;
+  if (lifeline >= 0) {
+    auto watch = loop.on_fd(lifeline, transport::kReadable, [&](unsigned) {
+      gone.cancel();
+      (*broker)->end("its supervisor is gone");
+    });
+    if (!watch) return refuse(watch.error());
+    gone = std::move(*watch);
+  }
+  loop.run();
+  return code;
+}
+
+}  // namespace
+
+int broker_main(const std::string& runtime_dir, int ready, int lifeline) {
+  auto options = read_options(runtime_dir);
+  if (!options) return refuse(options.error());
+  spdlog::set_default_logger(spdlog::stderr_logger_st("broker"));
+  spdlog::set_level(options->start.verbose ? spdlog::level::debug : spdlog::level::warn);
+  return run(*options, ready, lifeline);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,161 @@
+#include "instance/children.hpp"
+
+#include <fmt/core.h>
+
+#include <random>
+
+#include "instance/text.hpp"
+#include "transport/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+// 128 bits from the system's generator.
+std::string new_token() {
+  std::random_device random;
+  std::string token;
+  for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", static_cast<unsigned>(random()));
+  return token;
+}
+
+}  // namespace
+
+Children::Children(transport::Server& server, Journal& journal, JobManager& jobs,
+                   AfterCommit& after_commit, MakeGrant make_grant)
+    : server_(server),
+      journal_(journal),
+      jobs_(jobs),
+      after_commit_(after_commit),
+      make_grant_(std::move(make_grant)) {}
+
+Status Children::recover() {
+  auto known = journal_.children();
+  if (!known) return tl::unexpected(known.error());
+  for (auto& grant : *known) {
+    if (jobs_.find(grant.job) == nullptr) continue;
+    children_[grant.job].grant = std::move(grant);
+  }
+  return {};
+}
+
+std::string Children::token(JobId job) {
+  Child& child = children_[job];
+  if (child.grant.token.empty()) {
+    child.grant.job = job;
+    child.grant.token = new_token();
+    journal_.put_child(child.grant);
+  }
+  return child.grant.token;
+}
+
+Status Children::admit(Child& child, const msg::Hello& hello) const {
+  if (child.grant.token.empty() || hello.token != child.grant.token)
+    return fail(Errc::denied, fmt::format("the token is not that of job {}", hello.job));
+  if (hello.epoch != 0 && hello.epoch != child.grant.epoch)
+    return fail(Errc::denied, fmt::format("epoch {} is stale: the grant is at epoch {}",
+                                          hello.epoch, child.grant.epoch));
+  return {};
+}
+
+void Children::hello(const transport::Request& request, Time now) {
+  const auto hello = transport::unpack<msg::Hello>(request.payload());
+  if (!hello) return request.fail(hello.error());
+  const JobId id(hello->job);
+  const ActiveJob* job = jobs_.find(id);
+  if (job == nullptr || !job->submission->is_instance || !job->life.holds_resources)
+    return request.fail(
+        {Errc::denied, fmt::format("job {} is no running child instance", hello->job), {}});
+  Child& child = children_[id];
+  if (auto admitted = admit(child, *hello); !admitted) return request.fail(admitted.error());
+  auto grant = make_grant_(*job);
+  if (!grant) return request.fail(grant.error());
+  if (hello->epoch == 0) ++child.grant.epoch;
+  child.grant.uri = hello->uri;
+  child.peer = request.peer();
+  journal_.put_child(child.grant);
+  grant->epoch = child.grant.epoch;
+  jobs_.child_is_up(id, hello->uri, now);
+  after_commit_.add([this, request, id, grant = std::move(*grant)] {
+    request.reply(transport::pack(grant));
+    on_connected(id);
+  });
+}
+
+const Children::Child* Children::find(transport::PeerId peer) const {
+  for (const auto& [id, child] : children_)
+    if (child.peer == peer) return &child;
+  return nullptr;
+}
+
+std::vector<std::string> Children::records(const transport::Request& request) {
+  const auto records = transport::unpack<msg::Records>(request.payload());
+  const Child* child = find(request.peer());
+  if (!records || child == nullptr) {
+    request.fail(records
+                     ? Error{Errc::denied, "records are taken from a child that has said hello", {}}
+                     : records.error());
+    return {};
+  }
+  const std::string below = jobs_.path_of(child->grant.job) + "/";
+  for (const auto& record : records->jobs)
+    if (!record.path.starts_with(below)) {
+      request.fail({Errc::denied, fmt::format("{} is not below {}", record.path, below), "jobs"});
+      return {};
+    }
+  std::vector<std::string> paths;
+  for (const auto& record : records->jobs) {
+    journal_.put_descendant(record);
+    paths.push_back(record.path);
+  }
+  after_commit_.add([request] { request.reply(transport::pack(msg::Empty{})); });
+  return paths;
+}
+
+void Children::peer_lost(transport::PeerId peer) {
+  for (auto& [id, child] : children_)
+    if (child.peer == peer) child.peer = transport::PeerId{0};
+}
+
+std::vector<std::string> Children::ended(JobId job, Time now) {
+  if (children_.erase(job) == 0) return {};
+  std::vector<std::string> paths;
+  const auto known = journal_.descendants(jobs_.path_of(job) + "/");
+  if (!known) return {};
+  for (auto record : *known) {
+    if (record.state == "INACTIVE") continue;
+    record.reason = "its instance ended before it could report more";
+    record.result = record.t_alloc == 0 ? "CANCELED" : "FAILED";
+    record.state = "INACTIVE";
+    record.t_inactive = now;
+    record.pids.clear();
+    journal_.put_descendant(record);
+    paths.push_back(record.path);
+  }
+  return paths;
+}
+
+std::vector<JobId> Children::all() const {
+  std::vector<JobId> ids;
+  for (const auto& [id, child] : children_) ids.push_back(id);
+  return ids;
+}
+
+std::map<JobId, transport::PeerId> Children::connected() const {
+  std::map<JobId, transport::PeerId> peers;
+  for (const auto& [id, child] : children_)
+    if (child.peer.value() != 0) peers.emplace(id, child.peer);
+  return peers;
+}
+
+transport::PeerId Children::peer(JobId job) const {
+  const auto found = children_.find(job);
+  return found == children_.end() ? transport::PeerId{0} : found->second.peer;
+}
+
+void Children::tell_lease(JobId job, Time expiration) {
+  if (peer(job).value() != 0)
+    server_.call(peer(job), {"lease", transport::pack(msg::Lease{expiration}), "", 0},
+                 [](const Result<std::string>&) {});
+}
+
+}  // namespace holon::instance

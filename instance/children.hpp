@@ -1,0 +1,64 @@
+// children.hpp - the parent's side of its child instances: who may say hello, what was granted
+// under which epoch, who is connected, and the job records they send up (docs/protocol.md).
+//
+// The journal is the truth about grants. An epoch is a child's proof that it is the holder: the
+// token buys the first one, each hello without one (a child that lost its journal before it could
+// keep it) buys the next, and whoever shows an older one is turned away and has to end.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "instance/after_commit.hpp"
+#include "instance/job_manager.hpp"
+#include "instance/messages.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Children {
+ public:
+  // What is granted for a job: everything of the answer but the epoch. Errors go to the child.
+  using MakeGrant = std::function<Result<msg::Grant>(const ActiveJob&)>;
+
+  Children(transport::Server& server, Journal& journal, JobManager& jobs, AfterCommit& after_commit,
+           MakeGrant make_grant);
+
+  Status recover();
+  // The secret of the child that `job` is or will be; made and journalled once.
+  std::string token(JobId job);
+
+  void hello(const transport::Request& request, Time now);
+  // Returns the paths taken into the journal.
+  std::vector<std::string> records(const transport::Request& request);
+  void peer_lost(transport::PeerId peer);
+  // The child's job is over: records of it that are not INACTIVE are closed. Returns their paths.
+  std::vector<std::string> ended(JobId job, Time now);
+
+  // Children that were started, and the peers of those that are connected.
+  std::vector<JobId> all() const;
+  std::map<JobId, transport::PeerId> connected() const;
+  // 0: not connected.
+  transport::PeerId peer(JobId job) const;
+  void tell_lease(JobId job, Time expiration);
+  std::function<void(JobId)> on_connected = [](JobId) {};
+
+ private:
+  struct Child {
+    ChildGrant grant;
+    transport::PeerId peer{0};
+  };
+  Status admit(Child& child, const msg::Hello& hello) const;
+  const Child* find(transport::PeerId peer) const;
+
+  transport::Server& server_;
+  Journal& journal_;
+  JobManager& jobs_;
+  AfterCommit& after_commit_;
+  MakeGrant make_grant_;
+  std::map<JobId, Child> children_;
+};
+
+}  // namespace holon::instance

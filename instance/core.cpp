@@ -1,0 +1,172 @@
+#include "instance/core.hpp"
+
+#include <unistd.h>
+
+#include "instance/resources.hpp"
+#include "instance/text.hpp"
+
+namespace holon::instance {
+
+Core::Core(transport::Reactor& reactor, transport::Server& server, Journal& the_journal,
+           const Config& the_config, AfterCommit& the_after_commit, Identity who,
+           std::unique_ptr<resource::ResourceStore> the_store, qmanager::Scheduler the_scheduler,
+           ParentLink* parent)
+    : identity(std::move(who)),
+      config(the_config),
+      store(std::move(the_store)),
+      scheduler(std::move(the_scheduler)),
+      jobs(the_journal, scheduler, *store, *this, the_config, identity.path,
+           identity.state_dir + "/output"),
+      agent(server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
+      children(server, the_journal, jobs, the_after_commit,
+               [this](const ActiveJob& job) { return grant_for(job); }),
+      watchers(jobs, the_journal, the_after_commit),
+      outputs(reactor, server, jobs, agent, the_after_commit),
+      journal(the_journal),
+      after_commit(the_after_commit),
+      parent_(parent) {}
+
+Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, transport::Server& server,
+                                           Journal& journal, const Config& config,
+                                           AfterCommit& after_commit, Identity identity,
+                                           resource::ResourceStore store, ParentLink* parent,
+                                           bool fresh) {
+  // The scheduler keeps a reference to the store, so the store must be where it stays before the
+  // scheduler is made.
+  auto owned = std::make_unique<resource::ResourceStore>(std::move(store));
+  auto scheduler = qmanager::Scheduler::create(config.scheduler, *owned);
+  if (!scheduler) return tl::unexpected(scheduler.error());
+  std::unique_ptr<Core> core(new Core(reactor, server, journal, config, after_commit,
+                                      std::move(identity), std::move(owned), std::move(*scheduler),
+                                      parent));
+  if (auto recovered = core->jobs.recover(reactor.now(), fresh); !recovered)
+    return tl::unexpected(recovered.error());
+  core->agent.kill_orphans(core->jobs.orphans());
+  if (auto known = core->children.recover(); !known) return tl::unexpected(known.error());
+  return core;
+}
+
+TaskSettings Core::task_settings() {
+  TaskSettings settings;
+  settings.uri = identity.uri;
+  settings.state_dir = identity.state_dir;
+  settings.bind = identity.bind;
+  settings.grace = config.grace;
+  settings.instance_grace = config.grace + config.shutdown_timeout;
+  settings.token = [this](JobId job) { return children.token(job); };
+  return settings;
+}
+
+Result<msg::Grant> Core::grant_for(const ActiveJob& job) const {
+  auto jgf = grant_text(store->graph(), *job.allocation);
+  if (!jgf) return tl::unexpected(jgf.error());
+  msg::Grant grant;
+  grant.jgf = std::move(*jgf);
+  grant.expiration = job.life.expiration;
+  grant.path = jobs.path_of(job.id);
+  grant.name = job.submission->name;
+  grant.bind = identity.bind;
+  return grant;
+}
+
+std::optional<Time> Core::turn(Time now) {
+  const auto next = jobs.schedule(now);
+  agent.settle(now);
+  return next;
+}
+
+void Core::set_lease(Time end, Time now) {
+  if (end == identity.lease_end) return;
+  if (auto moved = store->set_horizon({store->options().horizon.begin, end}); !moved) return;
+  identity.lease_end = end;
+  jobs.lease_changed(end, now);
+}
+
+std::optional<msg::JobRecord> Core::record(const std::string& path) const {
+  const auto cut = path.rfind('/');
+  if (cut == std::string::npos) return std::nullopt;
+  const std::string above = cut == 0 ? "/" : path.substr(0, cut);
+  if (above == identity.path) {
+    auto own = jobs.record(JobId(std::strtoull(path.c_str() + cut + 1, nullptr, 10)));
+    return own ? std::optional(std::move(*own)) : std::nullopt;
+  }
+  auto below = journal.descendant(path);
+  return below ? std::move(*below) : std::nullopt;
+}
+
+msg::TreeNode Core::node(Time now) const {
+  const auto counts = jobs.counts();
+  msg::TreeNode n;
+  n.path = identity.path;
+  n.name = identity.name;
+  n.policy = config.default_policy();
+  n.uri = identity.uri;
+  n.health = "up";
+  n.pid = getpid();
+  n.nodes = store->total("node");
+  n.cores = store->total("core");
+  n.cores_free = store->available("core", now);
+  n.gpus = store->total("gpu");
+  n.gpus_free = store->available("gpu", now);
+  n.pending = counts.pending;
+  n.running = counts.running;
+  n.inactive = counts.inactive;
+  n.failed = counts.failed;
+  n.t_started = identity.started;
+  n.expiration = identity.lease_end == kTimeMax ? 0 : identity.lease_end;
+  return n;
+}
+
+msg::TreeNode Core::silent_child(const ActiveJob& job) const {
+  msg::TreeNode n;
+  n.path = jobs.path_of(job.id);
+  n.name = job.submission->name;
+  n.uri = job.life.child_uri;
+  n.health = job.life.child_uri.empty() ? "starting" : "unreachable";
+  n.nodes = job.held.nodes;
+  n.cores = job.held.cores;
+  n.gpus = job.held.gpus;
+  n.t_started = job.life.t_start;
+  n.expiration = job.life.expiration;
+  return n;
+}
+
+void Core::take_records(const transport::Request& request) {
+  for (const auto& path : children.records(request))
+    if (parent_ != nullptr) parent_->changed(path);
+}
+
+void Core::happened(JobId job, const Event& event) {
+  watchers.happened(job, event);
+  if (std::holds_alternative<event::Start>(event.body)) outputs.started(job);
+}
+
+void Core::changed(const ActiveJob& job) {
+  if (parent_ != nullptr) parent_->changed(jobs.path_of(job.id));
+}
+
+void Core::limit_changed(const ActiveJob& job) {
+  // A shorter limit always fits; where a longer one meets a reservation, that is planned anew.
+  if (auto moved = store->set_end(job.id, job.allocation->when.end); !moved)
+    scheduler.resources_changed();
+  const Time begin = job.life.started ? job.life.t_start : job.life.t_alloc;
+  const Time end = job.life.expiration;
+  const Duration limit = end == 0 ? 0 : std::max<Duration>(1, end - begin);
+  after_commit.add([this, id = job.id, limit, end] {
+    agent.set_limit(id, limit);
+    children.tell_lease(id, end);
+  });
+}
+
+void Core::ended(const msg::JobRecord& record) {
+  const JobId id(record.id);
+  agent.forget(id);
+  watchers.ended(id);
+  outputs.ended(id);
+  if (!record.is_instance) return;
+  for (const auto& path : children.ended(id, record.t_inactive))
+    if (parent_ != nullptr) parent_->changed(path);
+  on_child_ended(id);
+}
+
+}  // namespace holon::instance

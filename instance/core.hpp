@@ -1,0 +1,91 @@
+// core.hpp - a broker that has its resources: the jobs and everybody who has to hear of them, put
+// together.
+//
+// It is the JobManager's Outside: what happens to a job is passed on to the agent, to clients that
+// watch, to the parent.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "instance/after_commit.hpp"
+#include "instance/agent_link.hpp"
+#include "instance/children.hpp"
+#include "instance/config.hpp"
+#include "instance/job_manager.hpp"
+#include "instance/output_streams.hpp"
+#include "instance/parent_link.hpp"
+#include "instance/watchers.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+// Who this instance is; fixed once it is up.
+struct Identity {
+  std::string path = "/";
+  std::string name;
+  std::string uri;
+  std::string state_dir;
+  bool bind = true;  // tasks are bound to the cores of their R
+  Time started = 0;
+  Time lease_end = kTimeMax;
+};
+
+class Core final : public Outside {
+ public:
+  // Errors: as of Scheduler::create and of a journal that does not fit the resources. `fresh`: no
+  // task of an earlier broker can still be under an agent's watch. `parent` may be null.
+  static Result<std::unique_ptr<Core>> create(transport::Reactor& reactor,
+                                              transport::Server& server, Journal& journal,
+                                              const Config& config, AfterCommit& after_commit,
+                                              Identity identity, resource::ResourceStore store,
+                                              ParentLink* parent, bool fresh);
+
+  // Before the commit: schedules. Returns when the next turn is needed at the latest.
+  std::optional<Time> turn(Time now);
+  // After the commit.
+  void flush() { agent.flush(); }
+
+  void set_lease(Time end, Time now);
+  // The newest record of any job here or below; nullopt: none.
+  std::optional<msg::JobRecord> record(const std::string& path) const;
+  // "record" from a child.
+  void take_records(const transport::Request& request);
+  // A child that holds resources and does not answer, as a node of the tree.
+  msg::TreeNode silent_child(const ActiveJob& job) const;
+  // This instance as a node of the tree, without its children.
+  msg::TreeNode node(Time now) const;
+
+  void start_tasks(const ActiveJob& job) override { agent.start_tasks(job); }
+  void kill_tasks(const ActiveJob& job) override { agent.kill_tasks(job); }
+  void happened(JobId job, const Event& event) override;
+  void changed(const ActiveJob& job) override;
+  void ended(const msg::JobRecord& record) override;
+  void limit_changed(const ActiveJob& job) override;
+
+  Identity identity;
+  const Config& config;
+  std::unique_ptr<resource::ResourceStore> store;
+  qmanager::Scheduler scheduler;
+  JobManager jobs;
+  AgentLink agent;
+  Children children;
+  Watchers watchers;
+  OutputStreams outputs;
+  Journal& journal;
+  AfterCommit& after_commit;
+  std::function<void(JobId)> on_child_ended = [](JobId) {};
+
+ private:
+  Core(transport::Reactor& reactor, transport::Server& server, Journal& journal,
+       const Config& config, AfterCommit& after_commit, Identity identity,
+       std::unique_ptr<resource::ResourceStore> store, qmanager::Scheduler scheduler,
+       ParentLink* parent);
+  TaskSettings task_settings();
+  Result<msg::Grant> grant_for(const ActiveJob& job) const;
+
+  ParentLink* parent_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,13 @@
+// exit_codes.hpp - how the broker tells its supervisor why it ended.
+#pragma once
+
+namespace holon::instance {
+
+enum BrokerExit : int {
+  kEndedInOrder = 0,
+  kCannotStart =
+      2,  // wrong options, resources or journal, or turned away by the parent: do not try again
+  kJournalBroken = 4,  // cannot write any more: try again, a full disk may have room by then
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,159 @@
+// job_manager.hpp - the jobs of one instance: every event is journalled, folded into the job's
+// state, and followed by what the state asks for. No sockets and no processes: what has to happen
+// outside is told to an Outside.
+//
+// The order within a turn: calls below change state and write to the journal (uncommitted); the
+// broker commits; only then does it carry out what Outside was told. A crash before the commit
+// leaves nothing, one after it is a replay. Not thread-safe: one owner.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "instance/config.hpp"
+#include "instance/job.hpp"
+#include "instance/journal.hpp"
+#include "instance/messages.hpp"
+#include "instance/submission.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/allocation.hpp"
+
+namespace holon::instance {
+
+// A job that is not INACTIVE.
+struct ActiveJob {
+  JobId id;
+  std::shared_ptr<const Submission> submission;
+  Lifecycle life;
+  std::optional<resource::Allocation> allocation;  // while it holds resources
+  std::string nodelist;                            // once allocated
+  Totals held;                                     // once allocated
+};
+
+// What the manager has done to it. Called in the middle of a change: note it down, act after the
+// commit.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  virtual void start_tasks(const ActiveJob& job) = 0;
+  // Its tasks may run and must not. May be told again.
+  virtual void kill_tasks(const ActiveJob& job) = 0;
+  virtual void happened(JobId job, const Event& event) = 0;
+  // The record as listings show it is another one now; the last call for a job has state INACTIVE.
+  virtual void changed(const ActiveJob& job) = 0;
+  virtual void ended(const msg::JobRecord& record) = 0;
+  // A job that holds resources has another `life.expiration` now.
+  virtual void limit_changed(const ActiveJob& job) = 0;
+};
+
+// Where a job's output goes: as asked for, else below `directory`. "{{id}}" in a name is the job's
+// id.
+struct OutputFiles {
+  std::string output, error;  // error "": the same file
+};
+OutputFiles output_files(const ActiveJob& job, const std::string& directory);
+
+// How the tasks of a job ended, as the agent tells it.
+struct TasksEnded {
+  std::string reason;  // exit, timeout, killed, exec, orphaned, lost
+  std::string what;    // exec, lost: in words
+  event::Finish finish;
+  Time when = 0;
+};
+
+class JobManager {
+ public:
+  // `journal`, `scheduler`, `store` and `outside` must outlive it. `path` is the instance's: "/",
+  // "/3".
+  JobManager(Journal& journal, qmanager::Scheduler& scheduler, const resource::ResourceStore& store,
+             Outside& outside, const Config& config, std::string path,
+             std::string output_directory);
+  ~JobManager();
+  JobManager(const JobManager&) = delete;
+  JobManager& operator=(const JobManager&) = delete;
+
+  // Rebuilds all active jobs from the journal and goes on with each: queued ones are queued again,
+  // running ones hold their resources again; whether their tasks still run is the agents' to say.
+  // O(events of active batches).
+  // `fresh`: the whole instance was stopped, so that no agent can say: what ran has failed.
+  Status recover(Time now, bool fresh);
+  // After a fresh recover(): processes of jobs that ran, which may still be there.
+  const std::vector<event::Process>& orphans() const { return orphans_; }
+
+  // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
+  // never run here (the refusal keeps a record). `lease_end`: when the instance ends, kTimeMax for
+  // never.
+  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now, Time lease_end);
+
+  // One pass of the scheduler if anything changed. Returns when to call again at the latest;
+  // nullopt: on the next event.
+  std::optional<Time> schedule(Time now);
+  void pause_scheduling() { paused_ = true; }  // for good: the instance ends
+  void resources_changed();
+  // The instance ends at `end`, not when it was planned to: limits beyond it are cut, open ones
+  // follow it.
+  void lease_changed(Time end, Time now);
+
+  // A fatal exception: cancel, timeout, node-failure, instance. Unknown and ended jobs are ignored.
+  void raise(JobId id, const std::string& type, const std::string& note, Time now);
+  void tasks_started(JobId id, const std::vector<event::Process>& processes, Time when);
+  void tasks_ended(JobId id, const TasksEnded& how, Time now);
+  // The tasks of a job that is to be killed were never started and never will be.
+  void never_started(JobId id, Time now);
+  void child_is_up(JobId id, const std::string& uri, Time now);
+
+  const ActiveJob* find(JobId id) const;
+  const std::map<JobId, ActiveJob>& active() const { return jobs_; }
+  // Of active and inactive jobs. Errors: not_found.
+  Result<msg::JobRecord> record(JobId id) const;
+  msg::JobRecord record_of(const ActiveJob& job) const;
+  std::string path_of(JobId id) const;
+
+  struct Counts {
+    std::int64_t pending = 0, running = 0, inactive = 0,
+                 failed = 0;  // failed: inactive and not COMPLETED
+  };
+  Counts counts() const { return counts_; }
+
+ private:
+  ActiveJob* find_mutable(JobId id);
+  void post(ActiveJob& job, EventBody body, Time when);
+  void advance(JobId id, Time now);
+  void free(ActiveJob& job, Time now);
+  void end(ActiveJob& job);
+  void apply_decision(const qmanager::Decision& decision, Time now);
+  void start(const qmanager::Start& decision, Time now);
+  void set_allocation(ActiveJob& job, resource::Allocation allocation);
+  Status load(const std::vector<Batch>& batches);
+  Status restore_allocation(ActiveJob& job);
+  void lose_interrupted(ActiveJob& job, Time now);
+  void enqueue_recovered(ActiveJob& job, Time now);
+  void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
+  qmanager::JobRequest request_of(const ActiveJob& job) const;
+  msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
+                          const msg::SubmitRequest& request, Time now);
+  Error refuse(Submission submission, const msg::SubmitRequest& request, const std::string& reason,
+               Time now);
+  void count(const ActiveJob& job, JobState from);
+
+  Journal& journal_;
+  qmanager::Scheduler& scheduler_;
+  const resource::ResourceStore& store_;
+  Outside& outside_;
+  const Config& config_;
+  std::string path_;
+  std::string output_directory_;
+  std::map<JobId, ActiveJob> jobs_;
+  JobId next_id_{1};
+  Counts counts_;
+  bool dirty_ = false;  // the scheduler has something to look at
+  bool paused_ = false;
+  std::optional<Time> wake_;
+  std::vector<event::Process> orphans_;
+};
+
+}  // namespace holon::instance

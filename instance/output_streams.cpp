@@ -1,0 +1,123 @@
+#include "instance/output_streams.hpp"
+
+#include <fstream>
+
+#include "instance/messages.hpp"
+#include "launch/messages.hpp"
+#include "transport/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::size_t kPiece = 64 << 10;  // bytes of a file read at once
+constexpr std::size_t kEnough = 4 << 20;  // bytes waiting for a slow client at which reading pauses
+constexpr Duration kPause = 20;           // ms until it is tried again
+
+}  // namespace
+
+void OutputStreams::attach(const transport::Request& request) {
+  const auto ask = transport::unpack<msg::AttachRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const JobId id(ask->id);
+  const ActiveJob* job = jobs_.find(id);
+  if (auto record = jobs_.record(id); !record) return request.fail(record.error());
+  streams_.push_back({request, id, false, job == nullptr, 0, 0, {}});
+  Stream& stream = streams_.back();
+  if (job == nullptr)
+    finish_from_files(stream);
+  else if (job->life.started)
+    open(stream);
+}
+
+void OutputStreams::open(Stream& stream) {
+  if (stream.from_agent || !agent_.connected() || !agent_.has(stream.job)) return;
+  stream.from_agent = true;
+  launch::msg::OutputRequest ask{stream.job.value(), stream.output_at, stream.error_at};
+  const auto call = server_.open(agent_.peer(), {"agent.output", transport::pack(ask), "", 0},
+                                 {[this, &stream](std::string chunk) { pass_on(stream, chunk); },
+                                  [this, &stream](const Status&) {
+                                    // Ended, or the agent is gone: if the job is over, the files
+                                    // have the rest.
+                                    stream.from_agent = false;
+                                    if (stream.job_ended) finish_from_files(stream);
+                                    sweep();
+                                  }});
+  stream.client.on_cancel([this, &stream, call] {
+    server_.cancel(call);
+    stream.from_agent = false;
+    reactor_.defer([this] { sweep(); });
+  });
+}
+
+void OutputStreams::pass_on(Stream& stream, const std::string& bytes) {
+  const auto chunk = transport::unpack<launch::msg::OutputChunk>(bytes);
+  if (!chunk) return;
+  (chunk->error ? stream.error_at : stream.output_at) += chunk->data.size();
+  stream.client.send(transport::pack(msg::OutputChunk{chunk->task, chunk->error, chunk->data}));
+}
+
+void OutputStreams::started(JobId job) {
+  if (streams_.empty()) return;
+  after_commit_.add([this, job] {
+    for (auto& stream : streams_)
+      if (stream.job == job) open(stream);
+  });
+}
+
+void OutputStreams::agent_is_back() {
+  for (auto& stream : streams_)
+    if (!stream.job_ended) open(stream);
+}
+
+void OutputStreams::ended(JobId job) {
+  if (streams_.empty()) return;
+  after_commit_.add([this, job] {
+    for (auto& stream : streams_) {
+      if (stream.job != job) continue;
+      stream.job_ended = true;
+      if (!stream.from_agent) finish_from_files(stream);
+    }
+    sweep();
+  });
+}
+
+// One file from where the stream stands; false: the client is slow, come back later.
+bool OutputStreams::pump(Stream& stream, const std::string& file, bool error) {
+  std::uint64_t& at = error ? stream.error_at : stream.output_at;
+  std::ifstream in(file, std::ios::binary);
+  in.seekg(static_cast<std::streamoff>(at));
+  std::string piece(kPiece, '\0');
+  while (in) {
+    if (stream.client.backlog() > kEnough) return false;
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    const auto n = static_cast<std::size_t>(in.gcount());
+    if (n == 0) break;
+    at += n;
+    stream.client.send(transport::pack(msg::OutputChunk{-1, error, piece.substr(0, n)}));
+  }
+  return true;
+}
+
+void OutputStreams::finish_from_files(Stream& stream) {
+  if (stream.client.done()) return;
+  const auto record = jobs_.record(stream.job);
+  if (!record) return stream.client.fail(record.error());
+  const bool separate = !record->error.empty() && record->error != record->output;
+  const bool whole =
+      pump(stream, record->output, false) && (!separate || pump(stream, record->error, true));
+  if (whole) return stream.client.end();
+  stream.pause = reactor_.after(kPause, [this, &stream] {
+    finish_from_files(stream);
+    reactor_.defer([this] { sweep(); });  // not from inside the timer it may destroy
+  });
+}
+
+void OutputStreams::sweep() {
+  streams_.remove_if([](const Stream& s) { return s.client.done() && !s.from_agent; });
+}
+
+void OutputStreams::close(const Error& why) {
+  for (auto& stream : streams_) stream.client.fail(why);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,59 @@
+// output_streams.hpp - "job.attach": a job's output to whoever looks, from its beginning to the
+// job's end.
+//
+// While the agent holds the job it streams the files as they are written; what is left once it does
+// not (the job ended, the agent died) is read from the files here. Offsets make the two fit without
+// a gap or a repetition.
+#pragma once
+#include <cstdint>
+#include <list>
+#include <string>
+
+#include "instance/after_commit.hpp"
+#include "instance/agent_link.hpp"
+#include "instance/job_manager.hpp"
+#include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class OutputStreams {
+ public:
+  OutputStreams(transport::Reactor& reactor, transport::Server& server, const JobManager& jobs,
+                const AgentLink& agent, AfterCommit& after_commit)
+      : reactor_(reactor),
+        server_(server),
+        jobs_(jobs),
+        agent_(agent),
+        after_commit_(after_commit) {}
+
+  void attach(const transport::Request& request);
+  void started(JobId job);  // its tasks run
+  void agent_is_back();     // after a reconnect: what was interrupted goes on
+  void ended(JobId job);
+  void close(const Error& why);
+
+ private:
+  struct Stream {
+    transport::Request client;
+    JobId job;
+    bool from_agent = false;  // the agent is sending
+    bool job_ended = false;
+    std::uint64_t output_at = 0, error_at = 0;  // bytes passed on
+    transport::Subscription pause;
+  };
+  void open(Stream& stream);
+  void finish_from_files(Stream& stream);
+  bool pump(Stream& stream, const std::string& file, bool error);
+  void pass_on(Stream& stream, const std::string& chunk);
+  void sweep();
+
+  transport::Reactor& reactor_;
+  transport::Server& server_;
+  const JobManager& jobs_;
+  const AgentLink& agent_;
+  AfterCommit& after_commit_;
+  std::list<Stream> streams_;  // callbacks hold references
+};
+
+}  // namespace holon::instance

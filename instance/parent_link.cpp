@@ -1,0 +1,105 @@
+#include "instance/parent_link.hpp"
+
+#include <unistd.h>
+
+#include "transport/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::size_t kRecordsAtOnce = 1000;
+constexpr Duration kHelloTimeout = 60'000;
+
+}  // namespace
+
+ParentLink::ParentLink(transport::Reactor& reactor, Identity identity, Journal& journal,
+                       Callbacks callbacks, Duration record_interval)
+    : reactor_(reactor),
+      identity_(std::move(identity)),
+      journal_(journal),
+      callbacks_(std::move(callbacks)),
+      record_interval_(record_interval) {}
+
+Result<std::unique_ptr<ParentLink>> ParentLink::connect(
+    transport::Reactor& reactor, const std::string& uri, transport::Options options,
+    Identity identity, Journal& journal, Callbacks callbacks, Duration record_interval) {
+  auto client = transport::Client::connect(reactor, uri, std::move(options));
+  if (!client) return tl::unexpected(client.error());
+  std::unique_ptr<ParentLink> link(
+      new ParentLink(reactor, std::move(identity), journal, std::move(callbacks), record_interval));
+  link->client_ = std::move(*client);
+  auto* self = link.get();
+  link->client_->on_connected([self](const transport::PeerInfo&) { self->say_hello(); });
+  link->client_->on_lost([self] {
+    self->welcome_ = false;
+    self->callbacks_.lost();
+  });
+  link->client_->on_request(
+      [self](transport::Request request) { self->callbacks_.request(std::move(request)); });
+  return link;
+}
+
+void ParentLink::say_hello() {
+  const msg::Hello hello{identity_.token, identity_.job.value(), identity_.uri, identity_.epoch,
+                         getpid()};
+  client_->call(
+      {"hello", transport::pack(hello), "", kHelloTimeout},
+      [this](const Result<std::string>& answer) {
+        if (!answer) {
+          // A lost connection says hello again by itself; anything else is a no.
+          if (answer.error().code != Errc::disconnected && answer.error().code != Errc::timed_out)
+            callbacks_.denied(answer.error());
+          return;
+        }
+        const auto grant = transport::unpack<msg::Grant>(*answer);
+        if (!grant) return callbacks_.denied(grant.error());
+        welcome_ = true;
+        identity_.epoch = grant->epoch;
+        callbacks_.granted(*grant);
+        schedule();
+      });
+}
+
+void ParentLink::load_outbox() {
+  if (const auto paths = journal_.outbox()) dirty_.insert(paths->begin(), paths->end());
+}
+
+void ParentLink::changed(const std::string& path) {
+  if (!dirty_.insert(path).second) return;
+  journal_.add_outbox(path);
+  schedule();
+}
+
+void ParentLink::schedule() {
+  if (timer_ || dirty_.empty() || !in_flight_.empty() || !welcome_) return;
+  timer_ = reactor_.after(record_interval_, [this] {
+    timer_.cancel();
+    send_now();
+  });
+}
+
+void ParentLink::send_now() {
+  if (!welcome_ || !in_flight_.empty() || dirty_.empty()) return;
+  msg::Records records;
+  while (!dirty_.empty() && records.jobs.size() < kRecordsAtOnce) {
+    auto path = dirty_.extract(dirty_.begin());
+    if (auto record = callbacks_.record(path.value())) records.jobs.push_back(std::move(*record));
+    in_flight_.insert(std::move(path.value()));
+  }
+  client_->call({"record", transport::pack(records), "", 0},
+                [this](const Result<std::string>& answer) { acknowledged(answer.has_value()); });
+}
+
+void ParentLink::acknowledged(bool taken) {
+  if (taken) {
+    // A path that changed again meanwhile is in `dirty_` and keeps its row.
+    for (const auto& path : in_flight_)
+      if (dirty_.count(path) == 0) journal_.remove_outbox(path);
+  } else {
+    dirty_.merge(in_flight_);
+  }
+  in_flight_.clear();
+  schedule();
+}
+
+}  // namespace holon::instance

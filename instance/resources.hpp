@@ -1,0 +1,39 @@
+// resources.hpp - what an instance has: read once from the command line's word, hwloc or the
+// parent's grant, kept in the journal as text, and read again from there by every later broker, so
+// that vertices keep their numbers.
+#pragma once
+#include <string>
+
+#include "base/result.hpp"
+#include "resource/allocation.hpp"
+#include "resource/graph/spec.hpp"
+
+namespace holon::resource {
+class ResourceGraph;
+}
+
+namespace holon::instance {
+
+struct ResourceSource {
+  std::string kind;  // shape, jgf, rv1, hwloc
+  std::string text;
+  bool bind = false;  // core numbers are those of this machine
+};
+
+// A shape ("node=4/core=8") or the name of a file (JGF, Rv1 or hwloc XML); empty: this machine as
+// hwloc sees it. Errors: invalid_argument, not_found, system.
+Result<ResourceSource> find_resources(const std::string& word);
+
+// Errors: invalid_argument with the place.
+Result<resource::GraphSpec> read_resources(const ResourceSource& source);
+
+// What `allocation` holds of `graph` as a JGF to be granted.
+Result<std::string> grant_text(const resource::ResourceGraph& graph,
+                               const resource::Allocation& allocation);
+
+// R of a job, and of the whole instance: Rv1 with the JGF under "scheduling".
+Result<std::string> R_text(const resource::ResourceGraph& graph,
+                           const resource::Allocation& allocation);
+std::string R_text(const resource::ResourceGraph& graph);
+
+}  // namespace holon::instance

@@ -1,0 +1,74 @@
+// service.hpp - the requests of clients, agents and children (messages.hpp), answered from the
+// Core.
+//
+// Requests for another instance are passed down to the child they are for or up to the parent; a
+// child that is gone is answered for from its records. Answers leave after the commit of the turn.
+#pragma once
+#include <functional>
+#include <list>
+#include <string>
+
+#include "instance/core.hpp"
+#include "transport/dispatcher.hpp"
+#include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Service {
+ public:
+  struct Hooks {
+    std::function<void(const std::string& reason)> shutdown;
+    std::function<bool()> ending;
+    // To the parent; empty at the root.
+    std::function<void(const transport::Request&, const std::string& path)> forward_up;
+    std::function<void()> agent_up;  // it said hello
+  };
+  Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks);
+
+  // Any request, from a client of this broker, from below or from above.
+  void handle(const transport::Request& request);
+  // The instance ends: requests that wait for something are told so.
+  void close(const Error& why);
+
+ private:
+  using Request = transport::Request;
+  void add_client_requests();
+  void add_instance_requests();
+  void route(const Request& request, const std::string& path);
+  void to_child(JobId child, const Request& request, const std::string& path);
+  void answer_for_gone(const Request& request, const std::string& path);
+  void child_connected(JobId child);
+  void child_ended(JobId child);
+  Time now() const { return reactor_.now(); }
+  Time allowed(std::int64_t asked, Duration configured) const;
+
+  void submit(const Request& request);
+  void list_jobs(const Request& request);
+  void job_info(const Request& request);
+  void cancel(const Request& request);
+  void resources(const Request& request);
+  void tree(const Request& request);
+  void status(const Request& request);
+  void lease(const Request& request);
+  Result<std::vector<msg::JobRecord>> local_jobs(const msg::JobsRequest& ask) const;
+  template <class Reply>
+  void reply_later(const Request& request, Reply reply);
+
+  // A request for a child that is expected to connect.
+  struct Waiting {
+    JobId child;
+    Request request;
+    std::string path;
+    transport::Subscription timeout;
+  };
+
+  transport::Reactor& reactor_;
+  transport::Server& server_;
+  Core& core_;
+  Hooks hooks_;
+  transport::Dispatcher dispatcher_;
+  std::list<Waiting> waiting_;
+};
+
+}  // namespace holon::instance

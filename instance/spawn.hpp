@@ -1,0 +1,42 @@
+// spawn.hpp - pipes and processes for the supervisor.
+#pragma once
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace holon::instance {
+
+// Owns one descriptor; -1: none.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept;
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor();
+  int get() const { return fd_; }
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  FileDescriptor read, write;  // closed on exec
+};
+Result<Pipe> make_pipe();
+
+struct Program {
+  std::vector<std::string> argv;  // argv[0] is looked for in PATH
+  std::vector<int> keep;          // descriptors it inherits beside 0, 1, 2
+  bool own_group = false;         // leads a process group of its own
+};
+// Default signal actions, nothing blocked, our environment. Errors: not_found, system.
+Result<pid_t> spawn(const Program& program);
+
+// Makes `fd` refer to `file`; the process goes on with what it had if that fails.
+void redirect(int fd, const char* file, int flags);
+
+}  // namespace holon::instance

@@ -1,0 +1,130 @@
+#include "instance/submission.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace holon::instance {
+namespace {
+
+using nlohmann::json;
+
+std::int64_t least(const resource::Count& count) {
+  return count.values.empty() ? count.min : count.values.front();
+}
+
+// A product that stays in range: a request for 1e18 nodes of 1e18 cores is refused later, not
+// undefined here.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX / 4 : product;
+}
+
+void add_up(const resource::Request& request, std::int64_t factor, Totals& totals) {
+  const std::int64_t n = times(factor, least(request.count));
+  const auto add = [n](std::int64_t& sum) {
+    sum = std::min(sum, INT64_MAX / 4) + std::min(n, INT64_MAX / 4);
+  };
+  if (request.type == "node") add(totals.nodes);
+  if (request.type == "core") add(totals.cores);
+  if (request.type == "gpu") add(totals.gpus);
+  if (request.type == "slot") add(totals.slots);
+  for (const auto& child : request.with) add_up(child, n, totals);
+}
+
+// attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
+// {output,error,label-io} as words.
+void read_shell_options(const json& system, Submission& s) {
+  const auto shell = system.find("shell");
+  if (shell == system.end() || !shell->is_object() || !shell->contains("options")) return;
+  const json& options = shell->at("options");
+  if (!options.is_object()) return;
+  const auto file = [](const json& from, const char* key) {
+    return from.is_object() && from.contains(key) && from[key].is_string()
+               ? from[key].get<std::string>()
+               : std::string();
+  };
+  s.output = file(options, "output");
+  s.error = file(options, "error");
+  if (const auto output = options.find("output"); output != options.end() && output->is_object()) {
+    if (output->contains("stdout")) s.output = file(output->at("stdout"), "path");
+    if (output->contains("stderr")) s.error = file(output->at("stderr"), "path");
+  }
+  if (const auto label = options.find("label-io"); label != options.end())
+    s.label = label->is_boolean() ? label->get<bool>() : *label != json(0);
+}
+
+Status read_attributes(const resource::Jobspec& spec, Submission& s) {
+  if (spec.other_attributes.empty()) return {};
+  const json attributes = json::parse(spec.other_attributes, nullptr, false);
+  if (!attributes.is_object() || !attributes.contains("system") ||
+      !attributes["system"].is_object())
+    return {};
+  const json& system = attributes["system"];
+  if (system.contains("dependencies") && !system["dependencies"].empty())
+    return fail(Errc::unsupported, "dependencies between jobs are not offered",
+                "/attributes/system/dependencies");
+  read_shell_options(system, s);
+  return {};
+}
+
+std::string display_command(const std::vector<std::string>& argv) {
+  std::string text = fmt::format("{}", fmt::join(argv, " "));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  if (text.size() > 200) text.resize(200);
+  return text;
+}
+
+}  // namespace
+
+Totals totals_of(const resource::Jobspec& spec) {
+  Totals totals;
+  for (const auto& request : spec.resources) add_up(request, 1, totals);
+  return totals;
+}
+
+std::string describe(const Totals& t) {
+  std::string text;
+  const auto add = [&text](std::int64_t n, const char* unit) {
+    if (n > 0)
+      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", n, unit, n == 1 ? "" : "s");
+  };
+  add(t.nodes, "node");
+  add(t.cores, "core");
+  add(t.gpus, "gpu");
+  return text;
+}
+
+std::int64_t task_count(const resource::Jobspec& spec, std::int64_t slots) {
+  if (spec.tasks.empty()) return 1;
+  const auto& task = spec.tasks.front();
+  if (task.total > 0) return task.total;
+  return std::max<std::int64_t>(
+      1, times(std::max<std::int64_t>(slots, 1), std::max<std::int64_t>(task.per_slot, 1)));
+}
+
+Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
+  auto parsed = resource::parse_jobspec(jobspec);
+  if (!parsed) return tl::unexpected(parsed.error());
+  if (auto sound = resource::check_submittable(*parsed); !sound)
+    return tl::unexpected(sound.error());
+  Submission s;
+  if (auto read = read_attributes(*parsed, s); !read) return tl::unexpected(read.error());
+  const auto& argv = parsed->tasks.front().command;
+  s.is_instance = is_instance;
+  s.name = parsed->name.empty() ? argv.front().substr(argv.front().rfind('/') + 1) : parsed->name;
+  s.queue = parsed->queue;
+  s.command = display_command(argv);
+  s.totals = totals_of(*parsed);
+  s.resources = describe(s.totals);
+  // A child instance is one process, however many slots it was given.
+  s.ntasks = is_instance ? 1 : task_count(*parsed, s.totals.slots);
+  s.limit = std::llround(std::min(parsed->duration_seconds, 1e12) * 1000);
+  s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
+  return s;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,48 @@
+// submission.hpp - what equal jobs share: their jobspec, parsed once, and what is read out of it
+// for listings and agents.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "base/time.hpp"
+#include "resource/jobspec/jobspec.hpp"
+
+namespace holon::instance {
+
+// Units a request adds up to, at its smallest counts.
+struct Totals {
+  std::int64_t nodes = 0, cores = 0, gpus = 0, slots = 0;
+  bool operator==(const Totals&) const = default;
+};
+Totals totals_of(const resource::Jobspec& spec);
+
+// "2 cores", "1 node, 8 cores, 1 gpu"; "" for nothing.
+std::string describe(const Totals& totals);
+
+// Tasks the jobspec asks for when it gets `slots` slots.
+std::int64_t task_count(const resource::Jobspec& spec, std::int64_t slots);
+
+struct Submission {
+  JobId first;
+  std::uint64_t count = 1;
+  bool is_instance = false;
+  std::shared_ptr<const resource::Jobspec> spec;
+  std::string name;  // job.name, else the command's last path component
+  std::string queue;
+  std::string command;    // for display, cut at 200 bytes
+  std::string resources;  // for display
+  Totals totals;
+  std::int64_t ntasks = 1;
+  Duration limit = 0;  // ms; 0: none asked for
+  // shell.options: files as asked for, "" for the default
+  std::string output, error;
+  bool label = false;  // label-io
+};
+
+// Parses and reads. Errors: invalid_argument (the jobspec; no command), unsupported (dependencies).
+Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
+
+}  // namespace holon::instance

@@ -1,0 +1,434 @@
+// `holon start`: directories, then three processes: broker, agent, initial program. The supervisor
+// does as little as it can, so that it has little to die of: it restarts a broker or an agent that
+// crashed, ends the instance when the initial program ends, and leaves no process behind. It is a
+// subreaper: whatever loses its parent below becomes its child.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "instance/clock.hpp"
+#include "instance/config.hpp"
+#include "instance/exit_codes.hpp"
+#include "instance/options.hpp"
+#include "instance/spawn.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kExitFailed = 1;              // the instance could not start
+constexpr int kExitGaveUp = 3;              // its broker or agent crashed again and again
+constexpr std::size_t kCrashes = 5;         // so many ...
+constexpr Duration kCrashWindow = 60'000;   // ... within this time are a loop
+constexpr Duration kAgentPatience = 3'000;  // after the broker's end
+constexpr Duration kProgramGrace = 5'000;   // from SIGTERM to SIGKILL
+
+// Remembers crashes; says when there were too many, and how long to wait before the next try.
+class CrashGuard {
+ public:
+  // nullopt: give up.
+  std::optional<Duration> crashed(Time now) {
+    while (!times_.empty() && times_.front() < now - kCrashWindow) times_.pop_front();
+    times_.push_back(now);
+    if (times_.size() > kCrashes) return std::nullopt;
+    return times_.size() == 1 ? 0 : Duration{100} << times_.size();
+  }
+
+ private:
+  std::deque<Time> times_;
+};
+
+class Supervisor {
+ public:
+  Supervisor(transport::Reactor& reactor, BrokerOptions options, Config config, std::string cpuset,
+             std::function<void(const std::string&)> on_ready)
+      : reactor_(reactor),
+        options_(std::move(options)),
+        config_(std::move(config)),
+        cpuset_(std::move(cpuset)),
+        tell_ready_(std::move(on_ready)) {}
+
+  int run() {
+    if (auto begun = begin(); !begun) {
+      fmt::print(stderr, "holon start: {}\n", to_string(begun.error()));
+      code_ = kExitFailed;
+      stop();
+    }
+    reactor_.run();
+    reap_everything();
+    return code_;
+  }
+
+ private:
+  Status begin() {
+    auto lifeline = make_pipe();
+    if (!lifeline) return tl::unexpected(lifeline.error());
+    lifeline_ = std::move(*lifeline);
+    for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+      auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
+      if (!watch) return tl::unexpected(watch.error());
+      watches_.push_back(std::move(*watch));
+    }
+    auto others = reactor_.on_other_children([](const transport::ChildExit&) {});
+    if (!others) return tl::unexpected(others.error());
+    watches_.push_back(std::move(*others));
+    if (auto started = start_broker(); !started) return started;
+    return start_agent();
+  }
+
+  void on_signal(int signal) {
+    // Ctrl-C at a terminal is for the initial program in the foreground, which gets it too.
+    if (signal == SIGINT && program_.pid > 0 && isatty(STDIN_FILENO)) return;
+    if (code_ == 0 && program_.pid <= 0) code_ = options_.start.background ? 0 : 128 + signal;
+    stop();
+  }
+
+  // ---- broker ----
+
+  Status start_broker() {
+    auto ready = make_pipe();
+    if (!ready) return tl::unexpected(ready.error());
+    const std::vector<std::string> argv = {options_.binary,
+                                           "broker",
+                                           options_.runtime_dir,
+                                           "--ready",
+                                           std::to_string(ready->write.get()),
+                                           "--lifeline",
+                                           std::to_string(lifeline_.read.get())};
+    auto child = spawn({argv, {ready->write.get(), lifeline_.read.get()}, true});
+    if (!child) return tl::unexpected(child.error());
+    broker_.pid = *child;
+    ready_ = std::move(ready->read);
+    auto line =
+        reactor_.on_fd(ready_.get(), transport::kReadable, [this](unsigned) { read_ready(); });
+    if (!line) return tl::unexpected(line.error());
+    ready_watch_ = std::move(*line);
+    return watch(broker_, [this](int status) { broker_ended(status); });
+  }
+
+  void read_ready() {
+    std::array<char, 512> text{};
+    const auto n = read(ready_.get(), text.data(), text.size());
+    ready_watch_.cancel();
+    if (n <= 0 || ending_ || std::exchange(up_, true)) return;
+    std::string uri(text.data(), static_cast<std::size_t>(n));
+    uri.erase(uri.find_last_not_of('\n') + 1);
+    setenv("HOLON_URI", uri.c_str(), 1);
+    tell_ready_(uri);
+    if (auto started = start_program(); !started) {
+      fmt::print(stderr, "holon start: {}\n", to_string(started.error()));
+      code_ = started.error().code == Errc::not_found ? 127 : 126;
+      stop();
+    }
+  }
+
+  void broker_ended(int status) {
+    broker_.pid = 0;
+    if (ending_) return finish_agent();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) return stop();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotStart) {
+      code_ = kExitFailed;
+      return stop();
+    }
+    restart(broker_guard_, "broker", status, restart_broker_, [this] { return start_broker(); });
+  }
+
+  // ---- agent ----
+
+  Status start_agent() {
+    const auto uri = transport::ipc_uri(options_.runtime_dir, "broker");
+    if (!uri) return tl::unexpected(uri.error());
+    std::vector<std::string> argv = {
+        options_.binary, "agent", "--broker-uri",     *uri,
+        "--rank",        "0",     "--orphan-timeout", std::to_string(config_.orphan_timeout)};
+    if (!cpuset_.empty()) argv.insert(argv.end(), {"--cpuset", cpuset_});
+    auto child = spawn({argv, {}, true});
+    if (!child) return tl::unexpected(child.error());
+    agent_.pid = *child;
+    return watch(agent_, [this](int status) { agent_ended(status); });
+  }
+
+  void agent_ended(int status) {
+    agent_.pid = 0;
+    if (ending_) return finish_if_all_gone();
+    restart(agent_guard_, "agent", status, restart_agent_, [this] { return start_agent(); });
+  }
+
+  void finish_agent() {
+    if (agent_.pid <= 0) return finish_if_all_gone();
+    // The broker sent it home; a broker that crashed could not.
+    kill(agent_.pid, SIGTERM);
+    agent_timer_ = reactor_.after(kAgentPatience, [this] {
+      if (agent_.pid > 0) kill(agent_.pid, SIGKILL);
+    });
+  }
+
+  void restart(CrashGuard& guard, const char* what, int status, transport::Subscription& timer,
+               std::function<Status()> start) {
+    const auto wait = guard.crashed(reactor_.now());
+    const std::string how = WIFSIGNALED(status)
+                                ? fmt::format("was killed by signal {}", WTERMSIG(status))
+                                : fmt::format("ended with code {}", WEXITSTATUS(status));
+    if (!wait) {
+      fmt::print(stderr, "holon start: the {} {}, {} times within {} s; giving up\n", what, how,
+                 kCrashes + 1, kCrashWindow / 1000);
+      code_ = kExitGaveUp;
+      return stop();
+    }
+    fmt::print(stderr, "holon start: the {} {}; starting it again\n", what, how);
+    timer = reactor_.after(*wait, [this, start = std::move(start)] {
+      if (ending_) return;
+      if (auto started = start(); !started) {
+        fmt::print(stderr, "holon start: {}\n", to_string(started.error()));
+        code_ = kExitGaveUp;
+        stop();
+      }
+    });
+  }
+
+  // ---- initial program ----
+
+  Status start_program() {
+    auto command = options_.start.command;
+    if (command.empty()) {
+      if (options_.start.background) return {};
+      const char* shell = std::getenv("SHELL");
+      command = {shell != nullptr && *shell != '\0' ? shell : "/bin/sh"};
+    }
+    // On a terminal it has to share our process group, or it could not read from it.
+    own_group_ = isatty(STDIN_FILENO) == 0;
+    auto child = spawn({command, {}, own_group_});
+    if (!child) return tl::unexpected(child.error());
+    program_.pid = *child;
+    return watch(program_, [this](int status) { program_ended(status); });
+  }
+
+  void program_ended(int status) {
+    program_.pid = 0;
+    code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    ending_ ? finish_if_all_gone() : stop();
+  }
+
+  void signal_program(int signal) const {
+    if (program_.pid > 0) kill(own_group_ ? -program_.pid : program_.pid, signal);
+  }
+
+  // ---- the end ----
+
+  // Ends everything in order; a second call hurries the broker up.
+  void stop() {
+    if (broker_.pid > 0) kill(broker_.pid, SIGTERM);
+    if (std::exchange(ending_, true)) return;
+    signal_program(SIGTERM);
+    program_timer_ = reactor_.after(kProgramGrace, [this] { signal_program(SIGKILL); });
+    last_timer_ = reactor_.after(config_.shutdown_timeout + 20'000, [this] {
+      for (const auto pid : {broker_.pid, agent_.pid})
+        if (pid > 0) kill(pid, SIGKILL);
+      signal_program(SIGKILL);
+    });
+    if (broker_.pid <= 0) finish_agent();
+  }
+
+  void finish_if_all_gone() {
+    if (broker_.pid <= 0 && agent_.pid <= 0 && program_.pid <= 0) reactor_.stop();
+  }
+
+  // What tasks and programs have left behind became our child when its parent ended.
+  static void reap_everything() {
+    for (int round = 0; round < 200; ++round) {
+      std::ifstream list(fmt::format("/proc/self/task/{}/children", getpid()));
+      for (pid_t pid = 0; list >> pid;) kill(pid, SIGKILL);
+      int status = 0;
+      pid_t gone = 0;
+      while ((gone = waitpid(-1, &status, WNOHANG)) > 0) continue;
+      if (gone < 0) return;  // no children left
+      usleep(10'000);        // nothing else runs any more in this process
+    }
+  }
+
+  struct Child {
+    pid_t pid = 0;
+    transport::Subscription watch;
+  };
+
+  Status watch(Child& child, std::function<void(int)> ended) {
+    auto subscription = reactor_.on_child(
+        child.pid,
+        [ended = std::move(ended)](const transport::ChildExit& exit) { ended(exit.status); });
+    if (!subscription) return tl::unexpected(subscription.error());
+    child.watch = std::move(*subscription);
+    return {};
+  }
+
+  transport::Reactor& reactor_;
+  BrokerOptions options_;
+  Config config_;
+  std::string cpuset_;
+  std::function<void(const std::string&)> tell_ready_;
+  Pipe lifeline_;  // its end of file tells the broker that we are gone
+  FileDescriptor ready_;
+  Child broker_, agent_, program_;
+  CrashGuard broker_guard_, agent_guard_;
+  bool up_ = false, ending_ = false, own_group_ = false;
+  int code_ = 0;
+  std::vector<transport::Subscription> watches_;
+  transport::Subscription ready_watch_, restart_broker_, restart_agent_, agent_timer_,
+      program_timer_, last_timer_;
+};
+
+// ---- before the processes ----
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string default_state_dir(const std::string& runtime_dir) {
+  std::string base = variable("XDG_STATE_HOME");
+  if (base.empty() && !variable("HOME").empty()) base = variable("HOME") + "/.local/state";
+  if (base.empty()) base = "/tmp/holon-state-" + std::to_string(getuid());
+  return base + "/holon/" + fs::path(runtime_dir).filename().string();
+}
+
+Result<BrokerOptions> prepare(StartOptions options) {
+  BrokerOptions prepared;
+  std::error_code error;
+  prepared.binary = fs::read_symlink("/proc/self/exe", error).string();
+  if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
+  for (auto& item : options.conf) {
+    const auto equals = item.find('=');
+    if (equals == std::string::npos || item.find('/') < equals)
+      item = fs::absolute(item, error).string();
+  }
+  if (!options.resources.empty() && fs::exists(options.resources, error))
+    options.resources = fs::absolute(options.resources, error).string();
+  if (options.grant) {
+    prepared.parent_uri = variable("HOLON_PARENT_URI");
+    prepared.token = variable("HOLON_TOKEN");
+    prepared.job_path = variable("HOLON_JOB_PATH");
+    if (prepared.parent_uri.empty() || prepared.token.empty() || prepared.job_path.empty())
+      return fail(Errc::invalid_argument,
+                  "HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH are not set: only `holon "
+                  "batch` and `holon alloc` "
+                  "make child instances",
+                  "--grant");
+    if (options.state_dir.empty()) options.state_dir = variable("HOLON_STATE_DIR");
+    // The secret is not for what runs inside.
+    for (const char* name : {"HOLON_TOKEN", "HOLON_STATE_DIR", "HOLON_PARENT_URI"}) unsetenv(name);
+  }
+  auto runtime_dir = transport::make_runtime_dir();
+  if (!runtime_dir) return tl::unexpected(runtime_dir.error());
+  prepared.runtime_dir = *runtime_dir;
+  if (options.state_dir.empty()) options.state_dir = default_state_dir(*runtime_dir);
+  options.state_dir = fs::absolute(options.state_dir, error).string();
+  fs::create_directories(options.state_dir, error);
+  if (error) return fail(Errc::system, error.message(), options.state_dir);
+  chmod(options.state_dir.c_str(), 0700);
+  if (options.limit_ms > 0) prepared.expiration = wall_clock_ms() + options.limit_ms;
+  prepared.start = std::move(options);
+  std::ofstream out(prepared.runtime_dir + "/instance.json");
+  out << write_options(prepared);
+  out.close();
+  chmod((prepared.runtime_dir + "/instance.json").c_str(), 0600);
+  if (!out) return fail(Errc::system, "cannot be written", prepared.runtime_dir + "/instance.json");
+  return prepared;
+}
+
+int supervise(const BrokerOptions& options, const Config& config, const std::string& cpuset,
+              std::function<void(const std::string&)> on_ready) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  auto reactor = transport::Reactor::create();
+  if (!reactor) {
+    fmt::print(stderr, "holon start: {}\n", to_string(reactor.error()));
+    return kExitFailed;
+  }
+  int code = 0;
+  {
+    Supervisor supervisor(**reactor, options, config, cpuset, std::move(on_ready));
+    code = supervisor.run();
+  }
+  std::error_code ignored;
+  fs::remove_all(options.runtime_dir, ignored);
+  return code;
+}
+
+// The calling process waits until the instance is up, prints its uri and returns; the instance
+// lives on in a session of its own, with its messages in the state directory.
+int start_in_background(const BrokerOptions& options, const Config& config,
+                        const std::string& cpuset) {
+  auto up = make_pipe();
+  if (!up) {
+    fmt::print(stderr, "holon start: {}\n", to_string(up.error()));
+    return kExitFailed;
+  }
+  const std::string log = options.start.state_dir + "/instance.log";
+  const pid_t pid = fork();
+  if (pid < 0) {
+    fmt::print(stderr, "holon start: {}\n", std::strerror(errno));
+    return kExitFailed;
+  }
+  if (pid == 0) {
+    setsid();
+    up->read = {};
+    redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
+    redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+    redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+    _exit(supervise(options, config, cpuset, [&](const std::string& uri) {
+      if (write(up->write.get(), uri.data(), uri.size()) < 0) return;
+      up->write = {};
+    }));
+  }
+  up->write = {};
+  std::array<char, 512> text{};
+  const auto n = read(up->read.get(), text.data(), text.size());
+  if (n > 0) {
+    fmt::print("{}\n", std::string(text.data(), static_cast<std::size_t>(n)));
+    return 0;
+  }
+  std::ifstream messages(log);
+  for (std::string line; std::getline(messages, line);) fmt::print(stderr, "{}\n", line);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailed;
+}
+
+}  // namespace
+
+int start_main(StartOptions options) {
+  const auto refuse = [](const Error& error) {
+    fmt::print(stderr, "holon start: {}\n", to_string(error));
+    return kExitFailed;
+  };
+  if (options.command.empty() && !options.background && isatty(STDIN_FILENO) == 0)
+    return refuse(
+        {Errc::invalid_argument,
+         "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
+         {}});
+  const auto config = load_config(options.conf);
+  if (!config) return refuse(config.error());
+  const std::string cpuset = variable("HOLON_CPUSET");
+  auto prepared = prepare(std::move(options));
+  if (!prepared) return refuse(prepared.error());
+  // A child in the background is still its parent's task and stays until it ends.
+  if (prepared->start.background && !prepared->start.grant)
+    return start_in_background(*prepared, *config, cpuset);
+  return supervise(*prepared, *config, cpuset, [](const std::string&) {});
+}
+
+}  // namespace holon::instance

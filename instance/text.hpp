@@ -1,0 +1,32 @@
+// text.hpp - small texts that several parts of the broker write: paths of the tree, durations.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "base/time.hpp"
+
+namespace holon::instance {
+
+// "/" and 7 -> "/7", "/3" and 7 -> "/3/7".
+std::string join(std::string_view path, JobId id);
+
+// `path` as a request gives it, seen from the instance `base`: "/3/7" stays, "7" is a child of it,
+// ".." its parent, "." itself. Errors: invalid_argument (a part that is no job id, more ".." than
+// there are levels).
+Result<std::string> resolve(const std::string& base, const std::string& path);
+
+// The child of `base` that is or leads to `path`: of "/3" and "/3/7/9" it is 7. nullopt: `path` is
+// not below `base`.
+std::optional<JobId> child_towards(const std::string& base, const std::string& path);
+
+// Are `a` and `b` in the order of a listing: part by part, numbers as numbers ("/3/9" before
+// "/3/10")?
+bool path_before(std::string_view a, std::string_view b);
+
+// ms as a person says it: "350ms", "30s", "5m30s", "2h", "1d4h": the two largest units.
+std::string duration_text(Duration ms);
+
+}  // namespace holon::instance
