@@ -154,6 +154,7 @@ Result<Allocation> read_allocation_jgf(const ResourceGraph& graph, std::string_v
   const auto document = parse_jgf(bytes);
   if (!document) return tl::unexpected(document.error());
   Shares shares(graph);
+  std::vector<std::pair<std::int64_t, std::string>> labels;
   for (const auto& said : document->vertices) {
     const auto v = find(graph, said);
     if (!v) return tl::unexpected(v.error());
@@ -161,12 +162,15 @@ Result<Allocation> read_allocation_jgf(const ResourceGraph& graph, std::string_v
       continue;
     }
     shares.add(*v, share_of(graph, *v, said));
+    if (!said.label.empty()) labels.emplace_back(graph[*v].uniq_id, said.label);
     if (!shorthand || !said.exclusive) continue;
     for (const auto below : graph.subtree(*v).subspan(1)) {
       shares.add(below, {graph[below].size, true});
     }
   }
-  return shares.allocation();
+  auto allocation = shares.allocation();
+  allocation.labels = std::move(labels);
+  return allocation;
 }
 
 Result<Allocation> read_allocation_rv1(const ResourceGraph& graph, std::string_view bytes) {

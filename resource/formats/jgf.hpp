@@ -28,6 +28,7 @@ struct JgfVertex {
   bool up = true;
   std::map<std::string, std::string> properties;
   std::map<std::string, std::string> paths;  // by subsystem
+  std::string label;                         // what the jobspec called it (ephemeral.label), or ""
   std::string extensions;                    // JSON object of "x-" keys, or ""
   std::string pointer;                       // of its metadata
 };

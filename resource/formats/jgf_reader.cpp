@@ -146,6 +146,11 @@ Result<JgfVertex> read_vertex(const JsonAt& at) {
   auto paths = read_paths(*metadata);
   if (!paths) return tl::unexpected(paths.error());
   v.paths = *std::move(paths);
+  std::map<std::string, std::string> ephemeral;
+  if (auto ok = optional_member(*metadata, "ephemeral", ephemeral, read_properties); !ok) {
+    return tl::unexpected(ok.error());
+  }
+  v.label = ephemeral["label"];
   v.extensions = read_extensions(*metadata);
   v.pointer = metadata->pointer();
   apply_defaults(v, has_id, has_name);

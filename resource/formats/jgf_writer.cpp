@@ -65,12 +65,6 @@ void append_extensions(std::string& out, std::string_view object) {
   out += object.substr(1, object.size() - 2);
 }
 
-const Pairs& notes_of(const Notes& notes, std::int64_t uniq_id) {
-  static const Pairs none;
-  const auto it = notes.find(uniq_id);
-  return it == notes.end() ? none : it->second;
-}
-
 }  // namespace
 
 void JgfWriter::vertex(VertexId v, const JgfExtras& extras) {
@@ -89,10 +83,9 @@ void JgfWriter::vertex(VertexId v, const JgfExtras& extras) {
   if (extras.size != 1) nodes_ += fmt::format(", \"size\": {}", extras.size);
   if (extras.own && !data.up) nodes_ += ", \"status\": 1";
   append_map(nodes_, "paths", paths_of(graph_, v));
-  if (extras.notes != nullptr) {
-    append_map(nodes_, "ephemeral", notes_of(extras.notes->ephemeral, data.uniq_id));
-    append_map(nodes_, "agfilter", notes_of(extras.notes->agfilter, data.uniq_id));
-  }
+  if (!extras.label.empty())
+    append_map(nodes_, "ephemeral", {{"label", std::string(extras.label)}});
+  if (extras.agfilter != nullptr) append_map(nodes_, "agfilter", *extras.agfilter);
   if (extras.own) append_extensions(nodes_, extras.extensions);
   nodes_ += "}}";
 }

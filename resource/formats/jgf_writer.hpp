@@ -7,18 +7,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "resource/graph/graph.hpp"
 
 namespace holon::resource {
 
-struct WriteNotes;
-
 struct JgfExtras {
   std::optional<std::int32_t> rank = {};  // instead of the vertex\'s own
   Amount size = 1;                        // what "size" says; 1 is not said
   bool exclusive = false;
-  const WriteNotes* notes = nullptr;
+  std::string_view label = {};  // what the jobspec called it
+  const std::vector<std::pair<std::string, std::string>>* agfilter = nullptr;
   bool own = false;                  // also status and extensions, which Fluxion does not write
   std::string_view extensions = {};  // JSON object
 };

@@ -78,9 +78,11 @@ std::string pretty_simple(const ResourceGraph& graph, const std::vector<Emitted>
 
 class JgfEmitter {
  public:
-  JgfEmitter(const ResourceGraph& graph, const std::vector<Emitted>& list, const WriteNotes& notes)
+  JgfEmitter(const ResourceGraph& graph, const std::vector<Emitted>& list,
+             const Allocation& allocation, const WriteNotes& notes)
       : graph_(graph), list_(list), notes_(notes), writer_(graph) {
     for (const auto& e : list) exclusive_.emplace(e.vertex.value(), e.exclusive);
+    for (const auto& [uniq_id, label] : allocation.labels) labels_.emplace(uniq_id, label);
   }
 
   // "" where no edge is left: Fluxion does not write a lone vertex.
@@ -92,7 +94,7 @@ class JgfEmitter {
         whole = false;
         continue;
       }
-      writer_.vertex(e.vertex, {.size = e.amount, .exclusive = e.exclusive, .notes = &notes_});
+      vertex(e);
       if (above != exclusive_.end()) writer_.edge(graph_.parent(e.vertex), e.vertex, 0);
       if (graph_.has_aux()) aux_edges(e.vertex);
     }
@@ -101,6 +103,17 @@ class JgfEmitter {
   }
 
  private:
+  void vertex(const Emitted& e) {
+    const auto uniq_id = graph_[e.vertex].uniq_id;
+    JgfExtras extras;
+    extras.size = e.amount;
+    extras.exclusive = e.exclusive;
+    if (const auto it = labels_.find(uniq_id); it != labels_.end()) extras.label = it->second;
+    const auto agfilter = notes_.agfilter.find(uniq_id);
+    if (agfilter != notes_.agfilter.end()) extras.agfilter = &agfilter->second;
+    writer_.vertex(e.vertex, extras);
+  }
+
   // Edges of other subsystems into v from what is held too.
   void aux_edges(VertexId v) {
     for (const auto& edge : graph_.aux_above(v)) {
@@ -113,6 +126,7 @@ class JgfEmitter {
   const WriteNotes& notes_;
   JgfWriter writer_;
   std::unordered_map<std::uint32_t, bool> exclusive_;
+  std::unordered_map<std::int64_t, std::string_view> labels_;
 };
 
 // ---- R_lite
@@ -228,7 +242,9 @@ Result<std::string> write_allocation(WriteFormat format, const ResourceGraph& gr
   if (list->empty()) return std::string{};
   if (format == WriteFormat::simple) return simple(graph, *list);
   if (format == WriteFormat::pretty_simple) return pretty_simple(graph, *list);
-  const auto jgf = [&](bool shorthand) { return JgfEmitter(graph, *list, notes).write(shorthand); };
+  const auto jgf = [&](bool shorthand) {
+    return JgfEmitter(graph, *list, allocation, notes).write(shorthand);
+  };
   if (format == WriteFormat::jgf || format == WriteFormat::jgf_shorthand) {
     auto text = jgf(format == WriteFormat::jgf_shorthand);
     if (!text.empty()) text += '\n';

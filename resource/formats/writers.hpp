@@ -31,11 +31,11 @@ enum class WriteFormat {
 // By Fluxion's name for it; nullopt: none of them.
 std::optional<WriteFormat> find_write_format(std::string_view name);
 
-// What a JGF vertex says beside what the graph knows; key and value. Keyed by uniq_id.
+// What a JGF vertex says beside what the graph and the allocation know. Keyed by uniq_id; key and
+// value.
 using Notes = std::unordered_map<std::int64_t, std::vector<std::pair<std::string, std::string>>>;
 struct WriteNotes {
-  Notes ephemeral;  // of this match (a label of the jobspec)
-  Notes agfilter;   // aggregates, where `find` was asked for them
+  Notes agfilter;  // aggregates, where `find` was asked for them
 };
 
 // The allocation as one line (simple: many), ended by a newline; "" where the format has nothing to

@@ -32,7 +32,6 @@ Result<ResourceGraph> ResourceGraph::build(const GraphSpec& spec) {
   if (auto ok = check(spec); !ok) return tl::unexpected(ok.error());
   ResourceGraph graph;
   graph.subsystems_ = spec.subsystems;
-  graph.topology_ = std::make_unique<Topology>(spec.rows.size());
   graph.vertices_.reserve(spec.rows.size());
   graph.root_ = VertexId{0};
   std::vector<VertexId> slot_of(spec.rows.size());
@@ -90,8 +89,7 @@ Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) con
   return slot_of;
 }
 
-void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row, VertexId above,
-                           VertexId slot) {
+void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row) {
   Vertex vertex;
   vertex.id = row.id;
   vertex.size = row.size;
@@ -110,20 +108,21 @@ void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row, Ver
   vertex.uniq_id = is_free ? row.uniq_id : next_uniq_;
   next_uniq_ = std::max(next_uniq_, vertex.uniq_id + 1);
   vertices_.push_back(vertex);
-  if (above != kNoVertex) boost::add_edge(above.value(), slot.value(), topology_->tree);
 }
 
 void ResourceGraph::take(const GraphSpec& spec, std::vector<VertexId> slot_of) {
   const auto first_new = slots();
   if (first_new == 0) words_ = spec.words;
+  auto edges = tree_edges();
+  edges.reserve(edges.size() + spec.rows.size());
   for (std::size_t i = 0; i < spec.rows.size(); ++i) {
     if (slot_of[i].value() < first_new) continue;
     const auto& row = spec.rows[i];
-    while (boost::num_vertices(topology_->tree) <= slot_of[i].value()) {
-      boost::add_vertex(topology_->tree);
-    }
-    append(spec, row, row.parent == GraphSpec::kNone ? kNoVertex : slot_of[row.parent], slot_of[i]);
+    append(spec, row);
+    if (row.parent == GraphSpec::kNone) continue;
+    edges.emplace_back(slot_of[row.parent].value(), slot_of[i].value());
   }
+  topology_->set_tree(slots(), edges);
   take_aux_edges(spec, slot_of, first_new);
   reindex();
   take_side_tables(spec, slot_of, first_new);
@@ -170,6 +169,19 @@ void ResourceGraph::take_side_tables(const GraphSpec& spec, const std::vector<Ve
   }
 }
 
+// Those between vertices that are alive.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> ResourceGraph::tree_edges() const {
+  Topology::Edges edges;
+  const auto& tree = topology_->tree;
+  for (std::uint32_t v = 0; v < boost::num_vertices(tree); ++v) {
+    if (!vertices_[v].alive) continue;
+    for (auto [child, end] = boost::adjacent_vertices(v, tree); child != end; ++child) {
+      if (vertices_[*child].alive) edges.emplace_back(v, *child);
+    }
+  }
+  return edges;
+}
+
 // ---- removal
 
 Status ResourceGraph::shrink(VertexId v) {
@@ -199,16 +211,10 @@ Status ResourceGraph::shrink_ranks(std::span<const std::int32_t> ranks) {
 }
 
 void ResourceGraph::remove(const std::vector<VertexId>& tops) {
-  auto& tree = topology_->tree;
   for (const auto top : tops) {
-    if (const auto above = parent(top); above != kNoVertex) {
-      boost::remove_edge(above.value(), top.value(), tree);
-    }
-    for (const auto v : subtree(top)) {
-      vertices_[v.value()].alive = false;
-      boost::clear_out_edges(v.value(), tree);
-    }
+    for (const auto v : subtree(top)) vertices_[v.value()].alive = false;
   }
+  topology_->set_tree(slots(), tree_edges());
   if (topology_->aux) remove_orphans();
   std::erase_if(properties_, [&](const auto& e) { return !vertices_[e.first].alive; });
   std::erase_if(extensions_, [&](const auto& e) { return !vertices_[e.first].alive; });

@@ -283,10 +283,9 @@ void ResourceGraph::index_tree() {
   children_.reserve(boost::num_edges(tree));
   for (std::uint32_t v = 0; v < n; ++v) {
     child_begin_[v] = static_cast<std::uint32_t>(children_.size());
-    for (auto [e, end] = boost::out_edges(v, tree); e != end; ++e) {
-      const VertexId child{static_cast<std::uint32_t>(target(*e, tree))};
-      children_.push_back(child);
-      parent_[child.value()] = VertexId{v};
+    for (auto [child, end] = boost::adjacent_vertices(v, tree); child != end; ++child) {
+      children_.push_back(VertexId{*child});
+      parent_[*child] = VertexId{v};
     }
   }
   child_begin_[n] = static_cast<std::uint32_t>(children_.size());
