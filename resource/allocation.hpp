@@ -32,7 +32,7 @@ struct Allocation {
   std::vector<Share> shares;  // in the order the match emits them
   // What the jobspec called them ("label" of a resource that is no slot), by uniq_id; most jobs
   // have none.
-  std::vector<std::pair<std::int64_t, std::string>> labels;
+  std::vector<std::pair<std::int64_t, std::string>> labels{};
 
   bool operator==(const Allocation&) const = default;
 };

@@ -111,6 +111,7 @@ Status ResourceStore::set_horizon(Interval horizon) {
   if (horizon.empty())
     return fail(Errc::invalid_argument, "the horizon ends before it begins", "horizon");
   state_->options.horizon = horizon;
+  ++state_->freed;
   return {};
 }
 

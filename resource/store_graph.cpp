@@ -18,17 +18,19 @@ void ResourceStore::State::rebuild() {
   HOLON_CHECK(filters.has_value());  // they were read at load, from the same text
   occupancy = match::Occupancy(graph, std::move(*filters));
   if (policy.stop_at_first) order.rebuild(graph);
+  forget();
   auto before = std::move(held);
   held.clear();
   ends.clear();
+  reservations = 0;
   for (auto& [job, mine] : before) {
     Allocation& allocation = mine.allocation;
     std::erase_if(allocation.shares, [&](const Share& share) {
       return share.amount == 0 || !graph.find_uniq(share.uniq_id);
     });
     if (allocation.shares.empty()) continue;
-    held[job] = std::move(mine);
-    Held& again = held[job];
+    if (mine.reserved) ++reservations;
+    Held& again = held[job] = std::move(mine);
     again.hold.items.clear();  // they were of the old shape
     again.hold.sums.clear();
     std::vector<Share> shares = again.allocation.shares;
@@ -65,6 +67,7 @@ Status ResourceStore::set_status(std::string_view path, bool up) {
   const auto v = at_path(state_->graph, path);
   if (!v) return tl::unexpected(v.error());
   state_->graph.set_up(*v, up);
+  if (up) state_->made_room();
   state_->changes.add(*v, true);
   return {};
 }
@@ -74,6 +77,7 @@ Status ResourceStore::set_property(std::string_view path, std::string_view key,
   const auto v = at_path(state_->graph, path);
   if (!v) return tl::unexpected(v.error());
   state_->graph.set_property(*v, key, value);
+  state_->forget();
   state_->changes.add(*v, false);
   return {};
 }
@@ -84,6 +88,7 @@ Status ResourceStore::remove_property(std::string_view path, std::string_view ke
   if (!state_->graph.remove_property(*v, key))
     return fail(Errc::not_found, "it has no property \"" + std::string(key.substr(0, 64)) + "\"",
                 std::string(path.substr(0, 256)));
+  state_->forget();
   state_->changes.add(*v, false);
   return {};
 }

@@ -14,7 +14,10 @@ const Allocation& ResourceStore::State::take(Allocation allocation,
   Held& mine = held[job];
   mine.hold = occupancy.take(graph, selection, allocation.when);
   mine.reserved = reserved;
-  if (!reserved) ends.emplace(allocation.when.end, job);
+  if (reserved)
+    ++reservations;
+  else
+    ends.emplace(allocation.when.end, job);
   mine.allocation = std::move(allocation);
   for (const Chosen& chosen : selection)
     if (!chosen.implied) changes.add(chosen.vertex, chosen.whole);
@@ -27,7 +30,14 @@ void ResourceStore::State::drop(JobId job) {
   counts = {};
   for (const match::Hold::Item& item : hold.items) changes.add(item.vertex, item.whole);
   ends.erase({hold.when.end, job});
+  if (at->second.reserved) --reservations;
   occupancy.give_back(hold);
+  ++freed;
+  for (const auto& one : known) {
+    if (!one->front) continue;
+    for (const match::Hold::Item& item : hold.items)
+      if (item.units > 0) one->front->revive(graph, item.vertex, item.whole);
+  }
   held.erase(at);
 }
 
@@ -90,11 +100,11 @@ Result<std::vector<Chosen>> ResourceStore::State::selection_of(const Allocation&
   if (std::adjacent_find(selection.begin(), selection.end(), same) != selection.end())
     return fail(Errc::invalid_argument, "a vertex is listed twice");
   const std::size_t listed = selection.size();
-  std::set<VertexId> known;
-  for (const Chosen& chosen : selection) known.insert(chosen.vertex);
+  std::set<VertexId> listed_or_added;
+  for (const Chosen& chosen : selection) listed_or_added.insert(chosen.vertex);
   for (std::size_t i = 0; i < listed; ++i)
     for (VertexId up = graph.parent(selection[i].vertex);
-         up != kNoVertex && known.insert(up).second; up = graph.parent(up)) {
+         up != kNoVertex && listed_or_added.insert(up).second; up = graph.parent(up)) {
       Chosen passed;
       passed.vertex = up;
       selection.push_back(passed);
@@ -104,8 +114,9 @@ Result<std::vector<Chosen>> ResourceStore::State::selection_of(const Allocation&
   return selection;
 }
 
-// An exclusive vertex with everything below it listed in full, or with nothing below it listed, is
-// whole.
+// Whole is an exclusive vertex with everything below it taken in full: one entry stands for all of
+// it. What a search makes and what is imposed later are marked alike, so that the books do not
+// depend on the way an allocation came.
 void ResourceStore::State::mark_whole(std::vector<Chosen>& selection) const {
   std::vector<std::size_t> open;  // positions whose parent is still to come
   std::vector<std::uint32_t>
@@ -114,23 +125,27 @@ void ResourceStore::State::mark_whole(std::vector<Chosen>& selection) const {
     Chosen& chosen = selection[i];
     const VertexId v = chosen.vertex;
     std::uint32_t below = 0;
-    bool bare = true;  // nothing below it is listed
     while (!open.empty() && graph.within(selection[open.back()].vertex, v)) {
       below += full.back();
-      bare = false;
       open.pop_back();
       full.pop_back();
     }
-    const std::uint32_t size = graph.subtree_end(v) - graph.pre(v);
     const bool taken = chosen.exclusive && chosen.units == graph[v].size;
-    chosen.whole = taken && (bare || below + 1 == size);
+    chosen.whole = taken && below + 1 == graph.subtree_end(v) - graph.pre(v);
+    chosen.implied = false;
     open.push_back(i);
     full.push_back(below + (taken ? 1 : 0));
   }
+  std::uint32_t covered_from =
+      UINT32_MAX;  // positions from here on, up to a whole vertex's end, are below it
   for (std::size_t i = selection.size(); i-- > 0;) {
-    if (!selection[i].whole || selection[i].implied) continue;
-    for (std::size_t j = i; j-- > 0 && graph.within(selection[j].vertex, selection[i].vertex);)
-      selection[j].implied = true;
+    const std::uint32_t pre = graph.pre(selection[i].vertex);
+    if (pre > covered_from && covered_from != UINT32_MAX &&
+        graph.within(selection[i].vertex, graph.at(covered_from))) {
+      selection[i].implied = true;
+    } else if (selection[i].whole) {
+      covered_from = pre;
+    }
   }
 }
 
@@ -215,6 +230,7 @@ Status ResourceStore::set_end(JobId job, Time end) {
   }
   if (state_->ends.erase({now.end, job}) != 0) state_->ends.emplace(end, job);
   state_->occupancy.move_end(mine.hold, end);
+  if (end < now.end) state_->made_room();
   mine.allocation.when.end = end;
   return {};
 }

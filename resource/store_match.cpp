@@ -25,6 +25,8 @@ Allocation allocation_of(const ResourceGraph& graph, JobId job, Interval when,
   return allocation;
 }
 
+constexpr std::size_t kMostKnown = 16;
+
 bool is_dry(MatchOp op) {
   return op == MatchOp::satisfiability || op == MatchOp::without_allocating ||
          op == MatchOp::without_allocating_future;
@@ -44,11 +46,14 @@ std::string describe(const match::Shortage& shortage, const char* when) {
 // One call of match(), with what its steps share.
 class Matcher {
  public:
-  Matcher(ResourceStore::State& state, const CompiledRequest& request, Time now, Duration duration)
+  Matcher(ResourceStore::State& state, ResourceStore::State::Known& known, Time now,
+          Duration duration, Time clock)
       : state_(state),
-        request_(request),
+        known_(known),
+        request_(known.request),
         now_(now),
         duration_(duration),
+        clock_(clock),
         search_(state.graph, state.occupancy, state.policy, state.order, state.scratch) {}
 
   std::optional<Interval> when() const { return when_; }
@@ -56,7 +61,7 @@ class Matcher {
   std::optional<std::vector<Chosen>> at(Time begin) {
     const Interval window{begin, saturating_add(begin, duration_)};
     if (window.end > state_.options.horizon.end) return std::nullopt;
-    auto selection = run({&request_, window, false});
+    auto selection = run({&request_, window, false, begin == clock_});
     if (selection) when_ = window;
     return selection;
   }
@@ -75,27 +80,59 @@ class Matcher {
   }
 
   bool ever() {
-    return search_.run({&request_, {now_, saturating_add(now_, 1)}, true}).has_value();
+    return search_.run({&request_, {now_, saturating_add(now_, 1)}, true, false}).has_value();
   }
   const match::Shortage& shortage() const { return search_.shortage(); }
 
  private:
   std::optional<std::vector<Chosen>> run(const SearchQuestion& question) {
-    auto selection = search_.run(question);
+    if (!known_.front && !known_.no_front) {
+      known_.front = search_.front_for(request_);
+      known_.no_front = !known_.front;
+    }
+    auto selection = search_.run(question, known_.front ? &*known_.front : nullptr);
+    if (selection) state_.mark_whole(*selection);
     state_.counts.preorder += static_cast<std::uint64_t>(search_.counts().visited);
     state_.counts.postorder += static_cast<std::uint64_t>(search_.counts().finished);
     return selection;
   }
 
   ResourceStore::State& state_;
+  ResourceStore::State::Known& known_;
   const CompiledRequest& request_;
   Time now_;
   Duration duration_;
+  Time clock_;
   match::Search search_;
   std::optional<Interval> when_;
 };
 
 }  // namespace
+
+Result<ResourceStore::State::Known*> ResourceStore::State::know(const Jobspec& spec) {
+  const auto same = [&](const std::shared_ptr<Known>& one) {
+    return one->resources == spec.resources && one->constraints == spec.constraints;
+  };
+  auto at = std::find_if(known.begin(), known.end(), same);
+  if (at == known.end()) {
+    auto request = compile(spec, graph, occupancy.filters(), policy);
+    if (!request) return tl::unexpected(request.error());
+    auto fresh = std::make_shared<Known>();
+    fresh->resources = spec.resources;
+    fresh->constraints = spec.constraints;
+    fresh->request = std::move(*request);
+    if (known.size() >= kMostKnown) known.pop_back();
+    at = known.insert(known.end(), std::move(fresh));
+  }
+  std::rotate(known.begin(), at, at + 1);
+  return known.front().get();
+}
+
+void ResourceStore::State::fronts_to(Time now) {
+  // allocations keep what they hold until they are released; only a reservation ends by itself
+  if (now < fronts_at || (now > fronts_at && reservations > 0)) made_room();
+  fronts_at = now;
+}
 
 void ResourceStore::State::extend_overdue(Time now) {
   while (!ends.empty() && ends.begin()->first <= now) {
@@ -117,20 +154,30 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
   const Interval horizon = options.horizon;
   if (!horizon.contains(now)) return MatchOutcome(NotNow{"the time is outside the horizon"});
   if (duration == 0) duration = horizon.end - now;
-  auto request = compile(spec, graph, occupancy.filters(), policy);
+  const auto request = know(spec);
   if (!request) return tl::unexpected(request.error());
+  Known& asked = **request;
   extend_overdue(now);
+  fronts_to(now);
   counts = {};
 
-  Matcher matcher(*this, *request, now, duration);
+  Matcher matcher(*this, asked, now, duration, now);
   if (op == MatchOp::satisfiability) {
     if (!matcher.ever()) return MatchOutcome(Never{describe(matcher.shortage(), "here at all")});
     Allocation nothing;
     nothing.job = job;
     return MatchOutcome(nothing);
   }
-  auto selection = matcher.at(now);
-  match::Shortage shortage = matcher.shortage();
+  std::optional<std::vector<Chosen>> selection;
+  match::Shortage shortage;
+  const auto& failure = asked.failure;
+  if (failure && failure->now == now && failure->duration <= duration && failure->freed == freed) {
+    shortage = failure->shortage;
+  } else {
+    selection = matcher.at(now);
+    shortage = matcher.shortage();
+    if (!selection) asked.failure = {now, duration, freed, shortage};
+  }
   if (!selection && looks_ahead(op)) selection = matcher.later();
   if (!selection) {
     const bool asks_ever = op == MatchOp::allocate_with_satisfiability || looks_ahead(op);
@@ -159,11 +206,12 @@ Result<MatchOutcome> ResourceStore::State::allocate(JobId job, const Jobspec& sp
     return fail(Errc::exists, "job " + std::to_string(job.value()) + " holds resources already");
   if (when.empty() || when.begin < options.horizon.begin || when.end > options.horizon.end)
     return fail(Errc::out_of_range, "the interval is empty or not within the horizon", "when");
-  auto request = compile(spec, graph, occupancy.filters(), policy);
+  const auto request = know(spec);
   if (!request) return tl::unexpected(request.error());
   extend_overdue(now);
+  fronts_to(now);
   counts = {};
-  Matcher matcher(*this, *request, when.begin, when.length());
+  Matcher matcher(*this, **request, when.begin, when.length(), now);
   const auto selection = matcher.at(when.begin);
   if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free then")});
   Allocation allocation = allocation_of(graph, job, when, *selection);
@@ -176,13 +224,14 @@ Result<MatchOutcome> ResourceStore::State::extend(JobId job, const Jobspec& more
   const auto at = held.find(job);
   if (at == held.end())
     return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
-  auto request = compile(more, graph, occupancy.filters(), policy);
+  const auto request = know(more);
   if (!request) return tl::unexpected(request.error());
   extend_overdue(now);
+  fronts_to(now);
   counts = {};
   const Interval mine = at->second.hold.when;
   const Time from = std::max(now, mine.begin);
-  Matcher matcher(*this, *request, from, mine.end - from);
+  Matcher matcher(*this, **request, from, mine.end - from, now);
   const auto selection = matcher.at(from);
   if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free now")});
   std::vector<Share> shares = at->second.allocation.shares;

@@ -27,6 +27,36 @@ struct ResourceStore::State {
     bool reserved = false;
   };
 
+  // A request that was asked lately, ready to be asked again: jobs come in kinds.
+  struct Known {
+    std::vector<Request> resources;
+    Constraint constraints;
+    match::CompiledRequest request;
+    std::optional<match::Front> front;
+    bool no_front = false;  // there can be none
+    // It failed at this time for this long, and nothing was given back since (`freed`).
+    struct Failure {
+      Time now = 0;
+      Duration duration = 0;
+      std::uint64_t freed = 0;
+      match::Shortage shortage;
+    };
+    std::optional<Failure> failure;
+  };
+
+  // For clone().
+  State(const State& other)
+      : graph(other.graph),
+        options(other.options),
+        policy(other.policy),
+        occupancy(other.occupancy),
+        order(other.order),
+        changes(other.changes),
+        held(other.held),
+        ends(other.ends),
+        reservations(other.reservations) {}
+  State& operator=(const State&) = delete;
+
   State(ResourceGraph g, StoreOptions o, match::Policy p, match::Filters filters)
       : graph(std::move(g)),
         options(std::move(o)),
@@ -42,9 +72,13 @@ struct ResourceStore::State {
   match::VisitOrder order;
   match::Search::Scratch scratch;
   ChangeLog changes;
-  TraversalCounts counts;
   std::unordered_map<JobId, Held> held;
   std::set<std::pair<Time, JobId>> ends;  // of allocations, not of reservations
+  TraversalCounts counts;
+  std::vector<std::shared_ptr<Known>> known;  // the last asked first; a clone shares none of them
+  std::uint64_t freed = 0;                    // counts what could make room
+  std::size_t reservations = 0;               // how many jobs in `held` are reserved
+  Time fronts_at = 0;                         // the fronts know what is free at this time
 
   // Calls visit(vertex, free units) for all that is up and not taken at `now`, in pre-order.
   template <class Visit>
@@ -62,6 +96,11 @@ struct ResourceStore::State {
     }
   }
 
+  // The shape, properties or types have changed: what was compiled against them is worth nothing.
+  void forget() {
+    ++freed;
+    known.clear();
+  }
   // After the graph's shape has changed: everything that is held is held again, but for what is
   // gone.
   void rebuild();
@@ -71,6 +110,15 @@ struct ResourceStore::State {
                              Duration duration);
   Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);
   Result<MatchOutcome> extend(JobId job, const Jobspec& more, Time now);
+  // The compiled request, from `known` or new. Errors: as match::compile.
+  Result<Known*> know(const Jobspec& spec);
+  void fronts_to(Time now);
+  // Something became free or changed in a way that the fronts do not follow one by one.
+  void made_room() {
+    ++freed;
+    for (const auto& one : known)
+      if (one->front) one->front->reset();
+  }
   // Allocations whose end has come without a release hold on until the next tick.
   void extend_overdue(Time now);
 

@@ -13,6 +13,21 @@ std::uint64_t type_bit(TypeId type) {
   return std::uint64_t{1} << std::min(type.value(), kLastBit);
 }
 
+bool ids_ascend(const ResourceGraph& graph, std::span<const VertexId> children) {
+  std::vector<std::pair<TypeId, std::int64_t>> last;  // few types, so a list
+  for (const VertexId child : children) {
+    const auto same = std::find_if(last.begin(), last.end(),
+                                   [&](const auto& one) { return one.first == graph[child].type; });
+    if (same == last.end()) {
+      last.emplace_back(graph[child].type, graph[child].id);
+    } else {
+      if (graph[child].id <= same->second) return false;
+      same->second = graph[child].id;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 Occupancy::Occupancy(const ResourceGraph& graph, Filters filters)
@@ -20,13 +35,16 @@ Occupancy::Occupancy(const ResourceGraph& graph, Filters filters)
   used_.resize(graph.slots());
   inner_.assign(graph.slots(), kLeaf);
   std::uint32_t count = 0;
+  unit_.assign(graph.words().types.size(), true);
   for (const VertexId v : graph.in_preorder()) {
+    if (graph[v].size != 1) unit_[graph[v].type.value()] = false;
     const auto children = graph.children(v);
     if (children.empty()) continue;
     inner_[v.value()] = count++;
     std::uint64_t types = 0;
     for (const VertexId child : children) types |= type_bit(graph[child].type);
     child_types_.push_back(types);
+    ordered_.push_back(ids_ascend(graph, children));
   }
   counters_.resize(count * stride_);
   totals_.assign(count * stride_, 0);

@@ -81,6 +81,11 @@ class Occupancy {
 
   bool operator==(const Occupancy& other) const;
 
+  // Do ids of v's children ascend, type by type, in the graph's order?
+  bool has_ordered_children(VertexId v) const { return !is_leaf(v) && ordered_[inner_[v.value()]]; }
+  // Is every vertex of the type one unit?
+  bool is_unit(TypeId type) const { return type.value() < unit_.size() && unit_[type.value()]; }
+
   // ---- changes
   // REQUIRES: the selection fits. O(selection * depth of the timelines).
   Hold take(const ResourceGraph& graph, std::span<const Chosen> selection, Interval when);
@@ -103,7 +108,9 @@ class Occupancy {
   std::vector<Timeline> used_;        // by slot
   std::vector<std::uint32_t> inner_;  // by slot: number among inner vertices, or kLeaf
   std::vector<std::uint64_t>
-      child_types_;  // of inner vertices: bit set of types, the last bit for all others
+      child_types_;            // of inner vertices: bit set of types, the last bit for all others
+  std::vector<bool> ordered_;  // of inner vertices
+  std::vector<bool> unit_;     // by type
   std::vector<Timeline> counters_;
   std::vector<Amount> totals_;
 };

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "resource/match/tally.hpp"
+
 namespace holon::resource::match {
 
 Search::Search(const ResourceGraph& graph, const Occupancy& occupancy, const Policy& policy,
@@ -24,6 +26,7 @@ Search::Search(const ResourceGraph& graph, const Occupancy& occupancy, const Pol
       order_(order),
       node_type_(graph.words().types.find("node")),
       storage_node_type_(graph.words().types.find("storage_node")),
+      scratch_(scratch),
       taken_(scratch.taken),
       harvests_(scratch.harvests) {}
 
@@ -56,32 +59,44 @@ Search::Harvest& Search::next_harvest() {
   return harvest;
 }
 
-std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question) {
+std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, Front* front) {
   request_ = question.request;
   when_ = question.when;
   idle_ = question.idle_machine;
-  bonus_ = 0;
-  depth_ = 0;
+  now_ = question.now && !idle_;
   counts_ = {};
-  shortage_ = {};
-  taken_.clear();
-  const VertexId root = graph_.root();
-  Harvest& top = next_harvest();
-  auto found = visit(root, request_->needs, true, false, top);
+  if (front != nullptr) {
+    Harvest& top = begin();
+    if (explore_front(*front, top)) return finish({graph_.root(), 1, false, nullptr, 0, 0}, top);
+  }
+  Harvest& top = begin();
+  auto found = visit(graph_.root(), request_->needs, true, false, top);
   if (!found) return std::nullopt;
   // the root stands beside what was found below it, for requests that name it
-  Found& roots = top.of(graph_[root].type);
+  Found& roots = top.of(graph_[graph_.root()].type);
   roots.groups.push_back({found->score, found->taken.units, 0, 0});
   roots.count += found->taken.units;
-  if (!choose(request_->needs, top, true)) return std::nullopt;
   for (const Need& need : request_->needs)
-    if (need.type == graph_[root].type)
+    if (need.type == graph_[graph_.root()].type)
       found->taken.units = largest_count(need.count, found->taken.units);
+  return finish(found->taken, top);
+}
+
+Search::Harvest& Search::begin() {
+  bonus_ = 0;
+  depth_ = 0;
+  shortage_ = {};
+  taken_.clear();
+  return next_harvest();
+}
+
+std::optional<std::vector<Chosen>> Search::finish(const Taken& root, Harvest& top) {
+  if (!choose(request_->needs, top, true)) return std::nullopt;
   const auto [first, length] = contents_of(top);
   std::vector<Taken> chosen;
-  collect(found->taken.first, found->taken.length, chosen);
+  collect(root.first, root.length, chosen);
   collect(first, length, chosen);
-  return emit(found->taken, std::move(chosen));
+  return emit(root, std::move(chosen));
 }
 
 Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool pristine) const {
@@ -212,31 +227,6 @@ void Search::explore(VertexId v, const std::vector<Need>& needs, bool pristine, 
   for (const VertexId child : graph_.children(v))
     try_child(child, needs, pristine, exclusive, harvest);
 }
-
-namespace {
-
-// How many shares (a share: what one slot needs of a type) whole vertices make up so far.
-struct Tally {
-  std::int64_t per_share = 0;
-  std::int64_t seen = 0;
-  std::int64_t open = 0;  // towards the next share
-  std::int64_t shares = 0;
-
-  void see(std::int64_t total) {
-    if (total <= seen) return;
-    add(total - seen);
-    seen = total;
-  }
-  void add(std::int64_t count) {
-    open += count;
-    if (per_share <= 0 || open < per_share) return;
-    ++shares;
-    open = 0;  // a vertex is not split between slots
-  }
-  bool enough(std::int64_t wanted) const { return per_share <= 0 || shares >= wanted; }
-};
-
-}  // namespace
 
 void Search::explore_first(VertexId v, const std::vector<Need>& needs, bool pristine,
                            bool exclusive, std::int64_t shares, Harvest& harvest) {

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "resource/match/front.hpp"
 #include "resource/match/occupancy.hpp"
 #include "resource/match/policy.hpp"
 #include "resource/match/request.hpp"
@@ -36,6 +37,7 @@ struct SearchQuestion {
   const CompiledRequest* request = nullptr;
   Interval when;
   bool idle_machine = false;  // as if nothing were held and nothing were down
+  bool now = true;  // `when` begins now: what is not free then need not be looked at again soon
 };
 
 class Search {
@@ -45,8 +47,14 @@ class Search {
   Search(const ResourceGraph& graph, const Occupancy& occupancy, const Policy& policy,
          const VisitOrder& order, Scratch& scratch);
 
-  // What to take, in the order of emission; nullopt: it does not fit then.
-  std::optional<std::vector<Chosen>> run(const SearchQuestion& question);
+  // What to take, in the order of emission; nullopt: it does not fit then. With a front that was
+  // made for the request, candidates are looked at best first and no more of them than needed; the
+  // choice is the same, but for equal scores on big graphs.
+  std::optional<std::vector<Chosen>> run(const SearchQuestion& question, Front* front = nullptr);
+
+  // A front for the request; nullopt where its candidates cannot be told beforehand: first-match
+  // and variation, several resources at the top, pools in slots, a request that names the root.
+  std::optional<Front> front_for(const CompiledRequest& request) const;
 
   const SearchCounts& counts() const { return counts_; }
   const Shortage& shortage() const { return shortage_; }  // after a run that found nothing
@@ -107,6 +115,21 @@ class Search {
                std::int64_t shares, Harvest& harvest);
   void explore_first(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
                      std::int64_t shares, Harvest& harvest);
+  // Finds what the request's only resource needs, best candidates first. False: ask the whole graph
+  // instead.
+  bool explore_front(Front& front, Harvest& top);
+  bool try_candidate(VertexId v, Harvest& top);
+  std::optional<std::int64_t> key_now(const Front::Popped& candidate, bool found);
+  bool can_reach(VertexId v);
+  std::int64_t key_of(std::int64_t score) const {
+    return policy_.order == Order::low ? -score : score;
+  }
+  std::int64_t bonus_above(VertexId v) const;
+  std::int64_t best_slot_score(VertexId v, const Need& slot, bool free_only) const;
+  bool has_slot_contents(VertexId v, const Need& slot) const;
+  bool ranked() const;  // are candidates ordered by their own ids?
+  bool explore_in_order(VertexId v, const std::vector<Need>& needs, bool exclusive,
+                        std::int64_t shares, Harvest& harvest);
   bool try_child(VertexId child, const std::vector<Need>& needs, bool pristine, bool exclusive,
                  Harvest& harvest);
   void fill_slots(VertexId v, const Answer& answer, Harvest& harvest);
@@ -126,6 +149,8 @@ class Search {
     return idle_ ? graph_[v].size : occupancy_.free(graph_, v, when_);
   }
   class Emitter;
+  Harvest& begin();
+  std::optional<std::vector<Chosen>> finish(const Taken& root, Harvest& top);
   Harvest& next_harvest();
 
   const ResourceGraph& graph_;
@@ -139,15 +164,20 @@ class Search {
   const CompiledRequest* request_ = nullptr;
   Interval when_;
   bool idle_ = false;
+  bool now_ = true;
   std::int64_t bonus_ = 0;  // of the nodes around the vertex that is visited
   std::size_t depth_ = 0;
   SearchCounts counts_;
   Shortage shortage_;
+  Scratch& scratch_;
   std::vector<Taken>& taken_;
   std::deque<Harvest>& harvests_;  // by depth
 };
 
 struct Search::Scratch {
+  // Of vertices above candidates: has this run come by, and could it pass? (run * 2 + passed)
+  std::vector<std::uint32_t> reached;
+  std::uint32_t run = 0;
   std::vector<Taken> taken;
   std::deque<Harvest> harvests;
 };

@@ -1,0 +1,73 @@
+// front.hpp - the candidates of one request, best first, so that a search by score can stop as soon
+// as it has enough.
+//
+// A candidate's key is the best score it could still contribute if the request started now. Keys
+// only sink by themselves, lazily, when somebody looks; what is given back raises them again
+// (revive). So the work of a match follows what has changed since the last one, not the number of
+// candidates.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "resource/graph/graph.hpp"
+
+namespace holon::resource::match {
+
+class Front {
+ public:
+  struct Candidate {
+    VertexId vertex;
+    std::int64_t best = 0;  // key with everything free; a higher key is better
+  };
+
+  Front() = default;
+  // REQUIRES: no candidate is below another.
+  Front(const ResourceGraph& graph, std::vector<Candidate> candidates);
+
+  struct Popped {
+    VertexId vertex;
+    std::int64_t key = 0;
+    std::uint32_t position = 0;
+  };
+  // Takes the candidate with the highest key out, the first in pre-order among equals; nullopt:
+  // none is left.
+  std::optional<Popped> pop();
+  // The highest key that is left.
+  std::optional<std::int64_t> best_key() const;
+  // Back with this key; whoever is not put back stays out until it is revived.
+  void put_back(std::uint32_t position, std::int64_t key) { push(position, key); }
+
+  // The n-th best candidate by first keys, whatever has become of it; nullopt: there are not as
+  // many. For questions about other times than now.
+  std::optional<Popped> nth(std::size_t n) const;
+
+  // Something at v was given back (`subtree`: and everything below it): candidates it touches have
+  // their first keys.
+  void revive(const ResourceGraph& graph, VertexId v, bool subtree);
+  // All candidates have their first keys.
+  void reset();
+
+  std::size_t size() const { return candidates_.size(); }
+
+ private:
+  struct Entry {
+    std::int64_t key = 0;
+    std::uint32_t position = 0;                 // of the candidate
+    bool operator<(const Entry& other) const {  // for a heap with the best on top
+      return key != other.key ? key < other.key : position > other.position;
+    }
+  };
+  static constexpr std::int64_t kOut = INT64_MIN;
+
+  void push(std::uint32_t position, std::int64_t key);
+  void drop_stale();
+
+  std::vector<Candidate> candidates_;   // in pre-order
+  std::vector<std::uint32_t> ranking_;  // positions by first key, best first
+  std::vector<std::uint32_t> pre_;      // of each
+  std::vector<std::int64_t> key_;       // of each; kOut: not in the heap
+  std::vector<Entry> heap_;             // may hold entries that are out of date
+};
+
+}  // namespace holon::resource::match

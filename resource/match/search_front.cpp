@@ -1,0 +1,228 @@
+// search_front.cpp - looking at candidates best first, and no further than needed.
+//
+// Scores follow from ids alone, so where a request has one resource at its top the order of the
+// candidates is known before any is looked at. A slot's score follows from what is free in it: a
+// candidate's key is then an upper bound, and the search goes on until no bound is above the worst
+// that would be taken.
+//
+// Equal scores: the whole-graph search leaves them to std::sort. Where it could matter, that search
+// is asked, unless the graph is big; there the first in pre-order wins.
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "resource/match/search.hpp"
+#include "resource/match/tally.hpp"
+
+namespace holon::resource::match {
+namespace {
+
+constexpr std::size_t kSmallGraph =
+    8'192;  // vertices: the whole-graph search takes a fraction of a millisecond
+
+// The keys of the best `most` groups so far.
+class Best {
+ public:
+  explicit Best(std::int64_t most) : most_(most) {}
+
+  void add(std::int64_t key, std::int64_t count) {
+    keys_.emplace(key, count);
+    count_ += count;
+    while (count_ - keys_.top().second >= most_) {
+      count_ -= keys_.top().second;
+      keys_.pop();
+    }
+  }
+  bool enough() const { return count_ >= most_; }
+  std::int64_t worst() const { return keys_.top().first; }  // REQUIRES: enough()
+
+ private:
+  using Item = std::pair<std::int64_t, std::int64_t>;
+  std::int64_t most_;
+  std::int64_t count_ = 0;
+  std::priority_queue<Item, std::vector<Item>, std::greater<>> keys_;
+};
+
+}  // namespace
+
+bool Search::ranked() const {
+  return !policy_.stop_at_first && policy_.order != Order::variation;
+}
+
+bool Search::explore_in_order(VertexId v, const std::vector<Need>& needs, bool exclusive,
+                              std::int64_t shares, Harvest& harvest) {
+  if (!ranked() || !occupancy_.has_ordered_children(v)) return false;
+  for (const Need& need : needs)
+    if (need.is_slot() || !occupancy_.is_unit(need.type)) return false;
+  const auto children = graph_.children(v);
+  std::vector<Tally> tallies(needs.size());
+  for (std::size_t i = 0; i < needs.size(); ++i) tallies[i].per_share = needs[i].most;
+  std::size_t open = needs.size();
+  for (std::size_t i = 0; i < children.size() && open > 0; ++i) {
+    const VertexId child =
+        policy_.order == Order::low ? children[i] : children[children.size() - 1 - i];
+    for (std::size_t n = 0; n < needs.size(); ++n) {
+      if (needs[n].type != graph_[child].type || tallies[n].enough(shares)) continue;
+      if (!try_child(child, needs, false, exclusive, harvest)) break;
+      tallies[n].see(harvest.of(needs[n].type).count);
+      if (tallies[n].enough(shares)) --open;
+      break;
+    }
+  }
+  return true;
+}
+
+bool Search::has_slot_contents(VertexId v, const Need& slot) const {
+  return !slot.with.empty() &&
+         std::all_of(slot.with.begin(), slot.with.end(),
+                     [&](const Need& inner) { return occupancy_.has_child_type(v, inner.type); });
+}
+
+std::int64_t Search::bonus_above(VertexId v) const {
+  std::int64_t bonus = 0;
+  for (VertexId up = graph_.parent(v); up != kNoVertex; up = graph_.parent(up))
+    if (graph_[up].type == node_type_) bonus += policy_.node_bonus(graph_[up]);
+  return bonus;
+}
+
+// The best score a slot could have that is made of v's children, of those that are free now or of
+// all: no slot that is really found is better. REQUIRES: the children are units.
+std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_only) const {
+  const bool low = policy_.order == Order::low;
+  const Interval instant{when_.begin, saturating_add(when_.begin, 1)};
+  const std::int64_t bonus =
+      bonus_above(v) + (graph_[v].type == node_type_ ? policy_.node_bonus(graph_[v]) : 0);
+  std::int64_t score = 1;
+  std::vector<std::int64_t> scores;
+  for (const Need& need : slot.with) {
+    scores.clear();
+    for (const VertexId child : graph_.children(v)) {
+      if (graph_[child].type != need.type) continue;
+      if (free_only &&
+          (!graph_[child].schedulable() || occupancy_.free(graph_, child, instant) <= 0))
+        continue;
+      scores.push_back(bonus + policy_.score(graph_, child));
+    }
+    const std::int64_t wanted = low ? need.count.min : need.most;
+    const auto count = static_cast<std::size_t>(
+        std::min<std::int64_t>(wanted, static_cast<std::int64_t>(scores.size())));
+    if (static_cast<std::int64_t>(count) < need.count.min) return 0;
+    if (low)
+      std::partial_sort(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(count),
+                        scores.end());
+    else
+      std::partial_sort(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(count),
+                        scores.end(), std::greater<>());
+    for (std::size_t i = 0; i < count; ++i) score += scores[i];
+  }
+  return score;
+}
+
+std::optional<Front> Search::front_for(const CompiledRequest& request) const {
+  if (!ranked() || request.needs.size() != 1) return std::nullopt;
+  // under locality all of a run of ids are equal, so which of them is taken is up to std::sort
+  if (policy_.order == Order::locality && graph_.vertex_count() <= kSmallGraph) return std::nullopt;
+  const Need& need = request.needs.front();
+  for (const Need& inner : need.with)
+    if (need.is_slot() && (inner.is_slot() || !occupancy_.is_unit(inner.type))) return std::nullopt;
+  std::vector<Front::Candidate> candidates;
+  const auto order = graph_.in_preorder();
+  for (std::uint32_t i = 0; i < order.size();) {
+    const VertexId v = order[i];
+    if (graph_.parent(v) == kNoVertex && v != graph_.root()) break;  // outside the tree
+    const bool fits = need.is_slot() ? has_slot_contents(v, need) : graph_[v].type == need.type;
+    if (!fits) {
+      ++i;
+      continue;
+    }
+    if (v == graph_.root()) return std::nullopt;
+    const std::int64_t score = need.is_slot() ? best_slot_score(v, need, false)
+                                              : bonus_above(v) + policy_.score(graph_, v);
+    if (score > 0) candidates.push_back({v, key_of(score)});
+    i = graph_.subtree_end(v);
+  }
+  return Front(graph_, std::move(candidates));
+}
+
+bool Search::can_reach(VertexId v) {
+  std::vector<std::uint32_t>& reached = scratch_.reached;
+  for (VertexId up = graph_.parent(v); up != kNoVertex; up = graph_.parent(up)) {
+    std::uint32_t& note = reached[up.value()];
+    if (note == scratch_.run * 2 + 1) return true;  // and so are those above it
+    if (note == scratch_.run * 2) return false;
+    ++counts_.visited;
+    note = scratch_.run * 2;
+    if (admits(up, request_->needs, false) <= 0) return false;
+    if (!can_reach(up)) return false;
+    note = scratch_.run * 2 + 1;
+    return true;
+  }
+  return true;
+}
+
+bool Search::try_candidate(VertexId v, Harvest& top) {
+  if (!can_reach(v)) return false;
+  bonus_ = bonus_above(v);
+  const bool found = try_child(v, request_->needs, true, false, top);
+  bonus_ = 0;
+  return found;
+}
+
+// What a candidate is worth for the next question about now; nullopt: nothing, until something is
+// given back.
+std::optional<std::int64_t> Search::key_now(const Front::Popped& candidate, bool found) {
+  const Need& need = request_->needs.front();
+  if (need.is_slot()) {
+    const std::int64_t score = best_slot_score(candidate.vertex, need, true);
+    if (score == 0) return std::nullopt;
+    return key_of(score);
+  }
+  if (found) return candidate.key;
+  const Interval asked = when_;
+  when_ = {asked.begin, saturating_add(asked.begin, 1)};
+  Harvest& unused = next_harvest();
+  const bool fits_now = visit(candidate.vertex, request_->needs, true, false, unused).has_value();
+  --depth_;
+  when_ = asked;
+  if (!fits_now) return std::nullopt;
+  return candidate.key;
+}
+
+bool Search::explore_front(Front& front, Harvest& top) {
+  const Need& need = request_->needs.front();
+  if (scratch_.reached.size() < graph_.slots()) scratch_.reached.assign(graph_.slots(), 0);
+  if (++scratch_.run >= UINT32_MAX / 2) {
+    std::fill(scratch_.reached.begin(), scratch_.reached.end(), 0);
+    scratch_.run = 1;
+  }
+  Best best(need.most);
+  std::vector<std::pair<std::uint32_t, std::int64_t>> back;
+  std::size_t next = 0;
+  bool certain = true;
+  while (true) {
+    const auto ahead = front.nth(next);
+    const auto bound = now_ ? front.best_key() : (ahead ? std::optional(ahead->key) : std::nullopt);
+    if (!bound) break;
+    if (best.enough() && *bound <= best.worst()) {
+      certain = *bound < best.worst();
+      break;
+    }
+    const Front::Popped candidate = now_ ? *front.pop() : *ahead;
+    ++next;
+    const std::size_t known = top.of(need.type).groups.size();
+    const bool found = try_candidate(candidate.vertex, top);
+    const auto& groups = top.of(need.type).groups;
+    bool as_expected = false;
+    for (std::size_t i = known; i < groups.size(); ++i) {
+      best.add(key_of(groups[i].score), groups[i].count);
+      as_expected = as_expected || key_of(groups[i].score) == candidate.key;
+    }
+    if (!now_) continue;
+    const auto key = as_expected ? candidate.key : key_now(candidate, found);
+    if (key) back.emplace_back(candidate.position, *key);
+  }
+  for (const auto& [position, key] : back) front.put_back(position, key);
+  return certain || graph_.vertex_count() > kSmallGraph;
+}
+
+}  // namespace holon::resource::match
