@@ -36,7 +36,7 @@ void ResourceStore::State::drop(JobId job) {
   for (const auto& one : known) {
     if (!one->front) continue;
     for (const match::Hold::Item& item : hold.items)
-      if (item.units > 0) one->front->revive(graph, item.vertex, item.whole);
+      if (item.units > 0) one->front->revive(graph, item.vertex, !occupancy.is_leaf(item.vertex));
   }
   held.erase(at);
 }

@@ -121,6 +121,7 @@ class Search {
   bool try_candidate(VertexId v, Harvest& top);
   std::optional<std::int64_t> key_now(const Front::Popped& candidate, bool found);
   bool can_reach(VertexId v);
+  bool is_shut_off(VertexId v) const;
   std::int64_t key_of(std::int64_t score) const {
     return policy_.order == Order::low ? -score : score;
   }

@@ -30,16 +30,20 @@ class Best {
     count_ += count;
     while (count_ - keys_.top().second >= most_) {
       count_ -= keys_.top().second;
+      last_dropped_ = std::max(last_dropped_, keys_.top().first);
       keys_.pop();
     }
   }
   bool enough() const { return count_ >= most_; }
+  // Was something left out that is as good as what is in?
+  bool tied() const { return enough() && last_dropped_ == worst(); }
   std::int64_t worst() const { return keys_.top().first; }  // REQUIRES: enough()
 
  private:
   using Item = std::pair<std::int64_t, std::int64_t>;
   std::int64_t most_;
   std::int64_t count_ = 0;
+  std::int64_t last_dropped_ = INT64_MIN;
   std::priority_queue<Item, std::vector<Item>, std::greater<>> keys_;
 };
 
@@ -160,6 +164,14 @@ bool Search::can_reach(VertexId v) {
   return true;
 }
 
+// Is something above v held, or down, at this very moment?
+bool Search::is_shut_off(VertexId v) const {
+  const Interval instant{when_.begin, saturating_add(when_.begin, 1)};
+  for (VertexId up = graph_.parent(v); up != kNoVertex; up = graph_.parent(up))
+    if (!graph_[up].schedulable() || occupancy_.free(graph_, up, instant) <= 0) return true;
+  return false;
+}
+
 bool Search::try_candidate(VertexId v, Harvest& top) {
   if (!can_reach(v)) return false;
   bonus_ = bonus_above(v);
@@ -172,6 +184,7 @@ bool Search::try_candidate(VertexId v, Harvest& top) {
 // given back.
 std::optional<std::int64_t> Search::key_now(const Front::Popped& candidate, bool found) {
   const Need& need = request_->needs.front();
+  if (!found && is_shut_off(candidate.vertex)) return std::nullopt;
   if (need.is_slot()) {
     const std::int64_t score = best_slot_score(candidate.vertex, need, true);
     if (score == 0) return std::nullopt;
@@ -222,6 +235,7 @@ bool Search::explore_front(Front& front, Harvest& top) {
     if (key) back.emplace_back(candidate.position, *key);
   }
   for (const auto& [position, key] : back) front.put_back(position, key);
+  certain = certain && !best.tied();
   return certain || graph_.vertex_count() > kSmallGraph;
 }
 

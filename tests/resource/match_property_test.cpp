@@ -252,7 +252,7 @@ RC_GTEST_PROP(MatchProperty, TheQuickSearchChoosesTheSame, ()) {
       for (auto& [request, front] : kinds)
         if (front)
           for (const auto& item : holds[at].items)
-            if (item.units > 0) front->revive(graph, item.vertex, item.whole);
+            if (item.units > 0) front->revive(graph, item.vertex, true);
       holds.erase(holds.begin() + static_cast<std::ptrdiff_t>(at));
     }
     const auto kind = *rc::gen::inRange<std::size_t>(0, kinds.size());
