@@ -56,11 +56,11 @@ Result<Topology> load() {
   return topology;
 }
 
-// What this process is bound to or, with a `cpuset`, that.
+// What this thread, and with it whatever it starts, is bound to or, with a `cpuset`, that.
 Result<Bitmap> wanted_cpus(hwloc_topology_t topology, const std::string& cpuset) {
   Bitmap wanted(hwloc_bitmap_alloc());
   if (cpuset.empty()) {
-    if (hwloc_get_cpubind(topology, wanted.get(), HWLOC_CPUBIND_PROCESS) != 0)
+    if (hwloc_get_cpubind(topology, wanted.get(), HWLOC_CPUBIND_THREAD) != 0)
       return system_error("cannot ask for the CPU binding");
   } else if (hwloc_bitmap_list_sscanf(wanted.get(), cpuset.c_str()) != 0) {
     return fail(Errc::invalid_argument, "a set of CPUs is written as \"0-3,8\"", cpuset);

@@ -295,6 +295,12 @@ TEST_F(AgentTest, MessagesItCannotUnderstandAreAnsweredWithErrors) {
 // The agent as a process of its own.
 class AgentProcessTest : public AgentTest {
  protected:
+  void SetUp() override {
+#ifdef __SANITIZE_THREAD__
+    GTEST_SKIP() << "the thread sanitizer cannot follow a process with threads through fork()";
+#endif
+    AgentTest::SetUp();
+  }
   void TearDown() override {
     if (pid_ > 0) end(SIGKILL);
     AgentTest::TearDown();

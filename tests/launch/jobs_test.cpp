@@ -267,8 +267,9 @@ TEST_F(JobsTest, AStoppedJobCanStillBeEnded) {
 
 TEST_F(JobsTest, SignalsReachTheWholeProcessGroup) {
   ASSERT_TRUE(jobs_->start(request(
-      shell("(trap 'echo child >> got; exit 0' USR1; touch ready; while :; do sleep 0.01; done) & "
-            "trap 'echo parent >> got; wait; exit 5' USR1; while :; do sleep 0.01; done"),
+      shell("trap 'echo parent >> got; wait; exit 5' USR1; "
+            "(trap 'echo child >> got; exit 0' USR1; touch ready; while :; do sleep 0.01; done) & "
+            "while :; do sleep 0.01; done"),
       start(1))));
   ASSERT_TRUE(until([&] { return std::filesystem::exists(dir_ + "/ready"); }));
   jobs_->signal({{1}, SIGUSR1});

@@ -17,7 +17,7 @@
 namespace holon::transport {
 namespace {
 
-constexpr Duration kPatience = 10000;  // ms; only a failing test waits so long
+constexpr Duration kPatience = 60000;  // ms; only a failing test waits so long
 
 class RpcTest : public testing::Test {
  protected:
