@@ -75,24 +75,49 @@ bool store(T& target, const Found& found) {
 
 // ---- the table ----
 
+constexpr std::string_view kDuration = "a duration: \"250ms\", \"30s\", \"5m\", \"2h\", or seconds";
+
 using QueueSetter = bool (*)(qmanager::QueueConfig&, const Value&);
 struct QueueKey {
   std::string_view name, accepts;
   QueueSetter set;
 };
 constexpr QueueKey kQueueKeys[] = {
-    {"policy", "fcfs, easy, hybrid or conservative",
+    {"policy", "fcfs, easy, hybrid[:N], conservative[:N] or conservative-rebuild[:N]",
      [](auto& q, const Value& v) {
-       return store(q.policy, one_of(v, {"fcfs", "easy", "hybrid", "conservative"}));
+       const auto name = text(v);
+       return name && qmanager::parse_policy(*name) && store(q.policy, name);
      }},
     {"depth", "a number from 1 to 1000000",
      [](auto& q, const Value& v) { return store(q.queue_depth, whole(v, 1, 1'000'000)); }},
     {"reservation-depth", "a number from 1 to 100000",
      [](auto& q, const Value& v) { return store(q.reservation_depth, whole(v, 1, 100'000)); }},
-    {"max-reservation-depth", "a number from 1 to 1000000",
+    {"max-reservation-depth", "a number from 1 to 100000",
+     [](auto& q, const Value& v) { return store(q.max_reservation_depth, whole(v, 1, 100'000)); }},
+    {"max-reservation", "a number from 0 to 100000",
+     [](auto& q, const Value& v) { return store(q.max_reservation, whole(v, 0, 100'000)); }},
+    {"backfill", "firstfit, bestfit, greedy or none",
      [](auto& q, const Value& v) {
-       return store(q.max_reservation_depth, whole(v, 1, 1'000'000));
+       const auto name = one_of(v, {"firstfit", "bestfit", "greedy", "none"});
+       if (name) q.backfill = *qmanager::parse_backfill(*name);
+       return name.has_value();
      }},
+    {"backfill-metric", "procs, seconds or procseconds",
+     [](auto& q, const Value& v) {
+       const auto name = one_of(v, {"procs", "seconds", "procseconds"});
+       if (name) q.backfill_metric = *qmanager::parse_metric(*name);
+       return name.has_value();
+     }},
+    {"backfill-depth", "a number from 0 (all) to 1000000",
+     [](auto& q, const Value& v) { return store(q.backfill_depth, whole(v, 0, 1'000'000)); }},
+    {"chunk-size", "a number of processors, 0 for off",
+     [](auto& q, const Value& v) { return store(q.chunk_size, whole(v, 0, 1'000'000'000)); }},
+    {"chunk-duration", kDuration,
+     [](auto& q, const Value& v) { return store(q.chunk_duration, duration(v)); }},
+    {"default-duration", kDuration,
+     [](auto& q, const Value& v) { return store(q.default_duration, duration(v)); }},
+    {"duration-offset", kDuration,
+     [](auto& q, const Value& v) { return store(q.duration_offset, duration(v)); }},
 };
 
 using Setter = bool (*)(Config&, const Value&);
@@ -100,7 +125,6 @@ struct Key {
   std::string_view name, accepts;
   Setter set;
 };
-constexpr std::string_view kDuration = "a duration: \"250ms\", \"30s\", \"5m\", \"2h\", or seconds";
 constexpr Key kKeys[] = {
     {"queue.default", "the name of a queue",
      [](Config& c, const Value& v) { return store(c.scheduler.default_queue, text(v)); }},

@@ -51,21 +51,21 @@ Machine::Outcome FlatMachine::start(const JobRequest& job, Time now, Duration le
   return hold(job, when);
 }
 
-std::optional<Time> FlatMachine::earliest(const JobRequest& job, Time not_before, Duration length) {
+std::optional<Time> FlatMachine::earliest(const JobRequest& job, const Wish& wish) {
   // Nothing is planned past the horizon, so that "free until the horizon" and "free for ever" are
   // the same.
   const std::optional<Time> begin =
-      plan_.earliest_window({.from = std::max(not_before, horizon_.begin),
-                             .end = length == kTimeMax ? kTimeMax : horizon_.end,
-                             .length = length,
+      plan_.earliest_window({.from = std::max(wish.not_before, horizon_.begin),
+                             .end = wish.length == kTimeMax ? kTimeMax : horizon_.end,
+                             .length = wish.length,
                              .cap = procs_ - job.procs});
   return begin && *begin < horizon_.end ? begin : std::nullopt;
 }
 
-Machine::Outcome FlatMachine::reserve(const JobRequest& job, Time not_before, Duration length) {
-  const std::optional<Time> begin = earliest(job, not_before, length);
+Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
+  const std::optional<Time> begin = earliest(job, wish);
   if (!begin) return NotNow{"no room for it before the end of the resources' lease"};
-  return hold(job, {*begin, end_of(*begin, length)});
+  return hold(job, {*begin, end_of(*begin, wish.length)});
 }
 
 void FlatMachine::release(JobId job, Time) {
@@ -75,7 +75,7 @@ void FlatMachine::release(JobId job, Time) {
   free_at_ = -1;
 }
 
-Status FlatMachine::impose(const Allocation& allocation) {
+Status FlatMachine::impose(const JobRequest&, const Allocation& allocation) {
   if (held_.contains(allocation.job)) return fail(Errc::exists, "the job holds processors already");
   std::int64_t procs = 0;
   for (const resource::Share& share : allocation.shares) procs += share.amount;
@@ -101,6 +101,21 @@ Status FlatMachine::set_end(JobId job, Time end) {
 Allocation FlatMachine::holding(JobId job) const {
   const Held& held = held_.at(job);
   return Allocation{job, held.when, {{.uniq_id = 0, .amount = held.procs}}, {}};
+}
+
+// The smallest free amount so far only falls as time goes on: a rectangle ends where it does.
+std::vector<Window> FlatMachine::windows(Time now) {
+  std::vector<Window> all;
+  std::int64_t free = free_procs(now);
+  for (auto at = plan_.next_point(saturating_add(now, 1)); at && free > 0;
+       at = plan_.next_point(saturating_add(*at, 1))) {
+    const std::int64_t then = procs_ - plan_.used_at(*at);
+    if (then >= free) continue;
+    all.push_back({free, *at - now});
+    free = then;
+  }
+  if (free > 0) all.push_back({free, horizon_.end == kTimeMax ? kTimeMax : horizon_.end - now});
+  return all;
 }
 
 void FlatMachine::check_invariants() const {

@@ -25,14 +25,15 @@ class FlatMachine final : public Machine {
   bool exhausted(Time now) override { return free_procs(now) <= 0; }
   bool hopeless(const JobRequest& job, Time now) override { return job.procs > free_procs(now); }
   Outcome start(const JobRequest& job, Time now, Duration length) override;
-  Outcome reserve(const JobRequest& job, Time not_before, Duration length) override;
-  std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) override;
+  Outcome reserve(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   Outcome claim(const JobRequest& job, Time, Duration) override { return holding(job.id); }
   bool holds(JobId job) const { return held_.contains(job); }
   void release(JobId job, Time now) override;
-  Status impose(const resource::Allocation& allocation) override;
+  Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
+  std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override { return procs_; }
   std::int64_t free_procs(Time now) override;
   Interval horizon() const override { return horizon_; }

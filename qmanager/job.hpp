@@ -17,6 +17,9 @@ enum class Why : std::uint8_t {
   reservations,    // it is free now, but promised to others before this job would end
   reserved,        // it holds a reservation
   blocked,         // no resource that is up can serve it
+  limit,           // a throttling limit of one of its credentials
+  idle_limit,      // as limit, of jobs that are considered while they wait
+  chunk,           // what is free is kept for larger jobs for a while
   lease,           // it would end after the resources' lease
 };
 

@@ -57,11 +57,16 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
 }  // namespace
 
 std::vector<PlannedSpan> Scheduler::plan(Time now) {
-  Pass(*state_, now, {}).book_the_entitled();
+  Pass(*state_, now, {}).complete_plan();
   std::vector<PlannedSpan> spans;
   for (const auto& [end, id] : state_->running_by_end) spans.push_back(span_of(*state_, id));
   for (const auto& [begin, id] : state_->bookings) spans.push_back(span_of(*state_, id));
   return spans;
+}
+
+std::vector<Window> Scheduler::windows(Time now) {
+  Pass(*state_, now, {}).complete_plan();
+  return state_->machine->windows(now);
 }
 
 }  // namespace holon::qmanager

@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
 #include "qmanager/request.hpp"
+#include "qmanager/windows.hpp"
 #include "resource/allocation.hpp"
 #include "resource/store.hpp"
 
@@ -22,6 +24,13 @@ namespace holon::qmanager {
 // Jobs of one shape ask for the same resources, so that what failed for one fails for all until
 // something is freed.
 using ShapeId = std::uint32_t;
+
+// When a job is to run: as early as it fits.
+struct Wish {
+  Time now = 0;
+  Time not_before = 0;  // >= now
+  Duration length = 0;
+};
 
 class Machine {
  public:
@@ -47,22 +56,23 @@ class Machine {
   // Holds [now, now + length) for the job, or NotNow.
   virtual Outcome start(const JobRequest& job, Time now, Duration length) = 0;
   // Holds the earliest [t, t + length) with t >= not_before, or NotNow when there is none before
-  // the horizon.
-  virtual Outcome reserve(const JobRequest& job, Time not_before, Duration length) = 0;
+  // the horizon. One that begins at `now` is an allocation.
+  virtual Outcome reserve(const JobRequest& job, const Wish& wish) = 0;
   // The start that reserve() would give, holding nothing.
-  virtual std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) = 0;
-
+  virtual std::optional<Time> earliest(const JobRequest& job, const Wish& wish) = 0;
   // A reservation that begins at `now` becomes an allocation. NotNow: its units are gone.
   virtual Outcome claim(const JobRequest& job, Time now, Duration length) = 0;
   // Gives back what the job holds from `now` on. REQUIRES: it holds something.
   virtual void release(JobId job, Time now) = 0;
   // Holds a given allocation (recovery).
-  virtual Status impose(const resource::Allocation& allocation) = 0;
+  virtual Status impose(const JobRequest& job, const resource::Allocation& allocation) = 0;
   // Moves the end of what the job holds; overcommitted if a later span is in the way.
   virtual Status set_end(JobId job, Time end) = 0;
   // What the job holds.
   virtual resource::Allocation holding(JobId job) const = 0;
 
+  // What is free from `now` on beside all promises, widest first.
+  virtual std::vector<Window> windows(Time now) = 0;
   // Processors in all, and free in the plan at `now`.
   virtual std::int64_t procs() const = 0;
   virtual std::int64_t free_procs(Time now) = 0;

@@ -8,7 +8,21 @@ using resource::Allocation;
 using resource::Never;
 using resource::NotNow;
 
+namespace {
+
+// A plan or a reason is no news for a job that has gone since.
+bool still_holds(const Scheduler::State& state, const Decision& decision) {
+  if (const auto* reserve = std::get_if<Reserve>(&decision))
+    return state.find(reserve->job) != nullptr;
+  if (const auto* wait = std::get_if<Wait>(&decision)) return state.find(wait->job) != nullptr;
+  return true;
+}
+
+}  // namespace
+
 StepResult Pass::run() {
+  for (Decision& decision : std::exchange(s_.untold, {}))
+    if (still_holds(s_, decision)) result_.decisions.push_back(std::move(decision));
   hold_overruns();
   if (s_.machine->must_replan()) replan();
   if (s_.dirty && !s_.sliced) begin_walks();
@@ -17,7 +31,11 @@ StepResult Pass::run() {
   for (Queue& queue : s_.queues) {
     if (queue.started) walk(queue);
     if (s_.sliced) break;
+    if (queue.started && queue.walk.best_fit) fill_gaps(queue);
   }
+  if (!s_.sliced)
+    for (Queue& queue : s_.queues)
+      if (queue.walk.over_soft) use_leftovers(queue);
   if (!s_.sliced) refuse_the_immediate();
   result_.more = s_.sliced || s_.dirty;
   result_.wake = s_.boundary = wake();
@@ -29,6 +47,7 @@ StepResult Pass::run() {
 void Pass::begin_walks() {
   s_.dirty = false;
   s_.unbooked.clear();
+  s_.limiter.begin_idle();
   if (drop_reservations(false)) ++s_.epoch;
   for (Queue& queue : s_.queues) {
     queue.walk = {};
@@ -55,7 +74,9 @@ void Pass::walk(Queue& queue) {
     if (job == nullptr) continue;
     if (walk.considered >= queue.config.queue_depth) walk.closed = true;
     // Who is planned at once must be looked at even on a full machine; nobody else.
-    if (!queue.policy.keep && s_.machine->exhausted(now_) && walk.blocked_by.value() != 0) return;
+    if (!thorough_ && !queue.policy.keep && s_.machine->exhausted(now_) &&
+        walk.blocked_by.value() != 0)
+      return;
     if (walk.closed) return;
     if (budget_.jobs-- <= 0) {
       s_.sliced = true;
@@ -69,7 +90,8 @@ void Pass::walk(Queue& queue) {
 // A job whose kept reservation is still there. One that comes due now stays where it is.
 void Pass::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
-  if (walk.compress && *job.planned > now_) {
+  const bool may_start = !s_.limiter.over(job, now_, s_.length_of(job), false);
+  if (walk.compress && may_start && *job.planned > now_) {
     s_.unbook(job, now_);
     if (book(job) != Tried::booked) return;
   }
@@ -82,10 +104,42 @@ void Pass::consider(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
   if (job.booked) return pass_over(queue, job);
   if (outlives_the_lease(job)) return stand_aside(job, Why::lease);
+  if (throttled(queue, job)) {
+    ++walk.considered;
+    return;
+  }
   const bool entitled = job.request.reserve && walk.reservations < queue.policy.reservations;
   const Tried tried = queue.policy.keep && entitled ? book(job) : try_start(job);
   if (tried == Tried::booked) ++walk.reservations;
   if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, entitled);
+}
+
+// Is the job kept back by a limit, or because what is free is kept for larger jobs? It neither
+// starts nor is planned, and those behind it go on.
+bool Pass::throttled(Queue& queue, Job& job) {
+  Walk& walk = queue.walk;
+  if (walk.chunking && now_ < queue.chunk_until && job.procs < queue.config.chunk_size) {
+    tell_why(job, Why::chunk);
+    return true;
+  }
+  if (!s_.limiter.active()) return false;
+  Why why = Why::idle_limit;
+  auto over = s_.limiter.over_idle(job);
+  if (!over) why = Why::limit;
+  if (!over && (over = s_.limiter.over(job, now_, s_.length_of(job), false))) walk.over_soft = true;
+  if (!over) return false;
+  job.detail = std::move(*over);
+  tell_why(job, why);
+  return true;
+}
+
+// The last round: who is between the soft and the hard limit may have what nobody else could use.
+void Pass::use_leftovers(Queue& queue) {
+  for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
+    Job* job = queue.pending.at(slot);
+    if (job == nullptr || job->why != Why::limit || !queue.policy.backfill) continue;
+    if (!s_.limiter.over(*job, now_, s_.length_of(*job), true)) try_start(*job);
+  }
 }
 
 bool Pass::outlives_the_lease(const Job& job) const {
@@ -109,7 +163,12 @@ void Pass::wait(Queue& queue, Job& job, bool entitled) {
     tell_why(job, s_.machine->hopeless(job.request, now_) ? Why::resources : Why::reservations,
              walk.blocked_by);
   if (walk.blocked_by.value() == 0) walk.blocked_by = id;
-  if (!queue.policy.backfill) walk.closed = true;
+  const QueueConfig& config = queue.config;
+  if (config.chunk_size > 0 && now_ < queue.chunk_until && job.procs >= config.chunk_size)
+    walk.chunking = true;
+  const bool first_fit = config.backfill == BackfillOrder::first_fit;
+  if (queue.policy.backfill && !first_fit && !entitled) walk.best_fit = true;
+  if (!queue.policy.backfill || walk.best_fit) walk.closed = true;
 }
 
 Pass::Tried Pass::try_start(Job& job) {
@@ -134,7 +193,7 @@ Pass::Tried Pass::try_start(Job& job) {
 }
 
 Pass::Tried Pass::book(Job& job) {
-  Machine::Outcome outcome = s_.machine->reserve(job.request, now_, s_.length_of(job));
+  Machine::Outcome outcome = s_.machine->reserve(job.request, {now_, now_, s_.length_of(job)});
   if (auto* never = std::get_if<Never>(&outcome)) {
     reject(job, std::move(never->reason));
     return Tried::gone;
@@ -153,6 +212,15 @@ Pass::Tried Pass::book(Job& job) {
   job.why = Why::reserved;
   if (moved) result_.decisions.emplace_back(Reserve{job.request.id, allocation.when.begin});
   return Tried::booked;
+}
+
+void Pass::complete_plan() {
+  thorough_ = true;
+  if (!s_.sliced)
+    for (Queue& queue : s_.queues)
+      if (queue.started) walk(queue);
+  book_the_entitled();
+  for (Decision& decision : result_.decisions) s_.untold.push_back(std::move(decision));
 }
 
 void Pass::book_the_entitled() {
@@ -214,6 +282,8 @@ std::optional<Time> Pass::wake() const {
       end != s_.running_by_end.end())
     earlier(end->first);
   if (!s_.bookings.empty()) earlier(s_.bookings.begin()->first);
+  for (const Queue& queue : s_.queues)
+    if (queue.walk.chunking) earlier(queue.chunk_until);
   return wake;
 }
 

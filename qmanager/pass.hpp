@@ -19,8 +19,9 @@ class Pass {
   Pass(Scheduler::State& state, Time now, Budget budget) : s_(state), now_(now), budget_(budget) {}
 
   StepResult run();
-  // Makes the reservations that no pass had a use for yet.
-  void book_the_entitled();
+  // Makes the reservations that no pass had a use for yet. What there is to tell is told by the
+  // next run().
+  void complete_plan();
 
  private:
   enum class Tried { started, booked, not_now, gone };
@@ -35,8 +36,14 @@ class Pass {
   void consider(Queue& queue, Job& job);
   Tried place(Queue& queue, Job& job);
   bool outlives_the_lease(const Job& job) const;
+  void book_the_entitled();
   Tried try_start(Job& job);
   Tried book(Job& job);
+  bool throttled(Queue& queue, Job& job);
+  void fill_gaps(Queue& queue);
+  void fill_window(Queue& queue, const Window& window);
+  Tried try_within_limits(Job& job);
+  void use_leftovers(Queue& queue);
   void wait(Queue& queue, Job& job, bool entitled);
   void refuse_the_immediate();
   void stand_aside(Job& job, Why why);
@@ -50,6 +57,7 @@ class Pass {
   Scheduler::State& s_;
   Time now_;
   Budget budget_;
+  bool thorough_ = false;  // jobs are looked at even when nothing is free
   StepResult result_;
 };
 

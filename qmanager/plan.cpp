@@ -33,6 +33,7 @@ void Pass::hold_overruns() {
   for (JobId id : over) {
     Job& job = *s_.find(id);
     s_.running_by_end.erase({job.planned_end, id});
+    s_.limiter.ended(job);
     // Beyond the horizon nothing can be planned; there the machine keeps it at the horizon's end.
     const Time end = stretched_end(job, now_);
     if (s_.machine->set_end(id, end))
@@ -40,6 +41,7 @@ void Pass::hold_overruns() {
     else
       job.planned_end = kTimeMax;
     s_.running_by_end.emplace(job.planned_end, id);
+    s_.limiter.started(job);
   }
 }
 
@@ -51,6 +53,12 @@ void Pass::start_due() {
     Job& job = *s_.find(s_.bookings.begin()->second);
     if (!s_.queue_of(job).started) break;
     const Duration length = s_.length_of(job);
+    if (auto over = s_.limiter.over(job, now_, length, true)) {
+      s_.unbook(job, now_);
+      job.detail = std::move(*over);
+      tell_why(job, Why::limit);
+      continue;
+    }
     const bool late = *job.planned < now_;
     if (late) s_.unbook(job, now_);
     Machine::Outcome outcome = late ? s_.machine->start(job.request, now_, length)

@@ -46,6 +46,12 @@ std::string reason_text(const Scheduler::State& state, const Job& job) {
     case Why::blocked:
       return job.detail.empty() ? "no resource that is up can serve it"
                                 : "no resource that is up can serve it: " + job.detail;
+    case Why::limit:
+    case Why::idle_limit:
+      return job.detail;
+    case Why::chunk:
+      return fmt::format("freed processors are kept for jobs of {} or more for a while",
+                         queue.config.chunk_size);
     case Why::lease:
       return fmt::format(
           "it would end after the lease of these resources: {} ticks asked for in queue {}",

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "qmanager/pass.hpp"
+#include "qmanager/pool_machine.hpp"
 
 namespace holon::qmanager {
 
@@ -46,6 +47,11 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
   if (!policy) return fail(policy.error().code, policy.error().what, at("policy"));
   if (config.policy == "hybrid") policy->reservations = config.reservation_depth;
   policy->reservations = std::min(policy->reservations, config.max_reservation_depth);
+  if (config.backfill == BackfillOrder::none) *policy = fcfs();
+  if (config.max_reservation) {
+    policy->reservations = *config.max_reservation;
+    policy->backfill = true;
+  }
   Queue queue;
   queue.name = name;
   queue.config = config;
@@ -72,6 +78,9 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
     return fail(Errc::invalid_argument,
                 fmt::format("there is no queue \"{}\"", config.default_queue), "default-queue");
   state->config = std::move(config);
+  state->limiter = Limiter(state->config.limits);
+  if (!state->config.pools.empty())
+    machine = std::make_unique<PoolMachine>(std::move(machine), state->config.pools);
   state->machine = std::move(machine);
   return Scheduler(std::move(state));
 }
@@ -99,6 +108,7 @@ Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
   if (!queue) return tl::unexpected(queue.error());
   auto job = std::make_unique<Job>();
   job->queue = *queue;
+  request.queue = state.queues[*queue].name;
   job->key = key_of(request, priority_of(request.urgency));
   job->request = std::move(request);
   Job* added = job.get();
@@ -148,7 +158,7 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
   const JobId id = request.id;
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
-  if (Status held = s.machine->impose(allocation); !held) {
+  if (Status held = s.machine->impose((**added).request, allocation); !held) {
     s.jobs.erase(id);
     return held;
   }
@@ -165,6 +175,10 @@ Status Scheduler::finish(JobId id, Time now) {
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   s.machine->release(id, now);
   s.running_by_end.erase({job->planned_end, id});
+  s.limiter.ended(*job);
+  for (Queue& queue : s.queues)
+    if (queue.config.chunk_duration > 0)
+      queue.chunk_until = saturating_add(now, queue.config.chunk_duration);
   ++s.queue_of(*job).counts.finished;
   --s.running;
   s.jobs.erase(id);

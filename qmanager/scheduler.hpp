@@ -15,7 +15,10 @@
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "qmanager/limits.hpp"
+#include "qmanager/policy/policy.hpp"
 #include "qmanager/request.hpp"
+#include "qmanager/windows.hpp"
 #include "resource/allocation.hpp"
 
 namespace holon::resource {
@@ -32,6 +35,17 @@ struct QueueConfig {
   std::int64_t queue_depth = 32;  // jobs looked at in a pass that stay pending, at most 1,000,000
   std::int64_t reservation_depth = 64;  // of hybrid; easy is 1, conservative all
   std::int64_t max_reservation_depth = 100'000;
+  // Grid Engine's: so many of the jobs that ask for one (JobRequest::reserve) get a reservation,
+  // whatever the policy says; with 0 none, and every job that fits starts.
+  std::optional<std::int64_t> max_reservation;
+  // How a job that may start before others is chosen (Maui's BACKFILLPOLICY), best_fit.cpp.
+  BackfillOrder backfill = BackfillOrder::first_fit;
+  BackfillMetric backfill_metric = BackfillMetric::procs;
+  std::int64_t backfill_depth = 0;  // candidates of best_fit and greedy for a window; 0: all
+  // For so long after an end, what is free is kept for jobs of so many processors, if one of them
+  // waits (Maui's BFCHUNKSIZE and BFCHUNKDURATION). 0: off.
+  std::int64_t chunk_size = 0;
+  Duration chunk_duration = 0;
   Duration default_duration = 0;  // of a job without a limit; 0: until the horizon
   Duration duration_offset =
       0;  // added to every job in planning: from its end until its units are usable
@@ -43,6 +57,8 @@ struct SchedulerConfig {
   QueueConfig defaults;
   std::map<std::string, QueueConfig> queues;  // by name; empty: one queue called "default"
   std::string default_queue = "default";
+  std::map<std::string, resource::Amount> pools;  // consumables beside the resource tree
+  LimitsConfig limits;
   bool tell_waits = true;  // Wait decisions are wanted
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
@@ -165,6 +181,8 @@ class Scheduler {
   // The whole plan: running jobs by planned end, then reservations by planned start. Reservations
   // that jobs are entitled to and that no pass had a use for yet are made first.
   std::vector<PlannedSpan> plan(Time now);
+  // Backfill windows: what could start now without delaying anybody, widest first.
+  std::vector<Window> windows(Time now);
   std::vector<QueueStatus> queues() const;
   const SchedulerConfig& config() const;
   void check_invariants() const;

@@ -54,6 +54,7 @@ void Scheduler::State::run(Job& job, Interval when) {
   job.started = when.begin;
   job.planned_end = when.end;
   running_by_end.emplace(when.end, job.request.id);
+  limiter.started(job);
   ++running;
 }
 

@@ -29,7 +29,10 @@ struct Walk {
   std::int64_t reservations = 0;  // jobs that hold, or are to be given, a reservation
   JobId blocked_by;               // the first job that could not start; 0: none yet
   bool compress = false;          // kept reservations are moved to the earliest place they fit
-  bool closed = false;            // nobody behind `last` can start before something changes
+  bool best_fit = false;          // the rest of the queue is for fill_gaps()
+  bool chunking = false;          // a large job waits: small ones leave it what is free
+  bool over_soft = false;  // somebody was skipped for a soft limit that may still pass the hard one
+  bool closed = false;     // nobody behind `last` can start before something changes
 };
 
 struct Queue {
@@ -41,6 +44,7 @@ struct Queue {
   bool enabled = true;  // takes submissions
   bool started = true;  // schedules
   QueueCounts counts;
+  Time chunk_until = 0;  // until then freed processors are kept for large jobs
 };
 
 // The longest-known failure of a shape: a job of it at least this long cannot start either, until
@@ -62,8 +66,10 @@ struct Scheduler::State {
   std::set<JobId> aside;  // blocked: no resource that is up can serve them
   std::vector<JobId>
       unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
+  Limiter limiter;
   std::vector<ShapeMemo> shapes;
   std::uint64_t epoch = 1;       // grows whenever something in the plan is freed
+  std::vector<Decision> untold;  // made outside of a pass
   bool dirty = false;            // walks must begin anew from the top
   bool sliced = false;           // a walk ran out of budget and goes on first
   bool released = false;         // an allocation was freed since the walks began

@@ -15,6 +15,9 @@ using resource::NotNow;
 
 namespace {
 
+// No job has this number.
+constexpr JobId kQuestion{UINT64_MAX};
+
 constexpr std::int64_t kManyUnits = INT64_MAX / 4;
 
 std::int64_t times(std::int64_t a, std::int64_t b) {
@@ -128,7 +131,7 @@ bool StoreMachine::placeable(const JobRequest& job, Time now, Duration length) {
   if (!anything_down()) return true;
   Shape& of_job = shape(job);
   if (of_job.placeable_at != status_) {
-    of_job.placeable = earliest(job, now, length).has_value();
+    of_job.placeable = earliest(job, {now, now, length}).has_value();
     of_job.placeable_at = status_;
   }
   return of_job.placeable;
@@ -213,43 +216,53 @@ Machine::Outcome StoreMachine::start(const JobRequest& job, Time now, Duration l
   return std::holds_alternative<Allocation>(outcome) ? claim(job, now, length) : outcome;
 }
 
-Machine::Outcome StoreMachine::reserve(const JobRequest& job, Time not_before, Duration length) {
+Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) {
   if (uniform_) {
-    Outcome outcome = uniform_->reserve(job, not_before, length);
+    Outcome outcome = uniform_->reserve(job, wish);
     auto* planned = std::get_if<Allocation>(&outcome);
     if (planned == nullptr) return outcome;
-    if (planned->when.begin == not_before) return claim(job, not_before, length);
+    if (planned->when.begin == wish.now) return claim(job, wish.now, wish.length);
     planned->shares.clear();  // it is not known yet which
     return outcome;
   }
-  if (length != kTimeMax)
-    return holds(match(job, MatchOp::allocate_orelse_reserve, not_before, length));
-  const std::optional<Time> begin = earliest(job, not_before, length);
-  if (!begin) return NotNow{"no time is known at which what it needs will be free for good"};
-  if (*begin == not_before) return allocate(job, *begin, length);
-  return holds(match(job, MatchOp::allocate_orelse_reserve, not_before, until_horizon(*begin)));
+  if (wish.length != kTimeMax && wish.not_before == wish.now)
+    return holds(match(job, MatchOp::allocate_orelse_reserve, wish.now, wish.length));
+  return hold_at(job, wish);
 }
 
-std::optional<Time> StoreMachine::earliest(const JobRequest& job, Time not_before,
-                                           Duration length) {
-  if (uniform_) return uniform_->earliest(job, not_before, length);
+// The first of `not_before` and the times at which something ends that suits it; there is no other
+// earliest start.
+Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) {
+  std::vector<Time> begins{wish.not_before};
+  for (auto end = all_ends_.upper_bound(wish.not_before); end != all_ends_.end();
+       end = all_ends_.upper_bound(*end))
+    begins.push_back(*end);
+  for (const Time begin : begins) {
+    const Time end =
+        wish.length == kTimeMax ? store_.options().horizon.end : saturating_add(begin, wish.length);
+    if (begin >= end || end > store_.options().horizon.end) break;
+    free_at_ = -1;
+    auto outcome = store_.allocate(job.id, *job.spec, {begin, end}, wish.now);
+    if (!outcome) return Never{to_string(outcome.error())};
+    if (std::holds_alternative<Allocation>(*outcome)) return holds(std::move(*outcome));
+  }
+  return NotNow{"no time is known at which what it needs will be free"};
+}
+
+std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wish) {
+  if (uniform_) return uniform_->earliest(job, wish);
   const auto begin_of = [](const Outcome& outcome) {
     const auto* found = std::get_if<Allocation>(&outcome);
     return found == nullptr ? std::nullopt : std::optional(found->when.begin);
   };
-  const bool endless = store_.options().horizon.end == kTimeMax;
-  if (length != kTimeMax || endless)
-    return begin_of(match(job, MatchOp::without_allocating_future, not_before,
-                          length == kTimeMax ? until_horizon(not_before) : length));
-  // Until the horizon, however long that is: now, or when all that is planned will be over. A time
-  // in between may do, but who has no limit cannot count on it.
-  for (const Time begin :
-       {not_before, all_ends_.empty() ? not_before : std::max(not_before, *all_ends_.rbegin())}) {
-    if (until_horizon(begin) <= 0) break;
-    if (begin_of(match(job, MatchOp::without_allocating, begin, until_horizon(begin))))
-      return begin;
-  }
-  return std::nullopt;
+  if (wish.length != kTimeMax && wish.not_before == wish.now)
+    return begin_of(match(job, MatchOp::without_allocating_future, wish.now, wish.length));
+  // Held for the question only, and not under the job's own number: it may hold something already.
+  JobRequest question = job;
+  question.id = kQuestion;
+  const auto begin = begin_of(hold_at(question, wish));
+  if (begin) release(kQuestion, wish.now);
+  return begin;
 }
 
 void StoreMachine::release(JobId job, Time now) {
@@ -263,7 +276,7 @@ void StoreMachine::release(JobId job, Time now) {
   static_cast<void>(store_.release(job));
 }
 
-Status StoreMachine::impose(const Allocation& allocation) {
+Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation) {
   free_at_ = -1;
   Status held = store_.update(allocation);
   if (!held) return held;
@@ -278,7 +291,7 @@ Status StoreMachine::impose(const Allocation& allocation) {
     if (is_core) cores.shares.push_back(share);
     if (!is_core && (share.exclusive || share.amount > 0)) leave_uniform();
   }
-  if (uniform_ && !uniform_->impose(cores)) leave_uniform();
+  if (uniform_ && !uniform_->impose(job, cores)) leave_uniform();
   return {};
 }
 
@@ -298,6 +311,12 @@ Allocation StoreMachine::holding(JobId job) const {
   Allocation nothing{job, {}, {}, {}};
   if (uniform_ && uniform_->holds(job)) nothing.when = uniform_->holding(job).when;
   return nothing;
+}
+
+// Where numbers are not enough, only what is free at this instant is known for certain.
+std::vector<Window> StoreMachine::windows(Time now) {
+  if (uniform_) return uniform_->windows(now);
+  return {{free_procs(now), kTimeMax}};
 }
 
 std::int64_t StoreMachine::procs() const {

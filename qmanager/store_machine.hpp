@@ -33,13 +33,14 @@ class StoreMachine : public Machine {
   bool exhausted(Time now) override;
   bool hopeless(const JobRequest& job, Time now) override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
-  Outcome reserve(const JobRequest& job, Time not_before, Duration length) override;
-  std::optional<Time> earliest(const JobRequest& job, Time not_before, Duration length) override;
+  Outcome reserve(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   Outcome claim(const JobRequest& job, Time now, Duration length) override;
   void release(JobId job, Time now) override;
-  Status impose(const resource::Allocation& allocation) override;
+  Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
+  std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override;
   std::int64_t free_procs(Time now) override;
   Interval horizon() const override;
@@ -61,6 +62,7 @@ class StoreMachine : public Machine {
   Outcome allocate(const JobRequest& job, Time now, Duration length);
   void leave_uniform();
   Duration until_horizon(Time from) const;
+  Outcome hold_at(const JobRequest& job, const Wish& wish);
   bool anything_down();
   std::int64_t free_cores_at_most(Time now);
 

@@ -38,4 +38,17 @@ Result<Policy> parse_policy(std::string_view text) {
   return refuse();
 }
 
+std::optional<BackfillOrder> parse_backfill(std::string_view text) {
+  if (text == "firstfit") return BackfillOrder::first_fit;
+  if (text == "bestfit") return BackfillOrder::best_fit;
+  if (text == "greedy") return BackfillOrder::greedy;
+  return text == "none" ? std::optional(BackfillOrder::none) : std::nullopt;
+}
+
+std::optional<BackfillMetric> parse_metric(std::string_view text) {
+  if (text == "procs") return BackfillMetric::procs;
+  if (text == "seconds") return BackfillMetric::seconds;
+  return text == "procseconds" ? std::optional(BackfillMetric::proc_seconds) : std::nullopt;
+}
+
 }  // namespace holon::qmanager

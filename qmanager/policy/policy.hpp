@@ -5,6 +5,7 @@
 // backfill.cpp (EASY, hybrid, conservative).
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,6 +16,9 @@ namespace holon::qmanager {
 inline constexpr std::int64_t kMaxQueueDepth = 1'000'000;
 inline constexpr std::int64_t kMaxReservationDepth = 100'000;
 inline constexpr std::int64_t kHybridReservationDepth = 64;
+
+enum class BackfillOrder : std::uint8_t { first_fit, best_fit, greedy, none };
+enum class BackfillMetric : std::uint8_t { procs, seconds, proc_seconds };
 
 struct Policy {
   std::string name;
@@ -29,6 +33,11 @@ Policy easy();
 Policy hybrid(std::int64_t depth);
 Policy conservative(std::int64_t max_depth = kMaxReservationDepth);
 Policy conservative_rebuild(std::int64_t max_depth = kMaxReservationDepth);
+
+// "firstfit", "bestfit", "greedy", "none" and "procs", "seconds", "procseconds", as Maui has them.
+// nullopt: another word.
+std::optional<BackfillOrder> parse_backfill(std::string_view text);
+std::optional<BackfillMetric> parse_metric(std::string_view text);
 
 // "fcfs", "easy", "hybrid", "hybrid:8", "conservative", "conservative-rebuild".
 // Errors: invalid_argument with what is accepted.

@@ -1,0 +1,66 @@
+// pool_machine.hpp - consumables beside the resource tree (licences, Grid Engine's global
+// consumables): a Machine that adds named pools to another one.
+#pragma once
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "qmanager/machine.hpp"
+#include "resource/planner/timeline.hpp"
+
+namespace holon::qmanager {
+
+class PoolMachine final : public Machine {
+ public:
+  PoolMachine(std::unique_ptr<Machine> inner, const std::map<std::string, resource::Amount>& pools);
+
+  Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
+                                             Duration length) override;
+  ShapeId shape_of(const JobRequest& job) override;
+  std::int64_t procs_of(const JobRequest& job) const override { return inner_->procs_of(job); }
+  bool placeable(const JobRequest& job, Time now, Duration length) override {
+    return inner_->placeable(job, now, length);
+  }
+  bool exhausted(Time now) override { return inner_->exhausted(now); }
+  bool hopeless(const JobRequest& job, Time now) override;
+  Outcome start(const JobRequest& job, Time now, Duration length) override;
+  Outcome reserve(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  Outcome claim(const JobRequest& job, Time now, Duration length) override {
+    return inner_->claim(job, now, length);
+  }
+  void release(JobId job, Time now) override;
+  Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
+  Status set_end(JobId job, Time end) override;
+  resource::Allocation holding(JobId job) const override { return inner_->holding(job); }
+  std::vector<Window> windows(Time now) override { return inner_->windows(now); }
+  std::int64_t procs() const override { return inner_->procs(); }
+  std::int64_t free_procs(Time now) override { return inner_->free_procs(now); }
+  Interval horizon() const override { return inner_->horizon(); }
+  void resources_changed() override { inner_->resources_changed(); }
+  bool must_replan() override { return inner_->must_replan(); }
+  void check_invariants() const override;
+
+ private:
+  struct Pool {
+    resource::Amount total = 0;
+    resource::Timeline used;
+  };
+  struct Held {
+    std::vector<Consumes> consumes;
+    Interval when;
+  };
+
+  std::optional<std::string> short_of(const JobRequest& job, Interval when) const;
+  Time end_of(Time begin, Duration length) const;
+  std::optional<Time> pools_fit(const JobRequest& job, Time from, Duration length) const;
+  Outcome hold(const JobRequest& job, Outcome outcome);
+
+  std::unique_ptr<Machine> inner_;
+  std::map<std::string, Pool> pools_;
+  std::unordered_map<JobId, Held> held_;
+  // An inner shape with these needs is a shape of its own.
+  std::map<std::pair<ShapeId, std::string>, ShapeId> shapes_;
+};
+
+}  // namespace holon::qmanager

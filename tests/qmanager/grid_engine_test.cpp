@@ -1,0 +1,138 @@
+// Grid Engine's resource reservation, consumables and monitoring.
+#include <gtest/gtest.h>
+
+#include "qmanager/flat_machine.hpp"
+#include "scenario.hpp"
+#include "sim/schedule_file.hpp"
+
+namespace holon::tests {
+namespace {
+
+qmanager::SchedulerConfig grid_engine(std::int64_t max_reservation) {
+  qmanager::SchedulerConfig config = policy("easy");
+  config.defaults.max_reservation = max_reservation;
+  return config;
+}
+
+struct Case {
+  const char* name;
+  std::int64_t max_reservation;
+  int nodes;
+  const char* jobs;
+  const char* want;
+};
+
+const Case kCases[] = {
+    {"without reservation a stream of small jobs starves the large one", 0, 2, R"(
+        B   0      1     2     2
+        C   0      1     3     3
+        A   1      2     2     2
+        D   1      1     2     2
+        E   1      1     2     2
+        F   3      1     2     2)",
+     R"(
+      n0 |BBDDFFAA|
+      n1 |CCCEE.AA|
+)"},
+    {"with -R y it has its place, and a short job fills the gap", 1, 2, R"(
+        B   0      1     2     2   reserve=no
+        C   0      1     3     3   reserve=no
+        A   1      2     2     2
+        D   1      1     2     2   reserve=no
+        S   1      1     1     1   reserve=no)",
+     R"(
+      n0 |BBSAADD|
+      n1 |CCCAA..|
+)"},
+    {"who does not ask for a reservation gets none", 1, 2, R"(
+        B   0      1     2     2   reserve=no
+        C   0      1     3     3   reserve=no
+        A   1      2     2     2   reserve=no
+        D   1      1     2     2   reserve=no)",
+     R"(
+      n0 |BBDDAA|
+      n1 |CCC.AA|
+)"},
+};
+
+TEST(GridEngine, Drawings) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.name);
+    EXPECT_EQ(gantt(run({.nodes = c.nodes,
+                         .jobs = parse_jobs(c.jobs),
+                         .config = grid_engine(c.max_reservation)})),
+              c.want);
+  }
+}
+
+// The licence jobs of the specification: 5 licences; jobs for 4, 5 and 1 of them, limits 30, 30,
+// 31, each runs 20.
+TEST(GridEngine, TheSixIntervalsOfTheLicenceJobs) {
+  qmanager::SchedulerConfig config = grid_engine(10);
+  config.pools["license"] = 5;
+  sim::Workload workload;
+  std::vector<ScenarioJob> jobs = parse_jobs(R"(
+        A   0      1     30    20   uses=license:4
+        B   0      1     30    20   uses=license:5
+        C   0      1     31    20   uses=license:1)");
+  for (const auto& job : jobs) workload.jobs.push_back(job.trace);
+  sim::ScheduleFile file(0, "host");
+  sim::SimOptions options;
+  options.config = config;
+  options.check_invariants = true;
+  options.watch = [&](Time now, qmanager::Scheduler& scheduler, const qmanager::StepResult& step) {
+    file.record(now, scheduler, step);
+  };
+  const auto result = sim::simulate(workload, std::make_unique<qmanager::FlatMachine>(9), options,
+                                    [&](const sim::TraceJob& trace) {
+                                      return jobs[static_cast<std::size_t>(trace.id) - 1].request;
+                                    });
+  ASSERT_TRUE(result);
+  EXPECT_EQ(file.text(),
+            "::::::::\n"
+            "1:1:STARTING:0:30:G:global:license:4.000000\n"
+            "1:1:STARTING:0:30:Q:default@host:slots:1.000000\n"
+            "2:1:RESERVING:30:30:G:global:license:5.000000\n"
+            "2:1:RESERVING:30:30:Q:default@host:slots:1.000000\n"
+            "3:1:RESERVING:60:31:G:global:license:1.000000\n"
+            "3:1:RESERVING:60:31:Q:default@host:slots:1.000000\n"
+            "::::::::\n"
+            "2:1:STARTING:20:30:G:global:license:5.000000\n"
+            "2:1:STARTING:20:30:Q:default@host:slots:1.000000\n"
+            "3:1:RESERVING:50:31:G:global:license:1.000000\n"
+            "3:1:RESERVING:50:31:Q:default@host:slots:1.000000\n"
+            "::::::::\n"
+            "3:1:STARTING:40:31:G:global:license:1.000000\n"
+            "3:1:STARTING:40:31:Q:default@host:slots:1.000000\n"
+            "::::::::\n");
+}
+
+TEST(GridEngine, MoreOfAConsumableThanThereIsIsRefused) {
+  qmanager::SchedulerConfig config = grid_engine(1);
+  config.pools["license"] = 5;
+  auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(2));
+  auto jobs = parse_jobs("A 0 1 5 5 uses=license:6\nB 0 1 5 5 uses=seats:1");
+  for (const auto& job : jobs) {
+    const auto refused = scheduler.submit(job.request, 0);
+    ASSERT_TRUE(refused);
+    EXPECT_TRUE(refused->has_value());
+  }
+}
+
+TEST(GridEngine, DurationOffsetAndDefaultDurationArePlannedWith) {
+  qmanager::SchedulerConfig config = grid_engine(2);
+  config.defaults.default_duration = 7;
+  config.defaults.duration_offset = 2;
+  auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(1));
+  for (const auto& job : parse_jobs("A 0 1 5 5\nB 0 1 0 5\nC 0 1 1 1"))
+    ASSERT_TRUE(scheduler.submit(job.request, 0));
+  scheduler.step(0);
+  const auto plan = scheduler.plan(0);
+  ASSERT_EQ(plan.size(), 3u);
+  EXPECT_EQ(plan[0].when, (Interval{0, 7}));
+  EXPECT_EQ(plan[1].when, (Interval{7, 16}));
+  EXPECT_EQ(plan[2].when, (Interval{16, 19}));
+}
+
+}  // namespace
+}  // namespace holon::tests
