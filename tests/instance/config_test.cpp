@@ -43,7 +43,7 @@ struct Mistake {
 TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
   const Mistake mistakes[] = {
       {"queue.polcy=easy", "--conf queue.polcy", "did you mean 'queue.policy'"},
-      {"queue.policy=eazy", "--conf queue.policy", "fcfs, easy, hybrid or conservative"},
+      {"queue.policy=eazy", "--conf queue.policy", "fcfs, easy, hybrid[:N], conservative[:N]"},
       {"queue.policy=3", "--conf queue.policy", "= 3 does not fit"},
       {"queue.depth=0", "--conf queue.depth", "1 to 1000000"},
       {"queue.depth=many", "--conf queue.depth", "1 to 1000000"},
