@@ -56,13 +56,14 @@ void AgentLink::start_tasks(const ActiveJob& job) {
 }
 
 void AgentLink::kill_tasks(const ActiveJob& job) {
-  to_kill_.insert(job.id);
+  if (killed_.count(job.id) == 0) to_kill_.insert(job.id);
 }
 
 void AgentLink::forget(JobId job) {
   to_start_.erase(job);
   to_kill_.erase(job);
   sent_.erase(job);
+  killed_.erase(job);
 }
 
 void AgentLink::settle(Time now) {
@@ -107,9 +108,9 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.cores = idset_text(nodes.front().cores);
     start.gpus = idset_text(nodes.front().gpus);
   }
-  const auto record = jobs_.record_of(job);
-  start.output = record.output;
-  start.error = record.error;
+  const auto files = jobs_.files_of(job);
+  start.output = files.output;
+  start.error = files.error;
   start.label = what.label;
   start.limit =
       job.life.expiration == 0 ? 0 : std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
@@ -165,6 +166,7 @@ void AgentLink::flush() {
   if (!to_kill_.empty()) {
     lm::KillRequest kill;
     for (const JobId id : to_kill_) kill.jobs.push_back(id.value());
+    killed_.merge(to_kill_);
     to_kill_.clear();
     tell("agent.kill", transport::pack(kill));
   }

@@ -87,6 +87,7 @@ class AgentLink {
   std::uint64_t incarnation_ =
       0;  // of the agent that was last welcomed, from the journal after a restart
   std::set<JobId> to_start_, to_kill_;
+  std::set<JobId> killed_;  // told already; a child instance takes a second SIGTERM as haste
   std::vector<event::Process> orphans_;
   std::set<JobId> sent_;  // to the agent with incarnation_
 };

@@ -276,7 +276,8 @@ void Broker::drained() {
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }
-  if (parent_ && parent_->connected() && !parent_->all_sent()) return parent_->send_now();
+  // A parent that is away just now may be back in time.
+  if (parent_ && !parent_->all_sent()) return parent_->send_now();
   finish(kEndedInOrder);
 }
 

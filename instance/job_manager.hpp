@@ -112,6 +112,7 @@ class JobManager {
   Result<msg::JobRecord> record(JobId id) const;
   msg::JobRecord record_of(const ActiveJob& job) const;
   std::string path_of(JobId id) const;
+  OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }
 
   struct Counts {
     std::int64_t pending = 0, running = 0, inactive = 0,

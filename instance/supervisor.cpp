@@ -24,6 +24,7 @@
 #include "instance/exit_codes.hpp"
 #include "instance/options.hpp"
 #include "instance/spawn.hpp"
+#include "launch/agent.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
 
@@ -167,6 +168,17 @@ class Supervisor {
   void agent_ended(int status) {
     agent_.pid = 0;
     if (ending_) return finish_if_all_gone();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == launch::kAgentDone) {
+      // The broker sent it home because it is ending itself, which we are about to hear; if it is
+      // not, the next one starts.
+      restart_agent_ = reactor_.after(kAgentPatience, [this] { agent_crashed(0); });
+      return;
+    }
+    agent_crashed(status);
+  }
+
+  void agent_crashed(int status) {
+    if (ending_) return;
     restart(agent_guard_, "agent", status, restart_agent_, [this] { return start_agent(); });
   }
 

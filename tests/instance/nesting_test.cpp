@@ -1,0 +1,198 @@
+// Instances in instances: grants, routing, records that outlive their child, fencing.
+#include "tests/instance/live.hpp"
+
+#include <gmock/gmock.h>
+
+#include <map>
+
+namespace holon::instance {
+namespace {
+
+using testing::alive;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::Live;
+
+std::map<std::string, msg::JobRecord> by_path(const std::vector<msg::JobRecord>& records) {
+  std::map<std::string, msg::JobRecord> found;
+  for (const auto& record : records) found.emplace(record.path, record);
+  return found;
+}
+
+TEST(Nesting, ThreeLevelsWithTheirOwnQueuesAndOneTree) {
+  const Live live({"--resources", "node=1/core=4"});
+  const auto child = live.child({2}, "", {"queue.policy=easy"});
+  EXPECT_EQ(child, 1u);
+  const auto grandchild = live.child({1}, "/1");
+  EXPECT_EQ(grandchild, 1u);
+  const auto leaf = live.job({"/bin/sh", "-c", "echo deep"}, {}, "/1/1");
+  const auto record = live.wait_one(leaf, "/1/1");
+  EXPECT_EQ(record.path, "/1/1/1");
+  EXPECT_EQ(record.result, "COMPLETED") << record.reason;
+
+  const auto tree = live.call<msg::TreeNode>("tree", msg::TreeRequest{});
+  ASSERT_TRUE(tree);
+  ASSERT_EQ(tree->children.size(), 1u);
+  EXPECT_EQ(tree->cores, 4);
+  EXPECT_EQ(tree->cores_free, 2);
+  const auto& middle = tree->children.front();
+  EXPECT_EQ(middle.path, "/1");
+  EXPECT_EQ(middle.policy, "easy");
+  EXPECT_EQ(middle.cores, 2);
+  EXPECT_EQ(middle.cores_free, 1);
+  ASSERT_EQ(middle.children.size(), 1u);
+  EXPECT_EQ(middle.children.front().path, "/1/1");
+  EXPECT_EQ(middle.children.front().inactive, 1);
+
+  // More than the grant has is refused inside, though the root has it.
+  const auto too_much = live.submit({"/bin/true"}, {3}, "/1");
+  ASSERT_FALSE(too_much);
+  EXPECT_EQ(too_much.error().code, Errc::unsatisfiable);
+
+  // From a leaf, any instance of the tree can be reached.
+  auto from_leaf = transport::BlockingClient::connect(middle.children.front().uri, 5000);
+  ASSERT_TRUE(from_leaf);
+  EXPECT_EQ(from_leaf->call<msg::TreeNode>("status", msg::Empty{}, "/")->path, "/");
+  EXPECT_EQ(from_leaf->call<msg::TreeNode>("status", msg::Empty{}, "..")->path, "/1");
+  EXPECT_EQ(from_leaf->call<msg::TreeNode>("status", msg::Empty{}, "../..")->path, "/");
+
+  const auto all = by_path(live.jobs(true, true));
+  EXPECT_EQ(all.at("/1/1/1").result, "COMPLETED");
+  EXPECT_EQ(all.at("/1/1").state, "RUN");
+  EXPECT_EQ(all.at("/1").state, "RUN");
+}
+
+TEST(Nesting, RecordsOutliveTheChild) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({2});
+  live.child({1}, "/1");
+  for (int i = 0; i < 5; ++i) live.job({"/bin/sh", "-c", "exit " + std::to_string(i)}, {}, "/1/1");
+  const auto pending = live.job({"/bin/sleep", "600"}, {1}, "/1/1");
+  live.wait({1, 2, 3, 4, 5}, "/1/1");
+  live.when_running(pending, "/1/1");
+  live.cancel(1);
+  EXPECT_EQ(live.wait_one(1).result, "CANCELED");
+  const auto all = by_path(live.jobs(true, true));
+  ASSERT_EQ(all.size(), 8u);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(all.at("/1/1/" + std::to_string(i + 1)).exit_code, i);
+  EXPECT_EQ(all.at("/1/1/6").result, "CANCELED");
+  // Requests for the gone are answered from the records.
+  EXPECT_EQ(live.status("/1")->health, "ended");
+  msg::JobsRequest ask;
+  ask.all = true;
+  EXPECT_EQ(live.call<msg::JobsReply>("jobs", ask, "/1/1")->jobs.size(), 6u);
+  EXPECT_EQ(live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{3}, "/1/1")->job.exit_code,
+            2);
+  EXPECT_FALSE(live.submit({"/bin/true"}, {}, "/1"));
+  EXPECT_EQ(live.status()->cores_free, 2);
+}
+
+TEST(Nesting, TheInitialProgramDecidesTheChildsLifeAndExitCode) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto id = live.job({HOLON_BINARY, "start", "--grant", "--", "/bin/sh", "-c",
+                            "test -n \"$HOLON_URI\" && test -z \"$HOLON_TOKEN\" && exit 7"},
+                           {1, 0, 1, true});
+  const auto record = live.wait_one(id);
+  EXPECT_EQ(record.exit_code, 7) << record.reason << testing::read_file(record.error);
+  EXPECT_TRUE(record.is_instance);
+}
+
+TEST(Nesting, CancellingAChildEndsEverythingInIt) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({2});
+  live.child({1}, "/1");
+  const auto leaf = live.when_running(live.job({"/bin/sleep", "600"}, {}, "/1/1"), "/1/1");
+  std::set<pid_t> below;
+  for (const pid_t pid : testing::children_of(live.agent())) testing::add_tree(pid, below);
+  EXPECT_GE(below.size(), 7u);
+  live.cancel(1);
+  EXPECT_EQ(live.wait_one(1).result, "CANCELED");
+  EXPECT_TRUE(eventually([&] { return std::none_of(below.begin(), below.end(), alive); }));
+  EXPECT_FALSE(alive(static_cast<pid_t>(leaf.pids.at(0))));
+}
+
+TEST(Nesting, AGrantsEndIsTheChildsHorizon) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({1, 600});
+  const auto inside = live.status("/1");
+  ASSERT_TRUE(inside) << inside.error().what;
+  EXPECT_EQ(inside->expiration, live.record(1).expiration);
+  const auto refused = live.submit({"/bin/true"}, {1, 3600}, "/1");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("asks for 1h"));
+}
+
+TEST(Nesting, AChildsBrokerCanBeKilledToo) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({1});
+  const auto running = live.job(live.gated("gate"), {}, "/1");
+  const auto queued = live.job({"/bin/true"}, {}, "/1");
+  const auto before = live.when_running(running, "/1");
+  const auto inside = live.status("/1");
+  ASSERT_TRUE(inside);
+  kill(static_cast<pid_t>(inside->pid), SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const auto now = live.status("/1");
+    return now && now->pid != inside->pid;
+  }));
+  EXPECT_EQ(live.record(running, "/1").pids, before.pids);
+  EXPECT_EQ(live.record(queued, "/1").state, "SCHED");
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(running, "/1").result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(queued, "/1").result, "COMPLETED");
+}
+
+TEST(Nesting, ChildrenGoOnWhenTheParentsBrokerIsKilled) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({1});
+  const auto running = live.job(live.gated("gate"), {}, "/1");
+  live.when_running(running, "/1");
+  const pid_t broker = live.broker();
+  kill(broker, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(running, "/1").result, "COMPLETED");
+  EXPECT_TRUE(eventually([&] {
+    const auto all = by_path(live.jobs(true, true));
+    return all.count("/1/1") == 1 && all.at("/1/1").result == "COMPLETED";
+  }));
+}
+
+TEST(Nesting, WhoeverShowsAWrongTokenOrAnOldEpochIsTurnedAway) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({1});
+  ASSERT_TRUE(live.status("/1"));
+  msg::Hello hello;
+  hello.job = 1;
+  hello.uri = "ipc:///nowhere";
+  hello.token = "guessed";
+  auto wrong = live.call<msg::Grant>("hello", hello);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().code, Errc::denied);
+  hello.job = 2;
+  EXPECT_FALSE(live.call<msg::Grant>("hello", hello));
+  // The child's own token, from its process's first environment, with an epoch that is not the
+  // grant's.
+  for (const pid_t pid : testing::children_of(live.agent())) {
+    const std::string environment = testing::read_file("/proc/" + std::to_string(pid) + "/environ");
+    const auto at = environment.find("HOLON_TOKEN=");
+    if (at != std::string::npos) hello.token = environment.c_str() + at + 12;
+  }
+  EXPECT_NE(hello.token, "guessed");
+  hello.job = 1;
+  hello.epoch = 99;
+  wrong = live.call<msg::Grant>("hello", hello);
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().what, HasSubstr("stale"));
+  // Records are taken from children only.
+  EXPECT_FALSE(live.call<msg::Empty>("record", msg::Records{}));
+  // A newcomer without an epoch becomes the holder; the old one is fenced off when it comes back.
+  hello.epoch = 0;
+  const auto grant = live.call<msg::Grant>("hello", hello);
+  ASSERT_TRUE(grant);
+  EXPECT_EQ(grant->epoch, 2u);
+  EXPECT_EQ(grant->path, "/1");
+}
+
+}  // namespace
+}  // namespace holon::instance

@@ -1,0 +1,46 @@
+#include "instance/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace holon::instance {
+namespace {
+
+TEST(Path, IsResolvedFromWhereTheRequestIsHandled) {
+  EXPECT_EQ(*resolve("/3", "/"), "/");
+  EXPECT_EQ(*resolve("/3", "/3/7"), "/3/7");
+  EXPECT_EQ(*resolve("/3", "7"), "/3/7");
+  EXPECT_EQ(*resolve("/3/7", ".."), "/3");
+  EXPECT_EQ(*resolve("/3/7", "../9/"), "/3/9");
+  EXPECT_EQ(*resolve("/3", "."), "/3");
+  EXPECT_EQ(*resolve("/", ""), "/");
+  for (const char* bad : {"..", "/..", "/x", "/3/x", "/03", "/-1", "/99999999999999999999"})
+    EXPECT_FALSE(resolve("/", bad)) << bad;
+}
+
+TEST(Path, TheNextStepDown) {
+  EXPECT_EQ(child_towards("/", "/3/7"), JobId(3));
+  EXPECT_EQ(child_towards("/3", "/3/7/9"), JobId(7));
+  EXPECT_FALSE(child_towards("/3", "/3"));
+  EXPECT_FALSE(child_towards("/3", "/30/1"));
+  EXPECT_FALSE(child_towards("/3", "/"));
+}
+
+TEST(Path, ListingsOrderNumbersAsNumbers) {
+  std::vector<std::string> paths = {"/10", "/9/2", "/9", "/9/10", "/1/1/1"};
+  std::sort(paths.begin(), paths.end(), path_before);
+  EXPECT_EQ(paths, (std::vector<std::string>{"/1/1/1", "/9", "/9/2", "/9/10", "/10"}));
+}
+
+TEST(Duration, IsSaidInItsTwoLargestUnits) {
+  EXPECT_EQ(duration_text(-5), "0ms");
+  EXPECT_EQ(duration_text(350), "350ms");
+  EXPECT_EQ(duration_text(30'500), "30s");
+  EXPECT_EQ(duration_text(3'600'000), "1h");
+  EXPECT_EQ(duration_text(5'400'000), "1h30m");
+  EXPECT_EQ(duration_text(90'061'000), "1d1h");
+}
+
+}  // namespace
+}  // namespace holon::instance
