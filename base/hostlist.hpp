@@ -36,7 +36,7 @@ class Hostlist {
   // All names. O(count()): bound it first where the text is not your own.
   std::vector<std::string> hosts() const;
 
-  // Neighbours that differ in their number share a bracket: parse(str()) == *this.
+  // Neighbours that differ in their number share a bracket. parse() makes the same names of it.
   std::string str() const;
 
   bool operator==(const Hostlist&) const = default;
