@@ -19,6 +19,7 @@ std::span<const Verb> verbs() {
       {"tree", "show the instances, what they have, do and wait for", Group::look, verb_tree},
       {"resource", "list, R, discover: what there is", Group::look, verb_resource},
       {"uptime", "one line about an instance", Group::look, verb_uptime},
+      {"query", "ask a resource graph: match, find, allocate, cancel", Group::tools, verb_query},
       {"version", "print the version", Group::tools, verb_version},
       {"simulate", "replay a trace of jobs under a policy, in virtual time", Group::tools,
        verb_simulate},

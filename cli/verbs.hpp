@@ -22,6 +22,7 @@ int verb_tree(Invocation& call);
 int verb_resource(Invocation& call);
 int verb_uptime(Invocation& call);
 int verb_shutdown(Invocation& call);
+int verb_query(Invocation& call);
 int verb_version(Invocation& call);
 int verb_man(Invocation& call);
 int verb_simulate(Invocation& call);

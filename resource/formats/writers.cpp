@@ -219,12 +219,18 @@ class RliteEmitter {
   std::map<std::string, Idset> properties_;
 };
 
-std::string rv1(RliteEmitter& rlite, Interval when, std::string_view scheduling) {
+std::string rv1(RliteEmitter& rlite, Interval when, std::string_view scheduling,
+                std::string_view queue) {
   auto text = fmt::format(
       "{{\"version\": 1, \"execution\": {{\"R_lite\": {}, {}, \"starttime\": {}, \"expiration\": "
       "{}}}",
       rlite.rlite(), rlite.nodelist_and_properties(), when.begin, when.end);
   if (!scheduling.empty()) text += fmt::format(", \"scheduling\": {}", scheduling);
+  if (!queue.empty()) {
+    text += ", \"attributes\": {\"system\": {\"scheduler\": {\"queue\": ";
+    append_quoted(text, queue);
+    text += "}}}";
+  }
   return text + "}\n";
 }
 
@@ -257,8 +263,8 @@ Result<std::string> write_allocation(WriteFormat format, const ResourceGraph& gr
   }
   if (rlite.empty()) return std::string{};
   if (format == WriteFormat::rlite) return rlite.rlite() + '\n';
-  if (format == WriteFormat::rv1_nosched) return rv1(rlite, allocation.when, "");
-  return rv1(rlite, allocation.when, jgf(format == WriteFormat::rv1_shorthand));
+  if (format == WriteFormat::rv1_nosched) return rv1(rlite, allocation.when, "", "");
+  return rv1(rlite, allocation.when, jgf(format == WriteFormat::rv1_shorthand), notes.queue);
 }
 
 }  // namespace holon::resource

@@ -1,0 +1,67 @@
+#include "cli/query/writing.hpp"
+
+#include <algorithm>
+
+#include "cli/query/session.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/formats/writers.hpp"
+#include "resource/graph/graph.hpp"
+#include "resource/match/find.hpp"
+
+namespace holon::cli::query {
+namespace {
+
+using resource::WriteNotes;
+
+resource::WriteFormat match_format(const Session& session) {
+  return *resource::find_write_format(session.options().match_format);
+}
+
+}  // namespace
+
+resource::GraphOptions graph_options(const Options& options) {
+  return {.dominant = matcher_subsystems(options.matcher)->front(), .as_fluxion = true};
+}
+
+Result<resource::GraphSpec> read_graph_file(const Options& options) {
+  const auto bytes = read_file(options.load_file);
+  if (!bytes) return tl::unexpected(bytes.error());
+  const auto graph = graph_options(options);
+  auto spec = [&]() -> Result<resource::GraphSpec> {
+    if (options.load_format == "rv1exec")
+      return resource::read_rv1(*bytes, resource::Rv1Use::scheduling_first, graph);
+    if (options.load_format == "rv1exec_force")
+      return resource::read_rv1(*bytes, resource::Rv1Use::execution_only, graph);
+    return resource::read_jgf(*bytes, graph);
+  }();
+  if (!spec)
+    spec.error().where =
+        options.load_file + (spec.error().where.empty() ? "" : ": ") + spec.error().where;
+  return spec;
+}
+
+Result<std::string> write_allocation(const Session& session, const resource::Allocation& allocation,
+                                     const std::string& queue) {
+  WriteNotes notes;
+  notes.queue = queue;
+  return resource::write_allocation(match_format(session), session.store().graph(), allocation,
+                                    notes);
+}
+
+Result<std::string> find_and_write(const Session& session, const std::string& expression) {
+  const auto parsed = resource::FindExpression::parse(expression);
+  if (!parsed) return tl::unexpected(parsed.error());
+  const auto& graph = session.store().graph();
+  resource::Allocation found;
+  WriteNotes notes;
+  for (const auto& vertex : resource::find_vertices(session.store(), *parsed, 0)) {
+    const auto& pool = graph[vertex.vertex];
+    found.shares.push_back({pool.uniq_id, pool.size, true});
+    for (const auto& use : vertex.aggregates)
+      notes.agfilter[pool.uniq_id].emplace_back(
+          use.type, "used:" + std::to_string(use.used) + ", total:" + std::to_string(use.total));
+  }
+  return resource::write_allocation(match_format(session), graph, found, notes);
+}
+
+}  // namespace holon::cli::query
