@@ -17,6 +17,22 @@ resource::WriteFormat match_format(const Session& session) {
   return *resource::find_write_format(session.options().match_format);
 }
 
+std::vector<std::string> split_list(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < list.size();) {
+    const std::size_t end = std::min(list.find(',', at), list.size());
+    if (end > at) words.push_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+Result<resource::GraphSpec> read_host(const Options& options, std::string_view xml) {
+  const resource::HostTopology host{.xml = xml, .rank = -1, .host = {}};
+  return resource::read_hwloc(std::span(&host, 1),
+                              {.allow = split_list(options.allowlist), .as_fluxion = true});
+}
+
 }  // namespace
 
 resource::GraphOptions graph_options(const Options& options) {
@@ -28,6 +44,7 @@ Result<resource::GraphSpec> read_graph_file(const Options& options) {
   if (!bytes) return tl::unexpected(bytes.error());
   const auto graph = graph_options(options);
   auto spec = [&]() -> Result<resource::GraphSpec> {
+    if (options.load_format == "hwloc") return read_host(options, *bytes);
     if (options.load_format == "rv1exec")
       return resource::read_rv1(*bytes, resource::Rv1Use::scheduling_first, graph);
     if (options.load_format == "rv1exec_force")
