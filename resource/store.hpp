@@ -97,6 +97,12 @@ class ResourceStore {
   // (the job).
   Result<bool> release_part(JobId job, std::span<const VertexId> vertices);
 
+  // The same for exactly these vertices, not for what is below them; vertices above are let go
+  // where their counters tell that nothing of the job is left there. True: that was so at the root,
+  // the job is released. Errors: not_found (the job, or it has nothing at one of them), unsupported
+  // (a reservation). Source: Fluxion's partial cancel.
+  Result<bool> release_listed(JobId job, std::span<const VertexId> vertices);
+
   // Moves the end of a held allocation (an overrun, a shorter limit). Later spans that are in the
   // way make it fail with overcommitted and change nothing. Errors: not_found.
   Status set_end(JobId job, Time end);

@@ -34,7 +34,10 @@ void ResourceStore::State::rebuild() {
     again.hold.items.clear();  // they were of the old shape
     again.hold.sums.clear();
     std::vector<Share> shares = again.allocation.shares;
+    std::vector<Mark> marks = std::move(again.marks);
     exchange(job, std::move(shares), again.hold.when.begin);
+    std::erase_if(marks, [&](const Mark& mark) { return !graph[mark.vertex].alive; });
+    held.at(job).marks = std::move(marks);
   }
 }
 

@@ -180,11 +180,7 @@ Status ResourceStore::release(JobId job) {
   const auto at = state.held.find(job);
   if (at == state.held.end())
     return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
-  // every vertex that knew of the job, and the children of those
-  TraversalCounts counts{1, at->second.allocation.shares.size()};
-  for (const match::Hold::Item& item : at->second.hold.items)
-    counts.preorder += item.whole ? state.graph.subtree(item.vertex).size() - 1
-                                  : state.graph.children(item.vertex).size();
+  const TraversalCounts counts = state.walk_of(at->second);
   state.drop(job);
   state.counts = counts;
   return {};

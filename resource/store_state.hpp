@@ -20,11 +20,20 @@
 namespace holon::resource {
 
 struct ResourceStore::State {
+  // What one job has to do with one vertex, as `find` tells it and release_listed changes it.
+  struct Mark {
+    VertexId vertex;
+    bool holds = false;           // exclusively
+    bool tagged = true;           // something at or below it
+    bool counted = false;         // is part of the vertex's aggregates
+    std::vector<Amount> planned;  // if counted: of each of filters().counted_at(type)
+  };
   // What one job holds.
   struct Held {
     Allocation allocation;
     match::Hold hold;
     bool reserved = false;
+    std::vector<Mark> marks;  // after release_listed; empty: as the shares say
   };
 
   // A request that was asked lately, ready to be asked again: jobs come in kinds.
@@ -104,6 +113,14 @@ struct ResourceStore::State {
   // After the graph's shape has changed: everything that is held is held again, but for what is
   // gone.
   void rebuild();
+
+  // ---- store_part.cpp
+  // In the order of the shares. O(shares * counted types).
+  std::vector<Mark> marks_of(const Held& mine) const;
+  // Takes the vertices out of the marks, and what they count for out of those above them.
+  Status unmark(std::vector<Mark>& marks, const std::set<VertexId>& gone) const;
+  // What a release of the job walks: every vertex that knows of it, and the children of those.
+  TraversalCounts walk_of(const Held& mine) const;
 
   // ---- store_match.cpp
   Result<MatchOutcome> match(JobId job, const Jobspec& spec, MatchOp op, Time now,

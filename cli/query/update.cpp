@@ -131,8 +131,7 @@ Result<std::vector<VertexId>> named_vertices(const Session& session, JobId job,
   }
   const auto r = read_r(session, reader, file);
   if (!r) return tl::unexpected(r.error());
-  for (const auto& share : r->shares)
-    if (share.amount > 0) vertices.push_back(*graph.find_uniq(share.uniq_id));
+  for (const auto& share : r->shares) vertices.push_back(*graph.find_uniq(share.uniq_id));
   return vertices;
 }
 
@@ -220,7 +219,7 @@ void run_partial_cancel(Session& session, const Words& words, Reply& reply) {
   const auto vertices = named_vertices(session, *job, words[2], words[3]);
   if (!vertices) {
     complain(session, kName, vertices.error(), reply);
-  } else if (const auto gone = session.store().release_part(*job, *vertices); !gone) {
+  } else if (const auto gone = session.store().release_listed(*job, *vertices); !gone) {
     complain(session, kName, gone.error(), reply);
   } else {
     if (*gone) session.jobs[*job].state = JobState::cancelled;

@@ -49,6 +49,7 @@ Result<resource::GraphSpec> read_graph_file(const Options& options) {
       return resource::read_rv1(*bytes, resource::Rv1Use::scheduling_first, graph);
     if (options.load_format == "rv1exec_force")
       return resource::read_rv1(*bytes, resource::Rv1Use::execution_only, graph);
+    if (options.load_format == "grug") return resource::read_grug(*bytes, graph);
     return resource::read_jgf(*bytes, graph);
   }();
   if (!spec)

@@ -89,7 +89,7 @@ Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) con
   return slot_of;
 }
 
-void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row) {
+void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row, bool is_taken) {
   Vertex vertex;
   vertex.id = row.id;
   vertex.size = row.size;
@@ -102,10 +102,7 @@ void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row) {
   vertex.basename = word(row.basename);
   vertex.name = word(row.name);
   vertex.unit = word(row.unit);
-  // Dead vertices keep their number too: next_uniq_ is above all that ever were.
-  const bool is_free =
-      row.uniq_id != GraphSpec::kNewUniqId && (row.uniq_id >= next_uniq_ || shape_version_ == 0);
-  vertex.uniq_id = is_free ? row.uniq_id : next_uniq_;
+  vertex.uniq_id = is_taken ? next_uniq_ : row.uniq_id;
   next_uniq_ = std::max(next_uniq_, vertex.uniq_id + 1);
   vertices_.push_back(vertex);
 }
@@ -113,12 +110,19 @@ void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row) {
 void ResourceGraph::take(const GraphSpec& spec, std::vector<VertexId> slot_of) {
   const auto first_new = slots();
   if (first_new == 0) words_ = spec.words;
+  // Dead vertices keep their numbers too.
+  std::unordered_set<std::int64_t> taken;
+  for (const Vertex& vertex : vertices_) taken.insert(vertex.uniq_id);
+  const auto is_taken = [&](const GraphSpec::Row& row) {
+    return row.uniq_id == GraphSpec::kNewUniqId || (first_new > 0 && taken.contains(row.uniq_id));
+  };
   auto edges = tree_edges();
   edges.reserve(edges.size() + spec.rows.size());
   for (std::size_t i = 0; i < spec.rows.size(); ++i) {
     if (slot_of[i].value() < first_new) continue;
     const auto& row = spec.rows[i];
-    append(spec, row);
+    append(spec, row, is_taken(row));
+    if (first_new > 0) taken.insert(vertices_.back().uniq_id);
     if (row.parent == GraphSpec::kNone) continue;
     edges.emplace_back(slot_of[row.parent].value(), slot_of[i].value());
   }

@@ -201,7 +201,8 @@ class ResourceGraph {
                                         std::optional<std::int32_t> rank) const;
   Result<std::vector<VertexId>> slots_of(const GraphSpec& part) const;
   void take(const GraphSpec& spec, std::vector<VertexId> slot_of);
-  void append(const GraphSpec& spec, const GraphSpec::Row& row);
+  // `is_taken`: the row's uniq_id cannot be kept.
+  void append(const GraphSpec& spec, const GraphSpec::Row& row, bool is_taken);
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tree_edges() const;  // parent, child
   void take_side_tables(const GraphSpec& spec, const std::vector<VertexId>& slot_of,
                         std::size_t first_new);

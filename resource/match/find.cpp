@@ -11,23 +11,33 @@ namespace holon::resource {
 namespace {
 
 using Mark = FindSubject::Mark;
-using Marks = std::unordered_map<std::uint32_t, std::vector<std::pair<JobId, Mark>>>;  // by slot
+
+// One job at one vertex.
+struct JobMark {
+  JobId job;
+  Mark mark;
+  std::vector<Amount> planned;  // of each type counted at the vertex
+};
+using Marks = std::unordered_map<std::uint32_t, std::vector<JobMark>>;  // by slot
 
 Marks marks_of(const ResourceStore::State& state) {
   Marks marks;
-  for (const auto& [job, held] : state.held) {
-    for (const Share& share : held.allocation.shares) {
-      const auto v = state.graph.find_uniq(share.uniq_id);
-      if (!v) continue;
+  for (const auto& [job, held] : state.held)
+    for (auto& at : state.marks_of(held)) {
       Mark mark;
-      mark.tagged = true;
-      mark.allocated = share.exclusive && !held.reserved;
-      mark.reserved = share.exclusive && held.reserved;
-      mark.counted = !state.occupancy.is_leaf(*v);
-      marks[v->value()].emplace_back(job, mark);
+      mark.tagged = at.tagged;
+      mark.allocated = at.holds && !held.reserved;
+      mark.reserved = at.holds && held.reserved;
+      mark.counted = at.counted;
+      marks[at.vertex.value()].push_back({job, mark, std::move(at.planned)});
     }
-  }
   return marks;
+}
+
+const JobMark* mark_of(const std::vector<JobMark>* marks, JobId job) {
+  if (marks == nullptr) return nullptr;
+  const auto at = std::ranges::find(*marks, job, &JobMark::job);
+  return at == marks->end() ? nullptr : &*at;
 }
 
 // What holds below a vertex that has it.
@@ -40,17 +50,15 @@ struct Inherited {
 class Subject : public FindSubject {
  public:
   Subject(const ResourceGraph& graph, VertexId v, Inherited state,
-          const std::vector<std::pair<JobId, Mark>>* marks)
+          const std::vector<JobMark>* marks)
       : graph_(graph), v_(v), state_(state), marks_(marks) {}
 
   bool down() const override { return state_.down; }
   bool allocated() const override { return state_.allocated; }
   bool reserved() const override { return state_.reserved; }
   Mark mark(JobId job) const override {
-    if (marks_ != nullptr)
-      for (const auto& [id, mark] : *marks_)
-        if (id == job) return mark;
-    return {};
+    const JobMark* found = mark_of(marks_, job);
+    return found == nullptr ? Mark{} : found->mark;
   }
   std::string name() const override { return graph_.name(v_); }
   std::string_view type() const override { return graph_.type_name(v_); }
@@ -66,7 +74,7 @@ class Subject : public FindSubject {
   const ResourceGraph& graph_;
   VertexId v_;
   Inherited state_;
-  const std::vector<std::pair<JobId, Mark>>* marks_;
+  const std::vector<JobMark>* marks_;
 };
 
 class Finder {
@@ -84,7 +92,7 @@ class Finder {
     const auto* mine = marks == marks_.end() ? nullptr : &marks->second;
     inherited.down = inherited.down || !graph_[v].up;
     if (mine != nullptr)
-      for (const auto& [job, mark] : *mine) {
+      for (const auto& [job, mark, planned] : *mine) {
         inherited.allocated = inherited.allocated || mark.allocated;
         inherited.reserved = inherited.reserved || mark.reserved;
       }
@@ -104,33 +112,23 @@ class Finder {
   std::vector<FoundVertex> found;
 
  private:
-  std::vector<FoundVertex::Use> aggregates(VertexId v,
-                                           const std::vector<std::pair<JobId, Mark>>* marks) const {
-    const auto job = expression_.job();
+  std::vector<FoundVertex::Use> aggregates(VertexId v, const std::vector<JobMark>* marks) const {
+    if (state_.occupancy.is_leaf(v)) return {};
+    const bool of_one_job = expression_.job() && expression_.job()->value() != 0;
+    const JobMark* mine = of_one_job ? mark_of(marks, *expression_.job()) : nullptr;
+    if (of_one_job && (mine == nullptr || !mine->mark.counted)) return {};
     std::map<std::string, FoundVertex::Use> by_type;
     const auto& filters = state_.occupancy.filters();
-    if (state_.occupancy.is_leaf(v)) return {};
-    if (job && (marks == nullptr || !Subject(graph_, v, {}, marks).mark(*job).counted)) return {};
-    for (const std::uint32_t counted : filters.counted_at(graph_[v].type)) {
-      const std::string& type = graph_.words().types.text(filters.types()[counted]);
-      const Amount total = state_.occupancy.total_below(v, counted);
-      const Amount used = job ? used_by(*job, v, filters.types()[counted])
-                              : state_.occupancy.used_below(v, counted, now_);
-      by_type[type] = {type, used, total};
+    const auto& counted = filters.counted_at(graph_[v].type);
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+      const std::string& type = graph_.words().types.text(filters.types()[counted[i]]);
+      const Amount used =
+          mine != nullptr ? mine->planned[i] : state_.occupancy.used_below(v, counted[i], now_);
+      by_type[type] = {type, used, state_.occupancy.total_below(v, counted[i])};
     }
     std::vector<FoundVertex::Use> uses;
     for (auto& [type, use] : by_type) uses.push_back(std::move(use));
     return uses;
-  }
-
-  Amount used_by(JobId job, VertexId v, TypeId type) const {
-    Amount sum = 0;
-    for (const Share& share : state_.held.at(job).allocation.shares) {
-      const auto at = graph_.find_uniq(share.uniq_id);
-      if (at && *at != v && graph_[*at].type == type && graph_.within(*at, v))
-        sum += share.exclusive ? graph_[*at].size : share.amount;
-    }
-    return sum;
   }
 
   const ResourceStore::State& state_;

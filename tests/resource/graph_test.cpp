@@ -181,6 +181,19 @@ TEST(ResourceGraph, GrowsByWhatIsNewAndKeepsWhatIsHere) {
   EXPECT_GT(graph.shape_version(), before);
 }
 
+TEST(ResourceGraph, KeepsAUniqIdThatIsFreeWhenItGrows) {
+  GraphSpec spec;
+  spec.rows[spec.add("cluster", 0, GraphSpec::kNone)].uniq_id = 100;
+  auto graph = ResourceGraph::build(spec).value();
+  spec.rows[spec.add("node", 0, 0, 0)].uniq_id = 7;    // free, below the largest
+  spec.rows[spec.add("node", 1, 0, 1)].uniq_id = 101;  // free, above it
+  const auto added = graph.grow(spec).value();
+  ASSERT_EQ(added.size(), 2U);
+  EXPECT_EQ(graph[added[0]].uniq_id, 7);
+  EXPECT_EQ(graph[added[1]].uniq_id, 101);
+  graph.check_invariants();
+}
+
 TEST(ResourceGraph, RefusesAPartOfAnotherRootAndStaysAsItWas) {
   auto graph = built(small_cluster(2));
   auto part = small_cluster(3);
