@@ -47,6 +47,8 @@ struct StoreOptions {
   std::string prune_filters = "ALL:core,ALL:node";
   std::string traverser = "simple";  // or "flexible"
   Interval horizon{0, kTimeMax};     // nothing is planned outside it
+  // Answer as Fluxion's resource-query does also where that is odd (docs/compatibility.md).
+  bool as_fluxion = false;
 };
 
 // How much of the graph the last match or release walked: vertices entered, and left with something
@@ -131,10 +133,12 @@ class ResourceStore {
 
   // Errors: not_found.
   Status set_property(std::string_view path, std::string_view key, std::string_view value);
+  void set_property(VertexId v, std::string_view key, std::string_view value);
   Status remove_property(std::string_view path, std::string_view key);
 
   // Up or down, by path ("/cluster0/node3"); everything below goes with it. Errors: not_found.
   Status set_status(std::string_view path, bool up);
+  void set_status(VertexId v, bool up);
 
   // The horizon's end moved (a new lease). Spans beyond it stay. Errors: invalid_argument if before
   // begin.
@@ -143,8 +147,8 @@ class ResourceStore {
   // Units of `type` in all, and free at `now` on vertices that are up.
   Amount total(std::string_view type) const;
   Amount available(std::string_view type, Time now) const;
-  // A bound from above on available(), without visiting vertices: down ones count too. kTimeMax where
-  // the root does not count the type (prune_filters). O(log of the spans).
+  // A bound from above on available(), without visiting vertices: down ones count too. kTimeMax
+  // where the root does not count the type (prune_filters). O(log of the spans).
   Amount free_at_most(std::string_view type, Time now) const;
 
   // RFC 16's "changed since the last save": uniq_ids of the vertices whose holders, status,

@@ -19,6 +19,7 @@ void ResourceStore::State::rebuild() {
   occupancy = match::Occupancy(graph, std::move(*filters));
   if (policy.stop_at_first) order.rebuild(graph);
   forget();
+  const Oddities odd = oddities;  // holding the same again is no news to them
   auto before = std::move(held);
   held.clear();
   ends.clear();
@@ -39,12 +40,15 @@ void ResourceStore::State::rebuild() {
     std::erase_if(marks, [&](const Mark& mark) { return !graph[mark.vertex].alive; });
     held.at(job).marks = std::move(marks);
   }
+  oddities = odd;
 }
 
 Status ResourceStore::grow(const GraphSpec& part) {
+  const Amount before = state_->first_total();
   auto added = state_->graph.grow(part);
   if (!added) return tl::unexpected(added.error());
   state_->rebuild();
+  state_->note_growth(state_->first_total() - before);
   for (const VertexId v : *added) state_->changes.add(v, false);
   return {};
 }
@@ -69,20 +73,29 @@ Status ResourceStore::shrink_ranks(std::span<const std::int32_t> ranks) {
 Status ResourceStore::set_status(std::string_view path, bool up) {
   const auto v = at_path(state_->graph, path);
   if (!v) return tl::unexpected(v.error());
-  state_->graph.set_up(*v, up);
-  if (up) state_->made_room();
-  state_->changes.add(*v, true);
+  set_status(*v, up);
   return {};
+}
+
+void ResourceStore::set_status(VertexId v, bool up) {
+  state_->oddities.status_changes(state_->graph, v, up);
+  state_->graph.set_up(v, up);
+  if (up) state_->made_room();
+  state_->changes.add(v, true);
 }
 
 Status ResourceStore::set_property(std::string_view path, std::string_view key,
                                    std::string_view value) {
   const auto v = at_path(state_->graph, path);
   if (!v) return tl::unexpected(v.error());
-  state_->graph.set_property(*v, key, value);
-  state_->forget();
-  state_->changes.add(*v, false);
+  set_property(*v, key, value);
   return {};
+}
+
+void ResourceStore::set_property(VertexId v, std::string_view key, std::string_view value) {
+  state_->graph.set_property(v, key, value);
+  state_->forget();
+  state_->changes.add(v, false);
 }
 
 Status ResourceStore::remove_property(std::string_view path, std::string_view key) {

@@ -11,6 +11,7 @@ using match::Chosen;
 const Allocation& ResourceStore::State::take(Allocation allocation,
                                              std::span<const Chosen> selection, bool reserved) {
   const JobId job = allocation.job;
+  oddities.plan_changes(allocation.when);
   Held& mine = held[job];
   mine.hold = occupancy.take(graph, selection, allocation.when);
   mine.reserved = reserved;
@@ -28,6 +29,7 @@ void ResourceStore::State::drop(JobId job) {
   const auto at = held.find(job);
   const match::Hold& hold = at->second.hold;
   counts = {};
+  oddities.plan_changes(hold.when);
   for (const match::Hold::Item& item : hold.items) changes.add(item.vertex, item.whole);
   ends.erase({hold.when.end, job});
   if (at->second.reserved) --reservations;

@@ -73,7 +73,8 @@ class Matcher {
       time = state_.occupancy.earliest_offer(state_.graph, state_.graph.root(), request_.total,
                                              *time, duration_);
       if (!time || saturating_add(*time, duration_) > state_.options.horizon.end) break;
-      if (auto selection = at(*time)) return selection;
+      if (!state_.hides(request_, *time))
+        if (auto selection = at(*time)) return selection;
       time = state_.occupancy.next_event(state_.graph.root(), *time);
     }
     return std::nullopt;
@@ -168,6 +169,8 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
     nothing.job = job;
     return MatchOutcome(nothing);
   }
+  if (auto refused = refuse_early(*request, op, {now, saturating_add(now, duration)}))
+    return std::move(*refused);
   std::optional<std::vector<Chosen>> selection;
   match::Shortage shortage;
   const auto& failure = asked.failure;

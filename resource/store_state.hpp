@@ -15,6 +15,7 @@
 #include "resource/match/request.hpp"
 #include "resource/match/search.hpp"
 #include "resource/match/visit_order.hpp"
+#include "resource/oddities.hpp"
 #include "resource/store.hpp"
 
 namespace holon::resource {
@@ -72,6 +73,7 @@ struct ResourceStore::State {
         policy(p),
         occupancy(graph, std::move(filters)) {
     if (policy.stop_at_first) order = match::VisitOrder(graph);
+    oddities = Oddities(graph, options.as_fluxion);
   }
 
   ResourceGraph graph;
@@ -81,6 +83,7 @@ struct ResourceStore::State {
   match::VisitOrder order;
   match::Search::Scratch scratch;
   ChangeLog changes;
+  Oddities oddities;
   std::unordered_map<JobId, Held> held;
   std::set<std::pair<Time, JobId>> ends;  // of allocations, not of reservations
   TraversalCounts counts;
@@ -121,6 +124,16 @@ struct ResourceStore::State {
   Status unmark(std::vector<Mark>& marks, const std::set<VertexId>& gone) const;
   // What a release of the job walks: every vertex that knows of it, and the children of those.
   TraversalCounts walk_of(const Held& mine) const;
+
+  // ---- oddities.cpp
+  // Units of the first type counted at the root, in all; 0 where nothing is counted there.
+  Amount first_total() const;
+  void note_growth(Amount more);
+  // Can the search not even begin? Only as_fluxion.
+  std::optional<MatchOutcome> refuse_early(const match::CompiledRequest& request, MatchOp op,
+                                           Interval when) const;
+  // Does the plan of the whole machine hide that there is room at `time`? Only as_fluxion.
+  bool hides(const match::CompiledRequest& request, Time time) const;
 
   // ---- store_match.cpp
   Result<MatchOutcome> match(JobId job, const Jobspec& spec, MatchOp op, Time now,

@@ -54,6 +54,7 @@ Result<Session> Session::open(const Options& options) {
   store_options.prune_filters = options.prune_filters;
   store_options.traverser = options.traverser;
   store_options.horizon = kHorizon;
+  store_options.as_fluxion = true;
   auto store = resource::ResourceStore::load(*spec, std::move(store_options));
   if (!store) return tl::unexpected(store.error());
   return Session(options, std::move(*store), watch.seconds());

@@ -2,6 +2,7 @@
 // JGF.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <iterator>
 
@@ -90,8 +91,15 @@ Status impose(Session& session, const UpdateRequest& request, MatchReport& repor
   allocation->when = request.when;
   if (auto status = session.store().update(*allocation); !status) return status;
   if (request.reader == "rv1exec") show_nodes_held(session.store().graph(), *allocation);
+  // An R of another dominant subsystem has no way from this graph's root: it is held, not shown.
+  const auto& graph = session.store().graph();
+  const bool has_root = request.reader == "rv1exec" ||
+                        std::any_of(allocation->shares.begin(), allocation->shares.end(),
+                                    [&](const resource::Share& share) {
+                                      return share.uniq_id == graph[graph.root()].uniq_id;
+                                    });
   auto text = write_allocation(session, *allocation, "");
-  if (text) report.r = std::move(*text);
+  if (text && has_root) report.r = std::move(*text);
   report.outcome = MatchReport::Outcome::held;
   return {};
 }

@@ -1,6 +1,7 @@
 // find, and the state of single vertices: set-property, get-property, set-status, get-status.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "cli/query/commands.hpp"
@@ -14,18 +15,37 @@ namespace {
 
 using resource::VertexId;
 
-// The vertex at `path`. There is none: says so among the answers, as resource-query does.
-std::optional<VertexId> vertex_at(const Session& session, const std::string& command,
+// All vertices at `path`: brokers on one host are siblings of one name.
+std::vector<VertexId> at_path(const resource::ResourceGraph& graph, const std::string& path) {
+  const auto first = graph.find_path(path);
+  if (!first) return {};
+  std::vector<VertexId> found{graph.root()};
+  std::size_t at = path.find('/', 1);
+  while (at != std::string::npos) {
+    const std::size_t end = path.find('/', at + 1);
+    const std::string name = path.substr(at + 1, end - at - 1);
+    std::vector<VertexId> below;
+    for (const VertexId v : found)
+      for (const VertexId child : graph.children(v))
+        if (graph.name(child) == name) below.push_back(child);
+    found = std::move(below);
+    at = end;
+  }
+  // A path of another subsystem does not lead down the tree.
+  return std::find(found.begin(), found.end(), *first) == found.end() ? std::vector{*first} : found;
+}
+
+// Says so among the answers where there is no vertex at `path`, as resource-query does.
+std::vector<VertexId> vertices_at(const Session& session, const std::string& command,
                                   const std::string& path, Reply& reply) {
-  const auto v = session.store().graph().find_path(path);
-  if (v) return v;
-  if (session.options().json) {
+  auto found = at_path(session.store().graph(), path);
+  if (!found.empty()) return found;
+  if (session.options().json)
     complain(session, command, "there is no vertex " + path, reply);
-  } else {
+  else
     reply.out += fmt::format("{} find path {} in resource graph.\n",
                              command == "set-property" ? "Couldn't" : "Could not", path);
-  }
-  return std::nullopt;
+  return found;
 }
 
 std::string properties_as_json(const resource::ResourceGraph& graph, VertexId v) {
@@ -56,55 +76,55 @@ void run_set_property(Session& session, const Words& words, Reply& reply) {
     reply.out += "Incorrect input format. \nPlease use `set-property <resource> PROPERTY=VALUE`.\n";
     return;
   }
-  if (!vertex_at(session, "set-property", words[1], reply)) return;
-  const auto status = session.store().set_property(words[1], words[2].substr(0, equals),
-                                                   words[2].substr(equals + 1));
-  if (!status) return complain(session, "set-property", status.error(), reply);
-  print_done(session, "set-property", reply);
+  const auto vertices = vertices_at(session, "set-property", words[1], reply);
+  for (const VertexId v : vertices)
+    session.store().set_property(v, words[2].substr(0, equals), words[2].substr(equals + 1));
+  if (!vertices.empty()) print_done(session, "set-property", reply);
 }
 
 void run_get_property(Session& session, const Words& words, Reply& reply) {
   if (words.size() != 2) return complain(session, "get-property", "PATH is expected", reply);
-  const auto v = vertex_at(session, "get-property", words[1], reply);
-  if (!v) return;
   const auto& graph = session.store().graph();
-  if (session.options().json) {
-    JsonObject object;
-    object.text("command", "get-property").boolean("ok", true).text("path", words[1]);
-    reply.add_json(object.raw("properties", properties_as_json(graph, *v)).str());
-    return;
+  for (const VertexId v : vertices_at(session, "get-property", words[1], reply)) {
+    if (session.options().json) {
+      JsonObject object;
+      object.text("command", "get-property").boolean("ok", true).text("path", words[1]);
+      reply.add_json(object.raw("properties", properties_as_json(graph, v)).str());
+      continue;
+    }
+    const auto& names = graph.words().names;
+    const auto properties = graph.properties(v);
+    if (properties.empty())
+      fmt::format_to(std::back_inserter(reply.out),
+                     "No properties were found for {} (vtx's uniq_id={}).\n", words[1],
+                     graph[v].uniq_id);
+    for (const auto& property : properties)
+      fmt::format_to(std::back_inserter(reply.out), "{}={}\n", names.text(property.key),
+                     names.text(property.value));
   }
-  const auto properties = graph.properties(*v);
-  if (properties.empty())
-    fmt::format_to(std::back_inserter(reply.out),
-                   "No properties were found for {} (vtx's uniq_id={}).\n", words[1],
-                   graph[*v].uniq_id);
-  for (const auto& property : properties)
-    fmt::format_to(std::back_inserter(reply.out), "{}={}\n", graph.words().names.text(property.key),
-                   graph.words().names.text(property.value));
 }
 
 void run_set_status(Session& session, const Words& words, Reply& reply) {
   if (words.size() != 3) return complain(session, "set-status", "PATH up|down is expected", reply);
-  if (!vertex_at(session, "set-status", words[1], reply)) return;
+  const auto vertices = vertices_at(session, "set-status", words[1], reply);
+  if (vertices.empty()) return;
   if (words[2] != "up" && words[2] != "down")
     return complain(session, "set-status", "'" + words[2] + "': up or down is expected", reply);
-  if (auto status = session.store().set_status(words[1], words[2] == "up"); !status)
-    return complain(session, "set-status", status.error(), reply);
+  for (const VertexId v : vertices) session.store().set_status(v, words[2] == "up");
   print_done(session, "set-status", reply);
 }
 
 void run_get_status(Session& session, const Words& words, Reply& reply) {
   if (words.size() != 2) return complain(session, "get-status", "PATH is expected", reply);
-  const auto v = vertex_at(session, "get-status", words[1], reply);
-  if (!v) return;
-  const std::string_view status = session.store().graph()[*v].up ? "up" : "down";
-  if (session.options().json) {
-    JsonObject object;
-    object.text("command", "get-status").boolean("ok", true).text("path", words[1]);
-    reply.add_json(object.text("status", status).str());
-  } else {
-    reply.out += fmt::format("{} is {}\n", words[1], status);
+  for (const VertexId v : vertices_at(session, "get-status", words[1], reply)) {
+    const std::string_view status = session.store().graph()[v].up ? "up" : "down";
+    if (session.options().json) {
+      JsonObject object;
+      object.text("command", "get-status").boolean("ok", true).text("path", words[1]);
+      reply.add_json(object.text("status", status).str());
+    } else {
+      reply.out += fmt::format("{} is {}\n", words[1], status);
+    }
   }
 }
 
