@@ -116,7 +116,8 @@ Result<ResourceStore::State::Known*> ResourceStore::State::know(const Jobspec& s
   };
   auto at = std::find_if(known.begin(), known.end(), same);
   if (at == known.end()) {
-    auto request = compile(spec, graph, occupancy.filters(), policy);
+    auto request =
+        compile(spec, graph, occupancy.filters(), policy, options.traverser == "flexible");
     if (!request) return tl::unexpected(request.error());
     auto fresh = std::make_shared<Known>();
     fresh->resources = spec.resources;
@@ -169,7 +170,7 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
     nothing.job = job;
     return MatchOutcome(nothing);
   }
-  if (auto refused = refuse_early(*request, op, {now, saturating_add(now, duration)}))
+  if (auto refused = refuse_early(asked.request, op, {now, saturating_add(now, duration)}))
     return std::move(*refused);
   std::optional<std::vector<Chosen>> selection;
   match::Shortage shortage;

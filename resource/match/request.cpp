@@ -17,7 +17,8 @@ Amount plus(Amount a, Amount b) {
 
 class Compiler {
  public:
-  Compiler(const ResourceGraph& graph, const Filters& filters) : graph_(graph), filters_(filters) {}
+  Compiler(const ResourceGraph& graph, const Filters& filters, bool flexible)
+      : graph_(graph), filters_(filters), flexible_(flexible) {}
 
   std::vector<Need> needs(const std::vector<Request>& requests) {
     std::vector<Need> list;
@@ -27,6 +28,7 @@ class Compiler {
   }
 
   Demand total(const std::vector<Need>& needs) const {
+    if (flexible_) return total_of_alternatives(needs);
     Demand sum(filters_.types().size(), 0);
     for (const Need& need : needs) {
       if (const auto counted = filters_.index_of(need.type))
@@ -47,33 +49,65 @@ class Compiler {
     made.count = request.count;
     made.most = largest_count(request.count, kMost);
     made.exclusive = request.exclusive;
-    if (!made.is_slot()) made.label = request.label;
+    if (!made.is_slot() && made.type != kXorSlot) made.label = request.label;
     if (request.exclusive == true) exclusive.push_back(made.type);
     made.with = needs(request.with);
     made.below = total(made.with);
     return made;
   }
 
+  // Of slots side by side only one is surely needed: a type that one of them does without may not
+  // cut the search. A type that nothing has named yet is kept apart from one that is needed 0
+  // times.
+  Demand total_of_alternatives(const std::vector<Need>& needs) const {
+    constexpr Amount kUnnamed = -1;
+    Demand sum(filters_.types().size(), kUnnamed);
+    for (const Need& need : needs) {
+      if (const auto counted = filters_.index_of(need.type))
+        sum[*counted] = plus(std::max<Amount>(sum[*counted], 0), need.count.min);
+      const bool alternative = need.type == kSlot || need.type == kXorSlot;
+      for (std::size_t i = 0; i < sum.size(); ++i) {
+        const Amount inside = times(need.count.min, need.below[i]);
+        if (!alternative)
+          sum[i] = inside > 0 ? plus(std::max<Amount>(sum[i], 0), inside) : sum[i];
+        else if (sum[i] == kUnnamed)
+          sum[i] = inside > 0 ? inside : kUnnamed;
+        else
+          sum[i] = std::min(sum[i], inside);
+      }
+    }
+    for (Amount& amount : sum) amount = std::max<Amount>(amount, 0);
+    return sum;
+  }
+
   TypeId type(const std::string& name) const {
     if (name == "slot") return kSlot;
+    if (flexible_ && name == "xor_slot") return kXorSlot;
     return graph_.words().types.find(name).value_or(kUnknownType);
   }
 
   const ResourceGraph& graph_;
   const Filters& filters_;
+  bool flexible_;
 };
 
 }  // namespace
 
 Result<CompiledRequest> compile(const Jobspec& jobspec, const ResourceGraph& graph,
-                                const Filters& filters, const Policy& policy) {
+                                const Filters& filters, const Policy& policy, bool flexible) {
   auto nodes = NodeTest::compile(jobspec.constraints, graph);
   if (!nodes) return tl::unexpected(nodes.error());
-  Compiler compiler(graph, filters);
+  Compiler compiler(graph, filters, flexible);
   CompiledRequest request;
   request.nodes = std::move(*nodes);
   request.needs = compiler.needs(jobspec.resources);
   request.total = compiler.total(request.needs);
+  request.flexible = flexible;
+  if (flexible) {
+    auto variants = expand_xor_slots(request.needs);
+    if (!variants) return tl::unexpected(variants.error());
+    request.variants = std::move(*variants);
+  }
   request.exclusive = std::move(compiler.exclusive);
   if (const auto node = graph.words().types.find("node"); node && policy.node_exclusive)
     request.exclusive.push_back(*node);

@@ -16,6 +16,7 @@ namespace holon::resource::match {
 
 // Types that stand for no vertex.
 inline constexpr TypeId kSlot{UINT32_MAX - 1};         // a grouping, not a resource
+inline constexpr TypeId kXorSlot{UINT32_MAX - 3};      // alternatives, one of which is taken
 inline constexpr TypeId kUnknownType{UINT32_MAX - 2};  // the graph has no vertex of the type
 
 // Units of each counted type (Filters::types) that are needed.
@@ -38,13 +39,24 @@ struct Need {
 struct CompiledRequest {
   std::vector<Need> needs;
   Demand total;  // what all of it needs at least
+  // The flexible traverser: slots side by side are alternatives, and for each choice among
+  // xor_slots the needs come to one of the variants, tried in this order.
+  bool flexible = false;
+  std::vector<std::vector<Need>> variants;
   std::vector<TypeId>
       exclusive;  // whole vertices of these types are taken, whatever is asked of them
   NodeTest nodes;
 };
 
 // Errors: invalid_argument for constraints that cannot be read. O(requests * counted types).
+// Flexible: also for more than kMaxVariants variants.
 Result<CompiledRequest> compile(const Jobspec& jobspec, const ResourceGraph& graph,
-                                const Filters& filters, const Policy& policy);
+                                const Filters& filters, const Policy& policy, bool flexible);
+inline constexpr std::size_t kMaxVariants = 1000;
+
+// ---- variants.cpp
+// One list of needs for each choice among the xor_slots of a level and of all below it; the
+// xor_slots have become slots. Errors: invalid_argument if there are more than kMaxVariants.
+Result<std::vector<std::vector<Need>>> expand_xor_slots(const std::vector<Need>& needs);
 
 }  // namespace holon::resource::match

@@ -65,21 +65,31 @@ std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, F
   idle_ = question.idle_machine;
   now_ = question.now && !idle_;
   counts_ = {};
+  if (request_->flexible) {
+    for (const auto& needs : request_->variants)
+      if (auto selection = walk(needs)) return selection;
+    return std::nullopt;
+  }
   if (front != nullptr) {
     Harvest& top = begin();
-    if (explore_front(*front, top)) return finish({graph_.root(), 1, false, nullptr, 0, 0}, top);
+    if (explore_front(*front, top))
+      return finish(request_->needs, {graph_.root(), 1, false, nullptr, 0, 0}, top);
   }
+  return walk(request_->needs);
+}
+
+std::optional<std::vector<Chosen>> Search::walk(const std::vector<Need>& needs) {
   Harvest& top = begin();
-  auto found = visit(graph_.root(), request_->needs, true, false, top);
+  auto found = visit(graph_.root(), needs, true, false, top);
   if (!found) return std::nullopt;
   // the root stands beside what was found below it, for requests that name it
   Found& roots = top.of(graph_[graph_.root()].type);
   roots.groups.push_back({found->score, found->taken.units, 0, 0});
   roots.count += found->taken.units;
-  for (const Need& need : request_->needs)
+  for (const Need& need : needs)
     if (need.type == graph_[graph_.root()].type)
       found->taken.units = largest_count(need.count, found->taken.units);
-  return finish(found->taken, top);
+  return finish(needs, found->taken, top);
 }
 
 Search::Harvest& Search::begin() {
@@ -90,8 +100,9 @@ Search::Harvest& Search::begin() {
   return next_harvest();
 }
 
-std::optional<std::vector<Chosen>> Search::finish(const Taken& root, Harvest& top) {
-  if (!choose(request_->needs, top, true)) return std::nullopt;
+std::optional<std::vector<Chosen>> Search::finish(const std::vector<Need>& needs, const Taken& root,
+                                                  Harvest& top) {
+  if (!choose(needs, top, true)) return std::nullopt;
   const auto [first, length] = contents_of(top);
   std::vector<Taken> chosen;
   collect(root.first, root.length, chosen);
@@ -100,6 +111,7 @@ std::optional<std::vector<Chosen>> Search::finish(const Taken& root, Harvest& to
 }
 
 Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool pristine) const {
+  if (request_->flexible) return compare_flexible(v, needs, pristine);
   Answer answer;
   const Need* slot = nullptr;
   bool matched = false;
@@ -143,6 +155,7 @@ Amount Search::admits(VertexId v, const std::vector<Need>& needs, bool exclusive
   const Amount units = free(v);
   if (units <= 0) return 0;
   if (idle_) return units;
+  if (request_->flexible) return offers_flexible(v, needs, exclusive) ? units : 0;
   bool asked = false;
   for (const Need& need : needs) {
     const bool named = need.type == vertex.type;
@@ -176,7 +189,9 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
   Harvest& mine = next_harvest();
   const std::int64_t bonus = graph_[v].type == node_type_ ? policy_.node_bonus(graph_[v]) : 0;
   bonus_ += bonus;
-  if (answer.kind == Answer::Kind::slot)
+  if (answer.kind == Answer::Kind::slot && request_->flexible)
+    fill_alternatives(v, answer, mine);
+  else if (answer.kind == Answer::Kind::slot)
     fill_slots(v, answer, mine);
   else
     explore(v, *answer.next, answer.kind == Answer::Kind::pass, exclusive, 1, mine);

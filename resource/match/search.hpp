@@ -108,6 +108,7 @@ class Search {
   std::optional<Visit> visit(VertexId v, const std::vector<Need>& needs, bool pristine,
                              bool exclusive, Harvest& up);
   Answer compare(VertexId v, const std::vector<Need>& needs, bool pristine) const;
+  std::optional<std::vector<Chosen>> walk(const std::vector<Need>& needs);
   // Units of v that are free, 0 if v is out of the question for what is asked of it and what is
   // below.
   Amount admits(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
@@ -141,6 +142,12 @@ class Search {
   // The chosen vertices of a harvest, side by side at the end of taken_.
   std::pair<std::uint32_t, std::uint32_t> contents_of(const Harvest& harvest);
   static void hand_on(const Harvest& from, Harvest& up);
+  // The same for the flexible traverser: search_flexible.cpp.
+  Answer compare_flexible(VertexId v, const std::vector<Need>& needs, bool pristine) const;
+  bool offers_flexible(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
+  void fill_alternatives(VertexId v, const Answer& answer, Harvest& harvest);
+  bool fill_slot(const std::vector<Need>& shape, const Harvest& contents,
+                 std::map<TypeId, std::size_t>& next, Harvest& harvest);
   bool is_whole(TypeId type) const;
   void collect(std::uint32_t first, std::uint32_t length, std::vector<Taken>& into) const;
 
@@ -151,7 +158,8 @@ class Search {
   }
   class Emitter;
   Harvest& begin();
-  std::optional<std::vector<Chosen>> finish(const Taken& root, Harvest& top);
+  std::optional<std::vector<Chosen>> finish(const std::vector<Need>& needs, const Taken& root,
+                                            Harvest& top);
   Harvest& next_harvest();
 
   const ResourceGraph& graph_;

@@ -123,7 +123,7 @@ std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_onl
 }
 
 std::optional<Front> Search::front_for(const CompiledRequest& request) const {
-  if (!ranked() || request.needs.size() != 1) return std::nullopt;
+  if (request.flexible || !ranked() || request.needs.size() != 1) return std::nullopt;
   // under locality all of a run of ids are equal, so which of them is taken is up to std::sort
   if (policy_.order == Order::locality && graph_.vertex_count() <= kSmallGraph) return std::nullopt;
   const Need& need = request.needs.front();

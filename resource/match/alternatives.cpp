@@ -1,0 +1,123 @@
+#include "resource/match/alternatives.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace holon::resource::match {
+namespace {
+
+using Units = std::vector<std::int64_t>;
+
+// More states than this are not worth an exact answer.
+constexpr std::int64_t kMaxStates = 200000;
+
+std::size_t index_of(const Stock& stock, TypeId type) {
+  return static_cast<std::size_t>(std::lower_bound(stock.types.begin(), stock.types.end(), type) -
+                                  stock.types.begin());
+}
+
+class Mixer {
+ public:
+  Mixer(const std::vector<Need>& slots, const Stock& stock) : slots_(slots), stock_(stock) {}
+
+  std::vector<std::size_t> best(Units units) {
+    solve(units);
+    std::vector<std::size_t> mix;
+    for (const Plan* plan = &plans_.at(units); plan->score > 0; plan = &plans_.at(plan->rest))
+      mix.push_back(plan->kind);
+    return mix;
+  }
+
+ private:
+  struct Plan {
+    std::int64_t score = 0;  // slots that can be filled in all
+    std::size_t kind = 0;    // of the next one
+    Units rest;              // what is left after it
+  };
+
+  // What is left of `units` after one slot of the kind; nullopt: it cannot be filled.
+  std::optional<Units> after(const Units& units, const Need& slot) const {
+    Units rest = units;
+    for (const Need& need : slot.with) {
+      const std::size_t i = index_of(stock_, need.type);
+      const std::int64_t count = largest_count(need.count, units[i]);
+      if (count <= 0) return std::nullopt;
+      rest[i] -= count;
+    }
+    if (std::any_of(rest.begin(), rest.end(), [](std::int64_t u) { return u < 0; }))
+      return std::nullopt;
+    return slot.with.empty() ? std::nullopt : std::optional(std::move(rest));
+  }
+
+  // Depth-first with a stack of its own: a slot is a level, and there may be very many.
+  void solve(const Units& start) {
+    std::vector<Units> open{start};
+    while (!open.empty()) {
+      const Units units = open.back();
+      if (plans_.contains(units)) {
+        open.pop_back();
+        continue;
+      }
+      const std::size_t before = open.size();
+      Plan plan;
+      std::int64_t best = -1;
+      for (std::size_t kind = 0; kind < slots_.size(); ++kind) {
+        auto rest = after(units, slots_[kind]);
+        if (!rest) continue;
+        const auto known = plans_.find(*rest);
+        if (known == plans_.end()) {
+          open.push_back(std::move(*rest));
+        } else if (known->second.score > best) {
+          best = known->second.score;
+          plan = {best + 1, kind, std::move(*rest)};
+        }
+      }
+      if (open.size() > before) continue;
+      plans_.emplace(units, std::move(plan));
+      open.pop_back();
+    }
+  }
+
+  const std::vector<Need>& slots_;
+  const Stock& stock_;
+  std::map<Units, Plan> plans_;
+};
+
+std::vector<std::size_t> only_kind(const Need& slot, const Stock& stock, std::int64_t wanted) {
+  std::int64_t most = wanted;
+  for (const Need& need : slot.with) {
+    const std::int64_t there = stock.units[index_of(stock, need.type)];
+    const std::int64_t count = largest_count(need.count, there);
+    most = count <= 0 ? 0 : std::min(most, there / count);
+  }
+  return std::vector<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(most, 0)), 0);
+}
+
+// No more of each type than `wanted` slots of the most demanding kind could take.
+Units bounded(const std::vector<Need>& slots, const Stock& stock, std::int64_t wanted) {
+  std::int64_t states = 1;
+  for (const std::int64_t units : stock.units)
+    states *= std::min(units + 1, kMaxStates / states + 1);
+  if (states <= kMaxStates) return stock.units;
+  Units units = stock.units;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    std::int64_t most = 1;
+    for (const Need& slot : slots)
+      for (const Need& need : slot.with)
+        if (need.type == stock.types[i]) most = std::max(most, largest_count(need.count, units[i]));
+    units[i] = std::min(
+        units[i], most > units[i] / std::max<std::int64_t>(wanted, 1) ? units[i] : most * wanted);
+  }
+  return units;
+}
+
+}  // namespace
+
+std::vector<std::size_t> best_mix(const std::vector<Need>& slots, const Stock& stock,
+                                  std::int64_t wanted) {
+  if (slots.size() == 1) return only_kind(slots[0], stock, wanted);
+  return Mixer(slots, stock).best(bounded(slots, stock, wanted));
+}
+
+}  // namespace holon::resource::match
