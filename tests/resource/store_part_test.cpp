@@ -88,13 +88,19 @@ TEST(ReleaseListed, LetsGoOfWhatIsAboveWhenNothingIsLeftBelow) {
 }
 
 TEST(ReleaseListed, KeepsATagWhereTheTypeIsNotCounted) {
-  ResourceStore store = store_of("node=2/core=2,gpu=1", "ALL:gpu");
-  allocate(store, 1, whole_cores(1, 2));
-  const std::vector<VertexId> cores{at(store, "/cluster0/node0/core0"),
-                                    at(store, "/cluster0/node0/core1")};
-  EXPECT_FALSE(store.release_listed(JobId{1}, cores).value());
-  EXPECT_EQ(found(store, "jobid-alloc=1"), "");
+  ResourceStore store = store_of("node=2/core=2", "ALL:core");
+  const auto node =
+      parse_jobspec(
+          "version: 9999\nresources: [{type: slot, label: s, count: 1, with: [{type: node, count: "
+          "1}]}]\ntasks: [{command: [a], slot: s, count: {per_slot: 1}}]\nattributes: {system: "
+          "{duration: 10}}\n")
+          .value();
+  allocate(store, 1, node);
   EXPECT_EQ(found(store, "jobid-tag=1"), "node0 cluster0");
+  EXPECT_EQ(found(store, "jobid-span=1"), "");  // no core was asked for
+  const std::vector<VertexId> held{at(store, "/cluster0/node0")};
+  EXPECT_FALSE(store.release_listed(JobId{1}, held).value());
+  EXPECT_EQ(found(store, "jobid-tag=1"), "cluster0");
   EXPECT_EQ(found(store, "sched-now=allocated"), "");
   ASSERT_TRUE(store.release(JobId{1}));
   EXPECT_EQ(found(store, "jobid-tag=1"), "");
