@@ -1,4 +1,4 @@
-// The readers of graphs: JGF, Rv1, GRUG, hwloc XML. What is read is a graph or an error with its
+// The readers of graphs: JGF, Rv1, GRUG. What is read is a graph or an error with its
 // place; the JGF of a graph is that graph again.
 #include <cstdint>
 #include <cstdlib>
@@ -38,7 +38,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check(read_rv1(text, Rv1Use::scheduling_first));
   if (const auto r = parse_rv1(text); r && parse_rv1(write_rv1(*r)) != *r) std::abort();
   check(read_grug(text));
-  const HostTopology host{text, 0, "n0"};
-  check(read_hwloc(std::span(&host, 1)));
   return 0;
 }

@@ -34,6 +34,9 @@ Result<Topology> load(std::string_view xml, hwloc_type_filter_e caches, const st
   if (xml_nested_too_deep(xml)) {
     return bad(fmt::format("elements nested more than {} deep", kMaxXmlDepth));
   }
+  if (const auto flaw = hwloc_xml_flaw(xml); !flaw.empty()) {
+    return bad("not a topology as hwloc 2 exports it: " + flaw);
+  }
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::system, "hwloc cannot start", where);
   Topology topology(raw);

@@ -1,5 +1,6 @@
 // xml.hpp - a look at XML before it goes to a parser that recurses; private to this folder.
 #pragma once
+#include <string>
 #include <string_view>
 
 namespace holon::resource {
@@ -9,5 +10,10 @@ inline constexpr int kMaxXmlDepth = 128;
 
 // Are more than kMaxXmlDepth elements open at once? O(length).
 bool xml_nested_too_deep(std::string_view xml);
+
+// What libhwloc takes for granted in XML, and crashes without: a well-formed document
+// whose root is <topology> and in which each object that is no device has its sets. "" if all
+// is there, else what is wrong. O(length).
+std::string hwloc_xml_flaw(std::string_view xml);
 
 }  // namespace holon::resource

@@ -107,6 +107,19 @@ TEST(Hwloc, RefusesWhatIsNoTopology) {
   }
 }
 
+// libhwloc itself crashes on these (found by fuzz/hwloc.cpp).
+TEST(Hwloc, RefusesObjectsWithoutTheirSets) {
+  const auto whole = synthetic("[numa(memory=4294967296)] core:1 pu:1");
+  for (const char* set : {" cpuset=", " complete_cpuset=", " nodeset=", " complete_nodeset="}) {
+    auto xml = whole;
+    xml.replace(xml.find(set), 3, " x");
+    const HostTopology host{xml, -1, "n1"};
+    const auto spec = read_hwloc(std::span(&host, 1));
+    ASSERT_FALSE(spec) << set;
+    EXPECT_NE(spec.error().what.find("of type 'Machine'"), std::string::npos) << spec.error().what;
+  }
+}
+
 // Real machines, exported by their owners; data of the flux-sched project, read where they lie.
 TEST(Hwloc, ReadsRealMachines) {
   const std::filesystem::path data =
