@@ -240,7 +240,7 @@ RC_GTEST_PROP(MatchProperty, TheQuickSearchChoosesTheSame, ()) {
   for (int i = 0; i < 3; ++i) {
     const Jobspec jobspec = random_jobspec();
     specs.push_back(write_jobspec(jobspec));
-    kinds.emplace_back(match::compile(jobspec, graph, occupancy.filters(), policy).value(),
+    kinds.emplace_back(match::compile(jobspec, graph, occupancy.filters(), policy, false).value(),
                        std::nullopt);
     kinds.back().second = search.front_for(kinds.back().first);
   }
