@@ -207,6 +207,20 @@ Status set_queue_key(const Setting& s, std::string_view name, qmanager::QueueCon
   return unknown_key(s);
 }
 
+// "limits.user.ann.max-job" = 8 or "2,8" (soft, hard).
+Status set_limit(Config& c, const Setting& s) {
+  const std::string key = s.key;
+  const auto kind = key.find('.', 7);
+  const auto last = key.rfind('.');
+  if (kind == std::string::npos || last <= kind) return unknown_key(s);
+  constexpr std::int64_t kTicksPerSecond = 1000;
+  Status set = c.scheduler.limits.set(key.substr(7, kind - 7),
+                                      key.substr(kind + 1, last - kind - 1), key.substr(last + 1),
+                                      text(s.value).value_or(s.value.text()), kTicksPerSecond);
+  if (!set) return fail(set.error().code, set.error().what, s.where);
+  return {};
+}
+
 // "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
 // queue.
 Status set(Config& c, const Setting& s) {
@@ -217,6 +231,12 @@ Status set(Config& c, const Setting& s) {
   }
   const std::string_view key = s.key;
   if (key.starts_with("queue.")) return set_queue_key(s, key.substr(6), c.scheduler.defaults);
+  if (key.starts_with("limits.")) return set_limit(c, s);
+  if (key.starts_with("pools.")) {
+    if (!store(c.scheduler.pools[std::string(key.substr(6))], whole(s.value, 0, 1'000'000'000)))
+      return misfit(s, "a number of units");
+    return {};
+  }
   if (key.starts_with("queues.")) {
     const auto dot = key.rfind('.');
     if (dot > 7 && dot != std::string_view::npos) {

@@ -103,6 +103,26 @@ struct PlannedSpan {
   bool operator==(const PlannedSpan&) const = default;
 };
 
+// One change to a request that would let it start now.
+struct Change {
+  enum class Kind : std::uint8_t { limit, size, queue };
+  Kind kind = Kind::limit;
+  std::int64_t value = 0;  // the limit in ticks, or the count of what the request counts first
+  std::string queue;
+  double cost = 0;  // the share of what was asked for that is given up, 0 to 1
+  std::string text;
+};
+
+struct Explanation {
+  std::string reason;
+  std::optional<Time> planned_start;
+  std::size_t position = 0;     // jobs of its queue that are looked at before it
+  std::int64_t considered = 0;  // of so many pending ones the last pass looked at and left so many
+  std::size_t pending = 0;
+  std::vector<JobId> in_the_way;  // whose ends it waits for, soonest first, and who is in front
+  std::vector<Change> changes;    // cheapest first; empty: none was found
+};
+
 enum class Selection { immediate, backfill, reserved };
 
 struct Start {
@@ -178,6 +198,9 @@ class Scheduler {
     std::size_t position = 0;           // jobs of its queue that are looked at before it
   };
   Result<Outlook> outlook(JobId job) const;
+  // Why it waits, and what would let it start now. Asks the machine some dozen times. Errors:
+  // not_found.
+  Result<Explanation> explain(JobId job, Time now);
   // The whole plan: running jobs by planned end, then reservations by planned start. Reservations
   // that jobs are entitled to and that no pass had a use for yet are made first.
   std::vector<PlannedSpan> plan(Time now);

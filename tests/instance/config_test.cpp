@@ -97,5 +97,17 @@ TEST(Config, TheDocumentationNamesEveryKey) {
   for (const auto& key : config_keys()) EXPECT_THAT(text.str(), HasSubstr(std::string(key.name)));
 }
 
+TEST(Config, LimitsAndPoolsAreRead) {
+  const auto config = load_config(
+      {"limits.user.ann.max-job=2,8", "limits.account.default.max-ps=60", "pools.license=5"});
+  ASSERT_TRUE(config) << to_string(config.error());
+  const auto& limits = config->scheduler.limits.of;
+  EXPECT_EQ(limits.at({qmanager::Credential::user, "ann"}).jobs, (qmanager::SoftHard{2, 8}));
+  EXPECT_EQ(limits.at({qmanager::Credential::account, "default"}).proc_ticks.hard, 60'000);
+  EXPECT_EQ(config->scheduler.pools.at("license"), 5);
+  EXPECT_FALSE(load_config({"limits.user.ann.max-fun=2"}));
+  EXPECT_FALSE(load_config({"limits.planet.ann.max-job=2"}));
+}
+
 }  // namespace
 }  // namespace holon::instance
