@@ -218,7 +218,8 @@ void Broker::take_request(const transport::Request& request) {
 
 void Broker::watch_lease(Time end) {
   lease_timer_.cancel();
-  if (end != kTimeMax) lease_timer_ = reactor_.at(end, [this] { this->end("its time is over"); });
+  if (end != kTimeMax)
+    lease_timer_ = reactor_.at(end, [this] { begin_end("timeout", "its time is over"); });
 }
 
 // ---- a turn ----
@@ -243,29 +244,34 @@ void Broker::finish_turn() {
 // ---- ending ----
 
 void Broker::end(const std::string& reason) {
-  if (phase_ == Phase::over) return;
+  begin_end("cancel", reason);
+}
+
+void Broker::begin_end(const std::string& type, const std::string& reason) {
   if (!core_) return finish(kEndedInOrder);
-  if (phase_ != Phase::up) return force();
+  if (phase_ != Phase::up) return;
   spdlog::info("the instance ends: {}", reason);
   phase_ = Phase::draining;
   end_reason_ = reason;
   core_->jobs.pause_scheduling();
-  cancel_everything(reason);
-  end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { force(); });
-  reactor_.defer([] {});  // a turn follows, which looks whether anything is left
+  end_jobs(type, reason);
+  end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { hurry(); });
 }
 
 // Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
 // directory; a child's journal is never read again.
-void Broker::cancel_everything(const std::string& reason) {
-  std::vector<JobId> ids;
+void Broker::end_jobs(const std::string& type, const std::string& reason) {
+  std::vector<JobId> running, queued;
   for (const auto& [id, job] : core_->jobs.active())
-    if (parent_ || job.life.state >= JobState::run) ids.push_back(id);
-  for (const JobId id : ids)
-    core_->jobs.raise(id, "cancel", fmt::format("its instance ended: {}", reason), reactor_.now());
+    (job.life.state >= JobState::run ? running : queued).push_back(id);
+  const std::string note = fmt::format("its instance ended: {}", reason);
+  for (const JobId id : running) core_->jobs.raise(id, type, note, reactor_.now());
+  if (!parent_) return;
+  for (const JobId id : queued) core_->jobs.raise(id, "cancel", note, reactor_.now());
 }
 
-void Broker::force() {
+void Broker::hurry() {
+  if (phase_ != Phase::draining) return;
   core_->agent.kill_all_now();
   end_timer_ = reactor_.after(kForcePatience, [this] { finish(kEndedInOrder); });
 }

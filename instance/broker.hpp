@@ -37,9 +37,11 @@ class Broker {
   // Called once, when everything has ended; the argument is the process's exit code.
   void on_end(std::function<void(int)> callback) { on_end_ = std::move(callback); }
 
-  // Begins the orderly end: running jobs are cancelled, records sent up, the agent is sent home.
-  // Again: with force.
+  // Begins the orderly end: running jobs are ended, records sent up, the agent is sent home.
+  // Further calls change nothing.
   void end(const std::string& reason);
+  // Of an end that has begun: SIGKILL for what still runs.
+  void hurry();
 
   const std::string& uri() const { return server_->uri(); }
 
@@ -57,8 +59,8 @@ class Broker {
   void watch_lease(Time end);
   void finish_turn();
   void drained();
-  void cancel_everything(const std::string& reason);
-  void force();
+  void end_jobs(const std::string& type, const std::string& reason);
+  void begin_end(const std::string& type, const std::string& reason);
   void finish(int code);
   bool same_run() const;
   transport::Options peer_options(const std::string& name) const;

@@ -6,6 +6,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -47,20 +48,26 @@ int run(const BrokerOptions& options, int ready, int lifeline) {
     code = how;
     loop.stop();
   });
-  const auto on_term = loop.on_signal(SIGTERM, [&] { (*broker)->end("it was told to stop"); });
+  const auto on_term = loop.on_signal(SIGTERM, [&, told = false]() mutable {
+    std::exchange(told, true) ? (*broker)->hurry() : (*broker)->end("it was told to stop");
+  });
   const auto on_int =
       loop.on_signal(SIGINT, [] {});  // the terminal's Ctrl-C is meant for the initial program
   if (!on_term || !on_int) return refuse(on_term ? on_int.error() : on_term.error());
   transport::Subscription gone;
+  bool alone = false;
   if (lifeline >= 0) {
     auto watch = loop.on_fd(lifeline, transport::kReadable, [&](unsigned) {
       gone.cancel();
+      alone = true;
       (*broker)->end("its supervisor is gone");
     });
     if (!watch) return refuse(watch.error());
     gone = std::move(*watch);
   }
   loop.run();
+  std::error_code ignored;
+  if (alone) std::filesystem::remove_all(options.runtime_dir, ignored);  // else the supervisor does
   return code;
 }
 

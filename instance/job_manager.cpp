@@ -83,7 +83,12 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
   for (std::uint64_t i = 1; i < request.count; ++i) {
     job.id = JobId(submission->first.value() + i);
     const auto next = scheduler_.submit(request_of(job), now);
-    HOLON_CHECK(next && !*next);
+    if (next && !*next) continue;
+    // All or none: a queue may take only so many.
+    for (std::uint64_t taken = 0; taken < i; ++taken)
+      HOLON_CHECK(scheduler_.cancel(JobId(submission->first.value() + taken), now).has_value());
+    if (!next) return tl::unexpected(next.error());
+    return tl::unexpected(refuse(*submission, request, (*next)->reason, now));
   }
   return accept(submission, request, now);
 }

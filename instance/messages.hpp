@@ -10,6 +10,9 @@
 #include <map>
 #include <msgpack.hpp>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace holon::instance::msg {
@@ -50,10 +53,60 @@ struct JobRecord {
   std::string output, error;                // files
   std::int64_t cpu_ms = 0, max_rss_kb = 0;  // resource usage of its tasks together
   std::vector<std::int64_t> pids;           // of its tasks, rank order, while it runs
-  MSGPACK_DEFINE_MAP(path, id, name, user, queue, urgency, state, result, exit_code, reason,
-                     command, nodelist, resources, nnodes, ncores, ngpus, ntasks, t_submit, t_alloc,
-                     t_start, t_finish, t_inactive, t_estimate, expiration, limit, selection,
-                     is_instance, child_uri, output, error, cpu_ms, max_rss_kb, pids)
+
+  // Name on the wire and member of every field.
+  static constexpr auto fields() {
+    return std::make_tuple(
+        std::pair("path", &JobRecord::path), std::pair("id", &JobRecord::id),
+        std::pair("name", &JobRecord::name), std::pair("user", &JobRecord::user),
+        std::pair("queue", &JobRecord::queue), std::pair("urgency", &JobRecord::urgency),
+        std::pair("state", &JobRecord::state), std::pair("result", &JobRecord::result),
+        std::pair("exit_code", &JobRecord::exit_code), std::pair("reason", &JobRecord::reason),
+        std::pair("command", &JobRecord::command), std::pair("nodelist", &JobRecord::nodelist),
+        std::pair("resources", &JobRecord::resources), std::pair("nnodes", &JobRecord::nnodes),
+        std::pair("ncores", &JobRecord::ncores), std::pair("ngpus", &JobRecord::ngpus),
+        std::pair("ntasks", &JobRecord::ntasks), std::pair("t_submit", &JobRecord::t_submit),
+        std::pair("t_alloc", &JobRecord::t_alloc), std::pair("t_start", &JobRecord::t_start),
+        std::pair("t_finish", &JobRecord::t_finish),
+        std::pair("t_inactive", &JobRecord::t_inactive),
+        std::pair("t_estimate", &JobRecord::t_estimate),
+        std::pair("expiration", &JobRecord::expiration), std::pair("limit", &JobRecord::limit),
+        std::pair("selection", &JobRecord::selection),
+        std::pair("is_instance", &JobRecord::is_instance),
+        std::pair("child_uri", &JobRecord::child_uri), std::pair("output", &JobRecord::output),
+        std::pair("error", &JobRecord::error), std::pair("cpu_ms", &JobRecord::cpu_ms),
+        std::pair("max_rss_kb", &JobRecord::max_rss_kb), std::pair("pids", &JobRecord::pids));
+  }
+  // Fields with their default value are left out: names of such would be most of a record's bytes.
+  template <class Packer>
+  void msgpack_pack(Packer& packer) const {
+    const JobRecord plain;
+    const auto each_told = [&](auto&& visit) {
+      const auto look = [&](const auto& field) {
+        if (this->*field.second != plain.*field.second) visit(field.first, this->*field.second);
+      };
+      std::apply([&](const auto&... field) { (look(field), ...); }, fields());
+    };
+    std::uint32_t n = 0;
+    each_told([&n](const char*, const auto&) { ++n; });
+    packer.pack_map(n);
+    each_told([&packer](const char* key, const auto& value) {
+      packer.pack(key);
+      packer.pack(value);
+    });
+  }
+  void msgpack_unpack(const msgpack::object& map) {
+    if (map.type != msgpack::type::MAP) throw msgpack::type_error();
+    for (std::uint32_t i = 0; i < map.via.map.size; ++i) {
+      const msgpack::object_kv& entry = map.via.map.ptr[i];
+      if (entry.key.type != msgpack::type::STR) throw msgpack::type_error();
+      const std::string_view key(entry.key.via.str.ptr, entry.key.via.str.size);
+      const auto take = [&](const auto& field) {
+        if (key == field.first) entry.val.convert(this->*field.second);
+      };
+      std::apply([&](const auto&... field) { (take(field), ...); }, fields());
+    }
+  }
 };
 
 // "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is

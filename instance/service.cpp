@@ -91,6 +91,9 @@ void Service::reply_later(const Request& request, Reply reply) {
 
 void Service::handle(const Request& request) {
   if (request.path().empty()) return dispatcher_(request);
+  // What neighbours say to each other is said over their own connection, never through a third.
+  if (neighbours_.count(request.topic()) != 0)
+    return request.fail({Errc::denied, request.topic() + " is not passed on", {}});
   const auto path = resolve(core_.identity.path, request.path());
   if (!path) return request.fail(path.error());
   route(request, *path);

@@ -6,6 +6,7 @@
 #pragma once
 #include <functional>
 #include <list>
+#include <set>
 #include <string>
 
 #include "instance/core.hpp"
@@ -68,6 +69,8 @@ class Service {
   Core& core_;
   Hooks hooks_;
   transport::Dispatcher dispatcher_;
+  const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello", "record",
+                                             "lease"};
   std::list<Waiting> waiting_;
 };
 

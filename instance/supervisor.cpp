@@ -390,6 +390,8 @@ int start_in_background(const BrokerOptions& options, const Config& config,
     return kExitFailed;
   }
   const std::string log = options.start.state_dir + "/instance.log";
+  std::error_code none_yet;
+  const auto before = fs::file_size(log, none_yet);
   const pid_t pid = fork();
   if (pid < 0) {
     fmt::print(stderr, "holon start: {}\n", std::strerror(errno));
@@ -414,6 +416,8 @@ int start_in_background(const BrokerOptions& options, const Config& config,
     return 0;
   }
   std::ifstream messages(log);
+  if (!none_yet)
+    messages.seekg(static_cast<std::streamoff>(before));  // what earlier starts said stays unsaid
   for (std::string line; std::getline(messages, line);) fmt::print(stderr, "{}\n", line);
   int status = 0;
   waitpid(pid, &status, 0);

@@ -201,6 +201,8 @@ TEST(LiveInstance, ItsTimeLimitEndsItAndJobsThatCannotEndBeforeAreToldTheTimeLef
   const auto running = live.when_running(live.job({"/bin/sleep", "600"}));
   EXPECT_EQ(running.expiration, live.status()->expiration);
   EXPECT_TRUE(eventually([&] { return !alive(live.supervisor()); }));
+  live.start();
+  EXPECT_EQ(live.wait_one(running.id).result, "TIMEOUT");
 }
 
 }  // namespace

@@ -186,6 +186,12 @@ TEST(Nesting, WhoeverShowsAWrongTokenOrAnOldEpochIsTurnedAway) {
   EXPECT_THAT(wrong.error().what, HasSubstr("stale"));
   // Records are taken from children only.
   EXPECT_FALSE(live.call<msg::Empty>("record", msg::Records{}));
+  // What parent and child say to each other is not taken through a third.
+  for (const char* topic : {"lease", "hello", "record", "agent.hello"}) {
+    const auto passed_on = live.call<msg::Empty>(topic, msg::Lease{1}, "/1");
+    ASSERT_FALSE(passed_on) << topic;
+    EXPECT_EQ(passed_on.error().code, Errc::denied) << topic;
+  }
   // A newcomer without an epoch becomes the holder; the old one is fenced off when it comes back.
   hello.epoch = 0;
   const auto grant = live.call<msg::Grant>("hello", hello);

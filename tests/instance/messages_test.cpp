@@ -1,0 +1,63 @@
+// Records travel without the fields that have their default, and whatever order or company they
+// come in.
+#include "instance/messages.hpp"
+
+#include <gtest/gtest.h>
+
+#include "transport/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+using transport::unpack;
+
+TEST(JobRecord, TravelsWithoutItsDefaults) {
+  EXPECT_EQ(pack(msg::JobRecord()).size(), 1u);
+  msg::JobRecord r;
+  r.path = "/3/7";
+  r.id = 7;
+  r.exit_code = 0;  // the default is -1
+  r.is_instance = true;
+  r.pids = {4, 5};
+  r.t_estimate = -1;
+  const std::string bytes = pack(r);
+  EXPECT_LT(bytes.size(), 80u);
+  const auto back = unpack<msg::JobRecord>(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(pack(*back), bytes);
+  EXPECT_EQ(back->path, "/3/7");
+  EXPECT_EQ(back->exit_code, 0);
+  EXPECT_EQ(back->pids, r.pids);
+  EXPECT_EQ(back->urgency, 16u);
+}
+
+TEST(JobRecord, UnknownFieldsAreSkippedAndWrongOnesRefused) {
+  const auto newer =
+      unpack<msg::JobRecord>(pack(std::map<std::string, int>{{"id", 9}, {"colour", 3}}));
+  ASSERT_TRUE(newer);
+  EXPECT_EQ(newer->id, 9u);
+  EXPECT_FALSE(unpack<msg::JobRecord>(pack(std::map<std::string, std::string>{{"id", "nine"}})));
+  EXPECT_FALSE(unpack<msg::JobRecord>(pack(std::vector<int>{1})));
+  EXPECT_FALSE(unpack<msg::JobRecord>(pack(std::map<int, int>{{1, 1}})));
+}
+
+TEST(JobRecord, EveryFieldIsListed) {
+  // Two records that differ in every field: one that is not listed would be lost on the way.
+  msg::JobRecord r;
+  r.path = r.name = r.user = r.queue = r.state = r.result = r.reason = r.command = "x";
+  r.nodelist = r.resources = r.selection = r.child_uri = r.output = r.error = "y";
+  r.id = r.urgency = 1;
+  r.exit_code = 1;
+  r.nnodes = r.ncores = r.ngpus = r.ntasks = 2;
+  r.t_submit = r.t_alloc = r.t_start = r.t_finish = r.t_inactive = r.t_estimate = 3;
+  r.expiration = r.limit = r.cpu_ms = r.max_rss_kb = 4;
+  r.is_instance = true;
+  r.pids = {5};
+  const auto object = msgpack::unpack(pack(r).data(), pack(r).size());
+  EXPECT_EQ(object->via.map.size, std::tuple_size_v<decltype(msg::JobRecord::fields())>);
+  EXPECT_EQ(object->via.map.size, 33u);
+}
+
+}  // namespace
+}  // namespace holon::instance
