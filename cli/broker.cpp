@@ -81,6 +81,18 @@ Result<msg::JobInfoReply> Broker::info(std::uint64_t id) {
   return parts_->client.call<msg::JobInfoReply>("job.info", request, parts_->path);
 }
 
+Result<msg::JobRecord> Broker::record(std::uint64_t id) {
+  const std::string path = (parts_->path == "/" ? "" : parts_->path) + "/" + std::to_string(id);
+  msg::JobsRequest request;
+  request.all = true;
+  request.recursive = true;
+  const auto reply = parts_->client.call<msg::JobsReply>("jobs", request, "/", kBulkTimeout);
+  if (!reply) return tl::unexpected(reply.error());
+  for (const auto& job : reply->jobs)
+    if (job.path == path) return job;
+  return fail(Errc::not_found, "there is no such job", path);
+}
+
 Result<msg::WaitReply> Broker::wait(const msg::WaitRequest& request) {
   return parts_->client.call<msg::WaitReply>("job.wait", request, parts_->path, kForEver);
 }

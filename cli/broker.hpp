@@ -35,6 +35,9 @@ class Broker {
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request);
   Result<msg::JobsReply> jobs(const msg::JobsRequest& request);
   Result<msg::JobInfoReply> info(std::uint64_t id);
+  // The record of a job of this path's instance, also where that instance is gone: its ancestors
+  // keep its records. Errors: not_found.
+  Result<msg::JobRecord> record(std::uint64_t id);
   // Waits for as long as it takes.
   Result<msg::WaitReply> wait(const msg::WaitRequest& request);
   Result<msg::CancelReply> cancel(const msg::CancelRequest& request);

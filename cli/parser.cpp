@@ -43,6 +43,7 @@ struct Parser::State {
   bool wants_man = false;
   std::deque<Value> values;  // deque: CLI11 keeps pointers to the elements
   std::deque<Flag> flags;
+  std::vector<std::pair<std::string, std::string*>> required;
   std::vector<std::string>* command = nullptr;
   bool command_required = false;
   std::string command_name;
@@ -146,6 +147,11 @@ Parser& Parser::positional(const std::string& name, std::string& target, std::st
   return *this;
 }
 
+Parser& Parser::required(const std::string& name, std::string& target, std::string help) {
+  state_->required.emplace_back(name, &target);
+  return positional(name, target, std::move(help));
+}
+
 Parser& Parser::positional(const std::string& name, std::vector<std::string>& target,
                            std::string help) {
   state_->app.add_option(name, target);
@@ -201,6 +207,9 @@ std::optional<Error> Parser::State::split(const std::vector<std::string>& args) 
     for (const auto& word : rest)
       if (word.size() > 1 && word[0] == '-') return unknown_option(word);
     return Error{Errc::invalid_argument, "not expected here", rest.empty() ? "" : rest.front()};
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();  // "--ntasks: 1 required TEXT missing"
+    return Error{Errc::invalid_argument, "a value is missing", text.substr(0, text.find(':'))};
   } catch (const CLI::ParseError& error) {
     return Error{Errc::invalid_argument, error.what(), ""};
   }
@@ -220,6 +229,8 @@ std::optional<Error> Parser::State::take_command() {
 }
 
 std::optional<Error> Parser::State::read_values() {
+  for (const auto& [name, target] : required)
+    if (target->empty()) return Error{Errc::invalid_argument, name + " is missing", ""};
   for (auto& flag : flags)
     if (flag.given) *flag.target = true;
   for (auto& value : values) {

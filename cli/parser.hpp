@@ -56,6 +56,8 @@ class Parser {
                  std::string value, std::string help);
 
   Parser& positional(const std::string& name, std::string& target, std::string help);
+  // The same, and parse() fails without it.
+  Parser& required(const std::string& name, std::string& target, std::string help);
   Parser& positional(const std::string& name, std::vector<std::string>& target, std::string help);
   // Everything from the first word that is not an option on is a command and its arguments, options
   // of its own included. `required`: parse() fails without one.

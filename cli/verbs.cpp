@@ -7,7 +7,8 @@ namespace holon::cli {
 // In the order `holon --help` shows them.
 std::span<const Verb> verbs() {
   static constexpr auto kVerbs = std::to_array<Verb>({
-      {"start", "make an instance here and run a script or a shell in it", Group::instance, verb_start},
+      {"start", "make an instance here and run a script or a shell in it", Group::instance,
+       verb_start},
       {"batch", "queue a child instance that runs a script", Group::instance, verb_batch},
       {"alloc", "a child instance to work in", Group::instance, verb_alloc},
       {"shutdown", "end an instance in order", Group::instance, verb_shutdown},

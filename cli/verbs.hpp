@@ -8,8 +8,8 @@ namespace holon::cli {
 
 std::span<const Verb> verbs();
 
-int verb_alloc(Invocation& call);
 int verb_start(Invocation& call);
+int verb_alloc(Invocation& call);
 int verb_broker(Invocation& call);
 int verb_agent(Invocation& call);
 int verb_batch(Invocation& call);

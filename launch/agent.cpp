@@ -84,7 +84,7 @@ class Agent::Impl {
       say_hello();
     });
     client_->on_lost([this] {
-      log_->warn("lost the broker; {} jobs run on", jobs_.running().size());
+      if (!ending_) log_->warn("lost the broker; {} jobs run on", jobs_.running().size());
       hello_again_.cancel();
       await_broker();
     });

@@ -34,9 +34,9 @@ std::string reason_text(const Scheduler::State& state, const Job& job) {
     case Why::held:
       return "held: its urgency is 0";
     case Why::resources:
-      return job.detail.empty()
-                 ? fmt::format("the {} processors it needs are not free{}", job.procs, behind(job))
-                 : job.detail + behind(job);
+      if (!job.detail.empty()) return job.detail + behind(job);
+      if (job.procs == 1) return "the processor it needs is not free" + behind(job);
+      return fmt::format("the {} processors it needs are not free{}", job.procs, behind(job));
     case Why::reservations:
       return "what it needs is free, but promised to jobs in front of it before its time limit "
              "would end" +

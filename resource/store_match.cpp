@@ -38,9 +38,10 @@ bool looks_ahead(MatchOp op) {
 
 std::string describe(const match::Shortage& shortage, const char* when) {
   if (shortage.type.empty()) return std::string("nothing that fits is ") + when;
-  return "needs " + std::to_string(shortage.wanted) + " " + shortage.type + ", " +
-         std::to_string(shortage.found) + " that fit " + (shortage.found == 1 ? "is " : "are ") +
-         when;
+  const bool several = shortage.wanted != 1 && !shortage.type.ends_with('y');  // 4 memory
+  return "needs " + std::to_string(shortage.wanted) + " " + shortage.type +
+         (several ? "s, " : ", ") + std::to_string(shortage.found) + " that fit " +
+         (shortage.found == 1 ? "is " : "are ") + when;
 }
 
 // One call of match(), with what its steps share.

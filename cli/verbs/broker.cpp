@@ -1,5 +1,7 @@
 // holon broker, holon agent: the processes of an instance, started by `holon start` and not by
 // people.
+#include <cstdint>
+
 #include "cli/parser.hpp"
 #include "cli/verbs.hpp"
 #include "instance/options.hpp"
@@ -11,9 +13,10 @@ int verb_broker(Invocation& call) {
   std::string runtime_dir;
   std::int64_t ready = -1, lifeline = -1;
   Parser parser("broker", "the process that schedules; made by start");
-  parser.positional("RUNTIME_DIR", runtime_dir, "where its options and sockets are");
-  parser.option("--ready", ready, "FD", "gets the uri once jobs can be run");
-  parser.option("--lifeline", lifeline, "FD", "end of file means that the supervisor is gone");
+  parser.required("RUNTIME_DIR", runtime_dir, "where its options and sockets are")
+      .option("--ready", ready, "FD", "gets the uri once jobs can be run")
+      .option("--lifeline", lifeline, "FD", "end of file means that the supervisor is gone")
+      .example("holon broker DIR --ready 3 --lifeline 4", "as the supervisor does it");
   if (const auto code = parser.parse(call)) return *code;
   return instance::broker_main(runtime_dir, static_cast<int>(ready), static_cast<int>(lifeline));
 }
@@ -29,7 +32,13 @@ int verb_agent(Invocation& call) {
                 "how long it goes on without a broker");
   parser.option("--cpuset", options.cpuset, "LIST", "numbering frame of the core numbers");
   parser.option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off");
+  parser.example("holon agent --broker-uri ipc:///run/user/1000/holon-x/broker --rank 0",
+                 "as the supervisor does it");
   if (const auto code = parser.parse(call)) return *code;
+  if (options.broker_uri.empty())
+    return report(call, "agent", {Errc::invalid_argument, "an address is missing", "--broker-uri"});
+  if (rank < 0 || rank > UINT32_MAX)
+    return report(call, "agent", {Errc::invalid_argument, "must not be negative", "--rank"});
   options.rank = static_cast<std::uint32_t>(rank);
   return launch::agent_main(options);
 }

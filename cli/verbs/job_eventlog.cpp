@@ -77,7 +77,7 @@ int print_as_it_happens(Invocation& call, Broker& broker, const Args& args, std:
 int verb_job_eventlog(Invocation& call) {
   Args args;
   Parser parser("job eventlog", "what happened to a job, and when");
-  parser.positional("ID", args.job, "the job: 7 or /3/7")
+  parser.required("ID", args.job, "the job: 7 or /3/7")
       .group("Options")
       .flag("-f,--follow", args.follow, "go on until the job is over")
       .instance(call)

@@ -96,7 +96,7 @@ int print(Invocation& call, const Args& args, const msg::JobInfoReply& info) {
 int verb_job_info(Invocation& call) {
   Args args;
   Parser parser("job info", "everything kept about a job");
-  parser.positional("ID", args.job, "the job: 7 or /3/7")
+  parser.required("ID", args.job, "the job: 7 or /3/7")
       .positional("KEY", args.key, "jobspec or R: only this, as JSON")
       .group("Options")
       .instance(call)
@@ -112,7 +112,12 @@ int verb_job_info(Invocation& call) {
   if (!selection->instance.empty()) call.instance = selection->instance;
   auto broker = Broker::connect(call);
   if (!broker) return report(call, "job info", broker.error());
-  const auto info = broker->info(selection->ids.front());
+  auto info = broker->info(selection->ids.front());
+  if (!info && !broker->path().empty() && args.key.empty()) {
+    // Its instance may be gone; then there is the record and no more.
+    if (auto record = broker->record(selection->ids.front()))
+      info = msg::JobInfoReply{std::move(*record), "null", "", ""};
+  }
   if (!info) return report(call, "job info", info.error());
   return print(call, args, *info);
 }

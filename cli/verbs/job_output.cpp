@@ -1,6 +1,7 @@
 // holon job output: what a job wrote, from the beginning, and what it goes on to write.
 #include <fmt/format.h>
 
+#include <fstream>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -10,11 +11,32 @@
 #include "cli/verbs/job_verbs.hpp"
 
 namespace holon::cli {
+namespace {
+
+Status copy_file(const std::string& file, std::ostream& to) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return fail(Errc::not_found, "the output is not there any more", file);
+  if (in.peek() != std::ifstream::traits_type::eof()) to << in.rdbuf();
+  return {};
+}
+
+// The instance that ran the job has ended: its files are still where the record says.
+Status print_files(Invocation& call, Broker& broker, std::uint64_t id) {
+  const auto job = broker.record(id);
+  if (!job) return tl::unexpected(job.error());
+  if (job->output.empty())
+    return fail(Errc::not_found, "it never ran, so it wrote nothing", job->path);
+  if (auto copied = copy_file(job->output, call.io.out); !copied) return copied;
+  if (job->error.empty() || job->error == job->output) return {};
+  return copy_file(job->error, call.io.err);
+}
+
+}  // namespace
 
 int verb_job_output(Invocation& call) {
   std::string job;
   Parser parser("job output", "what a job wrote");
-  parser.positional("ID", job, "the job: 7 or /3/7")
+  parser.required("ID", job, "the job: 7 or /3/7")
       .group("Options")
       .instance(call)
       .note(
@@ -26,11 +48,15 @@ int verb_job_output(Invocation& call) {
   if (!selection->instance.empty()) call.instance = selection->instance;
   auto broker = Broker::connect(call);
   if (!broker) return report(call, "job output", broker.error());
-  const auto ended = broker->attach(selection->ids.front(), [&](const msg::OutputChunk& chunk) {
+  const auto id = selection->ids.front();
+  const auto ended = broker->attach(id, [&](const msg::OutputChunk& chunk) {
     (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
     return true;
   });
-  return ended ? kOk : report(call, "job output", ended.error());
+  if (ended) return kOk;
+  if (broker->path().empty() || !print_files(call, *broker, id))
+    return report(call, "job output", ended.error());
+  return kOk;
 }
 
 }  // namespace holon::cli

@@ -62,11 +62,9 @@ Status write_pages(const std::filesystem::path& folder) {
 int verb_man(Invocation& call) {
   std::string folder;
   Parser parser("man", "write the man pages");
-  parser.positional("DIR", folder, "where to; it is made if it is not there");
+  parser.required("DIR", folder, "where to; it is made if it is not there");
   parser.example("holon man build/man", "then: man build/man/holon.1");
   if (const auto code = parser.parse(call)) return *code;
-  if (folder.empty())
-    return report(call, "man", {Errc::invalid_argument, "a folder is missing", "DIR"});
   if (const auto status = write_pages(folder); !status) return report(call, "man", status.error());
   return kOk;
 }

@@ -19,6 +19,7 @@ namespace {
 constexpr auto kResourceVerbs = std::to_array<Verb>({
     {"list", "how much there is, free, allocated and down", Group::look, verb_resource_list},
     {"R", "the instance's resources as Rv1 with the graph", Group::look, verb_resource_r},
+    {"discover", "what hwloc finds on this machine", Group::look, verb_resource_discover},
 });
 
 std::int64_t amount(const std::map<std::string, std::int64_t>& of, const std::string& type) {

@@ -1,7 +1,11 @@
 // holon shutdown: ends an instance in order, and returns once it is gone.
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-#include <ostream>
+#include <fstream>
+#include <string>
 
 #include "cli/broker.hpp"
 #include "cli/parser.hpp"
@@ -18,9 +22,27 @@ struct Args {
   Duration patience = 60'000;
 };
 
-// The instance is the one connected to, so its end is the connection's end.
-Status wait_for_own_end(Broker& broker, Duration patience) {
-  if (broker.wait_until_gone(patience)) return {};
+// The supervisor of an instance on this machine: the parent of its broker. It is the last process
+// to go, after tasks, agent and directories. -1 where it cannot be seen.
+int handle_of_supervisor(std::int64_t broker) {
+  std::ifstream status(fmt::format("/proc/{}/status", broker));
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with("PPid:"))
+      return static_cast<int>(syscall(SYS_pidfd_open, std::stol(line.substr(5)), 0));
+  return -1;
+}
+
+// The instance is the one connected to: its end is its supervisor's or, from another machine, the
+// connection's.
+Status wait_for_own_end(Broker& broker, int supervisor, Duration patience) {
+  if (supervisor >= 0) {
+    pollfd gone{supervisor, POLLIN, 0};
+    const int ready = poll(&gone, 1, static_cast<int>(patience));
+    close(supervisor);
+    if (ready == 1) return {};
+  } else if (broker.wait_until_gone(patience)) {
+    return {};
+  }
   return fail(Errc::timed_out, "it is still ending after " + show_duration(patience));
 }
 
@@ -45,11 +67,13 @@ Status shut_down(Broker& broker, const Args& args) {
   if (!nearest) return tl::unexpected(nearest.error());
   const bool own = nearest->path == here->path;
   broker.set_path(target);
+  const int supervisor = own && !args.background ? handle_of_supervisor(here->pid) : -1;
   msg::ShutdownRequest request;
   request.reason = args.reason;
   if (const auto asked = broker.shutdown(request); !asked) return asked;
   if (args.background) return {};
-  return own ? wait_for_own_end(broker, args.patience) : wait_for_child(broker, here->path);
+  return own ? wait_for_own_end(broker, supervisor, args.patience)
+             : wait_for_child(broker, here->path);
 }
 
 }  // namespace

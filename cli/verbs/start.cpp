@@ -1,49 +1,49 @@
-// holon start: an instance on this machine.
-#include <cmath>
-
-#include "base/duration.hpp"
+// holon start: makes an instance and runs the initial program in it.
 #include "cli/parser.hpp"
 #include "cli/start_options.hpp"
+#include "cli/units.hpp"
 #include "cli/verbs.hpp"
-#include "instance/options.hpp"
 
 namespace holon::cli {
 
 int verb_start(Invocation& call) {
   instance::StartOptions options;
   bool no_journal = false;
-  Parser parser("start", "make an instance here and run a script or a shell in it");
-  parser.command(
-      "SCRIPT [ARGS...]", options.command,
-      "the initial program: its end ends the instance, its exit code is start's; without "
-      "one, a shell",
-      false);
-  parser.flag("--bg", options.background, "return once it is up, and print its uri")
-      .option("--resources", options.resources, "SHAPE|FILE",
-              "what it has: node=4/core=8,memory=16, or a JGF, Rv1 or hwloc XML file; else this "
-              "machine")
-      .option("--state", options.state_dir, "DIR",
-              "journal and output; one that was used before goes on with its queued jobs")
-      .option("--name", options.name, "NAME", "for listings")
+  Parser parser("start", "make an instance; its end is the end of SCRIPT, or of a shell");
+  parser.command("SCRIPT [ARGS...]", options.command,
+                 "the initial program; a shell on a terminal without one", false);
+  add_instance_options(parser, options);
+  parser
+      .flag("--bg", options.background,
+            "no initial program: print the instance's address and return; `holon shutdown` ends it")
+      .option("--resources", options.resources, "WHAT",
+              "a shape such as node=4/core=8,memory=16,gpu=1, or a file: JGF, Rv1, hwloc XML; what "
+              "hwloc finds here unless given")
+      .option("--state-dir", options.state_dir, "DIR",
+              "journal and output; an instance that was here before goes on, with its queued jobs")
+      .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")
       .option(
           "-t,--time-limit",
-          [&](const std::string& text) -> Status {
-            const auto limit = parse_minutes(text);
+          [&options](const std::string& word) -> Status {
+            const auto limit = parse_limit(word);
             if (!limit) return tl::unexpected(limit.error());
-            options.limit_ms = std::llround(*limit * 1000);
+            options.limit_ms = *limit;
             return {};
           },
-          "TIME", "end in order after so long")
-      .flag("--no-journal", no_journal, "keep nothing on disk")
-      .hidden_flag("--grant", options.grant)
-      .flag("-v,--verbose", options.verbose, "log what the broker does");
-  add_instance_options(parser, options);
-  parser.example("holon start", "a shell in an instance of this machine")
-      .example("holon start --bg --conf queue.policy=easy",
-               "one that stays; holon shutdown ends it")
-      .example("holon start --resources node=4/core=8 ./campaign.sh",
-               "a script on a declared shape");
+          "TIME", "end it after 30s, 5m, 2h; a bare number is minutes")
+      .flag("--no-journal", no_journal, "keep nothing on disk; a crash of the broker loses all")
+      .flag("-v,--verbose", options.verbose, "log more");
+  parser.note("With a shape that is larger than this machine, tasks run here, unbound.")
+      .example("holon start", "a shell in an instance of this machine")
+      .example("holon start --conf queue.policy=easy ./campaign.sh", "run a script of submissions")
+      .example("holon start --bg --resources node=4/core=8",
+               "four pretended nodes, in the background");
+  parser.hidden_flag("--grant", options.grant);
   if (const auto code = parser.parse(call)) return *code;
+  if (options.background && !options.command.empty() && !options.grant)
+    return report(
+        call, "start",
+        {Errc::invalid_argument, "an instance in the background has no initial program", "--bg"});
   options.journal = !no_journal;
   return instance::start_main(std::move(options));
 }

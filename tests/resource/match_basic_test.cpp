@@ -100,7 +100,7 @@ TEST(Match, WhatDoesNotFitWaitsAndWhatNeverFitsIsRefused) {
   const auto busy = match(store, 2, asks(1, 1, 1), MatchOp::allocate_with_satisfiability);
   EXPECT_THAT(as<NotNow>(busy).reason, HasSubstr("needs 1 node, 0 that fit are free now"));
   const auto never = match(store, 2, asks(3, 3, 1), MatchOp::allocate_with_satisfiability);
-  EXPECT_THAT(as<Never>(never).reason, HasSubstr("needs 3 node, 2 that fit"));
+  EXPECT_THAT(as<Never>(never).reason, HasSubstr("needs 3 nodes, 2 that fit"));
   EXPECT_TRUE(
       std::holds_alternative<Never>(match(store, 2, asks(1, 1, 5), MatchOp::satisfiability)));
   EXPECT_TRUE(

@@ -1,0 +1,126 @@
+// Wrong command lines, one row each: what is said, and the exit code. Nothing is asked of an
+// instance.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/cli/run.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Row {
+  std::vector<std::string> args;
+  int code;
+  std::string err;  // its first line
+};
+
+std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
+const std::vector<Row> kRows = {
+    {{"frobnicate"}, kUsage, "holon: there is no 'frobnicate'"},
+    {{"sumbit"}, kUsage, "holon: there is no 'sumbit'; did you mean submit?"},
+    {{"submit"}, kUsage, "holon submit: COMMAND [ARGS...] is missing"},
+    {{"submit", "-n"}, kUsage, "holon submit: --ntasks: a value is missing"},
+    {{"submit", "-n", "x", "true"}, kUsage, "holon submit: -n,--ntasks: 'x' is not a whole number"},
+    {{"submit", "-n", "0", "true"},
+     kUsage,
+     "holon submit: -n: 0 is not accepted, at least 1 and at most 4294967295 are"},
+    {{"submit", "-c", "-2", "true"},
+     kUsage,
+     "holon submit: -c: -2 is not accepted, at least 1 and at most 4294967295 are"},
+    {{"submit", "-n", "99999999999999999999", "true"},
+     kUsage,
+     "holon submit: -n,--ntasks: '99999999999999999999' is not a whole number"},
+    {{"submit", "-N", "3", "-n", "2", "true"},
+     kUsage,
+     "holon submit: -N,--nodes: 3 nodes for 2 tasks: every node needs a task"},
+    {{"submit", "-x", "true"},
+     kUsage,
+     "holon submit: -x,--exclusive: whole nodes need the number of nodes"},
+    {{"submit", "-t", "5x", "true"},
+     kUsage,
+     "holon submit: -t,--time-limit: '5x' has the unknown unit 'x'; accepted: 30s, 5m, 2h, 1.5d, "
+     "500ms, inf"},
+    {{"submit", "-m", "4Q", "true"},
+     kUsage,
+     "holon submit: -m,--mem: '4Q' is not a size of memory; accepted are 512M, 4G, 1T; a bare "
+     "number "
+     "is GiB"},
+    {{"submit", "--urgency", "32", "true"},
+     kUsage,
+     "holon submit: --urgency: '32' is not accepted; 0 (held) to 31 (at once) are"},
+    {{"submit", "--count", "0", "true"},
+     kUsage,
+     "holon submit: --count: 0 is not accepted, at least 1 is"},
+    {{"submit", "--env", "=x", "true"},
+     kUsage,
+     "holon submit: --env: '=x' has no name; accepted are NAME=VALUE, NAME, -PATTERN"},
+    {{"submit", "--env", "NO_SUCH_NAME_HERE", "true"},
+     kUsage,
+     "holon submit: --env: 'NO_SUCH_NAME_HERE' is not in this environment"},
+    {{"submit", "--ntask", "2", "true"},
+     kUsage,
+     "holon submit: --ntask: there is no such option; did you mean --ntasks?"},
+    {{"run"}, kUsage, "holon run: COMMAND [ARGS...] is missing"},
+    {{"run", "--count", "2", "true"}, kUsage, "holon run: --count: there is no such option"},
+    {{"batch"}, kUsage, "holon batch: SCRIPT [ARGS...] is missing"},
+    {{"batch", "no-such-script.sh"},
+     kUsage,
+     "holon batch: no-such-script.sh: there is no such script; --wrap takes a command instead"},
+    {{"batch", HOLON_SOURCE_DIR "/LICENSE"},
+     kUsage,
+     "holon batch: " HOLON_SOURCE_DIR
+     "/LICENSE: the script may not be executed; `chmod +x` helps, or --wrap sh"},
+    {{"alloc", "--bg", "sh"}, kUsage, "holon alloc: sh: nothing is run with --bg"},
+    {{"cancel"}, kUsage, "holon cancel: ID: name jobs, or give --all, one of the two"},
+    {{"cancel", "--all", "3"},
+     kUsage,
+     "holon cancel: ID: name jobs, or give --all, one of the two"},
+    {{"cancel", "x"},
+     kUsage,
+     "holon cancel: x: not a job; accepted are an id (7), a range (3-9), a path (/3/7)"},
+    {{"cancel", "/3/7", "/4/7"},
+     kUsage,
+     "holon cancel: /4/7: one command, one instance: name jobs of the same one"},
+    {{"jobs", "9-3"}, kUsage, "holon jobs: 9-3: not a range of job ids, such as 3-9"},
+    {{"jobs", "--limit", "-1"}, kUsage, "holon jobs: --limit: must not be negative"},
+    {{"job"}, kUsage, "holon job: look at a job, wait for it, read its output"},
+    {{"job", "inof"}, kUsage, "holon job: there is no 'inof'; did you mean info?"},
+    {{"job", "info"}, kUsage, "holon job info: ID is missing"},
+    {{"job", "info", "7", "X"}, kUsage, "holon job info: X: accepted are jobspec and R"},
+    {{"job", "wait"}, kUsage, "holon job wait: ID: name jobs, or give --all, one of the two"},
+    {{"job", "output", "0"},
+     kUsage,
+     "holon job output: 0: not a job; accepted are an id (7), a range (3-9), a path (/3/7)"},
+    {{"job", "eventlog", "/"},
+     kUsage,
+     "holon job eventlog: /: not the path of a job, such as /3/7"},
+    {{"resource", "lst"}, kUsage, "holon resource: there is no 'lst'; did you mean list?"},
+    {{"tree", "extra"}, kUsage, "holon tree: extra: not expected here"},
+    {{"uptime", "--jsno"},
+     kUsage,
+     "holon uptime: --jsno: there is no such option; did you mean --json?"},
+    {{"shutdown", "now"}, kUsage, "holon shutdown: now: not expected here"},
+    {{"jobs"},
+     kNoInstance,
+     "holon jobs: no instance runs here; `holon start` makes one, HOLON_URI names one elsewhere"},
+};
+
+TEST(WrongInput, IsAnsweredWithWhatWhereAndWhatIsAccepted) {
+  unsetenv("HOLON_URI");
+  setenv("XDG_RUNTIME_DIR", "/nonexistent", 1);
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(testing::PrintToString(row.args));
+    const Ran ran = run_cli(row.args);
+    EXPECT_EQ(ran.code, row.code);
+    EXPECT_EQ(first_line(ran.err), row.err);
+    EXPECT_EQ(ran.out, "");
+  }
+}
+
+}  // namespace
+}  // namespace holon::cli
