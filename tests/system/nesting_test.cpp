@@ -1,0 +1,145 @@
+// Instances in instances: grants, policies of their own, addresses, ends, records.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/system/records.hpp"
+#include "tests/system/sandbox.hpp"
+
+namespace holon::system_test {
+namespace {
+
+using testing::HasSubstr;
+
+std::string trimmed(std::string text) {
+  text.erase(text.find_last_not_of('\n') + 1);
+  return text;
+}
+
+// A child that is up and stays; its path.
+std::string child(Sandbox& sandbox, const std::string& parent, int cores,
+                  std::vector<std::string> options = {}) {
+  std::vector<std::string> words = {"-i", parent, "alloc", "--bg", "-n", std::to_string(cores)};
+  words.insert(words.end(), options.begin(), options.end());
+  const std::string id = trimmed(sandbox.ok(words));
+  return (parent == "/" ? "" : parent) + "/" + id;
+}
+
+TEST(Nesting, ChildrenHaveDisjointHalvesAndTheirOwnPolicies) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=8"});
+  const std::string a = child(sandbox, "/", 4, {"--conf", "queue.policy=fcfs"});
+  const std::string b = child(sandbox, "/", 4, {"--conf", "queue.policy=easy"});
+  const std::string deep = child(sandbox, b, 2);
+
+  const auto tree = sandbox.json({"tree"});
+  ASSERT_EQ(tree["children"].size(), 2u);
+  EXPECT_EQ(tree["cores_free"], 0);
+  EXPECT_EQ(tree["children"][0]["policy"], "fcfs");
+  EXPECT_EQ(tree["children"][1]["policy"], "easy");
+  EXPECT_EQ(tree["children"][1]["children"][0]["path"], deep);
+  EXPECT_EQ(tree["children"][1]["cores_free"], 2);
+
+  const auto units_a = units_of(sandbox.json({"job", "info", a})["R"]);
+  const auto units_b = units_of(sandbox.json({"job", "info", b})["R"]);
+  const auto units_deep = units_of(sandbox.json({"job", "info", deep})["R"]);
+  EXPECT_EQ(units_a.size(), 4u);
+  EXPECT_EQ(units_b.size(), 4u);
+  for (const auto& unit : units_b) EXPECT_FALSE(units_a.contains(unit));
+  for (const auto& unit : units_deep) EXPECT_TRUE(units_b.contains(unit));
+
+  EXPECT_EQ(sandbox.ok({"-i", deep, "run", "-n", "2", "sh", "-c", "echo $HOLON_JOB_ID"}), "1\n1\n");
+  EXPECT_EQ(sandbox.run({"-i", deep, "submit", "-n", "3", "true"}).code, 1) << "it has two cores";
+}
+
+TEST(Nesting, AnyInstanceCanBeAddressedFromAnyOther) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4", "--name", "top"});
+  const std::string a = child(sandbox, "/", 2);
+  const std::string deep = child(sandbox, a, 1);
+  const auto name_at = [&](const std::string& path) {
+    return sandbox.json({"-i", path, "uptime"})["path"].get<std::string>();
+  };
+  EXPECT_EQ(name_at(deep), deep);
+  sandbox.environment()["HOLON_URI"] = sandbox.json({"-i", deep, "uptime"})["uri"];
+  EXPECT_EQ(name_at("."), deep);
+  EXPECT_EQ(name_at(".."), a);
+  EXPECT_EQ(name_at("../.."), "/");
+  EXPECT_EQ(name_at("/"), "/");
+  const Ran ran = sandbox.run({"-i", "/99", "jobs"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.err, HasSubstr("/99"));
+}
+
+TEST(Nesting, TheRecordsOfAChildOutliveIt) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  const std::string script = sandbox.write_file(
+      "child.sh", "#!/bin/sh\nholon submit --count 3 echo hello\nholon job wait --all\n", true);
+  sandbox.ok({"batch", "-n", "2", script});
+  sandbox.ok({"job", "wait", "1"});
+  const auto jobs = sandbox.json({"jobs", "-R", "-a"})["jobs"];
+  ASSERT_EQ(jobs.size(), 4u) << jobs.dump(1);
+  EXPECT_EQ(jobs[0]["path"], "/1");
+  EXPECT_EQ(jobs[0]["is_instance"], true);
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(jobs[i]["path"], "/1/" + std::to_string(i));
+    EXPECT_EQ(jobs[i]["result"], "COMPLETED");
+  }
+}
+
+TEST(Nesting, TheEndOfAScriptFreesTheGrantAndItsExitCodeIsTheJobs) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  sandbox.ok({"batch", "-n", "4", "--wrap", "sh", "-c", "exit 5"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "1"}).code, 1);
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["exit_code"], 5);
+  EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);
+}
+
+TEST(Nesting, CancellingAChildEndsEverythingInIt) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  const std::string a = child(sandbox, "/", 3);
+  const std::string deep = child(sandbox, a, 2);
+  Process run = sandbox.start({"-i", deep, "run", "sh", "-c", "echo up; exec sleep 600"});
+  EXPECT_EQ(run.read_line(), "up");
+  sandbox.ok({"cancel", "1"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "1"}).code, 1);
+  EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
+  EXPECT_NE(run.finish().code, 0);
+  EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);
+  EXPECT_EQ(sandbox.json({"tree"})["children"].size(), 0u);
+}
+
+TEST(Nesting, TheExpirationOfTheGrantEndsTheChild) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  sandbox.ok({"batch", "-n", "2", "-t", "1s", "--wrap", "sh", "-c", "holon run sleep 600"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "1"}).code, 1);
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["result"], "TIMEOUT");
+  EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
+}
+
+TEST(Nesting, AllocRunsACommandInAChildAndPassesItsExitCodeOn) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  const Ran ran = sandbox.run({"alloc", "-n", "2", "sh", "-c", "holon uptime; exit 9"});
+  EXPECT_EQ(ran.code, 9) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("/1 alloc: up"));
+  EXPECT_THAT(ran.out, HasSubstr("2 of 2 cores free"));
+  EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);
+}
+
+TEST(Nesting, FourLevelsDeepItStillWorks) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  std::string at = "/";
+  for (int level = 0; level < 4; ++level) at = child(sandbox, at, 2);
+  EXPECT_EQ(sandbox.ok({"-i", at, "run", "echo", "deep"}), "deep\n");
+  EXPECT_EQ(sandbox.json({"-i", at, "uptime"})["path"], "/1/1/1/1");
+}
+
+}  // namespace
+}  // namespace holon::system_test

@@ -1,0 +1,191 @@
+// One instance, no children: what a person does on one machine.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/system/sandbox.hpp"
+
+namespace holon::system_test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> kFourCores = {"--resources", "node=1/core=4"};
+
+TEST(OneInstance, RunPassesOnOutputErrorAndExitCode) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  const Ran ran = sandbox.run({"run", "sh", "-c", "echo out; echo err >&2; exit 42"});
+  EXPECT_EQ(ran.out, "out\n");
+  EXPECT_THAT(ran.err, HasSubstr("err\n"));
+  EXPECT_EQ(ran.code, 42);
+}
+
+TEST(OneInstance, TheInitialProgramDecidesLifetimeAndExitCode) {
+  Sandbox sandbox;
+  const std::string script = sandbox.write_file("script.sh",
+                                                "#!/bin/sh\n"
+                                                "holon run echo \"in $1\"\n"
+                                                "exit 7\n",
+                                                true);
+  const Ran ran = sandbox.run({"start", "--resources", "node=1/core=2", script, "campaign"});
+  EXPECT_EQ(ran.out, "in campaign\n") << ran.err;
+  EXPECT_EQ(ran.code, 7);
+}
+
+TEST(OneInstance, FindsItsResourcesWithHwloc) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {});
+  const auto list = sandbox.json({"resource", "list"});
+  EXPECT_GE(list["total"]["core"].get<int>(), 1);
+  EXPECT_EQ(list["total"]["node"], 1);
+  EXPECT_EQ(sandbox.ok({"run", "-n1", "echo", "bound"}), "bound\n");
+}
+
+TEST(OneInstance, TasksKnowWhoTheyAre) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  const std::string out = sandbox.ok({"run", "-n", "2", "--label-io", "sh", "-c",
+                                      "echo $HOLON_JOB_ID $HOLON_TASK_RANK $HOLON_NTASKS"});
+  EXPECT_THAT(out, HasSubstr("0: 1 0 2\n"));
+  EXPECT_THAT(out, HasSubstr("1: 1 1 2\n"));
+}
+
+TEST(OneInstance, AJobThatCanNeverRunIsRefusedWithTheReason) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  const Ran ran = sandbox.run({"submit", "-c", "5", "true"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("needs"));
+  const auto jobs = sandbox.json({"jobs", "-a"})["jobs"];
+  ASSERT_EQ(jobs.size(), 1u) << "the refusal leaves a record";
+  EXPECT_EQ(jobs[0]["result"], "REJECTED");
+  EXPECT_NE(jobs[0]["reason"], "");
+}
+
+TEST(OneInstance, ATimeLimitIsEnforced) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  const Ran ran = sandbox.run({"run", "-t", "300ms", "sleep", "600"});
+  EXPECT_EQ(ran.code, 124);
+  EXPECT_THAT(ran.err, HasSubstr("limit"));
+  EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["result"], "TIMEOUT");
+}
+
+TEST(OneInstance, ATaskThatIgnoresSigtermIsKilledAfterTheGrace) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {"--resources", "node=1/core=4", "--conf", "job.grace=200ms"});
+  const Ran ran =
+      sandbox.run({"run", "-t", "300ms", "sh", "-c", "trap '' TERM; while :; do sleep 600; done"});
+  EXPECT_EQ(ran.code, 124) << ran.err;
+  EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
+}
+
+TEST(OneInstance, CtrlCCancelsARunAndSaysSo) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  Process run = sandbox.start({"run", "sh", "-c", "echo started; exec sleep 600"});
+  EXPECT_EQ(run.read_line(), "started");
+  run.signal(SIGINT);
+  const Ran ran = run.finish();
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_THAT(ran.err, HasSubstr("cancelling job 1"));
+  EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["result"], "CANCELED");
+}
+
+TEST(OneInstance, PendingAndRunningJobsCanBeCancelled) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.ok({"submit", "-c", "4", "sleep", "600"});
+  sandbox.ok({"submit", "-c", "4", "sleep", "601"});
+  sandbox.ok({"cancel", "2"});
+  sandbox.ok({"cancel", "1", "-m", "no more"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "1", "2"}).code, 1);
+  const auto jobs = sandbox.json({"jobs", "-a"})["jobs"];
+  ASSERT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs[0]["result"], "CANCELED");
+  EXPECT_THAT(jobs[0]["reason"].get<std::string>(), HasSubstr("no more"));
+  EXPECT_EQ(jobs[1]["result"], "CANCELED");
+  EXPECT_EQ(jobs[1]["t_start"], 0) << "it never ran";
+}
+
+TEST(OneInstance, AWaitingJobSaysWhy) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.ok({"submit", "-c", "4", "sleep", "600"});
+  sandbox.ok({"submit", "-c", "2", "true"});
+  EXPECT_THAT(sandbox.ok({"jobs"}), HasSubstr("not free"));
+  EXPECT_THAT(sandbox.ok({"tree"}), HasSubstr("/2 waits: "));
+  sandbox.ok({"cancel", "1"});
+  sandbox.ok({"job", "wait", "2"});
+}
+
+TEST(OneInstance, ManyJobsInOneRequestAllRun) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.ok({"submit", "--count", "200", "true"});
+  sandbox.ok({"job", "wait", "1-200"});
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"].size(), 200u);
+}
+
+TEST(OneInstance, OutputIsKeptAndMayHaveAFileOfItsOwn) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.ok({"submit", "--output", "o-{{id}}.txt", "echo", "filed"});
+  sandbox.ok({"submit", "echo", "kept"});
+  sandbox.ok({"job", "wait", "1", "2"});
+  EXPECT_EQ(sandbox.read_file("o-1.txt"), "filed\n");
+  EXPECT_EQ(sandbox.ok({"job", "output", "1"}), "filed\n");
+  EXPECT_EQ(sandbox.ok({"job", "output", "2"}), "kept\n");
+}
+
+TEST(OneInstance, ACommandThatIsNotThereFailsWithThatReason) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  const Ran ran = sandbox.run({"run", "no-such-command"});
+  EXPECT_EQ(ran.code, 127);
+  EXPECT_THAT(ran.err, HasSubstr("no-such-command"));
+}
+
+TEST(OneInstance, TheEventlogTellsALife) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.ok({"run", "true"});
+  const std::string log = sandbox.ok({"job", "eventlog", "1"});
+  std::size_t at = 0;
+  for (const char* event : {"submit", "alloc", "start", "finish", "free", "clean"}) {
+    const auto found = log.find(event, at);
+    EXPECT_NE(found, std::string::npos) << event << " in\n" << log;
+    at = found == std::string::npos ? at : found;
+  }
+}
+
+TEST(OneInstance, InTheBackgroundItLivesUntilShutdown) {
+  Sandbox sandbox;
+  sandbox.ok({"start", "--bg", "--resources", "node=2/core=2"});
+  sandbox.ok({"submit", "sleep", "600"});
+  EXPECT_THAT(sandbox.ok({"uptime"}), HasSubstr("2 nodes"));
+  sandbox.ok({"shutdown"});
+  EXPECT_TRUE(sandbox.processes().empty());
+  EXPECT_EQ(sandbox.run({"jobs"}).code, 3);
+}
+
+TEST(OneInstance, SeveralAreListedWhenNoneIsNamed) {
+  Sandbox sandbox;
+  Instance first(sandbox, {"--resources", "node=1/core=1", "--name", "one"});
+  Instance second(sandbox, {"--resources", "node=1/core=1", "--name", "two"});
+  const Ran ran = sandbox.run({"jobs"});
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.err, HasSubstr("2 instances run here"));
+  EXPECT_THAT(ran.err, HasSubstr(first.uri()));
+  EXPECT_THAT(ran.err, HasSubstr(second.uri()));
+  sandbox.environment()["HOLON_URI"] = second.uri();
+  EXPECT_THAT(sandbox.ok({"uptime"}), HasSubstr("two"));
+}
+
+}  // namespace
+}  // namespace holon::system_test
