@@ -14,14 +14,6 @@ bool inactive(const JobRecord& job) {
   return job.state == "INACTIVE";
 }
 
-std::string waiting(const JobRecord& job, std::int64_t now) {
-  std::string text = job.reason;
-  if (job.t_estimate > 0)
-    text +=
-        fmt::format("{}planned for {}", text.empty() ? "" : "; ", show_time(job.t_estimate, now));
-  return text;
-}
-
 }  // namespace
 
 int exit_code_of(const JobRecord& job, int signal) {
@@ -49,8 +41,14 @@ Colour colour_of(const JobRecord& job) {
   return job.result == "COMPLETED" ? Colour::dim : Colour::red;
 }
 
+std::string why_it_waits(const JobRecord& job, std::int64_t now) {
+  if (job.t_estimate <= 0) return job.reason;
+  const std::string planned = "planned for " + show_time(job.t_estimate, now);
+  return job.reason.empty() || job.reason == "planned" ? planned : job.reason + "; " + planned;
+}
+
 std::string details_of(const JobRecord& job, std::int64_t now) {
-  if (!inactive(job)) return job.t_alloc > 0 ? job.nodelist : waiting(job, now);
+  if (!inactive(job)) return job.t_alloc > 0 ? job.nodelist : why_it_waits(job, now);
   if (job.result == "COMPLETED") return job.nodelist;
   if (!job.reason.empty()) return job.reason;
   if (job.exit_code > 128) return fmt::format("ended by signal {}", job.exit_code - 128);

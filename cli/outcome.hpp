@@ -19,6 +19,9 @@ std::string failure_of(const instance::msg::JobRecord& job);
 std::string status_of(const instance::msg::JobRecord& job);
 Colour colour_of(const instance::msg::JobRecord& job);
 
+// Of a pending job: its reason and its planned start. `now` in ms since the epoch.
+std::string why_it_waits(const instance::msg::JobRecord& job, std::int64_t now);
+
 // What is worth knowing beside the numbers: where it runs, why it waits, how it ended.
 std::string details_of(const instance::msg::JobRecord& job, std::int64_t now);
 

@@ -8,6 +8,7 @@
 
 #include "cli/broker.hpp"
 #include "cli/job_json.hpp"
+#include "cli/outcome.hpp"
 #include "cli/parser.hpp"
 #include "cli/table.hpp"
 #include "cli/units.hpp"
@@ -48,8 +49,7 @@ Reasons reasons_in(const std::vector<msg::JobRecord>& jobs, Time now) {
   std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::string>> seen;
   for (const auto& job : jobs) {
     if (job.state == "INACTIVE" || job.t_alloc > 0 || job.reason.empty()) continue;
-    std::string reason = job.reason;
-    if (job.t_estimate > 0) reason += ", planned for " + show_time(job.t_estimate, now);
+    const std::string reason = why_it_waits(job, now);
     const std::string at = parent_of(job.path);
     auto& [count, first] = seen[{at, reason}];
     if (count++ == 0) {

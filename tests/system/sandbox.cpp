@@ -164,8 +164,7 @@ Sandbox::Sandbox() : mark_(name_of_test()) {
                   {"XDG_RUNTIME_DIR", folder_ + "/run"},
                   {"XDG_STATE_HOME", folder_ + "/state"},
                   {"TMPDIR", folder_ + "/tmp"},
-                  {"PATH", std::string(fs::path(HOLON_BINARY).parent_path()) + ":" +
-                               (path_variable != nullptr ? path_variable : "/usr/bin:/bin")},
+                  {"PATH", path_variable != nullptr ? path_variable : "/usr/bin:/bin"},
                   {"LC_ALL", "C.UTF-8"},
                   {"SYSTEM_TEST_MARK", mark_}};
   for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "LSAN_OPTIONS"})
