@@ -19,18 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where transport::make_runtime_dir puts directories, the most likely place first.
-std::vector<fs::path> runtime_bases() {
-  std::vector<fs::path> bases;
+// Where transport::make_runtime_dir puts directories for this environment.
+fs::path runtime_base() {
   for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"})
-    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
-      bases.emplace_back(value);
-  bases.emplace_back("/tmp");
-  std::vector<fs::path> distinct;
-  for (const auto& base : bases)
-    if (std::find(distinct.begin(), distinct.end(), base) == distinct.end())
-      distinct.push_back(base);
-  return distinct;
+    if (const char* dir = std::getenv(name);
+        dir != nullptr && *dir == '/' && access(dir, W_OK | X_OK) == 0)
+      return dir;
+  return "/tmp";
 }
 
 bool is_ours(const fs::path& folder) {
@@ -60,14 +55,12 @@ std::optional<RunningInstance> root_in(const fs::path& folder) {
 
 std::vector<RunningInstance> running_roots() {
   std::vector<RunningInstance> roots;
-  for (const auto& base : runtime_bases()) {
-    std::error_code error;
-    for (fs::directory_iterator entry(base, error), end; !error && entry != end;
-         entry.increment(error)) {
-      if (!entry->path().filename().string().starts_with("holon") || !is_ours(entry->path()))
-        continue;
-      if (auto root = root_in(entry->path())) roots.push_back(std::move(*root));
-    }
+  std::error_code error;
+  for (fs::directory_iterator entry(runtime_base(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    const bool named = entry->path().filename().string().starts_with("holon-");
+    if (!named || !is_ours(entry->path())) continue;
+    if (auto root = root_in(entry->path())) roots.push_back(std::move(*root));
   }
   std::sort(roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.uri < b.uri; });
   return roots;

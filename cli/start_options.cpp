@@ -1,5 +1,6 @@
 #include "cli/start_options.hpp"
 
+#include <cstdlib>
 #include <filesystem>
 
 namespace holon::cli {
@@ -44,6 +45,16 @@ Result<std::vector<std::string>> child_command(const instance::StartOptions& opt
     command.insert(command.end(), options.command.begin(), options.command.end());
   }
   return command;
+}
+
+void put_own_folder_in_path() {
+  const auto binary = own_binary();
+  if (!binary) return;
+  const std::string folder = std::filesystem::path(*binary).parent_path();
+  const char* path = std::getenv("PATH");
+  const std::string rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+  if ((":" + rest + ":").find(":" + folder + ":") == std::string::npos)
+    setenv("PATH", (folder + ":" + rest).c_str(), 1);
 }
 
 }  // namespace holon::cli

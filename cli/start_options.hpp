@@ -18,4 +18,8 @@ Result<std::vector<std::string>> child_command(const instance::StartOptions& opt
 // This program's own file. Errors: system.
 Result<std::string> own_binary();
 
+// Scripts say `holon` and mean this program, wherever it was started from: for what this process
+// starts.
+void put_own_folder_in_path();
+
 }  // namespace holon::cli

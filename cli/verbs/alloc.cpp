@@ -95,6 +95,7 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
     call.io.out << fmt::format("{}\n", id);
     return kOk;
   }
+  put_own_folder_in_path();
   const auto code = run_here(args.command, job->child_uri);
   msg::CancelRequest over;
   over.ids = {id};

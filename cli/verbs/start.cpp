@@ -1,28 +1,10 @@
 // holon start: makes an instance and runs the initial program in it.
-#include <cstdlib>
-#include <filesystem>
-
 #include "cli/parser.hpp"
 #include "cli/start_options.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {
-namespace {
-
-// Scripts say `holon` and mean this program, wherever it was started from.
-void put_own_folder_in_path() {
-  const auto binary = own_binary();
-  if (!binary) return;
-  const std::string folder = std::filesystem::path(*binary).parent_path();
-  const char* path = std::getenv("PATH");
-  const std::string rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
-  if ((":" + rest + ":").find(":" + folder + ":") == std::string::npos)
-    setenv("PATH", (folder + ":" + rest).c_str(), 1);
-}
-
-}  // namespace
-
 int verb_start(Invocation& call) {
   instance::StartOptions options;
   bool no_journal = false;

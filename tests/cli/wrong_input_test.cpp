@@ -2,6 +2,7 @@
 // instance.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 
@@ -112,7 +113,9 @@ const std::vector<Row> kRows = {
 
 TEST(WrongInput, IsAnsweredWithWhatWhereAndWhatIsAccepted) {
   unsetenv("HOLON_URI");
-  setenv("XDG_RUNTIME_DIR", "/nonexistent", 1);
+  std::string nothing_runs_here = testing::TempDir() + "holon-test-XXXXXX";
+  ASSERT_NE(mkdtemp(nothing_runs_here.data()), nullptr);
+  setenv("XDG_RUNTIME_DIR", nothing_runs_here.c_str(), 1);
   for (const auto& row : kRows) {
     SCOPED_TRACE(testing::PrintToString(row.args));
     const Ran ran = run_cli(row.args);
@@ -120,6 +123,7 @@ TEST(WrongInput, IsAnsweredWithWhatWhereAndWhatIsAccepted) {
     EXPECT_EQ(first_line(ran.err), row.err);
     EXPECT_EQ(ran.out, "");
   }
+  rmdir(nothing_runs_here.c_str());
 }
 
 }  // namespace
