@@ -51,7 +51,7 @@ ResourceStore store_of(const GraphSpec& spec, const std::string& policy) {
   return ResourceStore::load(spec, options).value();
 }
 
-// Matches until the machine is full (or `most`), then begins again with an empty one.
+// Matches until the machine is full (or `most`), then gives all back and begins again.
 void until_full(benchmark::State& bench, const std::string& policy, const Jobspec& spec,
                 std::uint64_t most) {
   const GraphSpec graph = machine(bench.range(0));
@@ -63,7 +63,7 @@ void until_full(benchmark::State& bench, const std::string& policy, const Jobspe
     benchmark::DoNotOptimize(outcome);
     if (!full && job < most) continue;
     bench.PauseTiming();
-    store = store_of(graph, policy);
+    for (const JobId held : store.jobs()) benchmark::DoNotOptimize(store.release(held));
     job = 0;
     bench.ResumeTiming();
   }

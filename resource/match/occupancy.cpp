@@ -86,6 +86,14 @@ bool Occupancy::offers(TypeId type, VertexId v, const Demand& below, Interval wh
   return true;
 }
 
+bool Occupancy::contains(TypeId type, VertexId v, const Demand& below) const {
+  if (is_leaf(v)) return true;
+  const Amount* totals = &totals_[at(v) + 1];
+  for (const std::uint32_t counted : filters_.counted_at(type))
+    if (totals[counted] < below[counted]) return false;
+  return true;
+}
+
 Amount Occupancy::scarcest_free(TypeId type, VertexId v, Time when) const {
   const auto& counted = filters_.counted_at(type);
   if (is_leaf(v) || counted.empty()) return -1;

@@ -60,6 +60,8 @@ class Occupancy {
   bool idle(VertexId v, Interval when) const;
   // Do the counters at v leave `below` units of every type that v counts?
   bool offers(TypeId type, VertexId v, const Demand& below, Interval when) const;
+  // Would they, if nothing were held?
+  bool contains(TypeId type, VertexId v, const Demand& below) const;
   // Of the last type v counts, at one instant; -1: v counts nothing.
   Amount scarcest_free(TypeId type, VertexId v, Time at) const;
   // Units of a counted type below v (v itself excluded), in all.

@@ -53,6 +53,9 @@ class Compiler {
     if (request.exclusive == true) exclusive.push_back(made.type);
     made.with = needs(request.with);
     made.below = total(made.with);
+    made.each = made.below;
+    if (const auto counted = filters_.index_of(made.type))
+      made.each[*counted] = plus(made.each[*counted], 1);
     return made;
   }
 

@@ -31,6 +31,7 @@ struct Need {
   std::optional<bool> exclusive;
   std::string label;  // of a resource that is no slot: reported with what is found
   Demand below;       // what the resources in one of these need at least
+  Demand each;        // the same, and the one itself
   std::vector<Need> with;
 
   bool is_slot() const { return type == kSlot; }

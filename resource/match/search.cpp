@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "resource/match/tally.hpp"
 
@@ -94,6 +95,7 @@ std::optional<std::vector<Chosen>> Search::walk(const std::vector<Need>& needs) 
 
 Search::Harvest& Search::begin() {
   bonus_ = 0;
+  all_free_ = false;
   depth_ = 0;
   shortage_ = {};
   taken_.clear();
@@ -146,30 +148,50 @@ Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool 
   return answer;
 }
 
-Amount Search::admits(VertexId v, const std::vector<Need>& needs, bool exclusive) const {
+// A vertex that nobody else may be on is asked first whether it is idle: then all of it is free,
+// and all below it.
+Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool exclusive) const {
   const Vertex& vertex = graph_[v];
-  if (!idle_ && !vertex.schedulable()) return 0;
+  if (!idle_ && !vertex.schedulable()) return {};
   if ((vertex.type == node_type_ || vertex.type == storage_node_type_) &&
       !request_->nodes.passes(graph_, v))
-    return 0;
-  const Amount units = free(v);
-  if (units <= 0) return 0;
-  if (idle_) return units;
-  if (request_->flexible) return offers_flexible(v, needs, exclusive) ? units : 0;
-  bool asked = false;
+    return {};
+  const bool known_free = idle_ || all_free_;
+  const bool must_be_idle = !request_->flexible && wants_alone(vertex.type, needs, exclusive);
+  if (!known_free && must_be_idle && !occupancy_.idle(v, when_)) return {};
+  const bool all_free = known_free || must_be_idle;
+  const Admission admission{all_free ? vertex.size : free(v), all_free};
+  if (admission.units <= 0) return {};
+  if (idle_) return admission;
+  if (request_->flexible) return offers_flexible(v, needs, exclusive) ? admission : Admission{};
+  const auto offers = [&](const Demand& demand) {
+    return all_free ? occupancy_.contains(vertex.type, v, demand)
+                    : occupancy_.offers(vertex.type, v, demand, when_);
+  };
+  bool passed_through = true;
   for (const Need& need : needs) {
     const bool named = need.type == vertex.type;
     if (!named && !need.is_slot()) continue;
-    if (named) {
-      asked = true;
-      // what is inside something exclusive cannot be shared again
-      if (exclusive && need.exclusive == false) return 0;
-      if ((exclusive || need.exclusive == true) && !occupancy_.idle(v, when_)) return 0;
-    }
-    if (!occupancy_.offers(vertex.type, v, need.below, when_)) return 0;
+    passed_through = false;
+    // what is inside something exclusive cannot be shared again
+    if (named && exclusive && need.exclusive == false) return {};
+    if (!offers(need.below)) return {};
   }
-  if (!asked && is_whole(vertex.type) && !occupancy_.idle(v, when_)) return 0;
-  return units;
+  // nobody asked for it: it is worth walking through if one of what is asked for could be below
+  if (passed_through &&
+      std::none_of(needs.begin(), needs.end(), [&](const Need& need) { return offers(need.each); }))
+    return {};
+  return admission;
+}
+
+bool Search::wants_alone(TypeId type, const std::vector<Need>& needs, bool exclusive) const {
+  bool named = false;
+  for (const Need& need : needs) {
+    if (need.type != type) continue;
+    named = true;
+    if (exclusive || need.exclusive == true) return true;
+  }
+  return !named && is_whole(type);
 }
 
 bool Search::is_whole(TypeId type) const {
@@ -183,24 +205,26 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
   const Answer answer = compare(v, needs, pristine);
   if (answer.kind == Answer::Kind::nothing) return std::nullopt;
   exclusive = exclusive || (answer.need != nullptr && answer.need->exclusive == true);
-  const Amount units = admits(v, needs, exclusive);
-  if (units <= 0) return std::nullopt;
+  const Admission admission = admit(v, needs, exclusive);
+  if (admission.units <= 0) return std::nullopt;
 
   Harvest& mine = next_harvest();
   const std::int64_t bonus = graph_[v].type == node_type_ ? policy_.node_bonus(graph_[v]) : 0;
   bonus_ += bonus;
+  const bool was_free = std::exchange(all_free_, admission.all_free && !idle_);
   if (answer.kind == Answer::Kind::slot && request_->flexible)
     fill_alternatives(v, answer, mine);
   else if (answer.kind == Answer::Kind::slot)
     fill_slots(v, answer, mine);
   else
     explore(v, *answer.next, answer.kind == Answer::Kind::pass, exclusive, 1, mine);
+  all_free_ = was_free;
   bonus_ -= bonus;
   --depth_;
 
   if (answer.need != nullptr && !choose(answer.need->with, mine)) return std::nullopt;
   Visit found;
-  found.taken = {v, units, exclusive, answer.need, 0, 0};
+  found.taken = {v, admission.units, exclusive, answer.need, 0, 0};
   found.score = bonus_ + policy_.score(graph_, v);
   if (mine.decided)
     std::tie(found.taken.first, found.taken.length) = contents_of(mine);

@@ -109,9 +109,14 @@ class Search {
                              bool exclusive, Harvest& up);
   Answer compare(VertexId v, const std::vector<Need>& needs, bool pristine) const;
   std::optional<std::vector<Chosen>> walk(const std::vector<Need>& needs);
-  // Units of v that are free, 0 if v is out of the question for what is asked of it and what is
-  // below.
-  Amount admits(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
+  // What v has to offer for what is asked of it and of what is below it.
+  struct Admission {
+    Amount units = 0;       // free in it; 0: it is out of the question
+    bool all_free = false;  // and so is everything below it
+  };
+  Admission admit(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
+  // Must nobody else be on a vertex of this type, if it is taken?
+  bool wants_alone(TypeId type, const std::vector<Need>& needs, bool exclusive) const;
   void explore(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
                std::int64_t shares, Harvest& harvest);
   void explore_first(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
@@ -154,7 +159,7 @@ class Search {
   std::vector<Chosen> emit(const Taken& root, std::vector<Taken> chosen) const;
 
   Amount free(VertexId v) const {
-    return idle_ ? graph_[v].size : occupancy_.free(graph_, v, when_);
+    return idle_ || all_free_ ? graph_[v].size : occupancy_.free(graph_, v, when_);
   }
   class Emitter;
   Harvest& begin();
@@ -174,6 +179,7 @@ class Search {
   Interval when_;
   bool idle_ = false;
   bool now_ = true;
+  bool all_free_ = false;   // nobody holds anything at the vertex that is visited, or below it
   std::int64_t bonus_ = 0;  // of the nodes around the vertex that is visited
   std::size_t depth_ = 0;
   SearchCounts counts_;

@@ -156,7 +156,7 @@ bool Search::can_reach(VertexId v) {
     if (note == scratch_.run * 2) return false;
     ++counts_.visited;
     note = scratch_.run * 2;
-    if (admits(up, request_->needs, false) <= 0) return false;
+    if (admit(up, request_->needs, false).units <= 0) return false;
     if (!can_reach(up)) return false;
     note = scratch_.run * 2 + 1;
     return true;
