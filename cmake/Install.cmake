@@ -1,6 +1,7 @@
 # Install rules and the exported CMake package: find_package(holon) gives holon::resource and so on.
 include(CMakePackageConfigHelpers)
 get_property(modules GLOBAL PROPERTY HOLON_MODULES)
+list(REMOVE_ITEM modules holon_cli)  # the command line is for people
 install(TARGETS ${modules} EXPORT holonTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS holon RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 foreach(folder base resource qmanager sim transport launch instance)
