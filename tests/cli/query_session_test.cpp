@@ -102,7 +102,7 @@ TEST_F(QuerySession, SaysInJsonWhatCameOfIt) {
   EXPECT_EQ(answer["outcome"], "never");
   answer = ask(session, "match allocate " + file("bad.yaml"));
   EXPECT_EQ(answer["outcome"], "error");
-  EXPECT_THAT(answer["reason"].get<std::string>(), HasSubstr("resources"));
+  EXPECT_THAT(answer["reason"].get<std::string>(), HasSubstr("is missing"));
   answer = ask(session, "list");
   EXPECT_EQ(answer["jobs"].size(), 2U);
   EXPECT_EQ(ask(session, "stat")["jobs"], 2);
