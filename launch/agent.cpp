@@ -27,6 +27,9 @@ using transport::pack;
 using transport::Request;
 using transport::unpack;
 
+// The end of an instance, and a broker that is started again, are a loss for less than this: no
+// news.
+constexpr Duration kQuietLoss = 1000;
 constexpr Duration kAgain =
     1000;  // ms until something the broker answered with an error is said again
 
@@ -80,11 +83,14 @@ class Agent::Impl {
     if (!client) return tl::unexpected<Error>(client.error());
     client_ = std::move(*client);
     client_->on_connected([this](const transport::PeerInfo& broker) {
+      tell_of_loss_.cancel();
       log_->info("connected to broker {}", broker.pid);
       say_hello();
     });
     client_->on_lost([this] {
-      if (!ending_) log_->warn("lost the broker; {} jobs run on", jobs_.running().size());
+      tell_of_loss_ = reactor_.after(kQuietLoss, [this] {
+        log_->warn("lost the broker; {} jobs run on", jobs_.running().size());
+      });
       hello_again_.cancel();
       await_broker();
     });
@@ -229,7 +235,8 @@ class Agent::Impl {
   Duration wait_ = 0;
   bool waited_ = false;
   bool through_ = false;
-  transport::Subscription turn_end_, orphaned_, hello_again_, report_again_, last_wait_;
+  transport::Subscription turn_end_, orphaned_, tell_of_loss_, hello_again_, report_again_,
+      last_wait_;
 };
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options) {
