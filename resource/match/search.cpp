@@ -82,7 +82,12 @@ std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, F
 std::optional<std::vector<Chosen>> Search::walk(const std::vector<Need>& needs) {
   Harvest& top = begin();
   auto found = visit(graph_.root(), needs, true, false, top);
-  if (!found) return std::nullopt;
+  if (!found) {
+    // the root's own counters refused: nothing below it was counted, because nothing there fits
+    if (shortage_.type.empty() && !needs.empty())
+      shortage_ = {needs.front().type_name, needs.front().count.min, 0};
+    return std::nullopt;
+  }
   // the root stands beside what was found below it, for requests that name it
   Found& roots = top.of(graph_[graph_.root()].type);
   roots.groups.push_back({found->score, found->taken.units, 0, 0});

@@ -23,6 +23,12 @@
 
 namespace holon::instance::testing {
 
+// kill() with 0 or -1 would end the test runner itself: an instance that did not start has no pid.
+inline void signal_process(pid_t pid, int signal) {
+  ASSERT_GT(pid, 1) << "there is no process to signal";
+  kill(pid, signal);
+}
+
 inline std::string read_file(const std::string& name) {
   std::ifstream in(name);
   std::ostringstream text;
@@ -92,7 +98,7 @@ class Live {
 
   // Also on a state directory left by an earlier start.
   void start() {
-    std::string command = HOLON_BINARY " start --bg --state " + dir_ + "/state";
+    std::string command = HOLON_BINARY " start --bg --state-dir " + dir_ + "/state";
     for (const auto& option : options_) command += " '" + option + "'";
     FILE* out = popen(command.c_str(), "r");
     ASSERT_NE(out, nullptr);
@@ -111,10 +117,10 @@ class Live {
     if (supervisor_ == 0 || !alive(supervisor_)) return;
     std::set<pid_t> all;
     add_tree(supervisor_, all);
-    kill(supervisor_, SIGTERM);
+    signal_process(supervisor_, SIGTERM);
     if (!eventually([this] { return !alive(supervisor_); })) {
       ADD_FAILURE() << "the instance does not end: " << read_file(dir_ + "/state/instance.log");
-      for (const pid_t pid : all) kill(pid, SIGKILL);
+      for (const pid_t pid : all) signal_process(pid, SIGKILL);
     }
   }
 

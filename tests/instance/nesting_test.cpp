@@ -130,7 +130,7 @@ TEST(Nesting, AChildsBrokerCanBeKilledToo) {
   const auto before = live.when_running(running, "/1");
   const auto inside = live.status("/1");
   ASSERT_TRUE(inside);
-  kill(static_cast<pid_t>(inside->pid), SIGKILL);
+  testing::signal_process(static_cast<pid_t>(inside->pid), SIGKILL);
   ASSERT_TRUE(eventually([&] {
     const auto now = live.status("/1");
     return now && now->pid != inside->pid;
@@ -148,7 +148,7 @@ TEST(Nesting, ChildrenGoOnWhenTheParentsBrokerIsKilled) {
   const auto running = live.job(live.gated("gate"), {}, "/1");
   live.when_running(running, "/1");
   const pid_t broker = live.broker();
-  kill(broker, SIGKILL);
+  testing::signal_process(broker, SIGKILL);
   ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
   live.release("gate");
   EXPECT_EQ(live.wait_one(running, "/1").result, "COMPLETED");

@@ -14,7 +14,7 @@ using testing::Live;
 void kill_broker(const Live& live) {
   const pid_t broker = live.broker();
   ASSERT_GT(broker, 0);
-  kill(broker, SIGKILL);
+  testing::signal_process(broker, SIGKILL);
   ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
 }
 
@@ -52,10 +52,10 @@ TEST(Recovery, AJobThatEndsWhileTheBrokerIsDeadIsNotLost) {
   const auto id = live.job(live.gated("gate"));
   const auto running = live.when_running(id);
   const pid_t broker = live.broker();
-  kill(broker, SIGSTOP);  // nothing is reported while it cannot listen
+  testing::signal_process(broker, SIGSTOP);  // nothing is reported while it cannot listen
   live.release("gate");
   EXPECT_TRUE(eventually([&] { return !alive(static_cast<pid_t>(running.pids.at(0))); }));
-  kill(broker, SIGKILL);
+  testing::signal_process(broker, SIGKILL);
   const auto record = live.wait_one(id);
   EXPECT_EQ(record.result, "COMPLETED");
   EXPECT_EQ(starts_of(live, id), 1);
@@ -108,7 +108,7 @@ TEST(Recovery, AKilledAgentTakesItsJobsWithItAndTheInstanceLives) {
   const Live live({"--resources", "node=1/core=1"});
   const auto id = live.job({"/bin/sh", "-c", "sleep 600 & sleep 600"});
   const auto running = live.when_running(id);
-  kill(live.agent(), SIGKILL);
+  testing::signal_process(live.agent(), SIGKILL);
   const auto record = live.wait_one(id);
   EXPECT_EQ(record.result, "FAILED");
   EXPECT_THAT(record.reason, HasSubstr("agent"));
@@ -124,7 +124,7 @@ TEST(Recovery, AKilledSupervisorEndsTheInstanceAndTheNextStartGoesOn) {
   const auto queued = live.job({"/bin/true"});
   std::set<pid_t> all;
   testing::add_tree(live.supervisor(), all);
-  kill(live.supervisor(), SIGKILL);
+  testing::signal_process(live.supervisor(), SIGKILL);
   EXPECT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
   live.start();
   EXPECT_EQ(live.wait_one(queued).result, "COMPLETED");
@@ -144,7 +144,7 @@ TEST(Recovery, ABrokerThatCannotReadItsJournalSaysSoAndIsNotTriedForEver) {
   Live live({"--resources", "node=1/core=1"});
   live.stop();
   std::ofstream(live.dir() + "/state/journal.db") << std::string(5000, 'x');
-  const std::string command = HOLON_BINARY " start --bg --state " + live.dir() + "/state 2>&1";
+  const std::string command = HOLON_BINARY " start --bg --state-dir " + live.dir() + "/state 2>&1";
   FILE* out = popen(command.c_str(), "r");
   ASSERT_NE(out, nullptr);
   std::string text;
