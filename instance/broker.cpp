@@ -14,6 +14,9 @@ namespace holon::instance {
 namespace {
 
 constexpr Duration kForcePatience = 5'000;  // from SIGKILL to giving up on a job that will not die
+// A ZeroMQ client drops what it has received and not read yet when the connection goes: the last
+// answers get this long.
+constexpr Duration kLastWords = 50;
 constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last records
 
 std::string meta_or(const Journal& journal, std::string_view key, std::string otherwise) {
@@ -294,7 +297,7 @@ void Broker::finish(int code) {
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
   // exit code.
   if (auto committed = journal_.commit(); !committed && code == 0) code = kJournalBroken;
-  on_end_(code);
+  end_timer_ = reactor_.after(kLastWords, [this, code] { on_end_(code); });
 }
 
 }  // namespace holon::instance

@@ -189,7 +189,8 @@ TEST(LiveInstance, ShutdownLeavesNoProcessBehind) {
   std::set<pid_t> all;
   testing::add_tree(live.supervisor(), all);
   EXPECT_GE(all.size(), 4u);
-  ASSERT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}));
+  const auto answer = live.call<msg::Empty>("shutdown", msg::ShutdownRequest{});
+  ASSERT_TRUE(answer) << to_string(answer.error());
   EXPECT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
 }
 
