@@ -46,14 +46,15 @@ std::vector<Mark> ResourceStore::State::marks_of(const Held& mine) const {
     }
     Mark& mark = marks.emplace_back();
     mark.vertex = v;
-    mark.holds = share.exclusive;
+    mark.holds = share.exclusive || (share.amount > 0 && occupancy.is_pool(type));
+    if (mark.holds) mark.units = share.exclusive ? graph[v].size : share.amount;
     const auto& counted = filters.counted_at(type);
     mark.counted = here.counts && !counted.empty() && !occupancy.is_leaf(v);
     if (mark.counted)
       for (const std::uint32_t i : counted) mark.planned.push_back(here.sums[i]);
     if (const auto i = filters.index_of(type)) {
       here.counts = true;
-      if (share.exclusive) here.sums[*i] += graph[v].size;
+      here.sums[*i] += mark.units;
     }
     open.push_back(std::move(here));
   }
@@ -67,8 +68,8 @@ Status ResourceStore::State::unmark(std::vector<Mark>& marks,
     if (!gone.contains(mark.vertex)) continue;
     if (mark.holds)
       for (VertexId up = graph.parent(mark.vertex); up != kNoVertex; up = graph.parent(up))
-        if (!gone.contains(up)) leaving[up][graph[mark.vertex].type] += graph[mark.vertex].size;
-    mark = Mark{mark.vertex, false, false, false, {}};
+        if (!gone.contains(up)) leaving[up][graph[mark.vertex].type] += mark.units;
+    mark = Mark{mark.vertex, false, 0, false, false, {}};
   }
   const match::Filters& filters = occupancy.filters();
   for (Mark& mark : marks) {
@@ -82,7 +83,7 @@ Status ResourceStore::State::unmark(std::vector<Mark>& marks,
         return fail(Errc::not_found, "the job has less than that below " + graph.path(mark.vertex));
       mark.planned[i] -= of_type->second;
     }
-    if (all_zero(mark.planned)) mark = Mark{mark.vertex, mark.holds, false, false, {}};
+    if (all_zero(mark.planned)) mark = Mark{mark.vertex, mark.holds, mark.units, false, false, {}};
   }
   return {};
 }

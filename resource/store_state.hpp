@@ -24,7 +24,8 @@ struct ResourceStore::State {
   // What one job has to do with one vertex, as `find` tells it and release_listed changes it.
   struct Mark {
     VertexId vertex;
-    bool holds = false;           // exclusively
+    bool holds = false;           // anything of it
+    Amount units = 0;             // if so: what its ancestors count
     bool tagged = true;           // something at or below it
     bool counted = false;         // is part of the vertex's aggregates
     std::vector<Amount> planned;  // if counted: of each of filters().counted_at(type)

@@ -36,16 +36,20 @@ Occupancy::Occupancy(const ResourceGraph& graph, Filters filters)
   inner_.assign(graph.slots(), kLeaf);
   std::uint32_t count = 0;
   unit_.assign(graph.words().types.size(), true);
+  std::vector<bool> inner_type(unit_.size(), false);
   for (const VertexId v : graph.in_preorder()) {
     if (graph[v].size != 1) unit_[graph[v].type.value()] = false;
     const auto children = graph.children(v);
     if (children.empty()) continue;
     inner_[v.value()] = count++;
+    inner_type[graph[v].type.value()] = true;
     std::uint64_t types = 0;
     for (const VertexId child : children) types |= type_bit(graph[child].type);
     child_types_.push_back(types);
     ordered_.push_back(ids_ascend(graph, children));
   }
+  for (std::size_t type = 0; type < unit_.size(); ++type)
+    pool_.push_back(!unit_[type] && !inner_type[type]);
   counters_.resize(count * stride_);
   totals_.assign(count * stride_, 0);
   add_totals(graph);

@@ -6,6 +6,7 @@
 // something there. A vertex that was taken whole with everything below it leaves no trace in what
 // is below: a search does not get past it. Timelines without a span cost one pointer.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -87,6 +88,10 @@ class Occupancy {
   bool has_ordered_children(VertexId v) const { return !is_leaf(v) && ordered_[inner_[v.value()]]; }
   // Is every vertex of the type one unit?
   bool is_unit(TypeId type) const { return type.value() < unit_.size() && unit_[type.value()]; }
+  // Are vertices of the type pools: of several units, with nothing below them? Then jobs can have
+  // some units each.
+  bool is_pool(TypeId type) const { return type.value() < pool_.size() && pool_[type.value()]; }
+  bool has_pools() const { return std::find(pool_.begin(), pool_.end(), true) != pool_.end(); }
 
   // ---- changes
   // REQUIRES: the selection fits. O(selection * depth of the timelines).
@@ -113,6 +118,7 @@ class Occupancy {
       child_types_;            // of inner vertices: bit set of types, the last bit for all others
   std::vector<bool> ordered_;  // of inner vertices
   std::vector<bool> unit_;     // by type
+  std::vector<bool> pool_;     // by type
   std::vector<Timeline> counters_;
   std::vector<Amount> totals_;
 };

@@ -47,6 +47,7 @@ struct CompiledRequest {
   std::vector<TypeId>
       exclusive;  // whole vertices of these types are taken, whatever is asked of them
   NodeTest nodes;
+  bool by_units = false;  // what is not asked for exclusively is taken of pools unit by unit
 };
 
 // Errors: invalid_argument for constraints that cannot be read. O(requests * counted types).

@@ -5,7 +5,7 @@
 // nobody asked for is
 //   walked through and hands on what is found below it. After that every level must be named,
 //   except that a slot may stand higher than its contents.
-// - A pool is taken with all its free units, never in part.
+// - A pool is taken with all its free units, never in part; not so where a request goes by_units.
 // - Groups are sorted by score alone and with std::sort, so equal scores of many groups land as
 // std::sort leaves them.
 // - A slot's score is the sum of its contents' scores plus one.
@@ -74,7 +74,7 @@ std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, F
   if (front != nullptr) {
     Harvest& top = begin();
     if (explore_front(*front, top))
-      return finish(request_->needs, {graph_.root(), 1, false, nullptr, 0, 0}, top);
+      return finish(request_->needs, {graph_.root(), 1, false, false, nullptr, 0, 0}, top);
   }
   return walk(request_->needs);
 }
@@ -179,7 +179,7 @@ Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool
     if (!named && !need.is_slot()) continue;
     passed_through = false;
     // what is inside something exclusive cannot be shared again
-    if (named && exclusive && need.exclusive == false) return {};
+    if (named && exclusive && need.exclusive == false && !divides(need)) return {};
     if (!offers(need.below)) return {};
   }
   // nobody asked for it: it is worth walking through if one of what is asked for could be below
@@ -194,7 +194,7 @@ bool Search::wants_alone(TypeId type, const std::vector<Need>& needs, bool exclu
   for (const Need& need : needs) {
     if (need.type != type) continue;
     named = true;
-    if (exclusive || need.exclusive == true) return true;
+    if (need.exclusive == true || (exclusive && !divides(need))) return true;
   }
   return !named && is_whole(type);
 }
@@ -229,7 +229,8 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
 
   if (answer.need != nullptr && !choose(answer.need->with, mine)) return std::nullopt;
   Visit found;
-  found.taken = {v, admission.units, exclusive, answer.need, 0, 0};
+  const bool divisible = answer.need != nullptr && divides(*answer.need);
+  found.taken = {v, admission.units, exclusive, divisible, answer.need, 0, 0};
   found.score = bonus_ + policy_.score(graph_, v);
   if (mine.decided)
     std::tie(found.taken.first, found.taken.length) = contents_of(mine);
@@ -275,7 +276,10 @@ void Search::explore(VertexId v, const std::vector<Need>& needs, bool pristine, 
 void Search::explore_first(VertexId v, const std::vector<Need>& needs, bool pristine,
                            bool exclusive, std::int64_t shares, Harvest& harvest) {
   std::vector<Tally> tallies(needs.size());
-  for (std::size_t i = 0; i < needs.size(); ++i) tallies[i].per_share = needs[i].most;
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    tallies[i].per_share = needs[i].most;
+    tallies[i].divisible = divides(needs[i]);
+  }
   const auto satisfied = [&](std::size_t i) { return tallies[i].enough(shares); };
   for (const VertexId child : order_.children(v)) {
     bool skip = false;

@@ -65,6 +65,7 @@ class Search {
     VertexId vertex;
     Amount units = 0;
     bool exclusive = false;
+    bool divisible = false;  // a pool, of which fewer units can be taken
     const Need* need = nullptr;
     std::uint32_t first = 0;  // its contents in taken_
     std::uint32_t length = 0;
@@ -115,6 +116,17 @@ class Search {
     bool all_free = false;  // and so is everything below it
   };
   Admission admit(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
+  // Is it met with units of pools that others may have units of too?
+  bool divides(const Need& need) const {
+    return request_->by_units && need.exclusive != true && occupancy_.is_pool(need.type) &&
+           !is_whole(need.type);
+  }
+  // Slots that one vertex fills when its pools have room for any number: more of them are not worth
+  // their memory.
+  static constexpr std::int64_t kMostSlots = 1 << 18;
+  bool is_divisible(const Group& group) const {
+    return group.length == 1 && taken_[group.first].divisible;
+  }
   // Must nobody else be on a vertex of this type, if it is taken?
   bool wants_alone(TypeId type, const std::vector<Need>& needs, bool exclusive) const;
   void explore(VertexId v, const std::vector<Need>& needs, bool pristine, bool exclusive,
@@ -140,7 +152,16 @@ class Search {
   bool try_child(VertexId child, const std::vector<Need>& needs, bool pristine, bool exclusive,
                  Harvest& harvest);
   void fill_slots(VertexId v, const Answer& answer, Harvest& harvest);
-  static std::int64_t slots_that_fit(const std::vector<Need>& shape, const Harvest& contents);
+  std::int64_t slots_that_fit(const std::vector<Need>& shape, const Harvest& contents) const;
+  // Where the next slot finds what it needs of a type: a group, of which so much is used already.
+  struct Next {
+    std::size_t group = 0;
+    std::int64_t used = 0;
+  };
+  // Puts `count` units into the slot at the end of taken_; false: so many are not there.
+  bool fill(Group& slot, const Found& found, std::int64_t count, Next& next);
+  // Less of a divisible group.
+  void cut(Group& group, std::int64_t units);
   bool choose(const std::vector<Need>& needs, Harvest& harvest, bool at_root = false);
   void sort(std::vector<Group>& groups, bool descending) const;
   void sort_by_runs(std::vector<Group>& groups, std::vector<std::int64_t>& scores) const;
@@ -152,7 +173,7 @@ class Search {
   bool offers_flexible(VertexId v, const std::vector<Need>& needs, bool exclusive) const;
   void fill_alternatives(VertexId v, const Answer& answer, Harvest& harvest);
   bool fill_slot(const std::vector<Need>& shape, const Harvest& contents,
-                 std::map<TypeId, std::size_t>& next, Harvest& harvest);
+                 std::map<TypeId, Next>& next, Harvest& harvest);
   bool is_whole(TypeId type) const;
   void collect(std::uint32_t first, std::uint32_t length, std::vector<Taken>& into) const;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "resource/match/search.hpp"
+#include "resource/match/tally.hpp"
 
 namespace holon::resource::match {
 namespace {
@@ -61,28 +62,53 @@ bool Search::choose(const std::vector<Need>& needs, Harvest& harvest, bool at_ro
     std::int64_t left = count;
     found->chosen = 0;
     while (left > 0) left -= found->groups[found->chosen++].count;
+    Group& last = found->groups[found->chosen - 1];
+    if (left < 0 && is_divisible(last)) cut(last, last.count + left);
     harvest.decided = true;
   }
   return true;
 }
 
-std::int64_t Search::slots_that_fit(const std::vector<Need>& shape, const Harvest& contents) {
+void Search::cut(Group& group, std::int64_t units) {
+  Taken part = taken_[group.first];
+  part.units = group.count = units;
+  group.first = static_cast<std::uint32_t>(taken_.size());
+  taken_.push_back(part);
+}
+
+std::int64_t Search::slots_that_fit(const std::vector<Need>& shape, const Harvest& contents) const {
   std::int64_t slots = INT64_MAX;
   for (const Need& need : shape) {
     const Found* found = contents.find(need.type);
     const std::int64_t count = found == nullptr ? 0 : largest_count(need.count, found->count);
     if (count == 0) return 0;
-    std::int64_t fit = 0;
-    std::int64_t open = 0;
-    for (const Group& group : found->groups) {
-      open += group.count;
-      if (open < count) continue;
-      ++fit;
-      open = 0;  // a vertex is not split between slots
-    }
-    slots = std::min(slots, fit);
+    Tally tally;
+    tally.per_share = count;
+    tally.divisible = divides(need);
+    for (const Group& group : found->groups) tally.add(group.count);
+    slots = std::min(slots, tally.shares);
   }
   return shape.empty() ? 0 : slots;
+}
+
+bool Search::fill(Group& slot, const Found& found, std::int64_t count, Next& next) {
+  while (count > 0) {
+    if (next.group == found.groups.size()) return false;
+    const Group& group = found.groups[next.group];
+    const std::int64_t left = group.count - next.used;
+    const bool divisible = is_divisible(group);
+    const std::int64_t units = divisible ? std::min(left, count) : left;
+    for (std::uint32_t t = 0; t < group.length; ++t) {
+      Taken taken = taken_[group.first + t];
+      taken.exclusive = true;
+      if (divisible) taken.units = units;
+      taken_.push_back(taken);
+    }
+    slot.score += group.score;
+    count -= units;
+    next = units == left ? Next{next.group + 1, 0} : Next{next.group, next.used + units};
+  }
+  return true;
 }
 
 void Search::fill_slots(VertexId v, const Answer& answer, Harvest& harvest) {
@@ -92,23 +118,15 @@ void Search::fill_slots(VertexId v, const Answer& answer, Harvest& harvest) {
   --depth_;
   const bool descending = policy_.order != Order::low;
   for (Found& found : contents.types) sort(found.groups, descending);
-  const std::int64_t slots = slots_that_fit(shape, contents);
-  std::vector<std::size_t> next(shape.size(), 0);  // by need: the first group that is not used
+  std::int64_t slots = slots_that_fit(shape, contents);
+  // a pool may have room for any number; of whole vertices there are no more than were found
+  if (request_->by_units) slots = std::min({slots, answer.slots, kMostSlots});
+  std::vector<Next> next(shape.size());
   for (std::int64_t i = 0; i < slots; ++i) {
     Group slot{1, 1, static_cast<std::uint32_t>(taken_.size()), 0};
     for (std::size_t n = 0; n < shape.size(); ++n) {
       const Found& found = *contents.find(shape[n].type);
-      const std::int64_t count = largest_count(shape[n].count, found.count);
-      for (std::int64_t have = 0; have < count;) {
-        const Group& group = found.groups[next[n]++];
-        for (std::uint32_t t = 0; t < group.length; ++t) {
-          Taken taken = taken_[group.first + t];
-          taken.exclusive = true;
-          taken_.push_back(taken);
-        }
-        slot.score += group.score;
-        have += group.count;
-      }
+      fill(slot, found, largest_count(shape[n].count, found.count), next[n]);
     }
     slot.length = static_cast<std::uint32_t>(taken_.size()) - slot.first;
     Found& into = harvest.of(kSlot);

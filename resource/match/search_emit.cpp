@@ -20,6 +20,19 @@ void append_subtree(const ResourceGraph& graph, VertexId v, std::vector<Chosen>&
   }
 }
 
+// Several slots may have units of one pool: one entry stands for all of them.
+template <class List>
+void add_up(List& sorted) {
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i].vertex == sorted[kept].vertex)
+      sorted[kept].units += sorted[i].units;
+    else if (++kept != i)
+      sorted[kept] = sorted[i];
+  }
+  if (!sorted.empty()) sorted.resize(kept + 1);
+}
+
 }  // namespace
 
 // Emits `v` and, of `chosen` (in pre-order), those below it; says whether anything is held there.
@@ -33,10 +46,14 @@ class Search::Emitter {
     mine.vertex = v;
     mine.whole = search_.is_whole(graph_[v].type);
     mine.exclusive = mine.whole || (taken != nullptr && taken->exclusive);
+    if (taken != nullptr && taken->divisible && !mine.whole) {
+      mine.units = taken->units;
+      mine.exclusive = taken->units == graph_[v].size;
+    }
     if (mine.exclusive) mine.units = taken != nullptr ? taken->units : graph_[v].size;
     if (taken != nullptr && taken->need != nullptr && !taken->need->label.empty())
       mine.need = taken->need;
-    bool held = mine.exclusive;
+    bool held = mine.units > 0;
     if (mine.whole)
       append_subtree(graph_, v, into_);
     else
@@ -74,6 +91,7 @@ std::vector<Chosen> Search::emit(const Taken& root, std::vector<Taken> chosen) c
   std::sort(chosen.begin(), chosen.end(), [&](const Taken& a, const Taken& b) {
     return graph_.pre(a.vertex) < graph_.pre(b.vertex);
   });
+  add_up(chosen);
   std::vector<Chosen> selection;
   Emitter(*this, chosen, selection).emit(root.vertex, &root, 0, chosen.size());
   return selection;

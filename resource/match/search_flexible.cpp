@@ -57,8 +57,10 @@ bool Search::offers_flexible(VertexId v, const std::vector<Need>& needs, bool ex
     offered = occupancy_.offers(type, v, need.below, when_);
     if (!named) continue;
     asked = true;
-    if (exclusive && need.exclusive == false) return false;
-    if ((exclusive || need.exclusive == true) && !occupancy_.idle(v, when_)) return false;
+    const bool shared = divides(need);
+    if (exclusive && need.exclusive == false && !shared) return false;
+    if (((exclusive && !shared) || need.exclusive == true) && !occupancy_.idle(v, when_))
+      return false;
     if (!offered) return false;
   }
   return offered && (asked || !is_whole(type) || occupancy_.idle(v, when_));
@@ -66,23 +68,12 @@ bool Search::offers_flexible(VertexId v, const std::vector<Need>& needs, bool ex
 
 // One slot of this shape from what is not used yet; false: the whole vertices do not add up.
 bool Search::fill_slot(const std::vector<Need>& shape, const Harvest& contents,
-                       std::map<TypeId, std::size_t>& next, Harvest& harvest) {
+                       std::map<TypeId, Next>& next, Harvest& harvest) {
   Group slot{1, 1, static_cast<std::uint32_t>(taken_.size()), 0};
   for (const Need& need : shape) {
     const Found* found = contents.find(need.type);
     const std::int64_t count = found == nullptr ? 0 : largest_count(need.count, found->count);
-    for (std::int64_t have = 0; have < count;) {
-      std::size_t& at = next[need.type];
-      if (at == found->groups.size()) return false;
-      const Group& group = found->groups[at++];
-      for (std::uint32_t t = 0; t < group.length; ++t) {
-        Taken taken = taken_[group.first + t];
-        taken.exclusive = true;
-        taken_.push_back(taken);
-      }
-      slot.score += group.score;
-      have += group.count;
-    }
+    if (count > 0 && !fill(slot, *found, count, next[need.type])) return false;
   }
   slot.length = static_cast<std::uint32_t>(taken_.size()) - slot.first;
   Found& into = harvest.of(kSlot);
@@ -114,8 +105,9 @@ void Search::fill_alternatives(VertexId v, const Answer& answer, Harvest& harves
     const Found* found = contents.find(type);
     stock.units.push_back(found == nullptr ? 0 : found->count);
   }
-  std::map<TypeId, std::size_t> next;
-  for (const std::size_t kind : best_mix(slots, stock, answer.slots))
+  std::map<TypeId, Next> next;
+  for (const std::size_t kind : best_mix(
+           slots, stock, request_->by_units ? std::min(answer.slots, kMostSlots) : answer.slots))
     if (!fill_slot(slots[kind].with, contents, next, harvest)) {
       Found& filled =
           harvest.of(kSlot);  // one that cannot be filled spoils them all, as in Fluxion

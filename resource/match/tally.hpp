@@ -5,12 +5,13 @@
 
 namespace holon::resource::match {
 
-// A share is what one slot needs of the type; it is made up of whole vertices.
+// A share is what one slot needs of the type; it is made up of whole vertices, or of units of them.
 struct Tally {
   std::int64_t per_share = 0;
   std::int64_t seen = 0;
   std::int64_t open = 0;  // towards the next share
   std::int64_t shares = 0;
+  bool divisible = false;
 
   void see(std::int64_t total) {
     if (total <= seen) return;
@@ -20,8 +21,13 @@ struct Tally {
   void add(std::int64_t count) {
     open += count;
     if (per_share <= 0 || open < per_share) return;
-    ++shares;
-    open = 0;  // a vertex is not split between slots
+    if (divisible) {
+      shares += open / per_share;
+      open %= per_share;
+    } else {
+      ++shares;
+      open = 0;  // a vertex is not split between slots
+    }
   }
   bool enough(std::int64_t wanted) const { return per_share <= 0 || shares >= wanted; }
 };
