@@ -40,6 +40,9 @@ struct Context {
     return fmt::format(R"({{"annotations":{{"selection":{}}},"expiration_ms":{}}})",
                        quoted(e.selection), e.expiration);
   }
+  std::string operator()(const event::ResourceUpdate& e) const {
+    return fmt::format(R"({{"expiration_ms":{}}})", e.expiration);
+  }
   std::string operator()(const event::Start& e) const {
     std::string list;
     for (const auto& p : e.processes)
@@ -60,6 +63,7 @@ struct Context {
   std::string operator()(const event::Release&) const { return R"({"ranks":"all","final":true})"; }
   template <class Plain>
   std::string operator()(const Plain&) const {
+    static_assert(std::is_empty_v<Plain>, "what an event says must be read again by a replay");
     return "{}";
   }
 };

@@ -108,6 +108,9 @@ rc::Gen<EventBody> any_body() {
                    [](int e) -> EventBody {
                      return event::Alloc{"backfill", e};
                    }),
+      rc::gen::map(rc::gen::inRange(0, 9),
+                   [](int e) -> EventBody { return event::ResourceUpdate{e}; }),
+      rc::gen::map(text, [](std::string t) -> EventBody { return event::Instance{std::move(t)}; }),
       rc::gen::map(rc::gen::inRange(1, 9),
                    [](int p) -> EventBody {
                      return event::Start{{{p, 7}, {p + 1, 0}}};
