@@ -74,8 +74,12 @@ std::string display_command(const std::vector<std::string>& argv) {
   std::string text = fmt::format("{}", fmt::join(argv, " "));
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  if (text.size() > 200) text.resize(200);
-  return text;
+  constexpr std::size_t kShown = 200;
+  if (text.size() <= kShown) return text;
+  std::size_t end = kShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;  // not within one
+  return text.substr(0, end);
 }
 
 }  // namespace
@@ -98,12 +102,20 @@ std::string describe(const Totals& t) {
   return text;
 }
 
-std::int64_t task_count(const resource::Jobspec& spec, std::int64_t slots) {
-  if (spec.tasks.empty()) return 1;
-  const auto& task = spec.tasks.front();
-  if (task.total > 0) return task.total;
-  return std::max<std::int64_t>(
-      1, times(std::max<std::int64_t>(slots, 1), std::max<std::int64_t>(task.per_slot, 1)));
+Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals) {
+  constexpr const char* kWhere = "/tasks/0/count";
+  if (task.per_resource_count > 0)
+    return fail(Errc::unsupported, "per_resource is not offered; per_slot and total are", kWhere);
+  const std::int64_t slots = std::max<std::int64_t>(totals.slots, 1);
+  const std::int64_t tasks =
+      task.total > 0 ? task.total : times(slots, std::max<std::int64_t>(task.per_slot, 1));
+  // Slots are bounded by the resources there are, what is put into them is not.
+  if (tasks > kMaxTasks && tasks > slots)
+    return fail(Errc::out_of_range,
+                fmt::format("{} tasks in {} slots; at most {} are accepted, or one a slot", tasks,
+                            slots, kMaxTasks),
+                kWhere);
+  return tasks;
 }
 
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
@@ -120,9 +132,13 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   s.command = display_command(argv);
   s.totals = totals_of(*parsed);
   s.resources = describe(s.totals);
+  const auto tasks = task_count(parsed->tasks.front(), s.totals);
+  if (!tasks) return tl::unexpected(tasks.error());
   // A child instance is one process, however many slots it was given.
-  s.ntasks = is_instance ? 1 : task_count(*parsed, s.totals.slots);
-  s.limit = std::llround(std::min(parsed->duration_seconds, 1e12) * 1000);
+  s.ntasks = is_instance ? 1 : *tasks;
+  // However short: 0 would be no limit at all.
+  if (parsed->duration_seconds > 0)
+    s.limit = std::max<Duration>(1, std::llround(std::min(parsed->duration_seconds, 1e12) * 1000));
   s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
   return s;
 }

@@ -22,8 +22,12 @@ Totals totals_of(const resource::Jobspec& spec);
 // "2 cores", "1 node, 8 cores, 1 gpu"; "" for nothing.
 std::string describe(const Totals& totals);
 
-// Tasks the jobspec asks for when it gets `slots` slots.
-std::int64_t task_count(const resource::Jobspec& spec, std::int64_t slots);
+// Tasks of one job beyond one a slot: each costs the broker and the agent memory and a process.
+inline constexpr std::int64_t kMaxTasks = 100'000;
+
+// Tasks a job that gets `totals` has. Errors: out_of_range (more than kMaxTasks and than slots),
+// unsupported (per_resource).
+Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals);
 
 struct Submission {
   JobId first;
@@ -32,7 +36,7 @@ struct Submission {
   std::shared_ptr<const resource::Jobspec> spec;
   std::string name;  // job.name, else the command's last path component
   std::string queue;
-  std::string command;    // for display, cut at 200 bytes
+  std::string command;    // for display, cut at 200 bytes or a little before, between characters
   std::string resources;  // for display
   Totals totals;
   std::int64_t ntasks = 1;
@@ -42,7 +46,8 @@ struct Submission {
   bool label = false;  // label-io
 };
 
-// Parses and reads. Errors: invalid_argument (the jobspec; no command), unsupported (dependencies).
+// Parses and reads. Errors: invalid_argument (the jobspec; no command), unsupported (dependencies),
+// and those of task_count.
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
 
 }  // namespace holon::instance

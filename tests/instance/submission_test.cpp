@@ -1,0 +1,62 @@
+// What is read out of a jobspec: tasks, limits, the command as it is shown.
+#include "instance/submission.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace holon::instance {
+namespace {
+
+using ::testing::HasSubstr;
+
+// V1 with two slots of one core; `count` is the tasks' count object.
+std::string jobspec(const std::string& count, const std::string& duration = "60",
+                    const std::string& argument = "x") {
+  return R"({"version":1,"resources":[{"type":"slot","count":2,"label":"task",
+"with":[{"type":"core","count":1}]}],"tasks":[{"command":["run",")" +
+         argument + R"("],"slot":"task","count":)" + count +
+         R"(}],"attributes":{"system":{"duration":)" + duration + "}}}";
+}
+
+TEST(Submission, TasksArePerSlotOrInTotal) {
+  EXPECT_EQ(make_submission(jobspec(R"({"per_slot":1})"), false)->ntasks, 2);
+  EXPECT_EQ(make_submission(jobspec(R"({"per_slot":3})"), false)->ntasks, 6);
+  EXPECT_EQ(make_submission(jobspec(R"({"total":5})"), false)->ntasks, 5);
+  EXPECT_EQ(make_submission(jobspec(R"({"total":5})"), true)->ntasks, 1);
+}
+
+// Each task is a record in the broker's memory and a process: two slots must not ask for billions.
+TEST(Submission, MoreTasksThanAnybodyCanStartAreRefused) {
+  EXPECT_EQ(make_submission(jobspec(R"({"total":100000})"), false)->ntasks, 100'000);
+  for (const char* count : {R"({"total":4000000000})", R"({"per_slot":4000000000})"}) {
+    const auto refused = make_submission(jobspec(count), false);
+    ASSERT_FALSE(refused) << count;
+    EXPECT_EQ(refused.error().code, Errc::out_of_range);
+    EXPECT_EQ(refused.error().where, "/tasks/0/count");
+  }
+}
+
+TEST(Submission, TasksPerResourceAreNotTakenForTasksPerSlot) {
+  const auto refused =
+      make_submission(jobspec(R"({"per_resource":{"type":"core","count":2}})"), false);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unsupported);
+  EXPECT_THAT(refused.error().what, HasSubstr("per_resource"));
+}
+
+TEST(Submission, AVeryShortDurationIsALimit) {
+  EXPECT_EQ(make_submission(jobspec(R"({"per_slot":1})", "0.0001"), false)->limit, 1);
+  EXPECT_EQ(make_submission(jobspec(R"({"per_slot":1})", "0"), false)->limit, 0);
+  EXPECT_EQ(make_submission(jobspec(R"({"per_slot":1})", "1.5"), false)->limit, 1500);
+}
+
+TEST(Submission, ALongCommandIsCutBetweenCharacters) {
+  std::string word = "a";
+  for (int i = 0; i < 150; ++i) word += "\xc3\xa9";
+  const auto command = make_submission(jobspec(R"({"per_slot":1})", "60", word), false)->command;
+  EXPECT_EQ(command.size(), 199u);  // "run a" and 97 letters of two bytes
+  EXPECT_TRUE(command.ends_with("\xc3\xa9"));
+}
+
+}  // namespace
+}  // namespace holon::instance
