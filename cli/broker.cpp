@@ -114,6 +114,23 @@ Result<msg::TreeNode> Broker::status() {
   return parts_->client.call<msg::TreeNode>("status", msg::StatusRequest{}, parts_->path);
 }
 
+Result<msg::ExplainReply> Broker::explain(const msg::ExplainRequest& request) {
+  return parts_->client.call<msg::ExplainReply>("explain", request, parts_->path, kBulkTimeout);
+}
+
+Result<msg::WindowsReply> Broker::windows() {
+  return parts_->client.call<msg::WindowsReply>("windows", msg::Empty{}, parts_->path);
+}
+
+Status Broker::plan(const msg::PlanRequest& request,
+                    const std::function<void(msg::PlanPart)>& on_part) {
+  const auto take = [&on_part](msg::PlanPart part) {
+    on_part(std::move(part));
+    return true;
+  };
+  return parts_->client.stream<msg::PlanPart>("plan", request, parts_->path, take, kBulkTimeout);
+}
+
 Status Broker::shutdown(const msg::ShutdownRequest& request) {
   const auto answer = parts_->client.call<msg::Empty>("shutdown", request, parts_->path);
   // The broker may be gone before its answer is out; that is what was asked for.

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "cli/verb.hpp"
 #include "instance/messages.hpp"
+#include "instance/schedule_messages.hpp"
 
 namespace holon::cli {
 
@@ -44,6 +45,9 @@ class Broker {
   Result<msg::ResourceReply> resources();
   Result<msg::TreeNode> tree();
   Result<msg::TreeNode> status();
+  Result<msg::ExplainReply> explain(const msg::ExplainRequest& request);
+  Result<msg::WindowsReply> windows();
+  Status plan(const msg::PlanRequest& request, const std::function<void(msg::PlanPart)>& on_part);
   Status shutdown(const msg::ShutdownRequest& request);
 
   // Streams: `on_item` returns false to leave early.

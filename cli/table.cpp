@@ -82,4 +82,22 @@ std::string Table::render(const Io& io) const {
   return text;
 }
 
+bool natural_before(std::string_view a, std::string_view b) {
+  const auto digits = [](std::string_view text) {
+    return std::min(text.find_first_not_of("0123456789"), text.size());
+  };
+  while (!a.empty() && !b.empty()) {
+    const std::size_t in_a = digits(a), in_b = digits(b);
+    if (in_a > 0 && in_b > 0) {
+      if (in_a != in_b) return in_a < in_b;
+      if (a.substr(0, in_a) != b.substr(0, in_b)) return a.substr(0, in_a) < b.substr(0, in_b);
+    } else if (a.front() != b.front()) {
+      return a.front() < b.front();
+    }
+    a.remove_prefix(std::max<std::size_t>(in_a, 1));
+    b.remove_prefix(std::max<std::size_t>(in_b, 1));
+  }
+  return a.empty() && !b.empty();
+}
+
 }  // namespace holon::cli

@@ -1,6 +1,7 @@
 // table.hpp - rows in aligned columns, no wider than the terminal.
 #pragma once
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/io.hpp"
@@ -34,6 +35,9 @@ class Table {
 
 // Columns that `text` takes on a terminal: code points of UTF-8, not bytes.
 std::size_t display_width(std::string_view text);
+
+// Is `a` before `b` in a list for people? Numbers in names count as numbers: core2 before core10.
+bool natural_before(std::string_view a, std::string_view b);
 
 // `text` cut to `width` columns, with an ellipsis where something was cut off.
 std::string shorten(const Io& io, std::string_view text, std::size_t width);

@@ -94,6 +94,8 @@ class JobManager {
   std::optional<Time> schedule(Time now);
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
+  // Somebody asked for the plan, which completes it: the next turn makes a pass.
+  void look_again() { dirty_ = true; }
   // The instance ends at `end`, not when it was planned to: limits beyond it are cut, open ones
   // follow it.
   void lease_changed(Time end, Time now);

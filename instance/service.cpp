@@ -41,8 +41,13 @@ void cut(std::vector<msg::JobRecord>& records, std::uint64_t limit) {
 }  // namespace
 
 Service::Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks)
-    : reactor_(reactor), server_(server), core_(core), hooks_(std::move(hooks)) {
+    : reactor_(reactor),
+      server_(server),
+      core_(core),
+      hooks_(std::move(hooks)),
+      schedule_(reactor, core) {
   add_client_requests();
+  schedule_.add_to(dispatcher_);
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };
   core_.on_child_ended = [this](JobId child) { child_ended(child); };

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "instance/core.hpp"
+#include "instance/schedule_service.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
@@ -69,6 +70,7 @@ class Service {
   Core& core_;
   Hooks hooks_;
   transport::Dispatcher dispatcher_;
+  ScheduleService schedule_;
   const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello", "record",
                                              "lease"};
   std::list<Waiting> waiting_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "qmanager/scheduler.hpp"
 #include "resource/graph/graph.hpp"
@@ -313,10 +314,42 @@ Allocation StoreMachine::holding(JobId job) const {
   return nothing;
 }
 
-// Where numbers are not enough, only what is free at this instant is known for certain.
+// Every core that is free now, until the first reservation that holds it.
 std::vector<Window> StoreMachine::windows(Time now) {
   if (uniform_) return uniform_->windows(now);
-  return {{free_procs(now), kTimeMax}};
+  const resource::ResourceGraph& graph = store_.graph();
+  const auto core = graph.words().types.find("core");
+  std::unordered_map<std::int64_t, Time> free_until;  // by uniq_id
+  for (const resource::Share& share : store_.available(now)) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    if (v && core && graph[*v].type == *core && share.amount > 0)
+      free_until.emplace(share.uniq_id, kTimeMax);
+  }
+  const auto promised = [&](resource::VertexId v, Time from) {
+    const auto known = free_until.find(graph[v].uniq_id);
+    if (known != free_until.end()) known->second = std::min(known->second, from);
+  };
+  for (const auto& [id, end] : ends_) {
+    const Allocation* held = store_.find(id);
+    if (held == nullptr || held->when.begin <= now) continue;
+    for (const resource::Share& share : held->shares) {
+      const auto v = graph.find_uniq(share.uniq_id);
+      if (!v) continue;
+      promised(*v, held->when.begin);
+      if (!share.exclusive) continue;
+      for (const resource::VertexId below : graph.subtree(*v)) promised(below, held->when.begin);
+    }
+  }
+  std::map<Time, std::int64_t> cores;  // by the time until which they are free
+  for (const auto& [uniq, until] : free_until) ++cores[until];
+  std::vector<Window> all;
+  auto left = static_cast<std::int64_t>(free_until.size());
+  for (const auto& [until, n] : cores) {
+    const bool open = until == kTimeMax && horizon().end == kTimeMax;
+    all.push_back({left, open ? kTimeMax : std::min(until, horizon().end) - now});
+    left -= n;
+  }
+  return all;
 }
 
 std::int64_t StoreMachine::procs() const {

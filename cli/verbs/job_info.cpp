@@ -56,7 +56,8 @@ std::string sheet_of(const Io& io, const msg::JobRecord& job, Time now) {
   sheet.line("job", fmt::format("{}  {}", job.path, job.name));
   sheet.line("state", paint(io, colour_of(job), status_of(job)) +
                           (job.exit_code >= 0 ? fmt::format(", exit code {}", job.exit_code) : ""));
-  sheet.line("why", job.reason);
+  const bool waits = job.state == "DEPEND" || job.state == "SCHED";
+  sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", job.path) : ""));
   sheet.line("command", job.command);
   sheet.line("user", job.user);
   sheet.line("queue", fmt::format("{}, urgency {}", job.queue, job.urgency));

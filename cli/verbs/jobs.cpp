@@ -79,6 +79,13 @@ std::string summary_of(const std::vector<msg::JobRecord>& jobs) {
   return text;
 }
 
+std::string hint_of(const std::vector<msg::JobRecord>& jobs) {
+  for (const auto& job : jobs)
+    if (job.state == "SCHED" || job.state == "DEPEND")
+      return fmt::format("; holon explain {} says more about a wait", job.path);
+  return "";
+}
+
 }  // namespace
 
 int verb_jobs(Invocation& call) {
@@ -94,7 +101,7 @@ int verb_jobs(Invocation& call) {
       .json(args.json)
       .note(
           "A name that ends in / is a child instance. TIME is how long a job ran or has been "
-          "running.")
+          "running. Why a job waits in full, and what would let it start now: holon explain ID.")
       .example("holon jobs -a", "everything this instance has seen")
       .example("holon jobs -R -a --json", "the whole tree's history, for a program");
   if (const auto code = parser.parse(call)) return *code;
@@ -117,7 +124,8 @@ int verb_jobs(Invocation& call) {
   }
   call.io.out << table_of(args, reply->jobs, instance::wall_clock_ms()).render(call.io);
   if (call.io.terminal && !reply->jobs.empty())
-    call.io.out << paint(call.io, Colour::dim, summary_of(reply->jobs)) << "\n";
+    call.io.out << paint(call.io, Colour::dim, summary_of(reply->jobs) + hint_of(reply->jobs))
+                << "\n";
   return kOk;
 }
 

@@ -61,6 +61,21 @@ std::string told(const qmanager::StepResult& step) {
   return text;
 }
 
+TEST(OverTheGraph, AWindowLastsUntilTheFirstReservationOfItsCores) {
+  auto store = store_of("node=1/core=4,gpu=1");
+  Scheduler scheduler = *Scheduler::create(policy("easy"), store);
+  resource::JobShape wide;
+  wide.gpus_per_task = 1;
+  wide.cores_per_task = 3;
+  wide.command = {"true"};
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(1, 0, 1), 60), 0));  // the GPU and a core
+  ASSERT_TRUE(scheduler.submit(
+      job(2, std::make_shared<resource::Jobspec>(*resource::jobspec_for(wide)), 30), 0));
+  scheduler.step(0);
+  // Two of the three free cores are promised.
+  EXPECT_EQ(scheduler.windows(0), (std::vector<qmanager::Window>{{3, 60}, {1, kTimeMax}}));
+}
+
 TEST(OverTheGraph, StartsAreTheSameAsOnAFlatMachine) {
   for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
     for (unsigned seed = 0; seed < 40; ++seed) {

@@ -1,0 +1,59 @@
+#include "cli/schedule_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace holon::cli {
+
+using Json = nlohmann::ordered_json;
+
+Json to_json(const instance::msg::Explained& job) {
+  Json in_the_way = Json::array(), remedies = Json::array();
+  for (const auto& other : job.in_the_way)
+    in_the_way.push_back({{"id", other.id},
+                          {"name", other.name},
+                          {"user", other.user},
+                          {"state", other.state},
+                          {"nodelist", other.nodelist},
+                          {"until", other.until}});
+  for (const auto& remedy : job.remedies)
+    remedies.push_back({{"kind", remedy.kind},
+                        {"value", remedy.value},
+                        {"queue", remedy.queue},
+                        {"cost", remedy.cost},
+                        {"text", remedy.text}});
+  return {{"id", job.id},
+          {"path", job.path},
+          {"name", job.name},
+          {"user", job.user},
+          {"queue", job.queue},
+          {"state", job.state},
+          {"reason", job.reason},
+          {"resources", job.resources},
+          {"limit", job.limit},
+          {"t_planned", job.t_planned},
+          {"position", job.position},
+          {"considered", job.considered},
+          {"pending", job.pending},
+          {"in_the_way", in_the_way},
+          {"remedies", remedies}};
+}
+
+Json to_json(const instance::msg::Span& span) {
+  Json vertices = Json::array();
+  for (const auto& v : span.vertices)
+    vertices.push_back({{"path", v.path}, {"amount", v.amount}, {"exclusive", v.exclusive}});
+  return {{"job", span.job},     {"path", span.path},   {"name", span.name},
+          {"user", span.user},   {"queue", span.queue}, {"kind", span.kind},
+          {"begin", span.begin}, {"end", span.end},     {"nodelist", span.nodelist},
+          {"nodes", span.nodes}, {"cores", span.cores}, {"gpus", span.gpus},
+          {"pools", span.pools}, {"vertices", vertices}};
+}
+
+Json to_json(const instance::msg::WindowsReply& reply) {
+  Json windows = Json::array();
+  for (const auto& window : reply.windows)
+    windows.push_back({{"cores", window.cores}, {"length", window.length}});
+  return {{"now", reply.now}, {"cores", reply.cores}, {"windows", windows}};
+}
+
+}  // namespace holon::cli

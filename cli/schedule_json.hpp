@@ -1,0 +1,13 @@
+// schedule_json.hpp - what --json prints of the schedule: field names are those of the protocol.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+
+#include "instance/schedule_messages.hpp"
+
+namespace holon::cli {
+
+nlohmann::ordered_json to_json(const instance::msg::Explained& job);
+nlohmann::ordered_json to_json(const instance::msg::Span& span);
+nlohmann::ordered_json to_json(const instance::msg::WindowsReply& reply);
+
+}  // namespace holon::cli

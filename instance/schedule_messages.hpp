@@ -1,0 +1,105 @@
+// schedule_messages.hpp - what clients ask about the schedule: why a job waits, the plan, the
+// backfill windows. Conventions as in messages.hpp; docs/protocol.md is the description for others.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <msgpack.hpp>
+#include <string>
+#include <vector>
+
+namespace holon::instance::msg {
+
+// "explain": why jobs wait, and what would let them start now. Costs some dozen matches a job, so
+// that one request explains only so many.
+inline constexpr std::uint64_t kMaxExplained = 64;
+
+struct ExplainRequest {
+  std::vector<std::uint64_t> ids;  // at most kMaxExplained; empty: pending jobs, by id
+  std::uint64_t after = 0;         // without ids: only those with a higher id
+  std::uint64_t limit = 0;         // without ids: at most so many; 0, or more: kMaxExplained
+  MSGPACK_DEFINE_MAP(ids, after, limit)
+};
+// A job in the way of another one.
+struct Obstacle {
+  std::uint64_t id = 0;
+  std::string name;
+  std::string user;
+  std::string state;
+  std::string nodelist;    // of a running one
+  std::int64_t until = 0;  // when its limit ends it at the latest; 0: unknown
+  MSGPACK_DEFINE_MAP(id, name, user, state, nodelist, until)
+};
+// A change after which the job would start now.
+struct Remedy {
+  std::string kind;        // limit, size, queue, urgency, gate
+  std::int64_t value = 0;  // limit: ms; size: how many of what the jobspec counts first; urgency
+  std::string queue;       // queue, gate
+  double cost = 0;         // the share of what was asked for that is given up, 0 to 1
+  std::string text;        // "a time limit of 5m or less"
+  MSGPACK_DEFINE_MAP(kind, value, queue, cost, text)
+};
+struct Explained {
+  std::uint64_t id = 0;
+  std::string path, name, user, queue, state;
+  std::string reason;
+  std::string resources;        // what it asks for, for display
+  std::int64_t limit = 0;       // as asked for
+  std::int64_t t_planned = 0;   // its reservation; 0: it holds none
+  std::uint64_t position = 0;   // jobs of its queue that are looked at before it
+  std::int64_t considered = 0;  // of `pending` jobs of its queue the last pass looked at so many
+  std::uint64_t pending = 0;    // and left them waiting
+  std::vector<Obstacle> in_the_way;  // soonest over first; those in front of it last
+  std::vector<Remedy> remedies;      // cheapest first; empty: none was found
+  MSGPACK_DEFINE_MAP(id, path, name, user, queue, state, reason, resources, limit, t_planned,
+                     position, considered, pending, in_the_way, remedies)
+};
+struct ExplainReply {
+  std::vector<Explained> jobs;
+  bool more = false;  // without ids: there are pending jobs after the last one
+  MSGPACK_DEFINE_MAP(jobs, more)
+};
+
+// "plan" (stream of PlanPart): every span, running jobs by end, then reservations by start. A plan
+// of a hundred thousand jobs comes in as many parts as it needs.
+struct PlanRequest {
+  bool vertices = false;  // name the vertices of each span
+  MSGPACK_DEFINE_MAP(vertices)
+};
+struct SpanVertex {
+  std::string path;         // "/cluster0/node1/core3"
+  std::int64_t amount = 0;  // units of the pool
+  bool exclusive = false;   // everything below it, too
+  MSGPACK_DEFINE_MAP(path, amount, exclusive)
+};
+struct Span {
+  std::uint64_t job = 0;
+  std::string path, name, user, queue;
+  std::string kind;                 // allocation, reservation
+  std::int64_t begin = 0, end = 0;  // end 0: with the instance
+  std::string nodelist;             // "": not decided yet, only how much
+  std::int64_t nodes = 0, cores = 0, gpus = 0;
+  std::map<std::string, std::int64_t> pools;  // consumables beside the tree, by name
+  std::vector<SpanVertex> vertices;           // where asked for
+  MSGPACK_DEFINE_MAP(job, path, name, user, queue, kind, begin, end, nodelist, nodes, cores, gpus,
+                     pools, vertices)
+};
+struct PlanPart {
+  std::int64_t now = 0;
+  std::vector<Span> spans;
+  MSGPACK_DEFINE_MAP(now, spans)
+};
+
+// "windows": what could start now without delaying anybody.
+struct WindowMessage {
+  std::int64_t cores = 0;
+  std::int64_t length = 0;  // ms from now; 0: without end
+  MSGPACK_DEFINE_MAP(cores, length)
+};
+struct WindowsReply {
+  std::int64_t now = 0;
+  std::int64_t cores = 0;              // in all
+  std::vector<WindowMessage> windows;  // widest first; each narrower one is longer
+  MSGPACK_DEFINE_MAP(now, cores, windows)
+};
+
+}  // namespace holon::instance::msg
