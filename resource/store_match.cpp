@@ -69,14 +69,21 @@ class Matcher {
 
   // The earliest start after now. Only times at which something begins or ends can be it.
   std::optional<std::vector<Chosen>> later() {
-    auto time = state_.occupancy.next_event(state_.graph.root(), now_);
+    const ResourceGraph& graph = state_.graph;
+    const match::Occupancy& occupancy = state_.occupancy;
+    if (!known_.bound) known_.bound.emplace(graph, occupancy, request_);
+    match::StartSearch starts(*known_.bound, graph, occupancy, duration_);
+    auto time = occupancy.next_event(graph.root(), now_);
     while (time) {
-      time = state_.occupancy.earliest_offer(state_.graph, state_.graph.root(), request_.total,
-                                             *time, duration_);
+      time = occupancy.earliest_offer(graph, graph.root(), request_.total, *time, duration_);
       if (!time || saturating_add(*time, duration_) > state_.options.horizon.end) break;
+      if (const auto next = starts.next(*time); next != time) {
+        time = next;
+        continue;
+      }
       if (!state_.hides(request_, *time))
         if (auto selection = at(*time)) return selection;
-      time = state_.occupancy.next_event(state_.graph.root(), *time);
+      time = occupancy.next_event(graph.root(), *time);
     }
     return std::nullopt;
   }

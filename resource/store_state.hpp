@@ -10,6 +10,7 @@
 
 #include "resource/change_log.hpp"
 #include "resource/graph/graph.hpp"
+#include "resource/match/earliest.hpp"
 #include "resource/match/occupancy.hpp"
 #include "resource/match/policy.hpp"
 #include "resource/match/request.hpp"
@@ -45,6 +46,7 @@ struct ResourceStore::State {
     match::CompiledRequest request;
     std::optional<match::Front> front;
     bool no_front = false;  // there can be none
+    std::optional<match::StartBound> bound;
     // It failed at this time for this long, and nothing was given back since (`freed`).
     struct Failure {
       Time now = 0;

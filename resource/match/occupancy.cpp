@@ -134,6 +134,12 @@ std::optional<Time> Occupancy::earliest_offer(const ResourceGraph& graph, Vertex
   }
 }
 
+std::optional<Time> Occupancy::earliest_idle(VertexId v, Time from, Duration duration) const {
+  const Timeline& used = is_leaf(v) ? used_[v.value()] : counters_[at(v)];
+  if (used.empty()) return from;
+  return used.earliest_window({from, kTimeMax, duration, 0});
+}
+
 bool Occupancy::is_used(VertexId v) const {
   return !used_[v.value()].empty() || (!is_leaf(v) && !counters_[at(v)].empty());
 }

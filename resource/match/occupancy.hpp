@@ -73,6 +73,8 @@ class Occupancy {
   // never.
   std::optional<Time> earliest_offer(const ResourceGraph& graph, VertexId v, const Demand& below,
                                      Time from, Duration duration) const;
+  // The earliest time from `from` on from which v is idle for `duration`; nullopt: never.
+  std::optional<Time> earliest_idle(VertexId v, Time from, Duration duration) const;
   // Is anything held at or below v, now or ever?
   bool is_used(VertexId v) const;
   // The next time after `after` at which anything below the root begins or ends; nullopt: none.
