@@ -260,6 +260,14 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     take_started(s);
     if (next_step(jobs_.find(id)->life) == Step::kill) welcome.kill.push_back(s.job);
   }
+  for (const std::uint64_t number : hello.waiting) {
+    const JobId id(number);
+    const ActiveJob* job = jobs_.find(id);
+    there.insert(id);
+    sent_.insert(id);
+    // It may be starting right now: what it holds is free only when its end is reported.
+    if (job == nullptr || next_step(job->life) != Step::start) welcome.kill.push_back(number);
+  }
   for (const auto& f : hello.finished) {
     there.insert(JobId(f.job));
     take_finished(f, now);

@@ -163,6 +163,7 @@ class Agent::Impl {
     hello.incarnation = incarnation_;
     hello.topology = topology_;
     hello.running = jobs_.running();
+    hello.waiting = jobs_.waiting();
     hello.finished = jobs_.unacknowledged();
     report_ = {};                       // all of it is part of the hello
     std::string payload = pack(hello);  // before `finished` is moved from

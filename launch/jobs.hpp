@@ -41,6 +41,7 @@ class Jobs {
   void follow(const transport::Request& request);
 
   std::vector<msg::Started> running() const;
+  std::vector<std::uint64_t> waiting() const { return {waiting_ids_.begin(), waiting_ids_.end()}; }
   std::vector<msg::Finished> unacknowledged() const;
   void acknowledge(const std::vector<msg::Finished>& finished);
   // None runs or waits to be started.

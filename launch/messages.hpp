@@ -67,8 +67,8 @@ struct Finished {
 
 // ---- agent to broker ----
 
-// "agent.hello": first request of every connection. Running jobs and results that were not
-// acknowledged are part of it, so that nothing is lost whichever of the two was restarted.
+// "agent.hello": first request of every connection. All jobs it has, and results that were not
+// acknowledged, are part of it, so that nothing is lost whichever of the two was restarted.
 struct Hello {
   std::uint32_t rank = 0;
   std::string hostname;
@@ -77,13 +77,14 @@ struct Hello {
       0;                 // of this agent process; a new one knows nothing of the old one's jobs
   std::string topology;  // hwloc XML of what this process may use
   std::vector<Started> running;
-  std::vector<Finished> finished;  // unacknowledged; the answer acknowledges them
-  MSGPACK_DEFINE_MAP(rank, hostname, pid, incarnation, topology, running, finished)
+  std::vector<std::uint64_t> waiting;  // jobs taken over that it will start, unless told not to
+  std::vector<Finished> finished;      // unacknowledged; the answer acknowledges them
+  MSGPACK_DEFINE_MAP(rank, hostname, pid, incarnation, topology, running, waiting, finished)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends
   std::string refusal;              // why not
-  std::vector<std::uint64_t> kill;  // of `running`: jobs the broker does not want any more
+  std::vector<std::uint64_t> kill;  // of `running` and `waiting`: jobs not wanted any more
   std::vector<ProcessId>
       orphans;  // process groups of this rank's earlier agent: killed if they are still the same
   MSGPACK_DEFINE_MAP(accepted, refusal, kill, orphans)

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "launch/messages.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -102,6 +104,57 @@ TEST(Recovery, NothingIsRunTwiceHoweverOftenTheBrokerDies) {
   // mkdir fails the second time, so a job that ran twice has failed.
   for (const auto& record : records)
     EXPECT_EQ(record.result, "COMPLETED") << record.id << " " << record.reason;
+}
+
+// An agent of the test's own, in the place of the real one.
+class FakeAgent {
+ public:
+  FakeAgent(const Live& live, launch::msg::Hello hello)
+      : client_(std::move(*transport::BlockingClient::connect(live.uri(), 30'000))) {
+    client_.client().on_request([this](const transport::Request& request) {
+      topics_.insert(request.topic());
+      request.reply(transport::pack(launch::msg::Empty{}));
+    });
+    const auto answer = client_.call<launch::msg::Welcome>("agent.hello", hello);
+    EXPECT_TRUE(answer) << answer.error().what;
+    if (answer) welcome = *answer;
+  }
+  bool is_told(const std::string& topic) {
+    return client_.reactor().run_until([&] { return topics_.count(topic) != 0; }, 30'000);
+  }
+  void report(const launch::msg::Finished& finished) {
+    EXPECT_TRUE(
+        client_.call<launch::msg::Empty>("agent.report", launch::msg::Report{{}, {finished}}));
+  }
+  launch::msg::Welcome welcome;
+
+ private:
+  transport::BlockingClient client_;
+  std::set<std::string> topics_;
+};
+
+TEST(Recovery, AJobTheAgentHasStillToStartHoldsItsCoresUntilTheAgentGivesItUp) {
+  const Live live({"--resources", "node=1/core=1"});
+  testing::signal_process(live.agent(), SIGSTOP);
+  launch::msg::Hello hello;
+  hello.incarnation = 42;
+  auto agent = std::make_optional<FakeAgent>(live, hello);
+  const auto id = live.job({"/bin/true"});
+  EXPECT_TRUE(agent->is_told("agent.start"));
+  agent.reset();
+  live.cancel(id);
+  hello.waiting = {id};
+  agent.emplace(live, hello);
+  EXPECT_EQ(agent->welcome.kill, hello.waiting);
+  EXPECT_EQ(live.record(id).state, "CLEANUP");
+  EXPECT_EQ(live.status()->cores_free, 0);
+  launch::msg::Finished given_up;
+  given_up.job = id;
+  given_up.reason = "killed";
+  agent->report(given_up);
+  EXPECT_EQ(live.wait_one(id).result, "CANCELED");
+  EXPECT_EQ(live.status()->cores_free, 1);
+  testing::signal_process(live.agent(), SIGCONT);
 }
 
 TEST(Recovery, AKilledAgentTakesItsJobsWithItAndTheInstanceLives) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <set>
 
 #include "tests/launch/fixture.hpp"
 #include "transport/codec.hpp"
@@ -366,6 +367,26 @@ TEST_F(AgentProcessTest, AnAgentThatCannotBeginSaysWhy) {
   EXPECT_EQ(WEXITSTATUS(status), kAgentCouldNotBegin);
   EXPECT_NE(said.substr(0, n > 0 ? static_cast<std::size_t>(n) : 0).find("nonsense"),
             std::string::npos);
+}
+
+// Whoever thinks that a job it does not hear of is nowhere would give its cores away.
+TEST_F(AgentTest, AHelloNamesJobsThatWaitToBeStartedAndTheyCanBeTakenBack) {
+  begin();
+  constexpr std::uint64_t kJobs = 300;
+  msg::StartRequest many;
+  many.programs = {shell("exec sleep 600")};
+  for (std::uint64_t job = 1; job <= kJobs; ++job) many.jobs.push_back(start(job));
+  broker_->tell("agent.start", many);
+  ASSERT_TRUE(until([&] { return broker_->answer.has_value(); }));
+  restart_broker();
+  for (std::uint64_t job = 1; job <= kJobs; ++job) broker_->welcome.kill.push_back(job);
+  ASSERT_TRUE(until([&] { return !broker_->hellos.empty(); }));
+  std::set<std::uint64_t> told;
+  for (const auto& one : broker_->hellos[0].running) EXPECT_TRUE(told.insert(one.job).second);
+  for (const auto job : broker_->hellos[0].waiting) EXPECT_TRUE(told.insert(job).second);
+  EXPECT_EQ(told.size(), kJobs);
+  ASSERT_TRUE(until([&] { return broker_->finished.size() == kJobs; }));
+  for (const auto& [job, finished] : broker_->finished) EXPECT_EQ(finished.reason, "killed") << job;
 }
 
 }  // namespace
