@@ -293,7 +293,8 @@ void Broker::drained() {
 void Broker::finish(int code) {
   if (std::exchange(phase_, Phase::over) == Phase::over) return;
   if (service_) service_->close({Errc::disconnected, "the instance ended: " + end_reason_, {}});
-  if (core_) core_->agent.shutdown();
+  // A broker that cannot write is followed by one that may: the jobs run on for it.
+  if (core_ && code != kJournalBroken) core_->agent.shutdown();
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
   // exit code.
   if (auto committed = journal_.commit(); !committed && code == 0) code = kJournalBroken;

@@ -1,11 +1,12 @@
 // `holon broker`: options from the runtime directory, signals, the lifeline to the supervisor, and
 // the exit code.
-#include <fmt/core.h>
-#include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -25,7 +26,7 @@ Result<BrokerOptions> read_options(const std::string& runtime_dir) {
 }
 
 int refuse(const Error& error) {
-  fmt::print(stderr, "holon broker: {}\n", to_string(error));
+  std::fputs(("holon broker: " + to_string(error) + "\n").c_str(), stderr);
   return kCannotStart;
 }
 
@@ -76,6 +77,10 @@ int run(const BrokerOptions& options, int ready, int lifeline) {
 int broker_main(const std::string& runtime_dir, int ready, int lifeline) {
   auto options = read_options(runtime_dir);
   if (!options) return refuse(options.error());
+  umask(077);  // journal and outputs are the owner's, wherever he keeps them
+  // Messages nobody reads are lost, and a limit on the size of files is a full disk: neither is our
+  // end.
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
   spdlog::set_default_logger(spdlog::stderr_logger_st("broker"));
   spdlog::set_level(options->start.verbose ? spdlog::level::debug : spdlog::level::warn);
   return run(*options, ready, lifeline);

@@ -9,8 +9,12 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, backgroun
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
                                                 parent_uri, token, job_path, expiration)
 
-std::string write_options(const BrokerOptions& options) {
-  return nlohmann::json(options).dump(2) + "\n";
+Result<std::string> write_options(const BrokerOptions& options) {
+  try {
+    return nlohmann::json(options).dump(2) + "\n";
+  } catch (const nlohmann::json::exception&) {
+    return fail(Errc::invalid_argument, "a name or a value among the options is not UTF-8");
+  }
 }
 
 Result<BrokerOptions> parse_options(std::string_view json) {

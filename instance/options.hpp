@@ -44,17 +44,18 @@ struct StartOptions {
 
 // What the broker is told by its supervisor: the file `instance.json` of the runtime directory.
 struct BrokerOptions {
-  StartOptions start;                       // conf files as absolute names, state_dir filled in
-  std::string runtime_dir;                  // 0700; holds the sockets, so it is short
-  std::string binary;                       // the holon program, absolute
+  StartOptions start;       // conf files as absolute names, state_dir filled in; no command
+  std::string runtime_dir;  // 0700; holds the sockets, so it is short
+  std::string binary;       // the holon program, absolute
   std::string parent_uri, token, job_path;  // of a child; else empty
   std::int64_t expiration = 0;  // when `limit_ms` ends the instance, ms since the epoch; 0: never
 
   bool operator==(const BrokerOptions&) const = default;
 };
 
-// JSON text of the options, and back. Errors: invalid_argument with the field.
-std::string write_options(const BrokerOptions& options);
+// JSON text of the options, and back. Errors: invalid_argument with the field, or for text that is
+// not UTF-8.
+Result<std::string> write_options(const BrokerOptions& options);
 Result<BrokerOptions> parse_options(std::string_view json);
 
 // `holon start`: runs the instance to its end. Returns the process's exit code: the initial

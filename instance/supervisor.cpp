@@ -4,7 +4,6 @@
 // subreaper: whatever loses its parent below becomes its child.
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -12,6 +11,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -25,6 +26,7 @@
 #include "instance/options.hpp"
 #include "instance/spawn.hpp"
 #include "launch/agent.hpp"
+#include "launch/process.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
 
@@ -39,6 +41,16 @@ constexpr std::size_t kCrashes = 5;         // so many ...
 constexpr Duration kCrashWindow = 60'000;   // ... within this time are a loop
 constexpr Duration kAgentPatience = 3'000;  // after the broker's end
 constexpr Duration kProgramGrace = 5'000;   // from SIGTERM to SIGKILL
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// fmt::print throws where nobody reads any more; then there is nobody to tell.
+void say(const std::string& text) {
+  std::fputs(("holon start: " + text + "\n").c_str(), stderr);
+}
 
 // Remembers crashes; says when there were too many, and how long to wait before the next try.
 class CrashGuard {
@@ -67,7 +79,7 @@ class Supervisor {
 
   int run() {
     if (auto begun = begin(); !begun) {
-      fmt::print(stderr, "holon start: {}\n", to_string(begun.error()));
+      say(to_string(begun.error()));
       code_ = kExitFailed;
       stop();
     }
@@ -86,7 +98,9 @@ class Supervisor {
       if (!watch) return tl::unexpected(watch.error());
       watches_.push_back(std::move(*watch));
     }
-    auto others = reactor_.on_other_children([](const transport::ChildExit&) {});
+    auto others = reactor_.on_other_children([this](const transport::ChildExit&) {
+      if (agent_crashed_) end_lost_tasks();  // its children have become ours
+    });
     if (!others) return tl::unexpected(others.error());
     watches_.push_back(std::move(*others));
     if (auto started = start_broker(); !started) return started;
@@ -133,7 +147,7 @@ class Supervisor {
     setenv("HOLON_URI", uri.c_str(), 1);
     tell_ready_(uri);
     if (auto started = start_program(); !started) {
-      fmt::print(stderr, "holon start: {}\n", to_string(started.error()));
+      say(to_string(started.error()));
       code_ = started.error().code == Errc::not_found ? 127 : 126;
       stop();
     }
@@ -179,7 +193,20 @@ class Supervisor {
 
   void agent_crashed(int status) {
     if (ending_) return;
+    agent_crashed_ = true;
+    end_lost_tasks();
     restart(agent_guard_, "agent", status, restart_agent_, [this] { return start_agent(); });
+  }
+
+  // What an agent has started becomes ours when it dies; the broker knows only what was reported to
+  // it before, and gives the cores of all to others. A living agent's tasks never get here.
+  void end_lost_tasks() const {
+    const std::string below = options_.job_path + "/";
+    const std::string own = variable("HOLON_JOB_PATH");  // of a root that is a job of another tree
+    for (const pid_t pid : launch::own_children()) {
+      const std::string path = launch::variable_of(pid, "HOLON_JOB_PATH");
+      if (path.starts_with(below) && path != own) kill(pid, SIGKILL);
+    }
   }
 
   void finish_agent() {
@@ -198,16 +225,16 @@ class Supervisor {
                                 ? fmt::format("was killed by signal {}", WTERMSIG(status))
                                 : fmt::format("ended with code {}", WEXITSTATUS(status));
     if (!wait) {
-      fmt::print(stderr, "holon start: the {} {}, {} times within {} s; giving up\n", what, how,
-                 kCrashes + 1, kCrashWindow / 1000);
+      say(fmt::format("the {} {}, {} times within {} s; giving up", what, how, kCrashes + 1,
+                      kCrashWindow / 1000));
       code_ = kExitGaveUp;
       return stop();
     }
-    fmt::print(stderr, "holon start: the {} {}; starting it again\n", what, how);
+    say(fmt::format("the {} {}; starting it again", what, how));
     timer = reactor_.after(*wait, [this, start = std::move(start)] {
       if (ending_) return;
       if (auto started = start(); !started) {
-        fmt::print(stderr, "holon start: {}\n", to_string(started.error()));
+        say(to_string(started.error()));
         code_ = kExitGaveUp;
         stop();
       }
@@ -264,8 +291,7 @@ class Supervisor {
   // What tasks and programs have left behind became our child when its parent ended.
   static void reap_everything() {
     for (int round = 0; round < 200; ++round) {
-      std::ifstream list(fmt::format("/proc/self/task/{}/children", getpid()));
-      for (pid_t pid = 0; list >> pid;) kill(pid, SIGKILL);
+      for (const pid_t pid : launch::own_children()) kill(pid, SIGKILL);
       int status = 0;
       pid_t gone = 0;
       while ((gone = waitpid(-1, &status, WNOHANG)) > 0) continue;
@@ -297,7 +323,7 @@ class Supervisor {
   FileDescriptor ready_;
   Child broker_, agent_, program_;
   CrashGuard broker_guard_, agent_guard_;
-  bool up_ = false, ending_ = false, own_group_ = false;
+  bool up_ = false, ending_ = false, own_group_ = false, agent_crashed_ = false;
   int code_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, restart_broker_, restart_agent_, agent_timer_,
@@ -306,16 +332,25 @@ class Supervisor {
 
 // ---- before the processes ----
 
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
-std::string default_state_dir(const std::string& runtime_dir) {
+Result<std::string> default_state_dir(const std::string& runtime_dir) {
   std::string base = variable("XDG_STATE_HOME");
   if (base.empty() && !variable("HOME").empty()) base = variable("HOME") + "/.local/state";
-  if (base.empty()) base = "/tmp/holon-state-" + std::to_string(getuid());
+  if (base.empty()) {  // a name in /tmp that others know, too: it must be ours
+    const auto own = transport::make_runtime_dir("/tmp/holon-state-" + std::to_string(getuid()));
+    if (!own) return own;
+    base = *own;
+  }
   return base + "/holon/" + fs::path(runtime_dir).filename().string();
+}
+
+// One that is there already keeps its mode: it may be somebody's home. What is put into it is
+// readable by its owner only (the broker's umask).
+Status make_state_dir(const std::string& dir) {
+  std::error_code error;
+  fs::create_directories(fs::path(dir).parent_path(), error);
+  if (error) return fail(Errc::system, error.message(), dir);
+  if (mkdir(dir.c_str(), 0700) == 0 || (errno == EEXIST && fs::is_directory(dir, error))) return {};
+  return fail(Errc::system, std::strerror(errno), dir);
 }
 
 Result<BrokerOptions> prepare(StartOptions options) {
@@ -344,30 +379,56 @@ Result<BrokerOptions> prepare(StartOptions options) {
     // The secret is not for what runs inside.
     for (const char* name : {"HOLON_TOKEN", "HOLON_STATE_DIR", "HOLON_PARENT_URI"}) unsetenv(name);
   }
-  auto runtime_dir = transport::make_runtime_dir();
-  if (!runtime_dir) return tl::unexpected(runtime_dir.error());
-  prepared.runtime_dir = *runtime_dir;
-  if (options.state_dir.empty()) options.state_dir = default_state_dir(*runtime_dir);
-  options.state_dir = fs::absolute(options.state_dir, error).string();
-  fs::create_directories(options.state_dir, error);
-  if (error) return fail(Errc::system, error.message(), options.state_dir);
-  chmod(options.state_dir.c_str(), 0700);
   if (options.limit_ms > 0) prepared.expiration = wall_clock_ms() + options.limit_ms;
   prepared.start = std::move(options);
-  std::ofstream out(prepared.runtime_dir + "/instance.json");
-  out << write_options(prepared);
+  return prepared;
+}
+
+// The state directory, made, and what the broker is told, in the runtime directory.
+Status furnish(BrokerOptions& options) {
+  std::string& state = options.start.state_dir;
+  if (state.empty()) {
+    auto found = default_state_dir(options.runtime_dir);
+    if (!found) return tl::unexpected(found.error());
+    state = std::move(*found);
+  }
+  std::error_code error;
+  state = fs::absolute(state + "/.", error).lexically_normal().parent_path().string();
+  if (auto made = make_state_dir(state); !made) return made;
+  BrokerOptions told = options;
+  told.start.command.clear();  // ours to run; its words may be any bytes
+  const auto text = write_options(told);
+  if (!text) return tl::unexpected(text.error());
+  const std::string file = options.runtime_dir + "/instance.json";
+  std::ofstream out(file);
+  out << *text;
   out.close();
-  chmod((prepared.runtime_dir + "/instance.json").c_str(), 0600);
-  if (!out) return fail(Errc::system, "cannot be written", prepared.runtime_dir + "/instance.json");
+  if (!out) return fail(Errc::system, "cannot be written", file);
+  return {};
+}
+
+Result<BrokerOptions> with_directories(StartOptions options) {
+  auto prepared = prepare(std::move(options));
+  if (!prepared) return prepared;
+  auto runtime_dir = transport::make_runtime_dir();
+  if (!runtime_dir) return tl::unexpected(runtime_dir.error());
+  prepared->runtime_dir = std::move(*runtime_dir);
+  if (auto furnished = furnish(*prepared); !furnished) {
+    std::error_code ignored;
+    fs::remove_all(prepared->runtime_dir, ignored);
+    return tl::unexpected(furnished.error());
+  }
   return prepared;
 }
 
 int supervise(const BrokerOptions& options, const Config& config, const std::string& cpuset,
               std::function<void(const std::string&)> on_ready) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::signal(SIGPIPE,
+              SIG_IGN);  // whoever read our messages may have gone; what we start has it back
   auto reactor = transport::Reactor::create();
   if (!reactor) {
-    fmt::print(stderr, "holon start: {}\n", to_string(reactor.error()));
+    say(to_string(reactor.error()));
     return kExitFailed;
   }
   int code = 0;
@@ -380,13 +441,20 @@ int supervise(const BrokerOptions& options, const Config& config, const std::str
   return code;
 }
 
+// Pipes and locks of whoever called would stay open for as long as the instance lives.
+void leave_descriptors(int except) {
+  const auto kept = static_cast<unsigned>(except);
+  if (kept > 3) close_range(3, kept - 1, 0);
+  close_range(kept + 1, ~0U, 0);
+}
+
 // The calling process waits until the instance is up, prints its uri and returns; the instance
 // lives on in a session of its own, with its messages in the state directory.
 int start_in_background(const BrokerOptions& options, const Config& config,
                         const std::string& cpuset) {
   auto up = make_pipe();
   if (!up) {
-    fmt::print(stderr, "holon start: {}\n", to_string(up.error()));
+    say(to_string(up.error()));
     return kExitFailed;
   }
   const std::string log = options.start.state_dir + "/instance.log";
@@ -394,12 +462,13 @@ int start_in_background(const BrokerOptions& options, const Config& config,
   const auto before = fs::file_size(log, none_yet);
   const pid_t pid = fork();
   if (pid < 0) {
-    fmt::print(stderr, "holon start: {}\n", std::strerror(errno));
+    say(std::strerror(errno));
     return kExitFailed;
   }
   if (pid == 0) {
     setsid();
     up->read = {};
+    leave_descriptors(up->write.get());
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
     redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
@@ -412,13 +481,13 @@ int start_in_background(const BrokerOptions& options, const Config& config,
   std::array<char, 512> text{};
   const auto n = read(up->read.get(), text.data(), text.size());
   if (n > 0) {
-    fmt::print("{}\n", std::string(text.data(), static_cast<std::size_t>(n)));
+    std::puts(std::string(text.data(), static_cast<std::size_t>(n)).c_str());
     return 0;
   }
   std::ifstream messages(log);
   if (!none_yet)
     messages.seekg(static_cast<std::streamoff>(before));  // what earlier starts said stays unsaid
-  for (std::string line; std::getline(messages, line);) fmt::print(stderr, "{}\n", line);
+  for (std::string line; std::getline(messages, line);) std::fputs((line + "\n").c_str(), stderr);
   int status = 0;
   waitpid(pid, &status, 0);
   return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailed;
@@ -428,7 +497,7 @@ int start_in_background(const BrokerOptions& options, const Config& config,
 
 int start_main(StartOptions options) {
   const auto refuse = [](const Error& error) {
-    fmt::print(stderr, "holon start: {}\n", to_string(error));
+    say(to_string(error));
     return kExitFailed;
   };
   if (options.command.empty() && !options.background && isatty(STDIN_FILENO) == 0)
@@ -438,8 +507,10 @@ int start_main(StartOptions options) {
          {}});
   const auto config = load_config(options.conf);
   if (!config) return refuse(config.error());
-  const std::string cpuset = variable("HOLON_CPUSET");
-  auto prepared = prepare(std::move(options));
+  // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
+  // itself, also where it runs as the job of another tree.
+  const std::string cpuset = options.grant ? variable("HOLON_CPUSET") : "";
+  auto prepared = with_directories(std::move(options));
   if (!prepared) return refuse(prepared.error());
   // A child in the background is still its parent's task and stays until it ends.
   if (prepared->start.background && !prepared->start.grant)

@@ -2,6 +2,7 @@
 #include "tests/instance/live.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
 #include "launch/messages.hpp"
 
@@ -168,6 +169,54 @@ TEST(Recovery, AKilledAgentTakesItsJobsWithItAndTheInstanceLives) {
   EXPECT_THAT(record.reason, HasSubstr("died"));
   EXPECT_TRUE(eventually([&] { return !alive(static_cast<pid_t>(running.pids.at(0))); }));
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
+}
+
+// The first of them kills the agent that is just starting the others, so that nobody has been told
+// of any.
+TEST(Recovery, TasksAKilledAgentHadNotReportedDoNotLiveOn) {
+  const Live live({"--resources", "node=1/core=8"});
+  const auto first = live.job({"/bin/sh", "-c", "kill -9 $PPID; exec sleep 600"}, {1, 0, 8});
+  for (const auto& record : live.wait({}))
+    EXPECT_EQ(record.result, "FAILED") << record.id << " of " << first;
+  EXPECT_TRUE(eventually([&] {
+    std::set<pid_t> all;
+    testing::add_tree(live.supervisor(), all);
+    return std::none_of(all.begin(), all.end(), [](pid_t pid) {
+      return testing::command_of(pid).find("sleep 600") != std::string::npos;
+    });
+  }));
+}
+
+TEST(Recovery, ABrokerThatCannotWriteItsJournalIsReplacedAndJobsRunOn) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto id = live.job(live.gated("gate"));
+  const auto before = live.when_running(id);
+  const pid_t broker = live.broker();
+  const rlimit none{0, 0};
+  ASSERT_EQ(prlimit(broker, RLIMIT_FSIZE, &none, nullptr), 0);
+  EXPECT_FALSE(live.submit({"/bin/true"}));
+  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
+  EXPECT_EQ(live.record(id).pids, before.pids);
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+}
+
+TEST(Recovery, MessagesThatNobodyReadsAreNoReasonToEnd) {
+  const Live live({"--resources", "node=1/core=1"});  // only for its directory
+  const std::string script = live.dir() + "/script.sh";
+  std::ofstream(script) << R"(for pid in $(cat /proc/$PPID/task/$PPID/children); do
+  case $(tr '\0' ' ' </proc/$pid/cmdline) in *"holon agent "*) kill -9 $pid ;; esac
+done
+holon run echo lives
+)";
+  const std::string command = "( " HOLON_BINARY " start --resources node=1/core=1 --state-dir " +
+                              live.dir() + "/other sh " + script + " 2>&1 >&3 | true ) 3>&1";
+  FILE* out = popen(command.c_str(), "r");
+  ASSERT_NE(out, nullptr);
+  std::string text;
+  for (char line[256]; fgets(line, sizeof line, out) != nullptr;) text += line;
+  pclose(out);
+  EXPECT_EQ(text, "lives\n");
 }
 
 TEST(Recovery, AKilledSupervisorEndsTheInstanceAndTheNextStartGoesOn) {

@@ -1,8 +1,11 @@
 // One instance, no children: what a person does on one machine.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 
 #include "tests/system/sandbox.hpp"
 
@@ -172,6 +175,47 @@ TEST(OneInstance, InTheBackgroundItLivesUntilShutdown) {
   sandbox.ok({"shutdown"});
   EXPECT_TRUE(sandbox.processes().empty());
   EXPECT_EQ(sandbox.run({"jobs"}).code, 3);
+}
+
+TEST(OneInstance, AStateDirectoryThatWasThereKeepsItsModeAndItsNewFilesAreTheOwners) {
+  namespace fs = std::filesystem;
+  Sandbox sandbox;
+  const fs::path mine = sandbox.folder() + "/mine";
+  fs::create_directory(mine);
+  fs::permissions(mine, fs::perms(0755));
+  sandbox.ok({"start", "--bg", "--resources", "node=1/core=1", "--state-dir", mine});
+  EXPECT_EQ(fs::status(mine).permissions(), fs::perms(0755));
+  for (const auto& entry : fs::directory_iterator(mine))
+    EXPECT_EQ(entry.status().permissions() & fs::perms(077), fs::perms::none) << entry.path();
+  sandbox.ok({"shutdown"});
+}
+
+// What the caller had open stays its own: a lock it holds is free when it has gone.
+TEST(OneInstance, InTheBackgroundItKeepsNothingOpenOfItsCaller) {
+  Sandbox sandbox;
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  sandbox.ok({"start", "--bg", "--resources", "node=1/core=1"});
+  close(ends[1]);
+  pollfd closed{ends[0], POLLIN, 0};
+  EXPECT_EQ(poll(&closed, 1, 5'000), 1) << "the instance holds the other end of the pipe";
+  close(ends[0]);
+  sandbox.ok({"shutdown"});
+}
+
+// Its core numbers are its own, not those of the tree it is a job of.
+TEST(OneInstance, ARootInsideAJobBindsToTheCoresOfThatJob) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {});
+  if (sandbox.json({"resource", "list"})["total"]["core"].get<int>() < 2)
+    GTEST_SKIP() << "one core: there is no other to be bound to by mistake";
+  const std::string script = sandbox.write_file("inner.sh", R"(#!/bin/sh
+own=$(grep Cpus_allowed_list /proc/self/status)
+inner=$(")" HOLON_BINARY R"(" start holon run grep Cpus_allowed_list /proc/self/status)
+[ "$own" = "$inner" ] && echo same || echo "$inner, not $own"
+)",
+                                                true);
+  EXPECT_EQ(sandbox.ok({"run", "-n", "2", script}), "same\nsame\n");
 }
 
 TEST(OneInstance, SeveralAreListedWhenNoneIsNamed) {
