@@ -73,6 +73,13 @@ bool store(T& target, const Found& found) {
   return found.has_value();
 }
 
+std::optional<double> share(const Value& v) {
+  double number = -1;
+  if (const auto* i = std::get_if<std::int64_t>(&v.scalar)) number = static_cast<double>(*i);
+  if (const auto* d = std::get_if<double>(&v.scalar)) number = *d;
+  return number >= 0 && number <= 1 ? std::optional(number) : std::nullopt;
+}
+
 // ---- the table ----
 
 constexpr std::string_view kDuration = "a duration: \"250ms\", \"30s\", \"5m\", \"2h\", or seconds";
@@ -182,8 +189,13 @@ tl::unexpected<Error> unknown_key(const Setting& s) {
       std::min_element(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
         return edit_distance(a.name, s.key) < edit_distance(b.name, s.key);
       });
+  // Those of the same table; all tables have too many to be of help.
+  const std::string table = s.key.substr(0, s.key.find('.') + 1);
   std::string all;
-  for (const auto& k : keys) all += fmt::format("{}{}", all.empty() ? "" : ", ", k.name);
+  for (const auto& k : keys)
+    if (table.empty() || k.name.starts_with(table) ||
+        nearest->name.substr(0, nearest->name.find('.')) == k.name.substr(0, k.name.find('.')))
+      all += fmt::format("{}{}", all.empty() ? "" : ", ", k.name);
   return fail(Errc::invalid_argument,
               fmt::format("unknown key '{}'; did you mean '{}'? accepted are {}", s.key,
                           nearest->name, all),
@@ -196,9 +208,44 @@ tl::unexpected<Error> misfit(const Setting& s, std::string_view accepts) {
               s.where);
 }
 
+// Words with commas or blanks between them.
+std::vector<std::string> words(std::string_view text) {
+  std::vector<std::string> all;
+  for (std::size_t at = text.find_first_not_of(", "); at < text.size();
+       at = text.find_first_not_of(", ", at)) {
+    const std::size_t end = std::min(text.find_first_of(", ", at), text.size());
+    all.emplace_back(text.substr(at, end - at));
+    at = end;
+  }
+  return all;
+}
+
+// Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X]: "reservation-depth.X".
+Status set_bucket(const Setting& s, std::string_view name, qmanager::QueueConfig& queue) {
+  constexpr int kMostBuckets = 64;
+  const std::string_view digits = name.substr(name.find('.') + 1);
+  int number = -1;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (problem != std::errc() || end != digits.data() + digits.size() || number < 0 ||
+      number >= kMostBuckets)
+    return unknown_key(s);
+  qmanager::ReservationBucket& bucket = queue.buckets[number];
+  if (name.starts_with("reservation-depth.")) {
+    if (!store(bucket.depth, whole(s.value, 0, 100'000)))
+      return misfit(s, "a number from 0 to 100000");
+    return {};
+  }
+  const auto list = text(s.value);
+  if (!list) return misfit(s, "names of QOS like \"hi,low\", or ALL");
+  bucket.qos = *list == "ALL" ? std::vector<std::string>{} : words(*list);
+  return {};
+}
+
 // "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
 // queue.
 Status set_queue_key(const Setting& s, std::string_view name, qmanager::QueueConfig& queue) {
+  if (name.starts_with("reservation-depth.") || name.starts_with("reservation-qos-list."))
+    return set_bucket(s, name, queue);
   for (const auto& k : kQueueKeys) {
     if (k.name != name) continue;
     if (!k.set(queue, s.value)) return misfit(s, k.accepts);
@@ -221,6 +268,58 @@ Status set_limit(Config& c, const Setting& s) {
   return {};
 }
 
+// "fairshare.interval" and the other keys of it.
+Status set_fairshare(qmanager::FairshareConfig& fairshare, const Setting& s) {
+  const std::string name = s.key.substr(10);
+  if (name == "interval") {
+    const auto interval = duration(s.value);
+    if (!interval || *interval < 1) return misfit(s, kDuration);
+    fairshare.interval = *interval;
+  } else if (name == "depth") {
+    if (!store(fairshare.depth, whole(s.value, 1, 1000)))
+      return misfit(s, "a number of intervals from 1 to 1000");
+  } else if (name == "decay") {
+    if (!store(fairshare.decay, share(s.value))) return misfit(s, "a number from 0 to 1");
+  } else {
+    return unknown_key(s);
+  }
+  return {};
+}
+
+// "priority.queuetime-weight", "priority.user.ann.fstarget"; what the scheduler does not know by
+// these names is a matter of the instance.
+Status set_priority(qmanager::PriorityConfig& priority, const Setting& s) {
+  const std::string name = s.key.substr(9);
+  if (name == "accrual") {
+    const auto word = one_of(s.value, {"always", "queuepolicy", "fullpolicy"});
+    if (!word) return misfit(s, "always, queuepolicy or fullpolicy");
+    priority.accrual = *word == "always"        ? qmanager::Accrual::always
+                       : *word == "queuepolicy" ? qmanager::Accrual::queue_policy
+                                                : qmanager::Accrual::full_policy;
+    return {};
+  }
+  if (name == "interval" || name == "xfminwclimit") {
+    const auto length = duration(s.value);
+    if (!length || (name == "interval" && *length < 1)) return misfit(s, kDuration);
+    (name == "interval" ? priority.interval : priority.least_limit) = *length;
+    return {};
+  }
+  const Status set = priority.set(name, text(s.value).value_or(s.value.text()));
+  if (!set) return fail(set.error().code, set.error().what, s.where);
+  return {};
+}
+
+// "qos.NAME.flags" = "RESERVEALWAYS:NOBF".
+Status set_qos(Config& c, const Setting& s) {
+  const auto dot = s.key.rfind('.');
+  if (dot <= 4 || s.key.substr(dot + 1) != "flags") return unknown_key(s);
+  const auto flags = text(s.value);
+  if (!flags) return misfit(s, "flags like \"RESERVEALWAYS:NOBF\"");
+  const Status set = c.scheduler.qos[s.key.substr(4, dot - 4)].set_flags(*flags);
+  if (!set) return fail(set.error().code, set.error().what, s.where);
+  return {};
+}
+
 // "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
 // queue.
 Status set(Config& c, const Setting& s) {
@@ -232,13 +331,16 @@ Status set(Config& c, const Setting& s) {
   const std::string_view key = s.key;
   if (key.starts_with("queue.")) return set_queue_key(s, key.substr(6), c.scheduler.defaults);
   if (key.starts_with("limits.")) return set_limit(c, s);
+  if (key.starts_with("priority.")) return set_priority(c.scheduler.priority, s);
+  if (key.starts_with("fairshare.")) return set_fairshare(c.scheduler.priority.fairshare, s);
+  if (key.starts_with("qos.")) return set_qos(c, s);
   if (key.starts_with("pools.")) {
     if (!store(c.scheduler.pools[std::string(key.substr(6))], whole(s.value, 0, 1'000'000'000)))
       return misfit(s, "a number of units");
     return {};
   }
   if (key.starts_with("queues.")) {
-    const auto dot = key.rfind('.');
+    const auto dot = key.find('.', 7);
     if (dot > 7 && dot != std::string_view::npos) {
       const std::string name(key.substr(7, dot - 7));
       auto queue = c.scheduler.queues.try_emplace(name, c.scheduler.defaults).first->second;
@@ -325,16 +427,30 @@ const std::string& Config::default_policy() const {
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> keys = [] {
     std::vector<ConfigKey> all = {
-        {"queue.policy", kQueueKeys[0].accepts},
-        {"queue.depth", kQueueKeys[1].accepts},
-        {"queue.reservation-depth", kQueueKeys[2].accepts},
-        {"queue.max-reservation-depth", kQueueKeys[3].accepts},
-        {"queues.NAME.policy", kQueueKeys[0].accepts},
-        {"queues.NAME.depth", kQueueKeys[1].accepts},
-        {"queues.NAME.reservation-depth", kQueueKeys[2].accepts},
-        {"queues.NAME.max-reservation-depth", kQueueKeys[3].accepts},
+        {"queue.reservation-depth.X", "a number from 0 to 100000"},
+        {"queue.reservation-qos-list.X", "names of QOS, or ALL"},
+        {"limits.KIND.NAME.LIMIT", "a number, or SOFT,HARD"},
+        {"qos.NAME.flags", "flags like RESERVEALWAYS:NOBF"},
+        {"priority.FACTOR-weight", "a number"},
+        {"priority.FACTOR-cap", "a number"},
+        {"priority.COMPONENT-weight", "a number"},
+        {"priority.COMPONENT-cap", "a number"},
+        {"priority.KIND.NAME.priority", "a number"},
+        {"priority.KIND.NAME.fstarget", "a percentage like 20, 20+ or 20-"},
+        {"priority.qos.NAME.qtweight", "a number"},
+        {"priority.xfminwclimit", kDuration},
+        {"priority.accrual", "always, queuepolicy or fullpolicy"},
+        {"priority.interval", kDuration},
+        {"fairshare.interval", kDuration},
+        {"fairshare.depth", "a number from 1 to 1000"},
+        {"fairshare.decay", "a number from 0 to 1"},
+        {"pools.NAME", "a number of units"},
     };
-    for (const auto& k : kKeys) all.push_back({k.name, k.accepts});
+    for (const auto& k : kQueueKeys) {
+      all.push_back({fmt::format("queue.{}", k.name), k.accepts});
+      all.push_back({fmt::format("queues.NAME.{}", k.name), k.accepts});
+    }
+    for (const auto& k : kKeys) all.push_back({std::string(k.name), k.accepts});
     return all;
   }();
   return keys;

@@ -38,7 +38,7 @@ struct Config {
 
 // One setting, for listings and for the test that keeps docs/config.md complete.
 struct ConfigKey {
-  std::string_view name;     // "queue.policy"; "queues.NAME.policy" stands for any name
+  std::string name;          // "queue.policy"; "queues.NAME.policy" stands for any name
   std::string_view accepts;  // "fcfs, easy, hybrid or conservative"
 };
 const std::vector<ConfigKey>& config_keys();

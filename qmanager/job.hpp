@@ -19,6 +19,7 @@ enum class Why : std::uint8_t {
   blocked,         // no resource that is up can serve it
   limit,           // a throttling limit of one of its credentials
   idle_limit,      // as limit, of jobs that are considered while they wait
+  backfill,        // its QOS starts in priority order only
   chunk,           // what is free is kept for larger jobs for a while
   lease,           // it would end after the resources' lease
 };
@@ -37,6 +38,16 @@ struct Job {
   std::optional<Time> planned;  // the start last promised
   Time started = 0;             // when running
   Time planned_end = 0;         // when running or booked
+
+  std::optional<std::int64_t> fixed_priority;  // set by hand
+  Duration uncounted = 0;                      // ticks of waiting that earn no priority ...
+  std::optional<Time> uncounted_since;         // ... and since when it earns none
+
+  // Ticks of waiting that earn priority.
+  Duration waited(Time now) const {
+    const Duration passed = uncounted + (uncounted_since ? distance(*uncounted_since, now) : 0);
+    return distance(saturating_add(request.submitted, passed), now);
+  }
 
   Why why = Why::not_considered;
   JobId because_of;    // the job in its way, where `why` has one

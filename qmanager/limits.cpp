@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -63,21 +64,30 @@ Status LimitsConfig::set(const std::string& credential, const std::string& name,
                 fmt::format("\"{}\" is neither a number nor SOFT,HARD", value),
                 fmt::format("limits.{}.{}.{}", credential, name, key));
   Limits& limits = of[{static_cast<Credential>(kind - kCredentialNames.begin()), name}];
+  const SoftHard in_ticks{scaled(bounds->soft, ticks_per_second),
+                          scaled(bounds->hard, ticks_per_second)};
+  const bool of_qos = credential == "qos";
   if (key == "max-job")
     limits.jobs = *bounds;
   else if (key == "max-proc")
     limits.procs = *bounds;
   else if (key == "max-ps")
-    limits.proc_ticks = {scaled(bounds->soft, ticks_per_second),
-                         scaled(bounds->hard, ticks_per_second)};
+    limits.proc_ticks = in_ticks;
   else if (key == "max-ijob")
     limits.idle_jobs = bounds->hard;
   else if (key == "max-iproc")
     limits.idle_procs = bounds->hard;
+  else if (of_qos && key == "omax-job")
+    limits.instead_of_jobs = *bounds;
+  else if (of_qos && key == "omax-proc")
+    limits.instead_of_procs = *bounds;
+  else if (of_qos && key == "omax-ps")
+    limits.instead_of_proc_ticks = in_ticks;
   else
     return fail(
         Errc::invalid_argument,
-        fmt::format("\"{}\" is no limit; accepted: max-job, max-proc, max-ps, max-ijob, max-iproc",
+        fmt::format("\"{}\" is no limit; accepted: max-job, max-proc, max-ps, max-ijob, max-iproc, "
+                    "and of a qos omax-job, omax-proc, omax-ps",
                     key),
         "limits");
   return {};
@@ -102,28 +112,63 @@ void Limiter::count(const Job& job, std::int64_t sign) {
   }
 }
 
-std::optional<std::string> Limiter::over(const Job& job, Time now, Duration length,
-                                         bool hard) const {
+std::optional<Limits> Limiter::that_hold(const Key& key, const Job& job) const {
+  const Limits* found = limits_of(key);
+  if (found == nullptr) return std::nullopt;
+  Limits limits = *found;
+  if (key.first == Credential::qos) return limits;
+  const auto replace = [](SoftHard& bound, const std::optional<SoftHard>& instead) {
+    if (bound != SoftHard{} && instead) bound = *instead;
+  };
+  if (const Limits* of_qos = limits_of({Credential::qos, job.request.qos})) {
+    replace(limits.jobs, of_qos->instead_of_jobs);
+    replace(limits.procs, of_qos->instead_of_procs);
+    replace(limits.proc_ticks, of_qos->instead_of_proc_ticks);
+  }
+  const auto at = qos_.find(job.request.qos);
+  if (at == qos_.end()) return limits;
+  const QosConfig& qos = at->second;
+  const bool ignored = (key.first == Credential::user && qos.ignore_user) ||
+                       (key.first == Credential::group && qos.ignore_group) ||
+                       (key.first == Credential::account && qos.ignore_account) ||
+                       (key.first == Credential::queue && qos.ignore_queue);
+  if (ignored) return std::nullopt;
+  if (qos.ignore_jobs) limits.jobs = {}, limits.idle_jobs = kNoLimit;
+  if (qos.ignore_procs) limits.procs = {}, limits.idle_procs = kNoLimit;
+  if (qos.ignore_proc_ticks) limits.proc_ticks = {};
+  return limits;
+}
+
+std::optional<Throttle> Limiter::over(const Job& job, Time now, Duration length, bool hard) const {
   if (!active()) return std::nullopt;
   for (const Key& key : credentials(job)) {
-    const Limits* limits = limits_of(key);
-    if (limits == nullptr) continue;
+    const auto limits = that_hold(key, job);
+    if (!limits) continue;
     const auto found = running_.find(key);
     const Usage usage = found == running_.end() ? Usage{} : found->second;
     const auto bound = [&](const SoftHard& b) { return hard ? b.hard : b.soft; };
     const char* const kind = hard ? "hard" : "soft";
     if (usage.jobs + 1 > bound(limits->jobs))
-      return fmt::format("{} runs {} jobs, the {} limit is {}", who(key), usage.jobs, kind,
-                         bound(limits->jobs));
+      return Throttle{fmt::format("{} runs {} jobs, the {} limit is {}", who(key), usage.jobs, kind,
+                                  bound(limits->jobs)),
+                      {}};
     if (usage.procs + job.procs > bound(limits->procs))
-      return fmt::format("{} uses {} processors, with {} more the {} limit of {} is passed",
-                         who(key), usage.procs, job.procs, kind, bound(limits->procs));
-    const double remaining =
-        usage.proc_ends - static_cast<double>(usage.procs) * static_cast<double>(now);
+      return Throttle{
+          fmt::format("{} uses {} processors, with {} more the {} limit of {} is passed", who(key),
+                      usage.procs, job.procs, kind, bound(limits->procs)),
+          {}};
+    if (bound(limits->proc_ticks) == kNoLimit) continue;
+    const auto most = static_cast<double>(bound(limits->proc_ticks));
     const double added = static_cast<double>(job.procs) * static_cast<double>(length);
-    if (bound(limits->proc_ticks) != kNoLimit &&
-        remaining + added > static_cast<double>(bound(limits->proc_ticks)))
-      return fmt::format("{} would hold more processor-time than its {} limit", who(key), kind);
+    const auto running = static_cast<double>(usage.procs);
+    if (usage.proc_ends - running * static_cast<double>(now) + added <= most) continue;
+    Throttle throttle{
+        fmt::format("{} would hold more processor-time than its {} limit", who(key), kind), {}};
+    // What runs holds less every tick: no later than this there is room, if there ever is.
+    if (added <= most)
+      throttle.until = std::max(
+          now + 1, static_cast<Time>(std::ceil((usage.proc_ends + added - most) / running)));
+    return throttle;
   }
   return std::nullopt;
 }
@@ -131,8 +176,8 @@ std::optional<std::string> Limiter::over(const Job& job, Time now, Duration leng
 std::optional<std::string> Limiter::over_idle(const Job& job) {
   if (!active()) return std::nullopt;
   for (const Key& key : credentials(job)) {
-    const Limits* limits = limits_of(key);
-    if (limits == nullptr) continue;
+    const auto limits = that_hold(key, job);
+    if (!limits) continue;
     const Usage& usage = idle_[key];
     if (usage.jobs + 1 > limits->idle_jobs || usage.procs + job.procs > limits->idle_procs)
       return fmt::format(

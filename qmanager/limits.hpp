@@ -15,6 +15,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "qmanager/qos.hpp"
 
 namespace holon::qmanager {
 
@@ -37,6 +38,11 @@ struct Limits {
   SoftHard proc_ticks;  // processors x remaining limit, summed over what runs; falls as jobs age
   std::int64_t idle_jobs = kNoLimit;  // that are considered while they wait
   std::int64_t idle_procs = kNoLimit;
+  // Of a QOS only: in place of the soft and hard limits of its jobs' other credentials, where these
+  // have one (Maui's OMAXJOB, OMAXPROC, OMAXPS).
+  std::optional<SoftHard> instead_of_jobs;
+  std::optional<SoftHard> instead_of_procs;
+  std::optional<SoftHard> instead_of_proc_ticks;
 
   bool operator==(const Limits&) const = default;
 };
@@ -51,23 +57,30 @@ struct LimitsConfig {
 
   bool empty() const { return of.empty(); }
   // "user", "ann" or "default", "max-job", "2,8" (soft,hard; one number is both). Also max-proc,
-  // max-ps (seconds, in ticks of `ticks_per_second`), max-ijob, max-iproc. Errors: invalid_argument
-  // with what is accepted.
+  // max-ps (seconds, in ticks of `ticks_per_second`), max-ijob, max-iproc; of a qos omax-job,
+  // omax-proc, omax-ps. Errors: invalid_argument with what is accepted.
   Status set(const std::string& credential, const std::string& name, const std::string& key,
              const std::string& value, std::int64_t ticks_per_second);
+};
+
+// A limit that keeps a job back.
+struct Throttle {
+  std::string reason;
+  std::optional<Time> until;  // as far as is known now: what runs ages, and then there is room
 };
 
 // Counts what runs and says who is over.
 class Limiter {
  public:
-  explicit Limiter(LimitsConfig config = {}) : config_(std::move(config)) {}
+  explicit Limiter(LimitsConfig config = {}, std::map<std::string, QosConfig> qos = {})
+      : config_(std::move(config)), qos_(std::move(qos)) {}
 
   bool active() const { return !config_.empty(); }
   void started(const Job& job) { count(job, 1); }
   void ended(const Job& job) { count(job, -1); }
 
-  // Which limit keeps the job from starting at `now`, in words; nullopt: none.
-  std::optional<std::string> over(const Job& job, Time now, Duration length, bool hard) const;
+  // Which limit keeps the job from starting at `now`; nullopt: none.
+  std::optional<Throttle> over(const Job& job, Time now, Duration length, bool hard) const;
 
   // Idle limits are counted in queue order, from the top of each walk.
   void begin_idle() { idle_.clear(); }
@@ -84,9 +97,12 @@ class Limiter {
   };
 
   const Limits* limits_of(const Key& key) const;
+  // The limits that hold for the job's credential `key`, after what its QOS changes about them.
+  std::optional<Limits> that_hold(const Key& key, const Job& job) const;
   void count(const Job& job, std::int64_t sign);
 
   LimitsConfig config_;
+  std::map<std::string, QosConfig> qos_;
   std::map<Key, Usage> running_;
   std::map<Key, Usage> idle_;
 };

@@ -20,6 +20,24 @@ Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
   return outlook;
 }
 
+Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
+  const State& s = *state_;
+  const Job* job = s.find(id);
+  if (job == nullptr || job->place == Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  PriorityBreakdown breakdown =
+      priority_of(s.config.priority, s.fairshare, *job, s.length_of(*job), now);
+  breakdown.fixed =
+      job->fixed_priority || job->request.urgency == kUrgencyExpedite || s.qos_of(*job).next_to_run;
+  if (breakdown.fixed || !s.config.priority.active())
+    breakdown.priority = -s.key_of(*job, now).rank;
+  return breakdown;
+}
+
+void Scheduler::charge_past(const JobRequest& job, std::int64_t procs, Interval ran) {
+  if (state_->counts_usage) state_->fairshare.charge(job, procs, ran);
+}
+
 std::vector<QueueStatus> Scheduler::queues() const {
   std::vector<QueueStatus> all;
   for (const Queue& queue : state_->queues)

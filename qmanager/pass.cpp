@@ -23,7 +23,9 @@ bool still_holds(const Scheduler::State& state, const Decision& decision) {
 StepResult Pass::run() {
   for (Decision& decision : std::exchange(s_.untold, {}))
     if (still_holds(s_, decision)) result_.decisions.push_back(std::move(decision));
+  s_.clock = std::max(s_.clock, now_);
   hold_overruns();
+  age_priorities();
   if (s_.machine->must_replan()) replan();
   if (s_.dirty && !s_.sliced) begin_walks();
   start_due();
@@ -38,7 +40,10 @@ StepResult Pass::run() {
       if (queue.walk.over_soft) use_leftovers(queue);
   if (!s_.sliced) refuse_the_immediate();
   result_.more = s_.sliced || s_.dirty;
-  result_.wake = s_.boundary = wake();
+  s_.boundary = wake();
+  result_.wake = s_.boundary;
+  if (const auto aging = next_aging(); aging && (!result_.wake || *aging < *result_.wake))
+    result_.wake = aging;
   return std::move(result_);
 }
 
@@ -96,7 +101,7 @@ void Pass::pass_over(Queue& queue, Job& job) {
     if (book(job) != Tried::booked) return;
   }
   ++walk.considered;
-  ++walk.reservations;
+  count_reservation(queue, job);
   if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
 }
 
@@ -108,10 +113,47 @@ void Pass::consider(Queue& queue, Job& job) {
     ++walk.considered;
     return;
   }
-  const bool entitled = job.request.reserve && walk.reservations < queue.policy.reservations;
-  const Tried tried = queue.policy.keep && entitled ? book(job) : try_start(job);
-  if (tried == Tried::booked) ++walk.reservations;
-  if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, entitled);
+  const bool may_book = entitled(queue, job);
+  const bool out_of_order = !walk.in_order && s_.qos_of(job).no_backfill;
+  if (out_of_order && !may_book) {
+    tell_why(job, Why::backfill, walk.blocked_by);
+    ++walk.considered;
+    return;
+  }
+  const Tried tried = queue.policy.keep && may_book ? book(job) : try_start(job);
+  if (tried == Tried::booked) count_reservation(queue, job);
+  if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, may_book);
+}
+
+namespace {
+
+// The bucket a job counts in: the first that is there and lists its QOS. Without buckets: 0.
+std::optional<int> bucket_of(const Queue& queue, const Job& job) {
+  if (queue.config.buckets.empty()) return 0;
+  for (const auto& [number, bucket] : queue.config.buckets)
+    if (bucket.depth > 0 && bucket.lists(job.request.qos)) return number;
+  return std::nullopt;
+}
+
+}  // namespace
+
+// Does it get a reservation if it cannot start?
+bool Pass::entitled(const Queue& queue, const Job& job) const {
+  const QosConfig& qos = s_.qos_of(job);
+  if (!job.request.reserve || qos.no_reservation) return false;
+  if (qos.reserve_always) return true;
+  const auto bucket = bucket_of(queue, job);
+  if (!bucket) return false;
+  const auto held = queue.walk.reservations.find(*bucket);
+  const auto& buckets = queue.config.buckets;
+  const std::int64_t depth =
+      buckets.empty() ? queue.policy.reservations : buckets.at(*bucket).depth;
+  return (held == queue.walk.reservations.end() ? 0 : held->second) < depth;
+}
+
+void Pass::count_reservation(Queue& queue, const Job& job) {
+  if (s_.qos_of(job).reserve_always) return;
+  if (const auto bucket = bucket_of(queue, job)) ++queue.walk.reservations[*bucket];
 }
 
 // Is the job kept back by a limit, or because what is free is kept for larger jobs? It neither
@@ -123,13 +165,21 @@ bool Pass::throttled(Queue& queue, Job& job) {
     return true;
   }
   if (!s_.limiter.active()) return false;
-  Why why = Why::idle_limit;
-  auto over = s_.limiter.over_idle(job);
-  if (!over) why = Why::limit;
-  if (!over && (over = s_.limiter.over(job, now_, s_.length_of(job), false))) walk.over_soft = true;
+  const Accrual accrual = s_.config.priority.accrual;
+  if (auto over = s_.limiter.over_idle(job)) {
+    s_.count_waiting(job, accrual == Accrual::always);
+    job.detail = std::move(*over);
+    tell_why(job, Why::idle_limit);
+    return true;
+  }
+  auto over = s_.limiter.over(job, now_, s_.length_of(job), false);
+  s_.count_waiting(job, !over || accrual != Accrual::full_policy);
   if (!over) return false;
-  job.detail = std::move(*over);
-  tell_why(job, why);
+  walk.over_soft = true;
+  if (over->until && (!walk.throttled_until || *over->until < *walk.throttled_until))
+    walk.throttled_until = over->until;
+  job.detail = std::move(over->reason);
+  tell_why(job, Why::limit);
   return true;
 }
 
@@ -155,8 +205,9 @@ void Pass::wait(Queue& queue, Job& job, bool entitled) {
   if (!job.booked && !s_.machine->placeable(job.request, now_, length))
     return stand_aside(job, Why::blocked);
   ++walk.considered;
+  if (!entitled) walk.in_order = false;
   if (!queue.policy.keep && entitled) {
-    ++walk.reservations;
+    count_reservation(queue, job);
     s_.unbooked.push_back(id);
   }
   if (!job.booked)
@@ -282,8 +333,10 @@ std::optional<Time> Pass::wake() const {
       end != s_.running_by_end.end())
     earlier(end->first);
   if (!s_.bookings.empty()) earlier(s_.bookings.begin()->first);
-  for (const Queue& queue : s_.queues)
+  for (const Queue& queue : s_.queues) {
     if (queue.walk.chunking) earlier(queue.chunk_until);
+    if (queue.walk.throttled_until) earlier(*queue.walk.throttled_until);
+  }
   return wake;
 }
 

@@ -27,6 +27,7 @@ class Pass {
   enum class Tried { started, booked, not_now, gone };
 
   void hold_overruns();
+  void age_priorities();
   void begin_walks();
   void start_due();
   void replan();
@@ -35,6 +36,8 @@ class Pass {
   void pass_over(Queue& queue, Job& job);
   void consider(Queue& queue, Job& job);
   Tried place(Queue& queue, Job& job);
+  bool entitled(const Queue& queue, const Job& job) const;
+  void count_reservation(Queue& queue, const Job& job);
   bool outlives_the_lease(const Job& job) const;
   void book_the_entitled();
   Tried try_start(Job& job);
@@ -53,6 +56,7 @@ class Pass {
   void tell_why(Job& job, Why why, JobId because_of = {});
   bool drop_reservations(bool also_kept);
   std::optional<Time> wake() const;
+  std::optional<Time> next_aging() const;
 
   Scheduler::State& s_;
   Time now_;

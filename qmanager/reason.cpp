@@ -49,6 +49,8 @@ std::string reason_text(const Scheduler::State& state, const Job& job) {
     case Why::limit:
     case Why::idle_limit:
       return job.detail;
+    case Why::backfill:
+      return "jobs of its QOS start in the order of the queue only" + behind(job);
     case Why::chunk:
       return fmt::format("freed processors are kept for jobs of {} or more for a while",
                          queue.config.chunk_size);

@@ -14,16 +14,6 @@ namespace holon::qmanager {
 
 namespace {
 
-constexpr std::int64_t kExpeditedPriority = INT64_MAX;
-
-std::int64_t priority_of(std::uint32_t urgency) {
-  return urgency == kUrgencyExpedite ? kExpeditedPriority : urgency;
-}
-
-OrderKey key_of(const JobRequest& job, std::int64_t priority) {
-  return {-priority, job.submitted, job.id.value()};
-}
-
 Status check_range(std::int64_t value, std::int64_t most, const std::string& where) {
   if (value >= 1 && value <= most) return {};
   return fail(Errc::invalid_argument, fmt::format("{} is not from 1 to {}", value, most), where);
@@ -47,6 +37,7 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
   if (!policy) return fail(policy.error().code, policy.error().what, at("policy"));
   if (config.policy == "hybrid") policy->reservations = config.reservation_depth;
   policy->reservations = std::min(policy->reservations, config.max_reservation_depth);
+  if (!config.buckets.empty()) policy->backfill = true;
   if (config.backfill == BackfillOrder::none) *policy = fcfs();
   if (config.max_reservation) {
     policy->reservations = *config.max_reservation;
@@ -78,7 +69,17 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
     return fail(Errc::invalid_argument,
                 fmt::format("there is no queue \"{}\"", config.default_queue), "default-queue");
   state->config = std::move(config);
-  state->limiter = Limiter(state->config.limits);
+  const PriorityConfig& priority = state->config.priority;
+  if (priority.interval < 1 || priority.fairshare.interval < 1 || priority.fairshare.depth < 1 ||
+      priority.fairshare.depth > 1000)
+    return fail(Errc::invalid_argument,
+                "an interval is at least a tick, and the depth of fairshare from 1 to 1000",
+                "priority");
+  state->limiter = Limiter(state->config.limits, state->config.qos);
+  state->fairshare = Fairshare(priority.fairshare);
+  for (std::size_t i = 0; i < kFactors; ++i)
+    if (component_of(static_cast<Factor>(i)) == Component::fairshare)
+      state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
   if (!state->config.pools.empty())
     machine = std::make_unique<PoolMachine>(std::move(machine), state->config.pools);
   state->machine = std::move(machine);
@@ -109,7 +110,6 @@ Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
   auto job = std::make_unique<Job>();
   job->queue = *queue;
   request.queue = state.queues[*queue].name;
-  job->key = key_of(request, priority_of(request.urgency));
   job->request = std::move(request);
   Job* added = job.get();
   state.jobs.emplace(added->request.id, std::move(job));
@@ -147,6 +147,8 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     return Reject{id, std::move(**refusal)};
   }
   measure(s, job);
+  s.clock = std::max(s.clock, now);
+  job.key = s.key_of(job, now);
   ++queue.counts.submitted;
   s.enqueue(job);
   if (job.request.immediate) s.immediate.push_back(id);
@@ -163,6 +165,7 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
     return held;
   }
   measure(s, **added);
+  (**added).key = s.key_of(**added, allocation.when.begin);
   s.run(**added, allocation.when);
   s.freed();
   return {};
@@ -176,6 +179,11 @@ Status Scheduler::finish(JobId id, Time now) {
   s.machine->release(id, now);
   s.running_by_end.erase({job->planned_end, id});
   s.limiter.ended(*job);
+  s.clock = std::max(s.clock, now);
+  if (s.counts_usage) {
+    s.fairshare.advance(now);
+    s.fairshare.ended(job->request, job->procs);
+  }
   for (Queue& queue : s.queues)
     if (queue.config.chunk_duration > 0)
       queue.chunk_until = saturating_add(now, queue.config.chunk_duration);
@@ -200,19 +208,20 @@ Status Scheduler::cancel(JobId id, Time now) {
 
 namespace {
 
-Status reprioritize(Scheduler::State& s, JobId id, std::int64_t priority,
-                    std::optional<std::uint32_t> urgency) {
+// `change` sets what the priority comes from.
+template <class Change>
+Status reprioritize(Scheduler::State& s, JobId id, Change change) {
   Job* job = s.find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
   ++s.queue_of(*job).counts.reprioritized;
   if (job->place == Job::Place::running) {
-    job->request.urgency = urgency.value_or(job->request.urgency);
+    change(*job);
     return {};
   }
   // A promise was made for the old place in the queue.
-  s.dequeue(*job, 0);
-  if (urgency) job->request.urgency = *urgency;
-  job->key = key_of(job->request, priority);
+  s.dequeue(*job, s.clock);
+  change(*job);
+  job->key = s.key_of(*job, s.clock);
   s.enqueue(*job);
   return {};
 }
@@ -223,11 +232,14 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
   if (urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument, fmt::format("urgency {} is not from 0 to 31", urgency),
                 "urgency");
-  return reprioritize(*state_, id, priority_of(urgency), urgency);
+  return reprioritize(*state_, id, [urgency](Job& job) {
+    job.request.urgency = urgency;
+    job.fixed_priority.reset();
+  });
 }
 
 Status Scheduler::set_priority(JobId id, std::int64_t priority) {
-  return reprioritize(*state_, id, priority, std::nullopt);
+  return reprioritize(*state_, id, [priority](Job& job) { job.fixed_priority = priority; });
 }
 
 Status Scheduler::enable_queue(const std::string& name, bool enabled) {

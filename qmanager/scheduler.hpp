@@ -17,6 +17,8 @@
 #include "base/time.hpp"
 #include "qmanager/limits.hpp"
 #include "qmanager/policy/policy.hpp"
+#include "qmanager/priority.hpp"
+#include "qmanager/qos.hpp"
 #include "qmanager/request.hpp"
 #include "qmanager/windows.hpp"
 #include "resource/allocation.hpp"
@@ -49,6 +51,9 @@ struct QueueConfig {
   Duration default_duration = 0;  // of a job without a limit; 0: until the horizon
   Duration duration_offset =
       0;  // added to every job in planning: from its end until its units are usable
+  // Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X], by X. Not empty: they say who gets a
+  // reservation, in place of the policy's depth.
+  std::map<int, ReservationBucket> buckets;
 
   bool operator==(const QueueConfig&) const = default;
 };
@@ -59,7 +64,9 @@ struct SchedulerConfig {
   std::string default_queue = "default";
   std::map<std::string, resource::Amount> pools;  // consumables beside the resource tree
   LimitsConfig limits;
-  bool tell_waits = true;  // Wait decisions are wanted
+  PriorityConfig priority;
+  std::map<std::string, QosConfig> qos;  // by name
+  bool tell_waits = true;                // Wait decisions are wanted
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
 };
@@ -186,6 +193,11 @@ class Scheduler {
   Status start_queue(const std::string& name, bool started);
   // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.
   void resources_changed();
+
+  // What a pending job's place in its queue comes from. Errors: not_found.
+  Result<PriorityBreakdown> priority(JobId job, Time now) const;
+  // Processor-time used before this scheduler was made, for fairshare (a restart).
+  void charge_past(const JobRequest& job, std::int64_t procs, Interval ran);
 
   StepResult step(Time now, Budget budget = {});
 

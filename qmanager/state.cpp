@@ -1,5 +1,7 @@
 #include "qmanager/state.hpp"
 
+#include <algorithm>
+
 namespace holon::qmanager {
 
 Duration Scheduler::State::length_of(const Job& job) const {
@@ -8,8 +10,47 @@ Duration Scheduler::State::length_of(const Job& job) const {
   return limit > 0 ? saturating_add(limit, queue.duration_offset) : kTimeMax;
 }
 
+namespace {
+
+constexpr std::int64_t kExpedited = INT64_MAX;
+constexpr std::int64_t kNextToRun = INT64_MAX - 1;
+constexpr std::int64_t kLargest = INT64_MAX - 2;  // that can be set by hand
+
+}  // namespace
+
+const QosConfig& Scheduler::State::qos_of(const Job& job) const {
+  static const QosConfig none;
+  const auto found = config.qos.find(job.request.qos);
+  return found == config.qos.end() ? none : found->second;
+}
+
+OrderKey Scheduler::State::key_of(const Job& job, Time now) const {
+  std::int64_t priority = job.request.urgency;
+  if (job.fixed_priority)
+    priority = std::clamp(*job.fixed_priority, -kLargest, kLargest);
+  else if (job.request.urgency == kUrgencyExpedite)
+    priority = kExpedited;
+  else if (qos_of(job).next_to_run)
+    priority = kNextToRun;
+  else if (config.priority.active())
+    priority = priority_of(config.priority, fairshare, job, length_of(job), now).priority;
+  return {-priority, job.request.submitted, job.request.id.value()};
+}
+
+void Scheduler::State::count_waiting(Job& job, bool counts) {
+  if (counts == !job.uncounted_since.has_value()) return;
+  if (counts) {
+    job.uncounted += distance(*job.uncounted_since, clock);
+    job.uncounted_since.reset();
+  } else {
+    job.uncounted_since = clock;
+  }
+}
+
 void Scheduler::State::enqueue(Job& job) {
-  if (job.request.urgency == kUrgencyHold) {
+  const bool held = job.request.urgency == kUrgencyHold;
+  if (config.priority.accrual != Accrual::always) count_waiting(job, !held);
+  if (held) {
     job.place = Job::Place::held;
     job.why = Why::held;
     return;
@@ -55,6 +96,7 @@ void Scheduler::State::run(Job& job, Interval when) {
   job.planned_end = when.end;
   running_by_end.emplace(when.end, job.request.id);
   limiter.started(job);
+  if (counts_usage) fairshare.started(job.request, job.procs, job.started);
   ++running;
 }
 

@@ -24,13 +24,16 @@ namespace holon::qmanager {
 // considered until something is freed, so that a submit at the tail costs one job, and a pass that
 // ran out of budget goes on where it stopped.
 struct Walk {
-  std::optional<OrderKey> last;   // the job considered last
-  std::int64_t considered = 0;    // jobs that were looked at and stay pending
-  std::int64_t reservations = 0;  // jobs that hold, or are to be given, a reservation
-  JobId blocked_by;               // the first job that could not start; 0: none yet
-  bool compress = false;          // kept reservations are moved to the earliest place they fit
-  bool best_fit = false;          // the rest of the queue is for fill_gaps()
-  bool chunking = false;          // a large job waits: small ones leave it what is free
+  std::optional<OrderKey> last;  // the job considered last
+  std::int64_t considered = 0;   // jobs that were looked at and stay pending
+  std::map<int, std::int64_t>
+      reservations;       // jobs that hold, or are to be given, one; by bucket, 0 without buckets
+  JobId blocked_by;       // the first job that could not start; 0: none yet
+  bool compress = false;  // kept reservations are moved to the earliest place they fit
+  bool best_fit = false;  // the rest of the queue is for fill_gaps()
+  bool chunking = false;  // a large job waits: small ones leave it what is free
+  bool in_order = true;   // nobody yet had to wait without a reservation: starts are no backfill
+  std::optional<Time> throttled_until;  // the first limit that gives way with time
   bool over_soft = false;  // somebody was skipped for a soft limit that may still pass the hard one
   bool closed = false;     // nobody behind `last` can start before something changes
 };
@@ -67,6 +70,10 @@ struct Scheduler::State {
   std::vector<JobId>
       unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
   Limiter limiter;
+  Fairshare fairshare;
+  bool counts_usage = false;  // fairshare plays a part
+  Time clock = 0;             // the latest time that was told
+  std::optional<Time> aged;   // when priorities were computed last
   std::vector<ShapeMemo> shapes;
   std::uint64_t epoch = 1;       // grows whenever something in the plan is freed
   std::vector<Decision> untold;  // made outside of a pass
@@ -85,6 +92,11 @@ struct Scheduler::State {
   Queue& queue_of(const Job& job) { return queues[job.queue]; }
   const Queue& queue_of(const Job& job) const { return queues[job.queue]; }
 
+  const QosConfig& qos_of(const Job& job) const;
+  // Its place in the queue, as its priority is at `now`.
+  OrderKey key_of(const Job& job, Time now) const;
+  // From now on its waiting earns priority, or does not.
+  void count_waiting(Job& job, bool counts);
   // Ticks the plan gives the job; kTimeMax: until the horizon.
   Duration length_of(const Job& job) const;
   void freed() { ++epoch, dirty = true; }

@@ -128,10 +128,18 @@ Result<qmanager::SchedulerConfig> configuration(const Options& options) {
   const auto to_seconds = [&](qmanager::QueueConfig& queue) {
     queue.default_duration /= kConfigTicks;
     queue.duration_offset /= kConfigTicks;
+    queue.chunk_duration /= kConfigTicks;
     // A replay is about the policy: the whole queue is looked at unless a depth is asked for.
     if (options.conf.empty()) queue.queue_depth = 1'000'000;
     queue.queue_depth = options.queue_depth.value_or(queue.queue_depth);
   };
+  config.priority.ticks_per_second = 1;
+  for (Duration* length : {&config.priority.interval, &config.priority.least_limit,
+                           &config.priority.fairshare.interval})
+    *length = std::max(*length / kConfigTicks, std::min<Duration>(*length, 1));
+  for (auto& [credential, limits] : config.limits.of)
+    for (std::int64_t* most : {&limits.proc_ticks.soft, &limits.proc_ticks.hard})
+      if (*most != qmanager::kNoLimit) *most /= kConfigTicks;
   to_seconds(config.defaults);
   for (auto& [name, queue] : config.queues) to_seconds(queue);
   return config;

@@ -52,6 +52,14 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
       {"=easy", "--conf ", "unknown key"},
       {"job.grace=soon", "--conf job.grace", "a duration"},
       {"job.grace=-1", "--conf job.grace", "a duration"},
+      {"priority.speed-weight=1", "--conf priority.speed-weight", "queuetime, xfactor"},
+      {"priority.proc-weight=big", "--conf priority.proc-weight", "no weight"},
+      {"priority.accrual=often", "--conf priority.accrual", "fullpolicy"},
+      {"fairshare.decay=2", "--conf fairshare.decay", "0 to 1"},
+      {"qos.hi.flags=PREEMPTOR", "--conf qos.hi.flags", "RESERVEALWAYS"},
+      {"qos.flags=NTR", "--conf qos.flags", "unknown key"},
+      {"queue.reservation-depth.x=1", "--conf queue.reservation-depth.x", "unknown key"},
+      {"limits.user.ann.omax-job=1", "--conf limits.user.ann.omax-job", "no limit"},
       {"journal.sync=never", "--conf journal.sync", "normal or full"},
       {"no-such-file.toml", "--conf no-such-file.toml", "no such file"},
       {"./a=b.toml", "--conf ./a=b.toml", "no such file"},
@@ -66,6 +74,61 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
   const auto no_queue = load_config({"queues.a.depth=3", "queue.default=b"});
   ASSERT_FALSE(no_queue);
   EXPECT_THAT(no_queue.error().what, HasSubstr("no queue 'b'"));
+}
+
+TEST(Config, PrioritiesFairshareAndQos) {
+  Config config;
+  const auto applied = apply_toml(config, R"(
+[priority]
+queuetime-weight = 2
+xfactor-cap = 10.5
+fs-weight = 100
+xfminwclimit = "2m"
+accrual = "fullpolicy"
+interval = "30s"
+[priority.user.ann]
+priority = -5
+fstarget = "20+"
+[priority.qos.hi]
+qtweight = 7
+[fairshare]
+interval = "12h"
+depth = 8
+decay = 0.9
+[qos.hi]
+flags = "RESERVEALWAYS:NOBF"
+[queue.reservation-depth]
+0 = 4
+1 = 2
+[queue.reservation-qos-list]
+0 = "hi, mid"
+1 = "ALL"
+[queues.debug]
+reservation-depth.0 = 1
+[limits.qos.hi]
+omax-job = "2,8"
+)",
+                                  "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  const auto& s = config.scheduler;
+  EXPECT_EQ(s.priority.factors[std::size_t(qmanager::Factor::queue_time)].weight, 2);
+  EXPECT_EQ(s.priority.factors[std::size_t(qmanager::Factor::xfactor)].cap, 10.5);
+  EXPECT_EQ(s.priority.components[std::size_t(qmanager::Component::fairshare)].weight, 100);
+  EXPECT_EQ(s.priority.least_limit, 120'000);
+  EXPECT_EQ(s.priority.accrual, qmanager::Accrual::full_policy);
+  EXPECT_EQ(s.priority.interval, 30'000);
+  EXPECT_EQ(s.priority.of.at({qmanager::Credential::user, "ann"}), -5);
+  EXPECT_EQ(s.priority.qos_queue_time.at("hi"), 7);
+  EXPECT_EQ(s.priority.fairshare.interval, 43'200'000);
+  EXPECT_EQ(s.priority.fairshare.depth, 8);
+  EXPECT_EQ(s.priority.fairshare.decay, 0.9);
+  EXPECT_EQ(s.priority.fairshare.targets.at({qmanager::Credential::user, "ann"}).percent, 20);
+  EXPECT_TRUE(s.qos.at("hi").reserve_always && s.qos.at("hi").no_backfill);
+  EXPECT_EQ(s.defaults.buckets.at(0).qos, (std::vector<std::string>{"hi", "mid"}));
+  EXPECT_EQ(s.defaults.buckets.at(1).depth, 2);
+  EXPECT_TRUE(s.defaults.buckets.at(1).qos.empty());
+  EXPECT_EQ(s.queues.at("debug").buckets.at(0).depth, 1);
+  EXPECT_EQ(s.limits.of.at({qmanager::Credential::qos, "hi"}).instead_of_jobs->hard, 8);
 }
 
 TEST(Config, MistakesInFilesHaveALineAndChangeNothing) {
