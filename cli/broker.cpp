@@ -1,11 +1,14 @@
 #include "cli/broker.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 
 #include "cli/find_instance.hpp"
 #include "cli/paths.hpp"
 #include "transport/blocking_client.hpp"
+#include "transport/endpoint.hpp"
 
 namespace holon::cli {
 
@@ -26,6 +29,30 @@ Result<std::string> absolute_path(transport::BlockingClient& client, const std::
   auto here = client.call<msg::TreeNode>("status", msg::StatusRequest{});
   if (!here) return tl::unexpected(here.error());
   return join_path(here->path, path);
+}
+
+// A broker that crashed is back within a second; one that keeps crashing is given up by its
+// supervisor after some more.
+constexpr Duration kRestartPatience = 30'000;
+constexpr Duration kLookAgain = 50;
+
+// Asks again whoever can be asked again, when the connection was lost: `ask` returns a Result.
+template <class Ask>
+auto across_restarts(transport::BlockingClient& client, const Ask& ask) {
+  auto& reactor = client.reactor();
+  auto answer = ask();
+  while (!answer && answer.error().code == Errc::disconnected) {
+    reactor.turn(kLookAgain);
+    const Time give_up = saturating_add(reactor.now(), kRestartPatience);
+    while (!client.client().connected()) {
+      const auto socket = transport::probe_ipc(client.client().uri());
+      const bool ended = !socket || *socket == transport::IpcState::absent;
+      if (ended || reactor.now() > give_up) return answer;
+      reactor.turn(kLookAgain);
+    }
+    answer = ask();
+  }
+  return answer;
 }
 
 Error unreachable(const std::string& uri, const Error& error) {
@@ -94,7 +121,9 @@ Result<msg::JobRecord> Broker::record(std::uint64_t id) {
 }
 
 Result<msg::WaitReply> Broker::wait(const msg::WaitRequest& request) {
-  return parts_->client.call<msg::WaitReply>("job.wait", request, parts_->path, kForEver);
+  return across_restarts(parts_->client, [&] {
+    return parts_->client.call<msg::WaitReply>("job.wait", request, parts_->path, kForEver);
+  });
 }
 
 Result<msg::CancelReply> Broker::cancel(const msg::CancelRequest& request) {
@@ -148,8 +177,22 @@ Status Broker::attach(std::uint64_t id,
                       const std::function<bool(const msg::OutputChunk&)>& on_item) {
   msg::AttachRequest request;
   request.id = id;
-  return parts_->client.stream<msg::OutputChunk>("job.attach", request, parts_->path, on_item,
-                                                 kForEver);
+  using File = std::pair<std::int32_t, bool>;
+  std::map<File, std::size_t> shown;  // bytes; a stream begins with the first one each time
+  return across_restarts(parts_->client, [&] {
+    auto skip = shown;
+    return parts_->client.stream<msg::OutputChunk>(
+        "job.attach", request, parts_->path,
+        [&](const msg::OutputChunk& chunk) {
+          const File file{chunk.task, chunk.error};
+          const std::size_t known = std::min(skip[file], chunk.data.size());
+          skip[file] -= known;
+          shown[file] += chunk.data.size() - known;
+          return known == chunk.data.size() ||
+                 on_item({chunk.task, chunk.error, chunk.data.substr(known)});
+        },
+        kForEver);
+  });
 }
 
 Broker::SignalGuard Broker::catch_signals(std::function<void(int)> on_signal) {

@@ -39,7 +39,7 @@ class Broker {
   // The record of a job of this path's instance, also where that instance is gone: its ancestors
   // keep its records. Errors: not_found.
   Result<msg::JobRecord> record(std::uint64_t id);
-  // Waits for as long as it takes.
+  // Waits for as long as it takes, also while a broker that crashed is started again.
   Result<msg::WaitReply> wait(const msg::WaitRequest& request);
   Result<msg::CancelReply> cancel(const msg::CancelRequest& request);
   Result<msg::ResourceReply> resources();
@@ -53,6 +53,7 @@ class Broker {
   // Streams: `on_item` returns false to leave early.
   Status watch(const msg::WatchRequest& request,
                const std::function<bool(const msg::JobEvent&)>& on_item);
+  // Goes on where it was after a restart of the broker.
   Status attach(std::uint64_t id, const std::function<bool(const msg::OutputChunk&)>& on_item);
 
   // While it lives, SIGINT and SIGTERM call `on_signal(signal)` instead of ending the process,

@@ -138,6 +138,37 @@ TEST(Crash, OfTheRootsBrokerLeavesTheChildrenAlone) {
   EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);
 }
 
+// A script that waits for its jobs must not go on, and end its instance, because of a crash.
+void waiting_commands_wait_on(Sandbox& sandbox, const std::string& path) {
+  Gate gate(sandbox);
+  const auto at = [&](std::vector<std::string> more) { return words({"-i", path}, more); };
+  Process run = sandbox.start(at(words({"run"}, gate.behind())));
+  EXPECT_EQ(run.read_line(), "up");
+  Process wait = sandbox.start(at({"job", "wait", "--all"}));
+
+  kill_and_wait(broker_of(sandbox, path));
+
+  gate.open();
+  const Ran ran = run.finish();
+  EXPECT_EQ(ran.out, "through\n") << "nothing twice, nothing left out";
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  const Ran waited = wait.finish();
+  EXPECT_EQ(waited.code, 0) << waited.err;
+}
+
+TEST(Crash, OfTheRootsBrokerIsNotSeenByWhoeverWaits) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=2"});
+  waiting_commands_wait_on(sandbox, "/");
+}
+
+TEST(Crash, OfAChildsBrokerIsNotSeenByWhoeverWaits) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  sandbox.ok({"alloc", "--bg", "-n", "2"});
+  waiting_commands_wait_on(sandbox, "/1");
+}
+
 TEST(Crash, OfAnAgentFailsItsJobsWithThatReasonAndTheInstanceLives) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=2"});
