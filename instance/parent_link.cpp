@@ -42,22 +42,22 @@ Result<std::unique_ptr<ParentLink>> ParentLink::connect(
 void ParentLink::say_hello() {
   const msg::Hello hello{identity_.token, identity_.job.value(), identity_.uri, identity_.epoch,
                          getpid()};
-  client_->call(
-      {"hello", transport::pack(hello), "", kHelloTimeout},
-      [this](const Result<std::string>& answer) {
-        if (!answer) {
-          // A lost connection says hello again by itself; anything else is a no.
-          if (answer.error().code != Errc::disconnected && answer.error().code != Errc::timed_out)
-            callbacks_.denied(answer.error());
-          return;
-        }
-        const auto grant = transport::unpack<msg::Grant>(*answer);
-        if (!grant) return callbacks_.denied(grant.error());
-        welcome_ = true;
-        identity_.epoch = grant->epoch;
-        callbacks_.granted(*grant);
-        schedule();
-      });
+  client_->call({"hello", transport::pack(hello), "", kHelloTimeout},
+                [this](const Result<std::string>& answer) {
+                  if (!answer) {
+                    // A lost connection says hello again by itself, a busy parent is asked again;
+                    // anything else is a no.
+                    if (answer.error().code == Errc::disconnected) return;
+                    if (answer.error().code == Errc::timed_out) return say_hello();
+                    return callbacks_.denied(answer.error());
+                  }
+                  const auto grant = transport::unpack<msg::Grant>(*answer);
+                  if (!grant) return callbacks_.denied(grant.error());
+                  welcome_ = true;
+                  identity_.epoch = grant->epoch;
+                  callbacks_.granted(*grant);
+                  schedule();
+                });
 }
 
 void ParentLink::load_outbox() {

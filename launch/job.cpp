@@ -108,6 +108,10 @@ void Job::kill(Duration grace, const std::string& reason) {
   if (grace == 0) return signal(SIGKILL);
   signal(SIGTERM);
   signal(SIGCONT);  // a stopped task cannot end
+  // Asking again makes it no later.
+  const Time end = saturating_add(context_.reactor.now(), grace);
+  if (kill_timer_ && kill_at_ <= end) return;
+  kill_at_ = end;
   kill_timer_ = context_.reactor.after(grace, [this] { signal(SIGKILL); });
 }
 
@@ -115,7 +119,7 @@ void Job::limit(Duration ms) {
   limit_timer_.cancel();
   spec_.limit = ms;
   if (ms <= 0 || over_) return;
-  const Duration left = std::max<Duration>(t_start_ + ms - context_.reactor.now(), 0);
+  const Duration left = distance(context_.reactor.now(), saturating_add(t_start_, ms));
   limit_timer_ = context_.reactor.after(left, [this] { kill(-1, "timeout"); });
 }
 

@@ -77,6 +77,7 @@ class Job {
   std::string reason_, what_;
   std::int32_t exec_code_ = 0;
   Time t_start_ = 0;
+  Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
   bool over_ = false;
   transport::Subscription limit_timer_, kill_timer_, end_soon_;
 };

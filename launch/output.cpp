@@ -1,6 +1,7 @@
 #include "launch/output.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,10 +98,11 @@ void LabelPump::write_lines(bool all) {
 }
 
 void LabelPump::finish() {
-  if (readable_) {
-    std::array<char, kChunk> buffer;
-    for (ssize_t n = 0; (n = read(read_end_.get(), buffer.data(), buffer.size())) > 0;)
-      partial_.append(buffer.data(), static_cast<std::size_t>(n));
+  int there = 0;
+  if (readable_ && ioctl(read_end_.get(), FIONREAD, &there) == 0 && there > 0) {
+    std::string rest(static_cast<std::size_t>(there), '\0');
+    const ssize_t n = read(read_end_.get(), rest.data(), rest.size());
+    if (n > 0) partial_.append(rest, 0, static_cast<std::size_t>(n));
   }
   write_lines(true);
   readable_.cancel();

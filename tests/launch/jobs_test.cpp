@@ -412,5 +412,15 @@ TEST_F(JobsTest, NoZombieIsLeft) {
   EXPECT_TRUE(until([&] { return own_children().empty(); }));
 }
 
+// Somebody who cancels again and again must not keep a job alive.
+TEST_F(JobsTest, AskingForTheEndAgainMakesItNoLater) {
+  auto to = start(1);
+  to.grace = 300;
+  ASSERT_TRUE(jobs_->start(request(shell("trap '' TERM; echo up; while :; do sleep 1; done"), to)));
+  ASSERT_TRUE(until([&] { return output() == "up\n"; }));
+  const auto again = reactor_->every(50, [&] { jobs_->kill({{1}, -1}); });
+  EXPECT_TRUE(reactor_->run_until([&] { return finished_.contains(1); }, 3000));
+}
+
 }  // namespace
 }  // namespace holon::launch
