@@ -160,6 +160,20 @@ Status Broker::plan(const msg::PlanRequest& request,
   return parts_->client.stream<msg::PlanPart>("plan", request, parts_->path, take, kBulkTimeout);
 }
 
+Status Broker::set_urgency(const msg::UrgencyRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("urgency", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Status Broker::set_gate(const msg::GateRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("queue.gate", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Result<msg::StatsReply> Broker::stats() {
+  return parts_->client.call<msg::StatsReply>("stats", msg::Empty{}, parts_->path);
+}
+
 Status Broker::shutdown(const msg::ShutdownRequest& request) {
   const auto answer = parts_->client.call<msg::Empty>("shutdown", request, parts_->path);
   // The broker may be gone before its answer is out; that is what was asked for.

@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "cli/verb.hpp"
 #include "instance/messages.hpp"
+#include "instance/queue_messages.hpp"
 #include "instance/schedule_messages.hpp"
 
 namespace holon::cli {
@@ -48,6 +49,9 @@ class Broker {
   Result<msg::ExplainReply> explain(const msg::ExplainRequest& request);
   Result<msg::WindowsReply> windows();
   Status plan(const msg::PlanRequest& request, const std::function<void(msg::PlanPart)>& on_part);
+  Status set_urgency(const msg::UrgencyRequest& request);
+  Status set_gate(const msg::GateRequest& request);
+  Result<msg::StatsReply> stats();
   Status shutdown(const msg::ShutdownRequest& request);
 
   // Streams: `on_item` returns false to leave early.

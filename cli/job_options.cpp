@@ -1,12 +1,16 @@
 #include "cli/job_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
+#include <grp.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "cli/units.hpp"
 
@@ -15,7 +19,7 @@ extern char** environ;
 namespace holon::cli {
 namespace {
 
-constexpr std::int64_t kMaxUrgency = 31;
+constexpr std::uint32_t kMaxUrgency = 31;
 
 std::string user_name() {
   const passwd* entry = getpwuid(getuid());
@@ -23,7 +27,8 @@ std::string user_name() {
 }
 
 // Where the tasks' output goes, in the place RFC 25 gives it.
-std::string shell_attributes(const JobOptions& options, const std::string& cwd) {
+void add_shell_options(const JobOptions& options, const std::string& cwd,
+                       nlohmann::ordered_json& system) {
   nlohmann::ordered_json shell = nlohmann::ordered_json::object();
   const auto file = [&cwd](const std::string& name) {
     return nlohmann::ordered_json{{"type", "file"},
@@ -32,9 +37,7 @@ std::string shell_attributes(const JobOptions& options, const std::string& cwd) 
   if (options.output) shell["output"]["stdout"] = file(*options.output);
   if (options.error) shell["output"]["stderr"] = file(*options.error);
   if (options.label_io) shell["label-io"] = true;
-  if (shell.empty()) return "";
-  const nlohmann::ordered_json attributes = {{"system", {{"shell", {{"options", shell}}}}}};
-  return attributes.dump();
+  if (!shell.empty()) system["shell"]["options"] = shell;
 }
 
 std::string name_of_command(const std::vector<std::string>& command) {
@@ -55,7 +58,101 @@ Status bad_shape(const Error& error) {
   return fail(error.code, error.what, found == kOption.end() ? error.where : found->second);
 }
 
+// "matlab=2", "matlab:2", "matlab", several of them with commas.
+Status read_licenses(const std::string& word, std::map<std::string, std::int64_t>& licenses) {
+  std::size_t begin = 0;
+  while (begin <= word.size()) {
+    const std::size_t end = std::min(word.find(',', begin), word.size());
+    const std::string item = word.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t cut = item.find_first_of("=:");
+    const std::string name = item.substr(0, cut);
+    const std::string amount = cut == std::string::npos ? "1" : item.substr(cut + 1);
+    const bool digits = !amount.empty() && amount.size() < 10 &&
+                        amount.find_first_not_of("0123456789") == std::string::npos;
+    if (name.empty() || !digits || std::stoll(amount) == 0)
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is not accepted; NAME, NAME=2 and NAME=2,OTHER=1 are", item));
+    licenses[name] += std::stoll(amount);
+  }
+  return {};
+}
+
+std::function<Status(const std::string&)> yes_or_no(bool& target) {
+  return [&target](const std::string& word) -> Status {
+    if (word != "y" && word != "n" && word != "yes" && word != "no")
+      return fail(Errc::invalid_argument, fmt::format("'{}' is not accepted; y and n are", word));
+    target = word.front() == 'y';
+    return {};
+  };
+}
+
+void add_scheduling_options(Parser& parser, JobOptions& options) {
+  parser
+      .option(
+          "-L,--license",
+          [&options](const std::string& word) { return read_licenses(word, options.licenses); },
+          "NAME=N", "N units of a consumable beside the resources (pools.NAME); may be repeated")
+      .option("-A,--account,--bank", options.account, "NAME", "the account it counts for")
+      .option("--qos", options.qos, "NAME", "the quality of service it asks for")
+      .option("--group", options.group, "NAME",
+              "one of your groups it counts for; your primary group unless given")
+      .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
+              "whether it may hold a reservation while it waits; y unless given")
+      .option("--now", yes_or_no(options.immediate), "y|n",
+              "y: start at once or fail; n unless given");
+}
+
+std::string group_name(gid_t id) {
+  const ::group* entry = getgrgid(id);
+  return entry != nullptr ? entry->gr_name : std::to_string(id);
+}
+
+// The named group if this process is in it; without a name the primary one.
+Result<std::string> own_group(const std::string& wanted) {
+  if (wanted.empty()) return group_name(getgid());
+  std::vector<gid_t> ids(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
+  if (!ids.empty()) getgroups(static_cast<int>(ids.size()), ids.data());
+  ids.insert(ids.begin(), getgid());
+  std::set<std::string> names;
+  for (const gid_t id : ids) names.insert(group_name(id));
+  if (names.contains(wanted)) return wanted;
+  return fail(
+      Errc::invalid_argument,
+      fmt::format("you are not in group '{}'; yours are {}", wanted, fmt::join(names, ", ")),
+      "--group");
+}
+
+// What the scheduler reads: attributes.system.bank and our own object (docs/protocol.md).
+Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
+  const auto group = own_group(options.group);
+  if (!group) return tl::unexpected(group.error());
+  if (!options.account.empty()) system["bank"] = options.account;
+  auto& ours = system["holon"];
+  ours["group"] = *group;
+  if (!options.qos.empty()) ours["qos"] = options.qos;
+  if (!options.licenses.empty()) ours["licenses"] = options.licenses;
+  if (!options.reserve) ours["reserve"] = false;
+  if (options.immediate) ours["immediate"] = true;
+  return {};
+}
+
 }  // namespace
+
+Result<std::uint32_t> parse_urgency(const std::string& word) {
+  if (word == "hold") return 0;
+  if (word == "default") return 16;
+  if (word == "expedite") return kMaxUrgency;
+  const bool digits = !word.empty() && word.size() <= 2 &&
+                      word.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || std::stoul(word) > kMaxUrgency)
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("'{}' is not accepted; 0 (held) to 31 (at once) are, and hold, default, "
+                    "expedite",
+                    word));
+  return static_cast<std::uint32_t>(std::stoul(word));
+}
 
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
   const bool task = unit == Unit::task;
@@ -98,15 +195,13 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
       .option(
           "--urgency",
           [&options](const std::string& word) -> Status {
-            const bool digits = !word.empty() && word.size() <= 2 &&
-                                word.find_first_not_of("0123456789") == std::string::npos;
-            if (!digits || std::stoi(word) > kMaxUrgency)
-              return fail(Errc::invalid_argument,
-                          fmt::format("'{}' is not accepted; 0 (held) to 31 (at once) are", word));
-            options.urgency = std::stoi(word);
+            const auto urgency = parse_urgency(word);
+            if (!urgency) return tl::unexpected(urgency.error());
+            options.urgency = *urgency;
             return {};
           },
           "0-31", "0 holds it, 16 is usual, 31 puts it first");
+  add_scheduling_options(parser, options);
 }
 
 void add_job_options(Parser& parser, JobOptions& options) {
@@ -182,7 +277,12 @@ Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,
 
   auto jobspec = resource::jobspec_for(std::move(shape));
   if (!jobspec) return tl::unexpected(bad_shape(jobspec.error()).error());
-  jobspec->other_attributes = shell_attributes(options, jobspec->cwd);
+  nlohmann::ordered_json attributes;
+  add_shell_options(options, jobspec->cwd, attributes["system"]);
+  if (auto added = add_wishes(options, attributes["system"]); !added)
+    return tl::unexpected(added.error());
+  jobspec->other_attributes =
+      attributes.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 
   instance::msg::SubmitRequest request;
   request.jobspec = resource::write_jobspec(*jobspec);

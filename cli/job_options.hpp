@@ -22,15 +22,24 @@ struct JobOptions {
   bool label_io = false;
   std::vector<std::string> environment;  // rules in the order given, see apply_environment()
   bool dry_run = false;
+  // For the scheduler:
+  std::map<std::string, std::int64_t> licenses;
+  std::string account, group, qos;
+  bool reserve = true;     // may hold a reservation while it waits
+  bool immediate = false;  // starts at once or fails
 };
 
 // Whether the job's unit is a task ("-n,--ntasks") or, for a child instance, a slot
 // ("-n,--nslots").
 enum class Unit { task, slot };
 
-// -n -c -g -N -x -m -t --queue --name --urgency, then --env --cwd --output --error --dry-run.
+// -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now, then --env --cwd
+// --output --error --dry-run.
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
 void add_job_options(Parser& parser, JobOptions& options);
+
+// "0" to "31", "hold", "default", "expedite". Errors: invalid_argument.
+Result<std::uint32_t> parse_urgency(const std::string& word);
 
 // The request as the broker wants it. An absent --name is the command's. Errors: invalid_argument.
 Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,

@@ -56,4 +56,35 @@ Json to_json(const instance::msg::WindowsReply& reply) {
   return {{"now", reply.now}, {"cores", reply.cores}, {"windows", windows}};
 }
 
+Json to_json(const instance::msg::QueueInfo& q) {
+  return {{"name", q.name},
+          {"policy", q.policy},
+          {"enabled", q.enabled},
+          {"started", q.started},
+          {"disabled_because", q.disabled_because},
+          {"stopped_because", q.stopped_because},
+          {"depth", q.depth},
+          {"pending", q.pending},
+          {"held", q.held},
+          {"blocked", q.blocked},
+          {"reserved", q.reserved},
+          {"running", q.running},
+          {"considered", q.considered},
+          {"submitted", q.submitted},
+          {"begun", q.begun},
+          {"backfilled", q.backfilled},
+          {"finished", q.finished},
+          {"cancelled", q.cancelled},
+          {"rejected", q.rejected},
+          {"reprioritized", q.reprioritized}};
+}
+
+Json to_json(const instance::msg::StatsReply& stats) {
+  Json queues = Json::array();
+  for (const auto& queue : stats.queues) queues.push_back(to_json(queue));
+  return {
+      {"queues", queues},         {"passes", stats.passes},         {"last_us", stats.last_us},
+      {"mean_us", stats.mean_us}, {"longest_us", stats.longest_us}, {"vertices", stats.vertices}};
+}
+
 }  // namespace holon::cli

@@ -15,7 +15,8 @@ Core::Core(transport::Reactor& reactor, transport::Server& server, Journal& the_
       config(the_config),
       store(std::move(the_store)),
       scheduler(std::move(the_scheduler)),
-      jobs(the_journal, scheduler, *store, *this, the_config, identity.path,
+      gates(the_journal, scheduler),
+      jobs(the_journal, scheduler, gates, *store, *this, the_config, identity.path,
            identity.state_dir + "/output"),
       agent(server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
       children(server, the_journal, jobs, the_after_commit,
@@ -41,6 +42,7 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, transpor
                                       parent));
   if (auto recovered = core->jobs.recover(reactor.now(), fresh); !recovered)
     return tl::unexpected(recovered.error());
+  if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
   core->agent.kill_orphans(core->jobs.orphans());
   if (auto known = core->children.recover(); !known) return tl::unexpected(known.error());
   return core;

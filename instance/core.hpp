@@ -16,6 +16,7 @@
 #include "instance/job_manager.hpp"
 #include "instance/output_streams.hpp"
 #include "instance/parent_link.hpp"
+#include "instance/queue_gates.hpp"
 #include "instance/watchers.hpp"
 #include "resource/store.hpp"
 
@@ -68,6 +69,7 @@ class Core final : public Outside {
   const Config& config;
   std::unique_ptr<resource::ResourceStore> store;
   qmanager::Scheduler scheduler;
+  QueueGates gates;
   JobManager jobs;
   AgentLink agent;
   Children children;

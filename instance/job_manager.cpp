@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include "base/check.hpp"
+#include "instance/clock.hpp"
 #include "instance/placement.hpp"
 #include "instance/text.hpp"
 #include "resource/store.hpp"
@@ -17,17 +18,34 @@ namespace {
 // What one pass may look at before requests are served again.
 constexpr qmanager::Budget kPass{4096};
 
+// A misspelt licence would otherwise be refused as a job that can never run, without saying what
+// there is.
+Status check_licenses(const std::vector<qmanager::Consumes>& consumes,
+                      const std::map<std::string, resource::Amount>& pools) {
+  for (const auto& use : consumes) {
+    if (pools.contains(use.pool)) continue;
+    std::string known;
+    for (const auto& [name, amount] : pools) known += (known.empty() ? "" : ", ") + name;
+    return fail(Errc::not_found,
+                fmt::format("there is no license '{}' here; {}", use.pool,
+                            known.empty() ? "there are none (pools.NAME)" : "there are " + known),
+                "license");
+  }
+  return {};
+}
+
 bool is_pending(JobState state) {
   return state <= JobState::sched;
 }
 
 }  // namespace
 
-JobManager::JobManager(Journal& journal, qmanager::Scheduler& scheduler,
+JobManager::JobManager(Journal& journal, qmanager::Scheduler& scheduler, const QueueGates& gates,
                        const resource::ResourceStore& store, Outside& outside, const Config& config,
                        std::string path, std::string output_directory)
     : journal_(journal),
       scheduler_(scheduler),
+      gates_(gates),
       store_(store),
       outside_(outside),
       config_(config),
@@ -62,6 +80,8 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
                 fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
   auto made = make_submission(request.jobspec, request.is_instance);
   if (!made) return tl::unexpected(made.error());
+  if (auto known = check_licenses(made->wishes.consumes, config_.scheduler.pools); !known)
+    return tl::unexpected(known.error());
   made->first = next_id_;
   made->count = request.count;
   if (made->limit == 0) made->limit = config_.default_limit;
@@ -78,7 +98,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
   job.life.t_submit = now;
   // The scheduler looks at the first one only: what it says of one of equal jobs it says of all.
   auto first = scheduler_.submit(request_of(job), now);
-  if (!first) return tl::unexpected(first.error());
+  if (!first) return tl::unexpected(not_taken(*submission, first.error()));
   if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
   for (std::uint64_t i = 1; i < request.count; ++i) {
     job.id = JobId(submission->first.value() + i);
@@ -119,6 +139,16 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   return {first.value(), n};
 }
 
+// The scheduler does not know why somebody closed a queue.
+Error JobManager::not_taken(const Submission& submission, Error error) const {
+  if (error.code != Errc::denied) return error;
+  const auto& queue =
+      submission.queue.empty() ? scheduler_.config().default_queue : submission.queue;
+  const auto reason = gates_.reason(queue, QueueGates::Gate::submit);
+  if (!reason.empty()) error.what += ": " + reason;
+  return error;
+}
+
 // A refusal is one INACTIVE record, however many jobs were asked for.
 Error JobManager::refuse(Submission submission, const msg::SubmitRequest& request,
                          const std::string& reason, Time now) {
@@ -143,6 +173,13 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.submitted = job.life.t_submit;
   request.limit = job.submission->limit;
   request.spec = job.submission->spec;
+  const Wishes& wishes = job.submission->wishes;
+  request.group = wishes.group;
+  request.account = wishes.account;
+  request.qos = wishes.qos;
+  request.consumes = wishes.consumes;
+  request.reserve = wishes.reserve;
+  request.immediate = wishes.immediate;
   return request;
 }
 
@@ -232,7 +269,9 @@ void JobManager::resources_changed() {
 std::optional<Time> JobManager::schedule(Time now) {
   if (paused_) return std::nullopt;
   if (!dirty_ && !(wake_ && *wake_ <= now)) return wake_;
+  const auto before = monotonic_us();
   const auto pass = scheduler_.step(now, kPass);
+  passes_.add(monotonic_us() - before);
   dirty_ = pass.more;
   wake_ = pass.wake;
   for (const auto& decision : pass.decisions) apply_decision(decision, now);
@@ -283,6 +322,24 @@ void JobManager::lease_changed(Time end, Time now) {
     outside_.limit_changed(job);
   }
   resources_changed();
+}
+
+Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
+  ActiveJob* job = find_mutable(id);
+  if (job == nullptr) {
+    auto known = record(id);
+    if (!known) return tl::unexpected(known.error());
+    return fail(Errc::denied, fmt::format("job {} is over: {}", path_of(id), known->result));
+  }
+  if (job->life.state > JobState::sched)
+    return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
+  if (job->life.urgency == urgency) return {};
+  if (auto moved = scheduler_.set_urgency(id, urgency); !moved) return moved;
+  post(*job, event::Urgency{urgency}, now);
+  post(*job, event::Priority{urgency}, now);
+  outside_.changed(*job);
+  dirty_ = true;
+  return {};
 }
 
 // ---- what the world reports ----
@@ -488,6 +545,10 @@ void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
   const auto outlook = scheduler_.outlook(job.id);
   if (!outlook) return;
   r.reason = outlook->reason;
+  if (gates_.closed(r.queue, QueueGates::Gate::start)) {
+    const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
+    r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
+  }
   if (outlook->planned_start) r.t_estimate = *outlook->planned_start;
 }
 

@@ -6,6 +6,7 @@
 // broker commits; only then does it carry out what Outside was told. A crash before the commit
 // leaves nothing, one after it is a replay. Not thread-safe: one owner.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,6 +19,7 @@
 #include "instance/job.hpp"
 #include "instance/journal.hpp"
 #include "instance/messages.hpp"
+#include "instance/queue_gates.hpp"
 #include "instance/submission.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/allocation.hpp"
@@ -65,13 +67,25 @@ struct TasksEnded {
   Time when = 0;
 };
 
+// How long passes of the scheduler took, in microseconds.
+struct PassTimes {
+  std::int64_t passes = 0, last = 0, longest = 0, sum = 0;
+
+  void add(std::int64_t took) {
+    ++passes;
+    last = took;
+    longest = std::max(longest, took);
+    sum += took;
+  }
+};
+
 class JobManager {
  public:
-  // `journal`, `scheduler`, `store` and `outside` must outlive it. `path` is the instance's: "/",
-  // "/3".
-  JobManager(Journal& journal, qmanager::Scheduler& scheduler, const resource::ResourceStore& store,
-             Outside& outside, const Config& config, std::string path,
-             std::string output_directory);
+  // `journal`, `scheduler`, `gates`, `store`, `outside` and `config` must outlive it. `path` is the
+  // instance's: "/", "/3".
+  JobManager(Journal& journal, qmanager::Scheduler& scheduler, const QueueGates& gates,
+             const resource::ResourceStore& store, Outside& outside, const Config& config,
+             std::string path, std::string output_directory);
   ~JobManager();
   JobManager(const JobManager&) = delete;
   JobManager& operator=(const JobManager&) = delete;
@@ -92,6 +106,9 @@ class JobManager {
   // One pass of the scheduler if anything changed. Returns when to call again at the latest;
   // nullopt: on the next event.
   std::optional<Time> schedule(Time now);
+  // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
+  Status set_urgency(JobId id, std::uint32_t urgency, Time now);
+  const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
   // Somebody asked for the plan, which completes it: the next turn makes a pass.
@@ -139,12 +156,14 @@ class JobManager {
   qmanager::JobRequest request_of(const ActiveJob& job) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
                           const msg::SubmitRequest& request, Time now);
+  Error not_taken(const Submission& submission, Error error) const;
   Error refuse(Submission submission, const msg::SubmitRequest& request, const std::string& reason,
                Time now);
   void count(const ActiveJob& job, JobState from);
 
   Journal& journal_;
   qmanager::Scheduler& scheduler_;
+  const QueueGates& gates_;
   const resource::ResourceStore& store_;
   Outside& outside_;
   const Config& config_;
@@ -155,6 +174,7 @@ class JobManager {
   Counts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
+  PassTimes passes_;
   std::optional<Time> wake_;
   std::vector<event::Process> orphans_;
 };

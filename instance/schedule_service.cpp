@@ -122,7 +122,11 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
          {},
          0,
          fmt::format("holon urgency {} {}", job.id.value(), qmanager::kUrgencyDefault)});
-  if (job.life.state != JobState::sched) return;  // it waits for something else than resources
+  const bool stopped = core_.gates.closed(about.queue, QueueGates::Gate::start);
+  if (stopped)
+    about.remedies.push_back({"gate", 0, about.queue, 0, "holon queue start " + about.queue});
+  // Where it waits for something else than resources, its record says for what.
+  if (job.life.state != JobState::sched || stopped) return;
   about.reason = why->reason;
   about.t_planned = why->planned_start.value_or(0);
   for (const JobId other : why->in_the_way) about.in_the_way.push_back(obstacle(other));

@@ -45,9 +45,11 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       server_(server),
       core_(core),
       hooks_(std::move(hooks)),
-      schedule_(reactor, core) {
+      schedule_(reactor, core),
+      queues_(reactor, core) {
   add_client_requests();
   schedule_.add_to(dispatcher_);
+  queues_.add_to(dispatcher_);
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };
   core_.on_child_ended = [this](JobId child) { child_ended(child); };

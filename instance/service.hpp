@@ -10,6 +10,7 @@
 #include <string>
 
 #include "instance/core.hpp"
+#include "instance/queue_service.hpp"
 #include "instance/schedule_service.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
@@ -71,6 +72,7 @@ class Service {
   Hooks hooks_;
   transport::Dispatcher dispatcher_;
   ScheduleService schedule_;
+  QueueService queues_;
   const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello", "record",
                                              "lease"};
   std::list<Waiting> waiting_;

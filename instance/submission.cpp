@@ -67,6 +67,9 @@ Status read_attributes(const resource::Jobspec& spec, Submission& s) {
     return fail(Errc::unsupported, "dependencies between jobs are not offered",
                 "/attributes/system/dependencies");
   read_shell_options(system, s);
+  auto wishes = read_wishes(system);
+  if (!wishes) return tl::unexpected(wishes.error());
+  s.wishes = std::move(*wishes);
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "instance/wishes.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::instance {
@@ -44,10 +45,11 @@ struct Submission {
   // shell.options: files as asked for, "" for the default
   std::string output, error;
   bool label = false;  // label-io
+  Wishes wishes;
 };
 
-// Parses and reads. Errors: invalid_argument (the jobspec; no command), unsupported (dependencies),
-// and those of task_count.
+// Parses and reads. Errors: invalid_argument (the jobspec; no command; attributes of ours that do
+// not fit), unsupported (dependencies), and those of task_count.
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
 
 }  // namespace holon::instance

@@ -31,6 +31,24 @@ void print_ids(Invocation& call, const Args& args, const msg::SubmitReply& reply
   call.io.out << lines;
 }
 
+// Grid Engine's -now y: 1 unless all have started, with the reason of the first that did not.
+int started_at_once(Invocation& call, Broker& broker, const msg::SubmitReply& submitted) {
+  msg::WatchRequest request;
+  for (std::uint64_t i = 0; i < submitted.count; ++i) request.ids.push_back(submitted.first_id + i);
+  std::uint64_t settled = 0;
+  std::string failure;
+  const auto watched = broker.watch(request, [&](const msg::JobEvent& event) {
+    if (event.name == "exception" && failure.empty()) {
+      const auto context = nlohmann::json::parse(event.context, nullptr, false);
+      failure = fmt::format("job {}: {}", event.id, context.value("note", "did not start"));
+    }
+    return (settled += event.name == "alloc" || event.name == "exception") < submitted.count;
+  });
+  if (!watched) return report(call, "submit", watched.error());
+  if (failure.empty()) return kOk;
+  return report(call, "submit", {Errc::unsatisfiable, failure, ""});
+}
+
 }  // namespace
 
 int verb_submit(Invocation& call) {
@@ -43,6 +61,7 @@ int verb_submit(Invocation& call) {
   parser.instance(call).json(args.json);
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
+      .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
       .example("holon submit --output run-{{id}}.log hostname",
                "a file of one's own for the output");
   if (const auto code = parser.parse(call)) return *code;
@@ -63,7 +82,7 @@ int verb_submit(Invocation& call) {
   const auto reply = broker->submit(*request);
   if (!reply) return report(call, "submit", reply.error());
   print_ids(call, args, *reply);
-  return kOk;
+  return args.job.immediate ? started_at_once(call, *broker, *reply) : static_cast<int>(kOk);
 }
 
 }  // namespace holon::cli

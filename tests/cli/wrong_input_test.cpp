@@ -53,7 +53,9 @@ const std::vector<Row> kRows = {
      "is GiB"},
     {{"submit", "--urgency", "32", "true"},
      kUsage,
-     "holon submit: --urgency: '32' is not accepted; 0 (held) to 31 (at once) are"},
+     "holon submit: --urgency: '32' is not accepted; 0 (held) to 31 (at once) are, and hold, "
+     "default, "
+     "expedite"},
     {{"submit", "--count", "0", "true"},
      kUsage,
      "holon submit: --count: 0 is not accepted, at least 1 is"},
@@ -67,7 +69,9 @@ const std::vector<Row> kRows = {
      kUsage,
      "holon submit: --ntask: there is no such option; did you mean --ntasks?"},
     {{"run"}, kUsage, "holon run: COMMAND [ARGS...] is missing"},
-    {{"run", "--count", "2", "true"}, kUsage, "holon run: --count: there is no such option"},
+    {{"run", "--count", "2", "true"},
+     kUsage,
+     "holon run: --count: there is no such option; did you mean --account?"},
     {{"batch"}, kUsage, "holon batch: SCRIPT [ARGS...] is missing"},
     {{"batch", "no-such-script.sh"},
      kUsage,

@@ -82,6 +82,7 @@ struct JobOptions {
   double duration = 0;
   std::uint64_t count = 1;
   bool is_instance = false;
+  std::string system = "";  // more of attributes.system, as JSON
 };
 
 class Live {
@@ -155,7 +156,9 @@ class Live {
     shape.command = std::move(command);
     shape.cwd = "/";
     msg::SubmitRequest ask;
-    ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
+    auto spec = *resource::jobspec_for(shape);
+    if (!options.system.empty()) spec.other_attributes = "{\"system\":" + options.system + "}";
+    ask.jobspec = resource::write_jobspec(spec);
     ask.count = options.count;
     ask.user = "ada";
     ask.is_instance = options.is_instance;

@@ -1,0 +1,66 @@
+#include "instance/wishes.hpp"
+
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
+
+namespace holon::instance {
+namespace {
+
+using nlohmann::json;
+
+tl::unexpected<Error> misfit(const std::string& key, const char* accepted) {
+  return fail(Errc::invalid_argument, fmt::format("does not fit; {} is accepted", accepted),
+              "/attributes/system/" + key);
+}
+
+Status take_text(const json& value, const std::string& key, std::string& target) {
+  if (!value.is_string()) return misfit(key, "a string");
+  target = value.get<std::string>();
+  return {};
+}
+
+Status take_bool(const json& value, const std::string& key, bool& target) {
+  if (!value.is_boolean()) return misfit(key, "true or false");
+  target = value.get<bool>();
+  return {};
+}
+
+Status take_licenses(const json& value, const std::string& key, Wishes& wishes) {
+  if (!value.is_object()) return misfit(key, "an object like {\"NAME\": 2}");
+  for (const auto& [name, amount] : value.items()) {
+    if (!amount.is_number_unsigned() || amount > json(INT64_MAX))
+      return misfit(key + "/" + name, "a number of units");
+    wishes.consumes.push_back({.pool = name, .amount = amount.get<std::int64_t>()});
+  }
+  return {};
+}
+
+Status take(const std::string& name, const json& value, Wishes& wishes) {
+  const std::string key = "holon/" + name;
+  if (name == "group") return take_text(value, key, wishes.group);
+  if (name == "qos") return take_text(value, key, wishes.qos);
+  if (name == "licenses") return take_licenses(value, key, wishes);
+  if (name == "reserve") return take_bool(value, key, wishes.reserve);
+  if (name == "immediate") return take_bool(value, key, wishes.immediate);
+  return fail(Errc::invalid_argument,
+              "unknown key; accepted are group, qos, licenses, reserve and immediate",
+              "/attributes/system/" + key);
+}
+
+}  // namespace
+
+Result<Wishes> read_wishes(const json& system) {
+  Wishes wishes;
+  if (const auto bank = system.find("bank"); bank != system.end())
+    if (auto taken = take_text(*bank, "bank", wishes.account); !taken)
+      return tl::unexpected(taken.error());
+  const auto ours = system.find("holon");
+  if (ours == system.end()) return wishes;
+  if (!ours->is_object()) return misfit("holon", "an object");
+  for (const auto& [name, value] : ours->items())
+    if (auto taken = take(name, value, wishes); !taken) return tl::unexpected(taken.error());
+  return wishes;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,27 @@
+// wishes.hpp - what a job asks of the scheduler beside resources, read from the jobspec's
+// attributes.system: `bank` (the account, as in Flux) and our own `holon` object.
+#pragma once
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "qmanager/request.hpp"
+
+namespace holon::instance {
+
+struct Wishes {
+  std::string account;  // attributes.system.bank
+  // attributes.system.holon:
+  std::string group;
+  std::string qos;
+  std::vector<qmanager::Consumes> consumes;  // licenses: {"matlab": 2}
+  bool reserve = true;     // may hold a reservation while it waits (Grid Engine's -R)
+  bool immediate = false;  // starts in the first pass or fails (-now y)
+};
+
+// `system` is an object. Errors: invalid_argument with the pointer: an unknown key of `holon`, a
+// value that does not fit.
+Result<Wishes> read_wishes(const nlohmann::json& system);
+
+}  // namespace holon::instance

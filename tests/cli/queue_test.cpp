@@ -1,0 +1,157 @@
+// urgency, queue and stats, and the scheduling options of submit, against a broker of canned
+// answers.
+#include <gmock/gmock.h>
+#include <grp.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "instance/messages.hpp"
+#include "instance/queue_messages.hpp"
+#include "tests/cli/fake_broker.hpp"
+#include "tests/cli/run.hpp"
+
+namespace holon::cli {
+namespace {
+
+namespace msg = instance::msg;
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+json system_of(const FakeBroker& broker) {
+  return json::parse(broker.last<msg::SubmitRequest>("submit").jobspec)["attributes"]["system"];
+}
+
+TEST(Submit, TellsTheSchedulerWhatItIsAsked) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.start();
+  const Ran ran = run_cli({"submit", "-L", "matlab=2,ansys", "--license", "maple:3", "-A", "proj",
+                           "--qos", "high", "-R", "n", "-q", "batch", "true"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  const json system = system_of(broker);
+  EXPECT_EQ(system["bank"], "proj");
+  EXPECT_EQ(system["queue"], "batch");
+  EXPECT_EQ(system["holon"]["licenses"], json({{"matlab", 2}, {"ansys", 1}, {"maple", 3}}));
+  EXPECT_EQ(system["holon"]["qos"], "high");
+  EXPECT_EQ(system["holon"]["reserve"], false);
+  EXPECT_EQ(system["holon"]["group"], getgrgid(getgid())->gr_name);
+  EXPECT_FALSE(system["holon"].contains("immediate"));
+}
+
+TEST(Submit, RefusesSchedulingOptionsThatMakeNoSense) {
+  const std::vector<std::vector<std::string>> cases = {
+      {"-L", "=2"},  {"-L", "a=0"},     {"-L", "a=x"},         {"-L", "a,,b"},
+      {"-R", "yep"}, {"--now", "soon"}, {"--group", "nosuch"}, {"--urgency", "32"}};
+  for (const auto& options : cases) {
+    std::vector<std::string> args = {"submit"};
+    args.insert(args.end(), options.begin(), options.end());
+    args.push_back("true");
+    const Ran ran = run_cli(args);
+    EXPECT_EQ(ran.code, kUsage) << options[1];
+    EXPECT_THAT(ran.err, HasSubstr(options[0].substr(0, 2)));
+  }
+}
+
+TEST(Submit, NowFailsWithTheReasonWhereTheJobDidNotStart) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 2});
+  broker.stream<msg::JobEvent>("job.watch",
+                               {{5, 0, "submit", "{}"},
+                                {5, 1, "alloc", "{}"},
+                                {6, 1, "exception", R"({"note":"it could not start at once"})"}});
+  broker.start();
+  const Ran ran = run_cli({"submit", "--now", "y", "--count", "2", "true"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.out, "5\n6\n");
+  EXPECT_EQ(ran.err, "holon submit: job 6: it could not start at once\n");
+  EXPECT_EQ(system_of(broker)["holon"]["immediate"], true);
+}
+
+TEST(Urgency, TakesNumbersAndWords) {
+  FakeBroker broker;
+  broker.answer("urgency", msg::Empty{});
+  broker.start();
+  EXPECT_EQ(run_cli({"urgency", "3-5", "8", "hold"}).code, kOk);
+  EXPECT_THAT(broker.last<msg::UrgencyRequest>("urgency").ids, ElementsAre(3, 4, 5, 8));
+  EXPECT_EQ(broker.last<msg::UrgencyRequest>("urgency").urgency, 0u);
+  EXPECT_EQ(run_cli({"urgency", "/3/5", "31"}).code, kOk);
+  EXPECT_EQ(broker.asked().back(), "urgency /3");
+  EXPECT_EQ(run_cli({"urgency", "3"}).code, kUsage);
+  EXPECT_EQ(run_cli({"urgency", "3", "32"}).code, kUsage);
+  EXPECT_EQ(run_cli({"urgency", "3", "soon"}).code, kUsage);
+  EXPECT_EQ(run_cli({"urgency"}).code, kUsage);
+}
+
+msg::StatsReply two_queues() {
+  msg::StatsReply stats;
+  msg::QueueInfo batch;
+  batch.name = "batch";
+  batch.policy = "easy";
+  batch.enabled = false;
+  batch.disabled_because = "maintenance";
+  batch.pending = 12;
+  batch.depth = 32;
+  msg::QueueInfo debug;
+  debug.name = "debug";
+  debug.policy = "fcfs";
+  debug.started = false;
+  stats.queues = {batch, debug};
+  stats.passes = 10;
+  stats.last_us = 350;
+  stats.mean_us = 1'200;
+  stats.longest_us = 3'400'000;
+  stats.vertices = 37;
+  return stats;
+}
+
+TEST(Queue, StatusShowsTheGates) {
+  FakeBroker broker;
+  broker.answer("stats", two_queues());
+  broker.start();
+  EXPECT_EQ(run_cli({"queue", "status"}).out,
+            "QUEUE  POLICY  WAIT  HELD  BLOCKED  PLANNED  RUN  TAKES JOBS       STARTS THEM\n"
+            "batch  easy      12     0        0        0    0  no: maintenance  yes\n"
+            "debug  fcfs       0     0        0        0    0  yes              no\n");
+  const json out = json::parse(run_cli({"queue", "status", "debug", "--json"}).out);
+  ASSERT_EQ(out["queues"].size(), 1u);
+  EXPECT_EQ(out["queues"][0]["name"], "debug");
+  EXPECT_EQ(run_cli({"queue", "status", "nosuch"}).code, kFailed);
+}
+
+TEST(Queue, GatesAreNamedOrAll) {
+  FakeBroker broker;
+  broker.answer("queue.gate", msg::Empty{});
+  broker.start();
+  EXPECT_EQ(run_cli({"queue", "disable", "batch", "-m", "later"}).code, kOk);
+  auto request = broker.last<msg::GateRequest>("queue.gate");
+  EXPECT_EQ(request.queue, "batch");
+  EXPECT_EQ(request.gate, "submit");
+  EXPECT_FALSE(request.open);
+  EXPECT_EQ(request.reason, "later");
+  EXPECT_EQ(run_cli({"queue", "start", "--all"}).code, kOk);
+  request = broker.last<msg::GateRequest>("queue.gate");
+  EXPECT_EQ(request.queue, "");
+  EXPECT_EQ(request.gate, "start");
+  EXPECT_TRUE(request.open);
+  EXPECT_EQ(run_cli({"queue", "stop"}).code, kUsage);
+  EXPECT_EQ(run_cli({"queue", "stop", "batch", "--all"}).code, kUsage);
+  EXPECT_EQ(run_cli({"queue", "halt"}).code, kUsage);
+  for (const char* verb : {"status", "enable", "disable", "start", "stop"})
+    EXPECT_THAT(run_cli({"queue", verb, "--help"}).out, HasSubstr("Examples\n"));
+}
+
+TEST(Stats, AreASheetOrJson) {
+  FakeBroker broker;
+  broker.answer("stats", two_queues());
+  broker.start();
+  EXPECT_THAT(run_cli({"stats"}).out,
+              HasSubstr("10 passes over 37 vertices: the last took 350 us, the mean 1.2 ms, the "
+                        "longest 3.4 s\n"));
+  EXPECT_EQ(json::parse(run_cli({"stats", "--json"}).out)["queues"][0]["depth"], 32);
+}
+
+}  // namespace
+}  // namespace holon::cli
