@@ -13,119 +13,14 @@
 #include <numeric>
 #include <optional>
 #include <sstream>
-#include <variant>
+
+#include "instance/config_scheduler.hpp"
+#include "instance/config_value.hpp"
 
 namespace holon::instance {
 namespace {
 
-struct Value {
-  std::variant<std::int64_t, double, bool, std::string> scalar;
-
-  std::string text() const {
-    if (const auto* s = std::get_if<std::string>(&scalar)) return fmt::format("\"{}\"", *s);
-    if (const auto* i = std::get_if<std::int64_t>(&scalar)) return std::to_string(*i);
-    if (const auto* d = std::get_if<double>(&scalar)) return fmt::format("{}", *d);
-    return std::get<bool>(scalar) ? "true" : "false";
-  }
-};
-
-struct Setting {
-  std::string key;
-  Value value;
-  std::string where;
-};
-
-// ---- converters: nullopt when the value does not fit ----
-
-std::optional<std::int64_t> whole(const Value& v, std::int64_t low, std::int64_t high) {
-  const auto* i = std::get_if<std::int64_t>(&v.scalar);
-  if (i == nullptr || *i < low || *i > high) return std::nullopt;
-  return *i;
-}
-
-std::optional<Duration> duration(const Value& v) {
-  if (const auto* s = std::get_if<std::string>(&v.scalar)) {
-    const auto parsed = parse_duration_ms(*s);
-    return parsed ? std::optional(*parsed) : std::nullopt;
-  }
-  double seconds = -1;
-  if (const auto* i = std::get_if<std::int64_t>(&v.scalar)) seconds = static_cast<double>(*i);
-  if (const auto* d = std::get_if<double>(&v.scalar)) seconds = *d;
-  if (!(seconds >= 0 && seconds < 1e12)) return std::nullopt;
-  return std::llround(seconds * 1000);
-}
-
-std::optional<std::string> text(const Value& v) {
-  const auto* s = std::get_if<std::string>(&v.scalar);
-  return s != nullptr && !s->empty() ? std::optional(*s) : std::nullopt;
-}
-
-std::optional<std::string> one_of(const Value& v,
-                                  std::initializer_list<std::string_view> accepted) {
-  auto s = text(v);
-  if (s && std::find(accepted.begin(), accepted.end(), *s) != accepted.end()) return s;
-  return std::nullopt;
-}
-
-template <class T, class Found>
-bool store(T& target, const Found& found) {
-  if (found) target = static_cast<T>(*found);
-  return found.has_value();
-}
-
-std::optional<double> share(const Value& v) {
-  double number = -1;
-  if (const auto* i = std::get_if<std::int64_t>(&v.scalar)) number = static_cast<double>(*i);
-  if (const auto* d = std::get_if<double>(&v.scalar)) number = *d;
-  return number >= 0 && number <= 1 ? std::optional(number) : std::nullopt;
-}
-
 // ---- the table ----
-
-constexpr std::string_view kDuration = "a duration: \"250ms\", \"30s\", \"5m\", \"2h\", or seconds";
-
-using QueueSetter = bool (*)(qmanager::QueueConfig&, const Value&);
-struct QueueKey {
-  std::string_view name, accepts;
-  QueueSetter set;
-};
-constexpr QueueKey kQueueKeys[] = {
-    {"policy", "fcfs, easy, hybrid[:N], conservative[:N] or conservative-rebuild[:N]",
-     [](auto& q, const Value& v) {
-       const auto name = text(v);
-       return name && qmanager::parse_policy(*name) && store(q.policy, name);
-     }},
-    {"depth", "a number from 1 to 1000000",
-     [](auto& q, const Value& v) { return store(q.queue_depth, whole(v, 1, 1'000'000)); }},
-    {"reservation-depth", "a number from 1 to 100000",
-     [](auto& q, const Value& v) { return store(q.reservation_depth, whole(v, 1, 100'000)); }},
-    {"max-reservation-depth", "a number from 1 to 100000",
-     [](auto& q, const Value& v) { return store(q.max_reservation_depth, whole(v, 1, 100'000)); }},
-    {"max-reservation", "a number from 0 to 100000",
-     [](auto& q, const Value& v) { return store(q.max_reservation, whole(v, 0, 100'000)); }},
-    {"backfill", "firstfit, bestfit, greedy or none",
-     [](auto& q, const Value& v) {
-       const auto name = one_of(v, {"firstfit", "bestfit", "greedy", "none"});
-       if (name) q.backfill = *qmanager::parse_backfill(*name);
-       return name.has_value();
-     }},
-    {"backfill-metric", "procs, seconds or procseconds",
-     [](auto& q, const Value& v) {
-       const auto name = one_of(v, {"procs", "seconds", "procseconds"});
-       if (name) q.backfill_metric = *qmanager::parse_metric(*name);
-       return name.has_value();
-     }},
-    {"backfill-depth", "a number from 0 (all) to 1000000",
-     [](auto& q, const Value& v) { return store(q.backfill_depth, whole(v, 0, 1'000'000)); }},
-    {"chunk-size", "a number of processors, 0 for off",
-     [](auto& q, const Value& v) { return store(q.chunk_size, whole(v, 0, 1'000'000'000)); }},
-    {"chunk-duration", kDuration,
-     [](auto& q, const Value& v) { return store(q.chunk_duration, duration(v)); }},
-    {"default-duration", kDuration,
-     [](auto& q, const Value& v) { return store(q.default_duration, duration(v)); }},
-    {"duration-offset", kDuration,
-     [](auto& q, const Value& v) { return store(q.duration_offset, duration(v)); }},
-};
 
 using Setter = bool (*)(Config&, const Value&);
 struct Key {
@@ -183,6 +78,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+}  // namespace
+
 tl::unexpected<Error> unknown_key(const Setting& s) {
   const auto& keys = config_keys();
   const auto nearest =
@@ -202,123 +99,7 @@ tl::unexpected<Error> unknown_key(const Setting& s) {
               s.where);
 }
 
-tl::unexpected<Error> misfit(const Setting& s, std::string_view accepts) {
-  return fail(Errc::invalid_argument,
-              fmt::format("{} = {} does not fit: accepted is {}", s.key, s.value.text(), accepts),
-              s.where);
-}
-
-// Words with commas or blanks between them.
-std::vector<std::string> words(std::string_view text) {
-  std::vector<std::string> all;
-  for (std::size_t at = text.find_first_not_of(", "); at < text.size();
-       at = text.find_first_not_of(", ", at)) {
-    const std::size_t end = std::min(text.find_first_of(", ", at), text.size());
-    all.emplace_back(text.substr(at, end - at));
-    at = end;
-  }
-  return all;
-}
-
-// Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X]: "reservation-depth.X".
-Status set_bucket(const Setting& s, std::string_view name, qmanager::QueueConfig& queue) {
-  constexpr int kMostBuckets = 64;
-  const std::string_view digits = name.substr(name.find('.') + 1);
-  int number = -1;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (problem != std::errc() || end != digits.data() + digits.size() || number < 0 ||
-      number >= kMostBuckets)
-    return unknown_key(s);
-  qmanager::ReservationBucket& bucket = queue.buckets[number];
-  if (name.starts_with("reservation-depth.")) {
-    if (!store(bucket.depth, whole(s.value, 0, 100'000)))
-      return misfit(s, "a number from 0 to 100000");
-    return {};
-  }
-  const auto list = text(s.value);
-  if (!list) return misfit(s, "names of QOS like \"hi,low\", or ALL");
-  bucket.qos = *list == "ALL" ? std::vector<std::string>{} : words(*list);
-  return {};
-}
-
-// "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
-// queue.
-Status set_queue_key(const Setting& s, std::string_view name, qmanager::QueueConfig& queue) {
-  if (name.starts_with("reservation-depth.") || name.starts_with("reservation-qos-list."))
-    return set_bucket(s, name, queue);
-  for (const auto& k : kQueueKeys) {
-    if (k.name != name) continue;
-    if (!k.set(queue, s.value)) return misfit(s, k.accepts);
-    return {};
-  }
-  return unknown_key(s);
-}
-
-// "limits.user.ann.max-job" = 8 or "2,8" (soft, hard).
-Status set_limit(Config& c, const Setting& s) {
-  const std::string key = s.key;
-  const auto kind = key.find('.', 7);
-  const auto last = key.rfind('.');
-  if (kind == std::string::npos || last <= kind) return unknown_key(s);
-  constexpr std::int64_t kTicksPerSecond = 1000;
-  Status set = c.scheduler.limits.set(key.substr(7, kind - 7),
-                                      key.substr(kind + 1, last - kind - 1), key.substr(last + 1),
-                                      text(s.value).value_or(s.value.text()), kTicksPerSecond);
-  if (!set) return fail(set.error().code, set.error().what, s.where);
-  return {};
-}
-
-// "fairshare.interval" and the other keys of it.
-Status set_fairshare(qmanager::FairshareConfig& fairshare, const Setting& s) {
-  const std::string name = s.key.substr(10);
-  if (name == "interval") {
-    const auto interval = duration(s.value);
-    if (!interval || *interval < 1) return misfit(s, kDuration);
-    fairshare.interval = *interval;
-  } else if (name == "depth") {
-    if (!store(fairshare.depth, whole(s.value, 1, 1000)))
-      return misfit(s, "a number of intervals from 1 to 1000");
-  } else if (name == "decay") {
-    if (!store(fairshare.decay, share(s.value))) return misfit(s, "a number from 0 to 1");
-  } else {
-    return unknown_key(s);
-  }
-  return {};
-}
-
-// "priority.queuetime-weight", "priority.user.ann.fstarget"; what the scheduler does not know by
-// these names is a matter of the instance.
-Status set_priority(qmanager::PriorityConfig& priority, const Setting& s) {
-  const std::string name = s.key.substr(9);
-  if (name == "accrual") {
-    const auto word = one_of(s.value, {"always", "queuepolicy", "fullpolicy"});
-    if (!word) return misfit(s, "always, queuepolicy or fullpolicy");
-    priority.accrual = *word == "always"        ? qmanager::Accrual::always
-                       : *word == "queuepolicy" ? qmanager::Accrual::queue_policy
-                                                : qmanager::Accrual::full_policy;
-    return {};
-  }
-  if (name == "interval" || name == "xfminwclimit") {
-    const auto length = duration(s.value);
-    if (!length || (name == "interval" && *length < 1)) return misfit(s, kDuration);
-    (name == "interval" ? priority.interval : priority.least_limit) = *length;
-    return {};
-  }
-  const Status set = priority.set(name, text(s.value).value_or(s.value.text()));
-  if (!set) return fail(set.error().code, set.error().what, s.where);
-  return {};
-}
-
-// "qos.NAME.flags" = "RESERVEALWAYS:NOBF".
-Status set_qos(Config& c, const Setting& s) {
-  const auto dot = s.key.rfind('.');
-  if (dot <= 4 || s.key.substr(dot + 1) != "flags") return unknown_key(s);
-  const auto flags = text(s.value);
-  if (!flags) return misfit(s, "flags like \"RESERVEALWAYS:NOBF\"");
-  const Status set = c.scheduler.qos[s.key.substr(4, dot - 4)].set_flags(*flags);
-  if (!set) return fail(set.error().code, set.error().what, s.where);
-  return {};
-}
+namespace {
 
 // "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
 // queue.
@@ -328,28 +109,7 @@ Status set(Config& c, const Setting& s) {
     if (!k.set(c, s.value)) return misfit(s, k.accepts);
     return {};
   }
-  const std::string_view key = s.key;
-  if (key.starts_with("queue.")) return set_queue_key(s, key.substr(6), c.scheduler.defaults);
-  if (key.starts_with("limits.")) return set_limit(c, s);
-  if (key.starts_with("priority.")) return set_priority(c.scheduler.priority, s);
-  if (key.starts_with("fairshare.")) return set_fairshare(c.scheduler.priority.fairshare, s);
-  if (key.starts_with("qos.")) return set_qos(c, s);
-  if (key.starts_with("pools.")) {
-    if (!store(c.scheduler.pools[std::string(key.substr(6))], whole(s.value, 0, 1'000'000'000)))
-      return misfit(s, "a number of units");
-    return {};
-  }
-  if (key.starts_with("queues.")) {
-    const auto dot = key.find('.', 7);
-    if (dot > 7 && dot != std::string_view::npos) {
-      const std::string name(key.substr(7, dot - 7));
-      auto queue = c.scheduler.queues.try_emplace(name, c.scheduler.defaults).first->second;
-      if (auto done = set_queue_key(s, key.substr(dot + 1), queue); !done) return done;
-      c.scheduler.queues[name] = queue;
-      return {};
-    }
-  }
-  return unknown_key(s);
+  return set_scheduler_key(c.scheduler, s);
 }
 
 // ---- reading ----
@@ -362,6 +122,19 @@ std::optional<Value> scalar_of(const toml::node& node) {
   return std::nullopt;
 }
 
+// A list of words is as good as the words with commas between them.
+std::optional<std::string> list_of(const toml::node& node) {
+  const auto* array = node.as_array();
+  if (array == nullptr || array->empty()) return std::nullopt;
+  std::string all;
+  for (const auto& element : *array) {
+    const auto* word = element.as_string();
+    if (word == nullptr) return std::nullopt;
+    all += (all.empty() ? "" : ",") + word->get();
+  }
+  return all;
+}
+
 Status flatten(const toml::table& table, const std::string& prefix, const std::string& file,
                std::vector<Setting>& out) {
   for (const auto& [key, node] : table) {
@@ -369,6 +142,8 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
     const std::string where = fmt::format("{}:{}", file, node.source().begin.line);
     if (const auto* sub = node.as_table()) {
       if (auto done = flatten(*sub, name + ".", file, out); !done) return done;
+    } else if (auto list = list_of(node)) {
+      out.push_back({name, Value{std::move(*list)}, where});
     } else if (auto value = scalar_of(node)) {
       out.push_back({name, std::move(*value), where});
     } else {
@@ -426,30 +201,7 @@ const std::string& Config::default_policy() const {
 
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> keys = [] {
-    std::vector<ConfigKey> all = {
-        {"queue.reservation-depth.X", "a number from 0 to 100000"},
-        {"queue.reservation-qos-list.X", "names of QOS, or ALL"},
-        {"limits.KIND.NAME.LIMIT", "a number, or SOFT,HARD"},
-        {"qos.NAME.flags", "flags like RESERVEALWAYS:NOBF"},
-        {"priority.FACTOR-weight", "a number"},
-        {"priority.FACTOR-cap", "a number"},
-        {"priority.COMPONENT-weight", "a number"},
-        {"priority.COMPONENT-cap", "a number"},
-        {"priority.KIND.NAME.priority", "a number"},
-        {"priority.KIND.NAME.fstarget", "a percentage like 20, 20+ or 20-"},
-        {"priority.qos.NAME.qtweight", "a number"},
-        {"priority.xfminwclimit", kDuration},
-        {"priority.accrual", "always, queuepolicy or fullpolicy"},
-        {"priority.interval", kDuration},
-        {"fairshare.interval", kDuration},
-        {"fairshare.depth", "a number from 1 to 1000"},
-        {"fairshare.decay", "a number from 0 to 1"},
-        {"pools.NAME", "a number of units"},
-    };
-    for (const auto& k : kQueueKeys) {
-      all.push_back({fmt::format("queue.{}", k.name), k.accepts});
-      all.push_back({fmt::format("queues.NAME.{}", k.name), k.accepts});
-    }
+    std::vector<ConfigKey> all = scheduler_keys();
     for (const auto& k : kKeys) all.push_back({std::string(k.name), k.accepts});
     return all;
   }();
@@ -462,8 +214,9 @@ Status apply_toml(Config& config, std::string_view text, const std::string& file
     std::vector<Setting> settings;
     if (auto done = flatten(table, "", file, settings); !done) return done;
     // [queues.*] inherit from [queue], wherever in the file it stands.
-    std::stable_partition(settings.begin(), settings.end(),
-                          [](const Setting& s) { return !s.key.starts_with("queues."); });
+    std::stable_partition(settings.begin(), settings.end(), [](const Setting& s) {
+      return !s.key.starts_with("queues.") && !s.key.ends_with("-per-queue");
+    });
     Config next = config;
     for (const auto& s : settings)
       if (auto done = set(next, s); !done) return done;

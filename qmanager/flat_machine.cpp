@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "qmanager/slots.hpp"
+
 namespace holon::qmanager {
 
 using resource::Allocation;
@@ -14,6 +16,9 @@ Result<std::optional<std::string>> FlatMachine::refuses(const JobRequest& job, T
     return fail(Errc::invalid_argument, "a job needs at least 1 processor", "procs");
   if (job.procs > procs_)
     return fmt::format("asks for {} processors, the machine has {}", job.procs, procs_);
+  if (!job.spec && !job.required.empty())
+    return fmt::format("asks for nodes with the property {}, and this machine has no nodes",
+                       job.required.front());
   return std::nullopt;
 }
 
@@ -38,16 +43,20 @@ bool FlatMachine::fits(std::int64_t procs, Interval when) const {
          plan_.max_used(when) <= procs_ - procs;
 }
 
-Allocation FlatMachine::hold(const JobRequest& job, Interval when) {
-  plan_.add(when, job.procs);
-  held_.emplace(job.id, Held{when, job.procs});
+// As many as fit, of the counts that suit the job.
+Machine::Outcome FlatMachine::hold(const JobRequest& job, Interval when) {
+  if (when.begin < horizon_.begin || when.end > horizon_.end) return NotNow{};
+  const std::int64_t procs = most_slots(job, procs_ - plan_.max_used(when));
+  if (procs == 0) return NotNow{};
+  plan_.add(when, procs);
+  held_.emplace(job.id, Held{when, procs});
   free_at_ = -1;
-  return Allocation{job.id, when, {{.uniq_id = 0, .amount = job.procs}}, {}};
+  return Allocation{job.id, when, {{.uniq_id = 0, .amount = procs}}, {}};
 }
 
 Machine::Outcome FlatMachine::start(const JobRequest& job, Time now, Duration length) {
   const Interval when{now, end_of(now, length)};
-  if (hopeless(job, now) || !fits(job.procs, when)) return NotNow{};
+  if (hopeless(job, now)) return NotNow{};
   return hold(job, when);
 }
 

@@ -33,6 +33,7 @@ class FlatMachine final : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
+  std::int64_t procs_held(JobId job) const override { return held_.at(job).procs; }
   std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override { return procs_; }
   std::int64_t free_procs(Time now) override;
@@ -48,7 +49,7 @@ class FlatMachine final : public Machine {
     std::int64_t procs = 0;
   };
 
-  resource::Allocation hold(const JobRequest& job, Interval when);
+  Outcome hold(const JobRequest& job, Interval when);
   bool fits(std::int64_t procs, Interval when) const;
   Time end_of(Time begin, Duration length) const;
 

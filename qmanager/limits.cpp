@@ -173,6 +173,25 @@ std::optional<Throttle> Limiter::over(const Job& job, Time now, Duration length,
   return std::nullopt;
 }
 
+std::int64_t Limiter::procs_left(const Job& job, Time now, Duration length, bool hard) const {
+  std::int64_t left = kNoLimit;
+  for (const Key& key : credentials(job)) {
+    const auto limits = that_hold(key, job);
+    if (!limits) continue;
+    const auto found = running_.find(key);
+    const Usage usage = found == running_.end() ? Usage{} : found->second;
+    const std::int64_t procs = hard ? limits->procs.hard : limits->procs.soft;
+    if (procs != kNoLimit) left = std::min(left, procs - usage.procs);
+    const std::int64_t ticks = hard ? limits->proc_ticks.hard : limits->proc_ticks.soft;
+    if (ticks == kNoLimit) continue;
+    const double held =
+        usage.proc_ends - static_cast<double>(usage.procs) * static_cast<double>(now);
+    const double room = (static_cast<double>(ticks) - held) / static_cast<double>(length);
+    left = std::min(left, static_cast<std::int64_t>(std::clamp(room, -1e15, 1e15)));
+  }
+  return left;
+}
+
 std::optional<std::string> Limiter::over_idle(const Job& job) {
   if (!active()) return std::nullopt;
   for (const Key& key : credentials(job)) {

@@ -82,6 +82,9 @@ class Limiter {
   // Which limit keeps the job from starting at `now`; nullopt: none.
   std::optional<Throttle> over(const Job& job, Time now, Duration length, bool hard) const;
 
+  // Processors that the limits leave for the job, were it to start at `now`; may be negative.
+  std::int64_t procs_left(const Job& job, Time now, Duration length, bool hard) const;
+
   // Idle limits are counted in queue order, from the top of each walk.
   void begin_idle() { idle_.clear(); }
   // Takes the job into the sums, or says which idle limit leaves it out.

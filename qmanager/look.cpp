@@ -67,7 +67,7 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
           .queue = state.queue_of(job).name,
           .reserved = job.booked,
           .when = allocation.when,
-          .procs = job.procs,
+          .procs = job.request.slots ? state.machine->procs_held(id) : job.procs,
           .consumes = job.request.consumes,
           .allocation = std::move(allocation)};
 }

@@ -71,6 +71,9 @@ class Machine {
   // What the job holds.
   virtual resource::Allocation holding(JobId job) const = 0;
 
+  // Processors the job holds, now or later. REQUIRES: it holds something.
+  virtual std::int64_t procs_held(JobId job) const = 0;
+
   // What is free from `now` on beside all promises, widest first.
   virtual std::vector<Window> windows(Time now) = 0;
   // Processors in all, and free in the plan at `now`.

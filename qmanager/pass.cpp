@@ -1,6 +1,7 @@
 #include "qmanager/pass.hpp"
 
 #include "qmanager/reason.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 
@@ -188,7 +189,9 @@ void Pass::use_leftovers(Queue& queue) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* job = queue.pending.at(slot);
     if (job == nullptr || job->why != Why::limit || !queue.policy.backfill) continue;
+    limits_are_hard_ = true;
     if (!s_.limiter.over(*job, now_, s_.length_of(*job), true)) try_start(*job);
+    limits_are_hard_ = false;
   }
 }
 
@@ -229,7 +232,9 @@ Pass::Tried Pass::try_start(Job& job) {
   if (memo.epoch == s_.epoch && memo.length <= ticks) return Tried::not_now;
   if (s_.machine->hopeless(job.request, now_)) return Tried::not_now;
   book_the_entitled();
-  Machine::Outcome outcome = s_.machine->start(job.request, now_, length);
+  Machine::Outcome outcome = job.request.slots && s_.limiter.active()
+                                 ? s_.machine->start(within_limits(job), now_, length)
+                                 : s_.machine->start(job.request, now_, length);
   if (auto* allocation = std::get_if<Allocation>(&outcome)) {
     started(job, std::move(*allocation));
     return Tried::started;
@@ -241,6 +246,14 @@ Pass::Tried Pass::try_start(Job& job) {
   job.detail = std::move(std::get<NotNow>(outcome).reason);
   memo = {s_.epoch, ticks};
   return Tried::not_now;
+}
+
+// A job that takes what it can get takes no more than its limits leave it.
+JobRequest Pass::within_limits(const Job& job) const {
+  const std::int64_t least = least_slots(job.request);
+  const std::int64_t each = std::max<std::int64_t>(1, job.procs / least);
+  const std::int64_t procs = s_.limiter.procs_left(job, now_, s_.length_of(job), limits_are_hard_);
+  return with_at_most(job.request, std::max(least, procs / each));
 }
 
 Pass::Tried Pass::book(Job& job) {

@@ -41,6 +41,7 @@ class Pass {
   bool outlives_the_lease(const Job& job) const;
   void book_the_entitled();
   Tried try_start(Job& job);
+  JobRequest within_limits(const Job& job) const;
   Tried book(Job& job);
   bool throttled(Queue& queue, Job& job);
   void fill_gaps(Queue& queue);
@@ -61,7 +62,8 @@ class Pass {
   Scheduler::State& s_;
   Time now_;
   Budget budget_;
-  bool thorough_ = false;  // jobs are looked at even when nothing is free
+  bool thorough_ = false;         // jobs are looked at even when nothing is free
+  bool limits_are_hard_ = false;  // the last round of backfill
   StepResult result_;
 };
 

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "qmanager/slots.hpp"
+
 namespace holon::qmanager {
 
 using resource::Allocation;
@@ -23,15 +25,17 @@ Result<std::optional<std::string>> PoolMachine::refuses(const JobRequest& job, T
     if (pool == pools_.end()) return fmt::format("there is no consumable \"{}\" here", use.pool);
     if (use.amount < 0)
       return fail(Errc::invalid_argument, "a negative amount of " + use.pool, "consumes");
-    if (use.amount > pool->second.total)
-      return fmt::format("asks for {} {}, there are {}", use.amount, use.pool, pool->second.total);
+    if (least(job, use) > pool->second.total)
+      return fmt::format("asks for {} {}, there are {}", least(job, use), use.pool,
+                         pool->second.total);
   }
   return inner_->refuses(job, now, length);
 }
 
 ShapeId PoolMachine::shape_of(const JobRequest& job) {
   std::string needs;
-  for (const Consumes& use : job.consumes) needs += fmt::format("{}={};", use.pool, use.amount);
+  for (const Consumes& use : job.consumes)
+    needs += fmt::format("{}={};", use.pool, least(job, use));
   return shapes_.try_emplace({inner_->shape_of(job), needs}, static_cast<ShapeId>(shapes_.size()))
       .first->second;
 }
@@ -44,10 +48,25 @@ std::optional<std::string> PoolMachine::short_of(const JobRequest& job, Interval
   for (const Consumes& use : job.consumes) {
     const Pool& pool = pools_.at(use.pool);
     const resource::Amount free = pool.total - pool.used.max_used(when);
-    if (use.amount > free)
-      return fmt::format("needs {} {}, {} free until its limit", use.amount, use.pool, free);
+    if (least(job, use) > free)
+      return fmt::format("needs {} {}, {} free until its limit", least(job, use), use.pool, free);
   }
   return std::nullopt;
+}
+
+// What its smallest number of slots needs.
+resource::Amount PoolMachine::least(const JobRequest& job, const Consumes& use) {
+  return use.per_slot ? use.amount * least_slots(job) : use.amount;
+}
+
+std::int64_t PoolMachine::slots_over(const JobRequest& job, Interval when) const {
+  std::int64_t slots = resource::kMaxCount;
+  for (const Consumes& use : job.consumes) {
+    if (!use.per_slot || use.amount == 0) continue;
+    const Pool& pool = pools_.at(use.pool);
+    slots = std::min(slots, (pool.total - pool.used.max_used(when)) / use.amount);
+  }
+  return slots;
 }
 
 bool PoolMachine::hopeless(const JobRequest& job, Time now) {
@@ -57,15 +76,24 @@ bool PoolMachine::hopeless(const JobRequest& job, Time now) {
 Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
   const auto* allocation = std::get_if<Allocation>(&outcome);
   if (allocation == nullptr || job.consumes.empty()) return outcome;
-  for (const Consumes& use : job.consumes)
+  Held held{job.consumes, allocation->when};
+  // Shares of the smallest number of slots grow with the processors it got.
+  const std::int64_t slots = least_slots(job) *
+                             std::max<std::int64_t>(1, inner_->procs_held(job.id)) /
+                             std::max<std::int64_t>(1, job.procs);
+  for (Consumes& use : held.consumes) {
+    if (use.per_slot) use = {use.pool, use.amount * (job.slots ? slots : least_slots(job)), false};
     pools_.at(use.pool).used.add(allocation->when, use.amount);
-  held_[job.id] = {job.consumes, allocation->when};
+  }
+  held_[job.id] = std::move(held);
   return outcome;
 }
 
 Machine::Outcome PoolMachine::start(const JobRequest& job, Time now, Duration length) {
-  if (auto missing = short_of(job, {now, end_of(now, length)})) return NotNow{std::move(*missing)};
-  return hold(job, inner_->start(job, now, length));
+  const Interval when{now, end_of(now, length)};
+  if (auto missing = short_of(job, when)) return NotNow{std::move(*missing)};
+  if (!job.slots) return hold(job, inner_->start(job, now, length));
+  return hold(job, inner_->start(with_at_most(job, slots_over(job, when)), now, length));
 }
 
 std::optional<Time> PoolMachine::pools_fit(const JobRequest& job, Time from,
@@ -75,7 +103,7 @@ std::optional<Time> PoolMachine::pools_fit(const JobRequest& job, Time from,
     for (const Consumes& use : job.consumes) {
       const Pool& pool = pools_.at(use.pool);
       const auto fit = pool.used.earliest_window(
-          {.from = from, .end = kTimeMax, .length = length, .cap = pool.total - use.amount});
+          {.from = from, .end = kTimeMax, .length = length, .cap = pool.total - least(job, use)});
       if (!fit) return std::nullopt;
       moved = moved || *fit > from;
       from = *fit;
@@ -102,7 +130,10 @@ Machine::Outcome PoolMachine::reserve(const JobRequest& job, const Wish& wish) {
   if (job.consumes.empty()) return inner_->reserve(job, wish);
   const std::optional<Time> begin = earliest(job, wish);
   if (!begin) return NotNow{"no room for it before the end of the resources' lease"};
-  return hold(job, inner_->reserve(job, {wish.now, *begin, wish.length}));
+  const Wish then{wish.now, *begin, wish.length};
+  if (!job.slots) return hold(job, inner_->reserve(job, then));
+  const std::int64_t slots = slots_over(job, {*begin, end_of(*begin, wish.length)});
+  return hold(job, inner_->reserve(with_at_most(job, slots), then));
 }
 
 void PoolMachine::release(JobId job, Time now) {

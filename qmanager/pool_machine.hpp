@@ -33,6 +33,7 @@ class PoolMachine final : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override { return inner_->holding(job); }
+  std::int64_t procs_held(JobId job) const override { return inner_->procs_held(job); }
   std::vector<Window> windows(Time now) override { return inner_->windows(now); }
   std::int64_t procs() const override { return inner_->procs(); }
   std::int64_t free_procs(Time now) override { return inner_->free_procs(now); }
@@ -47,14 +48,17 @@ class PoolMachine final : public Machine {
     resource::Timeline used;
   };
   struct Held {
-    std::vector<Consumes> consumes;
+    std::vector<Consumes> consumes;  // in all, not by the slot
     Interval when;
   };
 
+  // Slots that the consumables have room for over `when`.
+  std::int64_t slots_over(const JobRequest& job, Interval when) const;
   std::optional<std::string> short_of(const JobRequest& job, Interval when) const;
   Time end_of(Time begin, Duration length) const;
   std::optional<Time> pools_fit(const JobRequest& job, Time from, Duration length) const;
   Outcome hold(const JobRequest& job, Outcome outcome);
+  static resource::Amount least(const JobRequest& job, const Consumes& use);
 
   std::unique_ptr<Machine> inner_;
   std::map<std::string, Pool> pools_;

@@ -2,11 +2,13 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "qmanager/environment.hpp"
 #include "resource/allocation.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
@@ -20,6 +22,7 @@ inline constexpr std::uint32_t kUrgencyExpedite = 31;  // before every job that 
 struct Consumes {
   std::string pool;
   resource::Amount amount = 1;
+  bool per_slot = false;  // for each of the job's slots, as Grid Engine counts
 
   bool operator==(const Consumes&) const = default;
 };
@@ -39,6 +42,13 @@ struct JobRequest {
   std::shared_ptr<const resource::Jobspec>
       spec;  // shared by the jobs of an array; null on a flat machine
   std::vector<Consumes> consumes;
+  // How many slots suit it, where that is not one number ("4-16", "2,4,8"): it gets the most that
+  // fit when it is started or booked. A slot is a processor on a flat machine, the one slot at the
+  // top of `spec` on a graph; `procs` and the count in `spec` are then those of the smallest.
+  std::optional<resource::Count> slots;
+  std::string environment;  // Grid Engine's parallel environment, of the configuration; or none
+  AllocationRule rule;      // how slots are spread over hosts; the environment's where one is named
+  std::vector<std::string> required;  // properties its queue asks of nodes; set by the scheduler
   bool reserve = true;     // asks for a reservation when it cannot start (Grid Engine's -R)
   bool immediate = false;  // starts in the first pass that looks at it, or is rejected (-now y)
 };

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "qmanager/admit.hpp"
 #include "qmanager/pass.hpp"
 #include "qmanager/pool_machine.hpp"
 
@@ -46,6 +47,7 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
   Queue queue;
   queue.name = name;
   queue.config = config;
+  queue.config.queue_depth = std::min(config.queue_depth, config.max_queue_depth);
   queue.policy = std::move(*policy);
   return queue;
 }
@@ -80,8 +82,8 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   for (std::size_t i = 0; i < kFactors; ++i)
     if (component_of(static_cast<Factor>(i)) == Component::fairshare)
       state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
-  if (!state->config.pools.empty())
-    machine = std::make_unique<PoolMachine>(std::move(machine), state->config.pools);
+  if (const auto pools = all_pools(state->config); !pools.empty())
+    machine = std::make_unique<PoolMachine>(std::move(machine), pools);
   state->machine = std::move(machine);
   return Scheduler(std::move(state));
 }
@@ -138,8 +140,8 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     forget();
     return tl::unexpected(std::move(error));
   }
-  Result<std::optional<std::string>> refusal =
-      s.machine->refuses(job.request, now, s.length_of(job));
+  Result<std::optional<std::string>> refusal = admit(s, job.request, queue);
+  if (refusal && !*refusal) refusal = s.machine->refuses(job.request, now, s.length_of(job));
   if (!refusal || *refusal) {
     forget();
     if (!refusal) return tl::unexpected(refusal.error());
@@ -160,11 +162,17 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
   const JobId id = request.id;
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
+  const auto refusal = admit(s, (**added).request, s.queue_of(**added));
+  if (!refusal) {
+    s.jobs.erase(id);
+    return tl::unexpected(refusal.error());
+  }
+  measure(s, **added);
   if (Status held = s.machine->impose((**added).request, allocation); !held) {
     s.jobs.erase(id);
     return held;
   }
-  measure(s, **added);
+  (**added).procs = (**added).request.slots ? s.machine->procs_held(id) : (**added).procs;
   (**added).key = s.key_of(**added, allocation.when.begin);
   s.run(**added, allocation.when);
   s.freed();

@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "qmanager/environment.hpp"
 #include "qmanager/limits.hpp"
 #include "qmanager/policy/policy.hpp"
 #include "qmanager/priority.hpp"
@@ -35,7 +36,8 @@ struct QueueConfig {
   std::string policy =
       "fcfs";  // fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N]
   std::int64_t queue_depth = 32;  // jobs looked at in a pass that stay pending, at most 1,000,000
-  std::int64_t reservation_depth = 64;  // of hybrid; easy is 1, conservative all
+  std::int64_t max_queue_depth = 1'000'000;  // bounds queue_depth (Fluxion's max-queue-depth)
+  std::int64_t reservation_depth = 64;       // of hybrid; easy is 1, conservative all
   std::int64_t max_reservation_depth = 100'000;
   // Grid Engine's: so many of the jobs that ask for one (JobRequest::reserve) get a reservation,
   // whatever the policy says; with 0 none, and every job that fits starts.
@@ -55,6 +57,11 @@ struct QueueConfig {
   // reservation, in place of the policy's depth.
   std::map<int, ReservationBucket> buckets;
 
+  // Nodes that the queue's jobs may run on have all of these properties (Flux's `requires`).
+  std::vector<std::string> properties;
+  std::optional<std::int64_t> slots;              // that the queue's jobs may use at a time
+  std::map<std::string, resource::Amount> pools;  // consumables of the queue alone
+
   bool operator==(const QueueConfig&) const = default;
 };
 
@@ -65,8 +72,9 @@ struct SchedulerConfig {
   std::map<std::string, resource::Amount> pools;  // consumables beside the resource tree
   LimitsConfig limits;
   PriorityConfig priority;
-  std::map<std::string, QosConfig> qos;  // by name
-  bool tell_waits = true;                // Wait decisions are wanted
+  std::map<std::string, QosConfig> qos;                     // by name
+  std::map<std::string, ParallelEnvironment> environments;  // Grid Engine's PEs, by name
+  bool tell_waits = true;                                   // Wait decisions are wanted
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
 };

@@ -91,6 +91,7 @@ void Scheduler::State::book(Job& job, Interval when) {
 }
 
 void Scheduler::State::run(Job& job, Interval when) {
+  if (job.request.slots) job.procs = machine->procs_held(job.request.id);
   job.place = Job::Place::running;
   job.started = when.begin;
   job.planned_end = when.end;

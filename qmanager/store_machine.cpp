@@ -4,7 +4,9 @@
 #include <cstdlib>
 #include <map>
 
+#include "qmanager/host_placement.hpp"
 #include "qmanager/scheduler.hpp"
+#include "qmanager/slots.hpp"
 #include "resource/graph/graph.hpp"
 
 namespace holon::qmanager {
@@ -80,6 +82,14 @@ std::int64_t least_units(const resource::Jobspec& spec, std::string_view type) {
   return units;
 }
 
+namespace {
+
+bool spread_over_hosts(const JobRequest& job) {
+  return job.rule.kind != AllocationRule::Kind::any;
+}
+
+}  // namespace
+
 StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(store) {
   const auto cores = static_cast<std::int64_t>(store.graph().by_type("core").size());
   if (cores > 0 && cores == store.total("core") && !anything_down() && store.jobs().empty())
@@ -102,21 +112,27 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
   auto outcome = store_.match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
   if (!outcome) return tl::unexpected(outcome.error());
   if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
+  if (!spread_over_hosts(job)) return std::nullopt;
+  if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
+  if (!could_be_spread(store_, job))
+    return "its slots can never be spread over the hosts as its parallel environment wants";
   return std::nullopt;
 }
 
 ShapeId StoreMachine::shape_of(const JobRequest& job) {
-  if (job.spec.get() == last_spec_) return last_shape_;
+  if (job.spec.get() == last_spec_ && shapes_[last_shape_].rule == job.rule) return last_shape_;
   const std::size_t hash = content_hash(*job.spec);
   const auto [begin, end] = by_content_.equal_range(hash);
-  for (auto at = begin; at != end; ++at)
-    if (same_content(*shapes_[at->second].spec, *job.spec)) return at->second;
+  for (auto at = begin; at != end; ++at) {
+    const Shape& known = shapes_[at->second];
+    if (known.rule == job.rule && same_content(*known.spec, *job.spec)) return at->second;
+  }
   const auto id = static_cast<ShapeId>(shapes_.size());
   const std::int64_t cores = least_units(*job.spec, "core");
-  shapes_.push_back({job.spec, cores});
+  shapes_.push_back({job.spec, job.rule, cores});
   by_content_.emplace(hash, id);
   coreless_shapes_ = coreless_shapes_ || cores == 0;
-  if (!is_uniform(*job.spec)) leave_uniform();
+  if (!is_uniform(*job.spec) || spread_over_hosts(job)) leave_uniform();
   last_spec_ = job.spec.get();
   last_shape_ = id;
   return id;
@@ -191,14 +207,68 @@ Machine::Outcome StoreMachine::holds(Outcome outcome) {
 Machine::Outcome StoreMachine::allocate(const JobRequest& job, Time now, Duration length) {
   const Duration asked = length == kTimeMax ? until_horizon(now) : length;
   if (asked <= 0) return NotNow{"the lease of these resources is over"};
+  if (job.slots || spread_over_hosts(job))
+    return hold_now_or_then(job, {now, saturating_add(now, asked)}, now);
   return holds(match(job, MatchOp::allocate, now, asked));
+}
+
+// The largest number of slots that suits the job and that the matcher places over `when`; 0: none.
+// Asks the matcher O(log of the range) times.
+std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, Time now) {
+  const auto fits = [&](std::int64_t count) {
+    const auto outcome = store_.allocate(kQuestion, *with_slots(job, count).spec, when, now);
+    const bool found = outcome && std::holds_alternative<Allocation>(*outcome);
+    if (found) static_cast<void>(store_.release(kQuestion));
+    return found;
+  };
+  free_at_ = -1;
+  const std::int64_t each = std::max<std::int64_t>(1, job.procs / least_slots(job));
+  std::int64_t low = least_slots(job);
+  std::int64_t high = most_slots(job, store_.total("core") / each);
+  if (high == 0 || !fits(low)) return 0;
+  while (low < high) {
+    const std::int64_t middle = most_slots(job, low + (high - low + 1) / 2);
+    // No count of a list between the two: the next above `low` is `high`.
+    const std::int64_t next = middle > low ? middle : high;
+    if (fits(next)) {
+      low = next;
+    } else if (next == high && middle == low) {
+      break;
+    } else {
+      high = most_slots(job, next - 1);
+    }
+  }
+  return low;
+}
+
+// A job that takes a range of slots, or whose slots are spread over hosts.
+Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval when, Time now) {
+  free_at_ = -1;
+  if (when.empty() || when.end > store_.options().horizon.end ||
+      when.begin < store_.options().horizon.begin)
+    return NotNow{"it would not end before the end of the resources' lease"};
+  if (spread_over_hosts(job)) {
+    auto placed = place_on_hosts(store_, job, when);
+    if (!placed)
+      return NotNow{"its slots do not fit on the hosts as its parallel environment wants"};
+    if (Status held = store_.update(*placed, now); !held) return NotNow{held.error().what};
+    return holds(std::move(*placed));
+  }
+  const std::int64_t count = job.slots ? most_that_fit(job, when, now) : least_slots(job);
+  if (count == 0) return NotNow{"not even its smallest number of slots is free"};
+  const auto spec = job.slots ? with_slots(job, count).spec : job.spec;
+  auto outcome = store_.allocate(job.id, *spec, when, now);
+  if (!outcome) return Never{to_string(outcome.error())};
+  return holds(std::move(*outcome));
 }
 
 // The numbers say whether it fits; the store says where. Should they ever disagree, the store is
 // right.
 Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration length) {
   if (uniform_) {
-    Outcome outcome = allocate(job, now, length);
+    const bool ranged = job.slots && uniform_->holds(job.id);
+    Outcome outcome =
+        allocate(ranged ? with_slots(job, uniform_->procs_held(job.id)) : job, now, length);
     if (!std::holds_alternative<Allocation>(outcome)) leave_uniform();
     return outcome;
   }
@@ -207,7 +277,7 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
   const Allocation same = *held;
   static_cast<void>(store_.release(job.id));
   // It was given back just now, so that it is free.
-  static_cast<void>(store_.update(same));
+  static_cast<void>(store_.update(same, now));
   return same;
 }
 
@@ -226,7 +296,8 @@ Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) 
     planned->shares.clear();  // it is not known yet which
     return outcome;
   }
-  if (wish.length != kTimeMax && wish.not_before == wish.now)
+  const bool plain = !job.slots && !spread_over_hosts(job);
+  if (plain && wish.length != kTimeMax && wish.not_before == wish.now)
     return holds(match(job, MatchOp::allocate_orelse_reserve, wish.now, wish.length));
   return hold_at(job, wish);
 }
@@ -242,10 +313,8 @@ Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) 
     const Time end =
         wish.length == kTimeMax ? store_.options().horizon.end : saturating_add(begin, wish.length);
     if (begin >= end || end > store_.options().horizon.end) break;
-    free_at_ = -1;
-    auto outcome = store_.allocate(job.id, *job.spec, {begin, end}, wish.now);
-    if (!outcome) return Never{to_string(outcome.error())};
-    if (std::holds_alternative<Allocation>(*outcome)) return holds(std::move(*outcome));
+    Outcome outcome = hold_now_or_then(job, {begin, end}, wish.now);
+    if (!std::holds_alternative<NotNow>(outcome)) return outcome;
   }
   return NotNow{"no time is known at which what it needs will be free"};
 }
@@ -256,7 +325,7 @@ std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wi
     const auto* found = std::get_if<Allocation>(&outcome);
     return found == nullptr ? std::nullopt : std::optional(found->when.begin);
   };
-  if (wish.length != kTimeMax && wish.not_before == wish.now)
+  if (!spread_over_hosts(job) && wish.length != kTimeMax && wish.not_before == wish.now)
     return begin_of(match(job, MatchOp::without_allocating_future, wish.now, wish.length));
   // Held for the question only, and not under the job's own number: it may hold something already.
   JobRequest question = job;
@@ -312,6 +381,20 @@ Allocation StoreMachine::holding(JobId job) const {
   Allocation nothing{job, {}, {}, {}};
   if (uniform_ && uniform_->holds(job)) nothing.when = uniform_->holding(job).when;
   return nothing;
+}
+
+std::int64_t StoreMachine::procs_held(JobId job) const {
+  if (uniform_ && uniform_->holds(job)) return uniform_->procs_held(job);
+  const Allocation* held = store_.find(job);
+  const resource::ResourceGraph& graph = store_.graph();
+  const auto core = graph.words().types.find("core");
+  std::int64_t cores = 0;
+  if (held == nullptr || !core) return 1;
+  for (const resource::Share& share : held->shares) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    if (v && graph[*v].type == *core) cores += share.amount;
+  }
+  return std::max<std::int64_t>(cores, 1);
 }
 
 // Every core that is free now, until the first reservation that holds it.

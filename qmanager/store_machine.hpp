@@ -40,6 +40,7 @@ class StoreMachine : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
+  std::int64_t procs_held(JobId job) const override;
   std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override;
   std::int64_t free_procs(Time now) override;
@@ -51,14 +52,17 @@ class StoreMachine : public Machine {
  private:
   struct Shape {
     std::shared_ptr<const resource::Jobspec> spec;  // one of those that have it
-    std::int64_t cores = 0;                         // the least it needs
-    std::uint64_t placeable_at = 0;                 // status generation of the answer below
+    AllocationRule rule;
+    std::int64_t cores = 0;          // the least it needs
+    std::uint64_t placeable_at = 0;  // status generation of the answer below
     bool placeable = false;
   };
 
   Shape& shape(const JobRequest& job) { return shapes_[shape_of(job)]; }
   Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
   Outcome holds(Outcome outcome);
+  Outcome hold_now_or_then(const JobRequest& job, Interval when, Time now);
+  std::int64_t most_that_fit(const JobRequest& job, Interval when, Time now);
   Outcome allocate(const JobRequest& job, Time now, Duration length);
   void leave_uniform();
   Duration until_horizon(Time from) const;

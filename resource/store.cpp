@@ -125,7 +125,7 @@ Amount ResourceStore::available(std::string_view type, Time now) const {
   const auto wanted = state_->graph.words().types.find(type);
   Amount sum = 0;
   if (!wanted) return sum;
-  state_->for_each_free(now, [&](VertexId v, Amount free) {
+  state_->for_each_free({now, saturating_add(now, 1)}, [&](VertexId v, Amount free) {
     if (state_->graph[v].type == *wanted) sum += free;
   });
   return sum;
@@ -145,10 +145,13 @@ Amount ResourceStore::free_at_most(std::string_view type, Time now) const {
 }
 
 std::vector<Share> ResourceStore::available(Time now) const {
-  const Interval instant{now, saturating_add(now, 1)};
+  return available(Interval{now, saturating_add(now, 1)});
+}
+
+std::vector<Share> ResourceStore::available(Interval when) const {
   std::vector<Share> shares;
-  state_->for_each_free(now, [&](VertexId v, Amount free) {
-    shares.push_back({state_->graph[v].uniq_id, free, state_->occupancy.idle(v, instant)});
+  state_->for_each_free(when, [&](VertexId v, Amount free) {
+    shares.push_back({state_->graph[v].uniq_id, free, state_->occupancy.idle(v, when)});
   });
   std::reverse(shares.begin(), shares.end());  // pre-order backwards: children before their parent
   return shares;

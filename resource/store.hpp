@@ -90,6 +90,8 @@ class ResourceStore {
   // Imposes a given R (recovery). Errors: overcommitted, not_found (a vertex that is not here),
   // exists.
   Status update(const Allocation& allocation);
+  // The same at `now`: what begins later is a reservation.
+  Status update(const Allocation& allocation, Time now);
 
   // Gives back everything `job` holds, allocation or reservation. Errors: not_found.
   Status release(JobId job);
@@ -122,6 +124,8 @@ class ResourceStore {
   // What nobody holds at `now` of what is up, pools with their free units, parents after children.
   // O(V).
   std::vector<Share> available(Time now) const;
+  // The same over the whole of `when`: nobody holds it, now or later.
+  std::vector<Share> available(Interval when) const;
 
   // Adds what is new in `part` (ResourceGraph::grow). What is held stays held. O(V + what is held).
   Status grow(const GraphSpec& part);

@@ -164,6 +164,10 @@ Status ResourceStore::State::check_free(std::span<const Chosen> selection, Inter
 }
 
 Status ResourceStore::update(const Allocation& allocation) {
+  return update(allocation, allocation.when.begin);
+}
+
+Status ResourceStore::update(const Allocation& allocation, Time now) {
   if (state_->held.contains(allocation.job))
     return fail(Errc::exists,
                 "job " + std::to_string(allocation.job.value()) + " holds resources already");
@@ -172,8 +176,8 @@ Status ResourceStore::update(const Allocation& allocation) {
   const auto selection = state_->selection_of(allocation);
   if (!selection) return tl::unexpected(selection.error());
   if (auto ok = state_->check_free(*selection, allocation.when); !ok) return ok;
-  state_->take(allocation, *selection, false);
-  state_->touch(*selection, allocation.when, allocation.when.begin, false);
+  state_->take(allocation, *selection, allocation.when.begin > now);
+  state_->touch(*selection, allocation.when, now, false);
   return {};
 }
 

@@ -95,15 +95,14 @@ struct ResourceStore::State {
   std::size_t reservations = 0;               // how many jobs in `held` are reserved
   Time fronts_at = 0;                         // the fronts know what is free at this time
 
-  // Calls visit(vertex, free units) for all that is up and not taken at `now`, in pre-order.
+  // Calls visit(vertex, free units) for all that is up and not taken over `when`, in pre-order.
   template <class Visit>
-  void for_each_free(Time now, Visit visit) const {
-    const Interval instant{now, saturating_add(now, 1)};
+  void for_each_free(Interval when, Visit visit) const {
     const auto order_of_walk = graph.in_preorder();
     for (std::uint32_t i = 0; i < order_of_walk.size();) {
       const VertexId v = order_of_walk[i];
       if (graph.parent(v) == kNoVertex && v != graph.root()) break;  // outside the tree
-      const Amount free = occupancy.free(graph, v, instant);
+      const Amount free = occupancy.free(graph, v, when);
       // whoever is down or taken has nothing to offer below
       const bool open = graph[v].schedulable() && free > 0;
       if (open) visit(v, free);

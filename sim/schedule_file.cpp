@@ -12,7 +12,17 @@ void ScheduleFile::line(const qmanager::PlannedSpan& span, const char* state) {
     text_ += fmt::format("{}:1:{}:{}:{}:{}:{}:{}:{}.000000\n", span.job.value(), state,
                          span.when.begin + epoch_, span.when.length(), level, object, name, amount);
   };
-  for (const qmanager::Consumes& use : span.consumes) resource('G', "global", use.pool, use.amount);
+  for (const qmanager::Consumes& use : span.consumes) {
+    const std::int64_t amount = use.per_slot ? use.amount * span.procs : use.amount;
+    const std::size_t at = use.pool.find('@');
+    const std::size_t slash = use.pool.find('/');
+    if (slash != std::string::npos)
+      resource('P', use.pool.substr(0, slash), "slots", amount);
+    else if (at == std::string::npos)
+      resource('G', "global", use.pool, amount);
+    else if (!use.pool.starts_with("slots@"))
+      resource('Q', fmt::format("{}@{}", span.queue, host_), use.pool.substr(0, at), amount);
+  }
   resource('Q', fmt::format("{}@{}", span.queue, host_), "slots", span.procs);
 }
 

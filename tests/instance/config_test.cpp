@@ -60,6 +60,11 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
       {"qos.flags=NTR", "--conf qos.flags", "unknown key"},
       {"queue.reservation-depth.x=1", "--conf queue.reservation-depth.x", "unknown key"},
       {"limits.user.ann.omax-job=1", "--conf limits.user.ann.omax-job", "no limit"},
+      {"queue.queue-params=depth=3", "--conf queue.queue-params", "queue-depth=N"},
+      {"queue.queue-params=queue-depth=0", "--conf queue.queue-params", "queue-depth=N"},
+      {"queue.policy-per-queue=easy", "--conf queue.policy-per-queue", "QUEUE:VALUE"},
+      {"queue.policy-per-queue=a:lazy", "--conf queue.policy-per-queue", "fcfs, easy"},
+      {"environments.mpi.rule=fill", "--conf environments.mpi.rule", "$round_robin"},
       {"journal.sync=never", "--conf journal.sync", "normal or full"},
       {"no-such-file.toml", "--conf no-such-file.toml", "no such file"},
       {"./a=b.toml", "--conf ./a=b.toml", "no such file"},
@@ -129,6 +134,41 @@ omax-job = "2,8"
   EXPECT_TRUE(s.defaults.buckets.at(1).qos.empty());
   EXPECT_EQ(s.queues.at("debug").buckets.at(0).depth, 1);
   EXPECT_EQ(s.limits.of.at({qmanager::Credential::qos, "hi"}).instead_of_jobs->hard, 8);
+}
+
+TEST(Config, QueuesAndEnvironmentsAsFluxionAndGridEngineWriteThem) {
+  Config config;
+  const auto applied = apply_toml(config, R"(
+[queue]
+policy-per-queue = "batch:easy debug:fcfs"
+queue-params-per-queue = "batch:queue-depth=7,max-queue-depth=5 debug:queue-depth=100"
+policy-params = "reservation-depth=9"
+default = "batch"
+[queues.debug]
+requires = ["fast", "gpu"]
+slots = 8
+pools.licence = 3
+[environments.mpi]
+rule = "$round_robin"
+slots = 64
+[environments.four]
+rule = 4
+)",
+                                  "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  const auto& s = config.scheduler;
+  EXPECT_EQ(s.queues.at("batch").policy, "easy");
+  EXPECT_EQ(s.queues.at("batch").queue_depth, 7);
+  EXPECT_EQ(s.queues.at("batch").max_queue_depth, 5);
+  EXPECT_EQ(s.queues.at("batch").reservation_depth, 9);
+  EXPECT_EQ(s.queues.at("debug").policy, "fcfs");
+  EXPECT_EQ(s.queues.at("debug").queue_depth, 100);
+  EXPECT_EQ(s.queues.at("debug").properties, (std::vector<std::string>{"fast", "gpu"}));
+  EXPECT_EQ(s.queues.at("debug").slots, 8);
+  EXPECT_EQ(s.queues.at("debug").pools.at("licence"), 3);
+  EXPECT_EQ(s.environments.at("mpi").rule.kind, qmanager::AllocationRule::Kind::round_robin);
+  EXPECT_EQ(s.environments.at("mpi").slots, 64);
+  EXPECT_EQ(s.environments.at("four").rule.slots, 4);
 }
 
 TEST(Config, MistakesInFilesHaveALineAndChangeNothing) {

@@ -30,6 +30,13 @@ void set_field(ScenarioJob& job, const std::string& key, const std::string& valu
     request.reserve = value == "yes";
   else if (key == "immediate")
     request.immediate = value == "yes";
+  else if (key == "slots")
+    request.slots = resource::parse_count(value).value();
+  else if (key == "pe")
+    request.environment = value;
+  else if (key == "each")
+    request.consumes.push_back(
+        {value.substr(0, value.find(':')), std::stoll(value.substr(value.find(':') + 1)), true});
   else if (key == "uses")
     request.consumes.push_back(
         {value.substr(0, value.find(':')), std::stoll(value.substr(value.find(':') + 1))});
@@ -75,10 +82,16 @@ Outcome run(const Scenario& scenario) {
   const auto request_of = [&](const sim::TraceJob& job) {
     return scenario.jobs[static_cast<std::size_t>(job.id) - 1].request;
   };
+  std::vector<ScenarioJob> jobs = scenario.jobs;
+  options.watch = [&](Time, qmanager::Scheduler&, const qmanager::StepResult& step) {
+    for (const qmanager::Decision& decision : step.decisions)
+      if (const auto* start = std::get_if<qmanager::Start>(&decision))
+        jobs[start->job.value() - 1].trace.procs = start->allocation.shares.front().amount;
+  };
   auto result = sim::simulate(workload, std::make_unique<qmanager::FlatMachine>(scenario.nodes),
                               options, request_of);
   EXPECT_TRUE(result) << to_string(result.error());
-  return {scenario.jobs, std::move(*result), scenario.nodes};
+  return {std::move(jobs), std::move(*result), scenario.nodes};
 }
 
 std::string gantt(const Outcome& outcome) {

@@ -17,7 +17,8 @@ struct ScenarioJob {
 };
 
 // One job a line: name, submit, nodes, limit, runs, then key=value: user, group, account, qos,
-// queue, urgency, reserve=no, immediate=yes, uses=POOL:AMOUNT. '#' begins a comment.
+// queue, urgency, reserve=no, immediate=yes, uses=POOL:AMOUNT, each=POOL:AMOUNT (for each slot),
+// slots=RANGE, pe=NAME. '#' begins a comment.
 std::vector<ScenarioJob> parse_jobs(const std::string& text);
 
 struct Scenario {
@@ -28,7 +29,7 @@ struct Scenario {
 };
 
 struct Outcome {
-  std::vector<ScenarioJob> jobs;
+  std::vector<ScenarioJob> jobs;  // with the processors they got
   sim::SimResult result;
   int nodes = 0;
 

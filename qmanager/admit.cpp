@@ -1,0 +1,87 @@
+#include "qmanager/admit.hpp"
+
+#include <fmt/core.h>
+
+#include "qmanager/slots.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+std::string of_queue(const std::string& pool, const std::string& queue) {
+  return fmt::format("{}@{}", pool, queue);
+}
+
+std::string of_environment(const std::string& name) {
+  return name + "/slots";
+}
+
+// The queue's own pools of the same name are debited as well, as Grid Engine does at every level.
+void add_queue_pools(const Scheduler::State& state, JobRequest& job, const Queue& queue) {
+  std::vector<Consumes> all;
+  for (const Consumes& use : job.consumes) {
+    const bool here = queue.config.pools.contains(use.pool);
+    if (!here || state.config.pools.contains(use.pool)) all.push_back(use);
+    if (here) all.push_back({of_queue(use.pool, queue.name), use.amount, use.per_slot});
+  }
+  if (queue.config.slots) all.push_back({of_queue("slots", queue.name), 1, true});
+  job.consumes = std::move(all);
+}
+
+Result<std::optional<std::string>> enter_environment(const Scheduler::State& state,
+                                                     JobRequest& job) {
+  if (!job.environment.empty()) {
+    const auto found = state.config.environments.find(job.environment);
+    if (found == state.config.environments.end())
+      return fail(Errc::not_found,
+                  fmt::format("there is no parallel environment \"{}\"", job.environment),
+                  "environment");
+    job.rule = found->second.rule;
+    if (found->second.slots) job.consumes.push_back({of_environment(job.environment), 1, true});
+  }
+  // A machine without nodes is one host.
+  const std::int64_t each = job.rule.slots;
+  if (job.spec || job.rule.kind != AllocationRule::Kind::per_host) return std::nullopt;
+  const std::int64_t asked = job.slots ? most_slots(job, each) : job.procs;
+  if (asked != each)
+    return fmt::format("is to have {} slots on each host, and this machine is one host", each);
+  job.slots.reset();
+  job.procs = each;
+  return std::nullopt;
+}
+
+// Array jobs share one jobspec, so that the last one made is made for many.
+void keep_to_properties(JobRequest& job, const std::vector<std::string>& properties) {
+  if (properties.empty()) return;
+  job.required = properties;
+  if (!job.spec) return;
+  resource::Constraint wanted{"properties", properties, {}};
+  auto spec = std::make_shared<resource::Jobspec>(*job.spec);
+  if (!spec->constraints.op.empty())
+    wanted = {"and", {}, {std::move(wanted), std::move(spec->constraints)}};
+  spec->constraints = std::move(wanted);
+  job.spec = std::move(spec);
+}
+
+}  // namespace
+
+std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config) {
+  std::map<std::string, resource::Amount> pools = config.pools;
+  for (const auto& [name, queue] : config.queues) {
+    for (const auto& [pool, amount] : queue.pools) pools[of_queue(pool, name)] = amount;
+    if (queue.slots) pools[of_queue("slots", name)] = *queue.slots;
+  }
+  for (const auto& [name, environment] : config.environments)
+    if (environment.slots) pools[of_environment(name)] = *environment.slots;
+  return pools;
+}
+
+Result<std::optional<std::string>> admit(const Scheduler::State& state, JobRequest& job,
+                                         const Queue& queue) {
+  if (Status settled = settle_slots(job); !settled) return tl::unexpected(settled.error());
+  add_queue_pools(state, job, queue);
+  keep_to_properties(job, queue.config.properties);
+  return enter_environment(state, job);
+}
+
+}  // namespace holon::qmanager

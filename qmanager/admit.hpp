@@ -1,0 +1,21 @@
+// admit.hpp - what a request means under the configuration: its parallel environment, its queue's
+// consumables and nodes. Private to qmanager/.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "qmanager/state.hpp"
+
+namespace holon::qmanager {
+
+// Every consumable of the configuration, by the name under which jobs hold it: "license",
+// "license@batch" and "slots@batch" of a queue, "mpi/slots" of a parallel environment.
+std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config);
+
+// Fills in what follows from the queue and the environment. A text: it can never run, and why.
+// Errors: invalid_argument, not_found (the environment).
+Result<std::optional<std::string>> admit(const Scheduler::State& state, JobRequest& job,
+                                         const Queue& queue);
+
+}  // namespace holon::qmanager
