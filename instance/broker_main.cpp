@@ -62,6 +62,8 @@ int run(const BrokerOptions& options, int ready, int lifeline) {
       gone.cancel();
       alone = true;
       (*broker)->end("its supervisor is gone");
+      // Whoever ended a child's supervisor has taken its resources back already.
+      if (options.start.grant) (*broker)->hurry();
     });
     if (!watch) return refuse(watch.error());
     gone = std::move(*watch);

@@ -111,6 +111,23 @@ TEST(Nesting, CancellingAChildEndsEverythingInIt) {
   EXPECT_FALSE(alive(static_cast<pid_t>(leaf.pids.at(0))));
 }
 
+TEST(Nesting, AKilledAgentTakesItsChildrenWithIt) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({2});
+  const auto leaf = live.when_running(
+      live.job({"/bin/sh", "-c", "trap '' TERM; while :; do sleep 1; done"}, {}, "/1"), "/1");
+  std::set<pid_t> below;
+  for (const pid_t pid : testing::children_of(live.agent())) testing::add_tree(pid, below);
+  kill(live.agent(), SIGKILL);
+  const auto record = live.wait_one(1);
+  EXPECT_EQ(record.result, "FAILED");
+  EXPECT_THAT(record.reason, HasSubstr("died"));
+  EXPECT_TRUE(eventually([&] { return std::none_of(below.begin(), below.end(), alive); }));
+  EXPECT_FALSE(alive(static_cast<pid_t>(leaf.pids.at(0))));
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, {2})).result, "COMPLETED");
+  EXPECT_EQ(by_path(live.jobs(true, true)).at("/1/1").state, "INACTIVE");
+}
+
 TEST(Nesting, AGrantsEndIsTheChildsHorizon) {
   const Live live({"--resources", "node=1/core=2"});
   live.child({1, 600});
