@@ -62,6 +62,7 @@ Search::Harvest& Search::next_harvest() {
 
 std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, Front* front) {
   request_ = question.request;
+  together_.clear();
   when_ = question.when;
   idle_ = question.idle_machine;
   now_ = question.now && !idle_;

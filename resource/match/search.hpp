@@ -8,6 +8,7 @@
 #pragma once
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -208,6 +209,8 @@ class Search {
   Scratch& scratch_;
   std::vector<Taken>& taken_;
   std::deque<Harvest>& harvests_;  // by depth
+  // Of slots that are alternatives, what they ask for in all; what was taken points into it.
+  std::map<const std::vector<Need>*, std::vector<Need>> together_;
 };
 
 struct Search::Scratch {

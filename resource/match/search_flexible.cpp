@@ -8,6 +8,22 @@
 #include "resource/match/search.hpp"
 
 namespace holon::resource::match {
+namespace {
+
+// Of each type what the most demanding alternative asks for.
+std::vector<Need> most_of_each(const std::vector<Need>& slots) {
+  std::map<TypeId, Need> by_type;
+  for (const Need& slot : slots)
+    for (const Need& need : slot.with) {
+      const auto [at, is_new] = by_type.try_emplace(need.type, need);
+      if (!is_new && at->second.count.min < need.count.min) at->second = need;
+    }
+  std::vector<Need> together;
+  for (auto& [type, need] : by_type) together.push_back(std::move(need));
+  return together;
+}
+
+}  // namespace
 
 Search::Answer Search::compare_flexible(VertexId v, const std::vector<Need>& needs,
                                         bool pristine) const {
@@ -84,25 +100,18 @@ bool Search::fill_slot(const std::vector<Need>& shape, const Harvest& contents,
 
 void Search::fill_alternatives(VertexId v, const Answer& answer, Harvest& harvest) {
   const std::vector<Need>& slots = *answer.next;
-  std::map<TypeId, Need> by_type;  // of each type what the most demanding alternative asks for
-  for (const Need& slot : slots)
-    for (const Need& need : slot.with) {
-      const auto [at, is_new] = by_type.try_emplace(need.type, need);
-      if (!is_new && at->second.count.min < need.count.min) at->second = need;
-    }
-  std::vector<Need> together;
-  Stock stock;
-  for (auto& [type, need] : by_type) {
-    together.push_back(need);
-    stock.types.push_back(type);
-  }
+  const auto [known, is_new] = together_.try_emplace(&slots);
+  if (is_new) known->second = most_of_each(slots);
+  const std::vector<Need>& together = known->second;
   Harvest& contents = next_harvest();
   explore(v, together, false, true, answer.slots, contents);
   --depth_;
   const bool descending = policy_.order != Order::low;
   for (Found& found : contents.types) sort(found.groups, descending);
-  for (const TypeId type : stock.types) {
-    const Found* found = contents.find(type);
+  Stock stock;
+  for (const Need& need : together) {
+    const Found* found = contents.find(need.type);
+    stock.types.push_back(need.type);
     stock.units.push_back(found == nullptr ? 0 : found->count);
   }
   std::map<TypeId, Next> next;
