@@ -18,6 +18,16 @@ std::string new_token() {
   return token;
 }
 
+// What is known of a job whose instance is gone is all there will be.
+void close(msg::JobRecord& record, Time now) {
+  if (record.state == "INACTIVE") return;
+  record.reason = "its instance ended before it could report more";
+  record.result = record.t_alloc == 0 ? "CANCELED" : "FAILED";
+  record.state = "INACTIVE";
+  record.t_inactive = now;
+  record.pids.clear();
+}
+
 }  // namespace
 
 Children::Children(transport::Server& server, Journal& journal, JobManager& jobs,
@@ -81,29 +91,32 @@ void Children::hello(const transport::Request& request, Time now) {
   });
 }
 
-const Children::Child* Children::find(transport::PeerId peer) const {
+std::string Children::reports_below(transport::PeerId peer) const {
+  if (const auto left = leaving_.find(peer); left != leaving_.end())
+    return jobs_.path_of(left->second) + "/";
   for (const auto& [id, child] : children_)
-    if (child.peer == peer) return &child;
-  return nullptr;
+    if (child.peer == peer) return jobs_.path_of(id) + "/";
+  return {};
 }
 
-std::vector<std::string> Children::records(const transport::Request& request) {
-  const auto records = transport::unpack<msg::Records>(request.payload());
-  const Child* child = find(request.peer());
-  if (!records || child == nullptr) {
+std::vector<std::string> Children::records(const transport::Request& request, Time now) {
+  auto records = transport::unpack<msg::Records>(request.payload());
+  const std::string below = reports_below(request.peer());
+  if (!records || below.empty()) {
     request.fail(records
                      ? Error{Errc::denied, "records are taken from a child that has said hello", {}}
                      : records.error());
     return {};
   }
-  const std::string below = jobs_.path_of(child->grant.job) + "/";
   for (const auto& record : records->jobs)
     if (!record.path.starts_with(below)) {
       request.fail({Errc::denied, fmt::format("{} is not below {}", record.path, below), "jobs"});
       return {};
     }
   std::vector<std::string> paths;
-  for (const auto& record : records->jobs) {
+  const bool gone = leaving_.contains(request.peer());
+  for (auto& record : records->jobs) {
+    if (gone) close(record, now);
     journal_.put_descendant(record);
     paths.push_back(record.path);
   }
@@ -112,22 +125,22 @@ std::vector<std::string> Children::records(const transport::Request& request) {
 }
 
 void Children::peer_lost(transport::PeerId peer) {
+  leaving_.erase(peer);
   for (auto& [id, child] : children_)
     if (child.peer == peer) child.peer = transport::PeerId{0};
 }
 
 std::vector<std::string> Children::ended(JobId job, Time now) {
-  if (children_.erase(job) == 0) return {};
+  const auto child = children_.find(job);
+  if (child == children_.end()) return {};
+  if (child->second.peer.value() != 0) leaving_.emplace(child->second.peer, job);
+  children_.erase(child);
   std::vector<std::string> paths;
   const auto known = journal_.descendants(jobs_.path_of(job) + "/");
   if (!known) return {};
   for (auto record : *known) {
     if (record.state == "INACTIVE") continue;
-    record.reason = "its instance ended before it could report more";
-    record.result = record.t_alloc == 0 ? "CANCELED" : "FAILED";
-    record.state = "INACTIVE";
-    record.t_inactive = now;
-    record.pids.clear();
+    close(record, now);
     journal_.put_descendant(record);
     paths.push_back(record.path);
   }

@@ -32,7 +32,7 @@ class Children {
 
   void hello(const transport::Request& request, Time now);
   // Returns the paths taken into the journal.
-  std::vector<std::string> records(const transport::Request& request);
+  std::vector<std::string> records(const transport::Request& request, Time now);
   void peer_lost(transport::PeerId peer);
   // The child's job is over: records of it that are not INACTIVE are closed. Returns their paths.
   std::vector<std::string> ended(JobId job, Time now);
@@ -51,7 +51,8 @@ class Children {
     transport::PeerId peer{0};
   };
   Status admit(Child& child, const msg::Hello& hello) const;
-  const Child* find(transport::PeerId peer) const;
+  // Below which path the child at the other end of this connection reports; empty: it is no child.
+  std::string reports_below(transport::PeerId peer) const;
 
   transport::Server& server_;
   Journal& journal_;
@@ -59,6 +60,9 @@ class Children {
   AfterCommit& after_commit_;
   MakeGrant make_grant_;
   std::map<JobId, Child> children_;
+  // Children whose job is over and who are still connected: their last records are taken, so that
+  // a job in a child that was killed does not vanish.
+  std::map<transport::PeerId, JobId> leaving_;
 };
 
 }  // namespace holon::instance

@@ -133,8 +133,8 @@ msg::TreeNode Core::silent_child(const ActiveJob& job) const {
   return n;
 }
 
-void Core::take_records(const transport::Request& request) {
-  for (const auto& path : children.records(request))
+void Core::take_records(const transport::Request& request, Time now) {
+  for (const auto& path : children.records(request, now))
     if (parent_ != nullptr) parent_->changed(path);
 }
 

@@ -52,7 +52,7 @@ class Core final : public Outside {
   // The newest record of any job here or below; nullopt: none.
   std::optional<msg::JobRecord> record(const std::string& path) const;
   // "record" from a child.
-  void take_records(const transport::Request& request);
+  void take_records(const transport::Request& request, Time now);
   // A child that holds resources and does not answer, as a node of the tree.
   msg::TreeNode silent_child(const ActiveJob& job) const;
   // This instance as a node of the tree, without its children.

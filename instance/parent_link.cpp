@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "transport/codec.hpp"
 
 namespace holon::instance {
@@ -72,14 +74,19 @@ void ParentLink::changed(const std::string& path) {
 
 void ParentLink::schedule() {
   if (timer_ || dirty_.empty() || !in_flight_.empty() || !welcome_) return;
-  timer_ = reactor_.after(record_interval_, [this] {
-    timer_.cancel();
-    send_now();
-  });
+  // After a quiet time at once: what the parent does not know is lost when all of this instance is
+  // killed.
+  const Duration since = reactor_.now() - sent_;
+  timer_ =
+      reactor_.after(std::clamp<Duration>(record_interval_ - since, 0, record_interval_), [this] {
+        timer_.cancel();
+        send_now();
+      });
 }
 
 void ParentLink::send_now() {
   if (!welcome_ || !in_flight_.empty() || dirty_.empty()) return;
+  sent_ = reactor_.now();
   msg::Records records;
   while (!dirty_.empty() && records.jobs.size() < kRecordsAtOnce) {
     auto path = dirty_.extract(dirty_.begin());

@@ -65,6 +65,7 @@ class ParentLink {
   Duration record_interval_;
   bool welcome_ = false;
   std::set<std::string> dirty_, in_flight_;
+  Time sent_ = 0;  // the last records
   transport::Subscription timer_;
 };
 

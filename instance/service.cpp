@@ -85,7 +85,7 @@ void Service::add_instance_requests() {
   });
   dispatcher_.add("agent.report", [this](const Request& r) { core_.agent.report(r, now()); });
   dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, now()); });
-  dispatcher_.add("record", [this](const Request& r) { core_.take_records(r); });
+  dispatcher_.add("record", [this](const Request& r) { core_.take_records(r, now()); });
   dispatcher_.add("lease", [this](const Request& r) { lease(r); });
 }
 

@@ -125,7 +125,10 @@ TEST(Nesting, AKilledAgentTakesItsChildrenWithIt) {
   EXPECT_TRUE(eventually([&] { return std::none_of(below.begin(), below.end(), alive); }));
   EXPECT_FALSE(alive(static_cast<pid_t>(leaf.pids.at(0))));
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, {2})).result, "COMPLETED");
-  EXPECT_EQ(by_path(live.jobs(true, true)).at("/1/1").state, "INACTIVE");
+  EXPECT_TRUE(eventually([&] {
+    const auto records = by_path(live.jobs(true, true));
+    return records.contains("/1/1") && records.at("/1/1").state == "INACTIVE";
+  }));
 }
 
 TEST(Nesting, AGrantsEndIsTheChildsHorizon) {
