@@ -51,9 +51,11 @@ ResourceStore store_of(const GraphSpec& spec, const std::string& policy) {
   return ResourceStore::load(spec, options).value();
 }
 
-// Matches until the machine is full (or `most`), then gives all back and begins again.
+// Matches until the machine is full (or `most` for every 1,024 nodes), then gives all back and begins
+// again.
 void until_full(benchmark::State& bench, const std::string& policy, const Jobspec& spec,
                 std::uint64_t most) {
+  most = most * static_cast<std::uint64_t>(bench.range(0)) / 1024;
   const GraphSpec graph = machine(bench.range(0));
   ResourceStore store = store_of(graph, policy);
   std::uint64_t job = 0;
