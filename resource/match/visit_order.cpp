@@ -7,7 +7,7 @@ namespace holon::resource::match {
 void VisitOrder::rebuild(const ResourceGraph& graph) {
   begin_.assign(graph.slots() + 1, 0);
   ordered_.clear();
-  std::erase_if(weights_, [&](const auto& one) { return !graph[VertexId{one.first}].alive; });
+  weights_.resize(graph.slots(), kUntouched);
   ordered_.reserve(graph.vertex_count());
   for (std::uint32_t slot = 0; slot < graph.slots(); ++slot) {
     begin_[slot] = static_cast<std::uint32_t>(ordered_.size());
@@ -21,11 +21,6 @@ void VisitOrder::rebuild(const ResourceGraph& graph) {
     if (!std::is_sorted(first, ordered_.end(), ahead)) std::sort(first, ordered_.end(), ahead);
   }
   begin_.back() = static_cast<std::uint32_t>(ordered_.size());
-}
-
-Amount VisitOrder::weight(VertexId v) const {
-  const auto at = weights_.find(v.value());
-  return at == weights_.end() ? kUntouched : at->second;
 }
 
 void VisitOrder::update(const ResourceGraph& graph, VertexId v, Amount free) {

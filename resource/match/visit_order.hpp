@@ -7,7 +7,6 @@
 #pragma once
 #include <cstdint>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "resource/graph/graph.hpp"
@@ -32,11 +31,11 @@ class VisitOrder {
 
  private:
   static constexpr Amount kUntouched = INT64_MAX;
-  Amount weight(VertexId v) const;
+  Amount weight(VertexId v) const { return weights_[v.value()]; }
 
   std::vector<VertexId> ordered_;     // the children of slot 0, of slot 1, ...
   std::vector<std::uint32_t> begin_;  // by slot, into ordered_; one more at the end
-  std::unordered_map<std::uint32_t, Amount> weights_;  // of touched vertices
+  std::vector<Amount> weights_;       // by slot
 };
 
 }  // namespace holon::resource::match
