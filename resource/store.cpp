@@ -81,6 +81,12 @@ bool ResourceStore::is_reserved(JobId job) const {
   return at != state_->held.end() && at->second.reserved;
 }
 
+std::optional<Holding> ResourceStore::holding(JobId job) const {
+  const auto at = state_->held.find(job);
+  if (at == state_->held.end()) return std::nullopt;
+  return Holding{at->second.allocation, at->second.hold.when, at->second.reserved};
+}
+
 std::vector<JobId> ResourceStore::jobs() const {
   std::vector<JobId> jobs;
   for (const auto& [job, held] : state_->held) jobs.push_back(job);
@@ -155,6 +161,10 @@ std::vector<Share> ResourceStore::available(Interval when) const {
   });
   std::reverse(shares.begin(), shares.end());  // pre-order backwards: children before their parent
   return shares;
+}
+
+std::shared_ptr<const void> ResourceStore::identity() const {
+  return state_->identity;
 }
 
 std::uint64_t ResourceStore::change_token() const {

@@ -7,6 +7,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,15 @@ struct StoreOptions {
   bool as_fluxion = false;
 };
 
+// What a job holds and over which time: what must be kept to hold the same again after a restart.
+struct Holding {
+  Allocation allocation;
+  Interval held;  // allocation.when, but for a job that overruns or has grown since its start
+  bool reserved = false;  // planned to start later when it was made
+
+  bool operator==(const Holding&) const = default;
+};
+
 // How much of the graph the last match or release walked: vertices entered, and left with something
 // found.
 struct TraversalCounts {
@@ -92,6 +102,8 @@ class ResourceStore {
   Status update(const Allocation& allocation);
   // The same at `now`: what begins later is a reservation.
   Status update(const Allocation& allocation, Time now);
+  // The same for what holding() said.
+  Status update(const Holding& holding);
 
   // Gives back everything `job` holds, allocation or reservation. Errors: not_found.
   Status release(JobId job);
@@ -120,6 +132,8 @@ class ResourceStore {
   // O(what is held).
   std::vector<JobId> jobs() const;
   std::vector<JobId> jobs_at(VertexId v) const;
+  // Of the job; nullopt if it holds nothing. O(its shares).
+  std::optional<Holding> holding(JobId job) const;
 
   // What nobody holds at `now` of what is up, pools with their free units, parents after children.
   // O(V).
@@ -159,6 +173,8 @@ class ResourceStore {
   // properties or existence have changed since change_token() gave `token`, each once, ascending.
   // O(changes).
   std::uint64_t change_token() const;
+  // The same for as long as it is this store whose changes are counted; a clone has its own.
+  std::shared_ptr<const void> identity() const;
   std::vector<std::int64_t> changed_since(std::uint64_t token) const;
 
   // Of the last match or release.

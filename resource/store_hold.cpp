@@ -163,22 +163,34 @@ Status ResourceStore::State::check_free(std::span<const Chosen> selection, Inter
   return {};
 }
 
+Status ResourceStore::State::impose(const Holding& holding, Time now) {
+  const Allocation& allocation = holding.allocation;
+  if (held.contains(allocation.job))
+    return fail(Errc::exists,
+                "job " + std::to_string(allocation.job.value()) + " holds resources already");
+  if (allocation.when.empty() || holding.held.empty())
+    return fail(Errc::invalid_argument, "an allocation must end after it begins");
+  const auto selection = selection_of(allocation);
+  if (!selection) return tl::unexpected(selection.error());
+  if (auto ok = check_free(*selection, holding.held); !ok) return ok;
+  Allocation over_held = allocation;
+  over_held.when = holding.held;
+  take(std::move(over_held), *selection, holding.reserved);
+  held.at(allocation.job).allocation.when = allocation.when;
+  touch(*selection, holding.held, now, false);
+  return {};
+}
+
 Status ResourceStore::update(const Allocation& allocation) {
   return update(allocation, allocation.when.begin);
 }
 
 Status ResourceStore::update(const Allocation& allocation, Time now) {
-  if (state_->held.contains(allocation.job))
-    return fail(Errc::exists,
-                "job " + std::to_string(allocation.job.value()) + " holds resources already");
-  if (allocation.when.empty())
-    return fail(Errc::invalid_argument, "an allocation must end after it begins");
-  const auto selection = state_->selection_of(allocation);
-  if (!selection) return tl::unexpected(selection.error());
-  if (auto ok = state_->check_free(*selection, allocation.when); !ok) return ok;
-  state_->take(allocation, *selection, allocation.when.begin > now);
-  state_->touch(*selection, allocation.when, now, false);
-  return {};
+  return state_->impose({allocation, allocation.when, allocation.when.begin > now}, now);
+}
+
+Status ResourceStore::update(const Holding& holding) {
+  return state_->impose(holding, holding.held.begin);
 }
 
 Status ResourceStore::release(JobId job) {
@@ -232,6 +244,8 @@ Status ResourceStore::set_end(JobId job, Time end) {
   }
   if (state_->ends.erase({now.end, job}) != 0) state_->ends.emplace(end, job);
   state_->occupancy.move_end(mine.hold, end);
+  for (const match::Hold::Item& item : mine.hold.items)
+    state_->changes.add(item.vertex, item.whole);
   if (end < now.end) state_->made_room();
   mine.allocation.when.end = end;
   return {};

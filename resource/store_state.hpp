@@ -86,6 +86,7 @@ struct ResourceStore::State {
   match::VisitOrder order;
   match::Search::Scratch scratch;
   ChangeLog changes;
+  std::shared_ptr<const int> identity = std::make_shared<const int>(0);  // its address says it
   Oddities oddities;
   std::unordered_map<JobId, Held> held;
   std::set<std::pair<Time, JobId>> ends;  // of allocations, not of reservations
@@ -161,6 +162,8 @@ struct ResourceStore::State {
   // The selection that an allocation from outside stands for. Errors: not_found.
   Result<std::vector<match::Chosen>> selection_of(const Allocation& allocation) const;
   void mark_whole(std::vector<match::Chosen>& selection) const;
+  // Holds what was held before. Errors: as ResourceStore::update.
+  Status impose(const Holding& holding, Time now);
   Status check_free(std::span<const match::Chosen> selection, Interval when) const;
   void drop(JobId job);
   // Holds `shares` instead of what the job holds. REQUIRES: they fit in its place.

@@ -87,6 +87,11 @@ std::string_view ResourceGraph::unit(VertexId v) const {
   return unit.value() == GraphSpec::kNone ? std::string_view{} : words_.names.text(unit);
 }
 
+const std::string* ResourceGraph::given_path(VertexId v, std::uint32_t subsystem) const {
+  const auto it = paths_.find(path_key(v, subsystem));
+  return it == paths_.end() ? nullptr : &it->second;
+}
+
 std::string ResourceGraph::path(VertexId v, std::uint32_t subsystem) const {
   std::string path;
   for (auto at = v; at != kNoVertex;) {

@@ -102,6 +102,8 @@ class ResourceGraph {
   // "/cluster0/rack0/node3" in the dominant or the given subsystem; "" where the vertex is no part
   // of it. O(depth).
   std::string path(VertexId v, std::uint32_t subsystem = 0) const;
+  // The path that was given for v itself because it is not "parent's path / name"; nullptr: none.
+  const std::string* given_path(VertexId v, std::uint32_t subsystem) const;
 
   // ---- the tree of the dominant subsystem
   VertexId parent(VertexId v) const { return parent_[v.value()]; }  // kNoVertex at the root
