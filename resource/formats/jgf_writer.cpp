@@ -160,31 +160,52 @@ std::string with_parent_rank(std::string_view extensions, std::int32_t rank) {
   return out + '}';
 }
 
+constexpr Amount kAbsent = -1;
+
+// What is granted brings along, as vertices passed through, all that stands above it in any
+// subsystem: its power supply, its switch.
+void add_above(const ResourceGraph& graph, std::vector<Amount>& amount) {
+  std::vector<VertexId> open;
+  for (const auto v : graph.in_preorder())
+    if (amount[v.value()] != kAbsent) open.push_back(v);
+  const auto add = [&](VertexId v) {
+    if (v == kNoVertex || amount[v.value()] != kAbsent) return;
+    amount[v.value()] = 0;
+    open.push_back(v);
+  };
+  while (!open.empty()) {
+    const auto v = open.back();
+    open.pop_back();
+    add(graph.parent(v));
+    for (const auto& edge : graph.aux_above(v)) add(edge.source);
+  }
+}
+
 }  // namespace
 
 Result<std::string> grant_jgf(const ResourceGraph& graph, const Allocation& allocation) {
   const auto held = held_vertices(graph, allocation);
   if (!held) return tl::unexpected(held.error());
-  constexpr Amount kAbsent = -1;
   std::vector<Amount> amount(graph.slots(), kAbsent);
   std::map<std::int32_t, std::int32_t> new_rank;  // the parent's -> the child's
   for (const auto& [v, units] : *held) {
     amount[v.value()] = std::max(amount[v.value()], units);
     if (const auto rank = rank_of(graph, v); units > 0 && rank >= 0) new_rank[rank] = 0;
-    for (auto above = graph.parent(v); units > 0 && above != kNoVertex;
-         above = graph.parent(above)) {
-      if (amount[above.value()] == kAbsent) amount[above.value()] = 0;
-    }
   }
+  add_above(graph, amount);
   std::int32_t next = 0;
   for (auto& [parents, childs] : new_rank) childs = next++;
   JgfWriter writer(graph);
   for (const auto v : graph.in_preorder()) {
-    const auto granted = amount[v.value()];
+    auto& granted = amount[v.value()];
     if (granted == kAbsent) continue;
     const auto rank = graph[v].rank;
     const auto it = new_rank.find(rank);
-    if (rank >= 0 && it == new_rank.end()) continue;  // passed through, nothing of it is held
+    const bool in_tree = graph.parent(v) != kNoVertex || v == graph.root();
+    if (in_tree && rank >= 0 && it == new_rank.end()) {  // nothing of its node is held
+      granted = kAbsent;
+      continue;
+    }
     const auto extensions = with_parent_rank(graph.extensions(v), rank);
     writer.vertex(v, {.rank = it == new_rank.end() ? -1 : it->second,
                       .size = granted > 0 ? granted : 1,
@@ -192,6 +213,9 @@ Result<std::string> grant_jgf(const ResourceGraph& graph, const Allocation& allo
                       .extensions = extensions});
     if (const auto above = graph.parent(v); above != kNoVertex) writer.edge(above, v, 0);
   }
+  for (const auto& edge : graph.aux_edges())
+    if (amount[edge.source.value()] != kAbsent && amount[edge.target.value()] != kAbsent)
+      writer.edge(edge.source, edge.target, edge.subsystem);
   return std::move(writer).str();
 }
 

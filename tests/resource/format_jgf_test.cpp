@@ -182,6 +182,35 @@ TEST(JgfGrant, AnExclusiveVertexBringsAllThatIsBelowIt) {
   EXPECT_EQ(to_rv1(grandchild).hosts[0].cores.str(), "3");
 }
 
+TEST(JgfGrant, BringsWhatStandsAboveInOtherSubsystems) {
+  const auto parent = built(read_jgf(R"({"graph": {"nodes": [
+      {"id": "0", "metadata": {"type": "cluster", "id": 0, "paths": {"containment": "/cluster0"}}},
+      {"id": "1", "metadata": {"type": "node", "id": 0, "rank": 0,
+          "paths": {"containment": "/cluster0/node0", "power": "/pdu0/strip0/node0"}}},
+      {"id": "2", "metadata": {"type": "node", "id": 1, "rank": 1,
+          "paths": {"containment": "/cluster0/node1", "power": "/pdu0/strip1/node1"}}},
+      {"id": "3", "metadata": {"type": "pdu", "id": 0, "paths": {"power": "/pdu0"}}},
+      {"id": "4", "metadata": {"type": "strip", "id": 0, "paths": {"power": "/pdu0/strip0"}}},
+      {"id": "5", "metadata": {"type": "strip", "id": 1, "paths": {"power": "/pdu0/strip1"}}}],
+    "edges": [{"source": "0", "target": "1"}, {"source": "0", "target": "2"},
+      {"source": "3", "target": "4", "metadata": {"subsystem": "power"}},
+      {"source": "3", "target": "5", "metadata": {"subsystem": "power"}},
+      {"source": "4", "target": "1", "metadata": {"subsystem": "power"}},
+      {"source": "5", "target": "2", "metadata": {"subsystem": "power"}}]}})"));
+  const auto grant = grant_jgf(parent, held(parent, {"/cluster0/node1"}));
+  ASSERT_TRUE(grant) << to_string(grant.error());
+  const auto child = built(read_jgf(*grant));
+  EXPECT_EQ(child.vertex_count(), 4u);  // cluster, node, strip, pdu
+  const auto node = child.find_path("/pdu0/strip1/node1");
+  ASSERT_TRUE(node);
+  EXPECT_EQ(child.path(*node), "/cluster0/node1");
+  EXPECT_EQ(child.aux_edges().size(), 2u);
+  EXPECT_FALSE(child.find_path("/pdu0/strip0"));
+  // and on to a grandchild
+  const auto again = grant_jgf(child, held(child, {"/cluster0/node1"}));
+  EXPECT_EQ(built(read_jgf(again.value())).aux_edges().size(), 2u);
+}
+
 TEST(JgfAllocation, ComesBackFromWhatWasWritten) {
   const auto graph = built(read_shape("rack=2/node=2/core=2,gpu=1,memory=8"));
   const auto allocation =
