@@ -140,6 +140,18 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
 
 Result<Explanation> Scheduler::explain(JobId id, Time now) {
   State& s = *state_;
+  if (Scheduler* inner = s.within(id)) {
+    const JobId advance = s.in_advance.at(id);
+    const Time begin = s.advances.at(advance).request.when.begin;
+    if (now >= begin) return inner->explain(id, now);
+    Result<Outlook> waiting = this->outlook(id);
+    if (!waiting) return tl::unexpected(waiting.error());
+    Explanation explanation;
+    explanation.reason = std::move(waiting->reason);
+    explanation.position = waiting->position;
+    explanation.pending = inner->pending();
+    return explanation;
+  }
   Pass(s, now, {}).complete_plan();
   Result<Outlook> outlook = this->outlook(id);
   if (!outlook) return tl::unexpected(outlook.error());

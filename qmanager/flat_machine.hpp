@@ -28,6 +28,13 @@ class FlatMachine final : public Machine {
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   Outcome claim(const JobRequest& job, Time, Duration) override { return holding(job.id); }
+  Outcome hold_exactly(const JobRequest& job, Interval when, Time) override {
+    return hold(job, when);
+  }
+  Result<std::unique_ptr<Machine>> part(JobId holder) override {
+    const Held& held = held_.at(holder);
+    return std::make_unique<FlatMachine>(held.procs, held.when);
+  }
   bool holds(JobId job) const { return held_.contains(job); }
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;

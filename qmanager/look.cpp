@@ -9,9 +9,21 @@ namespace holon::qmanager {
 
 Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
   const State& s = *state_;
+  if (const Scheduler* inner = s.within(id)) {
+    Result<Outlook> within = inner->outlook(id);
+    const JobId advance = s.in_advance.at(id);
+    if (within && s.clock < s.advances.at(advance).request.when.begin)
+      within->reason =
+          fmt::format("advance reservation {}, in which it runs, has not begun", advance.value());
+    return within;
+  }
   const Job* job = s.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  if (!s.intruders.empty())
+    return Outlook{fmt::format("job {} runs past its limit into an advance reservation",
+                               s.intruders.begin()->value()),
+                   job->booked ? job->planned : std::nullopt, 0};
   Outlook outlook{reason_text(s, *job), job->booked ? job->planned : std::nullopt, 0};
   if (job->place != Job::Place::pending) return outlook;
   const PendingList& pending = s.queue_of(*job).pending;
@@ -22,6 +34,7 @@ Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
 
 Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const State& s = *state_;
+  if (const Scheduler* inner = s.within(id)) return inner->priority(id, now);
   const Job* job = s.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
@@ -79,6 +92,20 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) {
   std::vector<PlannedSpan> spans;
   for (const auto& [end, id] : state_->running_by_end) spans.push_back(span_of(*state_, id));
   for (const auto& [begin, id] : state_->bookings) spans.push_back(span_of(*state_, id));
+  for (const auto& [id, advance] : state_->advances) {
+    resource::Allocation allocation = state_->machine->holding(id);
+    const bool later = allocation.when.begin > now;
+    spans.push_back({.job = id,
+                     .queue = advance.request.resources.queue,
+                     .reserved = later,
+                     .advance = true,
+                     .when = allocation.when,
+                     .procs = state_->machine->procs_held(id),
+                     .consumes = advance.request.resources.consumes,
+                     .allocation = std::move(allocation)});
+    if (later) continue;
+    for (PlannedSpan& span : advance.inner->plan(now)) spans.push_back(std::move(span));
+  }
   return spans;
 }
 

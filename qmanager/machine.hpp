@@ -7,6 +7,7 @@
 // `now` is an argument. Not thread-safe: one owner.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,6 +63,11 @@ class Machine {
   virtual std::optional<Time> earliest(const JobRequest& job, const Wish& wish) = 0;
   // A reservation that begins at `now` becomes an allocation. NotNow: its units are gone.
   virtual Outcome claim(const JobRequest& job, Time now, Duration length) = 0;
+  // Holds exactly `when`, which may begin later, for a holder that stays whatever is planned anew.
+  virtual Outcome hold_exactly(const JobRequest& job, Interval when, Time now) = 0;
+  // A machine of its own over what the holder holds, with its interval as horizon. What it gives
+  // out has the names of this one. Errors: internal faults of the resources' formats.
+  virtual Result<std::unique_ptr<Machine>> part(JobId holder) = 0;
   // Gives back what the job holds from `now` on. REQUIRES: it holds something.
   virtual void release(JobId job, Time now) = 0;
   // Holds a given allocation (recovery).
@@ -85,6 +91,10 @@ class Machine {
   virtual void resources_changed() = 0;
   // Was the way of planning changed since last asked? Then all reservations must be made again.
   virtual bool must_replan() { return false; }
+
+  // From now on it is to be known which units a reservation has, not only how many. True: all
+  // reservations must be made again.
+  virtual bool settle() { return false; }
 
   virtual void check_invariants() const = 0;
 };

@@ -27,8 +27,19 @@ StepResult Pass::run() {
   s_.clock = std::max(s_.clock, now_);
   hold_overruns();
   age_priorities();
+  serve_advances();
   if (s_.machine->must_replan()) replan();
   if (s_.dirty && !s_.sliced) begin_walks();
+  if (s_.intruders.empty()) decide();
+  result_.more = result_.more || s_.sliced || s_.dirty;
+  s_.boundary = wake();
+  result_.wake = s_.boundary;
+  for (const auto& other : {next_aging(), advance_wake_})
+    if (other && (!result_.wake || *other < *result_.wake)) result_.wake = other;
+  return std::move(result_);
+}
+
+void Pass::decide() {
   start_due();
   s_.sliced = false;
   for (Queue& queue : s_.queues) {
@@ -36,16 +47,10 @@ StepResult Pass::run() {
     if (s_.sliced) break;
     if (queue.started && queue.walk.best_fit) fill_gaps(queue);
   }
-  if (!s_.sliced)
-    for (Queue& queue : s_.queues)
-      if (queue.walk.over_soft) use_leftovers(queue);
-  if (!s_.sliced) refuse_the_immediate();
-  result_.more = s_.sliced || s_.dirty;
-  s_.boundary = wake();
-  result_.wake = s_.boundary;
-  if (const auto aging = next_aging(); aging && (!result_.wake || *aging < *result_.wake))
-    result_.wake = aging;
-  return std::move(result_);
+  if (s_.sliced) return;
+  for (Queue& queue : s_.queues)
+    if (queue.walk.over_soft) use_leftovers(queue);
+  refuse_the_immediate();
 }
 
 // Promises of the last pass that are not to be kept are forgotten: everybody is considered again,

@@ -22,12 +22,23 @@ class Pass {
   // Makes the reservations that no pass had a use for yet. What there is to tell is told by the
   // next run().
   void complete_plan();
+  // Before an advance reservation is made.
+  void make_way();
 
  private:
   enum class Tried { started, booked, not_now, gone };
 
   void hold_overruns();
+  void serve_advances();
+  bool close_advance(JobId id, Advance& advance);
+  void send_away(Advance& advance, const std::string& reason);
+  void step_within(Advance& advance);
+  void stretch(JobId id, Job& job);
+  void wake_at(Time t) {
+    if (t > now_ && t != kTimeMax && (!advance_wake_ || t < *advance_wake_)) advance_wake_ = t;
+  }
   void age_priorities();
+  void decide();
   void begin_walks();
   void start_due();
   void replan();
@@ -64,6 +75,7 @@ class Pass {
   Budget budget_;
   bool thorough_ = false;         // jobs are looked at even when nothing is free
   bool limits_are_hard_ = false;  // the last round of backfill
+  std::optional<Time> advance_wake_;
   StepResult result_;
 };
 

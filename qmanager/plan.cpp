@@ -1,5 +1,8 @@
 // plan.cpp - keeping the plan and the clock in agreement: overruns, reservations that have come
 // due, compression.
+#include <algorithm>
+#include <functional>
+
 #include "qmanager/pass.hpp"
 
 namespace holon::qmanager {
@@ -34,15 +37,26 @@ void Pass::hold_overruns() {
     Job& job = *s_.find(id);
     s_.running_by_end.erase({job.planned_end, id});
     s_.limiter.ended(job);
-    // Beyond the horizon nothing can be planned; there the machine keeps it at the horizon's end.
-    const Time end = stretched_end(job, now_);
-    if (s_.machine->set_end(id, end))
-      job.planned_end = end;
-    else
-      job.planned_end = kTimeMax;
+    stretch(id, job);
     s_.running_by_end.emplace(job.planned_end, id);
     s_.limiter.started(job);
   }
+}
+
+// What can be in the way now is the end of the resources' lease, beyond which nothing is planned,
+// or an advance reservation: up to it the job keeps its units, and then it intrudes.
+void Pass::stretch(JobId id, Job& job) {
+  std::vector<Time> ends{stretched_end(job, now_)};
+  for (const auto& [advance, held] : s_.advances)
+    if (held.request.when.begin > now_) ends.push_back(held.request.when.begin);
+  std::sort(ends.begin() + 1, ends.end(), std::greater<>());
+  for (const Time end : ends) {
+    if (end > ends.front() || !s_.machine->set_end(id, end)) continue;
+    job.planned_end = end;
+    return;
+  }
+  if (!s_.advances.empty() && now_ < s_.machine->horizon().end) s_.intruders.insert(id);
+  job.planned_end = kTimeMax;
 }
 
 // Kept reservations whose time has come become allocations. Where the clock has gone past the

@@ -136,6 +136,12 @@ Machine::Outcome PoolMachine::reserve(const JobRequest& job, const Wish& wish) {
   return hold(job, inner_->reserve(with_at_most(job, slots), then));
 }
 
+Machine::Outcome PoolMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {
+  if (auto missing = short_of(job, when)) return NotNow{std::move(*missing)};
+  if (!job.slots) return hold(job, inner_->hold_exactly(job, when, now));
+  return hold(job, inner_->hold_exactly(with_at_most(job, slots_over(job, when)), when, now));
+}
+
 void PoolMachine::release(JobId job, Time now) {
   if (const auto held = held_.find(job); held != held_.end()) {
     for (const Consumes& use : held->second.consumes)

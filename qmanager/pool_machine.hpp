@@ -29,6 +29,8 @@ class PoolMachine final : public Machine {
   Outcome claim(const JobRequest& job, Time now, Duration length) override {
     return inner_->claim(job, now, length);
   }
+  Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
+  Result<std::unique_ptr<Machine>> part(JobId holder) override { return inner_->part(holder); }
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
@@ -39,6 +41,7 @@ class PoolMachine final : public Machine {
   std::int64_t free_procs(Time now) override { return inner_->free_procs(now); }
   Interval horizon() const override { return inner_->horizon(); }
   void resources_changed() override { inner_->resources_changed(); }
+  bool settle() override { return inner_->settle(); }
   bool must_replan() override { return inner_->must_replan(); }
   void check_invariants() const override;
 

@@ -101,7 +101,8 @@ Result<std::size_t> queue_index(const Scheduler::State& state, const std::string
 }
 
 Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
-  if (state.find(request.id) != nullptr)
+  if (state.find(request.id) != nullptr || state.in_advance.contains(request.id) ||
+      state.advances.contains(request.id))
     return fail(Errc::exists, fmt::format("job {} is here already", request.id.value()));
   if (request.urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument,
@@ -130,11 +131,19 @@ void measure(Scheduler::State& state, Job& job) {
 Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
   State& s = *state_;
   const JobId id = request.id;
+  if (request.advance.value() != 0) return submit_within(s, std::move(request), now);
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
   Job& job = **added;
   Queue& queue = s.queue_of(job);
   const auto forget = [&] { s.jobs.erase(id); };
+  if (s.qos_of(job).use_reserved) {
+    std::string reason =
+        fmt::format("jobs of QOS {} run in advance reservations only", job.request.qos);
+    forget();
+    ++queue.counts.rejected;
+    return Reject{id, std::move(reason)};
+  }
   if (!queue.enabled) {
     Error error{Errc::denied, fmt::format("queue {} takes no jobs now", queue.name), "queue"};
     forget();
@@ -160,6 +169,7 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
 Status Scheduler::recover(JobRequest request, const resource::Allocation& allocation) {
   State& s = *state_;
   const JobId id = request.id;
+  if (request.advance.value() != 0) return recover_within(s, std::move(request), allocation);
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
   const auto refusal = admit(s, (**added).request, s.queue_of(**added));
@@ -181,10 +191,16 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
 
 Status Scheduler::finish(JobId id, Time now) {
   State& s = *state_;
+  if (Scheduler* inner = s.within(id)) {
+    Status finished = inner->finish(id, now);
+    if (finished) s.in_advance.erase(id);
+    return finished;
+  }
   Job* job = s.find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   s.machine->release(id, now);
+  s.intruders.erase(id);
   s.running_by_end.erase({job->planned_end, id});
   s.limiter.ended(*job);
   s.clock = std::max(s.clock, now);
@@ -205,6 +221,11 @@ Status Scheduler::finish(JobId id, Time now) {
 
 Status Scheduler::cancel(JobId id, Time now) {
   State& s = *state_;
+  if (Scheduler* inner = s.within(id)) {
+    Status cancelled = inner->cancel(id, now);
+    if (cancelled) s.in_advance.erase(id);
+    return cancelled;
+  }
   Job* job = s.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
@@ -240,6 +261,7 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
   if (urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument, fmt::format("urgency {} is not from 0 to 31", urgency),
                 "urgency");
+  if (Scheduler* inner = state_->within(id)) return inner->set_urgency(id, urgency);
   return reprioritize(*state_, id, [urgency](Job& job) {
     job.request.urgency = urgency;
     job.fixed_priority.reset();
@@ -247,6 +269,7 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
 }
 
 Status Scheduler::set_priority(JobId id, std::int64_t priority) {
+  if (Scheduler* inner = state_->within(id)) return inner->set_priority(id, priority);
   return reprioritize(*state_, id, [priority](Job& job) { job.fixed_priority = priority; });
 }
 
@@ -268,6 +291,7 @@ Status Scheduler::start_queue(const std::string& name, bool started) {
 void Scheduler::resources_changed() {
   State& s = *state_;
   s.machine->resources_changed();
+  for (auto& [id, advance] : s.advances) advance.inner->resources_changed();
   for (JobId id : std::exchange(s.aside, {})) s.enqueue(*s.find(id));
   s.freed();
 }
@@ -277,10 +301,14 @@ StepResult Scheduler::step(Time now, Budget budget) {
 }
 
 std::size_t Scheduler::pending() const {
-  return state_->jobs.size() - state_->running;
+  std::size_t pending = state_->jobs.size() - state_->running;
+  for (const auto& [id, advance] : state_->advances) pending += advance.inner->pending();
+  return pending;
 }
 std::size_t Scheduler::running() const {
-  return state_->running;
+  std::size_t running = state_->running;
+  for (const auto& [id, advance] : state_->advances) running += advance.inner->running();
+  return running;
 }
 const SchedulerConfig& Scheduler::config() const {
   return state_->config;
@@ -289,6 +317,9 @@ const SchedulerConfig& Scheduler::config() const {
 void Scheduler::check_invariants() const {
   const State& s = *state_;
   s.machine->check_invariants();
+  for (const auto& [id, advance] : s.advances) advance.inner->check_invariants();
+  for (const auto& [job, advance] : s.in_advance)
+    if (!s.advances.contains(advance) || s.within(job)->state_->find(job) == nullptr) std::abort();
   std::size_t listed = 0;
   std::size_t running = 0;
   std::size_t booked = 0;

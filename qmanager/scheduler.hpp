@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "qmanager/advance.hpp"
 #include "qmanager/environment.hpp"
 #include "qmanager/limits.hpp"
 #include "qmanager/policy/policy.hpp"
@@ -31,6 +32,7 @@ class ResourceStore;
 namespace holon::qmanager {
 
 class Machine;
+class Pass;
 
 struct QueueConfig {
   std::string policy =
@@ -110,6 +112,7 @@ struct PlannedSpan {
   JobId job;
   std::string queue;
   bool reserved = false;  // later; else it runs
+  bool advance = false;   // not a job: an advance reservation
   Interval when;          // as planned: the time limit, not the run time
   std::int64_t procs = 0;
   std::vector<Consumes> consumes;
@@ -202,6 +205,21 @@ class Scheduler {
   // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.
   void resources_changed();
 
+  // Grid Engine's advance reservation: holds resources over an interval for the jobs that name it
+  // (JobRequest::advance). A value with a reason: refused. Granted beside what runs, other advance
+  // reservations and kept promises; reservations that each pass makes anew give way. Its number is
+  // of the same kind as the jobs' and none of theirs. Its jobs are scheduled as in a machine of
+  // their own, without the limits and pools of the outside; a step() tells about them too. Errors:
+  // exists, invalid_argument, not_found (its queue, environment).
+  Result<std::optional<Reject>> reserve_ahead(AdvanceRequest request, Time now);
+  // After a restart: with the R it was given. Before recover() of the jobs in it.
+  Status recover_advance(AdvanceRequest request, const resource::Allocation& allocation);
+  // Its waiting jobs are rejected by the next step(); the jobs that still run in it are returned,
+  // for the caller to end, and its resources are free when the last has ended. Errors: not_found.
+  Result<std::vector<JobId>> cancel_advance(JobId id, Time now);
+  // By number. One that is over, and whose jobs are, is no longer there.
+  std::vector<AdvanceStatus> advances() const;
+
   // What a pending job's place in its queue comes from. Errors: not_found.
   Result<PriorityBreakdown> priority(JobId job, Time now) const;
   // Processor-time used before this scheduler was made, for fairshare (a restart).
@@ -233,6 +251,7 @@ class Scheduler {
   struct State;  // state.hpp
 
  private:
+  friend class Pass;  // of the scheduler that this one runs within
   explicit Scheduler(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

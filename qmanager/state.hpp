@@ -5,6 +5,7 @@
 // has a span in the machine's plan and an entry in `bookings`, every running one a span and an
 // entry in `running_by_end`.
 #pragma once
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -50,6 +51,13 @@ struct Queue {
   Time chunk_until = 0;  // until then freed processors are kept for large jobs
 };
 
+// An advance reservation and the scheduler of its jobs.
+struct Advance {
+  AdvanceRequest request;
+  std::unique_ptr<Scheduler> inner;
+  bool cancelled = false;
+};
+
 // The longest-known failure of a shape: a job of it at least this long cannot start either, until
 // something is freed.
 struct ShapeMemo {
@@ -84,10 +92,20 @@ struct Scheduler::State {
   std::optional<Time>
       boundary;  // the plan changes by itself then: a pass at or after it begins anew
   std::size_t running = 0;
+  std::map<JobId, Advance> advances;
+  std::unordered_map<JobId, JobId> in_advance;  // job -> the reservation it runs in
+  // Jobs that run past their limit into an advance reservation: as long as there are any, the plan
+  // does not know all that is in use, and nothing starts.
+  std::set<JobId> intruders;
 
   Job* find(JobId id) const {
     const auto found = jobs.find(id);
     return found == jobs.end() ? nullptr : found->second.get();
+  }
+  // The scheduler of the advance reservation that the job is in; nullptr: it is in none.
+  Scheduler* within(JobId id) const {
+    const auto found = in_advance.find(id);
+    return found == in_advance.end() ? nullptr : advances.at(found->second).inner.get();
   }
   Queue& queue_of(const Job& job) { return queues[job.queue]; }
   const Queue& queue_of(const Job& job) const { return queues[job.queue]; }
@@ -108,5 +126,10 @@ struct Scheduler::State {
   void book(Job& job, Interval when);
   void run(Job& job, Interval when);
 };
+
+// Of a job that names an advance reservation: as submit() and recover().
+Result<std::optional<Reject>> submit_within(Scheduler::State& state, JobRequest job, Time now);
+Status recover_within(Scheduler::State& state, JobRequest job,
+                      const resource::Allocation& allocation);
 
 }  // namespace holon::qmanager

@@ -335,6 +335,11 @@ std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wi
   return begin;
 }
 
+Machine::Outcome StoreMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {
+  leave_uniform();
+  return hold_now_or_then(job, when, now);
+}
+
 void StoreMachine::release(JobId job, Time now) {
   free_at_ = -1;
   if (uniform_ && uniform_->holds(job)) uniform_->release(job, now);

@@ -36,6 +36,8 @@ class StoreMachine : public Machine {
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   Outcome claim(const JobRequest& job, Time now, Duration length) override;
+  Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
+  Result<std::unique_ptr<Machine>> part(JobId holder) override;
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
@@ -46,6 +48,10 @@ class StoreMachine : public Machine {
   std::int64_t free_procs(Time now) override;
   Interval horizon() const override;
   void resources_changed() override;
+  bool settle() override {
+    leave_uniform();
+    return replan_;
+  }
   bool must_replan() override { return std::exchange(replan_, false); }
   void check_invariants() const override;
 

@@ -1,0 +1,55 @@
+// part_machine.cpp - a machine over what somebody holds of a resource graph: an advance
+// reservation.
+//
+// It is a grant: a store of its own, read from the JGF that a child instance would be given. Names
+// are the parent's, so that an allocation of it is one of the parent's graph.
+#include "qmanager/store_machine.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/formats/writers.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+struct StoreOwner {
+  resource::ResourceStore store;
+};
+
+class PartMachine final : private StoreOwner, public StoreMachine {
+ public:
+  PartMachine(resource::ResourceStore owned, const resource::ResourceStore& whole)
+      : StoreOwner{std::move(owned)}, StoreMachine(StoreOwner::store), whole_(whole) {}
+
+  // What went down, or away, in the whole has done so here.
+  void resources_changed() override {
+    const auto all = StoreOwner::store.graph().in_preorder();
+    const std::vector<resource::VertexId> vertices(all.begin(), all.end());
+    for (const resource::VertexId v : vertices) {
+      const auto same = whole_.graph().find_uniq(StoreOwner::store.graph()[v].uniq_id);
+      const bool up = same && whole_.graph()[*same].schedulable();
+      if (up != StoreOwner::store.graph()[v].schedulable()) StoreOwner::store.set_status(v, up);
+    }
+    StoreMachine::resources_changed();
+  }
+
+ private:
+  const resource::ResourceStore& whole_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Machine>> StoreMachine::part(JobId holder) {
+  const resource::Allocation* held = store_.find(holder);
+  if (held == nullptr) return fail(Errc::not_found, "it holds nothing");
+  const Result<std::string> grant = resource::grant_jgf(store_.graph(), *held);
+  if (!grant) return tl::unexpected(grant.error());
+  const Result<resource::GraphSpec> spec = resource::read_jgf(*grant);
+  if (!spec) return tl::unexpected(spec.error());
+  resource::StoreOptions options = store_.options();
+  options.horizon = held->when;
+  Result<resource::ResourceStore> store = resource::ResourceStore::load(*spec, options);
+  if (!store) return tl::unexpected(store.error());
+  return std::make_unique<PartMachine>(std::move(*store), store_);
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,492 @@
+// Advance reservations: made or refused, used by those who may, kept whatever happens, over in
+// time.
+#include <gtest/gtest.h>
+
+#include <random>
+#include <sstream>
+
+#include "qmanager/flat_machine.hpp"
+#include "qmanager/store_machine.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/store.hpp"
+#include "scenario.hpp"
+
+namespace holon::tests {
+namespace {
+
+using qmanager::AdvanceRequest;
+using qmanager::Scheduler;
+using qmanager::SchedulerConfig;
+
+struct Ahead {
+  Time asked = 0;
+  AdvanceRequest request;
+};
+
+Ahead ahead(std::uint64_t id, Time asked, Interval when, std::int64_t procs,
+            const std::string& owner = "ann") {
+  Ahead one{asked, {}};
+  one.request.resources.id = JobId{id};
+  one.request.resources.user = owner;
+  one.request.resources.procs = procs;
+  one.request.when = when;
+  return one;
+}
+
+// Plays jobs that run for trace.run, whatever their limit, and advance reservations, and looks
+// after every step whether the scheduler is whole and nobody has what others are to have.
+class Play {
+ public:
+  Play(Scheduler scheduler, std::vector<ScenarioJob> jobs, std::vector<Ahead> aheads, int nodes)
+      : scheduler_(std::move(scheduler)), aheads_(std::move(aheads)) {
+    outcome_.jobs = std::move(jobs);
+    outcome_.nodes = nodes;
+    outcome_.result.jobs.resize(outcome_.jobs.size());
+  }
+
+  Outcome run() {
+    while (const auto next = next_instant()) {
+      now_ = std::max(now_, *next);
+      for (; !ends_.empty() && ends_.begin()->first <= now_; ends_.erase(ends_.begin()))
+        EXPECT_TRUE(scheduler_.finish(ends_.begin()->second, now_));
+      for (; next_ahead_ < aheads_.size() && aheads_[next_ahead_].asked <= now_; ++next_ahead_)
+        ask(aheads_[next_ahead_].request);
+      for (; next_job_ < outcome_.jobs.size() && outcome_.jobs[next_job_].trace.submit <= now_;
+           ++next_job_) {
+        const auto answer = scheduler_.submit(outcome_.jobs[next_job_].request, now_);
+        EXPECT_TRUE(answer) << to_string(answer.error());
+        if (answer && *answer) outcome_.result.jobs[next_job_].refused = (**answer).reason;
+      }
+      step();
+    }
+    EXPECT_EQ(scheduler_.running(), 0u);
+    return outcome_;
+  }
+
+  std::vector<std::string> refused;  // advance reservations, in words
+  std::vector<Ahead> granted;
+  Scheduler& scheduler() { return scheduler_; }
+
+ private:
+  std::optional<Time> next_instant() const {
+    std::optional<Time> next;
+    const auto earlier = [&](Time t) {
+      if (!next || t < *next) next = t;
+    };
+    if (next_job_ < outcome_.jobs.size()) earlier(outcome_.jobs[next_job_].trace.submit);
+    if (next_ahead_ < aheads_.size()) earlier(aheads_[next_ahead_].asked);
+    if (!ends_.empty()) earlier(ends_.begin()->first);
+    if (wake_ && (scheduler_.pending() > 0 || !scheduler_.advances().empty())) earlier(*wake_);
+    return next;
+  }
+
+  void ask(const AdvanceRequest& request) {
+    const auto answer = scheduler_.reserve_ahead(request, now_);
+    ASSERT_TRUE(answer) << to_string(answer.error());
+    if (*answer)
+      refused.push_back((**answer).reason);
+    else
+      granted.push_back({now_, request});
+    scheduler_.check_invariants();
+  }
+
+  void step() {
+    const auto result = scheduler_.step(now_);
+    scheduler_.check_invariants();
+    wake_ = result.wake;
+    ASSERT_FALSE(result.more);
+    for (const auto& decision : result.decisions) {
+      if (const auto* start = std::get_if<qmanager::Start>(&decision)) {
+        const std::size_t i = start->job.value() - 1;
+        outcome_.result.jobs[i].start = now_;
+        ends_.emplace(now_ + outcome_.jobs[i].trace.run, start->job);
+      } else if (const auto* reject = std::get_if<qmanager::Reject>(&decision)) {
+        outcome_.result.jobs[reject->job.value() - 1].refused = reject->reason;
+      }
+    }
+  }
+
+  Scheduler scheduler_;
+  std::vector<Ahead> aheads_;
+  Outcome outcome_;
+  std::multimap<Time, JobId> ends_;
+  std::size_t next_job_ = 0;
+  std::size_t next_ahead_ = 0;
+  std::optional<Time> wake_;
+  Time now_ = 0;
+};
+
+Scheduler flat(int nodes, const SchedulerConfig& config = policy("easy")) {
+  return *Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(nodes));
+}
+
+// "in=ID" names the reservation.
+std::vector<ScenarioJob> jobs_in(std::string text) {
+  std::vector<std::uint64_t> in;
+  std::istringstream lines(text);
+  std::string plain;
+  for (std::string line; std::getline(lines, line);) {
+    const auto at = line.find(" in=");
+    if (line.find_first_not_of(' ') == std::string::npos) continue;
+    in.push_back(at == std::string::npos ? 0 : std::stoull(line.substr(at + 4)));
+    plain += line.substr(0, at) + "\n";
+  }
+  std::vector<ScenarioJob> jobs = parse_jobs(plain);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].request.advance = JobId{in[i]};
+  return jobs;
+}
+
+struct Case {
+  const char* name;
+  std::vector<Ahead> aheads;
+  int nodes;
+  const char* jobs;
+  const char* want;
+};
+
+const Case kCases[] = {
+    {"it is kept free, and short jobs fill the time before",
+     {ahead(90, 0, {4, 8}, 2)},
+     3,
+     R"(
+        A   0      1     9     9
+        B   0      2     5     5
+        C   0      2     4     4)",
+     R"(
+      n0 |AAAAAAAAA....|
+      n1 |CCCC....BBBBB|
+      n2 |CCCC....BBBBB|
+)"},
+    {"its owner's jobs run in it, from its beginning",
+     {ahead(90, 0, {4, 8}, 2)},
+     3,
+     R"(
+        A   0      1     9     9
+        C   0      2     4     4
+        D   1      1     3     3   user=ann in=90
+        E   1      2     4     4   user=ann in=90
+        F   1      1     1     1   user=ann in=90)",
+     R"(
+      n0 |AAAAAAAAA|
+      n1 |CCCCDDD..|
+      n2 |CCCCF....|
+)"},
+    {"a job that runs over its limit into it delays it, and nothing starts meanwhile",
+     {ahead(90, 0, {4, 9}, 2)},
+     2,
+     R"(
+        A   0      2     3     6
+        B   0      1     9     2
+        D   1      2     2     2   user=ann in=90)",
+     R"(
+      n0 |AAAAAADD.BB|
+      n1 |AAAAAADD...|
+)"},
+    {"one of its jobs that runs over its end keeps what it has",
+     {ahead(90, 0, {2, 5}, 1)},
+     2,
+     R"(
+        D   0      1     2     6   user=ann in=90
+        B   1      2     3     3)",
+     R"(
+      n0 |..DDDDDDBBB|
+      n1 |........BBB|
+)"},
+    {"two, one after the other on the same units",
+     {ahead(90, 0, {2, 4}, 2), ahead(91, 0, {4, 6}, 2)},
+     2,
+     R"(
+        D   0      2     2     2   user=ann in=91
+        E   0      2     2     2   user=ann in=90
+        B   0      1     2     2
+        C   0      1     3     3)",
+     R"(
+      n0 |BBEEDDCCC|
+      n1 |..EEDD...|
+)"},
+};
+
+TEST(Advance, Drawings) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.name);
+    Play play(flat(c.nodes), jobs_in(c.jobs), c.aheads, c.nodes);
+    const Outcome outcome = play.run();
+    EXPECT_EQ(gantt(outcome), c.want);
+    EXPECT_TRUE(play.refused.empty());
+    EXPECT_TRUE(play.scheduler().advances().empty()) << "all are over";
+  }
+}
+
+TEST(Advance, IsRefusedWhereItWouldTakeWhatSomebodyHas) {
+  auto scheduler = flat(4);
+  const auto jobs = parse_jobs("A 0 3 10 10\nB 0 4 5 5");
+  for (const auto& job : jobs) ASSERT_TRUE(scheduler.submit(job.request, 0));
+  scheduler.step(0);
+  const auto refused = [&](const Ahead& one) {
+    const auto answer = scheduler.reserve_ahead(one.request, 0);
+    EXPECT_TRUE(answer);
+    return answer && answer->has_value();
+  };
+  EXPECT_TRUE(refused(ahead(90, 0, {5, 12}, 2))) << "A runs until 10";
+  EXPECT_TRUE(refused(ahead(90, 0, {5, 12}, 5))) << "there are four";
+  EXPECT_FALSE(refused(ahead(90, 0, {10, 12}, 2))) << "B's reservation is made anew";
+  EXPECT_TRUE(refused(ahead(91, 0, {11, 13}, 3))) << "the other one has two";
+  EXPECT_FALSE(refused(ahead(91, 0, {11, 13}, 2)));
+  EXPECT_EQ(scheduler.reserve_ahead(ahead(91, 0, {20, 21}, 1).request, 0).error().code,
+            Errc::exists);
+  EXPECT_EQ(scheduler.reserve_ahead(ahead(92, 0, {5, 5}, 1).request, 0).error().code,
+            Errc::invalid_argument);
+  scheduler.step(0);
+  EXPECT_EQ(scheduler.outlook(jobs[1].request.id)->planned_start.value_or(13), 13);
+  scheduler.check_invariants();
+}
+
+TEST(Advance, AKeptPromiseIsNotBroken) {
+  auto scheduler = flat(4, policy("conservative"));
+  for (const auto& job : parse_jobs("A 0 3 10 10\nB 0 4 5 5"))
+    ASSERT_TRUE(scheduler.submit(job.request, 0));
+  scheduler.step(0);
+  EXPECT_TRUE(scheduler.reserve_ahead(ahead(90, 0, {12, 20}, 1).request, 0)->has_value());
+  EXPECT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {15, 20}, 1).request, 0)->has_value());
+}
+
+TEST(Advance, OnlyItsUsersAndOnlyWhatFitsIn) {
+  auto scheduler = flat(4);
+  Ahead one = ahead(90, 0, {10, 20}, 2);
+  one.request.users = {"bob"};
+  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->has_value());
+  const auto refusal = [&](const char* text) {
+    auto job = parse_jobs(text).front().request;
+    job.advance = JobId{90};
+    const auto refused = scheduler.submit(job, 0);
+    EXPECT_TRUE(refused);
+    return *refused ? (**refused).reason : "";
+  };
+  EXPECT_NE(refusal("A 0 1 5 5 user=eve").find("eve"), std::string::npos);
+  EXPECT_NE(refusal("A 0 1 11 5 user=ann").find("lasts 10"), std::string::npos);
+  EXPECT_NE(refusal("A 0 3 5 5 user=ann").find("the machine has 2"), std::string::npos);
+  EXPECT_EQ(refusal("A 0 1 5 5 user=bob"), "");
+  auto elsewhere = parse_jobs("A 0 1 5 5 user=ann").front().request;
+  elsewhere.id = JobId{7};
+  elsewhere.advance = JobId{91};
+  EXPECT_TRUE(scheduler.submit(elsewhere, 0)->has_value()) << "there is none of that number";
+  EXPECT_EQ(scheduler.pending(), 1u);
+  EXPECT_NE(scheduler.outlook(JobId{1})->reason.find("has not begun"), std::string::npos);
+  EXPECT_NE(scheduler.explain(JobId{1}, 0)->reason.find("has not begun"), std::string::npos);
+}
+
+TEST(Advance, WhenItIsCancelledOrOverItsWaitingJobsAreSentAway) {
+  auto scheduler = flat(2);
+  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {0, 20}, 1).request, 0)->has_value());
+  auto jobs = parse_jobs("A 0 1 9 9 user=ann\nB 0 1 15 15 user=ann\nC 0 2 5 5");
+  jobs[0].request.advance = jobs[1].request.advance = JobId{90};
+  for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
+  scheduler.step(0);
+  EXPECT_EQ(scheduler.running(), 1u);
+  ASSERT_EQ(scheduler.advances().size(), 1u);
+  EXPECT_EQ(scheduler.advances()[0].phase, qmanager::AdvanceStatus::Phase::active);
+  EXPECT_EQ(scheduler.advances()[0].running, 1u);
+  EXPECT_EQ(scheduler.advances()[0].pending, 1u);
+  const auto running = scheduler.cancel_advance(JobId{90}, 3);
+  ASSERT_TRUE(running);
+  EXPECT_EQ(*running, std::vector<JobId>{JobId{1}});
+  EXPECT_EQ(scheduler.advances()[0].phase, qmanager::AdvanceStatus::Phase::ending);
+  auto step = scheduler.step(3);
+  ASSERT_EQ(step.decisions.size(), 1u);
+  EXPECT_EQ(std::get<qmanager::Reject>(step.decisions[0]).job, JobId{2});
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 4));
+  step = scheduler.step(4);
+  EXPECT_TRUE(scheduler.advances().empty());
+  ASSERT_EQ(step.decisions.size(), 1u) << "what it held is free";
+  EXPECT_EQ(std::get<qmanager::Start>(step.decisions[0]).job, JobId{3});
+  EXPECT_EQ(scheduler.cancel_advance(JobId{90}, 5).error().code, Errc::not_found);
+}
+
+TEST(Advance, ConsumablesAreHeldForItsJobsAlone) {
+  SchedulerConfig config = policy("easy");
+  config.pools["lic"] = 3;
+  auto scheduler = flat(9, config);
+  Ahead one = ahead(90, 0, {0, 20}, 2);
+  one.request.resources.consumes = {{"lic", 2}};
+  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->has_value());
+  auto jobs = parse_jobs(R"(
+        A   0      1     9     9   user=ann uses=lic:2
+        B   0      1     9     9   uses=lic:2
+        C   0      1     9     9   uses=lic:1)");
+  jobs[0].request.advance = JobId{90};
+  for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
+  std::vector<JobId> started;
+  for (const auto& decision : scheduler.step(0).decisions)
+    if (const auto* start = std::get_if<qmanager::Start>(&decision)) started.push_back(start->job);
+  EXPECT_EQ(started, (std::vector<JobId>{JobId{1}, JobId{3}}));
+}
+
+TEST(Advance, JobsOfAQosMayBeKeptToThem) {
+  SchedulerConfig config = policy("easy");
+  ASSERT_TRUE(config.qos["ahead"].set_flags("USERESERVED"));
+  auto scheduler = flat(2, config);
+  const auto job = parse_jobs("A 0 1 5 5 qos=ahead").front().request;
+  EXPECT_TRUE(scheduler.submit(job, 0)->has_value());
+}
+
+// ---- on a resource graph
+
+qmanager::JobRequest cores(std::uint64_t id, std::int64_t count, Duration limit) {
+  qmanager::JobRequest job;
+  job.id = JobId{id};
+  job.limit = limit;
+  job.user = "ann";
+  resource::JobShape shape;
+  shape.tasks = count;
+  shape.command = {"true"};
+  job.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
+  return job;
+}
+
+TEST(AdvanceOverTheGraph, ItsJobsGetItsCores) {
+  auto store = *resource::ResourceStore::load(*resource::read_shape("node=2/core=4"), {});
+  auto scheduler = *Scheduler::create(policy("conservative"), store);
+  ASSERT_FALSE(scheduler.submit(cores(1, 6, 10), 0)->has_value());
+  ASSERT_FALSE(scheduler.submit(cores(2, 8, 10), 0)->has_value());
+  scheduler.step(0);
+  EXPECT_EQ(scheduler.outlook(JobId{2})->planned_start, 10);
+  AdvanceRequest request;
+  request.resources = cores(90, 3, 0);
+  request.when = {15, 25};
+  EXPECT_TRUE(scheduler.reserve_ahead(request, 0)->has_value()) << "job 2 was promised 10 to 20";
+  request.when = {20, 30};
+  const auto granted = scheduler.reserve_ahead(request, 0);
+  ASSERT_FALSE(granted->has_value()) << (**granted).reason;
+  EXPECT_EQ(scheduler.outlook(JobId{2})->planned_start, 10);
+  const auto held = scheduler.advances()[0].allocation;
+  auto inside = cores(3, 2, 8);
+  inside.advance = JobId{90};
+  ASSERT_FALSE(scheduler.submit(inside, 0)->has_value());
+  ASSERT_FALSE(scheduler.submit(cores(4, 6, 15), 1)->has_value());
+  scheduler.step(1);
+  for (const JobId id : {JobId{1}, JobId{2}}) {
+    ASSERT_TRUE(scheduler.finish(id, id == JobId{1} ? 10 : 20));
+    const auto step = scheduler.step(id == JobId{1} ? 10 : 20);
+    scheduler.check_invariants();
+    store.check_invariants();
+    for (const auto& decision : step.decisions) {
+      const auto* start = std::get_if<qmanager::Start>(&decision);
+      if (start == nullptr || start->job != JobId{3}) continue;
+      int taken = 0;
+      for (const auto& share : start->allocation.shares) {
+        const auto mine = std::find_if(held.shares.begin(), held.shares.end(),
+                                       [&](const auto& s) { return s.uniq_id == share.uniq_id; });
+        ASSERT_NE(mine, held.shares.end()) << "not a vertex of the reservation";
+        taken += share.amount > 0;
+      }
+      EXPECT_GE(taken, 2);
+    }
+  }
+  EXPECT_EQ(scheduler.advances()[0].running, 1u);
+  // A node that goes takes its cores with it.
+  ASSERT_TRUE(store.set_status("/cluster0", false));
+  scheduler.resources_changed();
+  auto late = cores(5, 1, 2);
+  late.advance = JobId{90};
+  scheduler.submit(late, 21);
+  for (const auto& decision : scheduler.step(21).decisions)
+    EXPECT_FALSE(std::holds_alternative<qmanager::Start>(decision));
+}
+
+TEST(AdvanceOverTheGraph, ComesBackAfterARestart) {
+  auto store = *resource::ResourceStore::load(*resource::read_shape("node=2/core=4"), {});
+  resource::Allocation held, running;
+  AdvanceRequest request;
+  request.resources = cores(90, 3, 0);
+  request.when = {0, 30};
+  auto inside = cores(3, 2, 8);
+  inside.advance = JobId{90};
+  {
+    auto scheduler = *Scheduler::create(policy("easy"), store);
+    ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->has_value());
+    held = scheduler.advances()[0].allocation;
+    ASSERT_FALSE(scheduler.submit(inside, 0)->has_value());
+    running = std::get<qmanager::Start>(scheduler.step(0).decisions.at(0)).allocation;
+  }
+  auto again = *resource::ResourceStore::load(*resource::read_shape("node=2/core=4"), {});
+  auto scheduler = *Scheduler::create(policy("easy"), again);
+  ASSERT_TRUE(scheduler.recover_advance(request, held));
+  const auto recovered = scheduler.recover(inside, running);
+  ASSERT_TRUE(recovered) << to_string(recovered.error());
+  EXPECT_EQ(scheduler.advances()[0].running, 1u);
+  ASSERT_FALSE(scheduler.submit(cores(5, 6, 5), 1)->has_value());
+  EXPECT_FALSE(std::holds_alternative<qmanager::Start>(scheduler.step(1).decisions.at(0)))
+      << "five cores are free";
+  ASSERT_TRUE(scheduler.finish(JobId{3}, 8));
+  scheduler.step(8);
+  scheduler.step(30);
+  EXPECT_TRUE(scheduler.advances().empty());
+  EXPECT_EQ(scheduler.running(), 1u);
+  again.check_invariants();
+}
+
+// An advance reservation that was granted is always honoured: with jobs that keep to their limits,
+// what its jobs ask for at its beginning starts there and then, whatever else is going on; with
+// jobs that overrun, nothing is ever held twice.
+TEST(Advance, IsAlwaysHonoured) {
+  int granted = 0;
+  for (unsigned seed = 1; seed <= 150; ++seed) {
+    std::mt19937 random(seed);
+    const auto up_to = [&](int most) { return static_cast<int>(random() % unsigned(most)); };
+    const bool overruns = seed % 3 == 0;
+    std::vector<ScenarioJob> jobs = random_jobs(seed, 40, 6);
+    if (overruns)
+      for (auto& job : jobs)
+        if (up_to(5) == 0) job.trace.run = job.trace.limit + 1 + up_to(5);
+    std::vector<Ahead> aheads;
+    Time asked = 0;
+    for (std::uint64_t id = 1001; id <= 1006; ++id) {
+      asked += up_to(12);
+      const Time begin = asked + up_to(15);
+      aheads.push_back(ahead(id, asked, {begin, begin + 2 + up_to(8)}, 1 + up_to(4)));
+    }
+    // Each reservation has one job that needs all of it, submitted as soon as it was asked for.
+    for (const Ahead& one : aheads) {
+      ScenarioJob job;
+      job.name = '#';
+      job.trace.submit = one.asked;
+      job.trace.procs = one.request.resources.procs;
+      job.trace.limit = job.trace.run = one.request.when.length();
+      job.request.user = "ann";
+      job.request.advance = one.request.resources.id;
+      jobs.push_back(job);
+    }
+    std::stable_sort(jobs.begin(), jobs.end(), [](const ScenarioJob& a, const ScenarioJob& b) {
+      return a.trace.submit < b.trace.submit;
+    });
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const auto extra = jobs[i].request;
+      jobs[i].trace.id = static_cast<std::int64_t>(i) + 1;
+      jobs[i].request = sim::flat_request(jobs[i].trace);
+      jobs[i].request.user = extra.user;
+      jobs[i].request.advance = extra.advance;
+    }
+    const char* const policies[] = {"fcfs", "easy", "conservative", "hybrid:3",
+                                    "conservative-rebuild"};
+    Play play(flat(6, policy(policies[seed % 5])), jobs, aheads, 6);
+    const Outcome outcome = play.run();
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    expect_nothing_held_twice(outcome);
+    for (const Ahead& one : play.granted) {
+      ++granted;
+      for (std::size_t i = 0; i < jobs.size() && !overruns; ++i) {
+        if (jobs[i].request.advance != one.request.resources.id) continue;
+        EXPECT_EQ(outcome.result.jobs[i].start, one.request.when.begin)
+            << outcome.result.jobs[i].refused;
+      }
+    }
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      if (jobs[i].request.advance.value() != 0) continue;
+      EXPECT_TRUE(outcome.result.jobs[i].start) << "job " << i + 1;
+    }
+  }
+  EXPECT_GT(granted, 200) << "hardly any was made: the test shows little";
+}
+
+}  // namespace
+}  // namespace holon::tests
