@@ -13,6 +13,7 @@
 #include <set>
 
 #include "cli/units.hpp"
+#include "instance/clock.hpp"
 
 extern char** environ;
 
@@ -100,7 +101,21 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
       .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
               "whether it may hold a reservation while it waits; y unless given")
       .option("--now", yes_or_no(options.immediate), "y|n",
-              "y: start at once or fail; n unless given");
+              "y: start at once or fail; n unless given")
+      .option(
+          "--dependency", options.dependencies, "SCHEME:ID",
+          "wait for another job: after (it has started), afterany (ended), afterok (completed), "
+          "afternotok (failed); singleton: for all earlier ones of this name; begin-time:SECONDS; "
+          "may be repeated")
+      .option(
+          "--begin-time",
+          [&options](const std::string& word) -> Status {
+            const auto at = parse_time(word, instance::wall_clock_ms());
+            if (!at) return tl::unexpected(at.error());
+            options.begin = *at;
+            return {};
+          },
+          "TIME", "not before +30m, 18:30 or 2026-12-24T18:30");
 }
 
 std::string group_name(gid_t id) {
@@ -123,11 +138,27 @@ Result<std::string> own_group(const std::string& wanted) {
       "--group");
 }
 
+// RFC 26: a list of {scheme, value}.
+nlohmann::ordered_json dependencies_of(const JobOptions& options) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& word : options.dependencies) {
+    const auto colon = word.find(':');
+    const auto value = colon == std::string::npos ? "" : word.substr(colon + 1);
+    list.push_back({{"scheme", word.substr(0, colon)}, {"value", value}});
+  }
+  if (options.begin > 0)
+    list.push_back(
+        {{"scheme", "begin-time"},
+         {"value", fmt::format("{}.{:03}", options.begin / 1000, options.begin % 1000)}});
+  return list;
+}
+
 // What the scheduler reads: attributes.system.bank and our own object (docs/protocol.md).
 Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   const auto group = own_group(options.group);
   if (!group) return tl::unexpected(group.error());
   if (!options.account.empty()) system["bank"] = options.account;
+  if (auto list = dependencies_of(options); !list.empty()) system["dependencies"] = std::move(list);
   auto& ours = system["holon"];
   ours["group"] = *group;
   if (!options.qos.empty()) ours["qos"] = options.qos;

@@ -25,15 +25,18 @@ struct JobOptions {
   // For the scheduler:
   std::map<std::string, std::int64_t> licenses;
   std::string account, group, qos;
-  bool reserve = true;     // may hold a reservation while it waits
-  bool immediate = false;  // starts at once or fails
+  bool reserve = true;                    // may hold a reservation while it waits
+  bool immediate = false;                 // starts at once or fails
+  std::vector<std::string> dependencies;  // "afterok:7"
+  Time begin = 0;                         // not before then, ms since the epoch; 0: at any time
 };
 
 // Whether the job's unit is a task ("-n,--ntasks") or, for a child instance, a slot
 // ("-n,--nslots").
 enum class Unit { task, slot };
 
-// -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now, then --env --cwd
+// -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now --dependency
+// --begin-time, then --env --cwd
 // --output --error --dry-run.
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
 void add_job_options(Parser& parser, JobOptions& options);

@@ -36,7 +36,48 @@ std::string format_local(Time when, const char* format) {
   return std::string(text.data(), length);
 }
 
+// `text` read by one of `formats`, as a whole, on top of `parts`.
+bool read_clock(const std::string& text, std::initializer_list<const char*> formats,
+                std::tm& parts) {
+  for (const char* format : formats) {
+    std::tm read = parts;
+    read.tm_sec = 0;
+    const char* end = strptime(text.c_str(), format, &read);
+    if (end == nullptr || *end != '\0') continue;
+    parts = read;
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
+
+Result<Time> parse_time(const std::string& text, Time now) {
+  if (text.starts_with('+')) {
+    const auto after = parse_limit(text.substr(1));
+    if (after && *after > 0) return now + *after;
+  }
+  const std::time_t seconds = now / 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  parts.tm_isdst = -1;
+  if (read_clock(text, {"%H:%M:%S", "%H:%M"}, parts)) {
+    std::time_t at = std::mktime(&parts);
+    if (at * 1000 <= now) {
+      ++parts.tm_mday;
+      parts.tm_isdst = -1;
+      at = std::mktime(&parts);
+    }
+    return at * 1000;
+  }
+  if (read_clock(text,
+                 {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"},
+                 parts))
+    return std::mktime(&parts) * 1000;
+  return fail(
+      Errc::invalid_argument,
+      fmt::format("'{}' is not a time; accepted are +30m, 18:30 and 2026-12-24T18:30", text));
+}
 
 Result<Duration> parse_limit(const std::string& text) {
   const auto seconds = parse_minutes(text);

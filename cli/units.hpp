@@ -15,6 +15,11 @@ Result<Duration> parse_limit(const std::string& text);
 // "512M", "4G", "1T" or a number of GiB, to GiB, rounded up. Errors: invalid_argument.
 Result<std::int64_t> parse_memory(const std::string& text);
 
+// A point in time, "+1h", "18:30", "18:30:15" (the next one), "2026-12-24 18:30", with T or a blank
+// between, with or without seconds, to ms since the epoch; local. `now` likewise. Errors:
+// invalid_argument.
+Result<Time> parse_time(const std::string& text, Time now);
+
 // Milliseconds as "0.21s", "7.3s", "4m12s", "2h05m", "3d04h"; "-" for a negative one.
 std::string show_duration(Duration ms);
 

@@ -256,6 +256,8 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   spdlog::info("the instance ends: {}", reason);
   phase_ = Phase::draining;
   end_reason_ = reason;
+  core_->ending = true;
+  if (parent_) parent_->say_ending();
   core_->jobs.pause_scheduling();
   end_jobs(type, reason);
   end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { hurry(); });

@@ -82,6 +82,7 @@ void Children::hello(const transport::Request& request, Time now) {
   if (hello->epoch == 0) ++child.grant.epoch;
   child.grant.uri = hello->uri;
   child.peer = request.peer();
+  child.ending = false;
   journal_.put_child(child.grant);
   grant->epoch = child.grant.epoch;
   jobs_.child_is_up(id, hello->uri, now);
@@ -97,6 +98,17 @@ std::string Children::reports_below(transport::PeerId peer) const {
   for (const auto& [id, child] : children_)
     if (child.peer == peer) return jobs_.path_of(id) + "/";
   return {};
+}
+
+void Children::begins_to_end(const transport::Request& request) {
+  for (auto& [id, child] : children_)
+    if (child.peer == request.peer()) child.ending = true;
+  request.reply(transport::pack(msg::Empty{}));
+}
+
+bool Children::ending(JobId job) const {
+  const auto found = children_.find(job);
+  return found != children_.end() && found->second.ending;
 }
 
 std::vector<std::string> Children::records(const transport::Request& request, Time now) {

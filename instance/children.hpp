@@ -42,6 +42,9 @@ class Children {
   std::map<JobId, transport::PeerId> connected() const;
   // 0: not connected.
   transport::PeerId peer(JobId job) const;
+  // "ending" from a child.
+  void begins_to_end(const transport::Request& request);
+  bool ending(JobId job) const;
   void tell_lease(JobId job, Time expiration);
   std::function<void(JobId)> on_connected = [](JobId) {};
 
@@ -49,6 +52,7 @@ class Children {
   struct Child {
     ChildGrant grant;
     transport::PeerId peer{0};
+    bool ending = false;  // it said so since its last hello
   };
   Status admit(Child& child, const msg::Hello& hello) const;
   // Below which path the child at the other end of this connection reports; empty: it is no child.

@@ -72,9 +72,9 @@ Result<msg::Grant> Core::grant_for(const ActiveJob& job) const {
 }
 
 std::optional<Time> Core::turn(Time now) {
-  const auto next = jobs.schedule(now);
+  jobs.schedule(now);
   agent.settle(now);
-  return next;
+  return jobs.next_turn(now);
 }
 
 void Core::set_lease(Time end, Time now) {
@@ -103,7 +103,7 @@ msg::TreeNode Core::node(Time now) const {
   n.name = identity.name;
   n.policy = config.default_policy();
   n.uri = identity.uri;
-  n.health = "up";
+  n.health = ending ? "ending" : "up";
   n.pid = getpid();
   n.nodes = store->total("node");
   n.cores = store->total("core");
@@ -124,7 +124,8 @@ msg::TreeNode Core::silent_child(const ActiveJob& job) const {
   n.path = jobs.path_of(job.id);
   n.name = job.submission->name;
   n.uri = job.life.child_uri;
-  n.health = job.life.child_uri.empty() ? "starting" : "unreachable";
+  const bool leaves = job.life.state == JobState::cleanup || children.ending(job.id);
+  n.health = leaves ? "ending" : job.life.child_uri.empty() ? "starting" : "unreachable";
   n.nodes = job.held.nodes;
   n.cores = job.held.cores;
   n.gpus = job.held.gpus;

@@ -65,6 +65,7 @@ class Core final : public Outside {
   void ended(const msg::JobRecord& record) override;
   void limit_changed(const ActiveJob& job) override;
 
+  bool ending = false;  // the instance is
   Identity identity;
   const Config& config;
   std::unique_ptr<resource::ResourceStore> store;

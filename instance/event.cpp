@@ -14,9 +14,23 @@ namespace {
 using nlohmann::json;
 
 // In the order of EventBody's alternatives.
-constexpr std::array kNames = {"submit",    "validate", "invalidate",      "depend", "priority",
-                               "urgency",   "alloc",    "resource-update", "start",  "instance",
-                               "exception", "finish",   "release",         "free",   "clean"};
+constexpr std::array kNames = {"submit",
+                               "validate",
+                               "invalidate",
+                               "depend",
+                               "priority",
+                               "urgency",
+                               "alloc",
+                               "resource-update",
+                               "start",
+                               "instance",
+                               "exception",
+                               "finish",
+                               "release",
+                               "free",
+                               "clean",
+                               "dependency-add",
+                               "dependency-remove"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -61,6 +75,12 @@ struct Context {
                        e.max_rss_kb);
   }
   std::string operator()(const event::Release&) const { return R"({"ranks":"all","final":true})"; }
+  std::string operator()(const event::DependencyAdd& e) const {
+    return fmt::format(R"({{"description":{}}})", quoted(e.description));
+  }
+  std::string operator()(const event::DependencyRemove& e) const {
+    return fmt::format(R"({{"description":{}}})", quoted(e.description));
+  }
   template <class Plain>
   std::string operator()(const Plain&) const {
     static_assert(std::is_empty_v<Plain>, "what an event says must be read again by a replay");
@@ -104,6 +124,10 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::Release{};
     case 13:
       return event::Free{};
+    case 15:
+      return event::DependencyAdd{c.at("description")};
+    case 16:
+      return event::DependencyRemove{c.at("description")};
     default:
       return event::Clean{};
   }

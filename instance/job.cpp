@@ -41,6 +41,8 @@ struct Transition {
     return true;
   }
   bool operator()(const event::Depend&) { return move(JobState::depend, JobState::priority); }
+  bool operator()(const event::DependencyAdd&) const { return job.state == JobState::depend; }
+  bool operator()(const event::DependencyRemove&) const { return job.state == JobState::depend; }
   bool operator()(const event::Priority&) {
     return job.state == JobState::sched || move(JobState::priority, JobState::sched);
   }

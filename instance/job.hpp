@@ -76,7 +76,7 @@ struct Instance {
   bool operator==(const Instance&) const = default;
 };
 struct Exception {
-  std::string type;  // cancel, timeout, exec, node-failure, alloc, instance
+  std::string type;  // cancel, timeout, exec, node-failure, alloc, instance, dependency
   int severity = 0;  // 0 is fatal, 7 a remark
   std::string note;  // a sentence for the user
   bool operator==(const Exception&) const = default;
@@ -96,13 +96,23 @@ struct Free {
 struct Clean {
   bool operator==(const Clean&) const = default;
 };
+// For the event log only: what is waited for follows from the jobspec.
+struct DependencyAdd {
+  std::string description;
+  bool operator==(const DependencyAdd&) const = default;
+};
+struct DependencyRemove {
+  std::string description;
+  bool operator==(const DependencyRemove&) const = default;
+};
 
 }  // namespace event
 
 using EventBody =
     std::variant<event::Submit, event::Validate, event::Invalidate, event::Depend, event::Priority,
                  event::Urgency, event::Alloc, event::ResourceUpdate, event::Start, event::Instance,
-                 event::Exception, event::Finish, event::Release, event::Free, event::Clean>;
+                 event::Exception, event::Finish, event::Release, event::Free, event::Clean,
+                 event::DependencyAdd, event::DependencyRemove>;
 
 struct Event {
   Time time = 0;

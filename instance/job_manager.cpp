@@ -91,11 +91,15 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
                fmt::format("it asks for {}, but this instance ends in {}",
                            duration_text(made->limit), duration_text(lease_end - now)),
                now));
+  if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());
   const auto submission = std::make_shared<const Submission>(std::move(*made));
   ActiveJob job{submission->first, submission, {}, {}, {}, {}};
   job.life.urgency = request.urgency;
   job.life.user = request.user;
   job.life.t_submit = now;
+  if (const auto standing = standing_of(job, now);
+      standing.verdict == Standing::Verdict::impossible)
+    return tl::unexpected(refuse(*submission, request, standing.text, now));
   // The scheduler looks at the first one only: what it says of one of equal jobs it says of all.
   auto first = scheduler_.submit(request_of(job), now);
   if (!first) return tl::unexpected(not_taken(*submission, first.error()));
@@ -118,8 +122,10 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   const JobId first = submission->first;
   const std::uint64_t n = submission->count;
   journal_.add_batch({first, n, request.jobspec, request.is_instance});
-  const EventBody bodies[] = {event::Submit{request.urgency, request.user}, event::Validate{},
-                              event::Depend{}, event::Priority{request.urgency}};
+  std::vector<EventBody> bodies = {event::Submit{request.urgency, request.user}, event::Validate{}};
+  for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
+  const bool waits = !submission->dependencies.empty();
+  if (!waits) bodies.insert(bodies.end(), {event::Depend{}, event::Priority{request.urgency}});
   Lifecycle life;
   for (const auto& body : bodies) {
     const Event e{now, body};
@@ -132,6 +138,7 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
     const auto job =
         jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, life, {}, {}, {}});
     outside_.changed(job->second);
+    if (waits) waiting_.look_at(id);
   }
   next_id_ = JobId(first.value() + n);
   counts_.pending += static_cast<std::int64_t>(n);
@@ -169,7 +176,7 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.id = job.id;
   request.queue = job.submission->queue;
   request.user = job.life.user;
-  request.urgency = job.life.urgency;
+  request.urgency = waits_for_others(job) ? qmanager::kUrgencyHold : job.life.urgency;
   request.submitted = job.life.t_submit;
   request.limit = job.submission->limit;
   request.spec = job.submission->spec;
@@ -216,6 +223,7 @@ void JobManager::advance(JobId id, Time now) {
         post(*job, event::Validate{}, now);
         break;
       case Step::depend:
+        if (waits_for_others(*job)) return;  // settle_dependencies() lets it go
         post(*job, event::Depend{}, now);
         break;
       case Step::priority:
@@ -257,6 +265,7 @@ void JobManager::end(ActiveJob& job) {
   outside_.changed(job);
   outside_.ended(record);
   jobs_.erase(JobId(record.id));
+  waiting_.happened(JobId(record.id));
 }
 
 // ---- scheduling ----
@@ -266,16 +275,23 @@ void JobManager::resources_changed() {
   dirty_ = true;
 }
 
-std::optional<Time> JobManager::schedule(Time now) {
-  if (paused_) return std::nullopt;
-  if (!dirty_ && !(wake_ && *wake_ <= now)) return wake_;
+void JobManager::schedule(Time now) {
+  if (paused_) return;
+  settle_dependencies(now);
+  if (!dirty_ && !(wake_ && *wake_ <= now)) return;
   const auto before = monotonic_us();
   const auto pass = scheduler_.step(now, kPass);
   passes_.add(monotonic_us() - before);
   dirty_ = pass.more;
   wake_ = pass.wake;
   for (const auto& decision : pass.decisions) apply_decision(decision, now);
-  return dirty_ ? std::optional(now) : wake_;
+}
+
+std::optional<Time> JobManager::next_turn(Time now) const {
+  if (paused_) return std::nullopt;
+  if (dirty_) return now;
+  const auto called = waiting_.next();
+  return wake_ && called ? std::min(*wake_, *called) : wake_ ? wake_ : called;
 }
 
 void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
@@ -334,9 +350,11 @@ Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
   if (job->life.state > JobState::sched)
     return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
   if (job->life.urgency == urgency) return {};
-  if (auto moved = scheduler_.set_urgency(id, urgency); !moved) return moved;
+  const bool queued = job->life.state == JobState::sched;
+  if (queued)
+    if (auto moved = scheduler_.set_urgency(id, urgency); !moved) return moved;
   post(*job, event::Urgency{urgency}, now);
-  post(*job, event::Priority{urgency}, now);
+  if (queued) post(*job, event::Priority{urgency}, now);
   outside_.changed(*job);
   dirty_ = true;
   return {};
@@ -347,7 +365,7 @@ Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
 void JobManager::raise(JobId id, const std::string& type, const std::string& note, Time now) {
   ActiveJob* job = find_mutable(id);
   if (job == nullptr) return;
-  const bool queued = job->life.state == JobState::sched;
+  const bool queued = job->life.state == JobState::sched || job->life.state == JobState::depend;
   const bool was_ending = job->life.state == JobState::cleanup;
   if (!was_ending) post(*job, event::Exception{type, 0, note}, now);
   if (queued) {
@@ -365,6 +383,7 @@ void JobManager::tasks_started(JobId id, const std::vector<event::Process>& proc
   if (!job->life.holds_resources) return;
   post(*job, event::Start{processes}, when);
   outside_.changed(*job);
+  waiting_.happened(id);
 }
 
 void JobManager::tasks_ended(JobId id, const TasksEnded& how, Time now) {
@@ -489,91 +508,12 @@ void JobManager::enqueue_recovered(ActiveJob& job, Time now) {
   advance(id, now);  // what was interrupted between two events of one turn cannot be, but costs
                      // nothing to finish
   ActiveJob* still = find_mutable(id);
-  if (still == nullptr || still->life.state != JobState::sched) return;
+  if (still == nullptr || still->life.state > JobState::sched) return;
   const auto taken = scheduler_.submit(request_of(*still), now);
+  if (still->life.state == JobState::depend) waiting_.look_at(id);
   if (taken && !*taken) return;
   post(*still, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
   advance(id, now);
-}
-
-// ---- records ----
-
-msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
-  const auto& life = job.life;
-  const auto& what = *job.submission;
-  const bool placed = life.t_alloc != 0;
-  const Totals& totals = placed ? job.held : what.totals;
-  msg::JobRecord r;
-  r.path = path_of(job.id);
-  r.id = job.id.value();
-  r.name = what.name;
-  r.user = life.user;
-  r.queue = what.queue.empty() ? scheduler_.config().default_queue : what.queue;
-  r.urgency = life.urgency;
-  r.state = name_of(life.state);
-  r.result = result_of(life);
-  r.exit_code = exit_code_of(life);
-  r.reason = life.note;
-  r.command = what.command;
-  r.nodelist = job.nodelist;
-  r.resources = placed ? describe(totals) : what.resources;
-  r.nnodes = totals.nodes;
-  r.ncores = totals.cores;
-  r.ngpus = totals.gpus;
-  r.ntasks = what.ntasks;
-  r.t_submit = life.t_submit;
-  r.t_alloc = life.t_alloc;
-  r.t_start = life.t_start;
-  r.t_finish = life.t_finish;
-  r.t_inactive = life.t_inactive;
-  r.expiration = life.expiration;
-  r.limit = what.limit;
-  r.selection = life.selection;
-  r.is_instance = what.is_instance;
-  r.child_uri = life.child_uri;
-  r.cpu_ms = life.cpu_ms;
-  r.max_rss_kb = life.max_rss_kb;
-  const auto files = output_files(job, output_directory_);
-  r.output = files.output;
-  r.error = files.error;
-  for (const auto& p : life.processes) r.pids.push_back(p.pid);
-  if (life.state == JobState::sched) add_outlook(job, r);
-  return r;
-}
-
-void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
-  const auto outlook = scheduler_.outlook(job.id);
-  if (!outlook) return;
-  r.reason = outlook->reason;
-  if (gates_.closed(r.queue, QueueGates::Gate::start)) {
-    const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
-    r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
-  }
-  if (outlook->planned_start) r.t_estimate = *outlook->planned_start;
-}
-
-OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
-  const auto& what = *job.submission;
-  const std::string id = std::to_string(job.id.value());
-  const auto named = [&](std::string name) {
-    for (auto at = name.find("{{id}}"); at != std::string::npos;
-         at = name.find("{{id}}", at + id.size()))
-      name.replace(at, 6, id);
-    if (name.empty() || name.front() == '/' || what.spec->cwd.empty()) return name;
-    return what.spec->cwd + "/" + name;
-  };
-  if (what.output.empty() && what.error.empty())
-    return {directory + "/" + id + ".out", directory + "/" + id + ".err"};
-  return {what.output.empty() ? directory + "/" + id + ".out" : named(what.output),
-          named(what.error)};
-}
-
-Result<msg::JobRecord> JobManager::record(JobId id) const {
-  if (const ActiveJob* job = find(id)) return record_of(*job);
-  auto ended = journal_.inactive(id);
-  if (!ended) return tl::unexpected(ended.error());
-  if (!*ended) return fail(Errc::not_found, fmt::format("no job {}", path_of(id)));
-  return std::move(**ended);
 }
 
 }  // namespace holon::instance

@@ -103,9 +103,10 @@ class JobManager {
   // never.
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now, Time lease_end);
 
-  // One pass of the scheduler if anything changed. Returns when to call again at the latest;
-  // nullopt: on the next event.
-  std::optional<Time> schedule(Time now);
+  // One pass of the scheduler if anything changed.
+  void schedule(Time now);
+  // When to call schedule() again at the latest; nullopt: on the next event.
+  std::optional<Time> next_turn(Time now) const;
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
   Status set_urgency(JobId id, std::uint32_t urgency, Time now);
   const PassTimes& pass_times() const { return passes_; }
@@ -117,13 +118,17 @@ class JobManager {
   // follow it.
   void lease_changed(Time end, Time now);
 
-  // A fatal exception: cancel, timeout, node-failure, instance. Unknown and ended jobs are ignored.
+  // A fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and ended jobs
+  // are ignored.
   void raise(JobId id, const std::string& type, const std::string& note, Time now);
   void tasks_started(JobId id, const std::vector<event::Process>& processes, Time when);
   void tasks_ended(JobId id, const TasksEnded& how, Time now);
   // The tasks of a job that is to be killed were never started and never will be.
   void never_started(JobId id, Time now);
   void child_is_up(JobId id, const std::string& uri, Time now);
+
+  // The active jobs that a job in DEPEND waits for.
+  std::vector<JobId> waits_on(const ActiveJob& job) const;
 
   const ActiveJob* find(JobId id) const;
   const std::map<JobId, ActiveJob>& active() const { return jobs_; }
@@ -147,12 +152,22 @@ class JobManager {
   void end(ActiveJob& job);
   void apply_decision(const qmanager::Decision& decision, Time now);
   void start(const qmanager::Start& decision, Time now);
+  static bool waits_for_others(const ActiveJob& job);
+  Status check_dependencies(const Submission& submission) const;
+  TargetState state_of_target(JobId id) const;
+  const ActiveJob* namesake_before(const ActiveJob& job) const;
+  Standing standing_of(const ActiveJob& job, const Dependency& dependency, Time now) const;
+  Standing standing_of(const ActiveJob& job, Time now) const;
+  void keep_waiting(const ActiveJob& job);
+  void settle_dependencies(Time now);
+  void let_go(ActiveJob& job, Time now);
   void set_allocation(ActiveJob& job, resource::Allocation allocation);
   Status load(const std::vector<Batch>& batches);
   Status restore_allocation(ActiveJob& job);
   void lose_interrupted(ActiveJob& job, Time now);
   void enqueue_recovered(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
+  void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
   qmanager::JobRequest request_of(const ActiveJob& job) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
                           const msg::SubmitRequest& request, Time now);
@@ -175,6 +190,7 @@ class JobManager {
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
   PassTimes passes_;
+  WaitingRoom waiting_;
   std::optional<Time> wake_;
   std::vector<event::Process> orphans_;
 };

@@ -229,7 +229,7 @@ struct TreeNode {
   std::string name;
   std::string policy;  // of its default queue
   std::string uri;
-  std::string health;    // up, starting, unreachable, ended
+  std::string health;    // up, starting, ending, unreachable, ended
   std::int64_t pid = 0;  // of the broker
   std::int64_t nodes = 0, cores = 0, cores_free = 0, gpus = 0, gpus_free = 0;
   std::int64_t pending = 0, running = 0, inactive = 0, failed = 0;
@@ -268,6 +268,8 @@ struct Grant {
   bool bind = true;  // false: the resources are declared, tasks are not bound
   MSGPACK_DEFINE_MAP(jgf, expiration, epoch, path, name, bind)
 };
+// "ending" (up, answered with Empty): the child begins its end.
+
 // "lease" (down): new expiration.
 struct Lease {
   std::int64_t expiration = 0;

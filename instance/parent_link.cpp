@@ -72,6 +72,12 @@ void ParentLink::changed(const std::string& path) {
   schedule();
 }
 
+void ParentLink::say_ending() {
+  if (!welcome_) return;
+  client_->call({"ending", transport::pack(msg::Empty{}), "", 0},
+                [](const Result<std::string>&) {});
+}
+
 void ParentLink::schedule() {
   if (timer_ || dirty_.empty() || !in_flight_.empty() || !welcome_) return;
   // After a quiet time at once: what the parent does not know is lost when all of this instance is

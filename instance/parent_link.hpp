@@ -44,6 +44,8 @@ class ParentLink {
   void changed(const std::string& path);
   // What an earlier broker of this instance had not got acknowledged.
   void load_outbox();
+  // This instance begins its end: silence is no loss from now on.
+  void say_ending();
   bool all_sent() const { return dirty_.empty() && in_flight_.empty(); }
   void send_now();
   void forward(const transport::Request& request, const std::string& path) {

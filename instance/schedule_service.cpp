@@ -125,6 +125,7 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   const bool stopped = core_.gates.closed(about.queue, QueueGates::Gate::start);
   if (stopped)
     about.remedies.push_back({"gate", 0, about.queue, 0, "holon queue start " + about.queue});
+  for (const JobId other : core_.jobs.waits_on(job)) about.in_the_way.push_back(obstacle(other));
   // Where it waits for something else than resources, its record says for what.
   if (job.life.state != JobState::sched || stopped) return;
   about.reason = why->reason;

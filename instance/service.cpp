@@ -86,6 +86,7 @@ void Service::add_instance_requests() {
   dispatcher_.add("agent.report", [this](const Request& r) { core_.agent.report(r, now()); });
   dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, now()); });
   dispatcher_.add("record", [this](const Request& r) { core_.take_records(r, now()); });
+  dispatcher_.add("ending", [this](const Request& r) { core_.children.begins_to_end(r); });
   dispatcher_.add("lease", [this](const Request& r) { lease(r); });
 }
 

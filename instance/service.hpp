@@ -73,8 +73,8 @@ class Service {
   transport::Dispatcher dispatcher_;
   ScheduleService schedule_;
   QueueService queues_;
-  const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello", "record",
-                                             "lease"};
+  const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello",
+                                             "record",      "ending",       "lease"};
   std::list<Waiting> waiting_;
 };
 

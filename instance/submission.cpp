@@ -63,9 +63,9 @@ Status read_attributes(const resource::Jobspec& spec, Submission& s) {
       !attributes["system"].is_object())
     return {};
   const json& system = attributes["system"];
-  if (system.contains("dependencies") && !system["dependencies"].empty())
-    return fail(Errc::unsupported, "dependencies between jobs are not offered",
-                "/attributes/system/dependencies");
+  auto dependencies = read_dependencies(system);
+  if (!dependencies) return tl::unexpected(dependencies.error());
+  s.dependencies = std::move(*dependencies);
   read_shell_options(system, s);
   auto wishes = read_wishes(system);
   if (!wishes) return tl::unexpected(wishes.error());

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "instance/dependencies.hpp"
 #include "instance/wishes.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
@@ -46,10 +48,11 @@ struct Submission {
   std::string output, error;
   bool label = false;  // label-io
   Wishes wishes;
+  std::vector<Dependency> dependencies;
 };
 
 // Parses and reads. Errors: invalid_argument (the jobspec; no command; attributes of ours that do
-// not fit), unsupported (dependencies), and those of task_count.
+// not fit), and those of task_count.
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
 
 }  // namespace holon::instance

@@ -62,6 +62,7 @@ int verb_submit(Invocation& call) {
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
       .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
+      .example("holon submit --dependency afterok:7 ./collect.sh", "when job 7 has completed")
       .example("holon submit --output run-{{id}}.log hostname",
                "a file of one's own for the output");
   if (const auto code = parser.parse(call)) return *code;

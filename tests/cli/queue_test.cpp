@@ -41,6 +41,21 @@ TEST(Submit, TellsTheSchedulerWhatItIsAsked) {
   EXPECT_FALSE(system["holon"].contains("immediate"));
 }
 
+TEST(Submit, WritesDependenciesAsRfc26HasThem) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.start();
+  const Ran ran = run_cli({"submit", "--dependency", "afterok:7", "--dependency", "singleton",
+                           "--begin-time", "2030-01-02T03:04", "true"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  const json list = system_of(broker)["dependencies"];
+  ASSERT_EQ(list.size(), 3u);
+  EXPECT_EQ(list[0], json({{"scheme", "afterok"}, {"value", "7"}}));
+  EXPECT_EQ(list[1], json({{"scheme", "singleton"}, {"value", ""}}));
+  EXPECT_EQ(list[2]["scheme"], "begin-time");
+  EXPECT_EQ(run_cli({"submit", "--begin-time", "teatime", "true"}).code, kUsage);
+}
+
 TEST(Submit, RefusesSchedulingOptionsThatMakeNoSense) {
   const std::vector<std::vector<std::string>> cases = {
       {"-L", "=2"},  {"-L", "a=0"},     {"-L", "a=x"},         {"-L", "a,,b"},

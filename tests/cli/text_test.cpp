@@ -128,5 +128,20 @@ TEST(Tables, PaintOnlyWhereColourIsWanted) {
   EXPECT_EQ(table.render(screen.io), "\x1b[1mSTATE\x1b[0m\n\x1b[32mRUN\x1b[0m\n");
 }
 
+TEST(Times, AreReadAsPeopleWriteThem) {
+  setenv("TZ", "UTC", 1);
+  const Time now = 1'795'222'585'000;  // 2026-11-21 00:56:25
+  const auto read = [now](const char* text) { return parse_time(text, now).value_or(-1); };
+  EXPECT_EQ(read("+1h"), now + 3'600'000);
+  EXPECT_EQ(read("+90s"), now + 90'000);
+  EXPECT_EQ(read("00:56:30"), now + 5'000);
+  EXPECT_EQ(read("00:56:25"), now + 86'400'000) << "the next one";
+  EXPECT_EQ(read("01:00"), now + 215'000);
+  EXPECT_EQ(read("2026-11-21T00:57"), now + 35'000);
+  EXPECT_EQ(read("2026-11-21 00:56:27"), now + 2'000);
+  for (const char* bad : {"", "+", "+0", "soon", "25:00", "2026-11-21", "12:00 and more", "-1h"})
+    EXPECT_EQ(read(bad), -1) << bad;
+}
+
 }  // namespace
 }  // namespace holon::cli

@@ -220,5 +220,27 @@ TEST(Nesting, WhoeverShowsAWrongTokenOrAnOldEpochIsTurnedAway) {
   EXPECT_EQ(grant->path, "/1");
 }
 
+TEST(Nesting, AChildThatEndsIsShownAsEnding) {
+  const Live live({"--resources", "node=1/core=1", "--conf", "job.grace=3s"});
+  const auto child = live.child({});
+  const std::string path = "/" + std::to_string(child);
+  const std::string ready = live.dir() + "/ready";
+  // It does not end when it is asked to, so that the child's end takes a while.
+  live.job({"/bin/sh", "-c", "trap '' TERM; touch " + ready + "; sleep 2 & wait; sleep 60"}, {},
+           path);
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(ready); }));
+  live.cancel(child);
+  std::set<std::string> seen;
+  EXPECT_TRUE(eventually([&] {
+    const auto tree = live.call<msg::TreeNode>("tree", msg::TreeRequest{});
+    if (!tree || tree->children.empty()) return tree.has_value();
+    seen.insert(tree->children.front().health);
+    return false;
+  }));
+  EXPECT_EQ(seen.count("ending"), 1u);
+  EXPECT_EQ(seen.count("unreachable"), 0u);
+  live.wait_one(child);
+}
+
 }  // namespace
 }  // namespace holon::instance

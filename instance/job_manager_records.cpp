@@ -1,0 +1,96 @@
+// The part of the JobManager that says how jobs stand: their records, as listings show them.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "instance/job_manager.hpp"
+#include "instance/text.hpp"
+
+namespace holon::instance {
+
+msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
+  const auto& life = job.life;
+  const auto& what = *job.submission;
+  const bool placed = life.t_alloc != 0;
+  const Totals& totals = placed ? job.held : what.totals;
+  msg::JobRecord r;
+  r.path = path_of(job.id);
+  r.id = job.id.value();
+  r.name = what.name;
+  r.user = life.user;
+  r.queue = what.queue.empty() ? scheduler_.config().default_queue : what.queue;
+  r.urgency = life.urgency;
+  r.state = name_of(life.state);
+  r.result = result_of(life);
+  r.exit_code = exit_code_of(life);
+  r.reason = life.note;
+  r.command = what.command;
+  r.nodelist = job.nodelist;
+  r.resources = placed ? describe(totals) : what.resources;
+  r.nnodes = totals.nodes;
+  r.ncores = totals.cores;
+  r.ngpus = totals.gpus;
+  r.ntasks = what.ntasks;
+  r.t_submit = life.t_submit;
+  r.t_alloc = life.t_alloc;
+  r.t_start = life.t_start;
+  r.t_finish = life.t_finish;
+  r.t_inactive = life.t_inactive;
+  r.expiration = life.expiration;
+  r.limit = what.limit;
+  r.selection = life.selection;
+  r.is_instance = what.is_instance;
+  r.child_uri = life.child_uri;
+  r.cpu_ms = life.cpu_ms;
+  r.max_rss_kb = life.max_rss_kb;
+  const auto files = output_files(job, output_directory_);
+  r.output = files.output;
+  r.error = files.error;
+  for (const auto& p : life.processes) r.pids.push_back(p.pid);
+  if (life.state == JobState::sched) add_outlook(job, r);
+  if (life.state == JobState::depend) add_wait(job, r);
+  return r;
+}
+
+void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
+  const auto outlook = scheduler_.outlook(job.id);
+  if (!outlook) return;
+  r.reason = outlook->reason;
+  if (gates_.closed(r.queue, QueueGates::Gate::start)) {
+    const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
+    r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
+  }
+  if (outlook->planned_start) r.t_estimate = *outlook->planned_start;
+}
+
+void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
+  // 0 is before any begin time: one that is over is let go within the turn.
+  r.reason = standing_of(job, 0).text;
+  for (const auto& d : job.submission->dependencies) r.t_estimate = std::max(r.t_estimate, d.at);
+}
+
+OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
+  const auto& what = *job.submission;
+  const std::string id = std::to_string(job.id.value());
+  const auto named = [&](std::string name) {
+    for (auto at = name.find("{{id}}"); at != std::string::npos;
+         at = name.find("{{id}}", at + id.size()))
+      name.replace(at, 6, id);
+    if (name.empty() || name.front() == '/' || what.spec->cwd.empty()) return name;
+    return what.spec->cwd + "/" + name;
+  };
+  if (what.output.empty() && what.error.empty())
+    return {directory + "/" + id + ".out", directory + "/" + id + ".err"};
+  return {what.output.empty() ? directory + "/" + id + ".out" : named(what.output),
+          named(what.error)};
+}
+
+Result<msg::JobRecord> JobManager::record(JobId id) const {
+  if (const ActiveJob* job = find(id)) return record_of(*job);
+  auto ended = journal_.inactive(id);
+  if (!ended) return tl::unexpected(ended.error());
+  if (!*ended) return fail(Errc::not_found, fmt::format("no job {}", path_of(id)));
+  return std::move(**ended);
+}
+
+}  // namespace holon::instance
