@@ -1,8 +1,20 @@
 // What the scheduler costs per job and per pass, as the queue grows.
 #include <benchmark/benchmark.h>
 
+#include <malloc.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <fmt/core.h>
+
 #include "qmanager/flat_machine.hpp"
 #include "qmanager/scheduler.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/store.hpp"
+#include "sim/simulate.hpp"
+#include "sim/swf.hpp"
 
 namespace holon {
 namespace {
@@ -81,6 +93,109 @@ BENCHMARK_CAPTURE(pass_after_an_end, conservative, "conservative")
     ->Arg(100'000)
     ->Iterations(10)
     ->Unit(benchmark::kMillisecond);
+
+// ---- a graph of nodes with 16 cores each
+
+using Specs = std::vector<std::shared_ptr<const resource::Jobspec>>;
+
+// [n]: n whole nodes.
+Specs node_specs(std::int64_t most) {
+  Specs specs(1);
+  for (std::int64_t n = 1; n <= most; ++n) {
+    resource::JobShape shape;
+    shape.nodes = shape.tasks = n;
+    shape.cores_per_task = 16;
+    shape.command = {"true"};
+    specs.push_back(std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape)));
+  }
+  return specs;
+}
+
+double heap_bytes() {
+  const auto info = mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
+}
+
+// A pass after one job's end: range(0) jobs wait behind range(1) busy nodes, at most range(2) are
+// looked at. Jobs of 2 to 501 nodes with 90,000 different limits. Also what a pending job weighs.
+void graph_pass_after_an_end(benchmark::State& state, const char* policy) {
+  const auto pending = static_cast<std::uint64_t>(state.range(0));
+  const auto nodes = static_cast<std::uint64_t>(state.range(1));
+  auto store = *resource::ResourceStore::load(
+      *resource::read_shape(fmt::format("node={}/core=16", nodes)), {});
+  qmanager::SchedulerConfig config;
+  config.defaults.policy = policy;
+  config.defaults.queue_depth = state.range(2);
+  auto scheduler = *qmanager::Scheduler::create(config, store);
+  const Specs specs = node_specs(501);
+  Time now = 1;
+  std::vector<JobId> running;
+  const auto submit = [&](std::uint64_t id, std::uint64_t size, Duration limit) {
+    qmanager::JobRequest job = request(id, 0, limit);
+    job.spec = specs[size];
+    benchmark::DoNotOptimize(scheduler.submit(std::move(job), 0));
+  };
+  for (std::uint64_t id = 1; id <= nodes; ++id) submit(id, 1, 600 + (id * 104729) % 90'000);
+  for (bool more = true; more;) {
+    const auto step = scheduler.step(now);
+    more = step.more || !step.decisions.empty();
+    for (const auto& decision : step.decisions)
+      if (const auto* start = std::get_if<qmanager::Start>(&decision))
+        running.push_back(start->job);
+  }
+  const double before = heap_bytes();
+  for (std::uint64_t id = nodes + 1; id <= nodes + pending; ++id)
+    submit(id, 2 + (id * 7919) % std::min<std::uint64_t>(500, nodes - 1),
+           600 + (id * 104729) % 90'000);
+  state.counters["B/job"] = (heap_bytes() - before) / static_cast<double>(pending);
+  scheduler.step(now);
+  std::size_t next = 0;
+  for (auto _ : state) {
+    if (next == running.size()) return state.SkipWithError("no job is left to end");
+    benchmark::DoNotOptimize(scheduler.finish(running[next++], ++now));
+    benchmark::DoNotOptimize(scheduler.step(now));
+  }
+}
+BENCHMARK_CAPTURE(graph_pass_after_an_end, easy_by_queue, "easy")
+    ->ArgsProduct({{1'000, 10'000, 100'000}, {1'024}, {1'000'000}})
+    ->Iterations(40)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(graph_pass_after_an_end, easy_by_nodes, "easy")
+    ->ArgsProduct({{10'000}, {256, 1'024, 4'096, 16'384}, {1'000'000}})
+    ->Iterations(40)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(graph_pass_after_an_end, easy_by_depth, "easy")
+    ->ArgsProduct({{100'000}, {1'024}, {32, 1'000, 10'000, 1'000'000}})
+    ->Iterations(40)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(graph_pass_after_an_end, hybrid, "hybrid")
+    ->ArgsProduct({{100'000}, {1'024}, {1'000'000}})
+    ->Iterations(20)
+    ->Unit(benchmark::kMillisecond);
+
+// ---- whole logs, where they are at hand
+
+void replay(benchmark::State& state, const char* trace, const char* policy) {
+  const char* const folder = std::getenv("HOLON_TRACES");
+  const auto path = std::filesystem::path(folder != nullptr ? folder : "../shared/traces") / trace;
+  std::ifstream in(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const auto read = sim::read_swf(bytes, {});
+  if (!read || read->workload.jobs.empty())
+    return state.SkipWithError("no such trace; HOLON_TRACES");
+  sim::SimOptions options;
+  options.config.defaults.policy = policy;
+  options.config.defaults.queue_depth = 1'000'000;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(
+        sim::simulate(read->workload,
+                      std::make_unique<qmanager::FlatMachine>(read->workload.max_procs), options));
+  state.counters["jobs"] = static_cast<double>(read->workload.jobs.size());
+}
+BENCHMARK_CAPTURE(replay, kth_easy, "kth-sp2-full28481.swf", "easy")->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, kth_conservative, "kth-sp2-full28481.swf", "conservative")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(replay, curie_easy, "curie-30k.swf", "easy")->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace holon

@@ -77,6 +77,19 @@ Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
   return hold(job, {*begin, end_of(*begin, wish.length)});
 }
 
+// It moves if there is room for all of it before its begin, or from some instant up to it.
+bool FlatMachine::could_start_earlier(const JobRequest& job, Time now) {
+  const Held& held = held_.at(job.id);
+  const Time from = std::max(now, horizon_.begin);
+  if (held.when.begin <= from) return false;
+  const std::int64_t cap = procs_ - held.procs;
+  if (plan_.used_at(held.when.begin - 1) <= cap) return true;
+  const Duration length = held.when.length();
+  if (length > held.when.begin - from) return false;
+  return plan_.earliest_window({.from = from, .end = held.when.begin, .length = length, .cap = cap})
+      .has_value();
+}
+
 void FlatMachine::release(JobId job, Time) {
   const auto held = held_.find(job);
   plan_.remove(held->second.when, held->second.procs);

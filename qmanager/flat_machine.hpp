@@ -36,6 +36,7 @@ class FlatMachine final : public Machine {
     return std::make_unique<FlatMachine>(held.procs, held.when);
   }
   bool holds(JobId job) const { return held_.contains(job); }
+  bool could_start_earlier(const JobRequest& job, Time now) override;
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;

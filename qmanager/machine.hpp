@@ -68,6 +68,12 @@ class Machine {
   // A machine of its own over what the holder holds, with its interval as horizon. What it gives
   // out has the names of this one. Errors: internal faults of the resources' formats.
   virtual Result<std::unique_ptr<Machine>> part(JobId holder) = 0;
+  // The job holds what it holds until the end of its span, and that is now: it is no longer there,
+  // though release() is still to come (replay of traces).
+  virtual void vacate(JobId, Time) {}
+  // Certainly the job's reservation could not be moved to an earlier time >= now: false. REQUIRES:
+  // it holds one.
+  virtual bool could_start_earlier(const JobRequest&, Time) { return true; }
   // Gives back what the job holds from `now` on. REQUIRES: it holds something.
   virtual void release(JobId job, Time now) = 0;
   // Holds a given allocation (recovery).

@@ -102,7 +102,8 @@ void Pass::walk(Queue& queue) {
 void Pass::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
   const bool may_start = !s_.limiter.over(job, now_, s_.length_of(job), false);
-  if (walk.compress && may_start && *job.planned > now_) {
+  if (walk.compress && may_start && *job.planned > now_ &&
+      s_.machine->could_start_earlier(job.request, now_)) {
     s_.unbook(job, now_);
     if (book(job) != Tried::booked) return;
   }

@@ -23,6 +23,10 @@ Time stretched_end(const Job& job, Time now) {
 // the way are dropped and planned again, in queue order, by the walk.
 void Pass::hold_overruns() {
   if (s_.boundary && now_ >= *s_.boundary) s_.freed();
+  if (s_.config.ends_on_limit)
+    for (auto at = s_.running_by_end.begin(); at != s_.running_by_end.end() && at->first <= now_;
+         ++at)
+      s_.machine->vacate(at->second, now_);
   const Time late = s_.config.ends_on_limit ? now_ : saturating_add(now_, 1);
   std::vector<JobId> over;
   for (const auto& [end, id] : s_.running_by_end) {

@@ -340,6 +340,11 @@ Machine::Outcome StoreMachine::hold_exactly(const JobRequest& job, Interval when
   return hold_now_or_then(job, when, now);
 }
 
+void StoreMachine::vacate(JobId job, Time) {
+  free_at_ = -1;
+  static_cast<void>(store_.release(job));
+}
+
 void StoreMachine::release(JobId job, Time now) {
   free_at_ = -1;
   if (uniform_ && uniform_->holds(job)) uniform_->release(job, now);

@@ -168,10 +168,6 @@ Status write_results(const Options& options, const sim::SwfTrace& trace,
 // What --resources or --procs or the trace's header says.
 Result<sim::GraphMachine> machine_of(const Options& options, const sim::SwfTrace& trace) {
   if (!options.resources.empty()) {
-    if (options.order == "event")
-      return fail(Errc::unsupported,
-                  "in a resource graph a job holds its cores until it is over; take --order batch",
-                  "--order");
     std::ifstream file(options.resources, std::ios::binary);
     if (!file) return sim::graph_machine(options.resources);
     return sim::graph_machine({std::istreambuf_iterator<char>(file), {}});

@@ -1,0 +1,171 @@
+// `holon simulate` on traces that are wrong, and on command lines that are.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "tests/cli/run.hpp"
+
+namespace holon::cli {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// A file that goes with the test.
+class TraceFile {
+ public:
+  explicit TraceFile(const std::string& bytes, const char* suffix = ".swf")
+      : name_(::testing::TempDir() + "holon-simulate-" + std::to_string(::getpid()) + suffix) {
+    std::ofstream(name_, std::ios::binary) << bytes;
+  }
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+  ~TraceFile() { std::remove(name_.c_str()); }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+// job submit wait run procs cpu mem asked-procs limit mem status user group exe queue part prev
+// think
+std::string line(int id, int submit, int run, int procs, int limit) {
+  return std::to_string(id) + " " + std::to_string(submit) + " -1 " + std::to_string(run) + " " +
+         std::to_string(procs) + " -1 -1 " + std::to_string(procs) + " " + std::to_string(limit) +
+         " -1 1 1 1 -1 1 -1 -1 -1\n";
+}
+
+const std::string kGood = "; MaxProcs: 4\n" + line(1, 0, 10, 2, 20) + line(2, 5, 10, 4, 10);
+
+Ran simulate(const std::string& trace, std::vector<std::string> more = {}) {
+  std::vector<std::string> args{"simulate", trace, "--policy", "easy"};
+  args.insert(args.end(), more.begin(), more.end());
+  return run_cli(std::move(args));
+}
+
+TEST(Simulate, AGoodTrace) {
+  const TraceFile trace(kGood);
+  const Ran ran = simulate(trace.name());
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(ran.out, HasSubstr("easy"));
+}
+
+struct Bad {
+  const char* name;
+  std::string lines;  // after the good ones
+  std::vector<std::string> said;
+  int simulated;
+};
+
+TEST(Simulate, WhatIsWrongIsToldWithLineAndFieldAndCounted) {
+  const Bad cases[] = {
+      {"missing fields", "3 7 -1\n", {":4: ", "1 issues, 1 jobs left out, 2 are simulated"}, 2},
+      {"a negative submit time", line(3, -7, 1, 1, 1), {":4: submit time"}, 2},
+      {"no time limit and no run time", line(3, 7, -1, 1, -1), {":4: "}, 2},
+      {"larger than the machine", line(3, 7, 1, 5, 1), {":4: ", "5"}, 2},
+      {"no processors", line(3, 7, 1, 0, 1), {":4: "}, 2},
+      {"a word",
+       "three 7 -1 1 1 -1 -1 1 1 -1 1 1 1 -1 1 -1 -1 -1\n",
+       {":4: job number", "three"},
+       2},
+      {"a number twice", line(2, 9, 1, 1, 1), {":4: job number"}, 2},
+      {"binary rubbish", std::string("\x00\xff\x7f ELF \x01\x02\n", 11), {":4: "}, 2},
+      {"more than an int64",
+       "99999999999999999999999 7 -1 1 1 -1 -1 1 1 -1 1 1 1 -1 1 -1 -1 -1\n",
+       {":4: job number"},
+       2},
+  };
+  for (const Bad& bad : cases) {
+    SCOPED_TRACE(bad.name);
+    const TraceFile trace(kGood + bad.lines);
+    const TraceFile starts("", ".csv");
+    const Ran ran = simulate(trace.name(), {"--starts", starts.name()});
+    EXPECT_EQ(ran.code, kOk) << ran.err;
+    for (const std::string& said : bad.said) EXPECT_THAT(ran.err, HasSubstr(said));
+    std::ifstream csv(starts.name());
+    int lines = -1;  // the header
+    for (std::string text; std::getline(csv, text);) ++lines;
+    EXPECT_EQ(lines, bad.simulated);
+
+    const Ran strict = simulate(trace.name(), {"--strict"});
+    EXPECT_NE(strict.code, kOk);
+    EXPECT_EQ(strict.out, "");
+    EXPECT_THAT(strict.err, HasSubstr("line 4"));
+  }
+}
+
+TEST(Simulate, UnsortedTracesAreSorted) {
+  const std::string head = "; MaxProcs: 4\n";
+  const std::string a = line(1, 0, 10, 2, 20), b = line(2, 5, 10, 4, 10), c = line(3, 6, 2, 1, 2);
+  const TraceFile sorted(head + a + b + c);
+  const TraceFile unsorted(head + c + a + b, ".unsorted.swf");
+  EXPECT_EQ(simulate(sorted.name(), {"--json"}).out, simulate(unsorted.name(), {"--json"}).out);
+}
+
+TEST(Simulate, ATraceOfRubbishAloneEndsWithAnError) {
+  std::string rubbish;
+  for (int i = 0; i < 4096; ++i) rubbish += static_cast<char>((i * 7919) % 256);
+  const TraceFile trace(rubbish);
+  const Ran ran = simulate(trace.name(), {"--procs", "4"});
+  EXPECT_NE(ran.code, kOk);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("issues"));
+  EXPECT_THAT(ran.err, HasSubstr("no job"));
+  const TraceFile cut("\x1f\x8b\x08\x00 not really", ".swf.gz");
+  EXPECT_NE(simulate(cut.name(), {"--procs", "4"}).code, kOk);
+}
+
+TEST(Simulate, WrongCommandLines) {
+  const TraceFile trace(kGood);
+  const std::string unsized = line(1, 0, 10, 2, 20);
+  const TraceFile no_size(unsized, ".nosize.swf");
+  EXPECT_THAT(simulate("/no/such/trace.swf").err, HasSubstr("/no/such/trace.swf"));
+  EXPECT_THAT(simulate(no_size.name()).err, HasSubstr("--procs"));
+  EXPECT_THAT(simulate(trace.name(), {"--order", "random"}).err,
+              HasSubstr("neither batch nor event"));
+  EXPECT_THAT(simulate(trace.name(), {"--conf", "queue.polcy=x"}).err, HasSubstr("did you mean"));
+  EXPECT_THAT(simulate(trace.name(), {"--compare", "easy,lazy"}).err, HasSubstr("lazy"));
+  EXPECT_THAT(simulate(trace.name(), {"--resources", "node=1/gpu=1"}).err, HasSubstr("core"));
+  EXPECT_THAT(simulate(trace.name(), {"--starts", "/no/such/dir/x.csv"}).err,
+              HasSubstr("/no/such/dir/x.csv"));
+}
+
+TEST(Simulate, AGraphOfSingleCoresIsTheFlatMachine) {
+  std::string jobs = "; MaxProcs: 6\n";
+  for (int i = 1; i <= 60; ++i)
+    jobs += line(i, i / 3 * 2, 1 + i * 7 % 11, 1 + i * 5 % 6, 1 + i * 7 % 11 + i % 2 * 3);
+  const TraceFile trace(jobs);
+  for (const char* policy : {"fcfs", "easy", "hybrid:4", "conservative", "conservative-rebuild"})
+    for (const char* order : {"batch", "event"}) {
+      const auto starts = [&](std::vector<std::string> machine) {
+        const TraceFile csv("", ".csv");
+        std::vector<std::string> args{"simulate", trace.name(), "--policy", policy,
+                                      "--order",  order,        "--starts", csv.name()};
+        args.insert(args.end(), machine.begin(), machine.end());
+        const Ran ran = run_cli(args);
+        EXPECT_EQ(ran.code, kOk) << ran.err;
+        std::ifstream in(csv.name());
+        return std::string(std::istreambuf_iterator<char>(in), {});
+      };
+      EXPECT_EQ(starts({}), starts({"--resources", "node=6/core=1"})) << policy << " " << order;
+    }
+}
+
+TEST(Simulate, SettingsOfPrioritiesReachTheScheduler) {
+  // Two jobs wait for a full machine; the wider one comes first where processors weigh.
+  const TraceFile trace("; MaxProcs: 4\n" + line(1, 0, 10, 4, 10) + line(2, 1, 5, 1, 5) +
+                        line(3, 2, 5, 4, 5));
+  const Ran plain = run_cli({"simulate", trace.name(), "--policy", "fcfs", "--json"});
+  const Ran weighted = run_cli(
+      {"simulate", trace.name(), "--policy", "fcfs", "--json", "--conf", "priority.proc-weight=1"});
+  EXPECT_EQ(plain.code, kOk) << plain.err;
+  EXPECT_EQ(weighted.code, kOk) << weighted.err;
+  EXPECT_NE(plain.out, weighted.out);
+}
+
+}  // namespace
+}  // namespace holon::cli
