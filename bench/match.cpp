@@ -51,8 +51,8 @@ ResourceStore store_of(const GraphSpec& spec, const std::string& policy) {
   return ResourceStore::load(spec, options).value();
 }
 
-// Matches until the machine is full (or `most` for every 1,024 nodes), then gives all back and begins
-// again.
+// Matches until the machine is full (or `most` for every 1,024 nodes), then gives all back and
+// begins again.
 void until_full(benchmark::State& bench, const std::string& policy, const Jobspec& spec,
                 std::uint64_t most) {
   most = most * static_cast<std::uint64_t>(bench.range(0)) / 1024;
@@ -90,28 +90,25 @@ void mix(benchmark::State& bench) {
   }
   bench.SetItemsProcessed(bench.iterations() * bench.range(1));
 }
-BENCHMARK(mix)->Args({1024, 1000})->Unit(benchmark::kMillisecond);
+BENCHMARK(mix)->ArgsProduct({{1024}, {250, 500, 1000, 2000, 4000}})->Unit(benchmark::kMillisecond);
 
 void load(benchmark::State& bench) {
   const GraphSpec graph = machine(bench.range(0));
   for (auto _ : bench) benchmark::DoNotOptimize(store_of(graph, "first"));
 }
-BENCHMARK(load)->Arg(1024)->Arg(16384)->Unit(benchmark::kMillisecond);
+BENCHMARK(load)->Arg(128)->Arg(1024)->Arg(4096)->Arg(16384)->Unit(benchmark::kMillisecond);
 
 void add(const std::string& policy) {
   const auto name = [&](const char* what) { return std::string(what) + "/" + policy; };
   const auto run = [policy](const Jobspec& spec, std::uint64_t most) {
     return [=](benchmark::State& bench) { until_full(bench, policy, spec, most); };
   };
-  benchmark::RegisterBenchmark(name("one_core").c_str(), run(one_core(), 30'000))
-      ->Arg(1024)
-      ->Arg(16384);
-  benchmark::RegisterBenchmark(name("one_node").c_str(), run(whole_nodes(1), 1'000))
-      ->Arg(1024)
-      ->Arg(16384);
-  benchmark::RegisterBenchmark(name("16_nodes").c_str(), run(whole_nodes(16), 60))
-      ->Arg(1024)
-      ->Arg(16384);
+  const auto sizes = [](benchmark::internal::Benchmark* bench) {
+    for (const std::int64_t nodes : {128, 1024, 4096, 16384}) bench->Arg(nodes);
+  };
+  sizes(benchmark::RegisterBenchmark(name("one_core").c_str(), run(one_core(), 30'000)));
+  sizes(benchmark::RegisterBenchmark(name("one_node").c_str(), run(whole_nodes(1), 1'000)));
+  sizes(benchmark::RegisterBenchmark(name("16_nodes").c_str(), run(whole_nodes(16), 60)));
 }
 
 const bool kRegistered = [] {

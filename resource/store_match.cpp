@@ -62,7 +62,7 @@ class Matcher {
   std::optional<std::vector<Chosen>> at(Time begin) {
     const Interval window{begin, saturating_add(begin, duration_)};
     if (window.end > state_.options.horizon.end) return std::nullopt;
-    auto selection = run({&request_, window, false, begin == clock_});
+    auto selection = run({&request_, window, false, begin == clock_, state_.options.as_fluxion});
     if (selection) when_ = window;
     return selection;
   }

@@ -66,6 +66,7 @@ std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, F
   when_ = question.when;
   idle_ = question.idle_machine;
   now_ = question.now && !idle_;
+  exact_ties_ = question.exact_ties;
   counts_ = {};
   if (request_->flexible) {
     for (const auto& needs : request_->variants)

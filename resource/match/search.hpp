@@ -39,6 +39,9 @@ struct SearchQuestion {
   Interval when;
   bool idle_machine = false;  // as if nothing were held and nothing were down
   bool now = true;  // `when` begins now: what is not free then need not be looked at again soon
+  // Among equal scores choose what the whole-graph search would, on small graphs, where that is
+  // quick; else the first in pre-order.
+  bool exact_ties = true;
 };
 
 class Search {
@@ -201,6 +204,7 @@ class Search {
   Interval when_;
   bool idle_ = false;
   bool now_ = true;
+  bool exact_ties_ = true;
   bool all_free_ = false;   // nobody holds anything at the vertex that is visited, or below it
   std::int64_t bonus_ = 0;  // of the nodes around the vertex that is visited
   std::size_t depth_ = 0;

@@ -5,8 +5,8 @@
 // candidate's key is then an upper bound, and the search goes on until no bound is above the worst
 // that would be taken.
 //
-// Equal scores: the whole-graph search leaves them to std::sort. Where it could matter, that search
-// is asked, unless the graph is big; there the first in pre-order wins.
+// Equal scores: the whole-graph search leaves them to std::sort. Where exact_ties asks for its
+// choice, that search is asked, unless the graph is big; else the first in pre-order wins.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -236,7 +236,7 @@ bool Search::explore_front(Front& front, Harvest& top) {
   }
   for (const auto& [position, key] : back) front.put_back(position, key);
   certain = certain && !best.tied();
-  return certain || graph_.vertex_count() > kSmallGraph;
+  return certain || !exact_ties_ || graph_.vertex_count() > kSmallGraph;
 }
 
 }  // namespace holon::resource::match
