@@ -14,6 +14,7 @@
 
 #include "cli/units.hpp"
 #include "instance/clock.hpp"
+#include "instance/wishes.hpp"
 
 extern char** environ;
 
@@ -79,6 +80,17 @@ Status read_licenses(const std::string& word, std::map<std::string, std::int64_t
   return {};
 }
 
+// One number, or a range of which the least goes into the jobspec.
+std::function<Status(const std::string&)> slots_reader(JobOptions& options) {
+  return [&options](const std::string& word) -> Status {
+    const auto slots = instance::read_slots(word);
+    if (!slots) return tl::unexpected(slots.error());
+    options.shape.tasks = slots->values.empty() ? slots->min : slots->values.front();
+    options.slots = slots->min == slots->max && slots->values.size() < 2 ? "" : word;
+    return {};
+  };
+}
+
 std::function<Status(const std::string&)> yes_or_no(bool& target) {
   return [&target](const std::string& word) -> Status {
     if (word != "y" && word != "n" && word != "yes" && word != "no")
@@ -98,6 +110,8 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
       .option("--qos", options.qos, "NAME", "the quality of service it asks for")
       .option("--group", options.group, "NAME",
               "one of your groups it counts for; your primary group unless given")
+      .option("--pe", options.parallel, "NAME",
+              "a parallel environment: how its slots are spread over hosts (environments.NAME)")
       .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
               "whether it may hold a reservation while it waits; y unless given")
       .option("--now", yes_or_no(options.immediate), "y|n",
@@ -162,6 +176,10 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   auto& ours = system["holon"];
   ours["group"] = *group;
   if (!options.qos.empty()) ours["qos"] = options.qos;
+  if (!options.parallel.empty()) ours["environment"] = options.parallel;
+  if (!options.slots.empty() && options.shape.nodes > 0)
+    return fail(Errc::invalid_argument, "a range of slots cannot be spread over -N nodes", "-n");
+  if (!options.slots.empty()) ours["slots"] = options.slots;
   if (!options.licenses.empty()) ours["licenses"] = options.licenses;
   if (!options.reserve) ours["reserve"] = false;
   if (options.immediate) ours["immediate"] = true;
@@ -190,9 +208,11 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
   auto& shape = options.shape;
   parser.group("Resources");
   if (task)
-    parser.option("-n,--ntasks", shape.tasks, "N", "number of tasks, 1 unless given");
+    parser.option("-n,--ntasks", slots_reader(options), "N",
+                  "number of tasks, 1 unless given; 4-16, 4- or 2,4,8: the most that fit");
   else
-    parser.option("-n,--nslots", shape.tasks, "N", "number of slots, 1 unless given");
+    parser.option("-n,--nslots", slots_reader(options), "N",
+                  "number of slots, 1 unless given; 4-16, 4- or 2,4,8: the most that fit");
   const std::string per = task ? "per task" : "per slot";
   parser
       .option(task ? "-c,--cores-per-task" : "-c,--cores-per-slot", shape.cores_per_task, "N",

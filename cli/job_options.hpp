@@ -25,6 +25,8 @@ struct JobOptions {
   // For the scheduler:
   std::map<std::string, std::int64_t> licenses;
   std::string account, group, qos;
+  std::string parallel;                   // the parallel environment
+  std::string slots;                      // "4-16"; empty: shape.tasks of them
   bool reserve = true;                    // may hold a reservation while it waits
   bool immediate = false;                 // starts at once or fails
   std::vector<std::string> dependencies;  // "afterok:7"

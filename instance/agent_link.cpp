@@ -86,12 +86,12 @@ void AgentLink::tell(const char* topic, std::string payload) {
 lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
   const auto& what = *job.submission;
   auto nodes = nodes_of(graph_, *job.allocation);
-  place_tasks(nodes, what.ntasks);
+  place_tasks(nodes, tasks_of(job));
   lm::Start start;
   start.job = job.id.value();
   start.path = jobs_.path_of(job.id);
   start.program = program;
-  start.ntasks = static_cast<std::uint32_t>(what.ntasks);
+  start.ntasks = static_cast<std::uint32_t>(tasks_of(job));
   start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
   start.nodelist = job.nodelist;
   start.bind = settings_.bind;

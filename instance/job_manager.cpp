@@ -21,7 +21,11 @@ constexpr qmanager::Budget kPass{4096};
 // A misspelt licence would otherwise be refused as a job that can never run, without saying what
 // there is.
 Status check_licenses(const std::vector<qmanager::Consumes>& consumes,
-                      const std::map<std::string, resource::Amount>& pools) {
+                      const qmanager::SchedulerConfig& config) {
+  auto pools = config.pools;
+  pools.insert(config.defaults.pools.begin(), config.defaults.pools.end());
+  for (const auto& [name, queue] : config.queues)
+    pools.insert(queue.pools.begin(), queue.pools.end());
   for (const auto& use : consumes) {
     if (pools.contains(use.pool)) continue;
     std::string known;
@@ -80,7 +84,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
                 fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
   auto made = make_submission(request.jobspec, request.is_instance);
   if (!made) return tl::unexpected(made.error());
-  if (auto known = check_licenses(made->wishes.consumes, config_.scheduler.pools); !known)
+  if (auto known = check_licenses(made->wishes.consumes, config_.scheduler); !known)
     return tl::unexpected(known.error());
   made->first = next_id_;
   made->count = request.count;
@@ -185,6 +189,8 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.account = wishes.account;
   request.qos = wishes.qos;
   request.consumes = wishes.consumes;
+  request.slots = wishes.slots;
+  request.environment = wishes.environment;
   request.reserve = wishes.reserve;
   request.immediate = wishes.immediate;
   return request;

@@ -36,6 +36,9 @@ struct ActiveJob {
   Totals held;                                     // once allocated
 };
 
+// Its tasks; of a job that took a range of slots known once it is allocated.
+std::int64_t tasks_of(const ActiveJob& job);
+
 // What the manager has done to it. Called in the middle of a change: note it down, act after the
 // commit.
 class Outside {

@@ -30,7 +30,7 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   r.nnodes = totals.nodes;
   r.ncores = totals.cores;
   r.ngpus = totals.gpus;
-  r.ntasks = what.ntasks;
+  r.ntasks = tasks_of(job);
   r.t_submit = life.t_submit;
   r.t_alloc = life.t_alloc;
   r.t_start = life.t_start;
@@ -67,6 +67,14 @@ void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
   // 0 is before any begin time: one that is over is let go within the turn.
   r.reason = standing_of(job, 0).text;
   for (const auto& d : job.submission->dependencies) r.t_estimate = std::max(r.t_estimate, d.at);
+}
+
+// A slot range is the only case in which the jobspec does not say how many there are.
+std::int64_t tasks_of(const ActiveJob& job) {
+  const Submission& what = *job.submission;
+  if (!what.wishes.slots || what.is_instance || job.held.cores == 0 || what.totals.cores == 0)
+    return what.ntasks;
+  return std::max<std::int64_t>(1, job.held.cores * what.ntasks / what.totals.cores);
 }
 
 OutputFiles output_files(const ActiveJob& job, const std::string& directory) {

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
 #include <nlohmann/json.hpp>
 
 namespace holon::instance {
@@ -36,19 +37,53 @@ Status take_licenses(const json& value, const std::string& key, Wishes& wishes) 
   return {};
 }
 
+Status take_slots(const json& value, const std::string& key, Wishes& wishes) {
+  if (!value.is_string()) return misfit(key, "a string like \"4-16\"");
+  auto slots = read_slots(value.get<std::string>());
+  if (!slots) return fail(slots.error().code, slots.error().what, "/attributes/system/" + key);
+  wishes.slots = std::move(*slots);
+  return {};
+}
+
 Status take(const std::string& name, const json& value, Wishes& wishes) {
   const std::string key = "holon/" + name;
   if (name == "group") return take_text(value, key, wishes.group);
   if (name == "qos") return take_text(value, key, wishes.qos);
   if (name == "licenses") return take_licenses(value, key, wishes);
+  if (name == "environment") return take_text(value, key, wishes.environment);
+  if (name == "slots") return take_slots(value, key, wishes);
   if (name == "reserve") return take_bool(value, key, wishes.reserve);
   if (name == "immediate") return take_bool(value, key, wishes.immediate);
-  return fail(Errc::invalid_argument,
-              "unknown key; accepted are group, qos, licenses, reserve and immediate",
-              "/attributes/system/" + key);
+  return fail(
+      Errc::invalid_argument,
+      "unknown key; accepted are group, qos, licenses, slots, environment, reserve and immediate",
+      "/attributes/system/" + key);
 }
 
 }  // namespace
+
+Result<resource::Count> read_slots(const std::string& text) {
+  const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+    return whole && n >= 1 && n <= resource::kMaxCount ? std::optional(n) : std::nullopt;
+  };
+  const auto dash = text.find('-');
+  const bool list = text.find_first_of(",:[") != std::string::npos;
+  if (dash != std::string::npos && !list && text.size() > 1) {
+    const auto least = dash == 0 ? std::optional<std::int64_t>(1) : number(text.substr(0, dash));
+    const bool open = dash + 1 == text.size();
+    const auto most =
+        open ? std::optional(resource::Count::kUnbounded) : number(text.substr(dash + 1));
+    if (least && most && *least <= *most) return resource::Count{*least, *most, '+', 1, {}};
+  } else if (auto count = resource::parse_count(text)) {
+    return count;
+  }
+  return fail(
+      Errc::invalid_argument,
+      fmt::format("'{}' is no number of slots; accepted are 4, 4-16, 4-, -16 and 2,4,8", text));
+}
 
 Result<Wishes> read_wishes(const json& system) {
   Wishes wishes;

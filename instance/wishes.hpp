@@ -2,11 +2,13 @@
 // attributes.system: `bank` (the account, as in Flux) and our own `holon` object.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 #include "qmanager/request.hpp"
+#include "resource/jobspec/jobspec.hpp"
 
 namespace holon::instance {
 
@@ -16,9 +18,15 @@ struct Wishes {
   std::string group;
   std::string qos;
   std::vector<qmanager::Consumes> consumes;  // licenses: {"matlab": 2}
-  bool reserve = true;     // may hold a reservation while it waits (Grid Engine's -R)
-  bool immediate = false;  // starts in the first pass or fails (-now y)
+  std::optional<resource::Count> slots;  // "4-16": a range; the count in the jobspec is the least
+  std::string environment;  // of the configuration (Grid Engine's parallel environment)
+  bool reserve = true;      // may hold a reservation while it waits (Grid Engine's -R)
+  bool immediate = false;   // starts in the first pass or fails (-now y)
 };
+
+// Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "3+". Errors:
+// invalid_argument.
+Result<resource::Count> read_slots(const std::string& text);
 
 // `system` is an object. Errors: invalid_argument with the pointer: an unknown key of `holon`, a
 // value that does not fit.

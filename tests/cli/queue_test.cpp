@@ -56,6 +56,21 @@ TEST(Submit, WritesDependenciesAsRfc26HasThem) {
   EXPECT_EQ(run_cli({"submit", "--begin-time", "teatime", "true"}).code, kUsage);
 }
 
+TEST(Submit, ARangeOfSlotsLeavesTheLeastInTheJobspec) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.start();
+  EXPECT_EQ(run_cli({"submit", "-n", "4-16", "--pe", "mpi", "true"}).code, kOk);
+  const json spec = json::parse(broker.last<msg::SubmitRequest>("submit").jobspec);
+  EXPECT_EQ(spec["resources"][0]["count"], 4);
+  EXPECT_EQ(system_of(broker)["holon"]["slots"], "4-16");
+  EXPECT_EQ(system_of(broker)["holon"]["environment"], "mpi");
+  EXPECT_EQ(run_cli({"submit", "-n", "5", "true"}).code, kOk);
+  EXPECT_FALSE(system_of(broker)["holon"].contains("slots"));
+  EXPECT_EQ(run_cli({"submit", "-n", "4-16", "-N", "2", "true"}).code, kUsage);
+  EXPECT_EQ(run_cli({"submit", "-n", "16-4", "true"}).code, kUsage);
+}
+
 TEST(Submit, RefusesSchedulingOptionsThatMakeNoSense) {
   const std::vector<std::vector<std::string>> cases = {
       {"-L", "=2"},  {"-L", "a=0"},     {"-L", "a=x"},         {"-L", "a,,b"},

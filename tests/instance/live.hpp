@@ -82,6 +82,7 @@ struct JobOptions {
   double duration = 0;
   std::uint64_t count = 1;
   bool is_instance = false;
+  std::int64_t tasks = 1;
   std::string system = "";  // more of attributes.system, as JSON
 };
 
@@ -152,6 +153,7 @@ class Live {
                                     const JobOptions& options = {}) {
     resource::JobShape shape;
     shape.cores_per_task = options.cores;
+    shape.tasks = options.tasks;
     shape.duration_seconds = options.duration;
     shape.command = std::move(command);
     shape.cwd = "/";

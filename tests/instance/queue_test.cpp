@@ -96,6 +96,34 @@ TEST(Wishes, AJobThatAsksForNoReservationGetsNone) {
   EXPECT_EQ(live.record(without).t_estimate, 0);
 }
 
+TEST(Slots, OfARangeAreTheMostThatFitAndEachHasATask) {
+  const Live live({"--resources", "node=2/core=4"});
+  live.when_running(live.job(live.gated("gate"), {3, 0}));
+  const auto id =
+      live.job({"/bin/sh", "-c", "echo $HOLON_NTASKS"}, with(R"({"holon":{"slots":"1-16"}})"));
+  const auto record = live.wait_one(id);
+  EXPECT_EQ(record.ncores, 5);
+  EXPECT_EQ(record.ntasks, 5);
+  EXPECT_EQ(testing::read_file(record.output), "5\n5\n5\n5\n5\n");
+  const auto listed =
+      live.wait_one(live.job({"/bin/true"}, with(R"({"holon":{"slots":"1,2,4,8"}})")));
+  EXPECT_EQ(listed.ntasks, 4);
+  for (const char* bad : {"", "0", "0-4", "5-4", "four", "-", "4-x"}) {
+    const auto refused =
+        live.submit({"/bin/true"}, with(R"({"holon":{"slots":")" + std::string(bad) + "\"}}"));
+    ASSERT_FALSE(refused) << bad;
+    EXPECT_EQ(refused.error().where, "/attributes/system/holon/slots");
+  }
+}
+
+TEST(Environments, SpreadSlotsOverHostsAsTheirRuleSays) {
+  const Live live({"--resources", "node=3/core=4", "--conf", "environments.pair.rule=2"});
+  JobOptions four = with(R"({"holon":{"environment":"pair"}})");
+  four.tasks = 4;
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, four)).nnodes, 2);
+  EXPECT_FALSE(live.submit({"/bin/true"}, with(R"({"holon":{"environment":"nosuch"}})")));
+}
+
 TEST(Urgency, HoldsAndExpeditesAndOutlivesTheBroker) {
   const Live live({"--resources", "node=1/core=1"});
   const auto runs = live.job(live.gated("gate"));
