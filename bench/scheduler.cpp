@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>

@@ -53,7 +53,16 @@ function legend() {
     k.append(policy.name);
   });
 }
-const length = Math.max(...DATA.policies.map(p => p.length), 1);
+const shown = Math.max(...DATA.policies.map(p => p.length), 1);
+// Quarters of the time shown, below a drawing that ends at y.
+function axis(g, w, y) {
+  g.fillStyle = '#555';
+  for (let i = 0; i <= 4; ++i) {
+    const x = Math.min(w * i / 4, w - 1), text = i ? span(shown * i / 4) : '0';
+    g.fillRect(x, y, 1, 4);
+    g.fillText(text, i < 4 ? x + 3 : w - 48, y + 12);
+  }
+}
 function curves(title, key, top) {
   element('h2', null, title);
   const { g, w, h } = canvas(160);
@@ -61,12 +70,13 @@ function curves(title, key, top) {
   DATA.policies.forEach((policy, i) => {
     g.strokeStyle = colour(i); g.beginPath();
     policy[key].forEach((v, n, all) => {
-      const x = (n + .5) / all.length * w * policy.length / length, y = h - 14 - v / most * (h - 28);
+      const x = (n + .5) / all.length * w * policy.length / shown, y = h - 14 - v / most * (h - 28);
       n ? g.lineTo(x, y) : g.moveTo(x, y);
     });
     g.stroke();
   });
-  g.fillStyle = '#555'; g.fillText(most.toFixed(0), 4, 12); g.fillText('0', 4, h - 3); g.fillText(span(length), w - 50, h - 3);
+  g.fillStyle = '#555'; g.fillText(most.toFixed(0), 4, 12);
+  axis(g, w, h - 14);
 }
 function waits() {
   element('h2', null, 'Mean wait by processors of the job');
@@ -83,7 +93,7 @@ function waits() {
       if (!found) return;
       const tall = found.wait / most * (h - 40), x = s * group + group * .1 + i * bar;
       g.fillStyle = colour(i); g.fillRect(x, h - 18 - tall, bar - 1, tall);
-      g.fillStyle = '#555'; g.fillText(span(found.wait), x, h - 21 - tall);
+      if (bar >= 40) { g.fillStyle = '#555'; g.fillText(span(found.wait), x, h - 21 - tall); }
     });
     g.fillStyle = '#222'; g.fillText(size, s * group + group * .1, h - 5);
   });
@@ -91,15 +101,17 @@ function waits() {
 const tip = element('div'); tip.id = 'tip';
 function gantt(policy) {
   element('h2', null, 'Machine under ' + policy.name + ' (darker: backfilled)');
-  const { c, g, w, h } = canvas(Math.min(600, Math.max(120, DATA.procs * 12)));
+  const h = Math.min(600, Math.max(120, DATA.procs * 12)), below = 16;
+  const { c, g, w } = canvas(h + below);
   for (const [id, start, end, first, count, backfilled] of policy.gantt) {
     g.fillStyle = `hsl(${id * 47 % 360} ${backfilled ? '70% 40%' : '55% 65%'})`;
-    g.fillRect(start / length * w, first / DATA.procs * h, Math.max(.5, (end - start) / length * w),
+    g.fillRect(start / shown * w, first / DATA.procs * h, Math.max(.5, (end - start) / shown * w),
                Math.max(.5, count / DATA.procs * h));
   }
+  axis(g, w, h);
   c.onmousemove = e => {
     const box = c.getBoundingClientRect();
-    const t = (e.clientX - box.left) / box.width * length, p = (e.clientY - box.top) / box.height * DATA.procs;
+    const t = (e.clientX - box.left) / box.width * shown, p = (e.clientY - box.top) / box.height * (h + below) / h * DATA.procs;
     const hit = policy.gantt.find(r => r[1] <= t && t < r[2] && r[3] <= p && p < r[3] + r[4]);
     tip.style.display = hit ? 'block' : 'none';
     if (!hit) return;
