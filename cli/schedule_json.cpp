@@ -31,6 +31,7 @@ Json to_json(const instance::msg::Explained& job) {
           {"resources", job.resources},
           {"limit", job.limit},
           {"t_planned", job.t_planned},
+          {"t_room", job.t_room},
           {"position", job.position},
           {"considered", job.considered},
           {"pending", job.pending},

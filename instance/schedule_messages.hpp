@@ -45,13 +45,14 @@ struct Explained {
   std::string resources;        // what it asks for, for display
   std::int64_t limit = 0;       // as asked for
   std::int64_t t_planned = 0;   // its reservation; 0: it holds none
+  std::int64_t t_room = 0;      // without one: from here on there is room for it; 0: unknown
   std::uint64_t position = 0;   // jobs of its queue that are looked at before it
   std::int64_t considered = 0;  // of `pending` jobs of its queue the last pass looked at so many
   std::uint64_t pending = 0;    // and left them waiting
   std::vector<Obstacle> in_the_way;  // soonest over first; those in front of it last
   std::vector<Remedy> remedies;      // cheapest first; empty: none was found
   MSGPACK_DEFINE_MAP(id, path, name, user, queue, state, reason, resources, limit, t_planned,
-                     position, considered, pending, in_the_way, remedies)
+                     t_room, position, considered, pending, in_the_way, remedies)
 };
 struct ExplainReply {
   std::vector<Explained> jobs;

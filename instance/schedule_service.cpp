@@ -130,6 +130,7 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   if (job.life.state != JobState::sched || stopped) return;
   about.reason = why->reason;
   about.t_planned = why->planned_start.value_or(0);
+  about.t_room = why->room_at.value_or(0);
   for (const JobId other : why->in_the_way) about.in_the_way.push_back(obstacle(other));
   for (const auto& change : why->changes)
     if (auto remedy = remedy_of(change)) about.remedies.push_back(std::move(*remedy));

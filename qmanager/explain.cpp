@@ -170,6 +170,8 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) {
   // same place again.
   const std::optional<Time> booked = job.booked ? job.planned : std::nullopt;
   if (booked) s.machine->release(id, now);
+  if (!booked) explanation.room_at = s.machine->earliest(job.request, {now, now, s.length_of(job)});
+  if (explanation.room_at == now) explanation.room_at = std::nullopt;
   explanation.changes = Explainer(s, job, now).changes();
   if (booked) s.machine->reserve(job.request, {now, *booked, s.length_of(job)});
   return explanation;

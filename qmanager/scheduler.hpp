@@ -139,6 +139,9 @@ struct Explanation {
   std::size_t pending = 0;
   std::vector<JobId> in_the_way;  // whose ends it waits for, soonest first, and who is in front
   std::vector<Change> changes;    // cheapest first; empty: none was found
+  // Without a reservation: from here on there is room for it, as planned now and whoever else
+  // waits; nullopt: there is none, or there is room already.
+  std::optional<Time> room_at{};
 };
 
 enum class Selection { immediate, backfill, reserved };

@@ -31,6 +31,7 @@ TEST(Explain, NamesWhatIsInTheWayAndWhatWouldHelp) {
   ASSERT_EQ(c->changes.size(), 1u);  // fewer nodes do not help: B needs all of them at 10
   EXPECT_EQ(c->changes[0].kind, Change::Kind::limit);
   EXPECT_EQ(c->changes[0].value, 10);
+  EXPECT_EQ(c->room_at, 15);  // when B has ended
   const auto d = scheduler.explain(JobId{4}, 0);
   EXPECT_EQ(d->in_the_way.front(), JobId{1});
   ASSERT_FALSE(d->changes.empty());
@@ -40,6 +41,7 @@ TEST(Explain, NamesWhatIsInTheWayAndWhatWouldHelp) {
   EXPECT_EQ(d->pending, 3u);
   const auto b = scheduler.explain(JobId{2}, 0);
   EXPECT_EQ(b->planned_start, 10);
+  EXPECT_EQ(b->room_at, std::nullopt);
   scheduler.check_invariants();
 }
 
