@@ -73,6 +73,7 @@ void Pass::start_due() {
     const Duration length = s_.length_of(job);
     if (auto over = s_.limiter.over(job, now_, length, true)) {
       s_.unbook(job, now_);
+      ++s_.epoch;
       job.detail = std::move(over->reason);
       tell_why(job, Why::limit);
       continue;

@@ -109,13 +109,21 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
   Shape& of_job = shape(job);
   if (of_job.placeable_at == status_ && of_job.placeable) return std::nullopt;
   const Duration asked = length == kTimeMax ? until_horizon(now) : length;
+  // Whether a range of slots can be spread is a question of its own.
+  if (!job.slots && of_job.satisfiable_at == status_ && asked <= of_job.satisfiable_for)
+    return std::nullopt;
   auto outcome = store_.match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
   if (!outcome) return tl::unexpected(outcome.error());
   if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
-  if (!spread_over_hosts(job)) return std::nullopt;
-  if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
-  if (!could_be_spread(store_, job))
-    return "its slots can never be spread over the hosts as its parallel environment wants";
+  if (spread_over_hosts(job)) {
+    if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
+    if (!could_be_spread(store_, job))
+      return "its slots can never be spread over the hosts as its parallel environment wants";
+  }
+  if (!job.slots) {
+    of_job.satisfiable_at = status_;
+    of_job.satisfiable_for = asked;
+  }
   return std::nullopt;
 }
 

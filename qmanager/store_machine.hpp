@@ -66,6 +66,8 @@ class StoreMachine : public Machine {
     std::int64_t cores = 0;          // the least it needs
     std::uint64_t placeable_at = 0;  // status generation of the answer below
     bool placeable = false;
+    std::uint64_t satisfiable_at = 0;  // status generation at which it was found to be ...
+    Duration satisfiable_for = 0;      // ... for so long
   };
 
   Shape& shape(const JobRequest& job) { return shapes_[shape_of(job)]; }

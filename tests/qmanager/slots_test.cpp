@@ -314,6 +314,19 @@ TEST(SlotsOverTheGraph, ParallelEnvironmentsSpreadOverHosts) {
   }
 }
 
+// Two requests of one shape: that the first can be spread says nothing about the second.
+TEST(SlotsOverTheGraph, ARangeThatCannotBeSpreadIsRefusedAfterOneThatCan) {
+  auto store = hosts("node=3/core=4");
+  SchedulerConfig config = policy("easy");
+  config.environments["pe"] = {.slots = {}, .rule = *qmanager::parse_allocation_rule("3")};
+  auto scheduler = *qmanager::Scheduler::create(config, store);
+  auto good = slot_job(1, 1, 10, "2,3");
+  auto bad = slot_job(2, 1, 10, "2,4");
+  good.environment = bad.environment = "pe";
+  EXPECT_FALSE(scheduler.submit(good, 0)->has_value());
+  EXPECT_TRUE(scheduler.submit(bad, 0)->has_value());
+}
+
 // Many jobs of all kinds on a graph: nothing is held twice (the store says so after each pass),
 // each host split is the rule's, everybody runs, and what is booked is what starts.
 TEST(SlotsOverTheGraph, RandomMixes) {
