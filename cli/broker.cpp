@@ -174,6 +174,19 @@ Result<msg::StatsReply> Broker::stats() {
   return parts_->client.call<msg::StatsReply>("stats", msg::Empty{}, parts_->path);
 }
 
+Result<msg::ReserveReply> Broker::reserve(const msg::ReserveRequest& request) {
+  return parts_->client.call<msg::ReserveReply>("reserve", request, parts_->path);
+}
+
+Result<msg::ReservationsReply> Broker::reservations() {
+  return parts_->client.call<msg::ReservationsReply>("reservations", msg::Empty{}, parts_->path);
+}
+
+Status Broker::unreserve(const msg::UnreserveRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("unreserve", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
 Status Broker::shutdown(const msg::ShutdownRequest& request) {
   const auto answer = parts_->client.call<msg::Empty>("shutdown", request, parts_->path);
   // The broker may be gone before its answer is out; that is what was asked for.

@@ -12,6 +12,7 @@
 #include "cli/verb.hpp"
 #include "instance/messages.hpp"
 #include "instance/queue_messages.hpp"
+#include "instance/reservation_messages.hpp"
 #include "instance/schedule_messages.hpp"
 
 namespace holon::cli {
@@ -52,6 +53,9 @@ class Broker {
   Status set_urgency(const msg::UrgencyRequest& request);
   Status set_gate(const msg::GateRequest& request);
   Result<msg::StatsReply> stats();
+  Result<msg::ReserveReply> reserve(const msg::ReserveRequest& request);
+  Result<msg::ReservationsReply> reservations();
+  Status unreserve(const msg::UnreserveRequest& request);
   Status shutdown(const msg::ShutdownRequest& request);
 
   // Streams: `on_item` returns false to leave early.

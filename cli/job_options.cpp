@@ -112,6 +112,8 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
               "one of your groups it counts for; your primary group unless given")
       .option("--pe", options.parallel, "NAME",
               "a parallel environment: how its slots are spread over hosts (environments.NAME)")
+      .option("--reservation", options.reservation, "ID",
+              "run in this advance reservation (holon reserve)")
       .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
               "whether it may hold a reservation while it waits; y unless given")
       .option("--now", yes_or_no(options.immediate), "y|n",
@@ -176,6 +178,9 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   auto& ours = system["holon"];
   ours["group"] = *group;
   if (!options.qos.empty()) ours["qos"] = options.qos;
+  if (options.reservation < 0)
+    return fail(Errc::invalid_argument, "is no number of a reservation", "--reservation");
+  if (options.reservation > 0) ours["reservation"] = options.reservation;
   if (!options.parallel.empty()) ours["environment"] = options.parallel;
   if (!options.slots.empty() && options.shape.nodes > 0)
     return fail(Errc::invalid_argument, "a range of slots cannot be spread over -N nodes", "-n");

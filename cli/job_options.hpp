@@ -28,6 +28,7 @@ struct JobOptions {
   std::string parallel;                   // the parallel environment
   std::string slots;                      // "4-16"; empty: shape.tasks of them
   bool reserve = true;                    // may hold a reservation while it waits
+  std::int64_t reservation = 0;           // the advance reservation it runs in; 0: none
   bool immediate = false;                 // starts at once or fails
   std::vector<std::string> dependencies;  // "afterok:7"
   Time begin = 0;                         // not before then, ms since the epoch; 0: at any time

@@ -17,6 +17,8 @@ std::span<const Verb> verbs() {
       {"cancel", "end jobs, pending or running", Group::work, verb_cancel},
       {"urgency", "hold pending jobs, or put them first", Group::work, verb_urgency},
       {"queue", "status, enable, disable, start, stop: the queues", Group::work, verb_queue},
+      {"reserve", "reserve resources for later", Group::work, verb_reserve},
+      {"reservation", "list, delete: advance reservations", Group::work, verb_reservation},
       {"jobs", "list jobs", Group::look, verb_jobs},
       {"job", "info, eventlog, wait, output: look at one job", Group::look, verb_job},
       {"explain", "why jobs wait, and what would let them start now", Group::look, verb_explain},

@@ -24,6 +24,8 @@ int verb_windows(Invocation& call);
 int verb_urgency(Invocation& call);
 int verb_queue(Invocation& call);
 int verb_stats(Invocation& call);
+int verb_reserve(Invocation& call);
+int verb_reservation(Invocation& call);
 int verb_tree(Invocation& call);
 int verb_resource(Invocation& call);
 int verb_uptime(Invocation& call);

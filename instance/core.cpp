@@ -18,6 +18,7 @@ Core::Core(transport::Reactor& reactor, transport::Server& server, Journal& the_
       gates(the_journal, scheduler),
       jobs(the_journal, scheduler, gates, *store, *this, the_config, identity.path,
            identity.state_dir + "/output"),
+      reservations(the_journal, scheduler, jobs),
       agent(server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
       children(server, the_journal, jobs, the_after_commit,
                [this](const ActiveJob& job) { return grant_for(job); }),
@@ -40,6 +41,8 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, transpor
   std::unique_ptr<Core> core(new Core(reactor, server, journal, config, after_commit,
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
+  if (auto held = core->reservations.recover(reactor.now()); !held)
+    return tl::unexpected(held.error());
   if (auto recovered = core->jobs.recover(reactor.now(), fresh); !recovered)
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());

@@ -17,6 +17,7 @@
 #include "instance/output_streams.hpp"
 #include "instance/parent_link.hpp"
 #include "instance/queue_gates.hpp"
+#include "instance/reservations.hpp"
 #include "instance/watchers.hpp"
 #include "resource/store.hpp"
 
@@ -72,6 +73,7 @@ class Core final : public Outside {
   qmanager::Scheduler scheduler;
   QueueGates gates;
   JobManager jobs;
+  Reservations reservations;
   AgentLink agent;
   Children children;
   Watchers watchers;

@@ -191,9 +191,20 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.consumes = wishes.consumes;
   request.slots = wishes.slots;
   request.environment = wishes.environment;
+  request.advance = wishes.reservation;
   request.reserve = wishes.reserve;
   request.immediate = wishes.immediate;
   return request;
+}
+
+JobId JobManager::take_id() {
+  const JobId id = next_id_;
+  next_id_ = JobId(id.value() + 1);
+  return id;
+}
+
+void JobManager::skip_ids(JobId last) {
+  next_id_ = std::max(next_id_, JobId(last.value() + 1));
 }
 
 // ---- events ----
@@ -429,7 +440,7 @@ Status JobManager::recover(Time now, bool fresh) {
   if (!next) return tl::unexpected(next.error());
   if (!batches) return tl::unexpected(batches.error());
   if (!ended) return tl::unexpected(ended.error());
-  next_id_ = *next;
+  next_id_ = std::max(next_id_, *next);  // reservations have numbers, too
   for (const auto& [result, n] : *ended) {
     counts_.inactive += n;
     if (result != "COMPLETED") counts_.failed += n;

@@ -130,6 +130,11 @@ class JobManager {
   void never_started(JobId id, Time now);
   void child_is_up(JobId id, const std::string& uri, Time now);
 
+  // As the scheduler is told of it.
+  qmanager::JobRequest request_of(const ActiveJob& job) const;
+  // A number that no job has or will have, and numbers up to `last` that none may get.
+  JobId take_id();
+  void skip_ids(JobId last);
   // The active jobs that a job in DEPEND waits for.
   std::vector<JobId> waits_on(const ActiveJob& job) const;
 
@@ -171,7 +176,6 @@ class JobManager {
   void enqueue_recovered(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
   void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
-  qmanager::JobRequest request_of(const ActiveJob& job) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
                           const msg::SubmitRequest& request, Time now);
   Error not_taken(const Submission& submission, Error error) const;

@@ -75,7 +75,7 @@ struct SpanVertex {
 struct Span {
   std::uint64_t job = 0;
   std::string path, name, user, queue;
-  std::string kind;                 // allocation, reservation
+  std::string kind;                 // allocation, reservation, advance
   std::int64_t begin = 0, end = 0;  // end 0: with the instance
   std::string nodelist;             // "": not decided yet, only how much
   std::int64_t nodes = 0, cores = 0, gpus = 0;

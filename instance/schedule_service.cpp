@@ -172,7 +172,8 @@ msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool verti
   span.job = planned.job.value();
   span.path = core_.jobs.path_of(planned.job);
   span.queue = planned.queue;
-  span.kind = planned.reserved ? "reservation" : "allocation";
+  span.kind = planned.advance ? "advance" : planned.reserved ? "reservation" : "allocation";
+  if (planned.advance) span.name = core_.reservations.name_of(planned.job);
   span.begin = planned.when.begin;
   span.end = planned.when.end == kTimeMax ? 0 : planned.when.end;
   if (const ActiveJob* job = core_.jobs.find(planned.job)) {

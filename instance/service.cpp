@@ -46,10 +46,12 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       core_(core),
       hooks_(std::move(hooks)),
       schedule_(reactor, core),
-      queues_(reactor, core) {
+      queues_(reactor, core),
+      reservations_(reactor, core) {
   add_client_requests();
   schedule_.add_to(dispatcher_);
   queues_.add_to(dispatcher_);
+  reservations_.add_to(dispatcher_);
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };
   core_.on_child_ended = [this](JobId child) { child_ended(child); };

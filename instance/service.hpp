@@ -11,6 +11,7 @@
 
 #include "instance/core.hpp"
 #include "instance/queue_service.hpp"
+#include "instance/reservation_service.hpp"
 #include "instance/schedule_service.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
@@ -73,6 +74,7 @@ class Service {
   transport::Dispatcher dispatcher_;
   ScheduleService schedule_;
   QueueService queues_;
+  ReservationService reservations_;
   const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello",
                                              "record",      "ending",       "lease"};
   std::list<Waiting> waiting_;

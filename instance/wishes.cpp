@@ -52,12 +52,17 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   if (name == "licenses") return take_licenses(value, key, wishes);
   if (name == "environment") return take_text(value, key, wishes.environment);
   if (name == "slots") return take_slots(value, key, wishes);
+  if (name == "reservation") {
+    if (!value.is_number_unsigned()) return misfit(key, "the number of a reservation");
+    wishes.reservation = JobId(value.get<std::uint64_t>());
+    return {};
+  }
   if (name == "reserve") return take_bool(value, key, wishes.reserve);
   if (name == "immediate") return take_bool(value, key, wishes.immediate);
-  return fail(
-      Errc::invalid_argument,
-      "unknown key; accepted are group, qos, licenses, slots, environment, reserve and immediate",
-      "/attributes/system/" + key);
+  return fail(Errc::invalid_argument,
+              "unknown key; accepted are group, qos, licenses, slots, environment, reservation, "
+              "reserve and immediate",
+              "/attributes/system/" + key);
 }
 
 }  // namespace

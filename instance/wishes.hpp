@@ -20,6 +20,7 @@ struct Wishes {
   std::vector<qmanager::Consumes> consumes;  // licenses: {"matlab": 2}
   std::optional<resource::Count> slots;  // "4-16": a range; the count in the jobspec is the least
   std::string environment;  // of the configuration (Grid Engine's parallel environment)
+  JobId reservation;        // the advance reservation it runs in; 0: none
   bool reserve = true;      // may hold a reservation while it waits (Grid Engine's -R)
   bool immediate = false;   // starts in the first pass or fails (-now y)
 };

@@ -1,0 +1,111 @@
+// Advance reservations in a live instance: made, refused, used, taken back, and still there after
+// the broker was killed.
+#include <gmock/gmock.h>
+
+#include "instance/reservation_messages.hpp"
+#include "tests/instance/live.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::JobOptions;
+using testing::Live;
+
+std::int64_t now_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+Result<msg::ReserveReply> reserve(const Live& live, std::int64_t cores, std::int64_t from,
+                                  std::int64_t length) {
+  msg::ReserveRequest ask;
+  ask.jobspec = Live::request({"reservation"}, {cores}).jobspec;
+  ask.begin = now_ms() + from;
+  ask.end = ask.begin + length;
+  ask.name = "demo";
+  ask.user = "ada";
+  return live.call<msg::ReserveReply>("reserve", ask);
+}
+
+std::vector<msg::Reservation> list(const Live& live) {
+  const auto reply = live.call<msg::ReservationsReply>("reservations", msg::Empty{});
+  EXPECT_TRUE(reply) << reply.error().what;
+  return reply ? reply->reservations : std::vector<msg::Reservation>();
+}
+
+JobOptions within(std::uint64_t id, double seconds = 0) {
+  JobOptions options;
+  options.duration = seconds;
+  options.system = R"({"holon":{"reservation":)" + std::to_string(id) + "}}";
+  return options;
+}
+
+TEST(Reservations, KeepOthersOffAndLetTheirJobsIn) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto made = reserve(live, 2, 0, 3'600'000);
+  ASSERT_TRUE(made) << made.error().what;
+  ASSERT_EQ(list(live).size(), 1u);
+  EXPECT_EQ(list(live)[0].phase, "active");
+  EXPECT_EQ(list(live)[0].cores, 2);
+  EXPECT_EQ(list(live)[0].nodelist, "node0");
+  const auto outside = live.job({"/bin/true"}, {1, 60});
+  const auto inside = live.wait_one(live.job({"/bin/true"}, within(made->id, 60)));
+  EXPECT_EQ(inside.result, "COMPLETED");
+  EXPECT_EQ(live.record(outside).state, "SCHED");
+  const auto refused = reserve(live, 1, 0, 60'000);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unsatisfiable);
+  EXPECT_TRUE(live.call<msg::Empty>("unreserve", msg::UnreserveRequest{{made->id}}));
+  EXPECT_EQ(live.wait_one(outside).result, "COMPLETED");
+  EXPECT_TRUE(list(live).empty());
+}
+
+TEST(Reservations, AreThereAgainAfterTheBrokerWasKilled) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto now = reserve(live, 1, 0, 3'600'000), later = reserve(live, 2, 7'200'000, 60'000);
+  ASSERT_TRUE(now && later);
+  const auto runs = live.job(live.gated("gate"), within(now->id));
+  live.when_running(runs);
+  const auto before = list(live);
+  const pid_t broker = live.broker();
+  testing::signal_process(broker, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
+  const auto after = list(live);
+  ASSERT_EQ(after.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(after[i].id, before[i].id);
+    EXPECT_EQ(after[i].begin, before[i].begin);
+    EXPECT_EQ(after[i].end, before[i].end);
+    EXPECT_EQ(after[i].nodelist, before[i].nodelist);
+  }
+  EXPECT_EQ(after[0].running, 1);
+  EXPECT_GT(live.job({"/bin/true"}, {1, 1}), runs) << "numbers are not given twice";
+  EXPECT_EQ(live.record(runs).state, "RUN");
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(runs).result, "COMPLETED");
+}
+
+TEST(Reservations, ThatEndTakeTheirJobsWithThem) {
+  const Live live({"--resources", "node=1/core=1", "--conf", "job.grace=1s"});
+  const auto made = reserve(live, 1, 0, 1'500);
+  ASSERT_TRUE(made) << made.error().what;
+  const auto id = live.job(live.gated("gate"), within(made->id));
+  const auto ended = live.wait_one(id);
+  EXPECT_EQ(ended.result, "TIMEOUT");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
+  EXPECT_TRUE(list(live).empty());
+}
+
+TEST(Reservations, OfWrongInputAreRefused) {
+  const Live live({"--resources", "node=1/core=1"});
+  EXPECT_EQ(reserve(live, 1, 0, -5).error().code, Errc::invalid_argument);
+  EXPECT_EQ(reserve(live, 2, 0, 1'000).error().code, Errc::unsatisfiable);
+  EXPECT_FALSE(live.submit({"/bin/true"}, within(99)));
+  EXPECT_EQ(live.call<msg::Empty>("unreserve", msg::UnreserveRequest{{99}}).error().code,
+            Errc::not_found);
+}
+
+}  // namespace
+}  // namespace holon::instance
