@@ -56,7 +56,7 @@ class Outside {
 };
 
 // Where a job's output goes: as asked for, else below `directory`. "{{id}}" in a name is the job's
-// id.
+// id, "{{name}}" its name with '_' for '/'. What a task makes of it: launch::file_of_task.
 struct OutputFiles {
   std::string output, error;  // error "": the same file
 };

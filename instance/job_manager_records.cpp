@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "instance/job_manager.hpp"
 #include "instance/text.hpp"
@@ -80,10 +81,13 @@ std::int64_t tasks_of(const ActiveJob& job) {
 OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
   const auto& what = *job.submission;
   const std::string id = std::to_string(job.id.value());
+  std::string job_name = what.name;  // one part of a path, whatever the job is called
+  std::replace(job_name.begin(), job_name.end(), '/', '_');
   const auto named = [&](std::string name) {
-    for (auto at = name.find("{{id}}"); at != std::string::npos;
-         at = name.find("{{id}}", at + id.size()))
-      name.replace(at, 6, id);
+    for (const auto& [word, value] : {std::pair("{{id}}", id), std::pair("{{name}}", job_name)})
+      for (auto at = name.find(word); at != std::string::npos;
+           at = name.find(word, at + value.size()))
+        name.replace(at, std::strlen(word), value);
     if (name.empty() || name.front() == '/' || what.spec->cwd.empty()) return name;
     return what.spec->cwd + "/" + name;
   };

@@ -1,9 +1,11 @@
 #include "instance/output_streams.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 #include "instance/messages.hpp"
 #include "launch/messages.hpp"
+#include "launch/output.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::instance {
@@ -21,7 +23,7 @@ void OutputStreams::attach(const transport::Request& request) {
   const JobId id(ask->id);
   const ActiveJob* job = jobs_.find(id);
   if (auto record = jobs_.record(id); !record) return request.fail(record.error());
-  streams_.push_back({request, id, false, job == nullptr, 0, 0, {}});
+  streams_.push_back({request, id, false, job == nullptr, {}, {}, {}});
   Stream& stream = streams_.back();
   if (job == nullptr)
     finish_from_files(stream);
@@ -32,7 +34,11 @@ void OutputStreams::attach(const transport::Request& request) {
 void OutputStreams::open(Stream& stream) {
   if (stream.from_agent || !agent_.connected() || !agent_.has(stream.job)) return;
   stream.from_agent = true;
-  launch::msg::OutputRequest ask{stream.job.value(), stream.output_at, stream.error_at};
+  constexpr File kOutput{-1, false}, kError{-1, true};
+  launch::msg::OutputRequest ask{stream.job.value(), stream.at[kOutput], stream.at[kError]};
+  stream.skip = stream.at;  // of a task's own file, for which there is no offset to ask for
+  stream.skip.erase(kOutput);
+  stream.skip.erase(kError);
   const auto call = server_.open(agent_.peer(), {"agent.output", transport::pack(ask), "", 0},
                                  {[this, &stream](std::string chunk) { pass_on(stream, chunk); },
                                   [this, &stream](const Status&) {
@@ -50,9 +56,15 @@ void OutputStreams::open(Stream& stream) {
 }
 
 void OutputStreams::pass_on(Stream& stream, const std::string& bytes) {
-  const auto chunk = transport::unpack<launch::msg::OutputChunk>(bytes);
+  auto chunk = transport::unpack<launch::msg::OutputChunk>(bytes);
   if (!chunk) return;
-  (chunk->error ? stream.error_at : stream.output_at) += chunk->data.size();
+  const File file{chunk->task, chunk->error};
+  auto& skip = stream.skip[file];
+  const auto known = std::min<std::uint64_t>(skip, chunk->data.size());
+  skip -= known;
+  chunk->data.erase(0, known);
+  if (chunk->data.empty()) return;
+  stream.at[file] += chunk->data.size();
   stream.client.send(transport::pack(msg::OutputChunk{chunk->task, chunk->error, chunk->data}));
 }
 
@@ -82,9 +94,9 @@ void OutputStreams::ended(JobId job) {
 }
 
 // One file from where the stream stands; false: the client is slow, come back later.
-bool OutputStreams::pump(Stream& stream, const std::string& file, bool error) {
-  std::uint64_t& at = error ? stream.error_at : stream.output_at;
-  std::ifstream in(file, std::ios::binary);
+bool OutputStreams::pump(Stream& stream, const std::string& name, File file) {
+  std::uint64_t& at = stream.at[file];
+  std::ifstream in(name, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(at));
   std::string piece(kPiece, '\0');
   while (in) {
@@ -93,8 +105,19 @@ bool OutputStreams::pump(Stream& stream, const std::string& file, bool error) {
     const auto n = static_cast<std::size_t>(in.gcount());
     if (n == 0) break;
     at += n;
-    stream.client.send(transport::pack(msg::OutputChunk{-1, error, piece.substr(0, n)}));
+    stream.client.send(
+        transport::pack(msg::OutputChunk{file.first, file.second, piece.substr(0, n)}));
   }
+  return true;
+}
+
+bool OutputStreams::pump_all(Stream& stream, const msg::JobRecord& job, bool error) {
+  const std::string& pattern = error ? job.error : job.output;
+  if (launch::file_of_task(pattern, 0) == pattern) return pump(stream, pattern, {-1, error});
+  for (std::int32_t rank = 0; rank < job.ntasks; ++rank)
+    if (!pump(stream, launch::file_of_task(pattern, static_cast<std::uint32_t>(rank)),
+              {rank, error}))
+      return false;
   return true;
 }
 
@@ -104,7 +127,7 @@ void OutputStreams::finish_from_files(Stream& stream) {
   if (!record) return stream.client.fail(record.error());
   const bool separate = !record->error.empty() && record->error != record->output;
   const bool whole =
-      pump(stream, record->output, false) && (!separate || pump(stream, record->error, true));
+      pump_all(stream, *record, false) && (!separate || pump_all(stream, *record, true));
   if (whole) return stream.client.end();
   stream.pause = reactor_.after(kPause, [this, &stream] {
     finish_from_files(stream);

@@ -7,7 +7,9 @@
 #pragma once
 #include <cstdint>
 #include <list>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "instance/after_commit.hpp"
 #include "instance/agent_link.hpp"
@@ -34,17 +36,20 @@ class OutputStreams {
   void close(const Error& why);
 
  private:
+  using File = std::pair<std::int32_t, bool>;  // the task, -1 where they share it; standard error?
   struct Stream {
     transport::Request client;
     JobId job;
     bool from_agent = false;  // the agent is sending
     bool job_ended = false;
-    std::uint64_t output_at = 0, error_at = 0;  // bytes passed on
+    std::map<File, std::uint64_t> at;    // bytes passed on
+    std::map<File, std::uint64_t> skip;  // bytes the agent sends again
     transport::Subscription pause;
   };
   void open(Stream& stream);
   void finish_from_files(Stream& stream);
-  bool pump(Stream& stream, const std::string& file, bool error);
+  bool pump(Stream& stream, const std::string& name, File file);
+  bool pump_all(Stream& stream, const msg::JobRecord& job, bool error);
   void pass_on(Stream& stream, const std::string& chunk);
   void sweep();
 

@@ -22,13 +22,6 @@ constexpr std::size_t kBacklog =
     4 << 20;  // bytes on their way to an attached reader before it is waited for
 constexpr Duration kPollMs = 20;  // how late an attached reader sees output
 
-std::string with_rank(std::string pattern, std::uint32_t rank) {
-  for (const std::string_view name : {"{{taskid}}", "{{task.id}}"})
-    for (auto at = pattern.find(name); at != std::string::npos; at = pattern.find(name, at))
-      pattern.replace(at, name.size(), std::to_string(rank));
-  return pattern;
-}
-
 void write_all(int fd, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
@@ -39,6 +32,13 @@ void write_all(int fd, const std::string& text) {
 }
 
 }  // namespace
+
+std::string file_of_task(std::string pattern, std::uint32_t rank) {
+  for (const std::string_view name : {"{{taskid}}", "{{task.id}}"})
+    for (auto at = pattern.find(name); at != std::string::npos; at = pattern.find(name, at))
+      pattern.replace(at, name.size(), std::to_string(rank));
+  return pattern;
+}
 
 UniqueFd::UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
 UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
@@ -142,7 +142,7 @@ Result<int> JobOutput::open_stream(const std::string& pattern, std::uint32_t ran
 // O_NONBLOCK only for the opening: a named pipe without a reader must not stop the agent.
 Result<JobOutput::File> JobOutput::open_file(const std::string& pattern, std::uint32_t rank,
                                              bool error) {
-  std::string path = with_rank(pattern, rank);
+  std::string path = file_of_task(pattern, rank);
   const bool own = path != pattern;
   if (path[0] != '/' && !cwd_.empty()) path.insert(0, cwd_ + "/");
   for (const Open& open : open_)

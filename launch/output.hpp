@@ -29,6 +29,9 @@ class UniqueFd {
   int fd_;
 };
 
+// The file that `pattern` names for one task: "{{taskid}}" and "{{task.id}}" become its rank.
+std::string file_of_task(std::string pattern, std::uint32_t rank);
+
 // A file tasks write to, as a reader needs it.
 struct OutputFile {
   std::string path;        // absolute

@@ -9,6 +9,7 @@
 #include "cli/paths.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/job_verbs.hpp"
+#include "launch/output.hpp"
 
 namespace holon::cli {
 namespace {
@@ -20,15 +21,26 @@ Status copy_file(const std::string& file, std::ostream& to) {
   return {};
 }
 
+// One file, or one of each task.
+Status copy_files(const std::string& pattern, std::int64_t tasks, std::ostream& to) {
+  if (launch::file_of_task(pattern, 0) == pattern) return copy_file(pattern, to);
+  for (std::int64_t rank = 0; rank < tasks; ++rank)
+    if (auto copied =
+            copy_file(launch::file_of_task(pattern, static_cast<std::uint32_t>(rank)), to);
+        !copied)
+      return copied;
+  return {};
+}
+
 // The instance that ran the job has ended: its files are still where the record says.
 Status print_files(Invocation& call, Broker& broker, std::uint64_t id) {
   const auto job = broker.record(id);
   if (!job) return tl::unexpected(job.error());
   if (job->output.empty())
     return fail(Errc::not_found, "it never ran, so it wrote nothing", job->path);
-  if (auto copied = copy_file(job->output, call.io.out); !copied) return copied;
-  if (job->error.empty() || job->error == job->output) return {};
-  return copy_file(job->error, call.io.err);
+  const bool separate = !job->error.empty() && job->error != job->output;
+  if (auto copied = copy_files(job->output, job->ntasks, call.io.out); !copied) return copied;
+  return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
 }
 
 }  // namespace

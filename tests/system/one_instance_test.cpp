@@ -146,6 +146,16 @@ TEST(OneInstance, OutputIsKeptAndMayHaveAFileOfItsOwn) {
   EXPECT_EQ(sandbox.ok({"job", "output", "2"}), "kept\n");
 }
 
+TEST(OneInstance, OutputOfEachTaskCanBeReadTogetherOnceTheJobIsOver) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.ok({"submit", "-n", "2", "--name", "a/b", "--output", "{{name}}-{{taskid}}.txt", "sh",
+              "-c", "echo task $HOLON_TASK_RANK"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.read_file("a_b-0.txt"), "task 0\n");
+  EXPECT_EQ(sandbox.ok({"job", "output", "1"}), "task 0\ntask 1\n");
+}
+
 TEST(OneInstance, ACommandThatIsNotThereFailsWithThatReason) {
   Sandbox sandbox;
   Instance instance(sandbox, kFourCores);
