@@ -15,6 +15,7 @@
 #include "cli/units.hpp"
 #include "instance/clock.hpp"
 #include "instance/wishes.hpp"
+#include "resource/graph/spec.hpp"
 
 extern char** environ;
 
@@ -44,6 +45,20 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
 
 std::string name_of_command(const std::vector<std::string>& command) {
   return command.empty() ? "" : std::filesystem::path(command.front()).filename().string();
+}
+
+// A jobspec is JSON: bytes that are no text would arrive as other ones.
+Status check_words(const resource::JobShape& shape, const JobOptions& options) {
+  const auto bad = [](const char* where) {
+    return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", where);
+  };
+  for (const auto& word : shape.command)
+    if (!resource::is_utf8(word)) return bad("COMMAND");
+  if (!resource::is_utf8(shape.cwd)) return bad("--cwd");
+  if (!resource::is_utf8(shape.name)) return bad("--name");
+  if (!resource::is_utf8(options.output.value_or(""))) return bad("--output");
+  if (!resource::is_utf8(options.error.value_or(""))) return bad("--error");
+  return {};
 }
 
 Status bad_shape(const Error& error) {
@@ -328,8 +343,12 @@ Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,
   shape.cwd = cwd.lexically_normal().string();
   if (shape.cwd.size() > 1 && shape.cwd.ends_with('/')) shape.cwd.pop_back();
   shape.duration_seconds = static_cast<double>(options.limit) / 1000;
+  // What others have put into the environment and is no text does not stop a job.
+  std::erase_if(*environment,
+                [](const auto& item) { return !resource::is_utf8(item.first + item.second); });
   shape.environment = std::move(*environment);
   shape.command = std::move(command);
+  if (auto good = check_words(shape, options); !good) return tl::unexpected(good.error());
 
   auto jobspec = resource::jobspec_for(std::move(shape));
   if (!jobspec) return tl::unexpected(bad_shape(jobspec.error()).error());

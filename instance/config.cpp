@@ -189,6 +189,12 @@ Status check_whole(const Config& c) {
     return fail(Errc::invalid_argument,
                 fmt::format("there is no queue '{}' in [queues]", s.default_queue),
                 "queue.default");
+  // Clients and agents give a sign of life each second and wait for ours for 20.
+  if (c.heartbeat < 10 || c.heartbeat > 5'000)
+    return fail(Errc::invalid_argument, "accepted are 10ms to 5s", "instance.heartbeat");
+  if (c.peer_timeout < 3'000 || c.peer_timeout < 3 * c.heartbeat)
+    return fail(Errc::invalid_argument, "accepted are 3s and more, and 3 heartbeats at least",
+                "instance.peer-timeout");
   return {};
 }
 

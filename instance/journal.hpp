@@ -42,7 +42,7 @@ struct Batch {
 // What was granted to the child that a job is.
 struct ChildGrant {
   JobId job;
-  std::string token;        // spent once the child has said hello
+  std::string token;        // the child shows it in each hello, see children.hpp
   std::uint64_t epoch = 0;  // 0: not yet given
   std::string uri;          // where the child listens, once known
 

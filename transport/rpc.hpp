@@ -27,7 +27,8 @@
 namespace holon::transport {
 
 // CURVE keys in Z85 text (40 characters); all empty: no encryption, which only ipc:// and loopback
-// addresses may have.
+// addresses may have. They say who the server is, not who the client is: any client that knows the
+// server's public key is let in.
 struct Security {
   std::string server_public_key;  // a client needs it
   std::string public_key;         // one's own
