@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "cli/broker.hpp"
+#include "cli/interrupter.hpp"
 #include "cli/job_json.hpp"
 #include "cli/job_options.hpp"
 #include "cli/outcome.hpp"
@@ -86,11 +87,16 @@ Result<int> run_here(const std::vector<std::string>& command, const std::string&
 }
 
 int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
-  const auto job = wait_until_up(call, broker, id);
-  if (!job) {
-    report(call, "alloc", job.error());
-    return kNotRun;
-  }
+  int interrupted = 0;
+  const auto job = [&] {
+    const Interrupter interrupter(call, broker, id, "holon alloc");
+    auto up = wait_until_up(call, broker, id);
+    interrupted = interrupter.signal();
+    return up;
+  }();
+  if (!job) report(call, "alloc", job.error());
+  if (interrupted != 0) return 128 + interrupted;
+  if (!job) return kNotRun;
   if (args.background) {
     call.io.out << fmt::format("{}\n", id);
     return kOk;

@@ -1,11 +1,11 @@
 // holon run: a job in the foreground. Its output is ours, its exit code is ours, Ctrl-C cancels it.
 #include <fmt/format.h>
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
+#include "cli/interrupter.hpp"
 #include "cli/job_json.hpp"
 #include "cli/job_options.hpp"
 #include "cli/outcome.hpp"
@@ -19,35 +19,6 @@ struct Args {
   JobOptions job;
   bool verbose = false;
   std::vector<std::string> command;
-};
-
-// The first signal cancels the job, a second one leaves it to the instance.
-class Interrupter {
- public:
-  Interrupter(Invocation& call, Broker& broker, std::uint64_t id)
-      : call_(call), broker_(broker), id_(id) {
-    guard_ = broker.catch_signals([this](int signal) { on_signal(signal); });
-  }
-  bool given_up() const { return signals_ > 1; }
-  int signal() const { return signal_; }
-
- private:
-  void on_signal(int signal) {
-    signal_ = signal;
-    if (++signals_ > 1) return;
-    call_.io.err << fmt::format("holon run: cancelling job {}\n", id_) << std::flush;
-    msg::CancelRequest request;
-    request.ids = {id_};
-    request.reason = signal == SIGINT ? "Ctrl-C in holon run" : "holon run was ended by SIGTERM";
-    broker_.cancel_later(request);
-  }
-
-  Invocation& call_;
-  Broker& broker_;
-  std::uint64_t id_;
-  int signals_ = 0;
-  int signal_ = 0;
-  Broker::SignalGuard guard_;
 };
 
 Result<msg::JobRecord> follow(Invocation& call, Broker& broker, std::uint64_t id) {
@@ -65,7 +36,7 @@ Result<msg::JobRecord> follow(Invocation& call, Broker& broker, std::uint64_t id
 }
 
 int follow_to_the_end(Invocation& call, Broker& broker, std::uint64_t id) {
-  const Interrupter interrupter(call, broker, id);
+  const Interrupter interrupter(call, broker, id, "holon run");
   const auto job = follow(call, broker, id);
   if (!job) {
     report(call, "run", {job.error().code, job.error().what, fmt::format("job {}", id)});

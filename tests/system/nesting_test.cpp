@@ -132,6 +132,21 @@ TEST(Nesting, AllocRunsACommandInAChildAndPassesItsExitCodeOn) {
   EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);
 }
 
+TEST(Nesting, CtrlCWhileAllocWaitsTakesItsJobBack) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=1"});
+  sandbox.ok({"submit", "sleep", "600"});
+  Process alloc = sandbox.start({"alloc", "true"});
+  EXPECT_THAT(alloc.read_error_line(), HasSubstr("job 2 waits"));
+  alloc.signal(SIGINT);
+  const Ran ran = alloc.finish();
+  EXPECT_EQ(ran.code, 130) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("cancelling job 2"));
+  sandbox.ok({"cancel", "1"});
+  const auto jobs = sandbox.json({"jobs", "-a"})["jobs"];
+  for (const auto& job : jobs) EXPECT_EQ(job["result"], "CANCELED") << job.dump();
+}
+
 TEST(Nesting, FourLevelsDeepItStillWorks) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=4"});

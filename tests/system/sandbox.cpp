@@ -119,13 +119,21 @@ bool Process::fill(int timeout_ms) {
   return true;
 }
 
-std::string Process::read_line() {
-  while (out_text_.find('\n') == std::string::npos && out_ >= 0)
+std::string Process::take_line(std::string& text, const int& fd) {
+  while (text.find('\n') == std::string::npos && fd >= 0)
     if (!fill(kPatienceMs)) break;
-  const auto end = std::min(out_text_.find('\n'), out_text_.size());
-  std::string line = out_text_.substr(0, end);
-  out_text_.erase(0, std::min(end + 1, out_text_.size()));
+  const auto end = std::min(text.find('\n'), text.size());
+  std::string line = text.substr(0, end);
+  text.erase(0, std::min(end + 1, text.size()));
   return line;
+}
+
+std::string Process::read_line() {
+  return take_line(out_text_, out_);
+}
+
+std::string Process::read_error_line() {
+  return take_line(err_text_, err_);
 }
 
 void Process::close_input() {

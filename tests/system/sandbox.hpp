@@ -31,16 +31,18 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   pid_t pid() const { return pid_; }
-  // The next line of its standard output; empty at the end of it.
+  // The next line of its standard output, or error; empty at the end of it.
   std::string read_line();
+  std::string read_error_line();
   void close_input();
   void signal(int number) const;
-  // Waits for its end and returns all it wrote (what read_line() took excepted). Kills it, and
+  // Waits for its end and returns all it wrote (what was read before excepted). Kills it, and
   // fails the test, after kPatience.
   Ran finish();
 
  private:
   bool fill(int timeout_ms);
+  std::string take_line(std::string& text, const int& fd);
 
   pid_t pid_ = -1;
   int in_ = -1, out_ = -1, err_ = -1;

@@ -1,0 +1,26 @@
+#include "cli/interrupter.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <ostream>
+#include <utility>
+
+namespace holon::cli {
+
+Interrupter::Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb)
+    : call_(call), broker_(broker), job_(job), verb_(std::move(verb)) {
+  guard_ = broker.catch_signals([this](int signal) { on_signal(signal); });
+}
+
+void Interrupter::on_signal(int signal) {
+  const bool first = std::exchange(signal_, signal) == 0;
+  if (!first) return;
+  call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
+  msg::CancelRequest request;
+  request.ids = {job_};
+  request.reason = signal == SIGINT ? "Ctrl-C in " + verb_ : verb_ + " was ended by SIGTERM";
+  broker_.cancel_later(request);
+}
+
+}  // namespace holon::cli

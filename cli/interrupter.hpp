@@ -1,0 +1,33 @@
+// interrupter.hpp - Ctrl-C while a verb waits for its job: the job is cancelled, then waited for.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "cli/broker.hpp"
+#include "cli/verb.hpp"
+
+namespace holon::cli {
+
+class Interrupter {
+ public:
+  // `verb` as in "holon run", for what is said; while this lives, SIGINT and SIGTERM end the job
+  // instead of the process.
+  Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb);
+  Interrupter(const Interrupter&) = delete;
+  Interrupter& operator=(const Interrupter&) = delete;
+
+  // The last signal that came; 0: none.
+  int signal() const { return signal_; }
+
+ private:
+  void on_signal(int signal);
+
+  Invocation& call_;
+  Broker& broker_;
+  std::uint64_t job_;
+  std::string verb_;
+  int signal_ = 0;
+  Broker::SignalGuard guard_;
+};
+
+}  // namespace holon::cli
