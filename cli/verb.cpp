@@ -3,29 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <ostream>
 
+#include "base/similar.hpp"
 #include "cli/help.hpp"
 
 namespace holon::cli {
 namespace {
-
-// Levenshtein's distance: insertions, deletions and replacements that turn `a` into `b`.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
 
 int exit_code_of(Errc code) {
   switch (code) {
@@ -55,7 +39,7 @@ std::vector<std::string> nearest(std::string_view word, std::span<const std::str
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const auto& candidate : known) {
     const bool begins = word.size() >= 2 && candidate.starts_with(word);
-    const std::size_t far = begins ? 0 : distance(word, candidate);
+    const std::size_t far = begins ? 0 : edit_distance(word, candidate);
     if (far <= 1 + candidate.size() / 4) ranked.emplace_back(far, candidate);
   }
   std::sort(ranked.begin(), ranked.end());

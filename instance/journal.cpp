@@ -13,13 +13,11 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include "instance/database_kind.hpp"
 #include "instance/messages.hpp"
 
 namespace holon::instance {
 namespace {
-
-constexpr int kApplicationId = 0x484f4c4e;  // "HOLN"
-constexpr int kSchemaVersion = 1;
 
 constexpr const char* kSchema = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -35,6 +33,8 @@ CREATE TABLE descendants(path TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT RO
 CREATE TABLE children(job INTEGER PRIMARY KEY, token TEXT NOT NULL, epoch INTEGER NOT NULL, uri TEXT NOT NULL);
 CREATE TABLE outbox(path TEXT PRIMARY KEY) WITHOUT ROWID;
 )";
+
+constexpr DatabaseKind kKind{"journal", 0x484f4c4e /* "HOLN" */, 1, kSchema};
 
 template <class T>
 std::string packed(const T& value) {
@@ -82,30 +82,6 @@ void set_pragmas(SQLite::Database& db, Journal::Sync sync) {
   db.exec(sync == Journal::Sync::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
   db.exec("PRAGMA wal_autocheckpoint=4000");
   db.exec("PRAGMA temp_store=MEMORY");
-}
-
-// Creates the tables in an empty database; says what is wrong with one that is not ours.
-Status adopt_schema(SQLite::Database& db, const std::string& file) {
-  const int application = db.execAndGet("PRAGMA application_id").getInt();
-  const int version = db.execAndGet("PRAGMA user_version").getInt();
-  const int tables = db.execAndGet("SELECT count(*) FROM sqlite_master").getInt();
-  if (tables == 0 && application == 0) {
-    SQLite::Transaction whole(db);
-    db.exec(kSchema);
-    db.exec(fmt::format("PRAGMA application_id={}", kApplicationId));
-    db.exec(fmt::format("PRAGMA user_version={}", kSchemaVersion));
-    whole.commit();
-    return {};
-  }
-  if (application != kApplicationId)
-    return fail(Errc::invalid_argument, "this is another program's database, not a holon journal",
-                file);
-  if (version != kSchemaVersion)
-    return fail(Errc::invalid_argument,
-                fmt::format("the journal has version {}, this program reads version {}", version,
-                            kSchemaVersion),
-                file);
-  return {};
 }
 
 tl::unexpected<Error> open_error(const SQLite::Exception& e, const std::string& file) {
@@ -187,7 +163,7 @@ Result<Journal> Journal::open(const std::string& file, Sync sync) {
     SQLite::Database db(file.empty() ? ":memory:" : file,
                         SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     set_pragmas(db, sync);
-    if (auto ours = adopt_schema(db, file); !ours) return tl::unexpected(ours.error());
+    if (auto ours = adopt_schema(db, kKind, file); !ours) return tl::unexpected(ours.error());
     return Journal(std::make_unique<State>(std::move(db), file));
   } catch (const SQLite::Exception& e) {
     return open_error(e, file);

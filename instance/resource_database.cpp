@@ -10,6 +10,7 @@
 #include <memory>
 #include <unordered_set>
 
+#include "instance/database_kind.hpp"
 #include "instance/resource_rows.hpp"
 #include "resource/graph/graph.hpp"
 
@@ -21,9 +22,6 @@ using resource::ResourceStore;
 using resource::VertexId;
 
 namespace {
-
-constexpr int kApplicationId = 0x484f4c52;  // "HOLR"
-constexpr int kSchemaVersion = 1;
 
 constexpr const char* kSchema = R"(
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -41,6 +39,8 @@ CREATE TABLE labels(job INTEGER, place INTEGER, uniq_id INTEGER NOT NULL, label 
                     PRIMARY KEY(job, place)) WITHOUT ROWID;
 )";
 
+constexpr DatabaseKind kKind{"resource database", 0x484f4c52 /* "HOLR" */, 1, kSchema};
+
 Error error_of(const SQLite::Exception& e, const std::string& file) {
   switch (e.getErrorCode()) {
     case SQLITE_BUSY:
@@ -54,28 +54,6 @@ Error error_of(const SQLite::Exception& e, const std::string& file) {
     default:
       return {Errc::system, e.what(), file};
   }
-}
-
-Status adopt_schema(SQLite::Database& db, const std::string& file) {
-  const int application = db.execAndGet("PRAGMA application_id").getInt();
-  const int version = db.execAndGet("PRAGMA user_version").getInt();
-  const int tables = db.execAndGet("SELECT count(*) FROM sqlite_master").getInt();
-  if (tables == 0 && application == 0) {
-    SQLite::Transaction whole(db);
-    db.exec(kSchema);
-    db.exec(fmt::format("PRAGMA application_id={}", kApplicationId));
-    db.exec(fmt::format("PRAGMA user_version={}", kSchemaVersion));
-    whole.commit();
-    return {};
-  }
-  if (application != kApplicationId)
-    return fail(Errc::invalid_argument, "this is no resource database of holon", file);
-  if (version != kSchemaVersion)
-    return fail(Errc::invalid_argument,
-                fmt::format("the database has version {}, this program reads version {}", version,
-                            kSchemaVersion),
-                file);
-  return {};
 }
 
 }  // namespace
@@ -132,7 +110,7 @@ Result<ResourceDatabase> ResourceDatabase::open(const std::string& file, Open ho
     return fail(Errc::not_found, "there is no such file", file);
   try {
     SQLite::Database db(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    if (auto ours = adopt_schema(db, file); !ours) return tl::unexpected(ours.error());
+    if (auto ours = adopt_schema(db, kKind, file); !ours) return tl::unexpected(ours.error());
     return ResourceDatabase(std::make_unique<State>(State{std::move(db), file}));
   } catch (const SQLite::Exception& e) {
     return tl::unexpected(error_of(e, file));

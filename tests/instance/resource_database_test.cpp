@@ -162,7 +162,7 @@ TEST(ResourceDatabase, SaysWhereItIsDamaged) {
       {"INSERT INTO properties VALUES(77,'a','b')", "table properties: there is no vertex 77"},
       {"INSERT INTO edges VALUES(0,5,1,2)", "table edges: there is no subsystem 5"},
       {"PRAGMA user_version=9", "version 9"},
-      {"PRAGMA application_id=1", "no resource database"},
+      {"PRAGMA application_id=1", "not a holon resource database"},
   };
   for (const auto& one : cases) {
     const TemporaryDirectory directory;
