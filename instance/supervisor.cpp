@@ -40,7 +40,8 @@ constexpr int kExitGaveUp = 3;              // its broker or agent crashed again
 constexpr std::size_t kCrashes = 5;         // so many ...
 constexpr Duration kCrashWindow = 60'000;   // ... within this time are a loop
 constexpr Duration kAgentPatience = 3'000;  // after the broker's end
-constexpr Duration kProgramGrace = 5'000;   // from SIGTERM to SIGKILL
+constexpr Duration kLostTasksAgain = 10;
+constexpr Duration kProgramGrace = 5'000;  // from SIGTERM to SIGKILL
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -169,11 +170,11 @@ class Supervisor {
   Status start_agent() {
     const auto uri = transport::ipc_uri(options_.runtime_dir, "broker");
     if (!uri) return tl::unexpected(uri.error());
-    std::vector<std::string> argv = {
+    agent_command_ = {
         options_.binary, "agent", "--broker-uri",     *uri,
         "--rank",        "0",     "--orphan-timeout", std::to_string(config_.orphan_timeout)};
-    if (!cpuset_.empty()) argv.insert(argv.end(), {"--cpuset", cpuset_});
-    auto child = spawn({argv, {}, true});
+    if (!cpuset_.empty()) agent_command_.insert(agent_command_.end(), {"--cpuset", cpuset_});
+    auto child = spawn({agent_command_, {}, true});
     if (!child) return tl::unexpected(child.error());
     agent_.pid = *child;
     return watch(agent_, [this](int status) { agent_ended(status); });
@@ -199,14 +200,21 @@ class Supervisor {
   }
 
   // What an agent has started becomes ours when it dies; the broker knows only what was reported to
-  // it before, and gives the cores of all to others. A living agent's tasks never get here.
-  void end_lost_tasks() const {
-    const std::string below = options_.job_path + "/";
+  // it before, and gives the cores of all to others. A living agent's tasks never get here. The
+  // kernel may leave out children while others end: until there is none.
+  void end_lost_tasks() {
+    bool more = false;
+    for (const pid_t pid : launch::own_children())
+      if (is_lost_task(pid)) more = kill(pid, SIGKILL) == 0 || more;
+    if (more) lost_timer_ = reactor_.after(kLostTasksAgain, [this] { end_lost_tasks(); });
+  }
+
+  bool is_lost_task(pid_t pid) const {
+    if (pid == agent_.pid) return false;
+    const std::string path = launch::variable_of(pid, "HOLON_JOB_PATH");
     const std::string own = variable("HOLON_JOB_PATH");  // of a root that is a job of another tree
-    for (const pid_t pid : launch::own_children()) {
-      const std::string path = launch::variable_of(pid, "HOLON_JOB_PATH");
-      if (path.starts_with(below) && path != own) kill(pid, SIGKILL);
-    }
+    if (path.starts_with(options_.job_path + "/") && path != own) return true;
+    return launch::command_of(pid) == agent_command_;  // spawned, and not yet its program
   }
 
   void finish_agent() {
@@ -318,6 +326,7 @@ class Supervisor {
   BrokerOptions options_;
   Config config_;
   std::string cpuset_;
+  std::vector<std::string> agent_command_;
   std::function<void(const std::string&)> tell_ready_;
   Pipe lifeline_;  // its end of file tells the broker that we are gone
   FileDescriptor ready_;
@@ -326,7 +335,7 @@ class Supervisor {
   bool up_ = false, ending_ = false, own_group_ = false, agent_crashed_ = false;
   int code_ = 0;
   std::vector<transport::Subscription> watches_;
-  transport::Subscription ready_watch_, restart_broker_, restart_agent_, agent_timer_,
+  transport::Subscription ready_watch_, restart_broker_, restart_agent_, lost_timer_, agent_timer_,
       program_timer_, last_timer_;
 };
 

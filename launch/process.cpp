@@ -94,6 +94,17 @@ std::string variable_of(pid_t pid, const std::string& name) {
   return "";
 }
 
+std::vector<std::string> command_of(pid_t pid) {
+  const std::string block = read_file("/proc/" + std::to_string(pid) + "/cmdline");
+  std::vector<std::string> words;
+  for (std::size_t at = 0; at < block.size();) {
+    const std::size_t end = std::min(block.find('\0', at), block.size());
+    words.push_back(block.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
 std::vector<pid_t> own_children() {
   std::vector<pid_t> children;
   const pid_t self = getpid();

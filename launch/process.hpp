@@ -26,6 +26,10 @@ std::vector<ProcessStat> all_processes();
 // A variable of the environment the process was started with; "" if it has none or may not be read.
 std::string variable_of(pid_t pid, const std::string& name);
 
+// What the process was started with; empty where there is none or it may not be read. One that has
+// been spawned and has not yet become its program shows its parent's.
+std::vector<std::string> command_of(pid_t pid);
+
 // This process's children, from /proc/self/task/*/children where the kernel has it, else by looking
 // at all.
 std::vector<pid_t> own_children();
