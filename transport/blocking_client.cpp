@@ -1,15 +1,28 @@
 // blocking_client.cpp - turns a private reactor until the one answer that is waited for has come.
 #include "transport/blocking_client.hpp"
 
+#include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <string_view>
 
 #include "transport/endpoint.hpp"
 
 namespace holon::transport {
 namespace {
 
+// A broker that is started again removes its socket and makes it anew. The directory goes with the
+// instance: as long as it is there, the socket may come back.
+constexpr Duration kRestart = 2000;
+
 Duration patience(Duration timeout) {
   return timeout == 0 ? -1 : timeout;
+}
+
+bool directory_is_there(const std::string& ipc_uri) {
+  std::error_code ignored;
+  const std::filesystem::path socket = ipc_uri.substr(std::string_view("ipc://").size());
+  return std::filesystem::is_directory(socket.parent_path(), ignored);
 }
 
 tl::unexpected<Error> nobody_there(const std::string& uri, Duration timeout) {
@@ -42,7 +55,10 @@ Result<BlockingClient> BlockingClient::connect(const std::string& uri, Duration 
   if (uri.starts_with("ipc://")) {
     const auto state = probe_ipc(uri);
     if (!state) return tl::unexpected<Error>(state.error());
-    if (*state == IpcState::absent) return nobody_there(uri, 0);
+    if (*state == IpcState::absent) {
+      if (!directory_is_there(uri)) return nobody_there(uri, 0);
+      timeout = timeout == 0 ? kRestart : std::min(timeout, kRestart);
+    }
   }
   auto reactor = Reactor::create();
   if (!reactor) return tl::unexpected<Error>(reactor.error());

@@ -143,6 +143,21 @@ TEST_F(BlockingClientTest, AServerThatIsBeingRestartedIsWaitedFor) {
   waitpid(later, nullptr, 0);
 }
 
+TEST_F(BlockingClientTest, AServerThatHasNotMadeItsSocketAgainIsWaitedForToo) {
+  begin();
+  stop();
+  std::filesystem::remove(dir_ + "/s");
+  const pid_t later = fork();
+  if (later == 0) {
+    usleep(100000);
+    serve(uri_, STDERR_FILENO);
+    _exit(0);
+  }
+  EXPECT_TRUE(BlockingClient::connect(uri_, 20000));
+  kill(later, SIGKILL);
+  waitpid(later, nullptr, 0);
+}
+
 TEST(Endpoint, ARuntimeDirIsItsOwnersOnly) {
   const std::string dir = *make_runtime_dir();
   struct stat info {};
