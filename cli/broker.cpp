@@ -224,7 +224,7 @@ Status Broker::attach(std::uint64_t id,
 
 Broker::SignalGuard Broker::catch_signals(std::function<void(int)> on_signal) {
   auto watches = std::make_shared<std::vector<transport::Subscription>>();
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     auto watch =
         parts_->client.reactor().on_signal(signal, [signal, on_signal] { on_signal(signal); });
     if (watch) watches->push_back(std::move(*watch));

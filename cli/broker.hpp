@@ -64,7 +64,7 @@ class Broker {
   // Goes on where it was after a restart of the broker.
   Status attach(std::uint64_t id, const std::function<bool(const msg::OutputChunk&)>& on_item);
 
-  // While it lives, SIGINT and SIGTERM call `on_signal(signal)` instead of ending the process,
+  // While it lives, SIGINT, SIGTERM and SIGHUP call `on_signal(signal)` instead of ending the process,
   // during any call above.
   // (shared_ptr only to hide what it holds: there is one owner.)
   using SignalGuard = std::shared_ptr<void>;

@@ -19,7 +19,9 @@ void Interrupter::on_signal(int signal) {
   call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
   msg::CancelRequest request;
   request.ids = {job_};
-  request.reason = signal == SIGINT ? "Ctrl-C in " + verb_ : verb_ + " was ended by SIGTERM";
+  request.reason = signal == SIGINT ? "Ctrl-C in " + verb_
+                                    : fmt::format("{} was ended by {}", verb_,
+                                                  signal == SIGHUP ? "SIGHUP" : "SIGTERM");
   broker_.cancel_later(request);
 }
 

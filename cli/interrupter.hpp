@@ -1,4 +1,4 @@
-// interrupter.hpp - Ctrl-C while a verb waits for its job: the job is cancelled, then waited for.
+// interrupter.hpp - Ctrl-C, or the end of the terminal, while a verb waits for its job: the job is cancelled, then waited for.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@ namespace holon::cli {
 
 class Interrupter {
  public:
-  // `verb` as in "holon run", for what is said; while this lives, SIGINT and SIGTERM end the job
+  // `verb` as in "holon run", for what is said; while this lives, SIGINT, SIGTERM and SIGHUP end the job
   // instead of the process.
   Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb);
   Interrupter(const Interrupter&) = delete;

@@ -242,6 +242,14 @@ Result<std::vector<msg::JobRecord>> Service::local_jobs(const msg::JobsRequest& 
   return records;
 }
 
+// Is it one of these jobs, or below one? No ids: all are.
+bool Service::is_wanted(const std::string& path, const std::vector<std::uint64_t>& ids) const {
+  return ids.empty() || std::any_of(ids.begin(), ids.end(), [&](std::uint64_t id) {
+           const std::string top = core_.jobs.path_of(JobId(id));
+           return path == top || path.starts_with(top + "/");
+         });
+}
+
 Time Service::allowed(std::int64_t asked, Duration configured) const {
   return asked > 0 ? asked : configured;
 }
@@ -253,10 +261,11 @@ void Service::list_jobs(const Request& request) {
   if (!local) return request.fail(local.error());
   std::map<std::string, msg::JobRecord> by_path;
   for (auto& record : *local) by_path.emplace(record.path, std::move(record));
-  const auto finish = [this, request,
-                       limit = ask->limit](std::map<std::string, msg::JobRecord> all) {
+  const auto finish = [this, request, limit = ask->limit,
+                       ids = ask->ids](std::map<std::string, msg::JobRecord> all) {
     msg::JobsReply reply;
-    for (auto& [path, record] : all) reply.jobs.push_back(std::move(record));
+    for (auto& [path, record] : all)
+      if (is_wanted(path, ids)) reply.jobs.push_back(std::move(record));
     cut(reply.jobs, limit);
     sort_by_path(reply.jobs);
     reply_later(request, std::move(reply));

@@ -45,6 +45,7 @@ class Service {
   void child_connected(JobId child);
   void child_ended(JobId child);
   Time now() const { return reactor_.now(); }
+  bool is_wanted(const std::string& path, const std::vector<std::uint64_t>& ids) const;
   Time allowed(std::int64_t asked, Duration configured) const;
 
   void submit(const Request& request);

@@ -59,7 +59,18 @@ Result<msg::JobRecord> wait_until_up(Invocation& call, Broker& broker, std::uint
   return job;
 }
 
-// In the foreground of this terminal; Ctrl-C is the program's, not ours.
+// Waits for the program; SIGTERM and SIGHUP, which are blocked here, are passed on to it.
+int wait_for_program(pid_t pid, const sigset_t& blocked) {
+  int status = 0;
+  while (waitpid(pid, &status, WNOHANG) == 0) {
+    const int signal = sigwaitinfo(&blocked, nullptr);
+    if (signal == SIGTERM || signal == SIGHUP) kill(pid, signal);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+// In the foreground of this terminal; Ctrl-C is the program's, not ours. Whatever ends this process
+// must end the program first, and then the child: nobody else would.
 Result<int> run_here(const std::vector<std::string>& command, const std::string& uri) {
   std::vector<std::string> words = command;
   if (words.empty()) {
@@ -69,21 +80,24 @@ Result<int> run_here(const std::vector<std::string>& command, const std::string&
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  sigset_t blocked, before;
+  sigemptyset(&blocked);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGHUP}) sigaddset(&blocked, signal);
+  sigprocmask(SIG_BLOCK, &blocked, &before);
   const pid_t pid = fork();
   if (pid < 0) return fail(Errc::system, "fork failed", words.front());
   if (pid == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
     setenv("HOLON_URI", uri.c_str(), 1);
     execvp(argv[0], argv.data());
     _exit(errno == ENOENT ? 127 : 126);
   }
   const auto before_int = std::signal(SIGINT, SIG_IGN);
   const auto before_quit = std::signal(SIGQUIT, SIG_IGN);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int code = wait_for_program(pid, blocked);
   std::signal(SIGINT, before_int);
   std::signal(SIGQUIT, before_quit);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return code;
 }
 
 int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {

@@ -147,6 +147,36 @@ TEST(Nesting, CtrlCWhileAllocWaitsTakesItsJobBack) {
   for (const auto& job : jobs) EXPECT_EQ(job["result"], "CANCELED") << job.dump();
 }
 
+TEST(Nesting, AnAllocThatIsEndedEndsItsProgramAndItsChild) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=1"});
+  for (const int signal : {SIGTERM, SIGHUP}) {
+    Process alloc = sandbox.start({"alloc", "sh", "-c", "echo up; exec sleep 600"});
+    EXPECT_EQ(alloc.read_line(), "up");
+    alloc.signal(signal);
+    EXPECT_EQ(alloc.finish().code, 128 + signal);
+    EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
+    EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 1);
+  }
+}
+
+TEST(Nesting, ListingAChildShowsNothingOfOthers) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=2"});
+  for (const std::string& at : {child(sandbox, "/", 1), child(sandbox, "/", 1)})
+    sandbox.ok({"-i", at, "run", "true"});
+  for (const bool live : {true, false}) {
+    if (!live) {
+      sandbox.ok({"cancel", "--all"});
+      (void)sandbox.run({"job", "wait", "1", "2"});
+    }
+    std::set<std::string> paths;
+    const auto listed = sandbox.json({"jobs", "-R", "-a", "2"});
+    for (const auto& job : listed["jobs"]) paths.insert(job["path"].get<std::string>());
+    EXPECT_EQ(paths, (std::set<std::string>{"/2", "/2/1"})) << live;
+  }
+}
+
 TEST(Nesting, FourLevelsDeepItStillWorks) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=4"});
