@@ -40,10 +40,12 @@ Result<double> parse(std::string_view text, double bare) {
   const auto [stop, code] = std::from_chars(text.data(), end, number);
   if (code != std::errc{} || !std::isfinite(number)) return bad(text, "is no duration");
   const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
-  if (unit.empty()) return number * bare;
   const auto it = std::ranges::find(kUnits, unit, &Unit::name);
-  if (it == kUnits.end()) return bad(text, fmt::format("has the unknown unit '{}'", unit));
-  const double seconds = unit == "ms" ? number / 1000 : number * it->seconds;
+  if (!unit.empty() && it == kUnits.end())
+    return bad(text, fmt::format("has the unknown unit '{}'", unit));
+  const double seconds = unit.empty()   ? number * bare
+                         : unit == "ms" ? number / 1000
+                                        : number * it->seconds;
   if (!std::isfinite(seconds)) return bad(text, "is too long");
   return seconds;
 }

@@ -138,7 +138,7 @@ void Hostlist::add(Part part) {
 
 std::uint64_t Hostlist::count() const {
   std::uint64_t sum = 0;
-  for (const Part& part : parts_) sum += part.count();
+  for (const Part& part : parts_) sum += std::min(part.count(), UINT64_MAX - sum);
   return sum;
 }
 

@@ -27,9 +27,12 @@ class Hostlist {
   void append(const Hostlist& other);
 
   bool empty() const { return parts_.empty(); }
+  // UINT64_MAX where there are more than that.
   std::uint64_t count() const;
   // The n-th name, from 0. REQUIRES: n < count(). O(parts).
   std::string at(std::uint64_t n) const;
+  // Names and ranges of names that it is kept as.
+  std::size_t parts() const { return parts_.size(); }
   // Where `host` stands first. O(parts).
   std::optional<std::uint64_t> find(std::string_view host) const;
   bool contains(std::string_view host) const { return find(host).has_value(); }

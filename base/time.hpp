@@ -15,18 +15,6 @@ using Duration = std::int64_t;  // a length, in ticks
 // Later than every plan: "no end".
 inline constexpr Time kTimeMax = std::numeric_limits<Time>::max();
 
-// [begin, end). Empty when end <= begin.
-struct Interval {
-  Time begin = 0;
-  Time end = 0;
-
-  bool empty() const { return end <= begin; }
-  Duration length() const { return empty() ? 0 : end - begin; }
-  bool contains(Time t) const { return begin <= t && t < end; }
-  bool overlaps(const Interval& other) const { return begin < other.end && other.begin < end; }
-  bool operator==(const Interval&) const = default;
-};
-
 // begin + length (>= 0), kept at kTimeMax where the sum would not fit.
 constexpr Time saturating_add(Time begin, Duration length) {
   return begin > 0 && length > kTimeMax - begin ? kTimeMax : begin + length;
@@ -37,5 +25,21 @@ constexpr Duration distance(Time begin, Time end) {
   if (end <= begin) return 0;
   return begin < 0 && end > kTimeMax + begin ? kTimeMax : end - begin;
 }
+
+// [begin, end). Empty when end <= begin.
+struct Interval {
+  Time begin = 0;
+  Time end = 0;
+
+  bool empty() const { return end <= begin; }
+  Duration length() const { return distance(begin, end); }
+  bool contains(Time t) const { return begin <= t && t < end; }
+  bool overlaps(const Interval& other) const { return begin < other.end && other.begin < end; }
+  // Is it a part of `outer`, and not an empty one?
+  bool within(const Interval& outer) const {
+    return !empty() && outer.begin <= begin && end <= outer.end;
+  }
+  bool operator==(const Interval&) const = default;
+};
 
 }  // namespace holon

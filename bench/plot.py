@@ -2,7 +2,7 @@
 """How costs grow: Google Benchmark's JSON to a table, the table to a plot.
 
   plot.py collect RUN.json... > docs/growth.csv    medians, nanoseconds of CPU time for one operation
-  plot.py draw docs/growth.csv docs/growth.svg     log-log, a panel each for match, planner, reservations
+  plot.py draw docs/growth.csv docs/growth.svg     log-log, a panel each for what grows with what
 
 Make the runs with --benchmark_repetitions=5 --benchmark_report_aggregates_only=true --benchmark_out=RUN.json.
 """
@@ -20,9 +20,31 @@ PANELS = [
      {"add_span": "add a span", "rem_span": "remove a span", "earliest_fit_from_random": "earliest start",
       "plan_queue": "earliest start, then add"}),
     ("Allocate or reserve, 1,024 nodes", "jobs planned", {"mix/1024": "mean of all jobs"}),
+    ("A pass after an end, 1,024 processors", "jobs pending",
+     {"pass_after_an_end/easy": "EASY", "pass_after_an_end/hybrid": "hybrid:64",
+      "pass_after_an_end/conservative": "conservative"}),
+    ("The same on a resource graph, EASY", "jobs pending, nodes or queue-depth",
+     {"graph_pass_after_an_end/easy_by_queue": "by pending jobs (1,024 nodes)",
+      "graph_pass_after_an_end/easy_by_nodes": "by nodes (10,000 pending)",
+      "graph_pass_after_an_end/easy_by_depth": "by queue-depth (100,000 pending)"}),
 ]
+# Benchmarks with several arguments: which of them grows.
+GROWING = {"easy_by_queue": 0, "easy_by_nodes": 1, "easy_by_depth": 2}
+COLUMNS = 3
 COLOURS = ["#1b6ca8", "#d1495b", "#2e8b57", "#8a5fbf", "#c77d0a", "#444444"]
-WIDTH, HEIGHT, LEFT, TOP, GAP = 300, 240, 60, 40, 90
+WIDTH, HEIGHT, LEFT, TOP, GAP, LEGEND = 300, 240, 60, 40, 90, 160
+
+
+def name_and_size(run_name):
+    """("mix/1024", "500") of "mix/1024/500/iterations:5"; None for one that does not grow."""
+    words = [word for word in run_name.split("/") if ":" not in word]
+    names = [word for word in words if not word.isdigit()]
+    sizes = words[len(names):]
+    if not sizes or words[:len(names)] != names:
+        return None
+    if names[-1] in GROWING:
+        return "/".join(names), sizes[GROWING[names[-1]]]
+    return "/".join(words[:-1]), sizes[-1]
 
 
 def collect(files):
@@ -34,7 +56,10 @@ def collect(files):
             for run in json.load(text)["benchmarks"]:
                 if run.get("aggregate_name") != "median":
                     continue
-                name, _, size = run["run_name"].rpartition("/")
+                grown = name_and_size(run["run_name"])
+                if grown is None:
+                    continue
+                name, size = grown
                 per_item = run.get("items_per_second")
                 unit = {"ns": 1, "us": 1e3, "ms": 1e6}[run["time_unit"]]
                 ns = 1e9 / per_item if per_item else run["cpu_time"] * unit
@@ -42,7 +67,10 @@ def collect(files):
 
 
 def label(ns):
-    return f"{ns:g} ns" if ns < 1e3 else f"{ns / 1e3:g} us" if ns < 1e6 else f"{ns / 1e6:g} ms"
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
+        if ns >= size:
+            return f"{ns / size:g} {unit}"
+    return f"{ns:g} ns"
 
 
 def decades(values):
@@ -59,16 +87,18 @@ def panel(out, number, rows):
     everything = [point for line in points.values() for point in line]
     x_low, x_high = decades([x for x, _ in everything])
     y_low, y_high = decades([y for _, y in everything])
-    left, bottom = LEFT + number * (WIDTH + GAP), TOP + HEIGHT
+    row, column = divmod(number, COLUMNS)
+    left, top = LEFT + column * (WIDTH + GAP), TOP + row * (TOP + HEIGHT + LEGEND)
+    bottom = top + HEIGHT
 
     def at(x, y):
         return (left + (math.log10(x) - x_low) / (x_high - x_low) * WIDTH,
                 bottom - (math.log10(y) - y_low) / (y_high - y_low) * HEIGHT)
 
-    out.append(f'<text x="{left}" y="{TOP - 14}" font-weight="bold">{title}</text>')
+    out.append(f'<text x="{left}" y="{top - 14}" font-weight="bold">{title}</text>')
     for e in range(x_low, x_high + 1):
         x, _ = at(10**e, 10**y_low)
-        out.append(f'<path d="M{x:.1f} {TOP}V{bottom}" stroke="#ddd"/>'
+        out.append(f'<path d="M{x:.1f} {top}V{bottom}" stroke="#ddd"/>'
                    f'<text x="{x:.1f}" y="{bottom + 16}" text-anchor="middle">{10**e:,}</text>')
     for e in range(y_low, y_high + 1):
         _, y = at(10**x_low, 10**e)
@@ -85,7 +115,8 @@ def panel(out, number, rows):
 def draw(table, picture):
     with open(table) as text:
         rows = [(row["benchmark"], int(row["size"]), float(row["ns"])) for row in csv.DictReader(text)]
-    width, height = LEFT + len(PANELS) * (WIDTH + GAP), TOP + HEIGHT + 160
+    width = LEFT + COLUMNS * (WIDTH + GAP)
+    height = math.ceil(len(PANELS) / COLUMNS) * (TOP + HEIGHT + LEGEND)
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
            f'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="white"/>']
     for number in range(len(PANELS)):

@@ -87,6 +87,26 @@ Result<Broker> Broker::connect(const std::string& uri, const std::string& path) 
   return Broker(std::make_unique<Parts>(Parts{std::move(*client), std::move(target)}));
 }
 
+Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words) {
+  auto selection = select_jobs(words);
+  if (!selection) return tl::unexpected(selection.error());
+  if (!selection->instance.empty()) call.instance = selection->instance;
+  auto broker = Broker::connect(call);
+  if (!broker) return tl::unexpected(broker.error());
+  return SelectedJobs{std::move(*broker), std::move(selection->ids)};
+}
+
+Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word) {
+  const auto jobs = parse_jobs(word);
+  if (!jobs) return tl::unexpected(jobs.error());
+  if (jobs->size() != 1)
+    return fail(Errc::invalid_argument, "one job at a time: an id (7) or a path (/3/7)", word);
+  if (!jobs->front().instance.empty()) call.instance = jobs->front().instance;
+  auto broker = Broker::connect(call);
+  if (!broker) return tl::unexpected(broker.error());
+  return SelectedJob{std::move(*broker), jobs->front().id};
+}
+
 const std::string& Broker::path() const {
   return parts_->path;
 }
@@ -120,6 +140,18 @@ Result<msg::JobRecord> Broker::record(std::uint64_t id) {
   return fail(Errc::not_found, "there is no such job", path);
 }
 
+Result<msg::WaitReply> Broker::wait_for_all() {
+  // By their ids: after a restart of the broker those that ended meanwhile are still asked for.
+  const auto active = across_restarts(parts_->client, [this] { return jobs({}); });
+  if (!active && active.error().code == Errc::out_of_range)
+    return wait({});  // too many to be listed
+  if (!active) return tl::unexpected(active.error());
+  if (active->jobs.empty()) return msg::WaitReply{};
+  msg::WaitRequest request;
+  for (const auto& job : active->jobs) request.ids.push_back(job.id);
+  return wait(request);
+}
+
 Result<msg::WaitReply> Broker::wait(const msg::WaitRequest& request) {
   return across_restarts(parts_->client, [&] {
     return parts_->client.call<msg::WaitReply>("job.wait", request, parts_->path, kForEver);
@@ -131,8 +163,12 @@ Result<msg::CancelReply> Broker::cancel(const msg::CancelRequest& request) {
 }
 
 Result<msg::ResourceReply> Broker::resources() {
-  return parts_->client.call<msg::ResourceReply>("resource.list", msg::ResourceRequest{},
-                                                 parts_->path);
+  return parts_->client.call<msg::ResourceReply>("resource.list", msg::Empty{}, parts_->path);
+}
+
+Status Broker::drain(const msg::DrainRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("resource.drain", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
 }
 
 Result<msg::TreeNode> Broker::tree() {
@@ -141,6 +177,10 @@ Result<msg::TreeNode> Broker::tree() {
 
 Result<msg::TreeNode> Broker::status() {
   return parts_->client.call<msg::TreeNode>("status", msg::StatusRequest{}, parts_->path);
+}
+
+Result<msg::PriorityReply> Broker::priority(const msg::PriorityRequest& request) {
+  return parts_->client.call<msg::PriorityReply>("priority", request, parts_->path, kBulkTimeout);
 }
 
 Result<msg::ExplainReply> Broker::explain(const msg::ExplainRequest& request) {
@@ -196,8 +236,23 @@ Status Broker::shutdown(const msg::ShutdownRequest& request) {
 
 Status Broker::watch(const msg::WatchRequest& request,
                      const std::function<bool(const msg::JobEvent&)>& on_item) {
-  return parts_->client.stream<msg::JobEvent>("job.watch", request, parts_->path, on_item,
-                                              kForEver);
+  using Seen =
+      std::map<std::uint64_t, std::size_t>;  // events of a job; a stream begins with its first
+  Seen seen;
+  return across_restarts(parts_->client, [&] {
+    Seen skip = seen;
+    return parts_->client.stream<msg::JobEvent>(
+        "job.watch", request, parts_->path,
+        [&](const msg::JobEvent& event) {
+          if (std::size_t& known = skip[event.id]; known > 0) {
+            --known;
+            return true;
+          }
+          ++seen[event.id];
+          return on_item(event);
+        },
+        kForEver);
+  });
 }
 
 Status Broker::attach(std::uint64_t id,
@@ -230,6 +285,10 @@ Broker::SignalGuard Broker::catch_signals(std::function<void(int)> on_signal) {
     if (watch) watches->push_back(std::move(*watch));
   }
   return watches;
+}
+
+transport::Reactor& Broker::reactor() {
+  return parts_->client.reactor();
 }
 
 void Broker::cancel_later(const msg::CancelRequest& request) {

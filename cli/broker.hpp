@@ -13,7 +13,9 @@
 #include "instance/messages.hpp"
 #include "instance/queue_messages.hpp"
 #include "instance/reservation_messages.hpp"
+#include "instance/resource_messages.hpp"
 #include "instance/schedule_messages.hpp"
+#include "transport/reactor.hpp"
 
 namespace holon::cli {
 
@@ -43,10 +45,14 @@ class Broker {
   Result<msg::JobRecord> record(std::uint64_t id);
   // Waits for as long as it takes, also while a broker that crashed is started again.
   Result<msg::WaitReply> wait(const msg::WaitRequest& request);
+  // The same for every job that is active now.
+  Result<msg::WaitReply> wait_for_all();
   Result<msg::CancelReply> cancel(const msg::CancelRequest& request);
   Result<msg::ResourceReply> resources();
+  Status drain(const msg::DrainRequest& request);
   Result<msg::TreeNode> tree();
   Result<msg::TreeNode> status();
+  Result<msg::PriorityReply> priority(const msg::PriorityRequest& request);
   Result<msg::ExplainReply> explain(const msg::ExplainRequest& request);
   Result<msg::WindowsReply> windows();
   Status plan(const msg::PlanRequest& request, const std::function<void(msg::PlanPart)>& on_part);
@@ -58,17 +64,18 @@ class Broker {
   Status unreserve(const msg::UnreserveRequest& request);
   Status shutdown(const msg::ShutdownRequest& request);
 
-  // Streams: `on_item` returns false to leave early.
+  // Streams: `on_item` returns false to leave early. Both go on where they were after a restart of
+  // the broker. REQUIRES: watch() is of named jobs.
   Status watch(const msg::WatchRequest& request,
                const std::function<bool(const msg::JobEvent&)>& on_item);
-  // Goes on where it was after a restart of the broker.
   Status attach(std::uint64_t id, const std::function<bool(const msg::OutputChunk&)>& on_item);
 
-  // While it lives, SIGINT, SIGTERM and SIGHUP call `on_signal(signal)` instead of ending the process,
-  // during any call above.
-  // (shared_ptr only to hide what it holds: there is one owner.)
+  // While it lives, SIGINT, SIGTERM and SIGHUP call `on_signal(signal)` instead of ending the
+  // process, during any call above. (shared_ptr only to hide what it holds: there is one owner.)
   using SignalGuard = std::shared_ptr<void>;
   [[nodiscard]] SignalGuard catch_signals(std::function<void(int signal)> on_signal);
+  // What turns during any call above, for what is to go on meanwhile.
+  transport::Reactor& reactor();
   // A request whose answer nobody waits for; it leaves during the call that is under way.
   void cancel_later(const msg::CancelRequest& request);
 
@@ -80,5 +87,21 @@ class Broker {
   explicit Broker(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
+
+// The jobs that a command line names, and the instance they are in.
+struct SelectedJobs {
+  Broker broker;
+  std::vector<std::uint64_t> ids;
+};
+// Reads `words` (cli/paths.hpp) and connects. Errors: those of select_jobs() and Broker::connect().
+Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words);
+
+struct SelectedJob {
+  Broker broker;
+  std::uint64_t id = 0;
+};
+// The same for a verb that is about one job. Errors: also invalid_argument where `word` names
+// several.
+Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word);
 
 }  // namespace holon::cli

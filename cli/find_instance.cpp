@@ -19,15 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where transport::make_runtime_dir puts directories for this environment.
-fs::path runtime_base() {
-  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"})
-    if (const char* dir = std::getenv(name);
-        dir != nullptr && *dir == '/' && access(dir, W_OK | X_OK) == 0)
-      return dir;
-  return "/tmp";
-}
-
 bool is_ours(const fs::path& folder) {
   struct stat info {};
   return lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == getuid();
@@ -56,7 +47,7 @@ std::optional<RunningInstance> root_in(const fs::path& folder) {
 std::vector<RunningInstance> running_roots() {
   std::vector<RunningInstance> roots;
   std::error_code error;
-  for (fs::directory_iterator entry(runtime_base(), error), end; !error && entry != end;
+  for (fs::directory_iterator entry(transport::runtime_base(), error), end; !error && entry != end;
        entry.increment(error)) {
     const bool named = entry->path().filename().string().starts_with("holon-");
     if (!named || !is_ours(entry->path())) continue;

@@ -118,8 +118,10 @@ std::vector<std::string> wrap(const std::string& text, std::size_t width) {
 std::string synopsis(const HelpPage& page) {
   std::string line = "holon " + page.name;
   if (!page.options.empty()) line += " [OPTIONS]";
-  for (const auto& positional : page.positionals)
-    line += fmt::format(" [{}{}]", positional.name, positional.many ? "..." : "");
+  for (const auto& positional : page.positionals) {
+    const std::string name = positional.name + (positional.many ? "..." : "");
+    line += positional.required ? " " + name : " [" + name + "]";
+  }
   if (page.command)
     line += page.command->required ? " " + page.command->name : " [" + page.command->name + "]";
   return line;

@@ -20,6 +20,7 @@ struct HelpPage {
     std::string name;
     std::string help;
     bool many = false;
+    bool required = false;
   };
   struct Command {
     std::string name;

@@ -14,8 +14,7 @@ Interrupter::Interrupter(Invocation& call, Broker& broker, std::uint64_t job, st
 }
 
 void Interrupter::on_signal(int signal) {
-  const bool first = std::exchange(signal_, signal) == 0;
-  if (!first) return;
+  if (std::exchange(signal_, signal) != 0) return leave(signal);
   call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
   msg::CancelRequest request;
   request.ids = {job_};
@@ -23,6 +22,15 @@ void Interrupter::on_signal(int signal) {
                                     : fmt::format("{} was ended by {}", verb_,
                                                   signal == SIGHUP ? "SIGHUP" : "SIGTERM");
   broker_.cancel_later(request);
+}
+
+// Whoever asks a second time does not want to wait for the job's end.
+void Interrupter::leave(int signal) {
+  call_.io.err << fmt::format("{}: job {} is being ended; not waiting for it\n", verb_, job_)
+               << std::flush;
+  call_.io.out << std::flush;
+  guard_.reset();
+  raise(signal);
 }
 
 }  // namespace holon::cli

@@ -1,4 +1,5 @@
-// interrupter.hpp - Ctrl-C, or the end of the terminal, while a verb waits for its job: the job is cancelled, then waited for.
+// interrupter.hpp - Ctrl-C, or the end of the terminal, while a verb waits for its job: the job is
+// cancelled, then waited for.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,8 +11,8 @@ namespace holon::cli {
 
 class Interrupter {
  public:
-  // `verb` as in "holon run", for what is said; while this lives, SIGINT, SIGTERM and SIGHUP end the job
-  // instead of the process.
+  // `verb` as in "holon run", for what is said; while this lives, the first SIGINT, SIGTERM or
+  // SIGHUP ends the job instead of the process, the next one the process.
   Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb);
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
@@ -21,6 +22,7 @@ class Interrupter {
 
  private:
   void on_signal(int signal);
+  void leave(int signal);
 
   Invocation& call_;
   Broker& broker_;

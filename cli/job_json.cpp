@@ -11,6 +11,9 @@ Json to_json(const instance::msg::JobRecord& job) {
           {"id", job.id},
           {"name", job.name},
           {"user", job.user},
+          {"group", job.group},
+          {"account", job.account},
+          {"qos", job.qos},
           {"queue", job.queue},
           {"urgency", job.urgency},
           {"state", job.state},
@@ -72,12 +75,21 @@ Json to_json(const instance::msg::TreeNode& node) {
 }
 
 Json to_json(const instance::msg::ResourceReply& resources) {
+  Json drained = Json::array();
+  for (const auto& node : resources.nodes_drained)
+    drained.push_back({{"host", node.host},
+                       {"reason", node.reason},
+                       {"since", node.since},
+                       {"above", node.above},
+                       {"busy", node.busy}});
   return {{"total", resources.total},
           {"free", resources.free},
           {"down", resources.down},
+          {"drained", resources.drained},
           {"nodes_free", resources.nodes_free},
           {"nodes_allocated", resources.nodes_allocated},
-          {"nodes_down", resources.nodes_down}};
+          {"nodes_down", resources.nodes_down},
+          {"nodes_drained", std::move(drained)}};
 }
 
 std::string pretty(const Json& json) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "instance/messages.hpp"
+#include "instance/resource_messages.hpp"
 
 namespace holon::cli {
 

@@ -10,8 +10,10 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <ostream>
 #include <set>
 
+#include "cli/table.hpp"
 #include "cli/units.hpp"
 #include "instance/clock.hpp"
 #include "instance/wishes.hpp"
@@ -61,6 +63,19 @@ Status check_words(const resource::JobShape& shape, const JobOptions& options) {
   return {};
 }
 
+bool is_no_text(const Environment::value_type& variable) {
+  return !resource::is_utf8(variable.first) || !resource::is_utf8(variable.second);
+}
+
+// What others have put into the environment and is no text does not stop a job; what is asked for
+// by name does.
+Status check_environment(const JobOptions& options) {
+  for (const auto& rule : options.environment)
+    if (!resource::is_utf8(rule))
+      return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", "--env");
+  return {};
+}
+
 Status bad_shape(const Error& error) {
   // The builder speaks of its own fields; a person typed options.
   static const std::map<std::string, std::string> kOption = {
@@ -75,13 +90,16 @@ Status bad_shape(const Error& error) {
   return fail(error.code, error.what, found == kOption.end() ? error.where : found->second);
 }
 
-// "matlab=2", "matlab:2", "matlab", several of them with commas.
-Status read_licenses(const std::string& word, std::map<std::string, std::int64_t>& licenses) {
+// "matlab=2", "matlab:2", "matlab", "matlab=2/slot", several of them with commas.
+Status read_licenses(const std::string& word, JobOptions& options) {
+  constexpr std::string_view kEach = "/slot";
   std::size_t begin = 0;
   while (begin <= word.size()) {
     const std::size_t end = std::min(word.find(',', begin), word.size());
-    const std::string item = word.substr(begin, end - begin);
+    std::string item = word.substr(begin, end - begin);
     begin = end + 1;
+    const bool each = std::string_view(item).ends_with(kEach);
+    if (each) item.resize(item.size() - kEach.size());
     const std::size_t cut = item.find_first_of("=:");
     const std::string name = item.substr(0, cut);
     const std::string amount = cut == std::string::npos ? "1" : item.substr(cut + 1);
@@ -89,8 +107,10 @@ Status read_licenses(const std::string& word, std::map<std::string, std::int64_t
                         amount.find_first_not_of("0123456789") == std::string::npos;
     if (name.empty() || !digits || std::stoll(amount) == 0)
       return fail(Errc::invalid_argument,
-                  fmt::format("'{}' is not accepted; NAME, NAME=2 and NAME=2,OTHER=1 are", item));
-    licenses[name] += std::stoll(amount);
+                  fmt::format("'{}' is not accepted; NAME, NAME=2, NAME=2/slot and NAME=2,OTHER=1 "
+                              "are",
+                              item));
+    (each ? options.licenses_per_slot : options.licenses)[name] += std::stoll(amount);
   }
   return {};
 }
@@ -116,12 +136,8 @@ std::function<Status(const std::string&)> yes_or_no(bool& target) {
 }
 
 void add_scheduling_options(Parser& parser, JobOptions& options) {
-  parser
-      .option(
-          "-L,--license",
-          [&options](const std::string& word) { return read_licenses(word, options.licenses); },
-          "NAME=N", "N units of a consumable beside the resources (pools.NAME); may be repeated")
-      .option("-A,--account,--bank", options.account, "NAME", "the account it counts for")
+  add_license_option(parser, options);
+  parser.option("-A,--account,--bank", options.account, "NAME", "the account it counts for")
       .option("--qos", options.qos, "NAME", "the quality of service it asks for")
       .option("--group", options.group, "NAME",
               "one of your groups it counts for; your primary group unless given")
@@ -201,12 +217,21 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
     return fail(Errc::invalid_argument, "a range of slots cannot be spread over -N nodes", "-n");
   if (!options.slots.empty()) ours["slots"] = options.slots;
   if (!options.licenses.empty()) ours["licenses"] = options.licenses;
+  if (!options.licenses_per_slot.empty()) ours["licenses_per_slot"] = options.licenses_per_slot;
   if (!options.reserve) ours["reserve"] = false;
   if (options.immediate) ours["immediate"] = true;
   return {};
 }
 
 }  // namespace
+
+void add_license_option(Parser& parser, JobOptions& options) {
+  parser.option(
+      "-L,--license", [&options](const std::string& word) { return read_licenses(word, options); },
+      "NAME=N",
+      "N units of a consumable beside the resources (pools.NAME), N/slot: for each slot; may be "
+      "repeated");
+}
 
 Result<std::uint32_t> parse_urgency(const std::string& word) {
   if (word == "hold") return 0;
@@ -259,7 +284,7 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
             options.limit = *limit;
             return {};
           },
-          "TIME", "end it after 30s, 5m, 2h, 1.5d; a bare number is minutes");
+          "TIME", "end it after 30s, 5m, 2h, 1.5d; a bare number is minutes; 0 or inf: no limit");
   parser.group("Job")
       .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")
       .option("--name", shape.name, "NAME", "how listings call it; the command's name unless given")
@@ -328,8 +353,8 @@ Result<Environment> apply_environment(Environment base, const Environment& proce
   return base;
 }
 
-Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,
-                                                  std::vector<std::string> command) {
+Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command) {
+  JobRequest made;
   const Environment process = process_environment();
   auto environment =
       apply_environment(without_own_variables(process), process, options.environment);
@@ -343,9 +368,10 @@ Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,
   shape.cwd = cwd.lexically_normal().string();
   if (shape.cwd.size() > 1 && shape.cwd.ends_with('/')) shape.cwd.pop_back();
   shape.duration_seconds = static_cast<double>(options.limit) / 1000;
-  // What others have put into the environment and is no text does not stop a job.
-  std::erase_if(*environment,
-                [](const auto& item) { return !resource::is_utf8(item.first + item.second); });
+  if (auto good = check_environment(options); !good) return tl::unexpected(good.error());
+  for (const auto& variable : *environment)
+    if (is_no_text(variable)) made.left_out.push_back(variable.first);
+  for (const auto& name : made.left_out) environment->erase(name);
   shape.environment = std::move(*environment);
   shape.command = std::move(command);
   if (auto good = check_words(shape, options); !good) return tl::unexpected(good.error());
@@ -359,11 +385,20 @@ Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,
   jobspec->other_attributes =
       attributes.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 
-  instance::msg::SubmitRequest request;
-  request.jobspec = resource::write_jobspec(*jobspec);
-  request.urgency = static_cast<std::uint32_t>(options.urgency);
-  request.user = user_name();
-  return request;
+  made.request.jobspec = resource::write_jobspec(*jobspec);
+  made.request.urgency = static_cast<std::uint32_t>(options.urgency);
+  made.request.user = user_name();
+  return made;
+}
+
+void tell_left_out(Invocation& call, std::string_view verb, const JobRequest& made) {
+  if (made.left_out.empty()) return;
+  std::string names;
+  for (const auto& name : made.left_out) names += (names.empty() ? "" : ", ") + printable(name);
+  call.io.err << fmt::format(
+      "holon {}: these variables are not UTF-8, which a jobspec cannot hold; the job runs without "
+      "them: {}\n",
+      verb, names);
 }
 
 }  // namespace holon::cli

@@ -23,7 +23,7 @@ struct JobOptions {
   std::vector<std::string> environment;  // rules in the order given, see apply_environment()
   bool dry_run = false;
   // For the scheduler:
-  std::map<std::string, std::int64_t> licenses;
+  std::map<std::string, std::int64_t> licenses, licenses_per_slot;
   std::string account, group, qos;
   std::string parallel;                   // the parallel environment
   std::string slots;                      // "4-16"; empty: shape.tasks of them
@@ -43,13 +43,21 @@ enum class Unit { task, slot };
 // --output --error --dry-run.
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
 void add_job_options(Parser& parser, JobOptions& options);
+// -L alone.
+void add_license_option(Parser& parser, JobOptions& options);
 
 // "0" to "31", "hold", "default", "expedite". Errors: invalid_argument.
 Result<std::uint32_t> parse_urgency(const std::string& word);
 
-// The request as the broker wants it. An absent --name is the command's. Errors: invalid_argument.
-Result<instance::msg::SubmitRequest> make_request(const JobOptions& options,
-                                                  std::vector<std::string> command);
+// The request as the broker wants it.
+struct JobRequest {
+  instance::msg::SubmitRequest request;
+  std::vector<std::string> left_out;  // inherited variables that a jobspec cannot hold
+};
+// An absent --name is the command's. Errors: invalid_argument.
+Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command);
+// Says on io.err which variables are left out, if any.
+void tell_left_out(Invocation& call, std::string_view verb, const JobRequest& made);
 
 // `base` after the rules of --env, in order: NAME=VALUE sets, NAME takes it from `process`,
 // -PATTERN (with * and ?) takes names out. Errors: invalid_argument (no such name in `process`).
@@ -57,8 +65,8 @@ using Environment = std::map<std::string, std::string>;
 Result<Environment> apply_environment(Environment base, const Environment& process,
                                       const std::vector<std::string>& rules);
 
-// This process's environment; `for_job`: without HOLON_*, which belong to the job it runs in.
 Environment process_environment();
+// Without HOLON_*, which belong to the job this process runs in.
 Environment without_own_variables(Environment environment);
 
 }  // namespace holon::cli

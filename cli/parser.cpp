@@ -149,7 +149,9 @@ Parser& Parser::positional(const std::string& name, std::string& target, std::st
 
 Parser& Parser::required(const std::string& name, std::string& target, std::string help) {
   state_->required.emplace_back(name, &target);
-  return positional(name, target, std::move(help));
+  positional(name, target, std::move(help));
+  state_->page.positionals.back().required = true;
+  return *this;
 }
 
 Parser& Parser::positional(const std::string& name, std::vector<std::string>& target,

@@ -9,11 +9,13 @@ using Json = nlohmann::ordered_json;
 Json to_json(const instance::msg::Explained& job) {
   Json in_the_way = Json::array(), remedies = Json::array();
   for (const auto& other : job.in_the_way)
-    in_the_way.push_back({{"id", other.id},
+    in_the_way.push_back({{"kind", other.kind},
+                          {"id", other.id},
                           {"name", other.name},
                           {"user", other.user},
                           {"state", other.state},
                           {"nodelist", other.nodelist},
+                          {"from", other.from},
                           {"until", other.until}});
   for (const auto& remedy : job.remedies)
     remedies.push_back({{"kind", remedy.kind},
@@ -37,6 +39,19 @@ Json to_json(const instance::msg::Explained& job) {
           {"pending", job.pending},
           {"in_the_way", in_the_way},
           {"remedies", remedies}};
+}
+
+Json to_json(const instance::msg::Prioritized& job) {
+  Json parts = Json::array();
+  for (const auto& part : job.parts)
+    parts.push_back({{"factor", part.factor},
+                     {"value", part.value},
+                     {"weight", part.weight},
+                     {"points", part.points}});
+  return {{"id", job.id},           {"path", job.path},         {"name", job.name},
+          {"user", job.user},       {"queue", job.queue},       {"state", job.state},
+          {"urgency", job.urgency}, {"priority", job.priority}, {"set_by", job.set_by},
+          {"parts", parts}};
 }
 
 Json to_json(const instance::msg::Span& span) {

@@ -9,6 +9,7 @@
 namespace holon::cli {
 
 nlohmann::ordered_json to_json(const instance::msg::Explained& job);
+nlohmann::ordered_json to_json(const instance::msg::Prioritized& job);
 nlohmann::ordered_json to_json(const instance::msg::Span& span);
 nlohmann::ordered_json to_json(const instance::msg::WindowsReply& reply);
 nlohmann::ordered_json to_json(const instance::msg::QueueInfo& queue);

@@ -3,13 +3,14 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "instance/config.hpp"
+
 namespace holon::cli {
 namespace {
 
 // KEY=VALUE as it is; a file's name so that it means the same file elsewhere.
 std::string portable_conf(const std::string& item) {
-  const auto equals = item.find('=');
-  if (equals != std::string::npos && equals < item.find('/')) return item;
+  if (!instance::is_conf_file(item)) return item;
   std::error_code error;
   const auto absolute = std::filesystem::absolute(item, error);
   return error ? item : absolute.string();
@@ -32,6 +33,9 @@ Result<std::string> own_binary() {
 }
 
 Result<std::vector<std::string>> child_command(const instance::StartOptions& options) {
+  // The child would only say it in its job's output, once it has resources.
+  if (const auto config = instance::load_config(options.conf); !config)
+    return tl::unexpected(config.error());
   const auto binary = own_binary();
   if (!binary) return tl::unexpected(binary.error());
   std::vector<std::string> command = {*binary, "start", "--grant"};

@@ -12,7 +12,8 @@ namespace holon::cli {
 void add_instance_options(Parser& parser, instance::StartOptions& options);
 
 // The command line of a job that is a child instance: `holon start --grant ...`, with the absolute
-// name of this program and of the files that --conf names. Errors: system.
+// name of this program and of the files that --conf names. Errors: system; those of
+// instance::load_config.
 Result<std::vector<std::string>> child_command(const instance::StartOptions& options);
 
 // This program's own file. Errors: system.

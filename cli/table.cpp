@@ -41,10 +41,20 @@ std::string shorten(const Io& io, std::string_view text, std::size_t width) {
   return std::string(text.substr(0, bytes)) + mark;
 }
 
+// Names and commands may hold anything: a line feed would break a table, ESC would command the
+// terminal.
+std::string printable(std::string_view text) {
+  std::string safe(text);
+  std::replace_if(
+      safe.begin(), safe.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  return safe;
+}
+
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void Table::add(std::vector<Cell> row) {
   HOLON_CHECK(row.size() == columns_.size());
+  for (Cell& cell : row) cell.text = printable(cell.text);
   rows_.push_back(std::move(row));
 }
 

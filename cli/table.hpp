@@ -39,6 +39,9 @@ std::size_t display_width(std::string_view text);
 // Is `a` before `b` in a list for people? Numbers in names count as numbers: core2 before core10.
 bool natural_before(std::string_view a, std::string_view b);
 
+// `text` with a question mark for each control character.
+std::string printable(std::string_view text);
+
 // `text` cut to `width` columns, with an ellipsis where something was cut off.
 std::string shorten(const Io& io, std::string_view text, std::size_t width);
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/duration.hpp"
+#include "instance/text.hpp"
 
 namespace holon::cli {
 namespace {
@@ -25,15 +26,6 @@ std::optional<double> take_number(std::string_view& text) {
   if (error != std::errc{} || !std::isfinite(number)) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return number;
-}
-
-std::string format_local(Time when, const char* format) {
-  const std::time_t seconds = when / 1000;
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
-  std::array<char, 64> text{};
-  const std::size_t length = std::strftime(text.data(), text.size(), format, &parts);
-  return std::string(text.data(), length);
 }
 
 // `text` read by one of `formats`, as a whole, on top of `parts`.
@@ -118,7 +110,7 @@ std::string show_duration(Duration ms) {
 
 std::string show_time(Time when, Time now) {
   if (when <= 0) return "-";
-  return format_local(when, std::abs(now - when) < kDay ? "%H:%M:%S" : "%Y-%m-%d %H:%M");
+  return instance::time_text(when, now);
 }
 
 std::string show_kib(std::int64_t kib) {

@@ -22,6 +22,7 @@ std::span<const Verb> verbs() {
       {"jobs", "list jobs", Group::look, verb_jobs},
       {"job", "info, eventlog, wait, output: look at one job", Group::look, verb_job},
       {"explain", "why jobs wait, and what would let them start now", Group::look, verb_explain},
+      {"priority", "what the places of jobs in their queue come from", Group::look, verb_priority},
       {"plan", "what is held now and promised for later", Group::look, verb_plan},
       {"windows", "what could start now, and for how long", Group::look, verb_windows},
       {"tree", "show the instances, what they have, do and wait for", Group::look, verb_tree},
@@ -34,6 +35,7 @@ std::span<const Verb> verbs() {
        verb_simulate},
       {"broker", "the process that schedules; made by start", Group::hidden, verb_broker},
       {"agent", "the process that runs tasks; made by start", Group::hidden, verb_agent},
+      {"pty", "runs a program at somebody's terminal; made by run --pty", Group::hidden, verb_pty},
       {"man", "write the man pages", Group::hidden, verb_man},
   });
   return kVerbs;

@@ -8,6 +8,7 @@
 
 #include "instance/clock.hpp"
 #include "instance/placement.hpp"
+#include "launch/exit_code.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::instance {
@@ -16,11 +17,13 @@ namespace {
 namespace lm = launch::msg;
 
 constexpr const char* kIncarnation = "agent.0.incarnation";
+// Bytes of starts after which another message is begun; one may have 64 MiB.
+constexpr std::size_t kEnough = 8 << 20;
 
 // The task whose exit code is the job's.
 int worst_status(const lm::Finished& f) {
   for (const auto& task : f.tasks)
-    if (task.started && exit_code_of_status(task.status) == f.exit_code) return task.status;
+    if (task.started && launch::exit_code_of(task.status) == f.exit_code) return task.status;
   return (f.exit_code & 0xff) << 8;
 }
 
@@ -32,6 +35,18 @@ lm::Program program_of(const resource::Jobspec& spec) {
   program.cwd = spec.cwd;
   program.inherit_env = spec.environment.empty();
   return program;
+}
+
+// Bytes on the wire, roughly.
+std::size_t size_of(const lm::Program& program) {
+  std::size_t bytes = 100;
+  for (const auto& word : program.argv) bytes += word.size() + 5;
+  for (const auto& [name, value] : program.env) bytes += name.size() + value.size() + 10;
+  return bytes;
+}
+std::size_t size_of(const lm::Start& start) {
+  return 500 + start.nodelist.size() + start.output.size() + start.error.size() +
+         60 * start.tasks.size();
 }
 
 }  // namespace
@@ -53,6 +68,8 @@ AgentLink::AgentLink(transport::Server& server, Journal& journal, JobManager& jo
 
 void AgentLink::start_tasks(const ActiveJob& job) {
   to_start_.insert(job.id);
+  // Now, so that it is on disk before the child can show it.
+  if (job.submission->is_instance) settings_.token(job.id);
 }
 
 void AgentLink::kill_tasks(const ActiveJob& job) {
@@ -93,7 +110,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.program = program;
   start.ntasks = static_cast<std::uint32_t>(tasks_of(job));
   start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
-  start.nodelist = job.nodelist;
+  start.nodelist = job.life.place.nodelist;
   start.bind = settings_.bind;
   if (what.is_instance)
     start.tasks.push_back({0, "", ""});  // all of the job's cores
@@ -126,23 +143,30 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   return start;
 }
 
+// As many of them as fit into one message, in the order of their ids.
 lm::StartRequest AgentLink::start_request() {
   lm::StartRequest request;
   std::unordered_map<const Submission*, std::uint32_t> programs;
-  for (const JobId id : to_start_) {
+  std::size_t bytes = 0;
+  while (!to_start_.empty() && bytes < kEnough) {
+    const JobId id = *to_start_.begin();
+    to_start_.erase(to_start_.begin());
     const ActiveJob* job = jobs_.find(id);
     if (job == nullptr || next_step(job->life) != Step::start) continue;
     const auto [known, fresh] = programs.emplace(
         job->submission.get(), static_cast<std::uint32_t>(request.programs.size()));
-    if (fresh) request.programs.push_back(program_of(*job->submission->spec));
-    request.jobs.push_back(start_message(*job, known->second));
+    if (fresh) bytes += size_of(request.programs.emplace_back(program_of(*job->submission->spec)));
+    bytes += size_of(request.jobs.emplace_back(start_message(*job, known->second)));
     sent_.insert(id);
   }
-  to_start_.clear();
   return request;
 }
 
 void AgentLink::send_starts() {
+  while (!to_start_.empty()) send_some();
+}
+
+void AgentLink::send_some() {
   const auto request = start_request();
   if (request.jobs.empty()) return;
   std::vector<JobId> ids;
@@ -162,7 +186,7 @@ void AgentLink::send_starts() {
 
 void AgentLink::flush() {
   if (!connected()) return;
-  if (!to_start_.empty()) send_starts();
+  send_starts();
   if (!to_kill_.empty()) {
     lm::KillRequest kill;
     for (const JobId id : to_kill_) kill.jobs.push_back(id.value());
@@ -283,10 +307,11 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     // Not yet sent to anybody, or sent to this very process, which has never got it: it has not
     // run.
     const bool has_not_run = !job.life.started && (same_agent || to_start_.count(id) != 0);
+    sent_.erase(id);
     if (!has_not_run) {
       lose(job, welcome, now);
     } else if (next_step(job.life) == Step::start) {
-      to_start_.insert(id);
+      start_tasks(job);
     } else {
       to_kill_.erase(id);
       jobs_.never_started(id, now);
@@ -296,7 +321,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
 
 void AgentLink::lose(const ActiveJob& job, lm::Welcome& welcome, Time now) {
   for (const auto& p : job.life.processes) welcome.orphans.push_back({p.pid, p.start});
-  const std::string where = host_.empty() ? job.nodelist : host_;
+  const std::string where = host_.empty() ? job.life.place.nodelist : host_;
   jobs_.tasks_ended(
       job.id,
       {"lost", fmt::format("the agent on {} died while the job ran", where), {SIGKILL, 0, 0}, now},

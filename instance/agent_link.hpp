@@ -74,6 +74,7 @@ class AgentLink {
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::StartRequest start_request();
   void send_starts();
+  void send_some();
   void tell(const char* topic, std::string payload);
 
   transport::Server& server_;

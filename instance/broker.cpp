@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
-#include <unistd.h>
 
 #include <filesystem>
 
@@ -22,12 +21,6 @@ constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last r
 std::string meta_or(const Journal& journal, std::string_view key, std::string otherwise) {
   const auto value = journal.meta(key);
   return value && *value ? **value : std::move(otherwise);
-}
-
-std::string host_name() {
-  char name[256] = "";
-  gethostname(name, sizeof name - 1);
-  return name;
 }
 
 }  // namespace
@@ -80,6 +73,9 @@ bool Broker::same_run() const {
 }
 
 Status Broker::begin() {
+  if (config_.keep > 0)
+    if (auto forgotten = journal_.forget_oldest(config_.keep); !forgotten)
+      return tl::unexpected(forgotten.error());
   fresh_ = !same_run();
   journal_.set_meta("runtime_dir", options_.runtime_dir);
   if (fresh_) journal_.set_meta("started", std::to_string(reactor_.now()));
@@ -103,7 +99,7 @@ Status Broker::begin_root() {
     source = std::move(*found);
   }
   Identity identity;
-  identity.name = options_.start.name.empty() ? host_name() : options_.start.name;
+  identity.name = options_.start.name;
   return bring_up(source, std::move(identity),
                   options_.expiration == 0 ? kTimeMax : options_.expiration);
 }
@@ -123,10 +119,7 @@ Status Broker::begin_child() {
     if (phase_ == Phase::waiting_for_grant) return finish(kCannotStart);
     end("it does not hold its grant any more");
   };
-  callbacks.lost = [this] {
-    if (config_.orphan_timeout > 0)
-      orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end("its parent is gone"); });
-  };
+  callbacks.lost = [this] { await_parent(); };
   callbacks.request = [this](const transport::Request& request) { take_request(request); };
   callbacks.record = [this](const std::string& path) {
     return core_ ? core_->record(path) : std::optional<msg::JobRecord>();
@@ -137,6 +130,7 @@ Status Broker::begin_child() {
   if (!link) return tl::unexpected(link.error());
   parent_ = std::move(*link);
   parent_->load_outbox();
+  await_parent();
   // A later broker goes on with the grant it knows; the parent confirms or fences it when it
   // answers.
   if (const auto text = meta_or(journal_, "resources.text", ""); !text.empty() && !fresh_) {
@@ -150,15 +144,18 @@ Status Broker::begin_child() {
   return {};
 }
 
+// It may be gone for good, also before it was ever reached.
+void Broker::await_parent() {
+  if (config_.orphan_timeout > 0)
+    orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end("its parent is gone"); });
+}
+
 void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
   const Time end = grant.expiration == 0 ? kTimeMax : grant.expiration;
   journal_.set_meta("grant.epoch", std::to_string(grant.epoch));
+  if (core_) return move_lease(end);
   journal_.set_meta("grant.expiration", std::to_string(grant.expiration));
-  if (core_) {
-    core_->set_lease(end, reactor_.now());
-    return watch_lease(end);
-  }
   journal_.set_meta("grant.path", grant.path);
   Identity identity;
   identity.path = grant.path;
@@ -168,6 +165,12 @@ void Broker::hear_grant(const msg::Grant& grant) {
     spdlog::error("the grant cannot be used: {}", to_string(up.error()));
     finish(kCannotStart);
   }
+}
+
+void Broker::move_lease(Time end) {
+  journal_.set_meta("grant.expiration", std::to_string(end == kTimeMax ? 0 : end));
+  core_->set_lease(end, reactor_.now());
+  watch_lease(end);
 }
 
 Status Broker::bring_up(const ResourceSource& source, Identity identity, Time lease_end) {
@@ -196,6 +199,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   Service::Hooks hooks;
   hooks.shutdown = [this](const std::string& reason) { end(reason); };
   hooks.ending = [this] { return phase_ != Phase::up; };
+  hooks.lease = [this](Time end) { move_lease(end); };
   if (parent_)
     hooks.forward_up = [this](const transport::Request& request, const std::string& path) {
       parent_->forward(request, path);
@@ -234,7 +238,7 @@ void Broker::finish_turn() {
   if (auto committed = journal_.commit(); !committed) {
     // Nothing of this turn was acknowledged. Going on would promise what is not written.
     spdlog::critical("{}", to_string(committed.error()));
-    return finish(kJournalBroken);
+    return finish(kTryAgain);
   }
   after_commit_.run();
   if (core_) core_->flush();
@@ -251,7 +255,10 @@ void Broker::end(const std::string& reason) {
 }
 
 void Broker::begin_end(const std::string& type, const std::string& reason) {
-  if (!core_) return finish(kEndedInOrder);
+  if (!core_) {
+    spdlog::error("the instance ends before it had resources: {}", reason);
+    return finish(kEndedInOrder);
+  }
   if (phase_ != Phase::up) return;
   spdlog::info("the instance ends: {}", reason);
   phase_ = Phase::draining;
@@ -296,10 +303,10 @@ void Broker::finish(int code) {
   if (std::exchange(phase_, Phase::over) == Phase::over) return;
   if (service_) service_->close({Errc::disconnected, "the instance ended: " + end_reason_, {}});
   // A broker that cannot write is followed by one that may: the jobs run on for it.
-  if (core_ && code != kJournalBroken) core_->agent.shutdown();
+  if (core_ && code != kTryAgain) core_->agent.shutdown();
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
   // exit code.
-  if (auto committed = journal_.commit(); !committed && code == 0) code = kJournalBroken;
+  if (auto committed = journal_.commit(); !committed && code == 0) code = kTryAgain;
   end_timer_ = reactor_.after(kLastWords, [this, code] { on_end_(code); });
 }
 

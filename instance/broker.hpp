@@ -54,8 +54,10 @@ class Broker {
   Status begin_root();
   Status begin_child();
   Status bring_up(const ResourceSource& source, Identity identity, Time lease_end);
+  void await_parent();
   void hear_grant(const msg::Grant& grant);
   void take_request(const transport::Request& request);
+  void move_lease(Time end);
   void watch_lease(Time end);
   void finish_turn();
   void drained();

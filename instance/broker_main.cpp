@@ -13,6 +13,7 @@
 
 #include "instance/broker.hpp"
 #include "instance/exit_codes.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::instance {
 namespace {
@@ -27,7 +28,7 @@ Result<BrokerOptions> read_options(const std::string& runtime_dir) {
 
 int refuse(const Error& error) {
   std::fputs(("holon broker: " + to_string(error) + "\n").c_str(), stderr);
-  return kCannotStart;
+  return error.code == Errc::system ? kTryAgain : kCannotStart;
 }
 
 void say_ready(int fd, const std::string& uri) {
@@ -79,6 +80,7 @@ int run(const BrokerOptions& options, int ready, int lifeline) {
 int broker_main(const std::string& runtime_dir, int ready, int lifeline) {
   auto options = read_options(runtime_dir);
   if (!options) return refuse(options.error());
+  transport::raise_descriptor_limit();  // each client is one or two
   umask(077);  // journal and outputs are the owner's, wherever he keeps them
   // Messages nobody reads are lost, and a limit on the size of files is a full disk: neither is our
   // end.

@@ -4,15 +4,17 @@
 #include "instance/config.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <toml++/toml.h>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 
+#include "base/duration.hpp"
 #include "base/similar.hpp"
 #include "instance/config_scheduler.hpp"
 #include "instance/config_value.hpp"
@@ -55,6 +57,8 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.record_interval, duration(v)); }},
     {"instance.shutdown-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.shutdown_timeout, duration(v)); }},
+    {"journal.keep", "a number of jobs, 0 for all",
+     [](Config& c, const Value& v) { return store(c.keep, whole(v, 0, 1'000'000'000)); }},
     {"journal.sync", "normal or full",
      [](Config& c, const Value& v) {
        const auto name = one_of(v, {"normal", "full"});
@@ -67,20 +71,33 @@ constexpr Key kKeys[] = {
 
 tl::unexpected<Error> unknown_key(const Setting& s) {
   const auto& keys = config_keys();
+  const auto table_of = [](const std::string& key) { return key.substr(0, key.find('.')); };
   const auto nearest =
       std::min_element(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
         return edit_distance(a.name, s.key) < edit_distance(b.name, s.key);
       });
-  // Those of the same table; all tables have too many to be of help.
-  const std::string table = s.key.substr(0, s.key.find('.') + 1);
-  std::string all;
-  for (const auto& k : keys)
-    if (table.empty() || k.name.starts_with(table) ||
-        nearest->name.substr(0, nearest->name.find('.')) == k.name.substr(0, k.name.find('.')))
-      all += fmt::format("{}{}", all.empty() ? "" : ", ", k.name);
+  const auto distance = edit_distance(nearest->name, s.key);
+  constexpr std::size_t kTypingMistake = 2;
+  if (distance <= kTypingMistake)
+    return fail(Errc::invalid_argument,
+                fmt::format("unknown key '{}'; did you mean '{}'?", s.key, nearest->name), s.where);
+  const bool is_near = distance <= 1 + nearest->name.size() / 3;
+  // Those of the same table, or of the nearest key's; else the tables: all keys are too many to
+  // help.
+  std::string table = table_of(s.key);
+  const auto is_in_table = [&](const auto& key) { return table_of(key.name) == table; };
+  if (is_near && std::none_of(keys.begin(), keys.end(), is_in_table))
+    table = table_of(nearest->name);
+  std::set<std::string> accepted;
+  for (const auto& key : keys)
+    if (is_in_table(key)) accepted.insert(key.name);
+  const bool tables_only = accepted.empty();
+  for (const auto& key : keys)
+    if (tables_only) accepted.insert(table_of(key.name) + ". ...");
   return fail(Errc::invalid_argument,
-              fmt::format("unknown key '{}'; did you mean '{}'? accepted are {}", s.key,
-                          nearest->name, all),
+              fmt::format("unknown key '{}';{} accepted are {}", s.key,
+                          is_near ? fmt::format(" did you mean '{}'?", nearest->name) : "",
+                          fmt::join(accepted, ", ")),
               s.where);
 }
 
@@ -162,8 +179,8 @@ Status apply_file(Config& config, const std::string& name) {
 }
 
 Status apply_item(Config& config, const std::string& item) {
+  if (is_conf_file(item)) return apply_file(config, item);
   const auto equals = item.find('=');
-  if (equals == std::string::npos || item.find('/') < equals) return apply_file(config, item);
   const std::string key = item.substr(0, equals);
   return set(config, {key, parse_value(item.substr(equals + 1)), "--conf " + key});
 }
@@ -180,10 +197,17 @@ Status check_whole(const Config& c) {
   if (c.peer_timeout < 3'000 || c.peer_timeout < 3 * c.heartbeat)
     return fail(Errc::invalid_argument, "accepted are 3s and more, and 3 heartbeats at least",
                 "instance.peer-timeout");
+  if (c.tree_timeout < 1)  // no timeout at all: one stuck child, and nobody would get an answer
+    return fail(Errc::invalid_argument, "accepted are 1ms and more", "instance.tree-timeout");
   return {};
 }
 
 }  // namespace
+
+bool is_conf_file(const std::string& item) {
+  const auto equals = item.find('=');
+  return equals == std::string::npos || item.find('/') < equals;
+}
 
 const std::string& Config::default_policy() const {
   const auto found = scheduler.queues.find(scheduler.default_queue);
@@ -229,18 +253,8 @@ Result<Config> load_config(const std::vector<std::string>& items) {
 }
 
 Result<Duration> parse_duration_ms(std::string_view text) {
-  struct Unit {
-    std::string_view name;
-    double ms;
-  };
-  constexpr Unit kUnits[] = {{"ms", 1},    {"s", 1e3},    {"m", 6e4},
-                             {"h", 3.6e6}, {"d", 8.64e7}, {"", 1e3}};
-  double number = 0;
-  const auto [rest, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const std::string_view suffix(rest, std::size_t(text.data() + text.size() - rest));
-  for (const auto& unit : kUnits)
-    if (problem == std::errc() && suffix == unit.name && number >= 0 && number * unit.ms < 1e15)
-      return std::llround(number * unit.ms);
+  const auto seconds = parse_duration(text);
+  if (seconds && *seconds < 1e12) return std::llround(*seconds * 1000);
   return fail(Errc::invalid_argument,
               fmt::format("'{}' is no duration: accepted are 250ms, 30s, 5m, 2h, 1d", text));
 }

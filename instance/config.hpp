@@ -31,6 +31,7 @@ struct Config {
   Duration record_interval = 200;      // changed job records go to the parent at most this often
   Duration shutdown_timeout = 30'000;  // an orderly end that takes longer becomes a hard one
   Journal::Sync sync = Journal::Sync::normal;
+  std::uint64_t keep = 0;  // INACTIVE jobs the journal keeps; 0: all
 
   // The policy of the queue a job without one gets into.
   const std::string& default_policy() const;
@@ -43,9 +44,11 @@ struct ConfigKey {
 };
 const std::vector<ConfigKey>& config_keys();
 
-// Applies `items` in order to the defaults. An item with a '=' before any '/' is KEY=VALUE, any
-// other the name of a TOML file. Errors: invalid_argument (where: "FILE:LINE" or "--conf KEY"),
-// not_found (no such file).
+// Is this item of --conf the name of a file? One with a '=' before any '/' is KEY=VALUE.
+bool is_conf_file(const std::string& item);
+
+// Applies `items`, each KEY=VALUE or the name of a TOML file, in order to the defaults. Errors:
+// invalid_argument (where: "FILE:LINE" or "--conf KEY"), not_found (no such file).
 Result<Config> load_config(const std::vector<std::string>& items);
 
 // The same for the text of one TOML file; `file` is for messages.

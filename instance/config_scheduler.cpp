@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <sstream>
 
 #include <fmt/core.h>
@@ -76,15 +77,33 @@ constexpr QueueKey kQueueKeys[] = {
      [](auto& q, const Value& v) { return store(q.max_reservation, whole(v, 0, 100'000)); }},
     {"backfill", "firstfit, bestfit, greedy or none",
      [](auto& q, const Value& v) {
-       const auto name = one_of(v, {"firstfit", "bestfit", "greedy", "none"});
-       if (name) q.backfill = *qmanager::parse_backfill(*name);
-       return name.has_value();
+       const auto name = text(v);
+       return name && store(q.backfill, qmanager::parse_backfill(*name));
      }},
-    {"backfill-metric", "procs, seconds or procseconds",
+    {"backfill-metric", "procs, seconds, procseconds, pe or peseconds",
      [](auto& q, const Value& v) {
-       const auto name = one_of(v, {"procs", "seconds", "procseconds"});
-       if (name) q.backfill_metric = *qmanager::parse_metric(*name);
-       return name.has_value();
+       const auto name = text(v);
+       return name && store(q.backfill_metric, qmanager::parse_metric(*name));
+     }},
+    {"backfill-max-schedules", "a number from 1 to 1000000",
+     [](auto& q, const Value& v) {
+       return store(q.backfill_max_schedules, whole(v, 1, 1'000'000));
+     }},
+    {"reservation-policy", "currenthighest, highest or never",
+     [](auto& q, const Value& v) {
+       const auto name = text(v);
+       return name && store(q.reservation_policy, qmanager::parse_reservation_policy(*name));
+     }},
+    {"reservation-threshold-type", "none, bypass, queuetime or xfactor",
+     [](auto& q, const Value& v) {
+       const auto name = text(v);
+       return name && store(q.threshold.type, qmanager::parse_threshold(*name));
+     }},
+    {"reservation-threshold-value", "a number, or a duration",
+     [](auto& q, const Value& v) {
+       const auto length = duration(v);
+       if (length) q.threshold.value = static_cast<double>(*length) / 1000;
+       return length.has_value();
      }},
     {"backfill-depth", "a number from 0 (all) to 1000000",
      [](auto& q, const Value& v) { return store(q.backfill_depth, whole(v, 0, 1'000'000)); }},
@@ -147,16 +166,37 @@ Status set_queue_key(const Setting& s, std::string_view name, qmanager::QueueCon
   return unknown_key(s);
 }
 
+// "2h,8h" in ms, for limits that are times; nullopt: no durations.
+std::optional<std::string> times_in_ms(const Value& value) {
+  const auto list = text(value);
+  if (!list) {
+    const auto one = duration(value);
+    return one ? std::optional(std::to_string(*one)) : std::nullopt;
+  }
+  std::string all;
+  for (const std::string& word : words(*list)) {
+    const auto one = parse_duration_ms(word);
+    if (!one) return std::nullopt;
+    all += fmt::format("{}{}", all.empty() ? "" : ",", *one);
+  }
+  return all;
+}
+
 // "limits.user.ann.max-job" = 8 or "2,8" (soft, hard).
 Status set_limit(qmanager::SchedulerConfig& scheduler, const Setting& s) {
-  const std::string key = s.key;
-  const auto kind = key.find('.', 7);
-  const auto last = key.rfind('.');
-  if (kind == std::string::npos || last <= kind) return unknown_key(s);
   constexpr std::int64_t kTicksPerSecond = 1000;
-  Status set = scheduler.limits.set(key.substr(7, kind - 7), key.substr(kind + 1, last - kind - 1),
-                                    key.substr(last + 1), text(s.value).value_or(s.value.text()),
-                                    kTicksPerSecond);
+  const auto last = s.key.rfind('.');
+  if (last < 7) return unknown_key(s);
+  const std::string whose = s.key.substr(7, last - 7);
+  const std::string key = s.key.substr(last + 1);
+  Status set;
+  if (key.ends_with("max-wc") || key.ends_with("max-iwc") || key == "max-job-walltime") {
+    const auto times = times_in_ms(s.value);
+    if (!times) return misfit(s, "a duration, or two: \"2h,8h\"");
+    set = scheduler.limits.set(whose, key, *times, 1);
+  } else {
+    set = scheduler.limits.set(whose, key, text(s.value).value_or(s.value.text()), kTicksPerSecond);
+  }
   if (!set) return fail(set.error().code, set.error().what, s.where);
   return {};
 }
@@ -197,7 +237,13 @@ Status set_priority(qmanager::PriorityConfig& priority, const Setting& s) {
     (name == "interval" ? priority.interval : priority.least_limit) = *length;
     return {};
   }
-  const Status set = priority.set(name, text(s.value).value_or(s.value.text()));
+  std::string value = text(s.value).value_or(s.value.text());
+  if (name.ends_with(".qttarget")) {
+    const auto length = duration(s.value);
+    if (!length) return misfit(s, kDuration);
+    value = fmt::format("{}", static_cast<double>(*length) / 1000);
+  }
+  const Status set = priority.set(name, value);
   if (!set) return fail(set.error().code, set.error().what, s.where);
   return {};
 }
@@ -286,6 +332,11 @@ std::vector<ConfigKey> scheduler_keys() {
       {"queue.reservation-depth.X", "a number from 0 to 100000"},
       {"queue.reservation-qos-list.X", "names of QOS, or ALL"},
       {"limits.KIND.NAME.LIMIT", "a number, or SOFT,HARD"},
+      {"limits.queue.NAME.KIND.NAME.LIMIT", "a number, or SOFT,HARD"},
+      {"limits.system.LIMIT", "a number, or SOFT,HARD"},
+      {"limits.system.max-proc-per-job", "a number of processors"},
+      {"limits.system.max-procsecond-per-job", "a number of processor-seconds"},
+      {"limits.system.max-job-walltime", kDuration},
       {"qos.NAME.flags", "flags like RESERVEALWAYS:NOBF"},
       {"priority.FACTOR-weight", "a number"},
       {"priority.FACTOR-cap", "a number"},
@@ -294,6 +345,9 @@ std::vector<ConfigKey> scheduler_keys() {
       {"priority.KIND.NAME.priority", "a number"},
       {"priority.KIND.NAME.fstarget", "a percentage like 20, 20+ or 20-"},
       {"priority.qos.NAME.qtweight", "a number"},
+      {"priority.qos.NAME.xfweight", "a number"},
+      {"priority.qos.NAME.qttarget", kDuration},
+      {"priority.qos.NAME.xftarget", "a number"},
       {"priority.xfminwclimit", kDuration},
       {"priority.accrual", "always, queuepolicy or fullpolicy"},
       {"priority.interval", kDuration},

@@ -19,6 +19,7 @@ Core::Core(transport::Reactor& reactor, transport::Server& server, Journal& the_
       jobs(the_journal, scheduler, gates, *store, *this, the_config, identity.path,
            identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
+      drains(the_journal, *store, jobs),
       agent(server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
       children(server, the_journal, jobs, the_after_commit,
                [this](const ActiveJob& job) { return grant_for(job); }),
@@ -36,16 +37,20 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, transpor
   // The scheduler keeps a reference to the store, so the store must be where it stays before the
   // scheduler is made.
   auto owned = std::make_unique<resource::ResourceStore>(std::move(store));
-  auto scheduler = qmanager::Scheduler::create(config.scheduler, *owned);
+  qmanager::SchedulerConfig settings = config.scheduler;
+  settings.tell_waits = false;  // outlook() is asked when somebody looks at a job
+  settings.show_time = time_text;
+  auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Core> core(new Core(reactor, server, journal, config, after_commit,
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
-  if (auto held = core->reservations.recover(reactor.now()); !held)
+  if (auto held = core->reservations.recover(reactor.now(), fresh); !held)
     return tl::unexpected(held.error());
   if (auto recovered = core->jobs.recover(reactor.now(), fresh); !recovered)
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
+  if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
   core->agent.kill_orphans(core->jobs.orphans());
   if (auto known = core->children.recover(); !known) return tl::unexpected(known.error());
   return core;
@@ -83,8 +88,7 @@ std::optional<Time> Core::turn(Time now) {
 void Core::set_lease(Time end, Time now) {
   if (end == identity.lease_end) return;
   if (auto moved = store->set_horizon({store->options().horizon.begin, end}); !moved) return;
-  identity.lease_end = end;
-  jobs.lease_changed(end, now);
+  jobs.lease_changed(std::exchange(identity.lease_end, end), now);
 }
 
 std::optional<msg::JobRecord> Core::record(const std::string& path) const {
@@ -129,9 +133,9 @@ msg::TreeNode Core::silent_child(const ActiveJob& job) const {
   n.uri = job.life.child_uri;
   const bool leaves = job.life.state == JobState::cleanup || children.ending(job.id);
   n.health = leaves ? "ending" : job.life.child_uri.empty() ? "starting" : "unreachable";
-  n.nodes = job.held.nodes;
-  n.cores = job.held.cores;
-  n.gpus = job.held.gpus;
+  n.nodes = job.life.place.nodes;
+  n.cores = job.life.place.cores;
+  n.gpus = job.life.place.gpus;
   n.t_started = job.life.t_start;
   n.expiration = job.life.expiration;
   return n;

@@ -13,6 +13,7 @@
 #include "instance/agent_link.hpp"
 #include "instance/children.hpp"
 #include "instance/config.hpp"
+#include "instance/drains.hpp"
 #include "instance/job_manager.hpp"
 #include "instance/output_streams.hpp"
 #include "instance/parent_link.hpp"
@@ -74,6 +75,7 @@ class Core final : public Outside {
   QueueGates gates;
   JobManager jobs;
   Reservations reservations;
+  Drains drains;
   AgentLink agent;
   Children children;
   Watchers watchers;

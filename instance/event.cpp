@@ -51,8 +51,10 @@ struct Context {
     return fmt::format(R"({{"urgency":{}}})", e.urgency);
   }
   std::string operator()(const event::Alloc& e) const {
-    return fmt::format(R"({{"annotations":{{"selection":{}}},"expiration_ms":{}}})",
-                       quoted(e.selection), e.expiration);
+    return fmt::format(
+        R"({{"annotations":{{"selection":{}}},"expiration_ms":{},"place":{{"nodelist":{},"nodes":{},"cores":{},"gpus":{}}}}})",
+        quoted(e.selection), e.expiration, quoted(e.place.nodelist), e.place.nodes, e.place.cores,
+        e.place.gpus);
   }
   std::string operator()(const event::ResourceUpdate& e) const {
     return fmt::format(R"({{"expiration_ms":{}}})", e.expiration);
@@ -88,6 +90,13 @@ struct Context {
   }
 };
 
+// Of the context of `alloc`; earlier versions did not have it.
+event::Place read_place(const json& c) {
+  if (!c.contains("place")) return {};
+  const json& p = c.at("place");
+  return {p.at("nodelist"), p.at("nodes"), p.at("cores"), p.at("gpus")};
+}
+
 event::Start read_start(const json& c) {
   event::Start start;
   for (const json& p : c.at("processes")) start.processes.push_back({p.at(0), p.at(1)});
@@ -109,7 +118,8 @@ EventBody read_body(std::size_t index, const json& c) {
     case 5:
       return event::Urgency{c.at("urgency")};
     case 6:
-      return event::Alloc{c.at("annotations").at("selection"), c.at("expiration_ms")};
+      return event::Alloc{c.at("annotations").at("selection"), c.at("expiration_ms"),
+                          read_place(c)};
     case 7:
       return event::ResourceUpdate{c.at("expiration_ms")};
     case 8:

@@ -7,7 +7,7 @@ enum BrokerExit : int {
   kEndedInOrder = 0,
   kCannotStart =
       2,  // wrong options, resources or journal, or turned away by the parent: do not try again
-  kJournalBroken = 4,  // cannot write any more: try again, a full disk may have room by then
+  kTryAgain = 4,  // the system refused something: a full disk may have room later
 };
 
 }  // namespace holon::instance

@@ -4,7 +4,8 @@
 #include "instance/job.hpp"
 
 #include <fmt/core.h>
-#include <sys/wait.h>
+
+#include "launch/exit_code.hpp"
 
 namespace holon::instance {
 namespace {
@@ -56,6 +57,7 @@ struct Transition {
     job.holds_resources = true;
     job.t_alloc = time;
     job.selection = e.selection;
+    job.place = e.place;
     job.expiration = e.expiration;
     return true;
   }
@@ -140,14 +142,6 @@ const char* name_of(JobState state) {
   return "UNKNOWN";
 }
 
-Result<JobState> parse_state(std::string_view name) {
-  for (int i = 0; i <= static_cast<int>(JobState::inactive); ++i)
-    if (name == name_of(static_cast<JobState>(i))) return static_cast<JobState>(i);
-  return fail(Errc::invalid_argument, fmt::format("unknown job state '{}': accepted are NEW, "
-                                                  "DEPEND, PRIORITY, SCHED, RUN, CLEANUP, INACTIVE",
-                                                  name));
-}
-
 Result<Lifecycle> apply(const Lifecycle& job, const Event& event) {
   Lifecycle next = job;
   if (!std::visit(Transition{next, event.time}, event.body)) return misfit(job, event.body);
@@ -185,14 +179,8 @@ std::string result_of(const Lifecycle& job) {
   return "COMPLETED";
 }
 
-int exit_code_of_status(int wait_status) {
-  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
-  if (WIFSIGNALED(wait_status)) return 128 + WTERMSIG(wait_status);
-  return 255;
-}
-
 int exit_code_of(const Lifecycle& job) {
-  return job.finished ? exit_code_of_status(job.status) : -1;
+  return job.finished ? launch::exit_code_of(job.status) : -1;
 }
 
 }  // namespace holon::instance

@@ -22,9 +22,12 @@ namespace holon::instance {
 
 enum class JobState : std::uint8_t { created, depend, priority, sched, run, cleanup, inactive };
 
-// "NEW", "DEPEND", ... and back. Errors: invalid_argument.
+// "NEW", "DEPEND", ...
 const char* name_of(JobState state);
-Result<JobState> parse_state(std::string_view name);
+// Has it still to be started?
+inline bool is_pending(JobState state) {
+  return state <= JobState::sched;
+}
 
 namespace event {
 
@@ -51,9 +54,16 @@ struct Urgency {
   std::uint32_t urgency = 16;
   bool operator==(const Urgency&) const = default;
 };
+// Where a job is, for people: its R is elsewhere, and means nothing once the resources are others.
+struct Place {
+  std::string nodelist;  // hostlist
+  std::int64_t nodes = 0, cores = 0, gpus = 0;
+  bool operator==(const Place&) const = default;
+};
 struct Alloc {
   std::string selection;        // immediate, backfill, reserved
   std::int64_t expiration = 0;  // when its time limit ends it, ms since the epoch; 0: never
+  Place place = {};
   bool operator==(const Alloc&) const = default;
 };
 // A process that cannot be mistaken for a later one with the same number.
@@ -143,6 +153,7 @@ struct Lifecycle {
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
   std::string user;
   std::string selection;
+  event::Place place;     // once allocated
   std::string child_uri;  // of a child instance that has been up
   std::string exception;  // type of the first fatal exception, "invalid" for a refused job
   std::string note;       // its note
@@ -174,7 +185,5 @@ Step next_step(const Lifecycle& job);
 std::string result_of(const Lifecycle& job);
 // 0..255, 128+signal; -1 while the tasks have not ended or never ran.
 int exit_code_of(const Lifecycle& job);
-// The same for a bare wait(2) status.
-int exit_code_of_status(int wait_status);
 
 }  // namespace holon::instance

@@ -4,7 +4,6 @@
 #include "instance/job_manager.hpp"
 
 #include <fmt/core.h>
-#include <signal.h>
 
 #include "base/check.hpp"
 #include "instance/clock.hpp"
@@ -18,28 +17,12 @@ namespace {
 // What one pass may look at before requests are served again.
 constexpr qmanager::Budget kPass{4096};
 
-// A misspelt licence would otherwise be refused as a job that can never run, without saying what
-// there is.
-Status check_licenses(const std::vector<qmanager::Consumes>& consumes,
-                      const qmanager::SchedulerConfig& config) {
-  auto pools = config.pools;
-  pools.insert(config.defaults.pools.begin(), config.defaults.pools.end());
-  for (const auto& [name, queue] : config.queues)
-    pools.insert(queue.pools.begin(), queue.pools.end());
-  for (const auto& use : consumes) {
-    if (pools.contains(use.pool)) continue;
-    std::string known;
-    for (const auto& [name, amount] : pools) known += (known.empty() ? "" : ", ") + name;
-    return fail(Errc::not_found,
-                fmt::format("there is no license '{}' here; {}", use.pool,
-                            known.empty() ? "there are none (pools.NAME)" : "there are " + known),
-                "license");
-  }
+// What an agent that ended a job of its own accord has to say.
+std::string note_of(const TasksEnded& how) {
+  if (!how.what.empty()) return how.what;
+  if (how.reason == "killed") return "its agent was told to stop";
+  if (how.reason == "orphaned") return "its agent had no broker for too long";
   return {};
-}
-
-bool is_pending(JobState state) {
-  return state <= JobState::sched;
 }
 
 }  // namespace
@@ -58,6 +41,10 @@ JobManager::JobManager(Journal& journal, qmanager::Scheduler& scheduler, const Q
 
 JobManager::~JobManager() = default;
 
+Time JobManager::lease_end() const {
+  return store_.options().horizon.end;
+}
+
 std::string JobManager::path_of(JobId id) const {
   return join(path_, id);
 }
@@ -70,109 +57,6 @@ ActiveJob* JobManager::find_mutable(JobId id) {
 const ActiveJob* JobManager::find(JobId id) const {
   const auto found = jobs_.find(id);
   return found == jobs_.end() ? nullptr : &found->second;
-}
-
-// ---- submit ----
-
-Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now,
-                                            Time lease_end) {
-  if (request.count < 1 || request.count > config_.max_count)
-    return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
-                                                request.count, config_.max_count));
-  if (request.urgency > 31)
-    return fail(Errc::invalid_argument,
-                fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
-  auto made = make_submission(request.jobspec, request.is_instance);
-  if (!made) return tl::unexpected(made.error());
-  if (auto known = check_licenses(made->wishes.consumes, config_.scheduler); !known)
-    return tl::unexpected(known.error());
-  made->first = next_id_;
-  made->count = request.count;
-  if (made->limit == 0) made->limit = config_.default_limit;
-  if (made->limit > 0 && lease_end != kTimeMax && made->limit > lease_end - now)
-    return tl::unexpected(
-        refuse(std::move(*made), request,
-               fmt::format("it asks for {}, but this instance ends in {}",
-                           duration_text(made->limit), duration_text(lease_end - now)),
-               now));
-  if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());
-  const auto submission = std::make_shared<const Submission>(std::move(*made));
-  ActiveJob job{submission->first, submission, {}, {}, {}, {}};
-  job.life.urgency = request.urgency;
-  job.life.user = request.user;
-  job.life.t_submit = now;
-  if (const auto standing = standing_of(job, now);
-      standing.verdict == Standing::Verdict::impossible)
-    return tl::unexpected(refuse(*submission, request, standing.text, now));
-  // The scheduler looks at the first one only: what it says of one of equal jobs it says of all.
-  auto first = scheduler_.submit(request_of(job), now);
-  if (!first) return tl::unexpected(not_taken(*submission, first.error()));
-  if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
-  for (std::uint64_t i = 1; i < request.count; ++i) {
-    job.id = JobId(submission->first.value() + i);
-    const auto next = scheduler_.submit(request_of(job), now);
-    if (next && !*next) continue;
-    // All or none: a queue may take only so many.
-    for (std::uint64_t taken = 0; taken < i; ++taken)
-      HOLON_CHECK(scheduler_.cancel(JobId(submission->first.value() + taken), now).has_value());
-    if (!next) return tl::unexpected(next.error());
-    return tl::unexpected(refuse(*submission, request, (*next)->reason, now));
-  }
-  return accept(submission, request, now);
-}
-
-msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& submission,
-                                    const msg::SubmitRequest& request, Time now) {
-  const JobId first = submission->first;
-  const std::uint64_t n = submission->count;
-  journal_.add_batch({first, n, request.jobspec, request.is_instance});
-  std::vector<EventBody> bodies = {event::Submit{request.urgency, request.user}, event::Validate{}};
-  for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
-  const bool waits = !submission->dependencies.empty();
-  if (!waits) bodies.insert(bodies.end(), {event::Depend{}, event::Priority{request.urgency}});
-  Lifecycle life;
-  for (const auto& body : bodies) {
-    const Event e{now, body};
-    journal_.add_event(first, n, e);
-    life = *apply(life, e);
-    for (std::uint64_t i = 0; i < n; ++i) outside_.happened(JobId(first.value() + i), e);
-  }
-  for (std::uint64_t i = 0; i < n; ++i) {
-    const JobId id(first.value() + i);
-    const auto job =
-        jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, life, {}, {}, {}});
-    outside_.changed(job->second);
-    if (waits) waiting_.look_at(id);
-  }
-  next_id_ = JobId(first.value() + n);
-  counts_.pending += static_cast<std::int64_t>(n);
-  dirty_ = true;
-  return {first.value(), n};
-}
-
-// The scheduler does not know why somebody closed a queue.
-Error JobManager::not_taken(const Submission& submission, Error error) const {
-  if (error.code != Errc::denied) return error;
-  const auto& queue =
-      submission.queue.empty() ? scheduler_.config().default_queue : submission.queue;
-  const auto reason = gates_.reason(queue, QueueGates::Gate::submit);
-  if (!reason.empty()) error.what += ": " + reason;
-  return error;
-}
-
-// A refusal is one INACTIVE record, however many jobs were asked for.
-Error JobManager::refuse(Submission submission, const msg::SubmitRequest& request,
-                         const std::string& reason, Time now) {
-  submission.count = 1;
-  const JobId id = submission.first;
-  ActiveJob job{id, std::make_shared<const Submission>(std::move(submission)), {}, {}, {}, {}};
-  journal_.add_batch({id, 1, request.jobspec, request.is_instance});
-  next_id_ = JobId(id.value() + 1);
-  counts_.pending += 1;
-  post(job, event::Submit{request.urgency, request.user}, now);
-  post(job, event::Invalidate{reason}, now);
-  end(job);
-  return {Errc::unsatisfiable, reason, {}};
 }
 
 qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
@@ -323,35 +207,46 @@ void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
   // Reserve and Wait change what outlook() answers; it is asked when somebody looks at the job.
 }
 
-void JobManager::set_allocation(ActiveJob& job, resource::Allocation allocation) {
-  const auto where = summarize(store_.graph(), allocation);
-  job.nodelist = where.nodelist;
-  job.held = where.held;
-  job.allocation = std::move(allocation);
+// When a job that holds resources is ended: by its limit, with its reservation or with the
+// instance. What is planned for it may end at another time (queue.default-duration,
+// queue.duration-offset).
+Time JobManager::end_of(const ActiveJob& job, Time t_alloc) const {
+  const Submission& what = *job.submission;
+  Time end = lease_end();
+  if (what.limit > 0) end = std::min(end, saturating_add(t_alloc, what.limit));
+  if (what.wishes.reservation.value() == 0) return end;
+  const auto reservation = journal_.allocation(what.wishes.reservation);
+  return reservation && *reservation ? std::min(end, (*reservation)->when.end) : end;
 }
 
 void JobManager::start(const qmanager::Start& decision, Time now) {
   ActiveJob* job = find_mutable(decision.job);
   HOLON_CHECK(job != nullptr);
   constexpr const char* kNames[] = {"immediate", "backfill", "reserved"};
-  const Time end = decision.allocation.when.end;
+  const Time end = end_of(*job, now);
+  const auto where = summarize(store_.graph(), decision.allocation);
   journal_.add_allocation(decision.allocation);
-  set_allocation(*job, decision.allocation);
-  post(*job, event::Alloc{kNames[static_cast<int>(decision.selection)], end == kTimeMax ? 0 : end},
+  job->allocation = decision.allocation;
+  post(*job,
+       event::Alloc{kNames[static_cast<int>(decision.selection)],
+                    end == kTimeMax ? 0 : end,
+                    {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus}},
        now);
   outside_.changed(*job);
   advance(decision.job, now);
 }
 
-void JobManager::lease_changed(Time end, Time now) {
+void JobManager::lease_changed(Time old_end, Time now) {
   for (auto& [id, job] : jobs_) {
     if (!job.allocation) continue;
-    const Time limit = job.submission->limit;
-    const Time wanted = limit == 0 ? end : std::min(end, saturating_add(job.life.t_alloc, limit));
-    if (wanted == job.allocation->when.end) continue;
-    job.allocation->when.end = wanted;
+    const Time end = end_of(job, job.life.t_alloc);
+    const Time expiration = end == kTimeMax ? 0 : end;
+    Time& planned = job.allocation->when.end;
+    const Time plan = std::min(planned == old_end ? end : planned, lease_end());
+    if (plan == planned && expiration == job.life.expiration) continue;
+    planned = plan;
     journal_.add_allocation(*job.allocation);
-    post(job, event::ResourceUpdate{wanted == kTimeMax ? 0 : wanted}, now);
+    post(job, event::ResourceUpdate{expiration}, now);
     outside_.limit_changed(job);
   }
   resources_changed();
@@ -403,14 +298,27 @@ void JobManager::tasks_started(JobId id, const std::vector<event::Process>& proc
   waiting_.happened(id);
 }
 
+// Which of its ends a job that its agent ended in time had reached.
+std::string JobManager::limit_note(const ActiveJob& job) const {
+  const Submission& what = *job.submission;
+  const bool own =
+      what.limit > 0 && saturating_add(job.life.t_alloc, what.limit) <= job.life.expiration;
+  if (own || job.life.expiration == 0) return "its time limit was reached";
+  if (what.wishes.reservation.value() == 0 || job.life.expiration == lease_end())
+    return "the time of its instance is over";
+  return fmt::format("advance reservation {}, in which it ran, is over",
+                     what.wishes.reservation.value());
+}
+
 void JobManager::tasks_ended(JobId id, const TasksEnded& how, Time now) {
   ActiveJob* job = find_mutable(id);
   if (job == nullptr || job->life.finished || !job->life.holds_resources) return;
   if (job->life.state == JobState::run) {
     if (how.reason == "timeout")
-      post(*job, event::Exception{"timeout", 0, "its time limit was reached"}, how.when);
+      post(*job, event::Exception{"timeout", 0, limit_note(*job)}, how.when);
     else if (how.reason != "exit")
-      post(*job, event::Exception{how.reason == "lost" ? "node-failure" : how.reason, 0, how.what},
+      post(*job,
+           event::Exception{how.reason == "lost" ? "node-failure" : how.reason, 0, note_of(how)},
            how.when);
   }
   post(*job, how.finish, how.when);
@@ -429,108 +337,6 @@ void JobManager::child_is_up(JobId id, const std::string& uri, Time now) {
   if (job == nullptr || !job->life.holds_resources || job->life.child_uri == uri) return;
   post(*job, event::Instance{uri}, now);
   outside_.changed(*job);
-}
-
-// ---- recovery ----
-
-Status JobManager::recover(Time now, bool fresh) {
-  auto next = journal_.next_id();
-  auto batches = journal_.active_batches();
-  auto ended = journal_.inactive_counts();
-  if (!next) return tl::unexpected(next.error());
-  if (!batches) return tl::unexpected(batches.error());
-  if (!ended) return tl::unexpected(ended.error());
-  next_id_ = std::max(next_id_, *next);  // reservations have numbers, too
-  for (const auto& [result, n] : *ended) {
-    counts_.inactive += n;
-    if (result != "COMPLETED") counts_.failed += n;
-  }
-  if (auto loaded = load(*batches); !loaded) return loaded;
-  std::vector<JobId> ids;
-  for (const auto& [id, job] : jobs_) ids.push_back(id);
-  // Those that hold resources first: the queue is planned around them.
-  for (const JobId id : ids)
-    if (fresh)
-      lose_interrupted(jobs_.at(id), now);
-    else if (auto held = restore_allocation(jobs_.at(id)); !held)
-      return held;
-  for (const JobId id : ids)
-    if (ActiveJob* job = find_mutable(id); job != nullptr && !job->life.holds_resources)
-      enqueue_recovered(*job, now);
-  dirty_ = true;
-  return {};
-}
-
-Status JobManager::load(const std::vector<Batch>& batches) {
-  for (const auto& batch : batches) {
-    auto made = make_submission(batch.jobspec, batch.is_instance);
-    if (!made) return tl::unexpected(made.error());
-    made->first = batch.first;
-    made->count = batch.count;
-    if (made->limit == 0) made->limit = config_.default_limit;
-    const auto submission = std::make_shared<const Submission>(std::move(*made));
-    const auto gone = journal_.inactive_ids(batch.first, batch.count);
-    if (!gone) return tl::unexpected(gone.error());
-    auto skip = gone->begin();
-    for (std::uint64_t i = 0; i < batch.count; ++i) {
-      const JobId id(batch.first.value() + i);
-      if (skip != gone->end() && *skip == id)
-        ++skip;
-      else
-        jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, {}, {}, {}, {}});
-    }
-  }
-  Status sound;
-  const auto replayed = journal_.replay([&](JobId first, std::uint64_t n, const Event& e) {
-    for (auto job = jobs_.lower_bound(first);
-         job != jobs_.end() && job->first.value() < first.value() + n; ++job) {
-      auto next = apply(job->second.life, e);
-      if (next)
-        job->second.life = std::move(*next);
-      else if (sound)
-        sound = fail(next.error().code,
-                     fmt::format("job {}: {}", job->first.value(), next.error().what), "journal");
-    }
-  });
-  if (!replayed) return replayed;
-  for (const auto& [id, job] : jobs_)
-    ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
-  return sound;
-}
-
-Status JobManager::restore_allocation(ActiveJob& job) {
-  if (!job.life.holds_resources) return {};
-  auto allocation = journal_.allocation(job.id);
-  if (!allocation) return tl::unexpected(allocation.error());
-  if (!*allocation)
-    return fail(Errc::not_found,
-                fmt::format("job {} holds resources, but which is not recorded", job.id.value()),
-                "journal");
-  if (auto held = scheduler_.recover(request_of(job), **allocation); !held) return held;
-  set_allocation(job, std::move(**allocation));
-  return {};
-}
-
-void JobManager::lose_interrupted(ActiveJob& job, Time now) {
-  if (!job.life.holds_resources) return;
-  orphans_.insert(orphans_.end(), job.life.processes.begin(), job.life.processes.end());
-  const JobId id = job.id;
-  if (job.life.finished) return advance(id, now);
-  tasks_ended(id, {"lost", "the instance was stopped while the job ran", {SIGKILL, 0, 0}, now},
-              now);
-}
-
-void JobManager::enqueue_recovered(ActiveJob& job, Time now) {
-  const JobId id = job.id;
-  advance(id, now);  // what was interrupted between two events of one turn cannot be, but costs
-                     // nothing to finish
-  ActiveJob* still = find_mutable(id);
-  if (still == nullptr || still->life.state > JobState::sched) return;
-  const auto taken = scheduler_.submit(request_of(*still), now);
-  if (still->life.state == JobState::depend) waiting_.look_at(id);
-  if (taken && !*taken) return;
-  post(*still, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
-  advance(id, now);
 }
 
 }  // namespace holon::instance

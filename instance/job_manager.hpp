@@ -32,8 +32,6 @@ struct ActiveJob {
   std::shared_ptr<const Submission> submission;
   Lifecycle life;
   std::optional<resource::Allocation> allocation;  // while it holds resources
-  std::string nodelist;                            // once allocated
-  Totals held;                                     // once allocated
 };
 
 // Its tasks; of a job that took a range of slots known once it is allocated.
@@ -51,7 +49,7 @@ class Outside {
   // The record as listings show it is another one now; the last call for a job has state INACTIVE.
   virtual void changed(const ActiveJob& job) = 0;
   virtual void ended(const msg::JobRecord& record) = 0;
-  // A job that holds resources has another `life.expiration` now.
+  // A job that holds resources has another `life.expiration`, or end of its allocation, now.
   virtual void limit_changed(const ActiveJob& job) = 0;
 };
 
@@ -95,16 +93,15 @@ class JobManager {
 
   // Rebuilds all active jobs from the journal and goes on with each: queued ones are queued again,
   // running ones hold their resources again; whether their tasks still run is the agents' to say.
-  // O(events of active batches).
+  // O(events since the oldest active batch was submitted).
   // `fresh`: the whole instance was stopped, so that no agent can say: what ran has failed.
   Status recover(Time now, bool fresh);
   // After a fresh recover(): processes of jobs that ran, which may still be there.
   const std::vector<event::Process>& orphans() const { return orphans_; }
 
   // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
-  // never run here (the refusal keeps a record). `lease_end`: when the instance ends, kTimeMax for
-  // never.
-  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now, Time lease_end);
+  // never run here (the refusal keeps a record).
+  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
 
   // One pass of the scheduler if anything changed.
   void schedule(Time now);
@@ -117,9 +114,9 @@ class JobManager {
   void resources_changed();
   // Somebody asked for the plan, which completes it: the next turn makes a pass.
   void look_again() { dirty_ = true; }
-  // The instance ends at `end`, not when it was planned to: limits beyond it are cut, open ones
+  // The instance ends at the store's horizon, not at `old_end`: limits beyond it are cut, open ones
   // follow it.
-  void lease_changed(Time end, Time now);
+  void lease_changed(Time old_end, Time now);
 
   // A fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and ended jobs
   // are ignored.
@@ -169,9 +166,14 @@ class JobManager {
   void keep_waiting(const ActiveJob& job);
   void settle_dependencies(Time now);
   void let_go(ActiveJob& job, Time now);
-  void set_allocation(ActiveJob& job, resource::Allocation allocation);
-  Status load(const std::vector<Batch>& batches);
+  Time lease_end() const;
+  void add_default_limit(Submission& submission, Time now) const;
+  std::string too_late(const Submission& submission, Time now) const;
+  Time end_of(const ActiveJob& job, Time t_alloc) const;
+  std::string limit_note(const ActiveJob& job) const;
+  Status load(const std::vector<Batch>& batches, Time now);
   Status restore_allocation(ActiveJob& job);
+  Status charge_past_use(Time now);
   void lose_interrupted(ActiveJob& job, Time now);
   void enqueue_recovered(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
@@ -200,6 +202,7 @@ class JobManager {
   WaitingRoom waiting_;
   std::optional<Time> wake_;
   std::vector<event::Process> orphans_;
+  Time last_heard_ = 0;  // when the last event of the run before this one happened
 };
 
 }  // namespace holon::instance

@@ -9,16 +9,27 @@
 
 namespace holon::instance {
 
+namespace {
+
+Totals held_by(const Lifecycle& life) {
+  return {life.place.nodes, life.place.cores, life.place.gpus, 0};
+}
+
+}  // namespace
+
 msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   const auto& life = job.life;
   const auto& what = *job.submission;
   const bool placed = life.t_alloc != 0;
-  const Totals& totals = placed ? job.held : what.totals;
+  const Totals totals = placed ? held_by(life) : what.totals;
   msg::JobRecord r;
   r.path = path_of(job.id);
   r.id = job.id.value();
   r.name = what.name;
   r.user = life.user;
+  r.group = what.wishes.group;
+  r.account = what.wishes.account;
+  r.qos = what.wishes.qos;
   r.queue = what.queue.empty() ? scheduler_.config().default_queue : what.queue;
   r.urgency = life.urgency;
   r.state = name_of(life.state);
@@ -26,7 +37,7 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   r.exit_code = exit_code_of(life);
   r.reason = life.note;
   r.command = what.command;
-  r.nodelist = job.nodelist;
+  r.nodelist = life.place.nodelist;
   r.resources = placed ? describe(totals) : what.resources;
   r.nnodes = totals.nodes;
   r.ncores = totals.cores;
@@ -73,9 +84,9 @@ void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
 // A slot range is the only case in which the jobspec does not say how many there are.
 std::int64_t tasks_of(const ActiveJob& job) {
   const Submission& what = *job.submission;
-  if (!what.wishes.slots || what.is_instance || job.held.cores == 0 || what.totals.cores == 0)
+  if (!what.wishes.slots || what.is_instance || job.life.place.cores == 0 || what.totals.cores == 0)
     return what.ntasks;
-  return std::max<std::int64_t>(1, job.held.cores * what.ntasks / what.totals.cores);
+  return std::max<std::int64_t>(1, job.life.place.cores * what.ntasks / what.totals.cores);
 }
 
 OutputFiles output_files(const ActiveJob& job, const std::string& directory) {

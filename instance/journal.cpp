@@ -36,6 +36,11 @@ CREATE TABLE outbox(path TEXT PRIMARY KEY) WITHOUT ROWID;
 
 constexpr DatabaseKind kKind{"journal", 0x484f4c4e /* "HOLN" */, 1, kSchema};
 
+constexpr const char* kLastForgotten = "jobs.last-forgotten";  // meta: a number no job gets again
+// Of a row of batches: not all of its jobs are INACTIVE.
+constexpr const char* kUnfinished =
+    "count > (SELECT count(*) FROM jobs WHERE id >= first AND id < first + count)";
+
 template <class T>
 std::string packed(const T& value) {
   msgpack::sbuffer buffer;
@@ -136,6 +141,34 @@ struct Journal::State {
       broken =
           Error{Errc::system, fmt::format("the journal cannot be written: {}", e.what()), file};
     }
+  }
+
+  // Of the batch first .. first+count-1 nothing is left.
+  void forget(std::int64_t first, std::int64_t count) {
+    const auto drop = [&](const char* sql) {
+      SQLite::Statement q(db, sql);
+      q.bind(1, first);
+      q.bind(2, first + count);
+      q.exec();
+    };
+    SQLite::Statement ended(db, "SELECT record FROM jobs WHERE id >= ? AND id < ?");
+    ended.bind(1, first);
+    ended.bind(2, first + count);
+    SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
+    while (ended.executeStep()) {
+      const auto record = unpacked<msg::JobRecord>(ended.getColumn(0));
+      if (!record.is_instance) continue;
+      below.reset();
+      below.bind(1, record.path + "/");
+      below.bind(2, record.path + "0");  // the character after '/'
+      below.exec();
+    }
+    drop("DELETE FROM events WHERE job >= ? AND job < ?");
+    drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
+    drop("DELETE FROM children WHERE job >= ? AND job < ?");
+    drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
+    drop("DELETE FROM specs WHERE id IN (SELECT spec FROM batches WHERE first >= ? AND first < ?)");
+    drop("DELETE FROM batches WHERE first >= ? AND first < ?");
   }
 
   static void run(SQLite::Statement& statement) {
@@ -277,6 +310,30 @@ Status Journal::commit() {
   return {};
 }
 
+Result<std::uint64_t> Journal::forget_oldest(std::uint64_t keep) {
+  auto& s = *state_;
+  const auto all = s.db.execAndGet("SELECT count(*) FROM jobs").getInt64();
+  const auto most = static_cast<std::int64_t>(keep);
+  if (all <= most + most / 10) return 0;
+  std::int64_t gone = 0;
+  s.write([&] {
+    s.meta.bind(1, kLastForgotten);
+    s.meta.bind(2, std::to_string(next_id()->value() - 1));
+    s.run(s.meta);
+    SQLite::Statement oldest(
+        s.db,
+        fmt::format("SELECT first, count FROM batches WHERE NOT ({}) ORDER BY first", kUnfinished));
+    std::vector<std::pair<std::int64_t, std::int64_t>> batches;
+    while (oldest.executeStep() && all - gone > most) {
+      batches.emplace_back(oldest.getColumn(0).getInt64(), oldest.getColumn(1).getInt64());
+      gone += batches.back().second;
+    }
+    for (const auto& [first, count] : batches) s.forget(first, count);
+  });
+  if (s.broken) return tl::unexpected(*s.broken);
+  return static_cast<std::uint64_t>(gone);
+}
+
 Result<std::optional<std::string>> Journal::meta(std::string_view key) const {
   return state_->read<std::optional<std::string>>([&]() -> std::optional<std::string> {
     SQLite::Statement q(state_->db, "SELECT value FROM meta WHERE key=?");
@@ -290,9 +347,6 @@ namespace {
 constexpr const char* kBatch =
     "SELECT first, count, jobspec, is_instance, seq FROM batches JOIN specs ON specs.id = "
     "batches.spec ";
-constexpr const char* kActive =
-    "WHERE count > (SELECT count(*) FROM jobs WHERE id >= first AND id < first + count)";
-
 Batch batch_from(SQLite::Statement& q) {
   return {job_id(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
           q.getColumn(2).getString(), q.getColumn(3).getInt() != 0};
@@ -308,7 +362,7 @@ Result<Event> event_from(SQLite::Statement& q, int first_column) {
 
 Result<std::vector<Batch>> Journal::active_batches() const {
   return state_->read<std::vector<Batch>>([&] {
-    SQLite::Statement q(state_->db, fmt::format("{}{} ORDER BY first", kBatch, kActive));
+    SQLite::Statement q(state_->db, fmt::format("{}WHERE {} ORDER BY first", kBatch, kUnfinished));
     std::vector<Batch> batches;
     while (q.executeStep()) batches.push_back(batch_from(q));
     return batches;
@@ -317,7 +371,8 @@ Result<std::vector<Batch>> Journal::active_batches() const {
 
 Status Journal::replay(const std::function<void(JobId, std::uint64_t, const Event&)>& take) const {
   return state_->read<void>([&]() -> Status {
-    SQLite::Statement oldest(state_->db, fmt::format("SELECT min(seq) FROM batches {}", kActive));
+    SQLite::Statement oldest(state_->db,
+                             fmt::format("SELECT min(seq) FROM batches WHERE {}", kUnfinished));
     if (!oldest.executeStep() || oldest.getColumn(0).isNull()) return {};
     SQLite::Statement q(
         state_->db,
@@ -417,6 +472,18 @@ Result<std::vector<msg::JobRecord>> Journal::inactive_jobs(std::uint64_t limit) 
   });
 }
 
+Status Journal::ended_after(Time after,
+                            const std::function<void(const msg::JobRecord&)>& take) const {
+  return state_->read<void>([&]() -> Status {
+    SQLite::Statement q(state_->db,
+                        "SELECT record FROM allocs JOIN jobs ON jobs.id = allocs.job WHERE "
+                        "allocs.end > ? ORDER BY allocs.job");
+    q.bind(1, after);
+    while (q.executeStep()) take(unpacked<msg::JobRecord>(q.getColumn(0)));
+    return {};
+  });
+}
+
 Result<std::vector<msg::JobRecord>> Journal::descendants(std::string_view prefix) const {
   return state_->read<std::vector<msg::JobRecord>>([&] {
     std::string end(prefix);
@@ -456,7 +523,10 @@ Result<std::vector<JobId>> Journal::inactive_ids(JobId first, std::uint64_t coun
 
 Result<JobId> Journal::next_id() const {
   return state_->read<JobId>([&] {
-    return job_id(state_->db.execAndGet("SELECT coalesce(max(first + count), 1) FROM batches"));
+    const auto known =
+        job_id(state_->db.execAndGet("SELECT coalesce(max(first + count), 1) FROM batches"));
+    const auto forgotten = meta(kLastForgotten);
+    return forgotten && *forgotten ? std::max(known, JobId(std::stoull(**forgotten) + 1)) : known;
   });
 }
 

@@ -81,6 +81,10 @@ class Journal {
   void remove_outbox(std::string_view path);
   // Errors: system. O(what was written).
   Status commit();
+  // Forgets the oldest INACTIVE jobs, with their events, R and the records below them, until about
+  // `keep` are left: whole batches, and only once there are a tenth more. Their numbers are not
+  // given again. Returns how many went; errors: system. O(what goes).
+  Result<std::uint64_t> forget_oldest(std::uint64_t keep);
 
   // ---- reading: sees uncommitted writes too. Errors: system ----
   Result<std::optional<std::string>> meta(std::string_view key) const;
@@ -99,6 +103,9 @@ class Journal {
   Result<std::optional<msg::JobRecord>> inactive(JobId job) const;
   // Newest first, at most `limit` (0: all).
   Result<std::vector<msg::JobRecord>> inactive_jobs(std::uint64_t limit) const;
+  // Final records of the jobs that held resources, and were to have them beyond `after`, by id.
+  // O(allocations ever made).
+  Status ended_after(Time after, const std::function<void(const msg::JobRecord&)>& take) const;
   // Records of descendants whose path starts with `prefix` ("/3/"); all for "".
   Result<std::vector<msg::JobRecord>> descendants(std::string_view prefix) const;
   Result<std::optional<msg::JobRecord>> descendant(std::string_view path) const;

@@ -33,6 +33,7 @@ struct JobRecord {
   std::uint64_t id = 0;
   std::string name;
   std::string user;
+  std::string group, account, qos;  // "": none given
   std::string queue;
   std::uint32_t urgency = 16;
   std::string state;      // NEW, DEPEND, PRIORITY, SCHED, RUN, CLEANUP, INACTIVE
@@ -59,15 +60,16 @@ struct JobRecord {
     return std::make_tuple(
         std::pair("path", &JobRecord::path), std::pair("id", &JobRecord::id),
         std::pair("name", &JobRecord::name), std::pair("user", &JobRecord::user),
-        std::pair("queue", &JobRecord::queue), std::pair("urgency", &JobRecord::urgency),
-        std::pair("state", &JobRecord::state), std::pair("result", &JobRecord::result),
-        std::pair("exit_code", &JobRecord::exit_code), std::pair("reason", &JobRecord::reason),
-        std::pair("command", &JobRecord::command), std::pair("nodelist", &JobRecord::nodelist),
-        std::pair("resources", &JobRecord::resources), std::pair("nnodes", &JobRecord::nnodes),
-        std::pair("ncores", &JobRecord::ncores), std::pair("ngpus", &JobRecord::ngpus),
-        std::pair("ntasks", &JobRecord::ntasks), std::pair("t_submit", &JobRecord::t_submit),
-        std::pair("t_alloc", &JobRecord::t_alloc), std::pair("t_start", &JobRecord::t_start),
-        std::pair("t_finish", &JobRecord::t_finish),
+        std::pair("group", &JobRecord::group), std::pair("account", &JobRecord::account),
+        std::pair("qos", &JobRecord::qos), std::pair("queue", &JobRecord::queue),
+        std::pair("urgency", &JobRecord::urgency), std::pair("state", &JobRecord::state),
+        std::pair("result", &JobRecord::result), std::pair("exit_code", &JobRecord::exit_code),
+        std::pair("reason", &JobRecord::reason), std::pair("command", &JobRecord::command),
+        std::pair("nodelist", &JobRecord::nodelist), std::pair("resources", &JobRecord::resources),
+        std::pair("nnodes", &JobRecord::nnodes), std::pair("ncores", &JobRecord::ncores),
+        std::pair("ngpus", &JobRecord::ngpus), std::pair("ntasks", &JobRecord::ntasks),
+        std::pair("t_submit", &JobRecord::t_submit), std::pair("t_alloc", &JobRecord::t_alloc),
+        std::pair("t_start", &JobRecord::t_start), std::pair("t_finish", &JobRecord::t_finish),
         std::pair("t_inactive", &JobRecord::t_inactive),
         std::pair("t_estimate", &JobRecord::t_estimate),
         std::pair("expiration", &JobRecord::expiration), std::pair("limit", &JobRecord::limit),
@@ -204,17 +206,6 @@ struct CancelReply {
   std::vector<std::uint64_t> cancelled;
   std::vector<std::uint64_t> already_inactive;
   MSGPACK_DEFINE_MAP(cancelled, already_inactive)
-};
-
-// "resource.list" and "resource.R"
-using ResourceRequest = Empty;
-struct ResourceReply {
-  std::map<std::string, std::int64_t> total, free,
-      down;  // units by type: node, core, gpu, memory, ...
-  std::string nodes_free, nodes_allocated,
-      nodes_down;  // hostlists; a node with any unit held is allocated
-  std::string R;   // what this instance has, Rv1 with JGF under "scheduling"
-  MSGPACK_DEFINE_MAP(total, free, down, nodes_free, nodes_allocated, nodes_down, R)
 };
 
 // "tree": this instance and, recursively, its children. Children that do not answer in time are

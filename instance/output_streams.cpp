@@ -32,7 +32,8 @@ void OutputStreams::attach(const transport::Request& request) {
 }
 
 void OutputStreams::open(Stream& stream) {
-  if (stream.from_agent || !agent_.connected() || !agent_.has(stream.job)) return;
+  if (stream.from_agent || stream.client.done()) return;
+  if (!agent_.connected() || !agent_.has(stream.job)) return;
   stream.from_agent = true;
   constexpr File kOutput{-1, false}, kError{-1, true};
   launch::msg::OutputRequest ask{stream.job.value(), stream.at[kOutput], stream.at[kError]};

@@ -10,7 +10,14 @@ namespace holon::instance {
 namespace {
 
 constexpr std::size_t kRecordsAtOnce = 1000;
+constexpr std::size_t kBytesAtOnce = 8 << 20;  // of records, a message may have 64 MiB
 constexpr Duration kHelloTimeout = 60'000;
+
+// Bytes on the wire, roughly; only what has no bound of its own is counted.
+std::size_t size_of(const msg::JobRecord& r) {
+  return 1000 + r.name.size() + r.user.size() + r.queue.size() + r.reason.size() +
+         r.nodelist.size() + r.output.size() + r.error.size() + 9 * r.pids.size();
+}
 
 }  // namespace
 
@@ -94,9 +101,13 @@ void ParentLink::send_now() {
   if (!welcome_ || !in_flight_.empty() || dirty_.empty()) return;
   sent_ = reactor_.now();
   msg::Records records;
-  while (!dirty_.empty() && records.jobs.size() < kRecordsAtOnce) {
+  std::size_t bytes = 0;
+  while (!dirty_.empty() && records.jobs.size() < kRecordsAtOnce && bytes < kBytesAtOnce) {
     auto path = dirty_.extract(dirty_.begin());
-    if (auto record = callbacks_.record(path.value())) records.jobs.push_back(std::move(*record));
+    if (auto record = callbacks_.record(path.value())) {
+      bytes += size_of(*record);
+      records.jobs.push_back(std::move(*record));
+    }
     in_flight_.insert(std::move(path.value()));
   }
   client_->call({"record", transport::pack(records), "", 0},

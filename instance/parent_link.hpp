@@ -38,8 +38,6 @@ class ParentLink {
                                                      Journal& journal, Callbacks callbacks,
                                                      Duration record_interval);
 
-  bool connected() const { return welcome_; }
-  void set_epoch(std::uint64_t epoch) { identity_.epoch = epoch; }
   // Marks the record of `path` as not yet known above; part of the turn's transaction.
   void changed(const std::string& path);
   // What an earlier broker of this instance had not got acknowledged.

@@ -139,7 +139,12 @@ NodeLists node_lists(const ResourceGraph& graph, const std::set<std::string>& he
   Hostlist free, allocated, down;
   for (const VertexId node : graph.by_type("node")) {
     const std::string host = graph.name(node);
-    (!graph[node].up ? down : held.count(host) != 0 ? allocated : free).append(host);
+    if (!graph[node].up)
+      down.append(host);
+    else if (held.contains(host))
+      allocated.append(host);
+    else if (!graph[node].drained)
+      free.append(host);
   }
   return {free.str(), allocated.str(), down.str()};
 }

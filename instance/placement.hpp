@@ -46,7 +46,8 @@ struct Summary {
 Summary summarize(const resource::ResourceGraph& graph, const resource::Allocation& allocation);
 
 struct NodeLists {
-  std::string free, allocated, down;  // hostlists; a node with any unit held is allocated
+  // Hostlists; a node with any unit held is allocated, one that is drained is not free.
+  std::string free, allocated, down;
 };
 // `held`: hosts with a job on them.
 NodeLists node_lists(const resource::ResourceGraph& graph, const std::set<std::string>& held);

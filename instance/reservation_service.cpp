@@ -1,5 +1,7 @@
 #include "instance/reservation_service.hpp"
 
+#include <set>
+
 #include "instance/placement.hpp"
 #include "transport/codec.hpp"
 
@@ -42,9 +44,10 @@ void ReservationService::list(const Request& request) {
 void ReservationService::unreserve(const Request& request) {
   const auto ask = unpack<msg::UnreserveRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  for (const auto id : ask->ids)
-    if (auto removed = core_.reservations.remove(JobId(id), reactor_.now()); !removed)
-      return request.fail(removed.error());
+  std::set<JobId> ids;
+  for (const auto id : ask->ids) ids.insert(JobId(id));
+  const auto removed = core_.reservations.remove({ids.begin(), ids.end()}, reactor_.now());
+  if (!removed) return request.fail(removed.error());
   core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 

@@ -1,9 +1,14 @@
-// Meta key "reservations": a msgpack map from number to request; the units held are among the
-// journal's allocations, under the same number. Meta key "reservations.last": the highest number
-// ever given to one, which no job may get again.
+// Meta key "reservations": a msgpack map from number to request, and the numbers of those taken
+// back whose jobs have not ended yet; the units held are among the journal's allocations, under the
+// same number. Meta key "reservations.last": the highest number ever given to one, which no job may
+// get again.
+//
+// One that is over, or was taken back, stays until the scheduler lets it go: its jobs may still be
+// in their grace, and a broker that is started then has to hold what they hold.
 #include "instance/reservations.hpp"
 
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 
@@ -17,7 +22,8 @@ constexpr const char* kLastKey = "reservations.last";
 
 struct Kept {
   std::map<std::uint64_t, msg::ReserveRequest> requests;
-  MSGPACK_DEFINE_MAP(requests)
+  std::set<std::uint64_t> cancelled;
+  MSGPACK_DEFINE_MAP(requests, cancelled)
 };
 
 }  // namespace
@@ -25,12 +31,13 @@ struct Kept {
 void Reservations::keep() {
   const auto alive = scheduler_.advances();
   Kept kept;
-  for (const auto& [id, request] : known_)
-    if (std::any_of(alive.begin(), alive.end(),
-                    [&](const auto& a) { return a.request.resources.id == id; }))
-      kept.requests.emplace(id.value(), request);
-  std::erase_if(known_,
-                [&](const auto& item) { return !kept.requests.contains(item.first.value()); });
+  for (const auto& advance : alive)
+    if (const auto known = known_.find(advance.request.resources.id); known != known_.end())
+      kept.requests.emplace(known->first.value(), known->second);
+  const auto is_gone = [&](JobId id) { return !kept.requests.contains(id.value()); };
+  std::erase_if(known_, [&](const auto& item) { return is_gone(item.first); });
+  std::erase_if(cancelled_, is_gone);
+  for (const JobId id : cancelled_) kept.cancelled.insert(id.value());
   journal_.set_meta(kKey, transport::pack(kept));
 }
 
@@ -38,7 +45,7 @@ Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::Reserve
                                                     Time now) const {
   auto made = make_submission(request.jobspec, false);
   if (!made) return tl::unexpected(made.error());
-  ActiveJob job{id, std::make_shared<const Submission>(std::move(*made)), {}, {}, {}, {}};
+  ActiveJob job{id, std::make_shared<const Submission>(std::move(*made)), {}, {}};
   job.life.user = request.user;
   job.life.t_submit = now;
   qmanager::AdvanceRequest advance;
@@ -49,7 +56,7 @@ Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::Reserve
   return advance;
 }
 
-Status Reservations::recover(Time now) {
+Status Reservations::recover(Time now, bool fresh) {
   const auto last = journal_.meta(kLastKey);
   const auto text = journal_.meta(kKey);
   if (!last) return tl::unexpected(last.error());
@@ -60,23 +67,37 @@ Status Reservations::recover(Time now) {
   if (!kept) return tl::unexpected(kept.error());
   for (const auto& [number, request] : kept->requests) {
     const JobId id(number);
-    const auto allocation = journal_.allocation(id);
-    if (!allocation) return tl::unexpected(allocation.error());
-    if (!*allocation || request.end <= now) continue;
-    auto advance = read(id, request, request.begin);
-    if (!advance) return tl::unexpected(advance.error());
-    advance->when = (*allocation)->when;
-    if (auto held = scheduler_.recover_advance(std::move(*advance), **allocation); !held)
-      return held;
-    known_.emplace(id, request);
+    const bool is_cancelled = kept->cancelled.contains(number);
+    if (!fresh) {
+      if (auto held = hold_again(id, request, is_cancelled, now); !held) return held;
+    } else if (!is_cancelled && request.end > now) {
+      if (auto made = reserve(id, request, now); !made)
+        spdlog::warn("advance reservation {} could not be made again: {}", number,
+                     to_string(made.error()));
+    }
   }
+  if (fresh) keep();
   return {};
 }
 
-Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
-  if (request.end <= std::max(request.begin, now))
-    return fail(Errc::invalid_argument, "it must end after it begins, and after now", "end");
-  const JobId id = jobs_.take_id();
+// With the very units it had: its jobs run on them.
+Status Reservations::hold_again(JobId id, const msg::ReserveRequest& request, bool is_cancelled,
+                                Time now) {
+  const auto allocation = journal_.allocation(id);
+  if (!allocation) return tl::unexpected(allocation.error());
+  if (!*allocation) return {};
+  auto advance = read(id, request, request.begin);
+  if (!advance) return tl::unexpected(advance.error());
+  advance->when = (*allocation)->when;
+  if (auto held = scheduler_.recover_advance(std::move(*advance), **allocation); !held) return held;
+  known_.emplace(id, request);
+  if (!is_cancelled) return {};
+  cancelled_.insert(id);
+  const auto taken_back = scheduler_.cancel_advance(id, now);
+  return taken_back ? Status() : tl::unexpected(taken_back.error());
+}
+
+Status Reservations::reserve(JobId id, const msg::ReserveRequest& request, Time now) {
   auto advance = read(id, request, now);
   if (!advance) return tl::unexpected(advance.error());
   const auto refused = scheduler_.reserve_ahead(std::move(*advance), now);
@@ -85,18 +106,31 @@ Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
   for (const auto& status : scheduler_.advances())
     if (status.request.resources.id == id) journal_.add_allocation(status.allocation);
   known_.emplace(id, request);
+  return {};
+}
+
+Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
+  if (request.end <= std::max(request.begin, now))
+    return fail(Errc::invalid_argument, "it must end after it begins, and after now", "end");
+  const JobId id = jobs_.take_id();
+  if (auto made = reserve(id, request, now); !made) return tl::unexpected(made.error());
   journal_.set_meta(kLastKey, std::to_string(id.value()));
   keep();
   jobs_.look_again();
   return id;
 }
 
-Status Reservations::remove(JobId id, Time now) {
-  const auto running = scheduler_.cancel_advance(id, now);
-  if (!running) return tl::unexpected(running.error());
-  for (const JobId job : *running)
-    jobs_.raise(job, "cancel", "its reservation was taken back", now);
-  known_.erase(id);
+Status Reservations::remove(const std::vector<JobId>& ids, Time now) {
+  for (const JobId id : ids)
+    if (!known_.contains(id) || cancelled_.contains(id) || known_.at(id).end <= now)
+      return fail(Errc::not_found, fmt::format("there is no advance reservation {}", id.value()));
+  for (const JobId id : ids) {
+    const auto running = scheduler_.cancel_advance(id, now);
+    if (!running) return tl::unexpected(running.error());
+    cancelled_.insert(id);
+    for (const JobId job : *running)
+      jobs_.raise(job, "cancel", "its reservation was taken back", now);
+  }
   keep();
   jobs_.look_again();
   return {};

@@ -18,6 +18,15 @@ namespace {
 constexpr const char* kTables[] = {"meta",  "vertices",    "properties", "paths",
                                    "edges", "allocations", "shares",     "labels"};
 
+// The column `up` of a vertex; 1 where it is simply up.
+constexpr std::int64_t kDown = 0;
+constexpr std::int64_t kDrained = 2;
+
+std::int64_t status_of(const resource::Vertex& vertex) {
+  if (!vertex.up) return kDown;
+  return vertex.drained ? kDrained : 1;
+}
+
 std::int64_t number(JobId job) {
   return static_cast<std::int64_t>(job.value());
 }
@@ -61,7 +70,7 @@ void RowWriter::vertex(VertexId v) {
   if (vertex.name.value() != GraphSpec::kNone) name = graph_.words().names.text(vertex.name);
   vertices_(vertex.uniq_id, std::int64_t{v.value()}, above, graph_.type_name(v), graph_.basename(v),
             name, vertex.id, std::int64_t{vertex.rank}, vertex.size, text(graph_.unit(v)),
-            std::int64_t{vertex.up}, text(graph_.extensions(v)));
+            status_of(vertex), text(graph_.extensions(v)));
   drop_properties_(vertex.uniq_id);
   for (const auto& property : graph_.properties(v))
     properties_(vertex.uniq_id, graph_.words().names.text(property.key),
@@ -220,7 +229,8 @@ Result<GraphSpec::Row> RowReader::vertex(SQLite::Statement& from) {
   row.rank = static_cast<std::int32_t>(whole_number(6));
   row.size = whole_number(7);
   if (!from.isColumnNull(8)) row.unit = name(8);
-  row.up = whole_number(9) != 0;
+  row.up = whole_number(9) != kDown;
+  row.drained = whole_number(9) == kDrained;
   if (!from.isColumnNull(10)) {
     const auto object = nlohmann::json::parse(from.getColumn(10).getString(), nullptr, false);
     if (!object.is_object()) return damaged("its extensions are no JSON object", where);

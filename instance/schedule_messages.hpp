@@ -19,15 +19,17 @@ struct ExplainRequest {
   std::uint64_t limit = 0;         // without ids: at most so many; 0, or more: kMaxExplained
   MSGPACK_DEFINE_MAP(ids, after, limit)
 };
-// A job in the way of another one.
+// A job, or an advance reservation, in the way of a job.
 struct Obstacle {
   std::uint64_t id = 0;
   std::string name;
   std::string user;
   std::string state;
-  std::string nodelist;    // of a running one
-  std::int64_t until = 0;  // when its limit ends it at the latest; 0: unknown
-  MSGPACK_DEFINE_MAP(id, name, user, state, nodelist, until)
+  std::string nodelist;      // of a running one
+  std::int64_t until = 0;    // when its limit, or its interval, ends it at the latest; 0: unknown
+  std::string kind = "job";  // job, advance
+  std::int64_t from = 0;     // when an advance reservation begins
+  MSGPACK_DEFINE_MAP(id, name, user, state, nodelist, until, kind, from)
 };
 // A change after which the job would start now.
 struct Remedy {
@@ -58,6 +60,36 @@ struct ExplainReply {
   std::vector<Explained> jobs;
   bool more = false;  // without ids: there are pending jobs after the last one
   MSGPACK_DEFINE_MAP(jobs, more)
+};
+
+// "priority": what the places of jobs in their queue come from, highest first.
+inline constexpr std::uint64_t kMaxPriorities = 10'000;
+
+struct PriorityRequest {
+  std::vector<std::uint64_t> ids;  // empty: all that wait in a queue
+  std::uint64_t limit = 0;         // without ids: at most so many; 0, or more: kMaxPriorities
+  MSGPACK_DEFINE_MAP(ids, limit)
+};
+// One line of the sum: value (after its cap) x weight = points.
+struct PriorityPart {
+  std::string factor;
+  double value = 0, weight = 0, points = 0;
+  MSGPACK_DEFINE_MAP(factor, value, weight, points)
+};
+struct Prioritized {
+  std::uint64_t id = 0;
+  std::string path, name, user, queue, state;
+  std::uint32_t urgency = 0;
+  std::int64_t priority = 0;
+  // "": the parts; "urgency": nothing is weighted; else a phrase: what stands above the parts
+  std::string set_by;
+  std::vector<PriorityPart> parts;
+  MSGPACK_DEFINE_MAP(id, path, name, user, queue, state, urgency, priority, set_by, parts)
+};
+struct PriorityReply {
+  std::vector<Prioritized> jobs;
+  std::uint64_t pending = 0;  // jobs that wait in a queue
+  MSGPACK_DEFINE_MAP(jobs, pending)
 };
 
 // "plan" (stream of PlanPart): every span, running jobs by end, then reservations by start. A plan

@@ -50,6 +50,7 @@ void ScheduleService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("explain", [this](const Request& r) { explain(r); });
   dispatcher.add("plan", [this](const Request& r) { plan(r); });
   dispatcher.add("windows", [this](const Request& r) { windows(r); });
+  dispatcher.add("priority", [this](const Request& r) { priority(r); });
 }
 
 // ---- explain ----
@@ -140,11 +141,22 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
   msg::Obstacle obstacle;
   obstacle.id = id.value();
   const ActiveJob* job = core_.jobs.find(id);
-  if (job == nullptr) return obstacle;
+  if (job == nullptr) {
+    for (const auto& advance : core_.scheduler.advances()) {
+      if (advance.request.resources.id != id) continue;
+      obstacle.kind = "advance";
+      obstacle.name = advance.request.name;
+      obstacle.user = advance.request.resources.user;
+      obstacle.nodelist = summarize(core_.store->graph(), advance.allocation).nodelist;
+      obstacle.from = advance.request.when.begin;
+      obstacle.until = advance.request.when.end;
+    }
+    return obstacle;
+  }
   obstacle.name = job->submission->name;
   obstacle.user = job->life.user;
   obstacle.state = name_of(job->life.state);
-  obstacle.nodelist = job->nodelist;
+  obstacle.nodelist = job->life.place.nodelist;
   obstacle.until = job->life.expiration;
   return obstacle;
 }

@@ -17,6 +17,8 @@ class ScheduleService {
   void explain(const transport::Request& request);
   void plan(const transport::Request& request);
   void windows(const transport::Request& request);
+  void priority(const transport::Request& request);
+  Result<msg::Prioritized> prioritized(JobId id) const;
   Result<msg::Explained> explained(JobId id);
   void add_cause(const ActiveJob& job, msg::Explained& about);
   msg::Obstacle obstacle(JobId id) const;

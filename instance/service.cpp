@@ -6,10 +6,8 @@
 #include <set>
 
 #include "instance/gather.hpp"
-#include "instance/placement.hpp"
 #include "instance/resources.hpp"
 #include "instance/text.hpp"
-#include "resource/graph/graph.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::instance {
@@ -25,6 +23,10 @@ constexpr Duration kChildPatience = 15'000;
 void sort_by_path(std::vector<msg::JobRecord>& records) {
   std::sort(records.begin(), records.end(),
             [](const auto& a, const auto& b) { return path_before(a.path, b.path); });
+}
+
+Duration patience_of(Duration asked, Duration configured) {
+  return asked > 0 ? asked : configured;
 }
 
 // Keeps the newest `limit` ones.
@@ -47,11 +49,13 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       hooks_(std::move(hooks)),
       schedule_(reactor, core),
       queues_(reactor, core),
-      reservations_(reactor, core) {
+      reservations_(reactor, core),
+      resources_(reactor, server, core) {
   add_client_requests();
   schedule_.add_to(dispatcher_);
   queues_.add_to(dispatcher_);
   reservations_.add_to(dispatcher_);
+  resources_.add_to(dispatcher_);
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };
   core_.on_child_ended = [this](JobId child) { child_ended(child); };
@@ -65,8 +69,6 @@ void Service::add_client_requests() {
   dispatcher_.add("job.wait", [this](const Request& r) { core_.watchers.wait(r); });
   dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
   dispatcher_.add("cancel", [this](const Request& r) { cancel(r); });
-  dispatcher_.add("resource.list", [this](const Request& r) { resources(r); });
-  dispatcher_.add("resource.R", [this](const Request& r) { resources(r); });
   dispatcher_.add("tree", [this](const Request& r) { tree(r); });
   dispatcher_.add("status", [this](const Request& r) { status(r); });
   dispatcher_.add("shutdown", [this](const Request& r) {
@@ -143,6 +145,7 @@ void Service::child_connected(JobId child) {
   for (const auto& w : waiting_)
     if (w.child == child) server_.forward(peer, w.request, w.path);
   waiting_.remove_if([child](const Waiting& w) { return w.child == child; });
+  resources_.tell_drains(child);
 }
 
 void Service::child_ended(JobId child) {
@@ -213,7 +216,7 @@ void Service::submit(const Request& request) {
   if (!ask) return request.fail(ask.error());
   if (hooks_.ending())
     return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
-  auto taken = core_.jobs.submit(*ask, now(), core_.identity.lease_end);
+  auto taken = core_.jobs.submit(*ask, now());
   if (taken) return reply_later(request, *taken);
   core_.after_commit.add([request, error = taken.error()] { request.fail(error); });
 }
@@ -250,10 +253,6 @@ bool Service::is_wanted(const std::string& path, const std::vector<std::uint64_t
          });
 }
 
-Time Service::allowed(std::int64_t asked, Duration configured) const {
-  return asked > 0 ? asked : configured;
-}
-
 void Service::list_jobs(const Request& request) {
   auto ask = unpack<msg::JobsRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
@@ -273,7 +272,7 @@ void Service::list_jobs(const Request& request) {
   if (!ask->recursive) return finish(std::move(by_path));
 
   // Children that answer know best; what is said of the others was sent up before.
-  const auto patience = allowed(ask->timeout, core_.config.tree_timeout);
+  const Duration patience = patience_of(ask->timeout, core_.config.tree_timeout);
   ask->timeout = patience * 4 / 5;
   ask->ids.clear();
   gather(server_, core_.children.connected(), {"jobs", pack(*ask), "", patience},
@@ -342,27 +341,6 @@ void Service::cancel(const Request& request) {
   reply_later(request, std::move(reply));
 }
 
-void Service::resources(const Request& request) {
-  const auto& graph = core_.store->graph();
-  msg::ResourceReply reply;
-  for (const auto v : graph.in_preorder()) {
-    const std::string& type = graph.type_name(v);
-    reply.total[type] += graph[v].size;
-    reply.down[type] += graph[v].up ? 0 : graph[v].size;
-  }
-  for (const auto& [type, n] : reply.total) reply.free[type] = core_.store->available(type, now());
-  std::set<std::string> held;
-  for (const auto& [id, job] : core_.jobs.active())
-    if (job.allocation)
-      for (const auto& node : nodes_of(graph, *job.allocation)) held.insert(node.host);
-  NodeLists lists = node_lists(graph, held);
-  reply.nodes_free = std::move(lists.free);
-  reply.nodes_allocated = std::move(lists.allocated);
-  reply.nodes_down = std::move(lists.down);
-  reply.R = R_text(graph);
-  reply_later(request, std::move(reply));
-}
-
 void Service::status(const Request& request) {
   reply_later(request, core_.node(now()));
 }
@@ -370,7 +348,7 @@ void Service::status(const Request& request) {
 void Service::tree(const Request& request) {
   const auto ask = unpack<msg::TreeRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  const auto patience = allowed(ask->timeout, core_.config.tree_timeout);
+  const Duration patience = patience_of(ask->timeout, core_.config.tree_timeout);
   gather(server_, core_.children.connected(),
          {"tree", pack(msg::TreeRequest{patience * 4 / 5}), "", patience},
          [this, request](const Answers& answers) {
@@ -392,7 +370,7 @@ void Service::lease(const Request& request) {
     return request.fail({Errc::denied, "a lease comes from the parent", {}});
   const auto lease = unpack<msg::Lease>(request.payload());
   if (!lease) return request.fail(lease.error());
-  core_.set_lease(lease->expiration == 0 ? kTimeMax : lease->expiration, now());
+  hooks_.lease(lease->expiration == 0 ? kTimeMax : lease->expiration);
   reply_later(request, msg::Empty{});
 }
 

@@ -12,6 +12,7 @@
 #include "instance/core.hpp"
 #include "instance/queue_service.hpp"
 #include "instance/reservation_service.hpp"
+#include "instance/resource_service.hpp"
 #include "instance/schedule_service.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
@@ -24,6 +25,7 @@ class Service {
   struct Hooks {
     std::function<void(const std::string& reason)> shutdown;
     std::function<bool()> ending;
+    std::function<void(Time end)> lease;  // the parent has moved the instance's end
     // To the parent; empty at the root.
     std::function<void(const transport::Request&, const std::string& path)> forward_up;
     std::function<void()> agent_up;  // it said hello
@@ -46,13 +48,11 @@ class Service {
   void child_ended(JobId child);
   Time now() const { return reactor_.now(); }
   bool is_wanted(const std::string& path, const std::vector<std::uint64_t>& ids) const;
-  Time allowed(std::int64_t asked, Duration configured) const;
 
   void submit(const Request& request);
   void list_jobs(const Request& request);
   void job_info(const Request& request);
   void cancel(const Request& request);
-  void resources(const Request& request);
   void tree(const Request& request);
   void status(const Request& request);
   void lease(const Request& request);
@@ -76,8 +76,9 @@ class Service {
   ScheduleService schedule_;
   QueueService queues_;
   ReservationService reservations_;
-  const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello",
-                                             "record",      "ending",       "lease"};
+  ResourceService resources_;
+  const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello", "record",
+                                             "ending",      "lease",        "drain"};
   std::list<Waiting> waiting_;
 };
 

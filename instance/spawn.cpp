@@ -6,31 +6,16 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <utility>
+#include <string>
 
 extern "C" char** environ;
 
 namespace holon::instance {
 
-FileDescriptor::FileDescriptor(FileDescriptor&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)) {}
-
-FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-
-FileDescriptor::~FileDescriptor() {
-  if (fd_ >= 0) close(fd_);
-}
-
 Result<Pipe> make_pipe() {
   int fds[2];
   if (pipe2(fds, O_CLOEXEC) != 0) return fail(Errc::system, std::strerror(errno), "pipe");
-  return Pipe{FileDescriptor(fds[0]), FileDescriptor(fds[1])};
+  return Pipe{transport::UniqueFd(fds[0]), transport::UniqueFd(fds[1])};
 }
 
 Result<pid_t> spawn(const Program& program) {
@@ -50,10 +35,16 @@ Result<pid_t> spawn(const Program& program) {
   posix_spawnattr_setflags(
       &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
   std::vector<char*> argv;
+  const std::string& file = program.argv.front();
   for (const auto& word : program.argv) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   pid_t pid = 0;
-  const int problem = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  int problem = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  if (problem == ENOEXEC && file.find('/') != std::string::npos) {
+    // A script without a first line is a shell's, as execvp(3) has it.
+    argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
+    problem = posix_spawn(&pid, "/bin/sh", &files, &attributes, argv.data(), environ);
+  }
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (problem != 0)
@@ -63,10 +54,8 @@ Result<pid_t> spawn(const Program& program) {
 }
 
 void redirect(int fd, const char* file, int flags) {
-  const int opened = open(file, flags | O_CLOEXEC, 0600);
-  if (opened < 0) return;
-  dup2(opened, fd);
-  close(opened);
+  const transport::UniqueFd opened(open(file, flags | O_CLOEXEC, 0600));
+  if (opened) dup2(opened.get(), fd);
 }
 
 }  // namespace holon::instance

@@ -6,25 +6,12 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::instance {
 
-// Owns one descriptor; -1: none.
-class FileDescriptor {
- public:
-  FileDescriptor() = default;
-  explicit FileDescriptor(int fd) : fd_(fd) {}
-  FileDescriptor(FileDescriptor&& other) noexcept;
-  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
-  ~FileDescriptor();
-  int get() const { return fd_; }
-
- private:
-  int fd_ = -1;
-};
-
 struct Pipe {
-  FileDescriptor read, write;  // closed on exec
+  transport::UniqueFd read, write;  // closed on exec
 };
 Result<Pipe> make_pipe();
 
@@ -36,7 +23,8 @@ struct Program {
 // Default signal actions, nothing blocked, our environment. Errors: not_found, system.
 Result<pid_t> spawn(const Program& program);
 
-// Makes `fd` refer to `file`; the process goes on with what it had if that fails.
+// Makes `fd` refer to `file`; the process goes on with what it had if that fails. REQUIRES: `fd` is
+// open (take_standard_descriptors()).
 void redirect(int fd, const char* file, int flags);
 
 }  // namespace holon::instance

@@ -1,12 +1,7 @@
-// `holon start`: directories, then three processes: broker, agent, initial program. The supervisor
-// does as little as it can, so that it has little to die of: it restarts a broker or an agent that
-// crashed, ends the instance when the initial program ends, and leaves no process behind. It is a
-// subreaper: whatever loses its parent below becomes its child.
-#include <fcntl.h>
+#include "instance/supervisor.hpp"
+
 #include <fmt/core.h>
-#include <spawn.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,18 +9,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
-#include "instance/clock.hpp"
-#include "instance/config.hpp"
 #include "instance/exit_codes.hpp"
-#include "instance/options.hpp"
 #include "instance/spawn.hpp"
 #include "launch/agent.hpp"
+#include "launch/exit_code.hpp"
 #include "launch/process.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
@@ -33,12 +24,10 @@
 namespace holon::instance {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr int kExitFailed = 1;              // the instance could not start
 constexpr int kExitGaveUp = 3;              // its broker or agent crashed again and again
 constexpr std::size_t kCrashes = 5;         // so many ...
 constexpr Duration kCrashWindow = 60'000;   // ... within this time are a loop
+constexpr Duration kDiskPatience = 1'000;   // until a broker that could not write is tried again
 constexpr Duration kAgentPatience = 3'000;  // after the broker's end
 constexpr Duration kLostTasksAgain = 10;
 constexpr Duration kProgramGrace = 5'000;  // from SIGTERM to SIGKILL
@@ -46,11 +35,6 @@ constexpr Duration kProgramGrace = 5'000;  // from SIGTERM to SIGKILL
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
-}
-
-// fmt::print throws where nobody reads any more; then there is nobody to tell.
-void say(const std::string& text) {
-  std::fputs(("holon start: " + text + "\n").c_str(), stderr);
 }
 
 // Remembers crashes; says when there were too many, and how long to wait before the next try.
@@ -157,11 +141,18 @@ class Supervisor {
   void broker_ended(int status) {
     broker_.pid = 0;
     if (ending_) return finish_agent();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) return stop();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotStart) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) {
+      if (!up_) code_ = kExitFailed;  // nothing could be run
+      return stop();
+    }
+    const bool try_again = WIFEXITED(status) && WEXITSTATUS(status) == kTryAgain;
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == kCannotStart || (try_again && !up_))) {
       code_ = kExitFailed;
       return stop();
     }
+    // Jobs run on meanwhile: a full disk is no crash, however long it is full.
+    if (try_again)
+      return start_later(restart_broker_, kDiskPatience, [this] { return start_broker(); });
     restart(broker_guard_, "broker", status, restart_broker_, [this] { return start_broker(); });
   }
 
@@ -239,7 +230,11 @@ class Supervisor {
       return stop();
     }
     say(fmt::format("the {} {}; starting it again", what, how));
-    timer = reactor_.after(*wait, [this, start = std::move(start)] {
+    start_later(timer, *wait, std::move(start));
+  }
+
+  void start_later(transport::Subscription& timer, Duration wait, std::function<Status()> start) {
+    timer = reactor_.after(wait, [this, start = std::move(start)] {
       if (ending_) return;
       if (auto started = start(); !started) {
         say(to_string(started.error()));
@@ -268,7 +263,7 @@ class Supervisor {
 
   void program_ended(int status) {
     program_.pid = 0;
-    code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    code_ = launch::exit_code_of(status);
     ending_ ? finish_if_all_gone() : stop();
   }
 
@@ -329,7 +324,7 @@ class Supervisor {
   std::vector<std::string> agent_command_;
   std::function<void(const std::string&)> tell_ready_;
   Pipe lifeline_;  // its end of file tells the broker that we are gone
-  FileDescriptor ready_;
+  transport::UniqueFd ready_;
   Child broker_, agent_, program_;
   CrashGuard broker_guard_, agent_guard_;
   bool up_ = false, ending_ = false, own_group_ = false, agent_crashed_ = false;
@@ -339,192 +334,30 @@ class Supervisor {
       program_timer_, last_timer_;
 };
 
-// ---- before the processes ----
+}  // namespace
 
-Result<std::string> default_state_dir(const std::string& runtime_dir) {
-  std::string base = variable("XDG_STATE_HOME");
-  if (base.empty() && !variable("HOME").empty()) base = variable("HOME") + "/.local/state";
-  if (base.empty()) {  // a name in /tmp that others know, too: it must be ours
-    const auto own = transport::make_runtime_dir("/tmp/holon-state-" + std::to_string(getuid()));
-    if (!own) return own;
-    base = *own;
-  }
-  return base + "/holon/" + fs::path(runtime_dir).filename().string();
-}
-
-// One that is there already keeps its mode: it may be somebody's home. What is put into it is
-// readable by its owner only (the broker's umask).
-Status make_state_dir(const std::string& dir) {
-  std::error_code error;
-  fs::create_directories(fs::path(dir).parent_path(), error);
-  if (error) return fail(Errc::system, error.message(), dir);
-  if (mkdir(dir.c_str(), 0700) == 0 || (errno == EEXIST && fs::is_directory(dir, error))) return {};
-  return fail(Errc::system, std::strerror(errno), dir);
-}
-
-Result<BrokerOptions> prepare(StartOptions options) {
-  BrokerOptions prepared;
-  std::error_code error;
-  prepared.binary = fs::read_symlink("/proc/self/exe", error).string();
-  if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
-  for (auto& item : options.conf) {
-    const auto equals = item.find('=');
-    if (equals == std::string::npos || item.find('/') < equals)
-      item = fs::absolute(item, error).string();
-  }
-  if (!options.resources.empty() && fs::exists(options.resources, error))
-    options.resources = fs::absolute(options.resources, error).string();
-  if (options.grant) {
-    prepared.parent_uri = variable("HOLON_PARENT_URI");
-    prepared.token = variable("HOLON_TOKEN");
-    prepared.job_path = variable("HOLON_JOB_PATH");
-    if (prepared.parent_uri.empty() || prepared.token.empty() || prepared.job_path.empty())
-      return fail(Errc::invalid_argument,
-                  "HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH are not set: only `holon "
-                  "batch` and `holon alloc` "
-                  "make child instances",
-                  "--grant");
-    if (options.state_dir.empty()) options.state_dir = variable("HOLON_STATE_DIR");
-    // The secret is not for what runs inside.
-    for (const char* name : {"HOLON_TOKEN", "HOLON_STATE_DIR", "HOLON_PARENT_URI"}) unsetenv(name);
-  }
-  if (options.limit_ms > 0) prepared.expiration = wall_clock_ms() + options.limit_ms;
-  prepared.start = std::move(options);
-  return prepared;
-}
-
-// The state directory, made, and what the broker is told, in the runtime directory.
-Status furnish(BrokerOptions& options) {
-  std::string& state = options.start.state_dir;
-  if (state.empty()) {
-    auto found = default_state_dir(options.runtime_dir);
-    if (!found) return tl::unexpected(found.error());
-    state = std::move(*found);
-  }
-  std::error_code error;
-  state = fs::absolute(state + "/.", error).lexically_normal().parent_path().string();
-  if (auto made = make_state_dir(state); !made) return made;
-  BrokerOptions told = options;
-  told.start.command.clear();  // ours to run; its words may be any bytes
-  const auto text = write_options(told);
-  if (!text) return tl::unexpected(text.error());
-  const std::string file = options.runtime_dir + "/instance.json";
-  std::ofstream out(file);
-  out << *text;
-  out.close();
-  if (!out) return fail(Errc::system, "cannot be written", file);
-  return {};
-}
-
-Result<BrokerOptions> with_directories(StartOptions options) {
-  auto prepared = prepare(std::move(options));
-  if (!prepared) return prepared;
-  auto runtime_dir = transport::make_runtime_dir();
-  if (!runtime_dir) return tl::unexpected(runtime_dir.error());
-  prepared->runtime_dir = std::move(*runtime_dir);
-  if (auto furnished = furnish(*prepared); !furnished) {
-    std::error_code ignored;
-    fs::remove_all(prepared->runtime_dir, ignored);
-    return tl::unexpected(furnished.error());
-  }
-  return prepared;
+// fmt::print throws where nobody reads any more; then there is nobody to tell.
+void say(const std::string& text) {
+  std::fputs(("holon start: " + text + "\n").c_str(), stderr);
 }
 
 int supervise(const BrokerOptions& options, const Config& config, const std::string& cpuset,
               std::function<void(const std::string&)> on_ready) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  std::signal(SIGPIPE,
-              SIG_IGN);  // whoever read our messages may have gone; what we start has it back
+  // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
+  // has both signals back.
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
+  int code = kExitFailed;
   auto reactor = transport::Reactor::create();
   if (!reactor) {
     say(to_string(reactor.error()));
-    return kExitFailed;
-  }
-  int code = 0;
-  {
+  } else {
     Supervisor supervisor(**reactor, options, config, cpuset, std::move(on_ready));
     code = supervisor.run();
   }
   std::error_code ignored;
-  fs::remove_all(options.runtime_dir, ignored);
+  std::filesystem::remove_all(options.runtime_dir, ignored);
   return code;
-}
-
-// Pipes and locks of whoever called would stay open for as long as the instance lives.
-void leave_descriptors(int except) {
-  const auto kept = static_cast<unsigned>(except);
-  if (kept > 3) close_range(3, kept - 1, 0);
-  close_range(kept + 1, ~0U, 0);
-}
-
-// The calling process waits until the instance is up, prints its uri and returns; the instance
-// lives on in a session of its own, with its messages in the state directory.
-int start_in_background(const BrokerOptions& options, const Config& config,
-                        const std::string& cpuset) {
-  auto up = make_pipe();
-  if (!up) {
-    say(to_string(up.error()));
-    return kExitFailed;
-  }
-  const std::string log = options.start.state_dir + "/instance.log";
-  std::error_code none_yet;
-  const auto before = fs::file_size(log, none_yet);
-  const pid_t pid = fork();
-  if (pid < 0) {
-    say(std::strerror(errno));
-    return kExitFailed;
-  }
-  if (pid == 0) {
-    setsid();
-    up->read = {};
-    leave_descriptors(up->write.get());
-    redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
-    redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
-    redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
-    _exit(supervise(options, config, cpuset, [&](const std::string& uri) {
-      if (write(up->write.get(), uri.data(), uri.size()) < 0) return;
-      up->write = {};
-    }));
-  }
-  up->write = {};
-  std::array<char, 512> text{};
-  const auto n = read(up->read.get(), text.data(), text.size());
-  if (n > 0) {
-    std::puts(std::string(text.data(), static_cast<std::size_t>(n)).c_str());
-    return 0;
-  }
-  std::ifstream messages(log);
-  if (!none_yet)
-    messages.seekg(static_cast<std::streamoff>(before));  // what earlier starts said stays unsaid
-  for (std::string line; std::getline(messages, line);) std::fputs((line + "\n").c_str(), stderr);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailed;
-}
-
-}  // namespace
-
-int start_main(StartOptions options) {
-  const auto refuse = [](const Error& error) {
-    say(to_string(error));
-    return kExitFailed;
-  };
-  if (options.command.empty() && !options.background && isatty(STDIN_FILENO) == 0)
-    return refuse(
-        {Errc::invalid_argument,
-         "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
-         {}});
-  const auto config = load_config(options.conf);
-  if (!config) return refuse(config.error());
-  // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
-  // itself, also where it runs as the job of another tree.
-  const std::string cpuset = options.grant ? variable("HOLON_CPUSET") : "";
-  auto prepared = with_directories(std::move(options));
-  if (!prepared) return refuse(prepared.error());
-  // A child in the background is still its parent's task and stays until it ends.
-  if (prepared->start.background && !prepared->start.grant)
-    return start_in_background(*prepared, *config, cpuset);
-  return supervise(*prepared, *config, cpuset, [](const std::string&) {});
 }
 
 }  // namespace holon::instance

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <ctime>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,18 @@ bool path_before(std::string_view a, std::string_view b) {
     b.remove_prefix(right.size());
   }
   return a.empty() && !b.empty();
+}
+
+std::string time_text(Time when, Time now) {
+  constexpr Time kDay = 86'400'000;
+  const std::time_t seconds = when / 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  std::array<char, 64> text{};
+  const char* const format =
+      std::max(when, now) - std::min(when, now) < kDay ? "%H:%M:%S" : "%Y-%m-%d %H:%M";
+  const std::size_t length = std::strftime(text.data(), text.size(), format, &parts);
+  return {text.data(), length};
 }
 
 std::string duration_text(Duration ms) {

@@ -60,20 +60,22 @@ void Watchers::watch(const transport::Request& request) {
     if (auto record = jobs_.record(JobId(id)); !record) return request.fail(record.error());
     watch.left.insert(JobId(id));
   }
-  for (const auto id : ask->ids) replay(watch, JobId(id));
+  for (const auto id : ask->ids)
+    if (auto told = replay(watch, JobId(id)); !told) return request.fail(told.error());
   if (watch.left.empty() && !watch.all)
     after_commit_.add([request] { request.end(); });
   else
     watches_.push_back(std::move(watch));
 }
 
-void Watchers::replay(Watch& watch, JobId job) {
+Status Watchers::replay(Watch& watch, JobId job) {
   const auto events = journal_.events_of(job);
-  if (!events) return;
+  if (!events) return tl::unexpected(events.error());
   for (const auto& e : *events) {
     send(watch, job, e);
     if (is_last(e.body)) watch.left.erase(job);
   }
+  return {};
 }
 
 void Watchers::send(const Watch& watch, JobId job, const Event& e) {

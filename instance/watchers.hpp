@@ -36,7 +36,7 @@ class Watchers {
   };
   void answer(const Wait& wait);
   void send(const Watch& watch, JobId job, const Event& event);
-  void replay(Watch& watch, JobId job);
+  Status replay(Watch& watch, JobId job);
 
   const JobManager& jobs_;
   const Journal& journal_;

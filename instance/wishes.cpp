@@ -27,12 +27,13 @@ Status take_bool(const json& value, const std::string& key, bool& target) {
   return {};
 }
 
-Status take_licenses(const json& value, const std::string& key, Wishes& wishes) {
+Status take_licenses(const json& value, const std::string& key, bool per_slot, Wishes& wishes) {
   if (!value.is_object()) return misfit(key, "an object like {\"NAME\": 2}");
   for (const auto& [name, amount] : value.items()) {
     if (!amount.is_number_unsigned() || amount > json(INT64_MAX))
       return misfit(key + "/" + name, "a number of units");
-    wishes.consumes.push_back({.pool = name, .amount = amount.get<std::int64_t>()});
+    wishes.consumes.push_back(
+        {.pool = name, .amount = amount.get<std::int64_t>(), .per_slot = per_slot});
   }
   return {};
 }
@@ -49,7 +50,8 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   const std::string key = "holon/" + name;
   if (name == "group") return take_text(value, key, wishes.group);
   if (name == "qos") return take_text(value, key, wishes.qos);
-  if (name == "licenses") return take_licenses(value, key, wishes);
+  if (name == "licenses") return take_licenses(value, key, false, wishes);
+  if (name == "licenses_per_slot") return take_licenses(value, key, true, wishes);
   if (name == "environment") return take_text(value, key, wishes.environment);
   if (name == "slots") return take_slots(value, key, wishes);
   if (name == "reservation") {
@@ -60,7 +62,8 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   if (name == "reserve") return take_bool(value, key, wishes.reserve);
   if (name == "immediate") return take_bool(value, key, wishes.immediate);
   return fail(Errc::invalid_argument,
-              "unknown key; accepted are group, qos, licenses, slots, environment, reservation, "
+              "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
+              "environment, reservation, "
               "reserve and immediate",
               "/attributes/system/" + key);
 }
@@ -76,8 +79,8 @@ Result<resource::Count> read_slots(const std::string& text) {
   };
   const auto dash = text.find('-');
   const bool list = text.find_first_of(",:[") != std::string::npos;
-  if (dash != std::string::npos && !list && text.size() > 1) {
-    const auto least = dash == 0 ? std::optional<std::int64_t>(1) : number(text.substr(0, dash));
+  if (dash != std::string::npos && !list) {
+    const auto least = number(text.substr(0, dash));
     const bool open = dash + 1 == text.size();
     const auto most =
         open ? std::optional(resource::Count::kUnbounded) : number(text.substr(dash + 1));
@@ -85,9 +88,8 @@ Result<resource::Count> read_slots(const std::string& text) {
   } else if (auto count = resource::parse_count(text)) {
     return count;
   }
-  return fail(
-      Errc::invalid_argument,
-      fmt::format("'{}' is no number of slots; accepted are 4, 4-16, 4-, -16 and 2,4,8", text));
+  return fail(Errc::invalid_argument,
+              fmt::format("'{}' is no number of slots; accepted are 4, 4-16, 4- and 2,4,8", text));
 }
 
 Result<Wishes> read_wishes(const json& system) {

@@ -17,7 +17,7 @@ struct Wishes {
   // attributes.system.holon:
   std::string group;
   std::string qos;
-  std::vector<qmanager::Consumes> consumes;  // licenses: {"matlab": 2}
+  std::vector<qmanager::Consumes> consumes;  // licenses: {"matlab": 2}; licenses_per_slot
   std::optional<resource::Count> slots;  // "4-16": a range; the count in the jobspec is the least
   std::string environment;  // of the configuration (Grid Engine's parallel environment)
   JobId reservation;        // the advance reservation it runs in; 0: none
@@ -25,8 +25,8 @@ struct Wishes {
   bool immediate = false;   // starts in the first pass or fails (-now y)
 };
 
-// Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "3+". Errors:
-// invalid_argument.
+// Slots as Grid Engine's users write them: "4-16", "4-", "2,4,8", "3+"; not their
+// "-16", which is a negative number to everybody else. Errors: invalid_argument.
 Result<resource::Count> read_slots(const std::string& text);
 
 // `system` is an object. Errors: invalid_argument with the pointer: an unknown key of `holon`, a

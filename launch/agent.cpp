@@ -5,7 +5,6 @@
 // two was restarted.
 #include "launch/agent.hpp"
 
-#include <fcntl.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "launch/process.hpp"
 #include "transport/codec.hpp"
 #include "transport/dispatcher.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::launch {
 namespace {
@@ -265,13 +265,6 @@ std::optional<int> Agent::exit_code() const {
 
 namespace {
 
-// Descriptors 0, 1 and 2 must be taken, lest a socket becomes a task's standard output.
-void take_standard_descriptors() {
-  int fd = open("/dev/null", O_RDWR);
-  while (fd >= 0 && fd <= 2) fd = dup(fd);
-  if (fd > 2) close(fd);
-}
-
 int report_failure(const Error& error) {
   std::fprintf(stderr, "holon agent: %s\n", to_string(error).c_str());
   return kAgentCouldNotBegin;
@@ -280,7 +273,7 @@ int report_failure(const Error& error) {
 }  // namespace
 
 int agent_main(const AgentOptions& options) {
-  take_standard_descriptors();
+  transport::take_standard_descriptors();  // of a task, too, they must be nobody's socket
   setpgid(0, 0);  // signals meant for the launching group, Ctrl-C or a time limit of the job
                   // around, are not for it
   for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT}) std::signal(ignored, SIG_IGN);

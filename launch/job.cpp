@@ -3,12 +3,11 @@
 // SIGKILL.
 #include "launch/job.hpp"
 
-#include <sys/wait.h>
-
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
+#include "launch/exit_code.hpp"
 #include "launch/process.hpp"
 
 namespace holon::launch {
@@ -16,11 +15,6 @@ namespace {
 
 std::int64_t to_ms(const timeval& time) {
   return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
-}
-
-std::int32_t exit_code_of(int status) {
-  if (WIFSIGNALED(status)) return 128 + WTERMSIG(status);
-  return WEXITSTATUS(status);
 }
 
 }  // namespace
@@ -106,7 +100,8 @@ void Job::kill(Duration grace, const std::string& reason) {
   if (reason_.empty()) reason_ = reason;
   if (grace < 0) grace = spec_.grace;
   if (grace == 0) return signal(SIGKILL);
-  signal(SIGTERM);
+  // Once: to many programs, a child instance among them, a second one means haste.
+  if (!kill_timer_) signal(SIGTERM);
   signal(SIGCONT);  // a stopped task cannot end
   // Asking again makes it no later.
   const Time end = saturating_add(context_.reactor.now(), grace);
@@ -160,6 +155,13 @@ msg::Started Job::started() const {
   started.t_start = t_start_;
   for (const Task& task : tasks_) started.processes.push_back(task.process);
   return started;
+}
+
+std::vector<pid_t> Job::running_tasks() const {
+  std::vector<pid_t> pids;
+  for (const Task& task : tasks_)
+    if (task.running) pids.push_back(static_cast<pid_t>(task.process.pid));
+  return pids;
 }
 
 void Job::follow(transport::Request request, const msg::OutputRequest& from) {

@@ -40,13 +40,14 @@ class Job {
   // Starts all tasks. False: one could not be started; those that were are killed, on_end says why.
   bool start();
   void signal(int number) const;
-  // SIGTERM now, SIGKILL after `grace` ms (0: at once; negative: the job's own). The first reason
-  // given stays.
+  // SIGTERM now, SIGKILL after `grace` ms (0: at once; negative: the job's own). Asked again, it
+  // sends no second SIGTERM, and the earlier of the two times counts; the first reason given stays.
   void kill(Duration grace, const std::string& reason);
   // ms since the first task's start; 0: none.
   void limit(Duration ms);
 
   msg::Started started() const;
+  std::vector<pid_t> running_tasks() const;
   const msg::Start& spec() const { return spec_; }
   bool over() const { return over_; }
   void follow(transport::Request request, const msg::OutputRequest& from);

@@ -193,7 +193,11 @@ void Jobs::sweep_soon() {
 // next sweep.
 void Jobs::sweep() {
   if (prefix_.empty()) return;
+  std::set<pid_t> tasks;
+  for (const auto& [id, job] : jobs_)
+    for (const pid_t task : job->running_tasks()) tasks.insert(task);
   for (const pid_t child : own_children()) {
+    if (tasks.contains(child)) continue;
     const std::string path = variable_of(child, "HOLON_JOB_PATH");
     if (path.starts_with(prefix_) && !belongs_to_a_running_job(path)) ::kill(child, SIGKILL);
   }

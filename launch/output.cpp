@@ -20,6 +20,8 @@ constexpr std::size_t kChunk = 64 << 10;  // bytes read at once
 constexpr std::size_t kLongestLine = 64 << 10;
 constexpr std::size_t kBacklog =
     4 << 20;  // bytes on their way to an attached reader before it is waited for
+// Tasks of a job on this node up to which their lines are kept whole: each costs a pipe.
+constexpr std::size_t kTasksWithWholeLines = 128;
 constexpr Duration kPollMs = 20;  // how late an attached reader sees output
 
 void write_all(int fd, const std::string& text) {
@@ -31,6 +33,14 @@ void write_all(int fd, const std::string& text) {
   }
 }
 
+// Whether a slow reader, of a named pipe or at a terminal, would make the agent wait that writes to
+// it itself, and with it all jobs of the node.
+bool may_make_wait(int fd) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode)) return false;
+  return !S_ISCHR(info.st_mode) || isatty(fd) == 1;
+}
+
 }  // namespace
 
 std::string file_of_task(std::string pattern, std::uint32_t rank) {
@@ -40,25 +50,13 @@ std::string file_of_task(std::string pattern, std::uint32_t rank) {
   return pattern;
 }
 
-UniqueFd::UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-UniqueFd& UniqueFd::operator=(UniqueFd&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = std::exchange(other.fd_, -1);
-  }
-  return *this;
-}
-UniqueFd::~UniqueFd() {
-  if (fd_ >= 0) close(fd_);
-}
-
-Result<std::unique_ptr<LabelPump>> LabelPump::create(transport::Reactor& reactor,
-                                                     std::shared_ptr<UniqueFd> file,
-                                                     std::string label) {
+Result<std::unique_ptr<LinePump>> LinePump::create(transport::Reactor& reactor,
+                                                   std::shared_ptr<UniqueFd> file,
+                                                   std::string label) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     return fail(Errc::system, std::string("pipe: ") + std::strerror(errno));
-  std::unique_ptr<LabelPump> pump(new LabelPump(std::move(file), std::move(label)));
+  std::unique_ptr<LinePump> pump(new LinePump(std::move(file), std::move(label)));
   pump->read_end_ = UniqueFd(ends[0]);
   pump->write_end_ = UniqueFd(ends[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -72,7 +70,7 @@ Result<std::unique_ptr<LabelPump>> LabelPump::create(transport::Reactor& reactor
 
 // One buffer, so that a task that writes much leaves the agent time for others. False: no more will
 // come.
-bool LabelPump::copy_some() {
+bool LinePump::copy_some() {
   std::array<char, kChunk> buffer;
   const ssize_t n = read(read_end_.get(), buffer.data(), buffer.size());
   if (n < 0) return errno == EAGAIN || errno == EINTR;
@@ -81,23 +79,24 @@ bool LabelPump::copy_some() {
   return n > 0;
 }
 
-void LabelPump::write_lines(bool all) {
+void LinePump::write_lines(bool all) {
   std::string text;
   std::size_t begin = 0;
   while (begin < partial_.size()) {
     auto end = partial_.find('\n', begin);
     if (end == std::string::npos && !all && partial_.size() - begin < kLongestLine) break;
+    const bool is_whole = end != std::string::npos;
     end = std::min(end, partial_.size());
     text += label_;
     text.append(partial_, begin, end - begin);
-    text += '\n';
+    if (is_whole || !label_.empty()) text += '\n';
     begin = end + 1;
   }
   partial_.erase(0, std::min(begin, partial_.size()));
   write_all(file_->get(), text);
 }
 
-void LabelPump::finish() {
+void LinePump::finish() {
   int there = 0;
   if (readable_ && ioctl(read_end_.get(), FIONREAD, &there) == 0 && there > 0) {
     std::string rest(static_cast<std::size_t>(there), '\0');
@@ -114,7 +113,8 @@ JobOutput::JobOutput(transport::Reactor& reactor, const msg::Start& start, std::
       error_(start.error),
       cwd_(std::move(cwd)),
       truncate_(start.truncate),
-      label_(start.label) {}
+      label_(start.label),
+      keep_lines_(start.tasks.size() > 1 && start.tasks.size() <= kTasksWithWholeLines) {}
 
 Result<JobOutput::Ends> JobOutput::open_for(std::uint32_t rank) {
   Ends ends;
@@ -132,8 +132,16 @@ Result<int> JobOutput::open_stream(const std::string& pattern, std::uint32_t ran
   if (pattern.empty()) return -1;
   auto file = open_file(pattern, rank, error);
   if (!file) return tl::unexpected<Error>(file.error());
-  if (!label_) return (*file)->get();
-  auto pump = LabelPump::create(reactor_, *file, std::to_string(rank) + ": ");
+  const bool is_shared = file_of_task(pattern, rank) == pattern;
+  if (!label_ && !(keep_lines_ && is_shared)) return (*file)->get();
+  if (may_make_wait((*file)->get())) {
+    if (!label_) return (*file)->get();  // its readers make the tasks wait, and lines may mix
+    return fail(Errc::invalid_argument, "lines with labels cannot be written to \"" +
+                                            file_of_task(pattern, rank) +
+                                            "\": it is no regular file");
+  }
+  auto pump = LinePump::create(reactor_, *file, label_ ? std::to_string(rank) + ": " : "");
+  if (!pump && !label_) return (*file)->get();  // lines may mix then
   if (!pump) return tl::unexpected<Error>(pump.error());
   pumps_.push_back(std::move(*pump));
   return pumps_.back()->write_end();

@@ -1,8 +1,8 @@
 // output.hpp - where tasks write, and reading it again while they do.
 //
 // Output goes to files the tasks hold themselves: it survives agent and broker, and costs the agent
-// nothing. Labelled output passes through the agent, line by line. Whoever attaches reads the
-// files.
+// nothing. Labelled output, and that of several tasks into one file, passes through the agent line
+// by line. Whoever attaches reads the files.
 #pragma once
 #include <sys/types.h>
 
@@ -14,20 +14,11 @@
 #include "base/result.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::launch {
 
-class UniqueFd {
- public:
-  explicit UniqueFd(int fd = -1) : fd_(fd) {}
-  UniqueFd(UniqueFd&& other) noexcept;
-  UniqueFd& operator=(UniqueFd&& other) noexcept;
-  ~UniqueFd();
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
+using transport::UniqueFd;
 
 // The file that `pattern` names for one task: "{{taskid}}" and "{{task.id}}" become its rank.
 std::string file_of_task(std::string pattern, std::uint32_t rank);
@@ -39,14 +30,15 @@ struct OutputFile {
   bool error = false;
 };
 
-// Copies a pipe to a file, each line with a label in front. Lines longer than 64 KiB are cut into
-// several.
-class LabelPump {
+// Copies a pipe to a file, line by line, each with a label in front (which may be empty): where
+// several tasks share a file their lines do not mix. Lines longer than 64 KiB are cut; with a label
+// the last line gets its end.
+class LinePump {
  public:
   // Errors: system.
-  static Result<std::unique_ptr<LabelPump>> create(transport::Reactor& reactor,
-                                                   std::shared_ptr<UniqueFd> file,
-                                                   std::string label);
+  static Result<std::unique_ptr<LinePump>> create(transport::Reactor& reactor,
+                                                  std::shared_ptr<UniqueFd> file,
+                                                  std::string label);
   int write_end() const { return write_end_.get(); }
   void close_write_end() { write_end_ = UniqueFd(); }  // once the task has it
   // Takes over what is in the pipe now, and no more: some process that got away may hold its other
@@ -54,7 +46,7 @@ class LabelPump {
   void finish();
 
  private:
-  LabelPump(std::shared_ptr<UniqueFd> file, std::string label)
+  LinePump(std::shared_ptr<UniqueFd> file, std::string label)
       : file_(std::move(file)), label_(std::move(label)) {}
   bool copy_some();
   void write_lines(bool all);
@@ -90,14 +82,14 @@ class JobOutput {
 
   transport::Reactor& reactor_;
   std::string output_, error_, cwd_;
-  bool truncate_ = true, label_ = false;
+  bool truncate_ = true, label_ = false, keep_lines_ = false;
   struct Open {
     std::string path;
     File file;
   };
   std::vector<Open> open_;
   std::vector<OutputFile> files_;
-  std::vector<std::unique_ptr<LabelPump>> pumps_;
+  std::vector<std::unique_ptr<LinePump>> pumps_;
 };
 
 // Sends files to one who attached, from the given offsets on, until the job has ended and all was

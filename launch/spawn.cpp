@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -98,6 +99,27 @@ tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) 
   return tl::unexpected(SpawnError{127, "command " + quoted(name) + " not found in PATH"});
 }
 
+// There is no spawn attribute for it, and once it runs a program may have asked already: so while
+// this lives the limit is that of the child, which inherits it. `soft` 0: as it is.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(std::uint64_t soft) {
+    is_changed_ = soft != 0 && getrlimit(RLIMIT_NOFILE, &own_) == 0 && own_.rlim_cur != soft;
+    if (!is_changed_) return;
+    const rlimit lower{soft, own_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &lower);
+  }
+  ~DescriptorLimit() {
+    if (is_changed_) setrlimit(RLIMIT_NOFILE, &own_);
+  }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  rlimit own_{};
+  bool is_changed_ = false;
+};
+
 // 0, or why nothing can run in this directory.
 int trouble_with(const std::string& dir) {
   struct stat info {};
@@ -122,28 +144,23 @@ SpawnError explain(int error, const std::string& program, const std::string& cwd
 
 Result<Spawner> Spawner::create() {
   Spawner spawner;
-  spawner.null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (spawner.null_ < 0) return fail(Errc::system, std::strerror(errno), "/dev/null");
+  spawner.null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+  spawner.task_descriptors_ = transport::raise_descriptor_limit();
+  if (!spawner.null_) return fail(Errc::system, std::strerror(errno), "/dev/null");
   auto own = CpuMask::current();
   if (!own) return tl::unexpected<Error>(own.error());
   spawner.own_cpus_ = std::move(*own);
   return spawner;
 }
 
-Spawner::Spawner(Spawner&& other) noexcept
-    : null_(std::exchange(other.null_, -1)), own_cpus_(std::move(other.own_cpus_)) {}
-
-Spawner::~Spawner() {
-  if (null_ >= 0) close(null_);
-}
-
 tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) const {
   const auto program = find_program(request);
   if (!program) return tl::unexpected(program.error());
   Actions actions;
-  posix_spawn_file_actions_adddup2(actions.get(), null_, 0);
-  posix_spawn_file_actions_adddup2(actions.get(), request.out < 0 ? null_ : request.out, 1);
-  posix_spawn_file_actions_adddup2(actions.get(), request.err < 0 ? null_ : request.err, 2);
+  const int null = null_.get();
+  posix_spawn_file_actions_adddup2(actions.get(), null, 0);
+  posix_spawn_file_actions_adddup2(actions.get(), request.out < 0 ? null : request.out, 1);
+  posix_spawn_file_actions_adddup2(actions.get(), request.err < 0 ? null : request.err, 2);
   posix_spawn_file_actions_addclosefrom_np(actions.get(), 3);
   if (!request.cwd.empty())
     posix_spawn_file_actions_addchdir_np(actions.get(), request.cwd.c_str());
@@ -154,6 +171,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
     if (const Status bound = request.cpus->apply(); !bound)
       return tl::unexpected(SpawnError{126, bound.error().what});
   pid_t pid = -1;
+  const DescriptorLimit limit(task_descriptors_);
   int error =
       posix_spawn(&pid, program->c_str(), actions.get(), attributes.get(), argv.data(), env.data());
   if (error == ENOEXEC) {  // a script without a first line: a shell's, as execvp(3) has it

@@ -7,6 +7,7 @@
 
 #include "base/result.hpp"
 #include "launch/node.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::launch {
 
@@ -27,11 +28,9 @@ struct SpawnError {
 // For one thread.
 class Spawner {
  public:
-  // Errors: system.
+  // Raises this process's own limit of open descriptors; tasks keep the one there was. Errors:
+  // system.
   static Result<Spawner> create();
-  Spawner(Spawner&& other) noexcept;
-  Spawner& operator=(Spawner&&) = delete;
-  ~Spawner();
 
   // The child leads its own process group, has no other descriptors than 0, 1 and 2, no signal
   // blocked or ignored.
@@ -39,7 +38,8 @@ class Spawner {
 
  private:
   Spawner() = default;
-  int null_ = -1;
+  transport::UniqueFd null_;
+  std::uint64_t task_descriptors_ = 0;  // soft limit of open descriptors a task has; 0: ours
   CpuMask own_cpus_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
@@ -14,6 +16,16 @@ std::string of_queue(const std::string& pool, const std::string& queue) {
 
 std::string of_environment(const std::string& name) {
   return name + "/slots";
+}
+
+// What it asks for and is in no pool that it may use. Within an advance reservation these are what
+// that was made with.
+std::optional<std::string> unknown_pool(const Scheduler::State& state, const JobRequest& job,
+                                        const Queue& queue) {
+  for (const Consumes& use : job.consumes)
+    if (!queue.config.pools.contains(use.pool) && !state.config.pools.contains(use.pool))
+      return fmt::format("there is no consumable \"{}\" here", use.pool);
+  return std::nullopt;
 }
 
 // The queue's own pools of the same name are debited as well, as Grid Engine does at every level.
@@ -51,16 +63,44 @@ Result<std::optional<std::string>> enter_environment(const Scheduler::State& sta
 }
 
 // Array jobs share one jobspec, so that the last one made is made for many.
-void keep_to_properties(JobRequest& job, const std::vector<std::string>& properties) {
+void keep_to_properties(Scheduler::State& state, JobRequest& job, const Queue& queue) {
+  const std::vector<std::string>& properties = queue.config.properties;
   if (properties.empty()) return;
   job.required = properties;
   if (!job.spec) return;
+  Scheduler::State::Narrowed& last = state.narrowed;
+  if (last.from == job.spec && last.queue == queue.name) {
+    job.spec = last.made;
+    return;
+  }
   resource::Constraint wanted{"properties", properties, {}};
   auto spec = std::make_shared<resource::Jobspec>(*job.spec);
   if (!spec->constraints.op.empty())
     wanted = {"and", {}, {std::move(wanted), std::move(spec->constraints)}};
   spec->constraints = std::move(wanted);
+  last = {std::exchange(job.spec, std::move(spec)), queue.name, {}};
+  last.made = job.spec;
+}
+
+bool dedicate_nodes(std::vector<resource::Request>& requests) {
+  bool any = false;
+  for (resource::Request& request : requests) {
+    const bool node = request.type == "node";
+    if (node) request.exclusive = true;
+    any = dedicate_nodes(request.with) || node || any;
+  }
+  return any;
+}
+
+// Maui's DEDICATED: nodes are the job's alone. Each processor of a flat machine is a node.
+std::optional<std::string> dedicate(const Scheduler::State& state, JobRequest& job) {
+  const auto qos = state.config.qos.find(job.qos);
+  if (!job.spec || qos == state.config.qos.end() || !qos->second.dedicated) return std::nullopt;
+  auto spec = std::make_shared<resource::Jobspec>(*job.spec);
+  if (!dedicate_nodes(spec->resources))
+    return fmt::format("jobs of QOS {} get whole nodes: it is to say how many (-N)", job.qos);
   job.spec = std::move(spec);
+  return std::nullopt;
 }
 
 }  // namespace
@@ -76,12 +116,16 @@ std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config)
   return pools;
 }
 
-Result<std::optional<std::string>> admit(const Scheduler::State& state, JobRequest& job,
+Result<std::optional<std::string>> admit(Scheduler::State& state, JobRequest& job,
                                          const Queue& queue) {
   if (Status settled = settle_slots(job); !settled) return tl::unexpected(settled.error());
+  std::optional<std::string> unknown = unknown_pool(state, job, queue);
   add_queue_pools(state, job, queue);
-  keep_to_properties(job, queue.config.properties);
-  return enter_environment(state, job);
+  keep_to_properties(state, job, queue);
+  if (auto refused = dedicate(state, job)) return refused;
+  auto refusal = enter_environment(state, job);
+  if (refusal && !*refusal) return unknown;
+  return refusal;
 }
 
 }  // namespace holon::qmanager

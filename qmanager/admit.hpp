@@ -15,7 +15,7 @@ std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config)
 
 // Fills in what follows from the queue and the environment. A text: it can never run, and why.
 // Errors: invalid_argument, not_found (the environment).
-Result<std::optional<std::string>> admit(const Scheduler::State& state, JobRequest& job,
+Result<std::optional<std::string>> admit(Scheduler::State& state, JobRequest& job,
                                          const Queue& queue);
 
 }  // namespace holon::qmanager

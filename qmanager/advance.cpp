@@ -8,6 +8,7 @@
 
 #include "qmanager/admit.hpp"
 #include "qmanager/pass.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 
@@ -22,7 +23,7 @@ SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& 
   config.limits = {};
   config.pools.clear();
   for (const Consumes& use : asked.consumes)
-    config.pools[use.pool] += use.per_slot ? use.amount * asked.procs : use.amount;
+    config.pools[use.pool] += use.per_slot ? use.amount * least_slots(asked) : use.amount;
   for (auto& [name, queue] : config.queues) {
     queue.pools.clear();
     queue.slots.reset();
@@ -94,6 +95,7 @@ Result<std::optional<Reject>> Scheduler::reserve_ahead(AdvanceRequest request, T
                           ? "what it asks for is not free then: " + not_now->reason
                           : "what it asks for is not free over that time"};
   }
+  ++s.plan;
   if (Status opened = open(s, std::move(request)); !opened) {
     s.machine->release(id, now);
     return tl::unexpected(opened.error());
@@ -211,45 +213,39 @@ void Pass::send_away(Advance& advance, const std::string& reason) {
   }
 }
 
-// One that is over keeps its units as long as its jobs do, as an overrunning job does.
+// One that is over keeps the units of its jobs as long as they run, as an overrunning job does.
 bool Pass::close_advance(JobId id, Advance& advance) {
   send_away(advance, fmt::format("advance reservation {} {}", id.value(),
                                  advance.cancelled ? "was cancelled" : "is over"));
   if (advance.inner->running() == 0) {
+    const std::vector<QueueStatus> within = advance.inner->queues();
+    for (std::size_t i = 0; i < within.size(); ++i) s_.queues[i].in_advances.add(within[i].counts);
     s_.machine->release(id, now_);
+    s_.intruders.erase(id);
     s_.freed();
     return true;
   }
-  const Interval held = s_.machine->holding(id).when;
-  if (held.end > now_) return false;
-  const Time end = now_ + std::max<Duration>(1, (now_ - held.begin) / 16);
-  if (!s_.machine->set_end(id, end)) {
-    drop_reservations(true);
-    s_.freed();
-    if (!s_.machine->set_end(id, end) && !s_.machine->set_end(id, now_ + 1))
-      s_.intruders.insert(id);
-  }
+  if (s_.dirty || !s_.intruders.contains(id)) outstay(id, advance);
   return false;
 }
 
+void Pass::close_advances() {
+  for (auto at = s_.advances.begin(); at != s_.advances.end();)
+    at = at->second.over(now_) && close_advance(at->first, at->second) ? s_.advances.erase(at)
+                                                                       : std::next(at);
+}
+
 void Pass::serve_advances() {
-  for (auto at = s_.advances.begin(); at != s_.advances.end();) {
-    auto& [id, advance] = *at;
+  for (auto& [id, advance] : s_.advances) {
     const Interval when = advance.request.when;
-    if (advance.cancelled || now_ >= when.end) {
-      if (close_advance(id, advance)) {
-        s_.intruders.erase(id);
-        at = s_.advances.erase(at);
-        continue;
-      }
-      wake_at(s_.machine->holding(id).when.end);
+    if (advance.over(now_)) {
+      wake_at(s_.intruders.at(id).when.end);
     } else if (now_ < when.begin) {
       wake_at(when.begin);
-    } else if (s_.intruders.empty()) {
+    } else {
       step_within(advance);
       wake_at(when.end);
     }
-    ++at;
   }
 }
 
@@ -257,6 +253,8 @@ void Pass::step_within(Advance& advance) {
   StepResult step = advance.inner->step(now_, budget_);
   for (Decision& decision : step.decisions) {
     if (const auto* reject = std::get_if<Reject>(&decision)) s_.in_advance.erase(reject->job);
+    if (const auto* start = std::get_if<Start>(&decision))
+      s_.count_usage(*advance.inner->state_->find(start->job));
     result_.decisions.push_back(std::move(decision));
   }
   result_.more = result_.more || step.more;

@@ -4,7 +4,8 @@
 // The windows are visited widest first. BESTFIT: of the jobs that fit in the window, the one with
 // the largest metric is started, the earlier in the queue where two are equal; again, until nothing
 // fits. GREEDY: the set of jobs with the largest summed metric that fits in the window side by side
-// is started, found by a search that gives up after kMaxTries sets; exact when it does not.
+// is started, found by a search that gives up after so many sets (BACKFILLMAXSCHEDULES); exact when
+// it does not.
 // Guarantee: as for FIRSTFIT, no reservation is delayed.
 #include <algorithm>
 
@@ -14,8 +15,6 @@ namespace holon::qmanager {
 
 namespace {
 
-constexpr int kMaxTries = 10'000;  // as Maui's BACKFILLMAXSCHEDULES
-
 struct Candidate {
   Job* job;
   double worth;
@@ -24,15 +23,29 @@ struct Candidate {
 double worth_of(const Job& job, Duration length, BackfillMetric metric) {
   const auto procs = static_cast<double>(job.procs);
   const auto ticks = static_cast<double>(length);
-  if (metric == BackfillMetric::procs) return procs;
-  return metric == BackfillMetric::seconds ? ticks : procs * ticks;
+  switch (metric) {
+    case BackfillMetric::procs:
+      break;
+    case BackfillMetric::seconds:
+      return ticks;
+    case BackfillMetric::proc_seconds:
+      return procs * ticks;
+    case BackfillMetric::equivalents:
+      return job.demand.equivalents;
+    case BackfillMetric::equivalent_seconds:
+      return job.demand.equivalents * ticks;
+  }
+  return procs;
 }
 
 // The best set that needs at most `room` processors: take or leave, in queue order.
 class GreedySearch {
  public:
-  GreedySearch(const std::vector<Candidate>& candidates, std::int64_t room, bool stop_when_full)
-      : candidates_(candidates), stop_when_full_(stop_when_full) {
+  GreedySearch(const std::vector<Candidate>& candidates, std::int64_t room,
+               const QueueConfig& queue)
+      : candidates_(candidates),
+        stop_when_full_(queue.backfill_metric == BackfillMetric::procs),
+        tries_left_(queue.backfill_max_schedules) {
     std::vector<std::size_t> taken;
     descend(0, room, 0, taken);
   }
@@ -40,13 +53,13 @@ class GreedySearch {
 
  private:
   void descend(std::size_t from, std::int64_t room, double worth, std::vector<std::size_t>& taken) {
-    if (tries_++ > kMaxTries || full_) return;
+    if (full_ || (!taken.empty() && tries_left_-- <= 0)) return;
     if (worth > best_worth_) {
       best_worth_ = worth;
       best_ = taken;
       full_ = stop_when_full_ && room == 0;
     }
-    for (std::size_t i = from; i < candidates_.size() && !full_; ++i) {
+    for (std::size_t i = from; i < candidates_.size() && !full_ && tries_left_ > 0; ++i) {
       if (candidates_[i].job->procs > room) continue;
       taken.push_back(i);
       descend(i + 1, room - candidates_[i].job->procs, worth + candidates_[i].worth, taken);
@@ -56,9 +69,9 @@ class GreedySearch {
 
   const std::vector<Candidate>& candidates_;
   bool stop_when_full_;
+  std::int64_t tries_left_;
   std::vector<std::size_t> best_;
   double best_worth_ = 0;
-  int tries_ = 0;
   bool full_ = false;
 };
 
@@ -88,20 +101,17 @@ Pass::Tried Pass::try_within_limits(Job& job) {
 void Pass::fill_window(Queue& queue, const Window& window) {
   std::vector<Candidate> candidates = candidates_of(s_, queue, window, now_);
   if (queue.config.backfill == BackfillOrder::greedy) {
-    const bool by_procs = queue.config.backfill_metric == BackfillMetric::procs;
-    const GreedySearch search(candidates, window.procs, by_procs);
+    const GreedySearch search(candidates, window.procs, queue.config);
     for (std::size_t i : search.best()) try_within_limits(*candidates[i].job);
     return;
   }
+  // Room and limits only shrink: who was passed over once cannot fit after that.
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.worth > b.worth; });
   std::int64_t room = window.procs;
-  while (!candidates.empty()) {
-    const auto best =
-        std::max_element(candidates.begin(), candidates.end(),
-                         [](const Candidate& a, const Candidate& b) { return a.worth < b.worth; });
-    Job& job = *best->job;
-    candidates.erase(best);
-    const std::int64_t procs = job.procs;
-    if (procs <= room && try_within_limits(job) == Tried::started) room -= procs;
+  for (const Candidate& best : candidates) {
+    const std::int64_t procs = best.job->procs;
+    if (procs <= room && try_within_limits(*best.job) == Tried::started) room -= procs;
   }
 }
 

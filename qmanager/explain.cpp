@@ -122,17 +122,22 @@ class Explainer {
   Time now_;
 };
 
-// Running jobs in the order in which they will be over, until what they free is enough.
+// Who has, or is promised, what it waits for. Of processors in use: running jobs in the order in
+// which they will be over, until what they free is enough.
 std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
-  std::vector<JobId> jobs;
-  std::int64_t missing = job.procs - s.machine->free_procs(now);
+  Cause cause = cause_of(s, job, now);
+  std::vector<JobId> jobs = std::move(cause.who);
+  if (jobs.size() > kNamedJobs) jobs.resize(kNamedJobs);
+  std::int64_t missing = cause.in_use ? job.procs - s.machine->free_procs(now) : 0;
   for (auto at = s.running_by_end.begin();
        at != s.running_by_end.end() && missing > 0 && jobs.size() < kNamedJobs; ++at) {
     jobs.push_back(at->second);
     missing -= s.find(at->second)->procs;
   }
-  if (job.because_of.value() != 0 && s.find(job.because_of) != nullptr)
-    jobs.push_back(job.because_of);
+  const JobId front = job.because_of;
+  if (front.value() != 0 && s.find(front) != nullptr &&
+      std::find(jobs.begin(), jobs.end(), front) == jobs.end())
+    jobs.push_back(front);
   return jobs;
 }
 
@@ -141,11 +146,17 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
 Result<Explanation> Scheduler::explain(JobId id, Time now) {
   State& s = *state_;
   if (Scheduler* inner = s.within(id)) {
-    const JobId advance = s.in_advance.at(id);
-    const Time begin = s.advances.at(advance).request.when.begin;
-    if (now >= begin) return inner->explain(id, now);
+    const Advance& advance = s.advances.at(s.in_advance.at(id));
     Result<Outlook> waiting = this->outlook(id);
     if (!waiting) return tl::unexpected(waiting.error());
+    if (now >= advance.request.when.begin) {
+      Result<Explanation> explained = inner->explain(id, now);
+      if (!explained) return explained;
+      explained->reason = std::move(waiting->reason);
+      explained->in_the_way.insert(explained->in_the_way.begin(), advance.intruders.begin(),
+                                   advance.intruders.end());
+      return explained;
+    }
     Explanation explanation;
     explanation.reason = std::move(waiting->reason);
     explanation.position = waiting->position;

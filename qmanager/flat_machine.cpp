@@ -1,5 +1,6 @@
 #include "qmanager/flat_machine.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/core.h>
@@ -10,6 +11,12 @@ namespace holon::qmanager {
 
 using resource::Allocation;
 using resource::NotNow;
+
+std::string processors_short(std::int64_t wanted, std::int64_t free, std::int64_t all) {
+  if (wanted == 1) return fmt::format("the processor it needs is not free: all {} are in use", all);
+  return fmt::format("the {} processors it needs are not free: {} of {} {}", wanted, free, all,
+                     free == 1 ? "is" : "are");
+}
 
 Result<std::optional<std::string>> FlatMachine::refuses(const JobRequest& job, Time, Duration) {
   if (job.procs < 1)
@@ -28,10 +35,16 @@ ShapeId FlatMachine::shape_of(const JobRequest& job) {
 
 std::int64_t FlatMachine::free_procs(Time now) {
   if (free_at_ != now) {
-    free_ = procs_ - plan_.used_at(now);
+    free_ = capacity() - plan_.used_at(now);
     free_at_ = now;
   }
   return free_;
+}
+
+std::optional<Shortage> FlatMachine::shortage(const JobRequest& job, Interval when) {
+  const std::int64_t free = capacity() - plan_.max_used(when);
+  if (job.procs <= free) return std::nullopt;
+  return Shortage{processors_short(job.procs, free, procs_), {}};
 }
 
 Time FlatMachine::end_of(Time begin, Duration length) const {
@@ -40,13 +53,15 @@ Time FlatMachine::end_of(Time begin, Duration length) const {
 
 bool FlatMachine::fits(std::int64_t procs, Interval when) const {
   return when.end <= horizon_.end && when.begin >= horizon_.begin &&
-         plan_.max_used(when) <= procs_ - procs;
+         plan_.max_used(when) <= capacity() - procs;
 }
 
 // As many as fit, of the counts that suit the job.
 Machine::Outcome FlatMachine::hold(const JobRequest& job, Interval when) {
   if (when.begin < horizon_.begin || when.end > horizon_.end) return NotNow{};
-  const std::int64_t procs = most_slots(job, procs_ - plan_.max_used(when));
+  const std::int64_t free = capacity() - plan_.max_used(when);
+  const std::int64_t procs =
+      job.slots ? most_slots(job, free) : (job.procs <= free ? job.procs : 0);
   if (procs == 0) return NotNow{};
   plan_.add(when, procs);
   held_.emplace(job.id, Held{when, procs});
@@ -67,7 +82,7 @@ std::optional<Time> FlatMachine::earliest(const JobRequest& job, const Wish& wis
       plan_.earliest_window({.from = std::max(wish.not_before, horizon_.begin),
                              .end = wish.length == kTimeMax ? kTimeMax : horizon_.end,
                              .length = wish.length,
-                             .cap = procs_ - job.procs});
+                             .cap = capacity() - job.procs});
   return begin && *begin < horizon_.end ? begin : std::nullopt;
 }
 
@@ -82,7 +97,7 @@ bool FlatMachine::could_start_earlier(const JobRequest& job, Time now) {
   const Held& held = held_.at(job.id);
   const Time from = std::max(now, horizon_.begin);
   if (held.when.begin <= from) return false;
-  const std::int64_t cap = procs_ - held.procs;
+  const std::int64_t cap = capacity() - held.procs;
   if (plan_.used_at(held.when.begin - 1) <= cap) return true;
   const Duration length = held.when.length();
   if (length > held.when.begin - from) return false;
@@ -92,7 +107,7 @@ bool FlatMachine::could_start_earlier(const JobRequest& job, Time now) {
 
 void FlatMachine::release(JobId job, Time) {
   const auto held = held_.find(job);
-  plan_.remove(held->second.when, held->second.procs);
+  if (held->second.procs > 0) plan_.remove(held->second.when, held->second.procs);
   held_.erase(held);
   free_at_ = -1;
 }
@@ -112,7 +127,7 @@ Status FlatMachine::impose(const JobRequest&, const Allocation& allocation) {
 Status FlatMachine::set_end(JobId job, Time end) {
   Held& held = held_.at(job);
   if (end <= held.when.begin) return fail(Errc::invalid_argument, "an end before the begin");
-  if (end > held.when.end && plan_.max_used({held.when.end, end}) > procs_ - held.procs)
+  if (end > held.when.end && plan_.max_used({held.when.end, end}) > capacity() - held.procs)
     return fail(Errc::overcommitted, "its processors are promised to another job");
   plan_.move_end(held.when, held.procs, end);
   held.when.end = end;
@@ -125,13 +140,37 @@ Allocation FlatMachine::holding(JobId job) const {
   return Allocation{job, held.when, {{.uniq_id = 0, .amount = held.procs}}, {}};
 }
 
+Units FlatMachine::hold_what_is_left(JobId job, const Units& units, Interval when, Time now) {
+  std::int64_t wanted = 0;
+  for (const resource::Share& share : units.allocation.shares) wanted += share.amount;
+  const Interval rest{now, when.end};
+  const std::int64_t procs = std::clamp<std::int64_t>(capacity() - plan_.max_used(rest), 0, wanted);
+  if (procs > 0) plan_.add(rest, procs);
+  held_.emplace(job, Held{rest, procs});
+  free_at_ = -1;
+  if (procs == wanted) return {};
+  return {Allocation{job, when, {{.uniq_id = 0, .amount = wanted - procs}}, {}}, {}};
+}
+
+Units FlatMachine::occupy(Units units) {
+  occupied_ = 0;
+  free_at_ = -1;
+  for (resource::Share& share : units.allocation.shares) {
+    const std::int64_t here = std::min(share.amount, procs_ - occupied_);
+    occupied_ += here;
+    share.amount -= here;
+  }
+  std::erase_if(units.allocation.shares, [](const resource::Share& s) { return s.amount == 0; });
+  return units;
+}
+
 // The smallest free amount so far only falls as time goes on: a rectangle ends where it does.
 std::vector<Window> FlatMachine::windows(Time now) {
   std::vector<Window> all;
   std::int64_t free = free_procs(now);
   for (auto at = plan_.next_point(saturating_add(now, 1)); at && free > 0;
        at = plan_.next_point(saturating_add(*at, 1))) {
-    const std::int64_t then = procs_ - plan_.used_at(*at);
+    const std::int64_t then = capacity() - plan_.used_at(*at);
     if (then >= free) continue;
     all.push_back({free, *at - now});
     free = then;

@@ -4,12 +4,16 @@
 // For traces, simulations and tests of policies: all questions are O(log n) in the n spans of the
 // plan.
 #pragma once
+#include <string>
 #include <unordered_map>
 
 #include "qmanager/machine.hpp"
 #include "resource/planner/timeline.hpp"
 
 namespace holon::qmanager {
+
+// "the 4 processors it needs are not free: 2 of 8 are".
+std::string processors_short(std::int64_t wanted, std::int64_t free, std::int64_t all);
 
 class FlatMachine final : public Machine {
  public:
@@ -21,9 +25,10 @@ class FlatMachine final : public Machine {
                                              Duration length) override;
   ShapeId shape_of(const JobRequest& job) override;
   std::int64_t procs_of(const JobRequest& job) const override { return job.procs; }
-  bool placeable(const JobRequest& job, Time, Duration) override { return job.procs <= procs_; }
+  bool placeable(const JobRequest& job, Time, Duration) override { return job.procs <= capacity(); }
   bool exhausted(Time now) override { return free_procs(now) <= 0; }
   bool hopeless(const JobRequest& job, Time now) override { return job.procs > free_procs(now); }
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
@@ -41,6 +46,9 @@ class FlatMachine final : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
+  Units units_of(JobId job) const override { return {holding(job), {}}; }
+  Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
+  Units occupy(Units units) override;
   std::int64_t procs_held(JobId job) const override { return held_.at(job).procs; }
   std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override { return procs_; }
@@ -61,7 +69,11 @@ class FlatMachine final : public Machine {
   bool fits(std::int64_t procs, Interval when) const;
   Time end_of(Time begin, Duration length) const;
 
+  // Processors that jobs of this machine may have.
+  std::int64_t capacity() const { return procs_ - occupied_; }
+
   std::int64_t procs_;
+  std::int64_t occupied_ = 0;
   Interval horizon_;
   resource::Timeline plan_;
   std::unordered_map<JobId, Held> held_;

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "qmanager/demand.hpp"
 #include "qmanager/machine.hpp"
 #include "qmanager/pending.hpp"
 #include "qmanager/request.hpp"
@@ -31,6 +32,7 @@ struct Job {
   std::size_t queue = 0;  // index
   OrderKey key;
   std::int64_t procs = 1;
+  Demand demand;
   ShapeId shape = 0;
   Place place = Place::pending;
 
@@ -39,6 +41,7 @@ struct Job {
   Time started = 0;             // when running
   Time planned_end = 0;         // when running or booked
 
+  std::int64_t bypassed = 0;  // jobs behind it that were started before it, where that is counted
   std::optional<std::int64_t> fixed_priority;  // set by hand
   Duration uncounted = 0;                      // ticks of waiting that earn no priority ...
   std::optional<Time> uncounted_since;         // ... and since when it earns none

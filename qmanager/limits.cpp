@@ -1,10 +1,9 @@
 #include "qmanager/limits.hpp"
 
-#include <algorithm>
-#include <charconv>
-#include <cmath>
-
 #include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "qmanager/job.hpp"
 
@@ -12,204 +11,237 @@ namespace holon::qmanager {
 
 namespace {
 
-using Key = std::pair<Credential, std::string>;
+// Fractions of processor equivalents do not add up exactly.
+constexpr double kRounding = 1e-9;
 
-std::array<Key, 5> credentials(const Job& job) {
+constexpr std::size_t at(Measure measure) {
+  return static_cast<std::size_t>(measure);
+}
+
+// What a job adds to the sums, were it to run for `length`.
+std::array<double, kMeasures> amounts_of(const Job& job, Duration length) {
+  const auto procs = static_cast<double>(job.procs);
+  const auto ticks = static_cast<double>(length);
+  return {1,
+          procs,
+          static_cast<double>(job.demand.nodes),
+          procs * ticks,
+          ticks,
+          job.demand.equivalents,
+          static_cast<double>(job.demand.memory)};
+}
+
+// What is still held at `now`, from sums of planned ends.
+std::array<double, kMeasures> remaining(std::array<double, kMeasures> sums, Time now) {
+  sums[at(Measure::proc_ticks)] -= sums[at(Measure::procs)] * static_cast<double>(now);
+  sums[at(Measure::ticks)] -= sums[at(Measure::jobs)] * static_cast<double>(now);
+  return sums;
+}
+
+std::string who(const Scope& scope) {
+  if (!scope.kind) return "everybody together";
+  const auto* kind = kCredentialNames[static_cast<std::size_t>(*scope.kind)];
+  if (scope.queue.empty()) return fmt::format("{} {}", kind, scope.name);
+  return fmt::format("{} {} in queue {}", kind, scope.name, scope.queue);
+}
+
+std::string reason(const Scope& scope, Measure measure, double used, double more, double most,
+                   const char* kind) {
+  constexpr std::array<const char*, kMeasures> kUnits = {
+      "jobs", "processors", "nodes", "", "", "processor equivalents", "units of memory"};
+  if (measure == Measure::jobs)
+    return fmt::format("{} runs {} jobs, the {} limit is {}", who(scope), used, kind, most);
+  if (measure == Measure::proc_ticks)
+    return fmt::format("{} would hold more processor-time than its {} limit", who(scope), kind);
+  if (measure == Measure::ticks)
+    return fmt::format("the time limits of what {} runs would sum up to more than its {} limit",
+                       who(scope), kind);
+  return fmt::format("{} uses {:.6g} {}, with {:.6g} more the {} limit of {} is passed", who(scope),
+                     used, kUnits[at(measure)], more, kind, most);
+}
+
+const std::string& name_of(const Job& job, Credential kind) {
   const JobRequest& r = job.request;
-  return {{{Credential::user, r.user},
-           {Credential::group, r.group},
-           {Credential::account, r.account},
-           {Credential::qos, r.qos},
-           {Credential::queue, r.queue}}};
+  switch (kind) {
+    case Credential::user:
+      return r.user;
+    case Credential::group:
+      return r.group;
+    case Credential::account:
+      return r.account;
+    case Credential::qos:
+      return r.qos;
+    case Credential::queue:
+      break;
+  }
+  return r.queue;
 }
 
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
+bool ignores(const QosConfig& qos, Credential kind) {
+  return (kind == Credential::user && qos.ignore_user) ||
+         (kind == Credential::group && qos.ignore_group) ||
+         (kind == Credential::account && qos.ignore_account) ||
+         (kind == Credential::queue && qos.ignore_queue);
 }
 
-std::optional<SoftHard> soft_hard(const std::string& text) {
-  const std::size_t comma = text.find(',');
-  const auto soft = number(std::string_view(text).substr(0, comma));
-  const auto hard =
-      comma == std::string::npos ? soft : number(std::string_view(text).substr(comma + 1));
-  if (!soft || !hard) return std::nullopt;
-  return SoftHard{*soft, std::max(*soft, *hard)};
+bool ignores(const QosConfig& qos, Measure measure) {
+  return (measure == Measure::jobs && qos.ignore_jobs) ||
+         (measure == Measure::procs && qos.ignore_procs) ||
+         (measure == Measure::proc_ticks && qos.ignore_proc_ticks);
 }
 
-std::int64_t scaled(std::int64_t value, std::int64_t by) {
-  return value > kNoLimit / by ? kNoLimit : value * by;
-}
-
-std::string who(const Key& key) {
-  return fmt::format("{} {}", kCredentialNames[static_cast<std::size_t>(key.first)], key.second);
+template <class Map, class Key>
+void add_if_there(std::vector<const Limits*>& named, const Map& map, const Key& key) {
+  if (const auto found = map.find(key); found != map.end()) named.push_back(&found->second);
 }
 
 }  // namespace
 
-Status LimitsConfig::set(const std::string& credential, const std::string& name,
-                         const std::string& key, const std::string& value,
-                         std::int64_t ticks_per_second) {
-  const auto kind = std::find(kCredentialNames.begin(), kCredentialNames.end(), credential);
-  if (kind == kCredentialNames.end())
-    return fail(
-        Errc::invalid_argument,
-        fmt::format("\"{}\" has no limits; accepted: user, group, account, qos, queue", credential),
-        "limits");
-  const auto bounds = soft_hard(value);
-  if (!bounds)
-    return fail(Errc::invalid_argument,
-                fmt::format("\"{}\" is neither a number nor SOFT,HARD", value),
-                fmt::format("limits.{}.{}.{}", credential, name, key));
-  Limits& limits = of[{static_cast<Credential>(kind - kCredentialNames.begin()), name}];
-  const SoftHard in_ticks{scaled(bounds->soft, ticks_per_second),
-                          scaled(bounds->hard, ticks_per_second)};
-  const bool of_qos = credential == "qos";
-  if (key == "max-job")
-    limits.jobs = *bounds;
-  else if (key == "max-proc")
-    limits.procs = *bounds;
-  else if (key == "max-ps")
-    limits.proc_ticks = in_ticks;
-  else if (key == "max-ijob")
-    limits.idle_jobs = bounds->hard;
-  else if (key == "max-iproc")
-    limits.idle_procs = bounds->hard;
-  else if (of_qos && key == "omax-job")
-    limits.instead_of_jobs = *bounds;
-  else if (of_qos && key == "omax-proc")
-    limits.instead_of_procs = *bounds;
-  else if (of_qos && key == "omax-ps")
-    limits.instead_of_proc_ticks = in_ticks;
-  else
-    return fail(
-        Errc::invalid_argument,
-        fmt::format("\"{}\" is no limit; accepted: max-job, max-proc, max-ps, max-ijob, max-iproc, "
-                    "and of a qos omax-job, omax-proc, omax-ps",
-                    key),
-        "limits");
+Limiter::Limiter(LimitsConfig config, std::map<std::string, QosConfig> qos)
+    : config_(std::move(config)), qos_(std::move(qos)) {
+  for (const auto& [key, limits] : config_.of) limited_[static_cast<std::size_t>(key.first)] = true;
+  for (const auto& [scope, limits] : config_.within_queue)
+    limited_within_[static_cast<std::size_t>(*scope.kind)] = true;
+}
+
+SoftHard Limiter::Holding::bound(Measure measure, bool idle) const {
+  if (flags != nullptr && ignores(*flags, measure)) return {};
+  for (const Limits* limits : named) {
+    const SoftHard own = (idle ? limits->idle : limits->active)[at(measure)];
+    if (own == SoftHard{}) continue;
+    if (instead == nullptr) return own;
+    return (idle ? instead->instead_of_idle : instead->instead_of_active)[at(measure)].value_or(
+        own);
+  }
   return {};
 }
 
-const Limits* Limiter::limits_of(const Key& key) const {
-  if (key.second.empty()) return nullptr;
-  auto found = config_.of.find(key);
-  if (found == config_.of.end()) found = config_.of.find({key.first, "default"});
-  return found == config_.of.end() ? nullptr : &found->second;
+void Limiter::add_credential(std::vector<Holding>& all, const Job& job, Credential kind) const {
+  const std::string& name = name_of(job, kind);
+  if (name.empty() || !limited_[static_cast<std::size_t>(kind)]) return;
+  Holding holding{{kind, name, {}}, {}};
+  add_if_there(holding.named, config_.of, std::pair{kind, name});
+  add_if_there(holding.named, config_.of, std::pair{kind, std::string("default")});
+  if (!holding.named.empty()) all.push_back(std::move(holding));
 }
 
-void Limiter::count(const Job& job, std::int64_t sign) {
+void Limiter::add_within_queue(std::vector<Holding>& all, const Job& job, Credential kind) const {
+  const std::string& name = name_of(job, kind);
+  if (name.empty() || !limited_within_[static_cast<std::size_t>(kind)]) return;
+  Holding holding{{kind, name, job.request.queue}, {}};
+  for (const std::string& queue : {job.request.queue, std::string("default")})
+    for (const std::string& whose : {name, std::string("default")})
+      add_if_there(holding.named, config_.within_queue, Scope{kind, whose, queue});
+  if (!holding.named.empty()) all.push_back(std::move(holding));
+}
+
+// After what its QOS changes about them.
+std::vector<Limiter::Holding> Limiter::that_hold(const Job& job) const {
+  std::vector<Holding> all;
+  for (std::size_t kind = 0; kind < kCredentials; ++kind)
+    add_credential(all, job, static_cast<Credential>(kind));
+  for (std::size_t kind = 0; kind < kCredentials; ++kind)
+    add_within_queue(all, job, static_cast<Credential>(kind));
+  const auto qos = qos_.find(job.request.qos);
+  auto override = config_.of.find({Credential::qos, job.request.qos});
+  if (override == config_.of.end()) override = config_.of.find({Credential::qos, "default"});
+  for (Holding& holding : all) {
+    if (holding.scope.kind == Credential::qos) continue;
+    if (override != config_.of.end() && !job.request.qos.empty())
+      holding.instead = &override->second;
+    if (qos != qos_.end()) holding.flags = &qos->second;
+  }
+  if (qos != qos_.end())
+    std::erase_if(all, [&](const Holding& holding) {
+      return ignores(qos->second, *holding.scope.kind) ||
+             (!holding.scope.queue.empty() && qos->second.ignore_queue);
+    });
+  if (config_.system != Limits{}) all.push_back({{}, {&config_.system}});
+  return all;
+}
+
+// Flags and overrides decide whose limits hold for a job, not for whom it counts.
+void Limiter::count(const Job& job, double sign) {
   if (!active()) return;
-  for (const Key& key : credentials(job)) {
-    if (limits_of(key) == nullptr) continue;
-    Usage& usage = running_[key];
-    usage.jobs += sign;
-    usage.procs += sign * job.procs;
-    usage.proc_ends += static_cast<double>(sign * job.procs) * static_cast<double>(job.planned_end);
-    if (usage.jobs == 0) running_.erase(key);
-  }
-}
-
-std::optional<Limits> Limiter::that_hold(const Key& key, const Job& job) const {
-  const Limits* found = limits_of(key);
-  if (found == nullptr) return std::nullopt;
-  Limits limits = *found;
-  if (key.first == Credential::qos) return limits;
-  const auto replace = [](SoftHard& bound, const std::optional<SoftHard>& instead) {
-    if (bound != SoftHard{} && instead) bound = *instead;
+  const std::array<double, kMeasures> added = amounts_of(job, job.planned_end);
+  const auto add = [&](Scope scope) {
+    Amounts& sums = running_[scope];
+    for (std::size_t m = 0; m < kMeasures; ++m) sums[m] += sign * added[m];
+    if (sums[at(Measure::jobs)] == 0) running_.erase(scope);
   };
-  if (const Limits* of_qos = limits_of({Credential::qos, job.request.qos})) {
-    replace(limits.jobs, of_qos->instead_of_jobs);
-    replace(limits.procs, of_qos->instead_of_procs);
-    replace(limits.proc_ticks, of_qos->instead_of_proc_ticks);
+  for (std::size_t k = 0; k < kCredentials; ++k) {
+    const auto kind = static_cast<Credential>(k);
+    const std::string& name = name_of(job, kind);
+    if (name.empty()) continue;
+    if (limited_[k]) add({kind, name, {}});
+    if (limited_within_[k]) add({kind, name, job.request.queue});
   }
-  const auto at = qos_.find(job.request.qos);
-  if (at == qos_.end()) return limits;
-  const QosConfig& qos = at->second;
-  const bool ignored = (key.first == Credential::user && qos.ignore_user) ||
-                       (key.first == Credential::group && qos.ignore_group) ||
-                       (key.first == Credential::account && qos.ignore_account) ||
-                       (key.first == Credential::queue && qos.ignore_queue);
-  if (ignored) return std::nullopt;
-  if (qos.ignore_jobs) limits.jobs = {}, limits.idle_jobs = kNoLimit;
-  if (qos.ignore_procs) limits.procs = {}, limits.idle_procs = kNoLimit;
-  if (qos.ignore_proc_ticks) limits.proc_ticks = {};
-  return limits;
+  if (config_.system != Limits{}) add({});
 }
 
 std::optional<Throttle> Limiter::over(const Job& job, Time now, Duration length, bool hard) const {
   if (!active()) return std::nullopt;
-  for (const Key& key : credentials(job)) {
-    const auto limits = that_hold(key, job);
-    if (!limits) continue;
-    const auto found = running_.find(key);
-    const Usage usage = found == running_.end() ? Usage{} : found->second;
-    const auto bound = [&](const SoftHard& b) { return hard ? b.hard : b.soft; };
-    const char* const kind = hard ? "hard" : "soft";
-    if (usage.jobs + 1 > bound(limits->jobs))
-      return Throttle{fmt::format("{} runs {} jobs, the {} limit is {}", who(key), usage.jobs, kind,
-                                  bound(limits->jobs)),
-                      {}};
-    if (usage.procs + job.procs > bound(limits->procs))
-      return Throttle{
-          fmt::format("{} uses {} processors, with {} more the {} limit of {} is passed", who(key),
-                      usage.procs, job.procs, kind, bound(limits->procs)),
-          {}};
-    if (bound(limits->proc_ticks) == kNoLimit) continue;
-    const auto most = static_cast<double>(bound(limits->proc_ticks));
-    const double added = static_cast<double>(job.procs) * static_cast<double>(length);
-    const auto running = static_cast<double>(usage.procs);
-    if (usage.proc_ends - running * static_cast<double>(now) + added <= most) continue;
-    Throttle throttle{
-        fmt::format("{} would hold more processor-time than its {} limit", who(key), kind), {}};
-    // What runs holds less every tick: no later than this there is room, if there ever is.
-    if (added <= most)
-      throttle.until = std::max(
-          now + 1, static_cast<Time>(std::ceil((usage.proc_ends + added - most) / running)));
-    return throttle;
+  const char* kind = hard ? "hard" : "soft";
+  const Amounts more = amounts_of(job, length);
+  for (const Holding& holding : that_hold(job)) {
+    const auto found = running_.find(holding.scope);
+    const Amounts sums = found == running_.end() ? Amounts{} : found->second;
+    const Amounts used = remaining(sums, now);
+    for (std::size_t m = 0; m < kMeasures; ++m) {
+      const auto measure = static_cast<Measure>(m);
+      const SoftHard bounds = holding.bound(measure, false);
+      if (bounds == SoftHard{}) continue;
+      const auto most = static_cast<double>(hard ? bounds.hard : bounds.soft);
+      if (used[m] + more[m] <= most * (1 + kRounding)) continue;
+      Throttle throttle{reason(holding.scope, measure, used[m], more[m], most, kind), {}};
+      const bool ages = measure == Measure::proc_ticks || measure == Measure::ticks;
+      // What runs holds less every tick: no later than this there is room, if there ever is.
+      const double a_tick = sums[at(measure == Measure::ticks ? Measure::jobs : Measure::procs)];
+      if (ages && more[m] <= most)
+        throttle.until =
+            std::max(now + 1, static_cast<Time>(std::ceil((sums[m] + more[m] - most) / a_tick)));
+      return throttle;
+    }
   }
   return std::nullopt;
 }
 
 std::int64_t Limiter::procs_left(const Job& job, Time now, Duration length, bool hard) const {
   std::int64_t left = kNoLimit;
-  for (const Key& key : credentials(job)) {
-    const auto limits = that_hold(key, job);
-    if (!limits) continue;
-    const auto found = running_.find(key);
-    const Usage usage = found == running_.end() ? Usage{} : found->second;
-    const std::int64_t procs = hard ? limits->procs.hard : limits->procs.soft;
-    if (procs != kNoLimit) left = std::min(left, procs - usage.procs);
-    const std::int64_t ticks = hard ? limits->proc_ticks.hard : limits->proc_ticks.soft;
-    if (ticks == kNoLimit) continue;
-    const double held =
-        usage.proc_ends - static_cast<double>(usage.procs) * static_cast<double>(now);
-    const double room = (static_cast<double>(ticks) - held) / static_cast<double>(length);
-    left = std::min(left, static_cast<std::int64_t>(std::clamp(room, -1e15, 1e15)));
+  const Amounts more = amounts_of(job, length);
+  for (const Holding& holding : that_hold(job)) {
+    const auto found = running_.find(holding.scope);
+    const Amounts used = remaining(found == running_.end() ? Amounts{} : found->second, now);
+    for (const Measure measure :
+         {Measure::procs, Measure::proc_ticks, Measure::equivalents, Measure::memory}) {
+      const SoftHard bounds = holding.bound(measure, false);
+      const double each = more[at(measure)] / static_cast<double>(job.procs);
+      if (bounds == SoftHard{} || each <= 0) continue;
+      const auto most = static_cast<double>(hard ? bounds.hard : bounds.soft);
+      const double room = (most * (1 + kRounding) - used[at(measure)]) / each;
+      left = std::min(left, static_cast<std::int64_t>(std::clamp(room, -1e15, 1e15)));
+    }
   }
   return left;
 }
 
-std::optional<std::string> Limiter::over_idle(const Job& job) {
+std::optional<std::string> Limiter::over_idle(const Job& job, Duration length) {
   if (!active()) return std::nullopt;
-  for (const Key& key : credentials(job)) {
-    const auto limits = that_hold(key, job);
-    if (!limits) continue;
-    const Usage& usage = idle_[key];
-    if (usage.jobs + 1 > limits->idle_jobs || usage.procs + job.procs > limits->idle_procs)
-      return fmt::format(
-          "{} has {} jobs with {} processors in front of it in the queue, as many as its idle "
-          "limit lets be considered",
-          who(key), usage.jobs, usage.procs);
-  }
-  for (const Key& key : credentials(job)) {
-    if (limits_of(key) == nullptr) continue;
-    Usage& usage = idle_[key];
-    ++usage.jobs;
-    usage.procs += job.procs;
-  }
+  const Amounts more = amounts_of(job, length);
+  const std::vector<Holding> all = that_hold(job);
+  for (const Holding& holding : all)
+    for (std::size_t m = 0; m < kMeasures; ++m) {
+      const SoftHard bounds = holding.bound(static_cast<Measure>(m), true);
+      if (bounds == SoftHard{}) continue;
+      const Amounts& waits = idle_[holding.scope];
+      if (waits[m] + more[m] > static_cast<double>(bounds.hard) * (1 + kRounding))
+        return fmt::format(
+            "{} has {} jobs with {} processors in front of it in the queue, as many as its idle "
+            "limit lets be considered",
+            who(holding.scope), waits[at(Measure::jobs)], waits[at(Measure::procs)]);
+    }
+  for (const Holding& holding : all)
+    for (std::size_t m = 0; m < kMeasures; ++m) idle_[holding.scope][m] += more[m];
   return std::nullopt;
 }
 

@@ -1,17 +1,19 @@
-// limits.hpp - throttling: how much of a user, group, account, QOS or queue may run at a time
-// (Maui's MAXJOB, MAXPROC, MAXPS and their idle forms).
+// limits.hpp - throttling: how much of a user, group, account, QOS, queue or the whole machine may
+// run at a time (Maui's MAXJOB, MAXPROC, MAXPS, ..., their idle forms and overrides).
 //
 // All credentials of a job must allow it; the strictest wins. A soft limit holds for the priority
 // order and the first round of backfill; between soft and hard a job may only use what is left over
 // in a last round of backfill.
 #pragma once
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/time.hpp"
@@ -31,36 +33,74 @@ struct SoftHard {
   bool operator==(const SoftHard&) const = default;
 };
 
-// Of one credential.
+// What is summed over jobs.
+enum class Measure : std::uint8_t {
+  jobs,
+  procs,
+  nodes,
+  proc_ticks,   // processors x remaining limit; falls as jobs age
+  ticks,        // remaining limits; so does this
+  equivalents,  // processor equivalents (Demand)
+  memory,
+};
+inline constexpr std::size_t kMeasures = 7;
+// As in the configuration: "max-job", "max-ijob", "omax-job", "omax-ijob".
+inline constexpr std::array<const char*, kMeasures> kMeasureNames = {"job", "proc", "node", "ps",
+                                                                     "wc",  "pe",   "mem"};
+
+// Of one credential, by measure.
 struct Limits {
-  SoftHard jobs;        // that run
-  SoftHard procs;       // in use
-  SoftHard proc_ticks;  // processors x remaining limit, summed over what runs; falls as jobs age
-  std::int64_t idle_jobs = kNoLimit;  // that are considered while they wait
-  std::int64_t idle_procs = kNoLimit;
-  // Of a QOS only: in place of the soft and hard limits of its jobs' other credentials, where these
-  // have one (Maui's OMAXJOB, OMAXPROC, OMAXPS).
-  std::optional<SoftHard> instead_of_jobs;
-  std::optional<SoftHard> instead_of_procs;
-  std::optional<SoftHard> instead_of_proc_ticks;
+  std::array<SoftHard, kMeasures> active{};  // over what runs
+  // Over jobs that are considered while they wait; the hard value alone counts.
+  std::array<SoftHard, kMeasures> idle{};
+  // Of a QOS only: in place of the limits of its jobs' other credentials, where these have one
+  // (Maui's OMAXJOB, OMAXIJOB, ...).
+  std::array<std::optional<SoftHard>, kMeasures> instead_of_active{};
+  std::array<std::optional<SoftHard>, kMeasures> instead_of_idle{};
 
   bool operator==(const Limits&) const = default;
 };
 
 enum class Credential : std::uint8_t { user, group, account, qos, queue };
-inline constexpr std::array<const char*, 5> kCredentialNames = {"user", "group", "account", "qos",
-                                                                "queue"};
+inline constexpr std::size_t kCredentials = 5;
+inline constexpr std::array<const char*, kCredentials> kCredentialNames = {
+    "user", "group", "account", "qos", "queue"};
+
+// Whose jobs are summed. Without a credential: everybody's; with a queue as well: those of the
+// credential in that queue.
+struct Scope {
+  std::optional<Credential> kind;
+  std::string name;
+  std::string queue;
+
+  auto operator<=>(const Scope&) const = default;
+};
 
 struct LimitsConfig {
-  // By name; "default" is for every name that is not there.
+  // By name; "default" gives each limit that a name which is not there, or is there without it,
+  // has.
   std::map<std::pair<Credential, std::string>, Limits> of;
+  std::map<Scope, Limits> within_queue;  // of a credential in a queue; either may be "default"
+  Limits system;                         // of everything together
+  // Of any single job: more is refused at submission (Maui's SYSTEMMAXPROCPERJOB,
+  // SYSTEMMAXPROCSECONDPERJOB, SYSTEMMAXJOBWALLTIME).
+  std::int64_t job_procs = kNoLimit;
+  std::int64_t job_proc_ticks = kNoLimit;
+  std::int64_t job_ticks = kNoLimit;
 
-  bool empty() const { return of.empty(); }
-  // "user", "ann" or "default", "max-job", "2,8" (soft,hard; one number is both). Also max-proc,
-  // max-ps (seconds, in ticks of `ticks_per_second`), max-ijob, max-iproc; of a qos omax-job,
-  // omax-proc, omax-ps. Errors: invalid_argument with what is accepted.
-  Status set(const std::string& credential, const std::string& name, const std::string& key,
-             const std::string& value, std::int64_t ticks_per_second);
+  bool empty() const { return of.empty() && within_queue.empty() && system == Limits{}; }
+  // `whose`: "user.ann", "user.default", "system", "queue.fast.user.ann". `key`: "max-job", ...
+  // `value`: "2,8" (soft,hard; one number is both), processor-seconds and times in seconds, in
+  // ticks of `ticks_per_second`. Of system also max-proc-per-job, max-procsecond-per-job,
+  // max-job-walltime. Errors: invalid_argument with what is accepted.
+  Status set(const std::string& whose, const std::string& key, const std::string& value,
+             std::int64_t ticks_per_second);
+  // Everything that is counted in ticks, for ticks that are `by` times as long.
+  void lengthen_ticks(std::int64_t by);
+  // Why a single job of this size can never run.
+  std::optional<std::string> refuses(std::int64_t procs, Duration length) const;
+
+  bool operator==(const LimitsConfig&) const = default;
 };
 
 // A limit that keeps a job back.
@@ -72,8 +112,7 @@ struct Throttle {
 // Counts what runs and says who is over.
 class Limiter {
  public:
-  explicit Limiter(LimitsConfig config = {}, std::map<std::string, QosConfig> qos = {})
-      : config_(std::move(config)), qos_(std::move(qos)) {}
+  explicit Limiter(LimitsConfig config = {}, std::map<std::string, QosConfig> qos = {});
 
   bool active() const { return !config_.empty(); }
   void started(const Job& job) { count(job, 1); }
@@ -88,26 +127,32 @@ class Limiter {
   // Idle limits are counted in queue order, from the top of each walk.
   void begin_idle() { idle_.clear(); }
   // Takes the job into the sums, or says which idle limit leaves it out.
-  std::optional<std::string> over_idle(const Job& job);
+  std::optional<std::string> over_idle(const Job& job, Duration length);
 
  private:
-  using Key = std::pair<Credential, std::string>;
-  struct Usage {
-    std::int64_t jobs = 0;
-    std::int64_t procs = 0;
-    double proc_ends =
-        0;  // sum of processors x planned end: the remaining ticks at any time follow
+  using Amounts = std::array<double, kMeasures>;
+  // The limits of one of the job's scopes, the first that has one of a measure counts.
+  struct Holding {
+    Scope scope;
+    std::vector<const Limits*> named;
+    const Limits* instead = nullptr;  // of its QOS
+    const QosConfig* flags = nullptr;
+
+    SoftHard bound(Measure measure, bool idle) const;
   };
 
-  const Limits* limits_of(const Key& key) const;
-  // The limits that hold for the job's credential `key`, after what its QOS changes about them.
-  std::optional<Limits> that_hold(const Key& key, const Job& job) const;
-  void count(const Job& job, std::int64_t sign);
+  std::vector<Holding> that_hold(const Job& job) const;
+  void add_credential(std::vector<Holding>& all, const Job& job, Credential kind) const;
+  void add_within_queue(std::vector<Holding>& all, const Job& job, Credential kind) const;
+  void count(const Job& job, double sign);
 
   LimitsConfig config_;
   std::map<std::string, QosConfig> qos_;
-  std::map<Key, Usage> running_;
-  std::map<Key, Usage> idle_;
+  std::array<bool, kCredentials> limited_{};         // somebody of this kind has limits ...
+  std::array<bool, kCredentials> limited_within_{};  // ... within a queue
+  // Of times: the sum of planned ends, from which what remains at any time follows.
+  std::map<Scope, Amounts> running_;
+  std::map<Scope, Amounts> idle_;
 };
 
 }  // namespace holon::qmanager

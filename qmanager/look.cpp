@@ -1,34 +1,48 @@
 // look.cpp - questions about the scheduler: a job's outlook, the plan, the queues.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "qmanager/pass.hpp"
 #include "qmanager/reason.hpp"
 #include "qmanager/scheduler.hpp"
 
 namespace holon::qmanager {
 
+namespace {
+
+std::string on_its_units(JobId number, const Advance& advance) {
+  std::string who;
+  for (const JobId id : advance.intruders)
+    who += fmt::format("{}{}", who.empty() ? "" : ", ", id.value());
+  if (who.empty()) return {};
+  return fmt::format("; {} {}, past the limit, still {} units of advance reservation {}",
+                     advance.intruders.size() == 1 ? "job" : "jobs", who,
+                     advance.intruders.size() == 1 ? "uses" : "use", number.value());
+}
+
+}  // namespace
+
 Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
   const State& s = *state_;
   if (const Scheduler* inner = s.within(id)) {
     Result<Outlook> within = inner->outlook(id);
-    const JobId advance = s.in_advance.at(id);
-    if (within && s.clock < s.advances.at(advance).request.when.begin)
+    const JobId number = s.in_advance.at(id);
+    const Advance& advance = s.advances.at(number);
+    if (within && s.clock < advance.request.when.begin)
       within->reason =
-          fmt::format("advance reservation {}, in which it runs, has not begun", advance.value());
+          fmt::format("advance reservation {}, in which it runs, has not begun", number.value());
+    else if (within)
+      within->reason += on_its_units(number, advance);
     return within;
   }
   const Job* job = s.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
-  if (!s.intruders.empty())
-    return Outlook{fmt::format("job {} runs past its limit into an advance reservation",
-                               s.intruders.begin()->value()),
-                   job->booked ? job->planned : std::nullopt, 0};
-  Outlook outlook{reason_text(s, *job), job->booked ? job->planned : std::nullopt, 0};
+  Outlook outlook{cause_of(*state_, *job, s.clock).text, job->booked ? job->planned : std::nullopt,
+                  0};
   if (job->place != Job::Place::pending) return outlook;
-  const PendingList& pending = s.queue_of(*job).pending;
-  for (std::size_t slot = 0; slot < pending.slots() && pending.at(slot) != job; ++slot)
-    outlook.position += pending.at(slot) != nullptr;
+  outlook.position = s.queue_of(*job).pending.position(job->key);
   return outlook;
 }
 
@@ -36,8 +50,7 @@ Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const State& s = *state_;
   if (const Scheduler* inner = s.within(id)) return inner->priority(id, now);
   const Job* job = s.find(id);
-  if (job == nullptr || job->place == Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
   PriorityBreakdown breakdown =
       priority_of(s.config.priority, s.fairshare, *job, s.length_of(*job), now);
   breakdown.fixed =
@@ -47,8 +60,37 @@ Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   return breakdown;
 }
 
+std::optional<Time> Scheduler::counts_use_since(Time now) const {
+  if (!state_->counts_usage) return std::nullopt;
+  const FairshareConfig& fairshare = state_->config.priority.fairshare;
+  return now - fairshare.depth * fairshare.interval;
+}
+
 void Scheduler::charge_past(const JobRequest& job, std::int64_t procs, Interval ran) {
-  if (state_->counts_usage) state_->fairshare.charge(job, procs, ran);
+  if (!state_->counts_usage || ran.end <= ran.begin) return;
+  JobRequest settled = job;
+  if (settled.queue.empty()) settled.queue = state_->config.default_queue;
+  state_->fairshare.charge(settled, std::max<std::int64_t>(1, procs), ran);
+}
+
+void QueueCounts::add(const QueueCounts& other) {
+  submitted += other.submitted;
+  started += other.started;
+  backfilled += other.backfilled;
+  finished += other.finished;
+  cancelled += other.cancelled;
+  rejected += other.rejected;
+  reprioritized += other.reprioritized;
+}
+
+void QueueStatus::add(const QueueStatus& within) {
+  pending += within.pending;
+  held += within.held;
+  blocked += within.blocked;
+  reserved += within.reserved;
+  running += within.running;
+  considered += within.considered;
+  counts.add(within.counts);
 }
 
 std::vector<QueueStatus> Scheduler::queues() const {
@@ -68,6 +110,11 @@ std::vector<QueueStatus> Scheduler::queues() const {
     status.running += job->place == Job::Place::running;
     status.reserved += job->booked;
   }
+  for (const auto& [id, advance] : state_->advances) {
+    const std::vector<QueueStatus> within = advance.inner->queues();
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].add(within[i]);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].counts.add(state_->queues[i].in_advances);
   return all;
 }
 
@@ -75,13 +122,17 @@ namespace {
 
 PlannedSpan span_of(const Scheduler::State& state, JobId id) {
   const Job& job = *state.find(id);
-  resource::Allocation allocation = state.machine->holding(id);
+  Units units = state.machine->units_of(id);
+  resource::Allocation& allocation = units.allocation;
+  std::vector<Consumes> consumes = job.request.consumes;
+  for (Consumes& use : consumes)
+    if (use.per_slot) use = {use.pool, units.pools[use.pool], false};
   return {.job = id,
           .queue = state.queue_of(job).name,
           .reserved = job.booked,
           .when = allocation.when,
           .procs = job.request.slots ? state.machine->procs_held(id) : job.procs,
-          .consumes = job.request.consumes,
+          .consumes = std::move(consumes),
           .allocation = std::move(allocation)};
 }
 

@@ -7,9 +7,12 @@
 // `now` is an argument. Not thread-safe: one owner.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -33,6 +36,28 @@ struct Wish {
   Duration length = 0;
 };
 
+// What keeps a job from being placed.
+struct Shortage {
+  std::string text;  // how much it wants of what, and how much is free
+  // Who has what is wanted of a consumable, and how much, soonest over first. Empty where it is not
+  // a consumable that is short.
+  std::vector<std::pair<JobId, resource::Amount>> holders;
+};
+
+// What somebody uses: of the machine itself, and of consumables by name.
+struct Units {
+  resource::Allocation allocation;
+  std::map<std::string, resource::Amount> pools;
+
+  bool empty() const { return allocation.shares.empty() && pools.empty(); }
+  // Both at once.
+  void add(const Units& other) {
+    allocation.shares.insert(allocation.shares.end(), other.allocation.shares.begin(),
+                             other.allocation.shares.end());
+    for (const auto& [name, amount] : other.pools) pools[name] += amount;
+  }
+};
+
 class Machine {
  public:
   using Outcome = resource::MatchOutcome;
@@ -54,6 +79,8 @@ class Machine {
   // Certainly not startable at `now`; a cheap look that may say false for a job that does not fit,
   // never the reverse.
   virtual bool hopeless(const JobRequest& job, Time now) = 0;
+  // What the job lacks over `when`, which begins at `now`. nullopt: nothing, it fits.
+  virtual std::optional<Shortage> shortage(const JobRequest& job, Interval when) = 0;
   // Holds [now, now + length) for the job, or NotNow.
   virtual Outcome start(const JobRequest& job, Time now, Duration length) = 0;
   // Holds the earliest [t, t + length) with t >= not_before, or NotNow when there is none before
@@ -82,6 +109,15 @@ class Machine {
   virtual Status set_end(JobId job, Time end) = 0;
   // What the job holds.
   virtual resource::Allocation holding(JobId job) const = 0;
+  // The same with its consumables.
+  virtual Units units_of(JobId job) const = 0;
+  // For a job that uses `units` since when.begin and goes on, though they are promised to others:
+  // holds until when.end what is not held by others between `now` and then, and returns the rest.
+  // REQUIRES: it holds nothing.
+  virtual Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) = 0;
+  // Of these units, those that are of this machine are used by somebody who was not given them
+  // here: until the next call nobody gets them. Returns the others. What is held or planned stays.
+  virtual Units occupy(Units units) = 0;
 
   // Processors the job holds, now or later. REQUIRES: it holds something.
   virtual std::int64_t procs_held(JobId job) const = 0;
@@ -91,6 +127,8 @@ class Machine {
   // Processors in all, and free in the plan at `now`.
   virtual std::int64_t procs() const = 0;
   virtual std::int64_t free_procs(Time now) = 0;
+  // Units of another type in all; a machine that counts processors only has none.
+  virtual resource::Amount total(std::string_view) const { return 0; }
   virtual Interval horizon() const = 0;
 
   // What is up, or the horizon, may have changed.

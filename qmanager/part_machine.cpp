@@ -3,6 +3,8 @@
 //
 // It is a grant: a store of its own, read from the JGF that a child instance would be given. Names
 // are the parent's, so that an allocation of it is one of the parent's graph.
+#include <set>
+
 #include "qmanager/store_machine.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
@@ -20,13 +22,26 @@ class PartMachine final : private StoreOwner, public StoreMachine {
   PartMachine(resource::ResourceStore owned, const resource::ResourceStore& whole)
       : StoreOwner{std::move(owned)}, StoreMachine(StoreOwner::store), whole_(whole) {}
 
+  // What somebody else uses is as if it were down.
+  Units occupy(Units units) override {
+    occupied_.clear();
+    std::erase_if(units.allocation.shares, [&](const resource::Share& share) {
+      const bool here = StoreOwner::store.graph().find_uniq(share.uniq_id).has_value();
+      if (here) occupied_.insert(share.uniq_id);
+      return here;
+    });
+    resources_changed();
+    return units;
+  }
+
   // What went down, or away, in the whole has done so here.
   void resources_changed() override {
     const auto all = StoreOwner::store.graph().in_preorder();
     const std::vector<resource::VertexId> vertices(all.begin(), all.end());
     for (const resource::VertexId v : vertices) {
-      const auto same = whole_.graph().find_uniq(StoreOwner::store.graph()[v].uniq_id);
-      const bool up = same && whole_.graph()[*same].schedulable();
+      const std::int64_t id = StoreOwner::store.graph()[v].uniq_id;
+      const auto same = whole_.graph().find_uniq(id);
+      const bool up = same && whole_.graph()[*same].schedulable() && !occupied_.contains(id);
       if (up != StoreOwner::store.graph()[v].schedulable()) StoreOwner::store.set_status(v, up);
     }
     StoreMachine::resources_changed();
@@ -34,6 +49,7 @@ class PartMachine final : private StoreOwner, public StoreMachine {
 
  private:
   const resource::ResourceStore& whole_;
+  std::set<std::int64_t> occupied_;  // by uniq_id
 };
 
 }  // namespace

@@ -27,10 +27,12 @@ StepResult Pass::run() {
   s_.clock = std::max(s_.clock, now_);
   hold_overruns();
   age_priorities();
+  close_advances();
+  hold_intruders();
   serve_advances();
   if (s_.machine->must_replan()) replan();
   if (s_.dirty && !s_.sliced) begin_walks();
-  if (s_.intruders.empty()) decide();
+  decide();
   result_.more = result_.more || s_.sliced || s_.dirty;
   s_.boundary = wake();
   result_.wake = s_.boundary;
@@ -132,37 +134,6 @@ void Pass::consider(Queue& queue, Job& job) {
   if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, may_book);
 }
 
-namespace {
-
-// The bucket a job counts in: the first that is there and lists its QOS. Without buckets: 0.
-std::optional<int> bucket_of(const Queue& queue, const Job& job) {
-  if (queue.config.buckets.empty()) return 0;
-  for (const auto& [number, bucket] : queue.config.buckets)
-    if (bucket.depth > 0 && bucket.lists(job.request.qos)) return number;
-  return std::nullopt;
-}
-
-}  // namespace
-
-// Does it get a reservation if it cannot start?
-bool Pass::entitled(const Queue& queue, const Job& job) const {
-  const QosConfig& qos = s_.qos_of(job);
-  if (!job.request.reserve || qos.no_reservation) return false;
-  if (qos.reserve_always) return true;
-  const auto bucket = bucket_of(queue, job);
-  if (!bucket) return false;
-  const auto held = queue.walk.reservations.find(*bucket);
-  const auto& buckets = queue.config.buckets;
-  const std::int64_t depth =
-      buckets.empty() ? queue.policy.reservations : buckets.at(*bucket).depth;
-  return (held == queue.walk.reservations.end() ? 0 : held->second) < depth;
-}
-
-void Pass::count_reservation(Queue& queue, const Job& job) {
-  if (s_.qos_of(job).reserve_always) return;
-  if (const auto bucket = bucket_of(queue, job)) ++queue.walk.reservations[*bucket];
-}
-
 // Is the job kept back by a limit, or because what is free is kept for larger jobs? It neither
 // starts nor is planned, and those behind it go on.
 bool Pass::throttled(Queue& queue, Job& job) {
@@ -173,7 +144,7 @@ bool Pass::throttled(Queue& queue, Job& job) {
   }
   if (!s_.limiter.active()) return false;
   const Accrual accrual = s_.config.priority.accrual;
-  if (auto over = s_.limiter.over_idle(job)) {
+  if (auto over = s_.limiter.over_idle(job, s_.length_of(job))) {
     s_.count_waiting(job, accrual == Accrual::always);
     job.detail = std::move(*over);
     tell_why(job, Why::idle_limit);
@@ -305,6 +276,7 @@ void Pass::started(Job& job, Allocation allocation) {
   const Selection selection = job.planned                          ? Selection::reserved
                               : queue.walk.blocked_by.value() != 0 ? Selection::backfill
                                                                    : Selection::immediate;
+  if (s_.counts_bypass && selection == Selection::backfill) count_bypassed(queue, job);
   queue.pending.erase(job.key);
   s_.run(job, allocation.when);
   ++queue.counts.started;
@@ -339,7 +311,7 @@ void Pass::tell_why(Job& job, Why why, JobId because_of) {
   job.why = why;
   job.because_of = because_of;
   if (s_.config.tell_waits)
-    result_.decisions.emplace_back(Wait{job.request.id, reason_text(s_, job)});
+    result_.decisions.emplace_back(Wait{job.request.id, cause_of(s_, job, now_).text});
 }
 
 std::optional<Time> Pass::wake() const {
@@ -355,6 +327,7 @@ std::optional<Time> Pass::wake() const {
   for (const Queue& queue : s_.queues) {
     if (queue.walk.chunking) earlier(queue.chunk_until);
     if (queue.walk.throttled_until) earlier(*queue.walk.throttled_until);
+    if (queue.walk.ripe_at) earlier(*queue.walk.ripe_at);
   }
   return wake;
 }

@@ -14,6 +14,9 @@
 
 namespace holon::qmanager {
 
+// Where the span of somebody who began then, and who is not over yet, is taken to end.
+Time stretched_end(Time began, Time now);
+
 class Pass {
  public:
   Pass(Scheduler::State& state, Time now, Budget budget) : s_(state), now_(now), budget_(budget) {}
@@ -29,8 +32,12 @@ class Pass {
   enum class Tried { started, booked, not_now, gone };
 
   void hold_overruns();
-  void serve_advances();
+  void close_advances();
   bool close_advance(JobId id, Advance& advance);
+  void outstay(JobId id, const Advance& advance);
+  void hold_intruders();
+  Units hold_intruder(JobId id, Intruder& intruder);
+  void serve_advances();
   void send_away(Advance& advance, const std::string& reason);
   void step_within(Advance& advance);
   void stretch(JobId id, Job& job);
@@ -46,9 +53,10 @@ class Pass {
 
   void pass_over(Queue& queue, Job& job);
   void consider(Queue& queue, Job& job);
-  Tried place(Queue& queue, Job& job);
-  bool entitled(const Queue& queue, const Job& job) const;
+  bool entitled(Queue& queue, const Job& job) const;
+  bool past_threshold(Queue& queue, const Job& job) const;
   void count_reservation(Queue& queue, const Job& job);
+  void count_bypassed(Queue& queue, const Job& job);
   bool outlives_the_lease(const Job& job) const;
   void book_the_entitled();
   Tried try_start(Job& job);

@@ -37,11 +37,14 @@ class PendingList {
     entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(slot), Entry{key, job});
     front_ = std::min(front_, slot);
     ++live_;
+    count_inserted(slot);
   }
 
   // O(log n). REQUIRES: it is here.
   void erase(OrderKey key) {
-    entries_[index_of(key)].job = nullptr;
+    const std::size_t slot = index_of(key);
+    entries_[slot].job = nullptr;
+    --live_in_[slot / kBlock];
     --live_;
     while (front_ < entries_.size() && entries_[front_].job == nullptr) ++front_;
   }
@@ -63,6 +66,16 @@ class PendingList {
            entries_.begin();
   }
 
+  // How many stand before it. O(slots / kBlock + kBlock). REQUIRES: it is here.
+  std::size_t position(const OrderKey& key) const {
+    const std::size_t slot = index_of(key);
+    std::size_t before = 0;
+    for (std::size_t block = 0; block < slot / kBlock; ++block) before += live_in_[block];
+    for (std::size_t i = slot / kBlock * kBlock; i < slot; ++i)
+      before += entries_[i].job != nullptr;
+    return before;
+  }
+
   // Closes the gaps when they are most of the list. Invalidates indices. O(1) amortised.
   void compact() {
     if (entries_.size() < 2 * live_ + 16) return;
@@ -82,6 +95,21 @@ class PendingList {
   void close_gaps() {
     std::erase_if(entries_, [](const Entry& e) { return e.job == nullptr; });
     front_ = 0;
+    live_in_.assign((entries_.size() + kBlock - 1) / kBlock, kBlock);
+    if (entries_.size() % kBlock != 0) live_in_.back() = entries_.size() % kBlock;
+  }
+
+  // One more at `slot` has moved the last one of each block behind it into the next.
+  void count_inserted(std::size_t slot) {
+    bool moved = true;  // what came into the block is a job
+    for (std::size_t block = slot / kBlock;; ++block) {
+      if (block == live_in_.size()) live_in_.push_back(0);
+      live_in_[block] += moved;
+      const std::size_t end = (block + 1) * kBlock;
+      if (end >= entries_.size()) return;
+      moved = entries_[end].job != nullptr;
+      live_in_[block] -= moved;
+    }
   }
 
   struct Entry {
@@ -96,7 +124,10 @@ class PendingList {
     return slot;
   }
 
+  static constexpr std::size_t kBlock = 256;
+
   std::vector<Entry> entries_;
+  std::vector<std::size_t> live_in_;  // jobs in each kBlock slots
   std::size_t live_ = 0;
   std::size_t front_ = 0;
 };

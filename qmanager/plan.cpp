@@ -9,15 +9,11 @@ namespace holon::qmanager {
 
 using resource::Allocation;
 
-namespace {
-
-// An overrunning job is assumed to need a sixteenth of its age more: few corrections for long jobs,
-// short waits for short ones.
-Time stretched_end(const Job& job, Time now) {
-  return now + std::max<Duration>(1, (now - job.started) / 16);
+// Somebody who is past the planned end is assumed to need a sixteenth of the age more: few
+// corrections for those that are long, short waits for others.
+Time stretched_end(Time began, Time now) {
+  return now + std::max<Duration>(1, (now - began) / 16);
 }
-
-}  // namespace
 
 // Units of a job that is past its planned end are still held, so its span grows; reservations in
 // the way are dropped and planned again, in queue order, by the walk.
@@ -38,6 +34,7 @@ void Pass::hold_overruns() {
   s_.freed();
   s_.sliced = false;
   for (JobId id : over) {
+    if (s_.intruders.contains(id)) continue;  // hold_intruders() sees to it
     Job& job = *s_.find(id);
     s_.running_by_end.erase({job.planned_end, id});
     s_.limiter.ended(job);
@@ -50,7 +47,7 @@ void Pass::hold_overruns() {
 // What can be in the way now is the end of the resources' lease, beyond which nothing is planned,
 // or an advance reservation: up to it the job keeps its units, and then it intrudes.
 void Pass::stretch(JobId id, Job& job) {
-  std::vector<Time> ends{stretched_end(job, now_)};
+  std::vector<Time> ends{stretched_end(job.started, now_)};
   for (const auto& [advance, held] : s_.advances)
     if (held.request.when.begin > now_) ends.push_back(held.request.when.begin);
   std::sort(ends.begin() + 1, ends.end(), std::greater<>());
@@ -59,7 +56,8 @@ void Pass::stretch(JobId id, Job& job) {
     job.planned_end = end;
     return;
   }
-  if (!s_.advances.empty() && now_ < s_.machine->horizon().end) s_.intruders.insert(id);
+  if (!s_.advances.empty() && now_ < s_.machine->horizon().end)
+    s_.intruders.emplace(id, Intruder{s_.machine->units_of(id), {job.started, now_}});
   job.planned_end = kTimeMax;
 }
 
@@ -69,7 +67,6 @@ void Pass::stretch(JobId id, Job& job) {
 void Pass::start_due() {
   while (!s_.bookings.empty() && s_.bookings.begin()->first <= now_) {
     Job& job = *s_.find(s_.bookings.begin()->second);
-    if (!s_.queue_of(job).started) break;
     const Duration length = s_.length_of(job);
     if (auto over = s_.limiter.over(job, now_, length, true)) {
       s_.unbook(job, now_);

@@ -44,19 +44,40 @@ Time PoolMachine::end_of(Time begin, Duration length) const {
   return length == kTimeMax ? horizon().end : saturating_add(begin, length);
 }
 
-std::optional<std::string> PoolMachine::short_of(const JobRequest& job, Interval when) const {
+std::optional<PoolMachine::Lack> PoolMachine::lack(const JobRequest& job, Interval when) const {
   for (const Consumes& use : job.consumes) {
     const Pool& pool = pools_.at(use.pool);
-    const resource::Amount free = pool.total - pool.used.max_used(when);
-    if (least(job, use) > free)
-      return fmt::format("needs {} {}, {} free until its limit", least(job, use), use.pool, free);
+    const resource::Amount free = pool.capacity() - pool.used.max_used(when);
+    if (least(job, use) > free) return Lack{&use.pool, least(job, use), free};
   }
   return std::nullopt;
 }
 
-// What its smallest number of slots needs.
+std::string PoolMachine::text(const Lack& lack) const {
+  return fmt::format("it needs {} {}, {} of {} {} free", lack.wanted, *lack.pool, lack.free,
+                     pools_.at(*lack.pool).total, lack.free == 1 ? "is" : "are");
+}
+
+std::optional<Shortage> PoolMachine::shortage(const JobRequest& job, Interval when) {
+  const auto missing = lack(job, when);
+  if (!missing) return inner_->shortage(job, when);
+  std::vector<std::pair<Time, std::pair<JobId, resource::Amount>>> by_end;
+  for (const auto& [id, held] : held_)
+    for (const Consumes& use : held.consumes)
+      if (use.pool == *missing->pool && use.amount > 0 && held.when.begin < when.end &&
+          when.begin < held.when.end)
+        by_end.push_back({held.when.end, {id, use.amount}});
+  std::sort(by_end.begin(), by_end.end());
+  Shortage shortage{text(*missing), {}};
+  for (const auto& [end, holder] : by_end) shortage.holders.push_back(holder);
+  return shortage;
+}
+
+// What its smallest number of slots needs; INT64_MAX where that fits no number.
 resource::Amount PoolMachine::least(const JobRequest& job, const Consumes& use) {
-  return use.per_slot ? use.amount * least_slots(job) : use.amount;
+  const std::int64_t slots = use.per_slot ? least_slots(job) : 1;
+  constexpr resource::Amount kMost = INT64_MAX;
+  return slots > 0 && use.amount > kMost / slots ? kMost : use.amount * slots;
 }
 
 std::int64_t PoolMachine::slots_over(const JobRequest& job, Interval when) const {
@@ -64,13 +85,13 @@ std::int64_t PoolMachine::slots_over(const JobRequest& job, Interval when) const
   for (const Consumes& use : job.consumes) {
     if (!use.per_slot || use.amount == 0) continue;
     const Pool& pool = pools_.at(use.pool);
-    slots = std::min(slots, (pool.total - pool.used.max_used(when)) / use.amount);
+    slots = std::min(slots, (pool.capacity() - pool.used.max_used(when)) / use.amount);
   }
   return slots;
 }
 
 bool PoolMachine::hopeless(const JobRequest& job, Time now) {
-  return inner_->hopeless(job, now) || short_of(job, {now, saturating_add(now, 1)});
+  return inner_->hopeless(job, now) || lack(job, {now, saturating_add(now, 1)});
 }
 
 Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
@@ -91,7 +112,7 @@ Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
 
 Machine::Outcome PoolMachine::start(const JobRequest& job, Time now, Duration length) {
   const Interval when{now, end_of(now, length)};
-  if (auto missing = short_of(job, when)) return NotNow{std::move(*missing)};
+  if (const auto missing = lack(job, when)) return NotNow{text(*missing)};
   if (!job.slots) return hold(job, inner_->start(job, now, length));
   return hold(job, inner_->start(with_at_most(job, slots_over(job, when)), now, length));
 }
@@ -102,8 +123,10 @@ std::optional<Time> PoolMachine::pools_fit(const JobRequest& job, Time from,
     moved = false;
     for (const Consumes& use : job.consumes) {
       const Pool& pool = pools_.at(use.pool);
-      const auto fit = pool.used.earliest_window(
-          {.from = from, .end = kTimeMax, .length = length, .cap = pool.total - least(job, use)});
+      const auto fit = pool.used.earliest_window({.from = from,
+                                                  .end = kTimeMax,
+                                                  .length = length,
+                                                  .cap = pool.capacity() - least(job, use)});
       if (!fit) return std::nullopt;
       moved = moved || *fit > from;
       from = *fit;
@@ -137,7 +160,7 @@ Machine::Outcome PoolMachine::reserve(const JobRequest& job, const Wish& wish) {
 }
 
 Machine::Outcome PoolMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {
-  if (auto missing = short_of(job, when)) return NotNow{std::move(*missing)};
+  if (const auto missing = lack(job, when)) return NotNow{text(*missing)};
   if (!job.slots) return hold(job, inner_->hold_exactly(job, when, now));
   return hold(job, inner_->hold_exactly(with_at_most(job, slots_over(job, when)), when, now));
 }
@@ -162,7 +185,7 @@ Status PoolMachine::set_end(JobId job, Time end) {
     Interval& when = held->second.when;
     for (const Consumes& use : held->second.consumes) {
       const Pool& pool = pools_.at(use.pool);
-      if (end > when.end && pool.used.max_used({when.end, end}) + use.amount > pool.total)
+      if (end > when.end && pool.used.max_used({when.end, end}) + use.amount > pool.capacity())
         return fail(Errc::overcommitted, use.pool + " is promised to another job");
     }
     if (Status moved = inner_->set_end(job, end); !moved) return moved;
@@ -172,6 +195,39 @@ Status PoolMachine::set_end(JobId job, Time end) {
     return {};
   }
   return inner_->set_end(job, end);
+}
+
+Units PoolMachine::units_of(JobId job) const {
+  Units units = inner_->units_of(job);
+  if (const auto held = held_.find(job); held != held_.end())
+    for (const Consumes& use : held->second.consumes)
+      if (use.amount > 0) units.pools[use.pool] += use.amount;
+  return units;
+}
+
+Units PoolMachine::hold_what_is_left(JobId job, const Units& units, Interval when, Time now) {
+  Units rest = inner_->hold_what_is_left(job, units, when, now);
+  Held held{{}, {now, when.end}};
+  for (const auto& [name, wanted] : units.pools) {
+    Pool& pool = pools_.at(name);
+    const resource::Amount free = pool.capacity() - pool.used.max_used(held.when);
+    const resource::Amount mine = std::clamp<resource::Amount>(free, 0, wanted);
+    if (mine < wanted) rest.pools[name] = wanted - mine;
+    if (mine == 0) continue;
+    pool.used.add(held.when, mine);
+    held.consumes.push_back({name, mine, false});
+  }
+  if (!held.consumes.empty()) held_[job] = std::move(held);
+  return rest;
+}
+
+Units PoolMachine::occupy(Units units) {
+  for (auto& [name, pool] : pools_) {
+    const auto used = units.pools.find(name);
+    pool.occupied = used == units.pools.end() ? 0 : std::min(used->second, pool.total);
+    if (pool.occupied > 0 && (used->second -= pool.occupied) == 0) units.pools.erase(used);
+  }
+  return inner_->occupy(std::move(units));
 }
 
 void PoolMachine::check_invariants() const {

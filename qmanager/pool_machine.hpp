@@ -23,6 +23,7 @@ class PoolMachine final : public Machine {
   }
   bool exhausted(Time now) override { return inner_->exhausted(now); }
   bool hopeless(const JobRequest& job, Time now) override;
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
@@ -39,10 +40,14 @@ class PoolMachine final : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override { return inner_->holding(job); }
+  Units units_of(JobId job) const override;
+  Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
+  Units occupy(Units units) override;
   std::int64_t procs_held(JobId job) const override { return inner_->procs_held(job); }
   std::vector<Window> windows(Time now) override { return inner_->windows(now); }
   std::int64_t procs() const override { return inner_->procs(); }
   std::int64_t free_procs(Time now) override { return inner_->free_procs(now); }
+  resource::Amount total(std::string_view type) const override { return inner_->total(type); }
   Interval horizon() const override { return inner_->horizon(); }
   void resources_changed() override { inner_->resources_changed(); }
   bool settle() override { return inner_->settle(); }
@@ -52,7 +57,11 @@ class PoolMachine final : public Machine {
  private:
   struct Pool {
     resource::Amount total = 0;
+    resource::Amount occupied = 0;
     resource::Timeline used;
+
+    // That jobs of this machine may have.
+    resource::Amount capacity() const { return total - occupied; }
   };
   struct Held {
     std::vector<Consumes> consumes;  // in all, not by the slot
@@ -61,7 +70,14 @@ class PoolMachine final : public Machine {
 
   // Slots that the consumables have room for over `when`.
   std::int64_t slots_over(const JobRequest& job, Interval when) const;
-  std::optional<std::string> short_of(const JobRequest& job, Interval when) const;
+  // The first of its consumables that there is not enough of over `when`, and how much there is.
+  struct Lack {
+    const std::string* pool;
+    resource::Amount wanted = 0;
+    resource::Amount free = 0;
+  };
+  std::optional<Lack> lack(const JobRequest& job, Interval when) const;
+  std::string text(const Lack& lack) const;
   Time end_of(Time begin, Duration length) const;
   std::optional<Time> pools_fit(const JobRequest& job, Time from, Duration length) const;
   Outcome hold(const JobRequest& job, Outcome outcome);

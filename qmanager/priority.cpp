@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "qmanager/job.hpp"
-#include "qmanager/store_machine.hpp"
 
 namespace holon::qmanager {
 
@@ -45,8 +44,10 @@ double capped(double value, double cap) {
   return cap > 0 ? std::clamp(value, -cap, cap) : value;
 }
 
-double nodes_of(const JobRequest& request) {
-  return request.spec ? static_cast<double>(least_units(*request.spec, "node")) : 0;
+// What an exponent of -2 makes of the way to a target.
+double nearness(double missing) {
+  constexpr double kReached = 1e-4;
+  return std::pow(std::max(kReached, missing), -2);
 }
 
 // The parts of the sum for one job.
@@ -59,27 +60,86 @@ class Evaluation {
         job_(job),
         unlimited_(length == kTimeMax),
         limit_(unlimited_ ? 0 : in_seconds(length)),
-        waited_(in_seconds(job.waited(now))) {}
+        ran_(runs(job) ? in_seconds(distance(job.started, now)) : 0),
+        waited_(in_seconds(job.waited(runs(job) ? job.started : now))) {}
 
   double value(Factor factor) const {
-    const JobRequest& r = job_.request;
-    const auto procs = static_cast<double>(job_.procs);
+    switch (component_of(factor)) {
+      case Component::service:
+      case Component::target:
+        return of_waiting(factor);
+      case Component::resource:
+        return of_request(factor);
+      case Component::usage:
+        return runs(job_) ? of_run(factor) : 0;
+      case Component::credential:
+      case Component::fairshare:
+        break;
+    }
+    return of_credentials(factor);
+  }
+
+  double weight(Factor factor) const {
+    const double own = config_.factors[static_cast<std::size_t>(factor)].weight;
+    if (factor == Factor::queue_time) return own + extra(config_.qos_queue_time);
+    return factor == Factor::xfactor ? own + extra(config_.qos_xfactor) : own;
+  }
+
+ private:
+  static bool runs(const Job& job) { return job.place == Job::Place::running; }
+
+  double xfactor() const {
     const double least = std::max(1e-9, std::max(limit_, in_seconds(config_.least_limit)));
+    return unlimited_ ? 1 : 1 + waited_ / least;
+  }
+
+  double of_waiting(Factor factor) const {
+    const std::string& qos = job_.request.qos;
+    if (factor == Factor::queue_time) return waited_ / 60;
+    if (factor == Factor::xfactor) return xfactor();
+    if (factor == Factor::bypass) return static_cast<double>(job_.bypassed);
+    if (factor == Factor::urgency)
+      return static_cast<double>(job_.request.urgency) - kUrgencyDefault;
+    const bool time = factor == Factor::target_queue_time;
+    const auto& targets = time ? config_.qos_queue_time_target : config_.qos_xfactor_target;
+    const auto target = targets.find(qos);
+    return target == targets.end() ? 0 : nearness(target->second - (time ? waited_ : xfactor()));
+  }
+
+  double of_request(Factor factor) const {
+    const auto procs = static_cast<double>(job_.procs);
+    const Demand& demand = job_.demand;
     switch (factor) {
-      case Factor::queue_time:
-        return waited_ / 60;
-      case Factor::xfactor:
-        return unlimited_ ? 1 : 1 + waited_ / least;
-      case Factor::urgency:
-        return static_cast<double>(r.urgency) - kUrgencyDefault;
-      case Factor::procs:
-        return procs;
       case Factor::nodes:
-        return nodes_of(r);
+        return static_cast<double>(demand.nodes);
+      case Factor::memory:
+        return static_cast<double>(demand.memory);
+      case Factor::swap:
+        return static_cast<double>(demand.swap);
+      case Factor::disk:
+        return static_cast<double>(demand.disk);
+      case Factor::equivalents:
+        return demand.equivalents;
       case Factor::proc_seconds:
         return procs * limit_;
       case Factor::wall_time:
         return limit_;
+      default:
+        return procs;
+    }
+  }
+
+  double of_run(Factor factor) const {
+    const auto procs = static_cast<double>(job_.procs);
+    if (factor == Factor::consumed) return procs * ran_;
+    if (factor == Factor::remaining) return procs * std::max(0.0, limit_ - ran_);
+    if (factor == Factor::percent) return limit_ > 0 ? 100 * ran_ / limit_ : 0;
+    return ran_;
+  }
+
+  double of_credentials(Factor factor) const {
+    const JobRequest& r = job_.request;
+    switch (factor) {
       case Factor::user:
         return given(Credential::user, r.user);
       case Factor::group:
@@ -100,17 +160,11 @@ class Evaluation {
         return fairshare_.below_target(Credential::qos, r.qos);
       case Factor::fs_queue:
         return fairshare_.below_target(Credential::queue, r.queue);
+      default:
+        return 0;
     }
-    return 0;
   }
 
-  double weight(Factor factor) const {
-    const double own = config_.factors[static_cast<std::size_t>(factor)].weight;
-    if (factor == Factor::queue_time) return own + extra(config_.qos_queue_time);
-    return factor == Factor::xfactor ? own + extra(config_.qos_xfactor) : own;
-  }
-
- private:
   double in_seconds(Duration ticks) const {
     return static_cast<double>(ticks) / static_cast<double>(config_.ticks_per_second);
   }
@@ -130,6 +184,7 @@ class Evaluation {
   const Job& job_;
   bool unlimited_;
   double limit_;  // seconds; 0 without one
+  double ran_;
   double waited_;
 };
 
@@ -137,7 +192,9 @@ class Evaluation {
 
 Component component_of(Factor factor) {
   if (factor <= Factor::urgency) return Component::service;
+  if (factor <= Factor::target_xfactor) return Component::target;
   if (factor <= Factor::wall_time) return Component::resource;
+  if (factor <= Factor::execution_time) return Component::usage;
   return factor <= Factor::queue ? Component::credential : Component::fairshare;
 }
 
@@ -150,8 +207,9 @@ bool PriorityConfig::ages() const {
   if (!qos_queue_time.empty() || !qos_xfactor.empty()) return true;
   for (std::size_t i = 0; i < kFactors; ++i) {
     const auto factor = static_cast<Factor>(i);
-    const bool moves = factor == Factor::queue_time || factor == Factor::xfactor ||
-                       component_of(factor) == Component::fairshare;
+    const Component component = component_of(factor);
+    const bool moves = (component == Component::service && factor != Factor::urgency) ||
+                       component == Component::target || component == Component::fairshare;
     if (moves && factors[i].weight != 0) return true;
   }
   return false;
@@ -183,7 +241,8 @@ Status PriorityConfig::set(const std::string& key, const std::string& value) {
   const auto kind = index_in(kCredentialNames, key.substr(0, dot));
   if (!kind || last == dot)
     return refuse(
-        "accepted: KIND.NAME.priority, .fstarget, and for a qos .qtweight, .xfweight; "
+        "accepted: KIND.NAME.priority, .fstarget, and for a qos .qtweight, .xfweight, .qttarget, "
+        ".xftarget; "
         "KIND is user, group, account, qos or queue");
   const std::pair of_whom{static_cast<Credential>(*kind), key.substr(dot + 1, last - dot - 1)};
   const std::string what = key.substr(last + 1);
@@ -194,14 +253,23 @@ Status PriorityConfig::set(const std::string& key, const std::string& value) {
     return {};
   }
   if (!as_number) return refuse(fmt::format("\"{}\" is no number", value));
-  if (what == "priority")
+  if (what == "priority") {
     of[of_whom] = *as_number;
-  else if (what == "qtweight" && of_whom.first == Credential::qos)
-    qos_queue_time[of_whom.second] = *as_number;
-  else if (what == "xfweight" && of_whom.first == Credential::qos)
-    qos_xfactor[of_whom.second] = *as_number;
-  else
-    return refuse(fmt::format("\"{}\" is not one of priority, fstarget, qtweight, xfweight", what));
+    return {};
+  }
+  const std::pair<const char*, std::map<std::string, double> PriorityConfig::*> of_qos[] = {
+      {"qtweight", &PriorityConfig::qos_queue_time},
+      {"xfweight", &PriorityConfig::qos_xfactor},
+      {"qttarget", &PriorityConfig::qos_queue_time_target},
+      {"xftarget", &PriorityConfig::qos_xfactor_target}};
+  const auto known = std::find_if(std::begin(of_qos), std::end(of_qos),
+                                  [&](const auto& each) { return what == each.first; });
+  if (known == std::end(of_qos) || of_whom.first != Credential::qos)
+    return refuse(
+        fmt::format("\"{}\" is not one of priority, fstarget, and for a qos qtweight, "
+                    "xfweight, qttarget, xftarget",
+                    what));
+  (this->*(known->second))[of_whom.second] = *as_number;
   return {};
 }
 

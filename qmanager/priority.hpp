@@ -1,5 +1,5 @@
-// priority.hpp - a job's priority as the sum of weighted factors (Maui's CRED, FS, RES and SERV
-// components).
+// priority.hpp - a job's priority as the sum of weighted factors (Maui's SERV, TARGET, RES, USAGE,
+// CRED and FS components).
 //
 // priority = sum over components of weight(component) x cap(component, sum over its factors of
 // weight(factor) x cap(factor, value(factor))). A cap bounds the absolute value, before the weight.
@@ -20,20 +20,34 @@ namespace holon::qmanager {
 
 struct Job;
 
-enum class Component : std::uint8_t { service, resource, credential, fairshare };
-inline constexpr std::size_t kComponents = 4;
-inline constexpr std::array<const char*, kComponents> kComponentNames = {"serv", "res", "cred",
-                                                                         "fs"};
+enum class Component : std::uint8_t { service, target, resource, usage, credential, fairshare };
+inline constexpr std::size_t kComponents = 6;
+inline constexpr std::array<const char*, kComponents> kComponentNames = {"serv",  "target", "res",
+                                                                         "usage", "cred",   "fs"};
 
 enum class Factor : std::uint8_t {
-  queue_time,    // minutes that count as waited (Accrual)
-  xfactor,       // 1 + waited / limit
-  urgency,       // the user's wish, less the default
-  procs,         // processors
-  nodes,         // nodes the request names
+  queue_time,  // minutes that count as waited (Accrual)
+  xfactor,     // 1 + waited / limit
+  bypass,      // jobs behind it that were started before it
+  urgency,     // the user's wish, less the default
+  // 1 / d^2, where d is what is missing from the waiting that its QOS is to have at most, in
+  // seconds, or from the xfactor; at least 0.0001
+  target_queue_time,
+  target_xfactor,
+  procs,   // processors
+  nodes,   // nodes the request names
+  memory,  // units of memory, of swap, of disk
+  swap,
+  disk,
   proc_seconds,  // processors x limit in seconds
+  equivalents,   // processor equivalents (Demand)
   wall_time,     // the limit in seconds
-  user,          // the priority that the configuration gives the job's user, ...
+  // Of running jobs only, so that they play no part in any order:
+  consumed,        // processors x seconds since the start
+  remaining,       // processors x seconds to the limit
+  percent,         // of the limit that is over
+  execution_time,  // seconds since the start
+  user,            // the priority that the configuration gives the job's user, ...
   group,
   account,
   qos,
@@ -44,12 +58,36 @@ enum class Factor : std::uint8_t {
   fs_qos,
   fs_queue,
 };
-inline constexpr std::size_t kFactors = 17;
+inline constexpr std::size_t kFactors = 28;
 // As in the configuration: "queuetime-weight", "xfactor-cap". Maui's names in lower case.
-inline constexpr std::array<const char*, kFactors> kFactorNames = {
-    "queuetime", "xfactor", "userprio",  "proc",    "node",   "ps",
-    "walltime",  "user",    "group",     "account", "qos",    "class",
-    "fsuser",    "fsgroup", "fsaccount", "fsqos",   "fsclass"};
+inline constexpr std::array<const char*, kFactors> kFactorNames = {"queuetime",
+                                                                   "xfactor",
+                                                                   "bypass",
+                                                                   "userprio",
+                                                                   "targetqueuetime",
+                                                                   "targetxfactor",
+                                                                   "proc",
+                                                                   "node",
+                                                                   "mem",
+                                                                   "swap",
+                                                                   "disk",
+                                                                   "ps",
+                                                                   "pe",
+                                                                   "walltime",
+                                                                   "usageconsumed",
+                                                                   "usageremaining",
+                                                                   "usagepercent",
+                                                                   "usageexecutiontime",
+                                                                   "user",
+                                                                   "group",
+                                                                   "account",
+                                                                   "qos",
+                                                                   "class",
+                                                                   "fsuser",
+                                                                   "fsgroup",
+                                                                   "fsaccount",
+                                                                   "fsqos",
+                                                                   "fsclass"};
 Component component_of(Factor factor);
 
 // While a job is kept back by a limit, does its waiting count (Maui's JOBPRIOACCRUALPOLICY)?
@@ -68,10 +106,12 @@ struct Weight {
 
 struct PriorityConfig {
   std::array<Weight, kFactors> factors{};
-  std::array<Weight, kComponents> components{{{1, 0}, {1, 0}, {1, 0}, {1, 0}}};
+  std::array<Weight, kComponents> components{{{1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}, {1, 0}}};
   std::map<std::pair<Credential, std::string>, double> of;  // "default" is for every other name
   std::map<std::string, double> qos_queue_time;  // added to the factor's weight (QTWEIGHT) ...
   std::map<std::string, double> qos_xfactor;     // ... XFWEIGHT
+  std::map<std::string, double> qos_queue_time_target;  // seconds (QTTARGET) ...
+  std::map<std::string, double> qos_xfactor_target;     // ... XFTARGET
   Duration least_limit = 0;  // a shorter limit counts as this in the xfactor (XFMINWCLIMIT)
   Accrual accrual = Accrual::queue_policy;
   Duration interval = 60'000;  // ticks between two computations (Maui's iteration)
@@ -83,6 +123,7 @@ struct PriorityConfig {
   // Do priorities change with time alone?
   bool ages() const;
   // "queuetime-weight" = 2, "fs-cap" = 100, "user.ann.priority" = 50, "qos.hi.qtweight" = 5,
+  // "qos.hi.qttarget" = 7200 (seconds), "qos.hi.xftarget" = 5,
   // "user.ann.fstarget" = "20", "20+" (a floor) or "20-" (a ceiling). Errors: invalid_argument with
   // what is accepted.
   Status set(const std::string& key, const std::string& value);
@@ -100,7 +141,7 @@ struct PriorityPart {
   bool operator==(const PriorityPart&) const = default;
 };
 
-// Where a pending job stands and why.
+// Where a job stands and why.
 struct PriorityBreakdown {
   std::int64_t priority = 0;
   bool fixed =

@@ -11,7 +11,7 @@ namespace holon::qmanager {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, bool QosConfig::*>, 12> kFlags = {{
+constexpr std::array<std::pair<std::string_view, bool QosConfig::*>, 13> kFlags = {{
     {"RESERVEALWAYS", &QosConfig::reserve_always},
     {"NORESERVATION", &QosConfig::no_reservation},
     {"NOBF", &QosConfig::no_backfill},
@@ -24,7 +24,13 @@ constexpr std::array<std::pair<std::string_view, bool QosConfig::*>, 12> kFlags 
     {"IGNMAXPROC", &QosConfig::ignore_procs},
     {"IGNMAXPS", &QosConfig::ignore_proc_ticks},
     {"USERESERVED", &QosConfig::use_reserved},
+    {"DEDICATED", &QosConfig::dedicated},
 }};
+
+bool is_of_preemption(std::string_view word) {
+  constexpr std::string_view kWords[] = {"PREEMPTOR", "PREEMPTEE", "PREEMPT", "RESTARTPREEMPT"};
+  return std::find(std::begin(kWords), std::end(kWords), word) != std::end(kWords);
+}
 
 std::string accepted() {
   std::string all = "IGNALL";
@@ -50,6 +56,12 @@ Status QosConfig::set_flags(std::string_view text) {
     }
     const auto flag = std::find_if(kFlags.begin(), kFlags.end(),
                                    [&](const auto& known) { return known.first == word; });
+    if (flag == kFlags.end() && is_of_preemption(word))
+      return fail(Errc::invalid_argument,
+                  fmt::format("\"{}\" is a flag of preemption, and no job is ever stopped here to "
+                              "make room for another; accepted: {}",
+                              word, accepted()),
+                  "flags");
     if (flag == kFlags.end())
       return fail(Errc::invalid_argument,
                   fmt::format("\"{}\" is no flag of a QOS; accepted: {}", word, accepted()),

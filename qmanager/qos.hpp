@@ -24,6 +24,7 @@ struct QosConfig {
   bool ignore_procs = false;       // IGNMAXPROC
   bool ignore_proc_ticks = false;  // IGNMAXPS
   bool use_reserved = false;       // USERESERVED: runs in advance reservations only
+  bool dedicated = false;          // DEDICATED: gets its nodes whole
 
   // Sets the flags in "RESERVEALWAYS:NOBF" (also with commas or blanks, in any case). Errors:
   // invalid_argument with what is accepted.

@@ -2,50 +2,139 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 namespace holon::qmanager {
 
 namespace {
+
+constexpr std::size_t kNamed = 3;
 
 std::string behind(const Job& job) {
   return job.because_of.value() == 0 ? std::string()
                                      : fmt::format("; job {} is in front", job.because_of.value());
 }
 
-std::string not_considered(const Scheduler::State& state, const Job& job) {
-  const Queue& queue = state.queue_of(job);
-  const Walk& walk = queue.walk;
-  if (!queue.started) return fmt::format("queue {} is stopped", queue.name);
-  if (walk.blocked_by.value() != 0 && !queue.policy.backfill)
-    return fmt::format("first come, first served: job {} in front of it waits",
-                       walk.blocked_by.value());
-  if (walk.considered >= queue.config.queue_depth)
-    return fmt::format("not considered yet: {} of {} pending jobs are looked at (queue-depth {})",
-                       walk.considered, queue.pending.size(), queue.config.queue_depth);
-  return walk.blocked_by.value() == 0 ? "not considered yet" : "everything is in use";
+std::string time_text(const Scheduler::State& state, Time when, Time now) {
+  return state.config.show_time ? state.config.show_time(when, now) : std::to_string(when);
 }
 
-}  // namespace
+class Diagnosis {
+ public:
+  Diagnosis(Scheduler::State& state, const Job& job, Time now) : s_(state), job_(job), now_(now) {}
 
-std::string reason_text(const Scheduler::State& state, const Job& job) {
+  // What is in use, or promised to others; nullopt: nothing that it needs is.
+  std::optional<Cause> cause() {
+    const Obstacle& obstacle = find();
+    if (obstacle.shortage) return lacks(*obstacle.shortage);
+    const Duration length = s_.length_of(job_);
+    if (!obstacle.until || distance(now_, *obstacle.until) >= length) return std::nullopt;
+    // A promise of its own is kept for later because of what is promised before it.
+    if (job_.booked && *job_.planned <= *obstacle.until) return std::nullopt;
+    return promised(*obstacle.until);
+  }
+
+ private:
+  // Room for jobs of its shape only shrinks as they get longer, and it does so where a promise
+  // begins: the first one that is in the way is found by halving.
+  const Obstacle& find() {
+    Obstacle& known = s_.obstacles[job_.shape];
+    if (known.plan == s_.plan) return known;
+    known = {s_.plan, shortage_until(saturating_add(now_, 1)), std::nullopt};
+    if (!known.shortage) {
+      const std::vector<Time> begins = promises();
+      const auto first = std::partition_point(begins.begin(), begins.end(), [&](Time begin) {
+        return !shortage_until(saturating_add(begin, 1));
+      });
+      if (first != begins.end()) known.until = *first;
+    }
+    return known;
+  }
+
+  std::optional<Shortage> shortage_until(Time end) {
+    return s_.machine->shortage(job_.request, {now_, end});
+  }
+
+  // When what is promised to others is to be theirs, ascending.
+  std::vector<Time> promises() const {
+    std::vector<Time> begins;
+    for (const auto& [begin, id] : s_.bookings)
+      if (begin > now_ && (begins.empty() || begins.back() != begin)) begins.push_back(begin);
+    for (const auto& [id, advance] : s_.advances)
+      if (advance.request.when.begin > now_) begins.push_back(advance.request.when.begin);
+    std::sort(begins.begin(), begins.end());
+    begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
+    return begins;
+  }
+
+  Cause lacks(const Shortage& shortage) const {
+    Cause cause{shortage.text, {}, shortage.holders.empty()};
+    std::string list;
+    for (const auto& [id, amount] : shortage.holders) {
+      if (cause.who.size() < kNamed)
+        list += fmt::format("{}{} has {}", list.empty() ? "" : ", ", name(id), amount);
+      cause.who.push_back(id);
+    }
+    if (cause.who.size() > kNamed) list += fmt::format(" and {} more", cause.who.size() - kNamed);
+    if (!list.empty()) cause.text += " (" + list + ")";
+    if (cause.in_use)
+      for (const auto& [id, advance] : s_.advances) {
+        if (advance.request.when.begin > now_) continue;
+        cause.text += fmt::format("; {} has {}", name(id), s_.machine->procs_held(id));
+        cause.who.push_back(id);
+      }
+    cause.text += behind(job_);
+    return cause;
+  }
+
+  Cause promised(Time when) {
+    Cause cause;
+    std::string whom;
+    for (auto at = s_.bookings.lower_bound({when, JobId{}});
+         at != s_.bookings.end() && at->first == when; ++at)
+      add(cause, whom, at->second);
+    for (const auto& [id, advance] : s_.advances)
+      if (advance.request.when.begin == when) add(cause, whom, id);
+    if (cause.who.size() > kNamed) whom += fmt::format(" and {} more", cause.who.size() - kNamed);
+    const auto missing = shortage_until(saturating_add(when, 1));
+    const bool pool = missing && !missing->holders.empty();
+    cause.text = fmt::format(
+        "what it needs is free, but from {} on promised to {}, before its time limit would end{}",
+        time(when), whom, pool ? ": until then " + missing->text : "");
+    return cause;
+  }
+
+  void add(Cause& cause, std::string& list, JobId id) const {
+    if (id == job_.request.id) return;
+    if (cause.who.size() < kNamed) list += (list.empty() ? "" : ", ") + name(id);
+    cause.who.push_back(id);
+  }
+
+  std::string name(JobId id) const {
+    const auto advance = s_.advances.find(id);
+    if (advance == s_.advances.end()) return fmt::format("job {}", id.value());
+    const AdvanceRequest& request = advance->second.request;
+    const std::string called = request.name.empty() ? "" : fmt::format(" ({})", request.name);
+    return fmt::format("advance reservation {}{} from {} to {}", id.value(), called,
+                       time(request.when.begin), time(request.when.end));
+  }
+
+  std::string time(Time when) const { return time_text(s_, when, now_); }
+
+  Scheduler::State& s_;
+  const Job& job_;
+  Time now_;
+};
+
+// The rules of its queue keep it back, whatever is free; empty: they do not.
+std::string rule_against(const Scheduler::State& state, const Job& job, Time now) {
   const Queue& queue = state.queue_of(job);
   switch (job.why) {
-    case Why::not_considered:
-      return not_considered(state, job);
     case Why::held:
       return "held: its urgency is 0";
-    case Why::resources:
-      if (!job.detail.empty()) return job.detail + behind(job);
-      if (job.procs == 1) return "the processor it needs is not free" + behind(job);
-      return fmt::format("the {} processors it needs are not free{}", job.procs, behind(job));
-    case Why::reservations:
-      return "what it needs is free, but promised to jobs in front of it before its time limit "
-             "would end" +
-             behind(job);
-    case Why::reserved:
-      return "planned";
     case Why::blocked:
-      return job.detail.empty() ? "no resource that is up can serve it"
-                                : "no resource that is up can serve it: " + job.detail;
+      return job.detail.empty() ? "what could serve it is down or drained"
+                                : "what could serve it is down or drained: " + job.detail;
     case Why::limit:
     case Why::idle_limit:
       return job.detail;
@@ -55,11 +144,29 @@ std::string reason_text(const Scheduler::State& state, const Job& job) {
       return fmt::format("freed processors are kept for jobs of {} or more for a while",
                          queue.config.chunk_size);
     case Why::lease:
-      return fmt::format(
-          "it would end after the lease of these resources: {} ticks asked for in queue {}",
-          state.length_of(job), queue.name);
+      return fmt::format("it would end after the lease of these resources, at {}",
+                         time_text(state, state.machine->horizon().end, now));
+    default:
+      break;
   }
+  if (!queue.started) return fmt::format("queue {} is stopped", queue.name);
+  const JobId first = queue.walk.blocked_by;
+  if (first.value() != 0 && first != job.request.id && !queue.policy.backfill)
+    return fmt::format("first come, first served: job {} in front of it waits", first.value());
+  const std::int64_t looked_at = queue.walk.considered;
+  if (job.why == Why::not_considered && looked_at >= queue.config.queue_depth)
+    return fmt::format("not considered yet: {} of {} pending jobs are looked at (queue-depth {})",
+                       looked_at, queue.pending.size(), queue.config.queue_depth);
   return {};
+}
+
+}  // namespace
+
+Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
+  if (std::string rule = rule_against(state, job, now); !rule.empty())
+    return {std::move(rule), {}, false};
+  if (auto cause = Diagnosis(state, job, now).cause()) return std::move(*cause);
+  return {job.booked ? "planned" : "not considered yet", {}, false};
 }
 
 }  // namespace holon::qmanager

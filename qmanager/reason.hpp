@@ -1,12 +1,25 @@
 // reason.hpp - why a pending job is not running, in a sentence that a person can act on. Private to
 // qmanager/.
+//
+// The sentence is made from the plan as it is when somebody asks, so that whoever asks, and in
+// whatever way, is told the same.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "qmanager/state.hpp"
 
 namespace holon::qmanager {
 
-std::string reason_text(const Scheduler::State& state, const Job& job);
+struct Cause {
+  std::string text;
+  // Jobs and advance reservations that have, or are promised, what it waits for. Where that is
+  // processors, running jobs are not among them.
+  std::vector<JobId> who;
+  bool in_use = false;  // processors are in use
+};
+
+// Asks the machine some times, but once for all jobs of a shape until the plan changes.
+Cause cause_of(Scheduler::State& state, const Job& job, Time now);
 
 }  // namespace holon::qmanager

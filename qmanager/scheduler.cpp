@@ -24,6 +24,8 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
   const auto at = [&](const char* key) { return fmt::format("queues.{}.{}", name, key); };
   if (auto ok = check_range(config.queue_depth, kMaxQueueDepth, at("queue-depth")); !ok)
     return tl::unexpected(ok.error());
+  if (auto ok = check_range(config.max_queue_depth, kMaxQueueDepth, at("max-queue-depth")); !ok)
+    return tl::unexpected(ok.error());
   if (auto ok =
           check_range(config.reservation_depth, kMaxReservationDepth, at("reservation-depth"));
       !ok)
@@ -39,7 +41,10 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
   if (config.policy == "hybrid") policy->reservations = config.reservation_depth;
   policy->reservations = std::min(policy->reservations, config.max_reservation_depth);
   if (!config.buckets.empty()) policy->backfill = true;
-  if (config.backfill == BackfillOrder::none) *policy = fcfs();
+  if (config.reservation_policy)
+    policy->keep = *config.reservation_policy == ReservationPolicy::highest;
+  const bool none = config.backfill == BackfillOrder::none;
+  if (none) *policy = fcfs();
   if (config.max_reservation) {
     policy->reservations = *config.max_reservation;
     policy->backfill = true;
@@ -48,6 +53,11 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
   queue.name = name;
   queue.config = config;
   queue.config.queue_depth = std::min(config.queue_depth, config.max_queue_depth);
+  // BACKFILLPOLICY NONE means no priority reservations either.
+  if (none || config.reservation_policy == ReservationPolicy::never) {
+    queue.config.buckets.clear();
+    policy->reservations = config.max_reservation.value_or(0);
+  }
   queue.policy = std::move(*policy);
   return queue;
 }
@@ -77,6 +87,11 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
     return fail(Errc::invalid_argument,
                 "an interval is at least a tick, and the depth of fairshare from 1 to 1000",
                 "priority");
+  for (const Queue& queue : state->queues)
+    state->counts_bypass =
+        state->counts_bypass || queue.config.threshold.type == ReservationThreshold::Type::bypass;
+  const auto bypass = static_cast<std::size_t>(Factor::bypass);
+  state->counts_bypass = state->counts_bypass || priority.factors[bypass].weight != 0;
   state->limiter = Limiter(state->config.limits, state->config.qos);
   state->fairshare = Fairshare(priority.fairshare);
   for (std::size_t i = 0; i < kFactors; ++i)
@@ -122,6 +137,7 @@ Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
 void measure(Scheduler::State& state, Job& job) {
   if (job.request.procs <= 0) job.request.procs = state.machine->procs_of(job.request);
   job.procs = job.request.procs;
+  job.demand = demand_of(job.request, job.procs, *state.machine);
   job.shape = state.machine->shape_of(job.request);
   if (job.shape >= state.shapes.size()) state.shapes.resize(job.shape + 1);
 }
@@ -158,6 +174,11 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     return Reject{id, std::move(**refusal)};
   }
   measure(s, job);
+  if (auto too_large = s.config.limits.refuses(job.procs, s.length_of(job))) {
+    forget();
+    ++queue.counts.rejected;
+    return Reject{id, std::move(*too_large)};
+  }
   s.clock = std::max(s.clock, now);
   job.key = s.key_of(job, now);
   ++queue.counts.submitted;
@@ -169,7 +190,11 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
 Status Scheduler::recover(JobRequest request, const resource::Allocation& allocation) {
   State& s = *state_;
   const JobId id = request.id;
-  if (request.advance.value() != 0) return recover_within(s, std::move(request), allocation);
+  if (request.advance.value() != 0) {
+    Status recovered = recover_within(s, std::move(request), allocation);
+    if (recovered) s.count_usage(*s.within(id)->state_->find(id));
+    return recovered;
+  }
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
   const auto refusal = admit(s, (**added).request, s.queue_of(**added));
@@ -182,7 +207,6 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
     s.jobs.erase(id);
     return held;
   }
-  (**added).procs = (**added).request.slots ? s.machine->procs_held(id) : (**added).procs;
   (**added).key = s.key_of(**added, allocation.when.begin);
   s.run(**added, allocation.when);
   s.freed();
@@ -192,8 +216,16 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
 Status Scheduler::finish(JobId id, Time now) {
   State& s = *state_;
   if (Scheduler* inner = s.within(id)) {
+    const Job* const within = inner->state_->find(id);
+    if (s.counts_usage && within != nullptr && within->place == Job::Place::running) {
+      s.fairshare.advance(now);
+      s.fairshare.ended(within->request, within->procs);
+    }
     Status finished = inner->finish(id, now);
-    if (finished) s.in_advance.erase(id);
+    if (!finished) return finished;
+    // What it had in one that is over is free for everybody.
+    if (s.advances.at(s.in_advance.at(id)).over(now)) s.freed();
+    s.in_advance.erase(id);
     return finished;
   }
   Job* job = s.find(id);
@@ -219,6 +251,18 @@ Status Scheduler::finish(JobId id, Time now) {
   return {};
 }
 
+namespace {
+
+// Was the job started when a question was answered, so that nobody has been told yet?
+bool take_back_start(Scheduler::State& s, JobId id) {
+  return std::erase_if(s.untold, [id](const Decision& decision) {
+           const auto* start = std::get_if<Start>(&decision);
+           return start != nullptr && start->job == id;
+         }) > 0;
+}
+
+}  // namespace
+
 Status Scheduler::cancel(JobId id, Time now) {
   State& s = *state_;
   if (Scheduler* inner = s.within(id)) {
@@ -227,6 +271,11 @@ Status Scheduler::cancel(JobId id, Time now) {
     return cancelled;
   }
   Job* job = s.find(id);
+  if (job != nullptr && job->place == Job::Place::running && take_back_start(s, id)) {
+    QueueCounts& counts = s.queue_of(*job).counts;
+    --counts.started, --counts.finished, ++counts.cancelled;
+    return finish(id, now);
+  }
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
   s.dequeue(*job, now);
@@ -284,6 +333,8 @@ Status Scheduler::start_queue(const std::string& name, bool started) {
   const Result<std::size_t> queue = queue_index(*state_, name);
   if (!queue) return tl::unexpected(queue.error());
   state_->queues[*queue].started = started;
+  // Promises that cannot be kept meanwhile are in nobody's way.
+  if (!started) state_->unbook_queue(*queue);
   state_->freed();
   return {};
 }

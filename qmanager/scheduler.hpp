@@ -5,6 +5,7 @@
 // it returns. Not thread-safe: one owner.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -48,6 +49,7 @@ struct QueueConfig {
   BackfillOrder backfill = BackfillOrder::first_fit;
   BackfillMetric backfill_metric = BackfillMetric::procs;
   std::int64_t backfill_depth = 0;  // candidates of best_fit and greedy for a window; 0: all
+  std::int64_t backfill_max_schedules = 10'000;  // sets that greedy tries for a window
   // For so long after an end, what is free is kept for jobs of so many processors, if one of them
   // waits (Maui's BFCHUNKSIZE and BFCHUNKDURATION). 0: off.
   std::int64_t chunk_size = 0;
@@ -58,6 +60,8 @@ struct QueueConfig {
   // Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X], by X. Not empty: they say who gets a
   // reservation, in place of the policy's depth.
   std::map<int, ReservationBucket> buckets;
+  std::optional<ReservationPolicy> reservation_policy;  // nullopt: the policy's own
+  ReservationThreshold threshold;
 
   // Nodes that the queue's jobs may run on have all of these properties (Flux's `requires`).
   std::vector<std::string> properties;
@@ -77,6 +81,8 @@ struct SchedulerConfig {
   std::map<std::string, QosConfig> qos;                     // by name
   std::map<std::string, ParallelEnvironment> environments;  // Grid Engine's PEs, by name
   bool tell_waits = true;                                   // Wait decisions are wanted
+  // Words for `when`, seen from `now`, in reasons; none: the number.
+  std::function<std::string(Time when, Time now)> show_time;
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
 };
@@ -90,6 +96,8 @@ struct QueueCounts {
   std::int64_t cancelled = 0;
   std::int64_t rejected = 0;
   std::int64_t reprioritized = 0;
+
+  void add(const QueueCounts& other);
 };
 
 struct QueueStatus {
@@ -105,6 +113,9 @@ struct QueueStatus {
   std::int64_t considered =
       0;  // jobs the last pass looked at that stay pending: "considered k of n"
   QueueCounts counts;
+
+  // What advance reservations add to it: their jobs.
+  void add(const QueueStatus& within);
 };
 
 // A span of the plan: what a job holds, or is to hold.
@@ -137,8 +148,10 @@ struct Explanation {
   std::size_t position = 0;     // jobs of its queue that are looked at before it
   std::int64_t considered = 0;  // of so many pending ones the last pass looked at and left so many
   std::size_t pending = 0;
-  std::vector<JobId> in_the_way;  // whose ends it waits for, soonest first, and who is in front
-  std::vector<Change> changes;    // cheapest first; empty: none was found
+  // Jobs and advance reservations that have or are promised what it waits for, soonest over first,
+  // and who is in front.
+  std::vector<JobId> in_the_way;
+  std::vector<Change> changes;  // cheapest first; empty: none was found
   // Without a reservation: from here on there is room for it, as planned now and whoever else
   // waits; nullopt: there is none, or there is room already.
   std::optional<Time> room_at{};
@@ -202,7 +215,8 @@ class Scheduler {
   // Overrides the priority that urgency gives a pending job, until the next set_urgency(). Errors:
   // not_found.
   Status set_priority(JobId job, std::int64_t priority);
-  // Submission and scheduling gates of a queue. Errors: not_found.
+  // Submission and scheduling gates of a queue; one that is stopped loses its reservations. Errors:
+  // not_found.
   Status enable_queue(const std::string& name, bool enabled);
   Status start_queue(const std::string& name, bool started);
   // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.
@@ -223,9 +237,13 @@ class Scheduler {
   // By number. One that is over, and whose jobs are, is no longer there.
   std::vector<AdvanceStatus> advances() const;
 
-  // What a pending job's place in its queue comes from. Errors: not_found.
+  // What a pending job's place in its queue comes from; of a running one, what its priority would
+  // be: nothing depends on it. Errors: not_found.
   Result<PriorityBreakdown> priority(JobId job, Time now) const;
-  // Processor-time used before this scheduler was made, for fairshare (a restart).
+  // From when on use counts for fairshare at `now`; nullopt: it plays no part.
+  std::optional<Time> counts_use_since(Time now) const;
+  // Processor-time used before this scheduler was made, for fairshare (a restart). 0 processors
+  // count as one, as for a job that runs.
   void charge_past(const JobRequest& job, std::int64_t procs, Interval ran);
 
   StepResult step(Time now, Budget budget = {});
@@ -247,6 +265,7 @@ class Scheduler {
   std::vector<PlannedSpan> plan(Time now);
   // Backfill windows: what could start now without delaying anybody, widest first.
   std::vector<Window> windows(Time now);
+  // By name; jobs in advance reservations are among them.
   std::vector<QueueStatus> queues() const;
   const SchedulerConfig& config() const;
   void check_invariants() const;

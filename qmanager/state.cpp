@@ -67,6 +67,7 @@ void Scheduler::State::dequeue(Job& job, Time now) {
   if (job.booked) {
     unbook(job, now);
     freed();
+    released = true;
   }
   if (job.place == Job::Place::aside) aside.erase(job.request.id);
   if (job.place == Job::Place::pending) {
@@ -78,12 +79,28 @@ void Scheduler::State::dequeue(Job& job, Time now) {
 }
 
 void Scheduler::State::unbook(Job& job, Time now) {
+  ++plan;
   machine->release(job.request.id, now);
   bookings.erase({*job.planned, job.request.id});
   job.booked = false;
 }
 
+void Scheduler::State::unbook_queue(std::size_t queue) {
+  std::vector<Job*> of_queue;
+  for (const auto& [when, id] : bookings)
+    if (Job* job = find(id); job->queue == queue) of_queue.push_back(job);
+  for (Job* job : of_queue) {
+    unbook(*job, clock);
+    job->why = Why::not_considered;
+  }
+  std::erase_if(unbooked, [&](JobId id) {
+    const Job* job = find(id);
+    return job == nullptr || job->queue == queue;
+  });
+}
+
 void Scheduler::State::book(Job& job, Interval when) {
+  ++plan;
   job.booked = true;
   job.planned = when.begin;
   job.planned_end = when.end;
@@ -91,13 +108,18 @@ void Scheduler::State::book(Job& job, Interval when) {
 }
 
 void Scheduler::State::run(Job& job, Interval when) {
-  if (job.request.slots) job.procs = machine->procs_held(job.request.id);
+  if (job.request.slots) {
+    const std::int64_t got = machine->procs_held(job.request.id);
+    job.demand = job.demand.grown(got, job.procs);
+    job.procs = got;
+  }
+  ++plan;
   job.place = Job::Place::running;
   job.started = when.begin;
   job.planned_end = when.end;
   running_by_end.emplace(when.end, job.request.id);
   limiter.started(job);
-  if (counts_usage) fairshare.started(job.request, job.procs, job.started);
+  count_usage(job);
   ++running;
 }
 

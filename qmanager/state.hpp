@@ -35,6 +35,7 @@ struct Walk {
   bool chunking = false;  // a large job waits: small ones leave it what is free
   bool in_order = true;   // nobody yet had to wait without a reservation: starts are no backfill
   std::optional<Time> throttled_until;  // the first limit that gives way with time
+  std::optional<Time> ripe_at;          // the first job that may then have a reservation
   bool over_soft = false;  // somebody was skipped for a soft limit that may still pass the hard one
   bool closed = false;     // nobody behind `last` can start before something changes
 };
@@ -48,7 +49,8 @@ struct Queue {
   bool enabled = true;  // takes submissions
   bool started = true;  // schedules
   QueueCounts counts;
-  Time chunk_until = 0;  // until then freed processors are kept for large jobs
+  QueueCounts in_advances;  // of jobs in advance reservations that are over
+  Time chunk_until = 0;     // until then freed processors are kept for large jobs
 };
 
 // An advance reservation and the scheduler of its jobs.
@@ -56,6 +58,17 @@ struct Advance {
   AdvanceRequest request;
   std::unique_ptr<Scheduler> inner;
   bool cancelled = false;
+  std::vector<JobId> intruders;  // who uses units of it, though they were promised to it
+
+  bool over(Time now) const { return cancelled || now >= request.when.end; }
+};
+
+// A job that runs past its limit into an advance reservation, or an advance reservation that is
+// over though jobs of it run. In the plan it has what nobody else has; the advance reservation does
+// without the rest (intrusion.cpp).
+struct Intruder {
+  Units uses;
+  Interval when;  // since its start, until it is looked at again
 };
 
 // The longest-known failure of a shape: a job of it at least this long cannot start either, until
@@ -65,8 +78,23 @@ struct ShapeMemo {
   Duration length = 0;
 };
 
+// What keeps jobs of a shape from starting, found when somebody asked.
+struct Obstacle {
+  std::uint64_t plan = 0;            // of State::plan, when it was found
+  std::optional<Shortage> shortage;  // they lack something now
+  // Else: from here on something is promised to others that they would still need; nullopt: nothing
+  // is.
+  std::optional<Time> until;
+};
+
 struct Scheduler::State {
   using ByTime = std::set<std::pair<Time, JobId>>;
+  // The jobspec that a queue's `requires` made of another one.
+  struct Narrowed {
+    std::shared_ptr<const resource::Jobspec> from;
+    std::string queue;
+    std::shared_ptr<const resource::Jobspec> made;
+  };
 
   SchedulerConfig config;
   std::unique_ptr<Machine> machine;
@@ -79,24 +107,27 @@ struct Scheduler::State {
       unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
   Limiter limiter;
   Fairshare fairshare;
-  bool counts_usage = false;  // fairshare plays a part
-  Time clock = 0;             // the latest time that was told
-  std::optional<Time> aged;   // when priorities were computed last
+  bool counts_usage = false;   // fairshare plays a part
+  bool counts_bypass = false;  // so does how often a job was passed by others
+  Time clock = 0;              // the latest time that was told
+  std::optional<Time> aged;    // when priorities were computed last
+  Narrowed narrowed;           // made last
   std::vector<ShapeMemo> shapes;
-  std::uint64_t epoch = 1;       // grows whenever something in the plan is freed
+  std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
+  std::uint64_t plan = 1;   // grows whenever something in it changes
+  std::unordered_map<ShapeId, Obstacle> obstacles;
   std::vector<Decision> untold;  // made outside of a pass
   bool dirty = false;            // walks must begin anew from the top
   bool sliced = false;           // a walk ran out of budget and goes on first
-  bool released = false;         // an allocation was freed since the walks began
+  bool released = false;  // units were given back since the walks began: others may move there
   std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
   std::optional<Time>
       boundary;  // the plan changes by itself then: a pass at or after it begins anew
   std::size_t running = 0;
   std::map<JobId, Advance> advances;
   std::unordered_map<JobId, JobId> in_advance;  // job -> the reservation it runs in
-  // Jobs that run past their limit into an advance reservation: as long as there are any, the plan
-  // does not know all that is in use, and nothing starts.
-  std::set<JobId> intruders;
+  std::map<JobId, Intruder> intruders;
+  bool occupied = false;  // some advance reservation does without units of its own
 
   Job* find(JobId id) const {
     const auto found = jobs.find(id);
@@ -117,14 +148,19 @@ struct Scheduler::State {
   void count_waiting(Job& job, bool counts);
   // Ticks the plan gives the job; kTimeMax: until the horizon.
   Duration length_of(const Job& job) const;
-  void freed() { ++epoch, dirty = true; }
+  void freed() { ++epoch, ++plan, dirty = true; }
   // Puts a job that is in no list where its urgency says.
   void enqueue(Job& job);
   // Takes a pending, held or blocked job out of wherever it is; a reservation of it is given back.
   void dequeue(Job& job, Time now);
   void unbook(Job& job, Time now);
+  void unbook_queue(std::size_t queue);  // all reservations of its jobs
   void book(Job& job, Interval when);
   void run(Job& job, Interval when);
+  // For fairshare: it runs, here or in an advance reservation.
+  void count_usage(const Job& job) {
+    if (counts_usage) fairshare.started(job.request, job.procs, job.started);
+  }
 };
 
 // Of a job that names an advance reservation: as submit() and recover().

@@ -21,20 +21,6 @@ namespace {
 // No job has this number.
 constexpr JobId kQuestion{UINT64_MAX};
 
-constexpr std::int64_t kManyUnits = INT64_MAX / 4;
-
-std::int64_t times(std::int64_t a, std::int64_t b) {
-  return a > kManyUnits / std::max<std::int64_t>(b, 1) ? kManyUnits : a * b;
-}
-
-std::int64_t least_of(const resource::Request& request, std::string_view type) {
-  if (request.type == "xor_slot")
-    return 0;  // only one of its kind is taken: no bound to be had cheaply
-  std::int64_t units = request.type == type ? 1 : 0;
-  for (const resource::Request& child : request.with) units += least_of(child, type);
-  return times(units, request.count.min);
-}
-
 // Jobs that ask for the same resources under the same constraints are of one shape, whatever they
 // run.
 std::size_t content_hash(const resource::Request& request) {
@@ -61,29 +47,6 @@ bool same_content(const resource::Jobspec& a, const resource::Jobspec& b) {
 
 namespace {
 
-// Single cores, anywhere.
-bool is_uniform(const resource::Jobspec& spec) {
-  const auto one = [](const resource::Count& count) {
-    return count.min == 1 && count.max == 1 && count.values.empty();
-  };
-  if (spec.resources.size() != 1 || !spec.constraints.op.empty()) return false;
-  const resource::Request& top = spec.resources.front();
-  const bool fixed = top.count.min == top.count.max && top.count.values.empty();
-  if (!fixed || top.type != "slot" || top.with.size() != 1) return false;
-  const resource::Request& core = top.with.front();
-  return core.type == "core" && core.with.empty() && one(core.count);
-}
-
-}  // namespace
-
-std::int64_t least_units(const resource::Jobspec& spec, std::string_view type) {
-  std::int64_t units = 0;
-  for (const resource::Request& request : spec.resources) units += least_of(request, type);
-  return units;
-}
-
-namespace {
-
 bool spread_over_hosts(const JobRequest& job) {
   return job.rule.kind != AllocationRule::Kind::any;
 }
@@ -94,6 +57,7 @@ StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(store) {
   const auto cores = static_cast<std::int64_t>(store.graph().by_type("core").size());
   if (cores > 0 && cores == store.total("core") && !anything_down() && store.jobs().empty())
     uniform_.emplace(cores, store.options().horizon);
+  if (uniform_) node_cores_ = cores_of_like_nodes(store.graph());
 }
 
 void StoreMachine::leave_uniform() {
@@ -128,22 +92,54 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
 }
 
 ShapeId StoreMachine::shape_of(const JobRequest& job) {
-  if (job.spec.get() == last_spec_ && shapes_[last_shape_].rule == job.rule) return last_shape_;
+  // Jobs of one size share a jobspec; those that were asked about lately are not read again.
+  Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(job.spec.get()) >> 6) % kRecent];
+  if (recent.spec == job.spec && recent.slots == job.slots.has_value() &&
+      shapes_[recent.shape].rule == job.rule)
+    return recent.shape;
+  const ShapeId id = find_shape(job);
+  recent = {job.spec, job.slots.has_value(), id};
+  return id;
+}
+
+ShapeId StoreMachine::find_shape(const JobRequest& job) {
   const std::size_t hash = content_hash(*job.spec);
+  keep_uniform_for(job);
   const auto [begin, end] = by_content_.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     const Shape& known = shapes_[at->second];
     if (known.rule == job.rule && same_content(*known.spec, *job.spec)) return at->second;
   }
   const auto id = static_cast<ShapeId>(shapes_.size());
-  const std::int64_t cores = least_units(*job.spec, "core");
+  std::int64_t cores = least_units(*job.spec, "core");
+  if (uniform_ && unit_ == Unit::node)
+    cores = cores_of_whole_nodes(*job.spec, *node_cores_).value_or(cores);
   shapes_.push_back({job.spec, job.rule, cores});
   by_content_.emplace(hash, id);
   coreless_shapes_ = coreless_shapes_ || cores == 0;
-  if (!is_uniform(*job.spec) || spread_over_hosts(job)) leave_uniform();
-  last_spec_ = job.spec.get();
-  last_shape_ = id;
   return id;
+}
+
+// All jobs must be of one kind: single cores, or whole nodes.
+void StoreMachine::keep_uniform_for(const JobRequest& job) {
+  if (!uniform_) return;
+  Unit unit = Unit::none;
+  if (single_cores(*job.spec))
+    unit = Unit::core;
+  else if (!job.slots && node_cores_ && cores_of_whole_nodes(*job.spec, *node_cores_))
+    unit = Unit::node;
+  if (unit == Unit::none || spread_over_hosts(job) || (unit_ != Unit::none && unit_ != unit))
+    return leave_uniform();
+  unit_ = unit;
+}
+
+// As the numbers are to see it: one that is to be alone on its nodes has all of their cores.
+const JobRequest& StoreMachine::counted(const JobRequest& job) {
+  const std::int64_t cores = shape(job).cores;
+  if (job.slots || cores == job.procs) return job;
+  counted_ = job;
+  counted_.procs = cores;
+  return counted_;
 }
 
 std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
@@ -179,6 +175,45 @@ bool StoreMachine::exhausted(Time now) {
 
 bool StoreMachine::hopeless(const JobRequest& job, Time now) {
   return shape(job).cores > free_cores_at_most(now);
+}
+
+namespace {
+
+const resource::Request* find_slot(const std::vector<resource::Request>& requests) {
+  for (const resource::Request& request : requests) {
+    if (request.type == "slot") return &request;
+    if (const resource::Request* below = find_slot(request.with)) return below;
+  }
+  return nullptr;
+}
+
+// "(a slot is 1 core, 6 scratch)": where slots are short, of what they are made.
+std::string slot_text(const resource::Jobspec& spec, const std::string& reason) {
+  const resource::Request* slot = find_slot(spec.resources);
+  if (slot == nullptr || reason.find(" slot") == std::string::npos) return {};
+  std::string text;
+  for (const resource::Request& part : slot->with)
+    text +=
+        (text.empty() ? " (a slot is " : ", ") + std::to_string(part.count.min) + " " + part.type;
+  return text.empty() ? text : text + ")";
+}
+
+}  // namespace
+
+std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval when) {
+  if (uniform_) return uniform_->shortage(counted(job), when);
+  const std::int64_t free = free_cores_at_most(when.begin);
+  if (const std::int64_t cores = shape(job).cores; cores > free)
+    return Shortage{processors_short(cores, free, procs()), {}};
+  if (spread_over_hosts(job)) {
+    if (place_on_hosts(store_, job, when)) return std::nullopt;
+    return Shortage{"its slots do not fit now on the hosts as its parallel environment wants", {}};
+  }
+  // A range of slots has its smallest count in the jobspec.
+  const Outcome outcome = match(job, MatchOp::without_allocating, when.begin, when.length());
+  if (const auto* short_of = std::get_if<NotNow>(&outcome))
+    return Shortage{"it " + short_of->reason + slot_text(*job.spec, short_of->reason), {}};
+  return std::nullopt;
 }
 
 std::int64_t StoreMachine::free_cores_at_most(Time now) {
@@ -270,6 +305,14 @@ Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval 
   return holds(std::move(*outcome));
 }
 
+bool StoreMachine::all_up(const Allocation& allocation) const {
+  const resource::ResourceGraph& graph = store_.graph();
+  return std::all_of(allocation.shares.begin(), allocation.shares.end(), [&](const auto& share) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    return v && graph[*v].schedulable();
+  });
+}
+
 // The numbers say whether it fits; the store says where. Should they ever disagree, the store is
 // right.
 Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration length) {
@@ -283,6 +326,7 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
   const Allocation* held = store_.find(job.id);
   if (held == nullptr) return NotNow{};
   const Allocation same = *held;
+  if (anything_down() && !all_up(same)) return NotNow{"a node that was promised to it is down"};
   static_cast<void>(store_.release(job.id));
   // It was given back just now, so that it is free.
   static_cast<void>(store_.update(same, now));
@@ -291,13 +335,13 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
 
 Machine::Outcome StoreMachine::start(const JobRequest& job, Time now, Duration length) {
   if (!uniform_) return allocate(job, now, length);
-  Outcome outcome = uniform_->start(job, now, length);
+  Outcome outcome = uniform_->start(counted(job), now, length);
   return std::holds_alternative<Allocation>(outcome) ? claim(job, now, length) : outcome;
 }
 
 Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) {
   if (uniform_) {
-    Outcome outcome = uniform_->reserve(job, wish);
+    Outcome outcome = uniform_->reserve(counted(job), wish);
     auto* planned = std::get_if<Allocation>(&outcome);
     if (planned == nullptr) return outcome;
     if (planned->when.begin == wish.now) return claim(job, wish.now, wish.length);
@@ -328,7 +372,7 @@ Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) 
 }
 
 std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wish) {
-  if (uniform_) return uniform_->earliest(job, wish);
+  if (uniform_) return uniform_->earliest(counted(job), wish);
   const auto begin_of = [](const Outcome& outcome) {
     const auto* found = std::get_if<Allocation>(&outcome);
     return found == nullptr ? std::nullopt : std::optional(found->when.begin);
@@ -377,18 +421,25 @@ Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation)
     const auto vertex = graph.find_uniq(share.uniq_id);
     const bool is_core = vertex && core && graph[*vertex].type == *core;
     if (is_core) cores.shares.push_back(share);
-    if (!is_core && (share.exclusive || share.amount > 0)) leave_uniform();
+    if (!is_core && unit_ != Unit::node && (share.exclusive || share.amount > 0)) leave_uniform();
   }
+  const auto count = static_cast<std::int64_t>(cores.shares.size());
+  if (unit_ == Unit::node && count % *node_cores_ != 0) leave_uniform();
   if (uniform_ && !uniform_->impose(job, cores)) leave_uniform();
   return {};
 }
 
 Status StoreMachine::set_end(JobId job, Time end) {
   free_at_ = -1;
+  Time& known = ends_[job];
+  // The store lets who is not over hold on from tick to tick, also where that was promised to
+  // others: whether it was is to be seen from the end that was planned.
+  const resource::Allocation* held = store_.find(job);
+  if (held != nullptr && known > held->when.begin && known < end)
+    static_cast<void>(store_.set_end(job, known));
   Status moved = store_.set_end(job, end);
   if (!moved) return moved;
   if (uniform_ && !uniform_->set_end(job, end)) leave_uniform();
-  Time& known = ends_[job];
   if (const auto at = all_ends_.find(known); at != all_ends_.end()) all_ends_.erase(at);
   all_ends_.insert(known = end);
   return {};
@@ -399,6 +450,38 @@ Allocation StoreMachine::holding(JobId job) const {
   Allocation nothing{job, {}, {}, {}};
   if (uniform_ && uniform_->holds(job)) nothing.when = uniform_->holding(job).when;
   return nothing;
+}
+
+// A vertex above one that others hold is not its own any more: it is passed through only.
+Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval when, Time now) {
+  leave_uniform();
+  const resource::ResourceGraph& graph = store_.graph();
+  std::unordered_map<std::int64_t, resource::Amount> free;
+  for (const resource::Share& share : store_.available(Interval{now, when.end}))
+    free.emplace(share.uniq_id, share.amount);
+  Units rest{{job, when, {}, {}}, {}};
+  Allocation mine{job, when, {}, units.allocation.labels};
+  std::set<std::int64_t> shared;
+  for (resource::Share share : units.allocation.shares) {
+    const auto here = free.find(share.uniq_id);
+    const resource::Amount left = std::min(share.amount, here == free.end() ? 0 : here->second);
+    if (left < share.amount) {
+      rest.allocation.shares.push_back({share.uniq_id, share.amount - left, false});
+      const auto v = graph.find_uniq(share.uniq_id);
+      for (auto up = v ? graph.parent(*v) : resource::kNoVertex; up != resource::kNoVertex;
+           up = graph.parent(up))
+        shared.insert(graph[up].uniq_id);
+      share.exclusive = false;
+    }
+    share.amount = left;
+    if (left > 0) mine.shares.push_back(share);
+  }
+  std::erase_if(mine.shares, [&](const resource::Share& s) { return shared.contains(s.uniq_id); });
+  if (mine.shares.empty()) return rest;
+  free_at_ = -1;
+  if (!store_.update(resource::Holding{mine, {now, when.end}, false})) return units;
+  static_cast<void>(holds(std::move(mine)));
+  return rest;
 }
 
 std::int64_t StoreMachine::procs_held(JobId job) const {

@@ -1,10 +1,11 @@
 // store_machine.hpp - the resource graph as the engine sees it: a Machine over a ResourceStore.
 //
-// As long as every job asks for single cores anywhere and every core is up, which cores a
-// reservation gets plays no part: then reservations are kept as numbers (a FlatMachine), and only
-// running jobs hold cores in the store. Holding particular cores for later would keep jobs out that
-// fit. The first job that asks for more (nodes, GPUs, memory), or a node that goes down, ends this:
-// all reservations are then made again, in the store.
+// As long as every job asks for single cores anywhere, or every job for whole nodes that are all
+// alike (uniform.hpp), and every core is up, which of them a reservation gets plays no part: then
+// reservations are kept as numbers of cores (a FlatMachine), and only running jobs hold cores in
+// the store. Holding particular cores for later would keep jobs out that fit, and costs a search
+// and some thousand vertices each. The first job of another kind, an advance reservation, or a node
+// that goes down, ends this: all reservations are then made again, in the store.
 #pragma once
 #include <memory>
 #include <set>
@@ -13,12 +14,9 @@
 
 #include "qmanager/flat_machine.hpp"
 #include "qmanager/machine.hpp"
+#include "qmanager/uniform.hpp"
 
 namespace holon::qmanager {
-
-// The least a jobspec can be met with, in units of `type`: counts multiplied along the tree, at
-// their smallest.
-std::int64_t least_units(const resource::Jobspec& spec, std::string_view type);
 
 class StoreMachine : public Machine {
  public:
@@ -32,6 +30,7 @@ class StoreMachine : public Machine {
   bool placeable(const JobRequest& job, Time now, Duration length) override;
   bool exhausted(Time now) override;
   bool hopeless(const JobRequest& job, Time now) override;
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
@@ -46,10 +45,15 @@ class StoreMachine : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
+  Units units_of(JobId job) const override { return {holding(job), {}}; }
+  Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
+  // What is here of them is known to who has a part of the graph only: part_machine.cpp.
+  Units occupy(Units units) override { return units; }
   std::int64_t procs_held(JobId job) const override;
   std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override;
   std::int64_t free_procs(Time now) override;
+  resource::Amount total(std::string_view type) const override { return store_.total(type); }
   Interval horizon() const override;
   void resources_changed() override;
   bool settle() override {
@@ -70,6 +74,22 @@ class StoreMachine : public Machine {
     Duration satisfiable_for = 0;      // ... for so long
   };
 
+  enum class Unit : std::uint8_t {
+    none,
+    core,
+    node
+  };  // of what jobs ask for; none: nobody did yet
+
+  struct Recent {
+    std::shared_ptr<const resource::Jobspec> spec;
+    bool slots = false;
+    ShapeId shape = 0;
+  };
+  static constexpr std::size_t kRecent = 1024;
+
+  ShapeId find_shape(const JobRequest& job);
+  void keep_uniform_for(const JobRequest& job);
+  const JobRequest& counted(const JobRequest& job);
   Shape& shape(const JobRequest& job) { return shapes_[shape_of(job)]; }
   Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
   Outcome holds(Outcome outcome);
@@ -80,16 +100,19 @@ class StoreMachine : public Machine {
   Duration until_horizon(Time from) const;
   Outcome hold_at(const JobRequest& job, const Wish& wish);
   bool anything_down();
+  bool all_up(const resource::Allocation& allocation) const;
   std::int64_t free_cores_at_most(Time now);
 
   resource::ResourceStore& store_;
   std::optional<FlatMachine>
-      uniform_;  // running jobs and reservations by number of cores; see above
+      uniform_;             // running jobs and reservations by number of cores; see above
+  Unit unit_ = Unit::none;  // while uniform_
+  std::optional<std::int64_t> node_cores_;  // of each node, where all are alike
+  JobRequest counted_;                      // of the last call of counted()
   bool replan_ = false;
   std::vector<Shape> shapes_;
   std::unordered_multimap<std::size_t, ShapeId> by_content_;
-  const resource::Jobspec* last_spec_ = nullptr;  // of the array being submitted; in shapes_
-  ShapeId last_shape_ = 0;
+  std::vector<Recent> recent_ = std::vector<Recent>(kRecent);
   bool coreless_shapes_ = false;  // some job asks for no core: full cores do not stop it
   std::unordered_map<JobId, Time> ends_;
   std::multiset<Time> all_ends_;  // when everything that is held or planned will be over

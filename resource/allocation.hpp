@@ -33,6 +33,8 @@ struct Allocation {
   // What the jobspec called them ("label" of a resource that is no slot), by uniq_id; most jobs
   // have none.
   std::vector<std::pair<std::int64_t, std::string>> labels{};
+  // Who was reached by a link (graph.hpp), and from whom: uniq_ids; nobody but as_fluxion.
+  std::vector<std::pair<std::int64_t, std::int64_t>> links{};
 
   bool operator==(const Allocation&) const = default;
 };

@@ -9,25 +9,10 @@
 #include "resource/store_state.hpp"
 
 namespace holon::resource {
-namespace {
-
-// A search recurses once a level; no machine is deeper than this.
-constexpr std::uint32_t kMaxDepth = 512;
-
-Status check_depth(const ResourceGraph& graph) {
-  for (const VertexId v : graph.in_preorder())
-    if (graph.depth(v) > kMaxDepth)
-      return fail(Errc::invalid_argument,
-                  "a graph deeper than " + std::to_string(kMaxDepth) + " levels", graph.name(v));
-  return {};
-}
-
-}  // namespace
 
 Result<ResourceStore> ResourceStore::load(const GraphSpec& spec, StoreOptions options) {
   auto graph = ResourceGraph::build(spec);
   if (!graph) return tl::unexpected(graph.error());
-  if (auto ok = check_depth(*graph); !ok) return tl::unexpected(ok.error());
   auto policy = match::Policy::parse(options.match_policy);
   if (!policy) return tl::unexpected(policy.error());
   auto filters = match::Filters::parse(options.prune_filters, *graph);
@@ -134,6 +119,24 @@ Amount ResourceStore::available(std::string_view type, Time now) const {
   state_->for_each_free({now, saturating_add(now, 1)}, [&](VertexId v, Amount free) {
     if (state_->graph[v].type == *wanted) sum += free;
   });
+  return sum;
+}
+
+Amount ResourceStore::drained(std::string_view type, Time now) const {
+  const ResourceGraph& graph = state_->graph;
+  const auto wanted = graph.words().types.find(type);
+  const auto walk = graph.in_preorder();
+  Amount sum = 0;
+  std::uint32_t drained_until = 0;
+  for (std::uint32_t i = 0; i < walk.size();) {
+    const VertexId v = walk[i];
+    if (graph.parent(v) == kNoVertex && v != graph.root()) break;  // outside the tree
+    if (graph[v].drained) drained_until = std::max(drained_until, graph.subtree_end(v));
+    const Amount free = state_->occupancy.free(graph, v, {now, saturating_add(now, 1)});
+    const bool open = graph[v].up && free > 0;
+    if (open && i < drained_until && graph[v].type == wanted) sum += free;
+    i = open ? i + 1 : graph.subtree_end(v);
+  }
   return sum;
 }
 

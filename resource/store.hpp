@@ -90,15 +90,15 @@ class ResourceStore {
                              Duration duration);
 
   // RFC 16's Allocate with a start and an end: holds R for `spec` over exactly `when`, or NotNow.
-  // Errors: as match; out_of_range if `when` is not within the horizon.
+  // Errors: as match; out_of_range if `when` is empty or not within the horizon.
   Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);
 
   // Grows an allocation: finds R for `more` and adds it to what `job` holds, from now to its end.
-  // NotNow: nothing has changed. Errors: not_found, invalid_argument.
+  // NotNow: nothing has changed. Errors: not_found (the job), invalid_argument as match.
   Result<MatchOutcome> extend(JobId job, const Jobspec& more, Time now);
 
   // Imposes a given R (recovery). Errors: overcommitted, not_found (a vertex that is not here),
-  // exists.
+  // exists, invalid_argument (an interval that is empty, a vertex named twice).
   Status update(const Allocation& allocation);
   // The same at `now`: what begins later is a reservation.
   Status update(const Allocation& allocation, Time now);
@@ -120,7 +120,8 @@ class ResourceStore {
   Result<bool> release_listed(JobId job, std::span<const VertexId> vertices);
 
   // Moves the end of a held allocation (an overrun, a shorter limit). Later spans that are in the
-  // way make it fail with overcommitted and change nothing. Errors: not_found.
+  // way make it fail with overcommitted and change nothing. Errors: not_found, invalid_argument for
+  // an end that is not after its begin.
   Status set_end(JobId job, Time end);
 
   // What `job` holds; nullptr if nothing.
@@ -136,6 +137,7 @@ class ResourceStore {
   std::optional<Holding> holding(JobId job) const;
 
   // What nobody holds at `now` of what is up, pools with their free units, parents after children.
+  // A job that overruns is in it from its end on, until a match at a later time has moved that.
   // O(V).
   std::vector<Share> available(Time now) const;
   // The same over the whole of `when`: nobody holds it, now or later.
@@ -157,6 +159,10 @@ class ResourceStore {
   // Up or down, by path ("/cluster0/node3"); everything below goes with it. Errors: not_found.
   Status set_status(std::string_view path, bool up);
   void set_status(VertexId v, bool up);
+  // Drained: it takes no new work, nor does what is below it, and what runs there goes on. A vertex
+  // that is up is so still: what is drained is meant to come back. Errors: not_found.
+  Status set_drained(std::string_view path, bool drained);
+  void set_drained(VertexId v, bool drained);
 
   // The horizon's end moved (a new lease). Spans beyond it stay. Errors: invalid_argument if before
   // begin.
@@ -165,17 +171,20 @@ class ResourceStore {
   // Units of `type` in all, and free at `now` on vertices that are up.
   Amount total(std::string_view type) const;
   Amount available(std::string_view type, Time now) const;
+  // Units of `type` that nobody holds at `now` and that are drained, or below what is. O(V).
+  Amount drained(std::string_view type, Time now) const;
   // A bound from above on available(), without visiting vertices: down ones count too. kTimeMax
   // where the root does not count the type (prune_filters). O(log of the spans).
   Amount free_at_most(std::string_view type, Time now) const;
 
   // RFC 16's "changed since the last save": uniq_ids of the vertices whose holders, status,
   // properties or existence have changed since change_token() gave `token`, each once, ascending.
+  // For what was removed its parent, or the root; a change of shape counts for all that is held.
   // O(changes).
+  std::vector<std::int64_t> changed_since(std::uint64_t token) const;
   std::uint64_t change_token() const;
   // The same for as long as it is this store whose changes are counted; a clone has its own.
   std::shared_ptr<const void> identity() const;
-  std::vector<std::int64_t> changed_since(std::uint64_t token) const;
 
   // Of the last match or release.
   TraversalCounts counts() const;

@@ -84,6 +84,19 @@ void ResourceStore::set_status(VertexId v, bool up) {
   state_->changes.add(v, true);
 }
 
+Status ResourceStore::set_drained(std::string_view path, bool drained) {
+  const auto v = at_path(state_->graph, path);
+  if (!v) return tl::unexpected(v.error());
+  set_drained(*v, drained);
+  return {};
+}
+
+void ResourceStore::set_drained(VertexId v, bool drained) {
+  state_->graph.set_drained(v, drained);
+  if (!drained) state_->made_room();
+  state_->changes.add(v, true);
+}
+
 Status ResourceStore::set_property(std::string_view path, std::string_view key,
                                    std::string_view value) {
   const auto v = at_path(state_->graph, path);

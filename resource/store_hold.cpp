@@ -1,5 +1,7 @@
 // store_hold.cpp - holding and giving back, and allocations that come from outside (recovery).
 #include <algorithm>
+#include <map>
+#include <unordered_set>
 
 #include "base/check.hpp"
 #include "resource/store_state.hpp"
@@ -54,8 +56,13 @@ void ResourceStore::State::exchange(JobId job, std::vector<Share> shares, Time f
   const auto selection = selection_of(allocation);
   HOLON_CHECK(selection.has_value());
   allocation.shares.clear();
-  for (const Chosen& chosen : *selection)
+  std::unordered_set<std::int64_t> listed;
+  for (const Chosen& chosen : *selection) {
     allocation.shares.push_back({graph[chosen.vertex].uniq_id, chosen.units, chosen.exclusive});
+    if (!allocation.labels.empty()) listed.insert(graph[chosen.vertex].uniq_id);
+  }
+  std::erase_if(allocation.labels,
+                [&](const auto& label) { return !listed.contains(label.first); });
   allocation.when = window;
   take(std::move(allocation), *selection, reserved);
   held.at(job).allocation.when = planned;
@@ -75,6 +82,28 @@ void ResourceStore::State::touch(std::span<const Chosen> selection, Interval whe
   }
 }
 
+namespace {
+
+// Below before above along the ways by which the vertices were reached.
+std::vector<Chosen> in_linked_order(const ResourceGraph& graph,
+                                    const std::vector<Chosen>& selection) {
+  std::map<VertexId, std::vector<const Chosen*>> below;
+  for (const Chosen& chosen : selection) below[above(graph, chosen)].push_back(&chosen);
+  std::vector<Chosen> ordered;
+  std::vector<const Chosen*> open = below[kNoVertex];
+  while (!open.empty()) {  // above before below, last child first: the reverse of what is wanted
+    const Chosen* chosen = open.back();
+    open.pop_back();
+    ordered.push_back(*chosen);
+    const auto& next = below[chosen->vertex];
+    open.insert(open.end(), next.begin(), next.end());
+  }
+  std::reverse(ordered.begin(), ordered.end());
+  return ordered;
+}
+
+}  // namespace
+
 Result<std::vector<Chosen>> ResourceStore::State::selection_of(const Allocation& allocation) const {
   std::vector<Chosen> selection;
   selection.reserve(allocation.shares.size());
@@ -91,6 +120,7 @@ Result<std::vector<Chosen>> ResourceStore::State::selection_of(const Allocation&
     chosen.vertex = *v;
     chosen.units = share.amount;
     chosen.exclusive = share.exclusive;
+    if (!allocation.links.empty()) chosen.via = via(allocation, share.uniq_id);
     selection.push_back(chosen);
   }
   const auto before = [&](const Chosen& a, const Chosen& b) {  // post-order
@@ -105,13 +135,16 @@ Result<std::vector<Chosen>> ResourceStore::State::selection_of(const Allocation&
   std::set<VertexId> listed_or_added;
   for (const Chosen& chosen : selection) listed_or_added.insert(chosen.vertex);
   for (std::size_t i = 0; i < listed; ++i)
-    for (VertexId up = graph.parent(selection[i].vertex);
-         up != kNoVertex && listed_or_added.insert(up).second; up = graph.parent(up)) {
+    for (VertexId up = above(graph, selection[i]);
+         up != kNoVertex && listed_or_added.insert(up).second;) {
       Chosen passed;
       passed.vertex = up;
+      if (!allocation.links.empty()) passed.via = via(allocation, graph[up].uniq_id);
       selection.push_back(passed);
+      up = above(graph, passed);
     }
   if (selection.size() != listed) std::sort(selection.begin(), selection.end(), before);
+  if (!allocation.links.empty()) selection = in_linked_order(graph, selection);
   mark_whole(selection);
   return selection;
 }
@@ -133,7 +166,7 @@ void ResourceStore::State::mark_whole(std::vector<Chosen>& selection) const {
       full.pop_back();
     }
     const bool taken = chosen.exclusive && chosen.units == graph[v].size;
-    chosen.whole = taken && below + 1 == graph.subtree_end(v) - graph.pre(v);
+    chosen.whole = taken && below + 1 == graph.subtree_end(v) - graph.pre(v) && !graph.has_links();
     chosen.implied = false;
     open.push_back(i);
     full.push_back(below + (taken ? 1 : 0));
@@ -157,7 +190,10 @@ Status ResourceStore::State::check_free(std::span<const Chosen> selection, Inter
     const VertexId v = chosen.vertex;
     const Amount free = occupancy.free(graph, v, when);
     const bool enough = chosen.units > 0 ? free >= chosen.units : free > 0;
-    if (!enough || (chosen.whole && !occupancy.idle(v, when)))
+    // Fluxion holds a node of which some cores are listed exclusively, beside others.
+    const bool alone =
+        chosen.whole || (chosen.exclusive && chosen.units == graph[v].size && !options.as_fluxion);
+    if (!enough || (alone && !occupancy.idle(v, when)))
       return fail(Errc::overcommitted, graph.path(v) + " is held by another job then");
   }
   return {};

@@ -1,5 +1,6 @@
 // store_match.cpp - the match operations: now, later, ever.
 #include <algorithm>
+#include <unordered_map>
 
 #include "resource/store_state.hpp"
 
@@ -20,6 +21,7 @@ Allocation allocation_of(const ResourceGraph& graph, JobId job, Interval when,
   for (const Chosen& chosen : selection) {
     const std::int64_t uniq_id = graph[chosen.vertex].uniq_id;
     allocation.shares.push_back({uniq_id, chosen.units, chosen.exclusive});
+    if (chosen.via != kNoVertex) allocation.links.emplace_back(uniq_id, graph[chosen.via].uniq_id);
     if (chosen.need != nullptr) allocation.labels.emplace_back(uniq_id, chosen.need->label);
   }
   return allocation;
@@ -44,25 +46,61 @@ std::string describe(const match::Shortage& shortage, const char* when) {
          (shortage.found == 1 ? "is " : "are ") + when;
 }
 
+Status check_request(const Jobspec& spec) {
+  if (!spec.resources.empty()) return {};
+  return fail(Errc::invalid_argument, "no resources asked for", "/resources");
+}
+
+// A request that is met by nothing holds nothing: its job would not be known to be there.
+Status check_held(std::span<const Chosen> selection) {
+  if (!selection.empty()) return {};
+  return fail(Errc::invalid_argument,
+              "nothing in the request is held: it has no slot and nothing exclusive", "/resources");
+}
+
+// What a job holds and what it gets beside it.
+void add_shares(Allocation& allocation, const Allocation& more) {
+  std::unordered_map<std::int64_t, std::size_t> place;  // of each vertex among the shares
+  for (const Share& share : allocation.shares) place.emplace(share.uniq_id, place.size());
+  for (const Share& share : more.shares) {
+    const auto [at, is_new] = place.emplace(share.uniq_id, allocation.shares.size());
+    if (is_new) {
+      allocation.shares.push_back(share);
+      continue;
+    }
+    Share& mine = allocation.shares[at->second];
+    mine.amount += share.amount;
+    mine.exclusive = mine.exclusive || share.exclusive;
+  }
+  for (const auto& label : more.labels)
+    if (std::find(allocation.labels.begin(), allocation.labels.end(), label) ==
+        allocation.labels.end())
+      allocation.labels.push_back(label);
+}
+
 // One call of match(), with what its steps share.
 class Matcher {
  public:
+  // `to_the_end`: whenever it starts, it lasts to the end of the horizon.
   Matcher(ResourceStore::State& state, ResourceStore::State::Known& known, Time now,
-          Duration duration, Time clock)
+          Duration duration, Time clock, bool to_the_end = false)
       : state_(state),
         known_(known),
         request_(known.request),
         now_(now),
         duration_(duration),
         clock_(clock),
+        to_the_end_(to_the_end),
         search_(state.graph, state.occupancy, state.policy, state.order, state.scratch) {}
 
   std::optional<Interval> when() const { return when_; }
 
   std::optional<std::vector<Chosen>> at(Time begin) {
+    if (to_the_end_) duration_ = state_.options.horizon.end - begin;
     const Interval window{begin, saturating_add(begin, duration_)};
     if (window.end > state_.options.horizon.end) return std::nullopt;
-    auto selection = run({&request_, window, false, begin == clock_, state_.options.as_fluxion});
+    auto selection = run({&request_, window, false, begin == clock_, state_.options.as_fluxion,
+                          state_.options.as_fluxion});
     if (selection) when_ = window;
     return selection;
   }
@@ -76,7 +114,9 @@ class Matcher {
     auto time = occupancy.next_event(graph.root(), now_);
     while (time) {
       time = occupancy.earliest_offer(graph, graph.root(), request_.total, *time, duration_);
-      if (!time || saturating_add(*time, duration_) > state_.options.horizon.end) break;
+      // to_the_end_: what is long enough for the time looked at last is so for a later one
+      if (!time || *time >= state_.options.horizon.end) break;
+      if (!to_the_end_ && saturating_add(*time, duration_) > state_.options.horizon.end) break;
       if (const auto next = starts.next(*time); next != time) {
         time = next;
         continue;
@@ -112,6 +152,7 @@ class Matcher {
   Time now_;
   Duration duration_;
   Time clock_;
+  bool to_the_end_;
   match::Search search_;
   std::optional<Interval> when_;
 };
@@ -146,7 +187,7 @@ void ResourceStore::State::fronts_to(Time now) {
 }
 
 void ResourceStore::State::extend_overdue(Time now) {
-  while (!ends.empty() && ends.begin()->first <= now) {
+  while (!ends.empty() && ends.begin()->first <= now && now < kTimeMax) {
     const JobId job = ends.begin()->second;
     ends.erase(ends.begin());
     occupancy.move_end(held.at(job).hold, now + 1);
@@ -160,11 +201,11 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
     return fail(Errc::exists, "job " + std::to_string(job.value()) + " holds resources already");
   if (duration < 0)
     return fail(Errc::invalid_argument, "a duration must not be negative", "duration");
-  if (spec.resources.empty())
-    return fail(Errc::invalid_argument, "no resources asked for", "/resources");
+  if (auto ok = check_request(spec); !ok) return tl::unexpected(ok.error());
   const Interval horizon = options.horizon;
   if (!horizon.contains(now)) return MatchOutcome(NotNow{"the time is outside the horizon"});
-  if (duration == 0) duration = horizon.end - now;
+  const bool to_the_end = duration == 0 && options.as_fluxion;
+  if (duration == 0) duration = distance(now, horizon.end);
   const auto request = know(spec);
   if (!request) return tl::unexpected(request.error());
   Known& asked = **request;
@@ -172,7 +213,7 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
   fronts_to(now);
   counts = {};
 
-  Matcher matcher(*this, asked, now, duration, now);
+  Matcher matcher(*this, asked, now, duration, now, to_the_end);
   if (op == MatchOp::satisfiability) {
     if (!matcher.ever()) return MatchOutcome(Never{describe(matcher.shortage(), "here at all")});
     Allocation nothing;
@@ -198,13 +239,12 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
       return MatchOutcome(Never{describe(matcher.shortage(), "here at all")});
     if (saturating_add(now, duration) > horizon.end)
       return MatchOutcome(NotNow{"would run past the end of the instance, " +
-                                 std::to_string(horizon.end - now) + " ticks from now"});
+                                 std::to_string(distance(now, horizon.end)) + " ticks from now"});
     return MatchOutcome(NotNow{describe(shortage, "free now")});
   }
-  if (selection->empty())
-    return fail(Errc::invalid_argument,
-                "nothing in the request is held: it has no slot and nothing exclusive",
-                "/resources");
+  if (selection->empty() && options.as_fluxion)
+    return MatchOutcome(NotNow{"nothing of what was found would be held"});
+  if (auto ok = check_held(*selection); !ok) return tl::unexpected(ok.error());
   const Interval when = *matcher.when();
   Allocation allocation = allocation_of(graph, job, when, *selection);
   const bool dry = is_dry(op);
@@ -219,6 +259,7 @@ Result<MatchOutcome> ResourceStore::State::allocate(JobId job, const Jobspec& sp
     return fail(Errc::exists, "job " + std::to_string(job.value()) + " holds resources already");
   if (when.empty() || when.begin < options.horizon.begin || when.end > options.horizon.end)
     return fail(Errc::out_of_range, "the interval is empty or not within the horizon", "when");
+  if (auto ok = check_request(spec); !ok) return tl::unexpected(ok.error());
   const auto request = know(spec);
   if (!request) return tl::unexpected(request.error());
   extend_overdue(now);
@@ -227,6 +268,7 @@ Result<MatchOutcome> ResourceStore::State::allocate(JobId job, const Jobspec& sp
   Matcher matcher(*this, **request, when.begin, when.length(), now);
   const auto selection = matcher.at(when.begin);
   if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free then")});
+  if (auto ok = check_held(*selection); !ok) return tl::unexpected(ok.error());
   Allocation allocation = allocation_of(graph, job, when, *selection);
   take(allocation, *selection, when.begin > now);
   touch(*selection, when, now, false);
@@ -237,6 +279,7 @@ Result<MatchOutcome> ResourceStore::State::extend(JobId job, const Jobspec& more
   const auto at = held.find(job);
   if (at == held.end())
     return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
+  if (auto ok = check_request(more); !ok) return tl::unexpected(ok.error());
   const auto request = know(more);
   if (!request) return tl::unexpected(request.error());
   extend_overdue(now);
@@ -244,21 +287,13 @@ Result<MatchOutcome> ResourceStore::State::extend(JobId job, const Jobspec& more
   counts = {};
   const Interval mine = at->second.hold.when;
   const Time from = std::max(now, mine.begin);
+  if (from >= mine.end) return MatchOutcome(NotNow{"the time of what the job holds is over"});
   Matcher matcher(*this, **request, from, mine.end - from, now);
   const auto selection = matcher.at(from);
   if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free now")});
+  if (auto ok = check_held(*selection); !ok) return tl::unexpected(ok.error());
+  add_shares(at->second.allocation, allocation_of(graph, job, mine, *selection));
   std::vector<Share> shares = at->second.allocation.shares;
-  for (const Chosen& chosen : *selection) {
-    const std::int64_t uniq_id = graph[chosen.vertex].uniq_id;
-    const auto same = std::find_if(shares.begin(), shares.end(),
-                                   [&](const Share& share) { return share.uniq_id == uniq_id; });
-    if (same == shares.end()) {
-      shares.push_back({uniq_id, chosen.units, chosen.exclusive});
-    } else {
-      same->amount += chosen.units;
-      same->exclusive = same->exclusive || chosen.exclusive;
-    }
-  }
   exchange(job, std::move(shares), from);
   touch(*selection, {from, mine.end}, now, false);
   return MatchOutcome(held.at(job).allocation);

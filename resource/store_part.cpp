@@ -22,14 +22,25 @@ bool all_zero(const std::vector<Amount>& amounts) {
 // A vertex whose parent is still to come, on the way through shares in post-order.
 struct Open {
   VertexId vertex;
+  VertexId via;              // of a link
   std::vector<Amount> sums;  // of each counted type, itself included
   bool counts = false;       // a vertex of a counted type is among them
 };
 
 }  // namespace
 
+VertexId ResourceStore::State::via(const Allocation& allocation, std::int64_t uniq_id) const {
+  const auto at =
+      std::ranges::find(allocation.links, uniq_id, [](const auto& l) { return l.first; });
+  if (at == allocation.links.end()) return kNoVertex;
+  return graph.find_uniq(at->second).value_or(kNoVertex);
+}
+
 std::vector<Mark> ResourceStore::State::marks_of(const Held& mine) const {
   if (!mine.marks.empty()) return mine.marks;
+  const auto stands_below = [&](const Open& one, VertexId v) {
+    return one.via == kNoVertex ? graph.within(one.vertex, v) : one.via == v;
+  };
   const match::Filters& filters = occupancy.filters();
   const std::size_t types = filters.types().size();
   std::vector<Open> open;
@@ -38,8 +49,8 @@ std::vector<Mark> ResourceStore::State::marks_of(const Held& mine) const {
   for (const Share& share : mine.allocation.shares) {
     const VertexId v = *graph.find_uniq(share.uniq_id);
     const TypeId type = graph[v].type;
-    Open here{v, std::vector<Amount>(types), false};
-    while (!open.empty() && graph.within(open.back().vertex, v)) {
+    Open here{v, via(mine.allocation, share.uniq_id), std::vector<Amount>(types), false};
+    while (!open.empty() && stands_below(open.back(), v)) {
       for (std::size_t i = 0; i < types; ++i) here.sums[i] += open.back().sums[i];
       here.counts = here.counts || open.back().counts;
       open.pop_back();
@@ -90,6 +101,15 @@ Status ResourceStore::State::unmark(std::vector<Mark>& marks,
 
 TraversalCounts ResourceStore::State::walk_of(const Held& mine) const {
   TraversalCounts walk{1, mine.allocation.shares.size()};
+  if (graph.has_links()) {  // whoever stands below two is met once
+    std::set<VertexId> met{graph.root()};
+    for (const match::Hold::Item& item : mine.hold.items) {
+      met.insert(graph.children(item.vertex).begin(), graph.children(item.vertex).end());
+      met.insert(graph.links(item.vertex).begin(), graph.links(item.vertex).end());
+    }
+    walk.preorder = met.size();
+    return walk;
+  }
   if (mine.marks.empty()) {
     for (const match::Hold::Item& item : mine.hold.items)
       walk.preorder +=

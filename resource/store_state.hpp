@@ -65,6 +65,7 @@ struct ResourceStore::State {
         occupancy(other.occupancy),
         order(other.order),
         changes(other.changes),
+        oddities(other.oddities),
         held(other.held),
         ends(other.ends),
         reservations(other.reservations) {}
@@ -121,6 +122,8 @@ struct ResourceStore::State {
   void rebuild();
 
   // ---- store_part.cpp
+  // Whom a held vertex was reached from by a link; kNoVertex: from its parent.
+  VertexId via(const Allocation& allocation, std::int64_t uniq_id) const;
   // In the order of the shares. O(shares * counted types).
   std::vector<Mark> marks_of(const Held& mine) const;
   // Takes the vertices out of the marks, and what they count for out of those above them.
@@ -166,7 +169,8 @@ struct ResourceStore::State {
   Status impose(const Holding& holding, Time now);
   Status check_free(std::span<const match::Chosen> selection, Interval when) const;
   void drop(JobId job);
-  // Holds `shares` instead of what the job holds. REQUIRES: they fit in its place.
+  // Holds `shares` instead of what the job holds; labels of what it holds no more go. REQUIRES:
+  // they fit in its place.
   void exchange(JobId job, std::vector<Share> shares, Time from);
   void touch(std::span<const match::Chosen> selection, Interval when, Time now, bool dry);
 };

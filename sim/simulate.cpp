@@ -89,7 +89,11 @@ class Simulation {
 
   void submit() {
     const std::size_t index = next_submit_++;
-    const auto refused = scheduler_.submit(request_of_(workload_.jobs[index]), now_);
+    const TraceJob& job = workload_.jobs[index];
+    qmanager::JobRequest request = request_of_(job);
+    if (request.queue.empty() && scheduler_.config().queues.contains(job.queue))
+      request.queue = job.queue;
+    const auto refused = scheduler_.submit(std::move(request), now_);
     if (!refused)
       result_.jobs[index].refused = to_string(refused.error());
     else if (*refused)

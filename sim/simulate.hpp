@@ -47,7 +47,8 @@ struct SimResult {
   std::int64_t passes = 0;
 };
 
-// `request_of` makes the request for the i-th job; by default a flat one.
+// `request_of` makes the request for a job; by default a flat one. A job of a queue that the
+// configuration has goes there, any other to the default one.
 using MakeRequest = std::function<qmanager::JobRequest(const TraceJob&)>;
 qmanager::JobRequest flat_request(const TraceJob& job);
 

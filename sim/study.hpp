@@ -34,7 +34,7 @@ struct StudyPlan {
 // policy that has one.
 Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPlan& plan);
 
-// A table for people: a line a policy, then the size classes where there is one policy.
+// A table for people: a line a policy, then for each policy a line a size class.
 std::string metrics_table(const std::vector<PolicyRun>& runs);
 // An array, one object a policy. `timings` adds how long it took, which differs from run to run.
 std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -55,27 +56,38 @@ class JsonLinesReader {
   Status record(std::string_view line) {
     const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
     if (!json.is_object()) return issue("line", "this is not a JSON object");
-    const auto number = [&](const char* key) -> std::optional<std::int64_t> {
-      const auto at = json.find(key);
-      if (at == json.end() || !at->is_number()) return std::nullopt;
-      const double value = at->get<double>();
-      if (!(value >= -9e15 && value <= 9e15)) return std::nullopt;
-      return static_cast<std::int64_t>(value);
-    };
-    const auto text = [&](const char* key) {
-      const auto at = json.find(key);
-      return at != json.end() && at->is_string() ? at->get<std::string>() : std::string();
-    };
     TraceJob job;
-    job.id = number("id").value_or(static_cast<std::int64_t>(line_));
-    job.submit = number("submit").value_or(-1);
-    job.procs = number("procs").value_or(0);
-    job.run = number("run").value_or(0);
-    job.limit = number("limit").value_or(job.run);
-    job.user = text("user");
-    job.group = text("group");
-    job.queue = text("queue");
+    job.id = static_cast<std::int64_t>(line_);
+    job.submit = -1;
+    job.procs = 0;
+    for (const auto& [key, field] : {std::pair{"id", &job.id},
+                                     {"submit", &job.submit},
+                                     {"procs", &job.procs},
+                                     {"run", &job.run}})
+      if (!number(json, key, *field)) return issue(key, "it is no number, or too large");
+    job.limit = job.run;
+    if (!number(json, "limit", job.limit)) return issue("limit", "it is no number, or too large");
+    for (const auto& [key, field] :
+         {std::pair{"user", &job.user}, {"group", &job.group}, {"queue", &job.queue}})
+      if (!text(json, key, *field)) return issue(key, "it is no string");
     return take(std::move(job));
+  }
+
+  // True: it is there and was taken, or it is not there.
+  static bool number(const nlohmann::json& json, const char* key, std::int64_t& into) {
+    const auto at = json.find(key);
+    if (at == json.end() || at->is_null()) return true;
+    const double value = at->is_number() ? at->get<double>() : HUGE_VAL;
+    if (!(value >= -9e15 && value <= 9e15)) return false;
+    into = static_cast<std::int64_t>(value);
+    return true;
+  }
+  static bool text(const nlohmann::json& json, const char* key, std::string& into) {
+    const auto at = json.find(key);
+    if (at == json.end() || at->is_null()) return true;
+    if (!at->is_string()) return false;
+    into = at->get<std::string>();
+    return true;
   }
 
   Status take(TraceJob job) {
@@ -89,6 +101,12 @@ class JsonLinesReader {
     if (options_.procs > 0 && job.procs > options_.procs)
       return issue("procs",
                    fmt::format("{} asked for, the machine has {}", job.procs, options_.procs));
+    if (job.submit < last_submit_)
+      if (Status ok =
+              issue("submit", fmt::format("{} is before the line above it", job.submit), false);
+          !ok)
+        return ok;
+    last_submit_ = std::max(last_submit_, job.submit);
     if (job.limit > 0 && job.run > job.limit && !options_.keep_overruns) {
       if (Status ok = issue(
               "run", fmt::format("{} is above the limit {}, cut there", job.run, job.limit), false);
@@ -105,6 +123,7 @@ class JsonLinesReader {
   SwfTrace trace_;
   std::unordered_set<std::int64_t> ids_;
   std::size_t line_ = 0;
+  Time last_submit_ = 0;
 };
 
 }  // namespace

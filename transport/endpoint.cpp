@@ -15,26 +15,30 @@ namespace {
 
 constexpr std::size_t kMaxPath = sizeof(sockaddr_un{}.sun_path) - 1;
 constexpr std::string_view kScheme = "ipc://";
+constexpr const char* kNewDir = "/holon-XXXXXX";
+constexpr std::size_t kSocketRoom = 16;  // bytes for "/broker" and its like
 
 tl::unexpected<Error> system_error(const std::string& what, const std::string& where) {
   const Errc code = errno == EACCES || errno == EPERM ? Errc::denied : Errc::system;
   return fail(code, what + ": " + std::strerror(errno), where);
 }
 
-std::string parent_of_new_dirs() {
-  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"})
-    if (const char* dir = std::getenv(name); dir && *dir == '/' && access(dir, W_OK | X_OK) == 0)
-      return dir;
-  return "/tmp";
-}
-
 Result<std::string> new_dir() {
-  std::string path = parent_of_new_dirs() + "/holon-XXXXXX";
+  std::string path = runtime_base() + kNewDir;
   if (!mkdtemp(path.data())) return system_error("cannot make a runtime directory", path);
   return path;
 }
 
 }  // namespace
+
+std::string runtime_base() {
+  for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
+    const char* dir = std::getenv(name);
+    if (dir == nullptr || *dir != '/' || access(dir, W_OK | X_OK) != 0) continue;
+    if (std::strlen(dir) + std::strlen(kNewDir) + kSocketRoom <= kMaxPath) return dir;
+  }
+  return "/tmp";
+}
 
 Result<std::string> make_runtime_dir(const std::string& path) {
   if (path.empty()) return new_dir();

@@ -6,9 +6,13 @@
 
 namespace holon::transport {
 
-// Makes (or accepts) a directory only its owner can enter. Empty `path`: a new one, short whatever
-// the nesting, below $XDG_RUNTIME_DIR or else $TMPDIR or else /tmp; the caller removes it. Errors:
-// denied (it belongs to somebody else or others may enter), system.
+// Where new runtime directories are made: $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first that
+// may be written to and is short enough for a socket's path below it.
+std::string runtime_base();
+
+// Makes (or accepts) a directory only its owner can enter. Empty `path`: a new one, holon-XXXXXX
+// below runtime_base(), short whatever the nesting; the caller removes it. Errors: denied (it
+// belongs to somebody else or others may enter), system.
 Result<std::string> make_runtime_dir(const std::string& path = "");
 
 // "ipc://DIR/NAME". Errors: out_of_range when DIR/NAME is longer than the 107 bytes a socket

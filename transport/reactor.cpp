@@ -25,6 +25,8 @@
 #include <vector>
 #include <zmq.hpp>
 
+#include "transport/unique_fd.hpp"
+
 extern "C" {            // glibc 2.36 forgot to say so in this header
 #include <sys/pidfd.h>  // NOLINT: after the others because of that
 }
@@ -43,23 +45,6 @@ std::int64_t clock_ns(clockid_t clock) {
 tl::unexpected<Error> system_error(const std::string& what) {
   return fail(Errc::system, what + ": " + std::strerror(errno));
 }
-
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct FdWatch {
   int fd = -1;
@@ -83,14 +68,14 @@ struct Timer {
 };
 
 struct SignalWatch {
-  Fd fd;
+  UniqueFd fd;
   std::uint64_t wake_up = 0;
   bool was_blocked = false;
   std::map<std::uint64_t, std::shared_ptr<std::function<void()>>> callbacks;
 };
 
 struct ChildWatch {
-  Fd pidfd;
+  UniqueFd pidfd;
   std::uint64_t wake_up = 0;
   std::function<void(const ChildExit&)> callback;
   std::function<void()> before_reap;
@@ -113,7 +98,7 @@ bool can_be_read(void* socket) {
 
 class Reactor::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  explicit Impl(Fd epoll) : epoll_(std::move(epoll)) {
+  explicit Impl(UniqueFd epoll) : epoll_(std::move(epoll)) {
     context_.set(zmq::ctxopt::max_sockets, 65535);
     read_clock();
   }
@@ -199,7 +184,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
                                  Callback before_reap) {
     if (children_.contains(pid))
       return fail(Errc::exists, "process " + std::to_string(pid) + " is watched already");
-    Fd pidfd(pidfd_open(pid, 0));
+    UniqueFd pidfd(pidfd_open(pid, 0));
     if (pidfd.get() < 0)
       return fail(errno == ESRCH ? Errc::not_found : Errc::system,
                   "process " + std::to_string(pid) + ": " + std::strerror(errno));
@@ -342,7 +327,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     pthread_sigmask(SIG_BLOCK, &set, &before);
     SignalWatch watch;
     watch.was_blocked = sigismember(&before, signal) == 1;
-    watch.fd = Fd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
+    watch.fd = UniqueFd(signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC));
     const auto wake_up =
         watch_fd(watch.fd.get(), kReadable, [this, signal](unsigned) { dispatch_signal(signal); });
     if (!wake_up) {
@@ -415,7 +400,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     }
   }
 
-  Fd epoll_;
+  UniqueFd epoll_;
   zmq::context_t context_;
   Time now_ = 0;
   bool stopped_ = false;
@@ -431,7 +416,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
 };
 
 Result<std::unique_ptr<Reactor>> Reactor::create() {
-  Fd epoll(epoll_create1(EPOLL_CLOEXEC));
+  UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
   if (epoll.get() < 0) return system_error("cannot make an epoll instance");
   try {
     return std::unique_ptr<Reactor>(new Reactor(std::make_shared<Impl>(std::move(epoll))));

@@ -17,6 +17,7 @@
 
 #include "transport/endpoint.hpp"
 #include "transport/session.hpp"
+#include "transport/unique_fd.hpp"
 #include "transport/wire.hpp"
 
 namespace holon::transport {
@@ -26,32 +27,15 @@ constexpr int kMessagesPerTurn = 512;  // then others get their turn
 constexpr Duration kSecondLook = 20;   // ms
 
 // Held for the life of a server at an ipc path; released by the kernel when the process dies.
-class PathLock {
- public:
-  PathLock() = default;
-  PathLock(PathLock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  PathLock& operator=(PathLock&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~PathLock() {
-    if (fd_ >= 0) close(fd_);
-  }
-
-  static Result<PathLock> take(const std::string& path) {
-    PathLock lock;
-    lock.fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (lock.fd_ < 0)
-      return fail(errno == EACCES ? Errc::denied : Errc::system,
-                  std::string("cannot open: ") + std::strerror(errno), path);
-    if (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0)
-      return fail(Errc::exists, "another process listens there", path);
-    return lock;
-  }
-
- private:
-  int fd_ = -1;
-};
+Result<UniqueFd> lock_path(const std::string& path) {
+  UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock)
+    return fail(errno == EACCES ? Errc::denied : Errc::system,
+                std::string("cannot open: ") + std::strerror(errno), path);
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return fail(Errc::exists, "another process listens there", path);
+  return lock;
+}
 
 bool is_loopback(const std::string& uri) {
   for (const char* host : {"tcp://127.", "tcp://localhost:", "tcp://[::1]:"})
@@ -83,7 +67,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (uri.starts_with("ipc://")) {
       if (auto state = probe_ipc(uri); !state && state.error().code != Errc::system)
         return tl::unexpected<Error>(state.error());
-      auto lock = PathLock::take(uri.substr(6) + ".lock");
+      auto lock = lock_path(uri.substr(6) + ".lock");
       if (!lock) return tl::unexpected<Error>(lock.error());
       lock_ = std::move(*lock);
     } else if (shared_->options.security.secret_key.empty() && !is_loopback(uri)) {
@@ -272,7 +256,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
 
   std::shared_ptr<SessionShared> shared_;
   std::shared_ptr<Session> nobody_;  // answers for peers that are gone
-  PathLock lock_;
+  UniqueFd lock_;                    // of its path
   std::unique_ptr<Wire> wire_;
   std::string uri_;
   bool closed_ = false;

@@ -39,12 +39,13 @@ std::vector<Command> make_commands() {
       {"find",
        "f",
        "EXPRESSION",
-       "show the vertices an expression is true for: status=up|down sched-now=allocated|free "
+       "show the vertices an expression is true for: status=up|down|drained "
+       "sched-now=allocated|free "
        "sched-future=reserved|free agfilter=true|false names=HOSTLIST jobid-alloc=ID "
        "jobid-span=ID jobid-tag=ID jobid-reserved=ID property=NAME type=NAME id<N size>=N rank=N "
        "property.NAME<=N, joined by and, or, not and parentheses",
        run_find,
-       {"status=up", "status=down", "sched-now=allocated", "sched-now=free",
+       {"status=up", "status=down", "status=drained", "sched-now=allocated", "sched-now=free",
         "sched-future=reserved", "sched-future=free", "agfilter=true", "names=", "jobid-alloc=",
         "jobid-span=", "jobid-tag=", "jobid-reserved=", "property=", "type=", "and", "or", "not"}},
       {"cancel", "c", "JOBID [stats]", "give back all that a job holds", run_cancel, {"stats"}},
@@ -58,11 +59,11 @@ std::vector<Command> make_commands() {
       {"get-property", "g", "PATH", "the properties of a vertex", run_get_property, {}},
       {"set-status",
        "t",
-       "PATH up|down",
-       "mark a vertex up or down",
+       "PATH up|down|drained",
+       "mark a vertex up or down, or drain it: no new work, what runs goes on",
        run_set_status,
-       {"up", "down"}},
-      {"get-status", "e", "PATH", "is a vertex up or down?", run_get_status, {}},
+       {"up", "down", "drained"}},
+      {"get-status", "e", "PATH", "is a vertex up, down or drained?", run_get_status, {}},
       {"list", "l", "", "all jobs of this session", run_list, {}},
       {"info", "i", "JOBID", "one job", run_info, {}},
       {"stat", "s", "", "how long matches took", run_stat, {}},

@@ -2,6 +2,7 @@
 // held.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -36,7 +37,7 @@ std::optional<MatchOp> operation(const std::string& name) {
   return std::nullopt;
 }
 
-// A part of a second is a second: a job that asks for time gets at least that.
+// A part of a second is a second: a job that asks for time gets at least that. 0: to the end.
 Result<Duration> duration_of(const Session& session, const resource::Jobspec& jobspec) {
   const Interval horizon = session.store().options().horizon;
   const double seconds = std::ceil(jobspec.duration_seconds);
@@ -45,7 +46,7 @@ Result<Duration> duration_of(const Session& session, const resource::Jobspec& jo
                 fmt::format("a duration of {} s; 0 to {} are possible", jobspec.duration_seconds,
                             horizon.length()),
                 "attributes.system.duration");
-  return seconds == 0 ? horizon.length() : static_cast<Duration>(seconds);
+  return static_cast<Duration>(seconds);
 }
 
 void fill(Session& session, const resource::Jobspec& jobspec, resource::MatchOutcome outcome,
@@ -69,11 +70,41 @@ void fill(Session& session, const resource::Jobspec& jobspec, resource::MatchOut
   }
 }
 
+// resource-query's parser knows a type from the graph, from a pruning filter, or from birth.
+bool knows_type(const Session& session, const std::string& type) {
+  static constexpr std::array<std::string_view, 10> kAlways{
+      "slot",   "xor_slot", "cluster", "rack", "node",
+      "socket", "core",     "gpu",     "ssd",  "storage_node"};
+  if (session.store().graph().words().types.find(type)) return true;
+  if (std::ranges::find(kAlways, type) != kAlways.end()) return true;
+  const std::string& filters = session.options().prune_filters;
+  for (std::size_t at = 0; at < filters.size();) {
+    const auto end = std::min(filters.find_first_of(":, ", at), filters.size());
+    if (std::string_view(filters).substr(at, end - at) == type) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
+// Nullptr: there is none.
+const std::string* unknown_type(const Session& session,
+                                const std::vector<resource::Request>& requests) {
+  for (const auto& request : requests) {
+    if (!knows_type(session, request.type)) return &request.type;
+    if (const auto* below = unknown_type(session, request.with)) return below;
+  }
+  return nullptr;
+}
+
 void match(Session& session, MatchOp op, const Result<const resource::Jobspec*>& jobspec,
            MatchReport& report) {
   const Stopwatch watch;
   if (!jobspec) {
     report.problem = to_string(jobspec.error());
+    return;
+  }
+  if (const auto* type = unknown_type(session, (*jobspec)->resources)) {
+    report.problem = fmt::format("no type '{}' is known here", *type);
     return;
   }
   const auto duration = duration_of(session, **jobspec);

@@ -107,7 +107,8 @@ Status read_reserve(const std::string& word) {
 
 void describe_input(Parser& parser, Options& options, bool& allowlist_given) {
   parser.group("Resources");
-  parser.option("-L,--load-file", options.load_file, "FILE", "the resources, as a file");
+  parser.option("-L,--load-file", options.load_file, "FILE",
+                "the resources, as a file (default: conf/default)");
   parser.option("-f,--load-format",
                 one_of(options.load_format,
                        {"grug", "hwloc", "jgf", "jgf_shorthand", "rv1exec", "rv1exec_force"}),

@@ -12,10 +12,13 @@ namespace {
 using Outcome = MatchReport::Outcome;
 
 // Three lines that -e adds.
-std::string effort(const MatchReport& report) {
-  return fmt::format(
-      "INFO: ELAPSE={:.6f}\nINFO: PREORDER VISIT COUNT={}\nINFO: POSTORDER VISIT COUNT={}\n",
-      report.seconds, report.counts.preorder, report.counts.postorder);
+std::string elapse(const MatchReport& report) {
+  return fmt::format("INFO: ELAPSE={:.6f}\n", report.seconds);
+}
+
+std::string visits(const MatchReport& report) {
+  return fmt::format("INFO: PREORDER VISIT COUNT={}\nINFO: POSTORDER VISIT COUNT={}\n",
+                     report.counts.preorder, report.counts.postorder);
 }
 
 std::string_view state_of(const MatchReport& report) {
@@ -69,7 +72,7 @@ void found_block(const Session& session, const MatchReport& report, Reply& reply
     fmt::format_to(out, "INFO: SCHEDULED AT={}\n", report.at);
   // With -t these lines go elsewhere than the rest, as resource-query has it.
   (session.options().test_output.empty() ? reply.out : reply.console) +=
-      session.options().elapse ? effort(report) : "";
+      session.options().elapse ? elapse(report) + visits(report) : "";
   reply.out += kRule;
 }
 
@@ -78,8 +81,10 @@ void nothing_found_block(const Session& session, const MatchReport& report, Repl
   reply.out += "INFO: No matching resources found\n";
   if (report.outcome == Outcome::never) reply.out += "INFO: Unsatisfiable request\n";
   fmt::format_to(std::back_inserter(reply.out), "INFO: JOBID={}\n", report.job.value());
-  (session.options().test_output.empty() ? reply.out : reply.console) +=
-      session.options().elapse ? effort(report) : "";
+  if (session.options().elapse) {  // here the time is among the answers, the visits are not
+    reply.out += elapse(report);
+    (session.options().test_output.empty() ? reply.out : reply.console) += visits(report);
+  }
   reply.out += kRule;
 }
 
@@ -113,7 +118,7 @@ void print_satisfiability(const Session& session, const MatchReport& report, Rep
   reply.out += report.outcome == Outcome::never ? "INFO: Unsatisfiable request\n"
                                                 : "INFO: Satisfiable request\n";
   reply.out += kRule;
-  if (session.options().elapse) reply.console += effort(report);
+  if (session.options().elapse) reply.console += elapse(report) + visits(report);
 }
 
 void print_found(const Session& session, std::string_view expression, const std::string& found,

@@ -55,6 +55,7 @@ class Session {
   JobId next_job{1};
   std::map<JobId, JobRecord> jobs;
   MatchTimes times;
+  bool shortened = false;  // was something written in shorthand? resource-query says so ever after
 
   // Is it a job that holds, or will hold, something?
   bool is_live(JobId job) const;

@@ -15,6 +15,7 @@
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/match/find_expression.hpp"
+#include "resource/match/policy.hpp"
 
 namespace holon::cli::query {
 namespace {
@@ -51,6 +52,27 @@ void show_nodes_held(const resource::ResourceGraph& graph, Allocation& allocatio
     share.exclusive = true;
     share.amount = graph[*v].size;
   }
+}
+
+// Under a policy that takes nodes whole, an R from outside is shown so; what it holds is what it
+// says.
+void show_whole_nodes(const resource::ResourceGraph& graph, Allocation& allocation) {
+  const auto type = graph.words().types.find("node");
+  if (!type) return;
+  std::vector<resource::Share> shares;
+  const auto show = [&](const auto& self, VertexId v) -> void {
+    for (const VertexId child : graph.children(v)) self(self, child);
+    shares.push_back({graph[v].uniq_id, graph[v].size, true});
+  };
+  for (const auto& share : allocation.shares) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    const VertexId node = v ? graph.ancestor_of_type(*v, *type) : resource::kNoVertex;
+    if (node == resource::kNoVertex)
+      shares.push_back(share);
+    else if (node == *v)  // what is listed below it came before, and is among all that is there
+      show(show, node);
+  }
+  allocation.shares = std::move(shares);
 }
 
 struct UpdateRequest {
@@ -91,6 +113,8 @@ Status impose(Session& session, const UpdateRequest& request, MatchReport& repor
   allocation->when = request.when;
   if (auto status = session.store().update(*allocation); !status) return status;
   if (request.reader == "rv1exec") show_nodes_held(session.store().graph(), *allocation);
+  const auto policy = resource::match::Policy::parse(session.options().policy);
+  if (policy && policy->node_exclusive) show_whole_nodes(session.store().graph(), *allocation);
   // An R of another dominant subsystem has no way from this graph's root: it is held, not shown.
   const auto& graph = session.store().graph();
   const bool has_root = request.reader == "rv1exec" ||

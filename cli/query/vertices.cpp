@@ -63,6 +63,9 @@ void run_find(Session& session, const Words& words, Reply& reply) {
   for (std::size_t i = 2; i < words.size(); ++i) text += " " + words[i];
   const auto found = find_and_write(session, text);
   if (!found) return complain(session, "find", found.error(), reply);
+  // As resource-query has it: R_lite that would be empty is an error, and nothing is said.
+  if (found->empty() && session.options().match_format == "rlite" && !session.options().json)
+    return complain(session, "find", "no core or GPU of a node is among what was found", reply);
   print_found(session, text, *found, reply);
 }
 
@@ -104,20 +107,28 @@ void run_get_property(Session& session, const Words& words, Reply& reply) {
   }
 }
 
+// `up` ends draining, too.
 void run_set_status(Session& session, const Words& words, Reply& reply) {
-  if (words.size() != 3) return complain(session, "set-status", "PATH up|down is expected", reply);
+  if (words.size() != 3)
+    return complain(session, "set-status", "PATH up|down|drained is expected", reply);
   const auto vertices = vertices_at(session, "set-status", words[1], reply);
   if (vertices.empty()) return;
-  if (words[2] != "up" && words[2] != "down")
-    return complain(session, "set-status", "'" + words[2] + "': up or down is expected", reply);
-  for (const VertexId v : vertices) session.store().set_status(v, words[2] == "up");
+  const std::string& status = words[2];
+  if (status != "up" && status != "down" && status != "drained")
+    return complain(session, "set-status", "'" + status + "': up, down or drained is expected",
+                    reply);
+  for (const VertexId v : vertices) {
+    if (status != "drained") session.store().set_status(v, status == "up");
+    if (status != "down") session.store().set_drained(v, status == "drained");
+  }
   print_done(session, "set-status", reply);
 }
 
 void run_get_status(Session& session, const Words& words, Reply& reply) {
   if (words.size() != 2) return complain(session, "get-status", "PATH is expected", reply);
   for (const VertexId v : vertices_at(session, "get-status", words[1], reply)) {
-    const std::string_view status = session.store().graph()[v].up ? "up" : "down";
+    const resource::Vertex& vertex = session.store().graph()[v];
+    const std::string_view status = !vertex.up ? "down" : vertex.drained ? "drained" : "up";
     if (session.options().json) {
       JsonObject object;
       object.text("command", "get-status").boolean("ok", true).text("path", words[1]);

@@ -40,14 +40,17 @@ resource::GraphOptions graph_options(const Options& options) {
 }
 
 Result<resource::GraphSpec> read_graph_file(const Options& options) {
-  const auto bytes = read_file(options.load_file);
-  if (!bytes) return tl::unexpected(bytes.error());
+  auto bytes = read_file(options.load_file);
+  if (!bytes) {
+    if (options.load_file.empty() || options.load_file == Options{}.load_file)
+      bytes.error().what += "; say with -L FILE what the resources are";
+    return tl::unexpected(bytes.error());
+  }
   const auto graph = graph_options(options);
   auto spec = [&]() -> Result<resource::GraphSpec> {
     if (options.load_format == "hwloc") return read_host(options, *bytes);
-    if (options.load_format == "rv1exec")
-      return resource::read_rv1(*bytes, resource::Rv1Use::scheduling_first, graph);
-    if (options.load_format == "rv1exec_force")
+    // resource-query looks at no JGF under `scheduling` in either case
+    if (options.load_format == "rv1exec" || options.load_format == "rv1exec_force")
       return resource::read_rv1(*bytes, resource::Rv1Use::execution_only, graph);
     if (options.load_format == "grug") return resource::read_grug(*bytes, graph);
     return resource::read_jgf(*bytes, graph);
@@ -58,12 +61,16 @@ Result<resource::GraphSpec> read_graph_file(const Options& options) {
   return spec;
 }
 
-Result<std::string> write_allocation(const Session& session, const resource::Allocation& allocation,
+Result<std::string> write_allocation(Session& session, const resource::Allocation& allocation,
                                      const std::string& queue) {
   WriteNotes notes;
   notes.queue = queue;
-  return resource::write_allocation(match_format(session), session.store().graph(), allocation,
-                                    notes);
+  notes.shortened = session.shortened;
+  auto text =
+      resource::write_allocation(match_format(session), session.store().graph(), allocation, notes);
+  if (text && text->find("\"writer\": \"fluxion:jgf_shorthand\"") != text->npos)
+    session.shortened = true;
+  return text;
 }
 
 Result<std::string> find_and_write(const Session& session, const std::string& expression) {
@@ -72,6 +79,8 @@ Result<std::string> find_and_write(const Session& session, const std::string& ex
   const auto& graph = session.store().graph();
   resource::Allocation found;
   WriteNotes notes;
+  notes.nothing_implied = true;
+  notes.shortened = session.shortened;
   for (const auto& vertex : resource::find_vertices(session.store(), *parsed, 0)) {
     const auto& pool = graph[vertex.vertex];
     found.shares.push_back({pool.uniq_id, pool.size, true});

@@ -16,7 +16,7 @@ class Session;
 Result<resource::GraphSpec> read_graph_file(const Options& options);
 
 // R in the session's match format; `queue`, where not empty, is kept in it as an attribute.
-Result<std::string> write_allocation(const Session& session, const resource::Allocation& allocation,
+Result<std::string> write_allocation(Session& session, const resource::Allocation& allocation,
                                      const std::string& queue);
 
 // How the readers are to take a graph for this session.

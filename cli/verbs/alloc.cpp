@@ -18,6 +18,7 @@
 #include "cli/start_options.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
+#include "launch/exit_code.hpp"
 
 namespace holon::cli {
 namespace {
@@ -66,7 +67,7 @@ int wait_for_program(pid_t pid, const sigset_t& blocked) {
     const int signal = sigwaitinfo(&blocked, nullptr);
     if (signal == SIGTERM || signal == SIGHUP) kill(pid, signal);
   }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return launch::exit_code_of(status);
 }
 
 // In the foreground of this terminal; Ctrl-C is the program's, not ours. Whatever ends this process
@@ -108,7 +109,10 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
     interrupted = interrupter.signal();
     return up;
   }();
-  if (!job) report(call, "alloc", job.error());
+  if (!job) {
+    report(call, "alloc", job.error());
+    (void)broker.cancel({{id}, false, "holon alloc gave it up"});  // nobody would ever use it
+  }
   if (interrupted != 0) return 128 + interrupted;
   if (!job) return kNotRun;
   if (args.background) {
@@ -156,12 +160,13 @@ int verb_alloc(Invocation& call) {
   auto command = child_command(args.instance);
   if (!command) return report(call, "alloc", command.error());
   if (args.job.shape.name.empty()) args.job.shape.name = "alloc";
-  auto request = make_request(args.job, std::move(*command));
-  if (!request) return report(call, "alloc", request.error());
-  request->is_instance = true;
+  auto made = make_request(args.job, std::move(*command));
+  if (!made) return report(call, "alloc", made.error());
+  tell_left_out(call, "alloc", *made);
+  made->request.is_instance = true;
   auto broker = Broker::connect(call);
   if (!broker) return report(call, "alloc", broker.error());
-  const auto reply = broker->submit(*request);
+  const auto reply = broker->submit(made->request);
   if (!reply) return report(call, "alloc", reply.error());
   return use(call, args, *broker, reply->first_id);
 }

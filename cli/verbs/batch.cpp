@@ -41,7 +41,7 @@ Result<std::vector<std::string>> initial_program(const Args& args) {
   return program;
 }
 
-Result<msg::SubmitRequest> request_of(Args& args) {
+Result<JobRequest> request_of(Args& args) {
   auto program = initial_program(args);
   if (!program) return tl::unexpected(program.error());
   if (args.job.shape.name.empty())
@@ -49,9 +49,9 @@ Result<msg::SubmitRequest> request_of(Args& args) {
   args.instance.command = std::move(*program);
   auto command = child_command(args.instance);
   if (!command) return tl::unexpected(command.error());
-  auto request = make_request(args.job, std::move(*command));
-  if (request) request->is_instance = true;
-  return request;
+  auto made = make_request(args.job, std::move(*command));
+  if (made) made->request.is_instance = true;
+  return made;
 }
 
 }  // namespace
@@ -75,15 +75,16 @@ int verb_batch(Invocation& call) {
           "holon batch -N 2 -x --wrap sh -c 'holon submit --count 9 ./w; holon job wait --all'",
           "two whole nodes");
   if (const auto code = parser.parse(call)) return *code;
-  const auto request = request_of(args);
-  if (!request) return report(call, "batch", request.error());
+  const auto made = request_of(args);
+  if (!made) return report(call, "batch", made.error());
+  tell_left_out(call, "batch", *made);
   if (args.job.dry_run) {
-    call.io.out << pretty(nlohmann::ordered_json::parse(request->jobspec));
+    call.io.out << pretty(nlohmann::ordered_json::parse(made->request.jobspec));
     return kOk;
   }
   auto broker = Broker::connect(call);
   if (!broker) return report(call, "batch", broker.error());
-  const auto reply = broker->submit(*request);
+  const auto reply = broker->submit(made->request);
   if (!reply) return report(call, "batch", reply.error());
   if (args.json)
     call.io.out << pretty({{"first_id", reply->first_id}, {"count", reply->count}});

@@ -7,7 +7,6 @@
 #include "cli/broker.hpp"
 #include "cli/job_json.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {
@@ -33,24 +32,17 @@ int verb_cancel(Invocation& call) {
       .json(args.json)
       .note(
           "A running job gets SIGTERM, and SIGKILL after the instance's grace time. A child "
-          "instance ends with everything in it.")
+          "instance ends with everything in it. A job that is over already is named and is no "
+          "error; if one does not exist, none is cancelled.")
       .example("holon cancel 3 7-9", "four jobs")
       .example("holon cancel -i /3 --all", "everything in the child that is job 3");
   if (const auto code = parser.parse(call)) return *code;
   if (args.all == !args.jobs.empty())
     return report(call, "cancel",
                   {Errc::invalid_argument, "name jobs, or give --all, one of the two", "ID"});
-  const auto selection = select_jobs(args.jobs);
-  if (!selection) return report(call, "cancel", selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "cancel", broker.error());
-  msg::CancelRequest request;
-  request.ids = selection->ids;
-  request.all = args.all;
-  request.reason = args.reason;
-  const auto reply = broker->cancel(request);
+  auto jobs = connect_to_jobs(call, args.jobs);
+  if (!jobs) return report(call, "cancel", jobs.error());
+  const auto reply = jobs->broker.cancel({jobs->ids, args.all, args.reason});
   if (!reply) return report(call, "cancel", reply.error());
   if (args.json) {
     call.io.out << pretty(

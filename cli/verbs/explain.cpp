@@ -7,8 +7,8 @@
 #include "cli/broker.hpp"
 #include "cli/job_json.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/schedule_json.hpp"
+#include "cli/table.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
@@ -56,7 +56,7 @@ class Sheet {
 
   void job(const msg::Explained& job) {
     if (!text_.empty()) text_ += "\n";
-    line("job", fmt::format("{}  {}", job.path, job.name));
+    line("job", fmt::format("{}  {}", job.path, printable(job.name)));
     line("state", job.state + (job.reason.empty() ? "" : ": " + job.reason));
     if (job.state == "RUN" || job.state == "CLEANUP" || job.state == "INACTIVE") return;
     line("asks for", job.resources + (job.limit > 0 ? " for " + show_duration(job.limit)
@@ -84,7 +84,12 @@ class Sheet {
   }
 
   std::string obstacle(const msg::Obstacle& other) const {
-    std::string text = fmt::format("job {}  {}", other.id, other.name);
+    const std::string name = printable(other.name);
+    if (other.kind == "advance")
+      return fmt::format("advance reservation {}  {}{} from {} until {}", other.id, name,
+                         other.nodelist.empty() ? "" : " on " + other.nodelist,
+                         show_time(other.from, now_), show_time(other.until, now_));
+    std::string text = fmt::format("job {}  {}", other.id, name);
     if (!other.nodelist.empty()) text += " on " + other.nodelist;
     if (other.nodelist.empty()) return text + ", in front of it";
     return text + (other.until > 0 ? ", until " + show_time(other.until, now_) + " at the latest"
@@ -123,12 +128,9 @@ int verb_explain(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   if (args.limit < 0)
     return report(call, "explain", {Errc::invalid_argument, "must not be negative", "--limit"});
-  const auto selection = select_jobs(args.ids);
-  if (!selection) return report(call, "explain", selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "explain", broker.error());
-  const auto answer = ask(*broker, selection->ids, static_cast<std::uint64_t>(args.limit));
+  auto selected = connect_to_jobs(call, args.ids);
+  if (!selected) return report(call, "explain", selected.error());
+  const auto answer = ask(selected->broker, selected->ids, static_cast<std::uint64_t>(args.limit));
   if (!answer) return report(call, "explain", answer.error());
   if (!args.json) {
     print(call, *answer);

@@ -8,7 +8,6 @@
 
 #include "cli/broker.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/job_verbs.hpp"
@@ -84,14 +83,10 @@ int verb_job_eventlog(Invocation& call) {
       .json(args.json)
       .example("holon job eventlog 7", "its events, with the seconds since it was submitted");
   if (const auto code = parser.parse(call)) return *code;
-  const auto selection = select_jobs({args.job});
-  if (!selection) return report(call, "job eventlog", selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "job eventlog", broker.error());
-  const auto id = selection->ids.front();
-  return args.follow ? print_as_it_happens(call, *broker, args, id)
-                     : print_kept(call, *broker, args, id);
+  auto job = connect_to_job(call, args.job);
+  if (!job) return report(call, "job eventlog", job.error());
+  return args.follow ? print_as_it_happens(call, job->broker, args, job->id)
+                     : print_kept(call, job->broker, args, job->id);
 }
 
 }  // namespace holon::cli

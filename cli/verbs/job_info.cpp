@@ -9,7 +9,6 @@
 #include "cli/job_json.hpp"
 #include "cli/outcome.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/job_verbs.hpp"
@@ -60,6 +59,9 @@ std::string sheet_of(const Io& io, const msg::JobRecord& job, Time now) {
   sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", job.path) : ""));
   sheet.line("command", job.command);
   sheet.line("user", job.user);
+  sheet.line("group", job.group);
+  sheet.line("account", job.account);
+  sheet.line("qos", job.qos);
   sheet.line("queue", fmt::format("{}, urgency {}", job.queue, job.urgency));
   sheet.line("resources", job.resources);
   sheet.line("nodes", job.nodelist);
@@ -108,15 +110,12 @@ int verb_job_info(Invocation& call) {
   if (!args.key.empty() && args.key != "jobspec" && args.key != "R")
     return report(call, "job info",
                   {Errc::invalid_argument, "accepted are jobspec and R", args.key});
-  const auto selection = select_jobs({args.job});
-  if (!selection) return report(call, "job info", selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "job info", broker.error());
-  auto info = broker->info(selection->ids.front());
-  if (!info && !broker->path().empty() && args.key.empty()) {
+  auto job = connect_to_job(call, args.job);
+  if (!job) return report(call, "job info", job.error());
+  auto info = job->broker.info(job->id);
+  if (!info && !job->broker.path().empty() && args.key.empty()) {
     // Its instance may be gone; then there is the record and no more.
-    if (auto record = broker->record(selection->ids.front()))
+    if (auto record = job->broker.record(job->id))
       info = msg::JobInfoReply{std::move(*record), "null", "", ""};
   }
   if (!info) return report(call, "job info", info.error());

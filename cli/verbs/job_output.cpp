@@ -6,7 +6,6 @@
 
 #include "cli/broker.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/job_verbs.hpp"
 #include "launch/output.hpp"
@@ -55,18 +54,15 @@ int verb_job_output(Invocation& call) {
           "Of a job that is not over, it goes on until the job ends; Ctrl-C leaves the job alone.")
       .example("holon job output 7", "both streams, each to its own");
   if (const auto code = parser.parse(call)) return *code;
-  const auto selection = select_jobs({job});
-  if (!selection) return report(call, "job output", selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "job output", broker.error());
-  const auto id = selection->ids.front();
-  const auto ended = broker->attach(id, [&](const msg::OutputChunk& chunk) {
+  auto selected = connect_to_job(call, job);
+  if (!selected) return report(call, "job output", selected.error());
+  auto& [broker, id] = *selected;
+  const auto ended = broker.attach(id, [&](const msg::OutputChunk& chunk) {
     (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
     return true;
   });
   if (ended) return kOk;
-  if (broker->path().empty() || !print_files(call, *broker, id))
+  if (broker.path().empty() || !print_files(call, broker, id))
     return report(call, "job output", ended.error());
   return kOk;
 }

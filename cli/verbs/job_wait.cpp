@@ -9,7 +9,7 @@
 #include "cli/job_json.hpp"
 #include "cli/outcome.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
+#include "cli/table.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/job_verbs.hpp"
 #include "instance/clock.hpp"
@@ -48,21 +48,16 @@ int verb_job_wait(Invocation& call) {
   if (args.all == !args.jobs.empty())
     return report(call, "job wait",
                   {Errc::invalid_argument, "name jobs, or give --all, one of the two", "ID"});
-  const auto selection = select_jobs(args.jobs);
-  if (!selection) return report(call, "job wait", selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "job wait", broker.error());
-  msg::WaitRequest request;
-  request.ids = selection->ids;
-  const auto reply = broker->wait(request);
+  auto jobs = connect_to_jobs(call, args.jobs);
+  if (!jobs) return report(call, "job wait", jobs.error());
+  const auto reply = args.all ? jobs->broker.wait_for_all() : jobs->broker.wait({jobs->ids});
   if (!reply) return report(call, "job wait", reply.error());
   if (args.json) call.io.out << pretty({{"jobs", to_json(reply->jobs)}});
   for (const auto& job : reply->jobs)
     if (!went_well(job) && !args.quiet)
-      call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", job.id, job.name,
-                                 status_of(job), details_of(job, instance::wall_clock_ms()));
+      call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", job.id,
+                                 printable(job.name), status_of(job),
+                                 details_of(job, instance::wall_clock_ms()));
   return std::all_of(reply->jobs.begin(), reply->jobs.end(), went_well) ? kOk : kFailed;
 }
 

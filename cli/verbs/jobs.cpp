@@ -4,12 +4,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <utility>
 
 #include "cli/broker.hpp"
 #include "cli/job_json.hpp"
 #include "cli/outcome.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/table.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
@@ -17,6 +17,8 @@
 
 namespace holon::cli {
 namespace {
+
+constexpr std::size_t kLongestName = 20;  // columns
 
 struct Args {
   msg::JobsRequest request;
@@ -34,7 +36,7 @@ std::string cores_of(const msg::JobRecord& job) {
   return job.ncores > 0 ? std::to_string(job.ncores) : "";
 }
 
-Table table_of(const Args& args, const std::vector<msg::JobRecord>& jobs, Time now) {
+Table table_of(const Io& io, const Args& args, const std::vector<msg::JobRecord>& jobs, Time now) {
   using enum Table::Align;
   Table table({{args.request.recursive ? "PATH" : "ID", args.request.recursive ? left : right},
                {"NAME", left},
@@ -48,7 +50,7 @@ Table table_of(const Args& args, const std::vector<msg::JobRecord>& jobs, Time n
   for (const auto& job : jobs) {
     const std::string name = job.is_instance ? job.name + "/" : job.name;
     table.add({{args.request.recursive ? job.path : std::to_string(job.id)},
-               {name.size() > 20 ? name.substr(0, 19) + "+" : name},
+               {shorten(io, name, kLongestName)},
                {status_of(job), colour_of(job)},
                {job.nnodes > 0 ? std::to_string(job.nnodes) : ""},
                {cores_of(job)},
@@ -108,21 +110,17 @@ int verb_jobs(Invocation& call) {
   if (args.limit < 0)
     return report(call, "jobs", {Errc::invalid_argument, "must not be negative", "--limit"});
   args.request.limit = static_cast<std::uint64_t>(args.limit);
-  const auto selection = select_jobs(args.ids);
-  if (!selection) return report(call, "jobs", selection.error());
-  args.request.ids = selection->ids;
-  if (!selection->instance.empty()) call.instance = selection->instance;
+  auto selected = connect_to_jobs(call, args.ids);
+  if (!selected) return report(call, "jobs", selected.error());
+  args.request.ids = std::move(selected->ids);
   args.request.all = args.request.all || !args.ids.empty();
-
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "jobs", broker.error());
-  const auto reply = broker->jobs(args.request);
+  const auto reply = selected->broker.jobs(args.request);
   if (!reply) return report(call, "jobs", reply.error());
   if (args.json) {
     call.io.out << pretty({{"jobs", to_json(reply->jobs)}});
     return kOk;
   }
-  call.io.out << table_of(args, reply->jobs, instance::wall_clock_ms()).render(call.io);
+  call.io.out << table_of(call.io, args, reply->jobs, instance::wall_clock_ms()).render(call.io);
   if (call.io.terminal && !reply->jobs.empty())
     call.io.out << paint(call.io, Colour::dim, summary_of(reply->jobs) + hint_of(reply->jobs))
                 << "\n";

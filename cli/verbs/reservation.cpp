@@ -1,6 +1,7 @@
 // holon reserve, and holon reservation list and delete: resources for later.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <pwd.h>
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -10,7 +11,6 @@
 #include "cli/job_json.hpp"
 #include "cli/job_options.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/table.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
@@ -83,18 +83,16 @@ int verb_reservation_delete(Invocation& call) {
   parser.positional("ID", words, "the reservations: 7, 3-9")
       .group("Options")
       .instance(call)
-      .note("Jobs that run in them are cancelled, those that wait for them fail.")
+      .note(
+          "Jobs that run in them are cancelled, those that wait for them fail. If one of several "
+          "does not exist or is over, none is deleted.")
       .example("holon reservation delete 7", "its resources are free again");
   if (const auto code = parser.parse(call)) return *code;
-  const auto selection = select_jobs(words);
-  if (words.empty() || !selection)
-    return report(
-        call, "reservation delete",
-        selection ? Error{Errc::invalid_argument, "name at least one", "ID"} : selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "reservation delete", broker.error());
-  const auto gone = broker->unreserve({selection->ids});
+  if (words.empty())
+    return report(call, "reservation delete", {Errc::invalid_argument, "name at least one", "ID"});
+  auto selected = connect_to_jobs(call, words);
+  if (!selected) return report(call, "reservation delete", selected.error());
+  const auto gone = selected->broker.unreserve({selected->ids});
   return gone ? static_cast<int>(kOk) : report(call, "reservation delete", gone.error());
 }
 
@@ -116,6 +114,16 @@ std::function<Status(const std::string&)> time_reader(Time& target) {
   };
 }
 
+// A misspelt name would be let in by nobody's job, ever.
+std::function<Status(const std::string&)> user_reader(std::vector<std::string>& target) {
+  return [&target](const std::string& word) -> Status {
+    if (word != "*" && getpwnam(word.c_str()) == nullptr)
+      return fail(Errc::invalid_argument, fmt::format("there is no user '{}' here", word));
+    target.push_back(word);
+    return {};
+  };
+}
+
 void add_options(Parser& parser, Args& args) {
   auto& shape = args.options.shape;
   parser.group("When")
@@ -127,6 +135,8 @@ void add_options(Parser& parser, Args& args) {
           [&args](const std::string& word) -> Status {
             const auto length = parse_limit(word);
             if (!length) return tl::unexpected(length.error());
+            if (*length == 0)
+              return fail(Errc::invalid_argument, "a reservation without an end is not accepted");
             args.length = *length;
             return {};
           },
@@ -136,10 +146,11 @@ void add_options(Parser& parser, Args& args) {
       .option("-c,--cores-per-slot", shape.cores_per_task, "N", "cores per slot, 1 unless given")
       .option("-g,--gpus-per-slot", shape.gpus_per_task, "N", "GPUs per slot")
       .option("-N,--nodes", shape.nodes, "N", "spread over N nodes")
-      .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N")
-      .group("Who")
+      .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N");
+  add_license_option(parser, args.options);
+  parser.group("Who")
       .option("--name", args.name, "NAME", "how listings call it")
-      .option("-u,--user", args.users, "NAME",
+      .option("-u,--user", user_reader(args.users), "NAME",
               "who may use it beside you; * is everybody; may be repeated");
 }
 
@@ -161,11 +172,12 @@ int verb_reserve(Invocation& call) {
     return report(
         call, "reserve",
         {Errc::invalid_argument, "say when it ends, one of the two", "--duration, --end"});
+  args.options.environment = {"-*"};  // nothing is run
   const auto job = make_request(args.options, {"reservation"});
   if (!job) return report(call, "reserve", job.error());
   msg::ReserveRequest request;
-  request.jobspec = job->jobspec;
-  request.user = job->user;
+  request.jobspec = job->request.jobspec;
+  request.user = job->request.user;
   request.begin = args.begin > 0 ? args.begin : instance::wall_clock_ms();
   request.end = args.end > 0 ? args.end : request.begin + args.length;
   request.name = args.name;

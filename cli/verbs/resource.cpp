@@ -10,14 +10,18 @@
 #include "cli/job_json.hpp"
 #include "cli/parser.hpp"
 #include "cli/table.hpp"
+#include "cli/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/resource_verbs.hpp"
+#include "instance/clock.hpp"
 
 namespace holon::cli {
 namespace {
 
 constexpr auto kResourceVerbs = std::to_array<Verb>({
     {"list", "how much there is, free, allocated and down", Group::look, verb_resource_list},
+    {"drain", "let nodes take no new work", Group::look, verb_resource_drain},
+    {"undrain", "let drained nodes take work again", Group::look, verb_resource_undrain},
     {"R", "the instance's resources as Rv1 with the graph", Group::look, verb_resource_r},
     {"discover", "what hwloc finds on this machine", Group::look, verb_resource_discover},
 });
@@ -41,17 +45,30 @@ std::vector<std::string> types_in_order(const msg::ResourceReply& reply) {
   return types;
 }
 
+// "n3, since 10:04, jobs run there still: bad memory"
+std::string details_of(const msg::DrainedNode& node, Time now) {
+  std::string text = node.host + ", since " + show_time(node.since, now);
+  if (node.above) text += ", by an instance above";
+  if (node.busy) text += ", jobs run there still";
+  return node.reason.empty() ? text : text + ": " + printable(node.reason);
+}
+
 std::string table_of(const Io& io, const msg::ResourceReply& reply) {
   using enum Table::Align;
-  Table table(
-      {{"TYPE", left}, {"TOTAL", right}, {"FREE", right}, {"ALLOCATED", right}, {"DOWN", right}});
+  Table table({{"TYPE", left},
+               {"TOTAL", right},
+               {"FREE", right},
+               {"ALLOCATED", right},
+               {"DRAINED", right},
+               {"DOWN", right}});
   for (const auto& type : types_in_order(reply)) {
     const std::int64_t total = amount(reply.total, type), free = amount(reply.free, type),
-                       down = amount(reply.down, type);
+                       down = amount(reply.down, type), drained = amount(reply.drained, type);
     table.add({{type},
                {std::to_string(total)},
                {std::to_string(free), free > 0 ? Colour::green : Colour::plain},
-               {std::to_string(std::max<std::int64_t>(total - free - down, 0))},
+               {std::to_string(std::max<std::int64_t>(total - free - drained - down, 0))},
+               {std::to_string(drained), drained > 0 ? Colour::yellow : Colour::plain},
                {std::to_string(down), down > 0 ? Colour::red : Colour::plain}});
   }
   std::string text = table.render(io);
@@ -62,6 +79,8 @@ std::string table_of(const Io& io, const msg::ResourceReply& reply) {
   nodes("nodes free:     ", reply.nodes_free);
   nodes("nodes allocated:", reply.nodes_allocated);
   nodes("nodes down:     ", reply.nodes_down);
+  const auto now = instance::wall_clock_ms();
+  for (const auto& node : reply.nodes_drained) nodes("node drained:   ", details_of(node, now));
   return text;
 }
 

@@ -6,6 +6,8 @@ namespace holon::cli {
 
 int verb_resource_list(Invocation& call);
 int verb_resource_r(Invocation& call);
+int verb_resource_drain(Invocation& call);
+int verb_resource_undrain(Invocation& call);
 int verb_resource_discover(Invocation& call);
 
 }  // namespace holon::cli

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "cli/parser.hpp"
 #include "cli/verbs.hpp"
+#include "cli/verbs/simulate_options.hpp"
 #include "instance/config.hpp"
 #include "qmanager/flat_machine.hpp"
 #include "sim/graph_machine.hpp"
@@ -23,36 +23,6 @@ namespace {
 
 constexpr Duration kConfigTicks = 1000;  // the configuration counts in ms, a simulation in s
 constexpr std::size_t kShownIssues = 10;
-
-struct Options {
-  std::string trace;
-  std::int64_t procs = 0;
-  std::string resources;
-  std::string policy;
-  std::string compare;
-  std::vector<std::string> conf;
-  std::string order = "batch";
-  std::optional<std::int64_t> queue_depth;
-  std::string starts;
-  std::string schedule;
-  std::string report;
-  std::string title;
-  bool json = false;
-  bool strict = false;
-  bool keep_overruns = false;
-  bool charge_scheduler = false;
-  bool timings = false;
-};
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    if (comma > begin) parts.push_back(text.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return parts;
-}
 
 Status write_file(const std::string& path, const std::string& bytes) {
   std::ofstream out(path, std::ios::binary);
@@ -121,7 +91,7 @@ void tell_issues(Io& io, const std::string& path, const sim::SwfTrace& trace) {
                           trace.issue_count, trace.skipped, trace.workload.jobs.size());
 }
 
-Result<qmanager::SchedulerConfig> configuration(const Options& options) {
+Result<qmanager::SchedulerConfig> configuration(const SimulateOptions& options) {
   Result<instance::Config> loaded = instance::load_config(options.conf);
   if (!loaded) return tl::unexpected(loaded.error());
   qmanager::SchedulerConfig config = std::move(loaded->scheduler);
@@ -130,27 +100,20 @@ Result<qmanager::SchedulerConfig> configuration(const Options& options) {
     queue.duration_offset /= kConfigTicks;
     queue.chunk_duration /= kConfigTicks;
     // A replay is about the policy: the whole queue is looked at unless a depth is asked for.
-    if (options.conf.empty()) queue.queue_depth = 1'000'000;
+    if (options.conf.empty()) queue.queue_depth = kDeepestQueue;
     queue.queue_depth = options.queue_depth.value_or(queue.queue_depth);
   };
   config.priority.ticks_per_second = 1;
   for (Duration* length : {&config.priority.interval, &config.priority.least_limit,
                            &config.priority.fairshare.interval})
     *length = std::max(*length / kConfigTicks, std::min<Duration>(*length, 1));
-  for (auto& [credential, limits] : config.limits.of)
-    for (std::int64_t* most : {&limits.proc_ticks.soft, &limits.proc_ticks.hard})
-      if (*most != qmanager::kNoLimit) *most /= kConfigTicks;
+  config.limits.lengthen_ticks(kConfigTicks);
   to_seconds(config.defaults);
   for (auto& [name, queue] : config.queues) to_seconds(queue);
   return config;
 }
 
-std::vector<std::string> policies(const Options& options, const qmanager::SchedulerConfig& config) {
-  if (!options.compare.empty()) return split(options.compare);
-  return {options.policy.empty() ? config.defaults.policy : options.policy};
-}
-
-Status write_results(const Options& options, const sim::SwfTrace& trace,
+Status write_results(const SimulateOptions& options, const sim::SwfTrace& trace,
                      const std::vector<sim::PolicyRun>& runs, const sim::ScheduleFile& schedule,
                      std::int64_t procs) {
   if (!options.starts.empty())
@@ -165,14 +128,17 @@ Status write_results(const Options& options, const sim::SwfTrace& trace,
   return write_file(options.report, sim::html_report({title, trace.workload, runs, procs}));
 }
 
-// What --resources or --procs or the trace's header says.
-Result<sim::GraphMachine> machine_of(const Options& options, const sim::SwfTrace& trace) {
-  if (!options.resources.empty()) {
-    std::ifstream file(options.resources, std::ios::binary);
-    if (!file) return sim::graph_machine(options.resources);
-    return sim::graph_machine({std::istreambuf_iterator<char>(file), {}});
-  }
-  const std::int64_t procs = options.procs > 0 ? options.procs : trace.workload.max_procs;
+Result<sim::GraphMachine> graph_of(const std::string& resources) {
+  std::ifstream file(resources, std::ios::binary);
+  if (!file && resources.find('=') == std::string::npos)
+    return fail(Errc::not_found,
+                "no such file; accepted are a JGF or Rv1 file, or a shape like node=4/core=8",
+                "--resources " + resources);
+  if (!file) return sim::graph_machine(resources);
+  return sim::graph_machine({std::istreambuf_iterator<char>(file), {}});
+}
+
+Result<sim::GraphMachine> flat_of(std::int64_t procs) {
   if (procs <= 0)
     return fail(Errc::invalid_argument, "the trace does not say how large its machine is",
                 "--procs");
@@ -182,18 +148,16 @@ Result<sim::GraphMachine> machine_of(const Options& options, const sim::SwfTrace
   return sim::GraphMachine{make, procs};
 }
 
-Result<std::vector<sim::PolicyRun>> study(Invocation& call, const Options& options,
+Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOptions& options,
                                           const sim::SwfTrace& trace,
                                           const sim::GraphMachine& machine,
                                           sim::ScheduleFile& schedule) {
   Result<qmanager::SchedulerConfig> config = configuration(options);
   if (!config) return tl::unexpected(config.error());
   sim::StudyPlan plan;
-  plan.policies = policies(options, *config);
-  if (plan.policies.empty()) return fail(Errc::invalid_argument, "no policy is named", "--compare");
+  plan.policies = options.policies();
+  if (plan.policies.empty()) plan.policies = {config->defaults.policy};
   const bool alone = plan.policies.size() == 1;
-  if (!alone && !(options.starts.empty() && options.schedule.empty()))
-    return fail(Errc::invalid_argument, "--starts and --schedule take one policy", "--compare");
   plan.options.config = std::move(*config);
   plan.options.order = options.order == "event" ? sim::Order::event : sim::Order::batch;
   plan.procs = machine.cores;
@@ -215,52 +179,23 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const Options& optio
 }  // namespace
 
 int verb_simulate(Invocation& call) {
-  Options options;
-  Parser parser("simulate", "replay a trace of jobs under a policy, in virtual time");
-  parser.positional("TRACE", options.trace, "SWF or JSON Lines, plain or gzipped");
-  parser.option("--procs", options.procs, "P",
-                "processors of the machine (default: the trace's MaxProcs)");
-  parser.option("--resources", options.resources, "SHAPE|FILE",
-                "a resource graph instead: node=4/core=8, or a file with JGF or Rv1");
-  parser.option("--policy", options.policy, "POLICY",
-                "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] (default: of "
-                "the configuration)");
-  parser.option("--compare", options.compare, "POLICY,...", "several policies, side by side");
-  parser.option("--conf", options.conf, "FILE|KEY=VALUE", "configuration, as of an instance");
-  parser.option("--order", options.order, "batch|event",
-                "one pass per instant (default), or one per event");
-  parser.option("--queue-depth", options.queue_depth, "N",
-                "jobs looked at in a pass (default: all)");
-  parser.group("Results");
-  parser.json(options.json);
-  parser.flag("--timings", options.timings, "with --json: how long each simulation took");
-  parser.option("--starts", options.starts, "FILE", "start times: job,submit,procs,req,run,start");
-  parser.option("--schedule", options.schedule, "FILE",
-                "every pass, in Grid Engine's monitoring format");
-  parser.option("--report", options.report, "FILE", "a self-contained HTML page");
-  parser.option("--title", options.title, "TEXT", "of the report");
-  parser.group("Trace");
-  parser.flag("--strict", options.strict, "stop at the first line that is not right");
-  parser.flag("--keep-overruns", options.keep_overruns,
-              "jobs that ran longer than their limit do so (default: cut there)");
-  parser.flag("--charge-scheduler", options.charge_scheduler,
-              "add the time that decisions really take to virtual time");
-  parser.example("holon simulate kth.swf.gz --policy easy --starts easy.csv",
-                 "start times under EASY");
-  parser.example("holon simulate kth.swf.gz --compare fcfs,easy,conservative --report kth.html",
-                 "policies side by side");
-  if (const auto code = parser.parse(call)) return *code;
+  SimulateOptions options;
+  if (const auto code = parse_options(call, options)) return *code;
   const auto failed = [&](const Error& error) { return report(call, "simulate", error); };
-  if (options.order != "batch" && options.order != "event")
-    return failed({Errc::invalid_argument, "\"" + options.order + "\" is neither batch nor event",
-                   "--order"});
-
+  std::optional<sim::GraphMachine> graph;
+  if (!options.resources.empty()) {
+    auto described = graph_of(options.resources);
+    if (!described) return failed(described.error());
+    graph = std::move(*described);
+  }
+  const std::int64_t procs = graph ? graph->cores : options.procs.value_or(0);
   const auto trace = sim::read_trace_file(
       options.trace,
-      {.strict = options.strict, .keep_overruns = options.keep_overruns, .procs = options.procs});
+      {.strict = options.strict, .keep_overruns = options.keep_overruns, .procs = procs});
   if (!trace) return failed(trace.error());
   tell_issues(call.io, options.trace, *trace);
-  const auto machine = machine_of(options, *trace);
+  const auto machine = graph ? Result<sim::GraphMachine>(std::move(*graph))
+                             : flat_of(procs > 0 ? procs : trace->workload.max_procs);
   if (!machine) return failed(machine.error());
   if (trace->workload.jobs.empty())
     return failed({Errc::invalid_argument, "no job is left to simulate", options.trace});
@@ -268,10 +203,10 @@ int verb_simulate(Invocation& call) {
   sim::ScheduleFile schedule;
   const auto runs = study(call, options, *trace, *machine, schedule);
   if (!runs) return failed(runs.error());
-  if (Status ok = write_results(options, *trace, *runs, schedule, machine->cores); !ok)
-    return failed(ok.error());
   call.io.out << (options.json ? sim::metrics_json(*runs, options.timings)
                                : sim::metrics_table(*runs));
+  if (Status ok = write_results(options, *trace, *runs, schedule, machine->cores); !ok)
+    return failed(ok.error());
   return kOk;
 }
 

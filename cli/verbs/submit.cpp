@@ -71,16 +71,17 @@ int verb_submit(Invocation& call) {
                   {Errc::invalid_argument,
                    fmt::format("{} is not accepted, at least 1 is", args.count), "--count"});
 
-  auto request = make_request(args.job, std::move(args.command));
-  if (!request) return report(call, "submit", request.error());
-  request->count = static_cast<std::uint64_t>(args.count);
+  auto made = make_request(args.job, std::move(args.command));
+  if (!made) return report(call, "submit", made.error());
+  tell_left_out(call, "submit", *made);
+  made->request.count = static_cast<std::uint64_t>(args.count);
   if (args.job.dry_run) {
-    call.io.out << pretty(nlohmann::ordered_json::parse(request->jobspec));
+    call.io.out << pretty(nlohmann::ordered_json::parse(made->request.jobspec));
     return kOk;
   }
   auto broker = Broker::connect(call);
   if (!broker) return report(call, "submit", broker.error());
-  const auto reply = broker->submit(*request);
+  const auto reply = broker->submit(made->request);
   if (!reply) return report(call, "submit", reply.error());
   print_ids(call, args, *reply);
   return args.job.immediate ? started_at_once(call, *broker, *reply) : static_cast<int>(kOk);

@@ -120,7 +120,7 @@ class Drawing {
 
   std::string title(const msg::TreeNode& at) const {
     std::string text = paint(io_, Colour::bold, at.path);
-    if (!at.name.empty()) text += "  " + at.name;
+    if (!at.name.empty()) text += "  " + printable(at.name);
     if (at.health != "up")
       return text + "  " + paint(io_, Colour::red, at.health.empty() ? "no answer" : at.health);
     text += "  " + paint(io_, Colour::cyan, at.policy);

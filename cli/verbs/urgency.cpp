@@ -4,7 +4,6 @@
 #include "cli/broker.hpp"
 #include "cli/job_options.hpp"
 #include "cli/parser.hpp"
-#include "cli/paths.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {
@@ -30,14 +29,10 @@ int verb_urgency(Invocation& call) {
   const auto urgency = parse_urgency(words.back());
   if (!urgency) return report(call, "urgency", urgency.error());
   words.pop_back();
-  const auto selection = select_jobs(words);
-  if (!selection) return report(call, "urgency", selection.error());
-  if (!selection->instance.empty()) call.instance = selection->instance;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "urgency", broker.error());
-  const auto set = broker->set_urgency({selection->ids, *urgency});
-  if (!set) return report(call, "urgency", set.error());
-  return kOk;
+  auto jobs = connect_to_jobs(call, words);
+  if (!jobs) return report(call, "urgency", jobs.error());
+  const auto set = jobs->broker.set_urgency({jobs->ids, *urgency});
+  return set ? static_cast<int>(kOk) : report(call, "urgency", set.error());
 }
 
 }  // namespace holon::cli

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -38,17 +39,52 @@ Result<Policy> parse_policy(std::string_view text) {
   return refuse();
 }
 
+namespace {
+
+template <class Value, std::size_t N>
+std::optional<Value> named(const std::pair<std::string_view, Value> (&words)[N],
+                           std::string_view text) {
+  for (const auto& [word, value] : words)
+    if (word == text) return value;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<BackfillOrder> parse_backfill(std::string_view text) {
-  if (text == "firstfit") return BackfillOrder::first_fit;
-  if (text == "bestfit") return BackfillOrder::best_fit;
-  if (text == "greedy") return BackfillOrder::greedy;
-  return text == "none" ? std::optional(BackfillOrder::none) : std::nullopt;
+  constexpr std::pair<std::string_view, BackfillOrder> kWords[] = {
+      {"firstfit", BackfillOrder::first_fit},
+      {"bestfit", BackfillOrder::best_fit},
+      {"greedy", BackfillOrder::greedy},
+      {"none", BackfillOrder::none}};
+  return named(kWords, text);
 }
 
 std::optional<BackfillMetric> parse_metric(std::string_view text) {
-  if (text == "procs") return BackfillMetric::procs;
-  if (text == "seconds") return BackfillMetric::seconds;
-  return text == "procseconds" ? std::optional(BackfillMetric::proc_seconds) : std::nullopt;
+  constexpr std::pair<std::string_view, BackfillMetric> kWords[] = {
+      {"procs", BackfillMetric::procs},
+      {"seconds", BackfillMetric::seconds},
+      {"procseconds", BackfillMetric::proc_seconds},
+      {"pe", BackfillMetric::equivalents},
+      {"peseconds", BackfillMetric::equivalent_seconds}};
+  return named(kWords, text);
+}
+
+std::optional<ReservationPolicy> parse_reservation_policy(std::string_view text) {
+  constexpr std::pair<std::string_view, ReservationPolicy> kWords[] = {
+      {"currenthighest", ReservationPolicy::current_highest},
+      {"highest", ReservationPolicy::highest},
+      {"never", ReservationPolicy::never}};
+  return named(kWords, text);
+}
+
+std::optional<ReservationThreshold::Type> parse_threshold(std::string_view text) {
+  using Type = ReservationThreshold::Type;
+  constexpr std::pair<std::string_view, Type> kWords[] = {{"none", Type::none},
+                                                          {"bypass", Type::bypass},
+                                                          {"queuetime", Type::queue_time},
+                                                          {"xfactor", Type::xfactor}};
+  return named(kWords, text);
 }
 
 }  // namespace holon::qmanager

@@ -18,7 +18,36 @@ inline constexpr std::int64_t kMaxReservationDepth = 100'000;
 inline constexpr std::int64_t kHybridReservationDepth = 64;
 
 enum class BackfillOrder : std::uint8_t { first_fit, best_fit, greedy, none };
-enum class BackfillMetric : std::uint8_t { procs, seconds, proc_seconds };
+enum class BackfillMetric : std::uint8_t {
+  procs,
+  seconds,
+  proc_seconds,
+  equivalents,  // processor equivalents (Demand)
+  equivalent_seconds,
+};
+
+// What becomes of priority reservations when a pass makes new ones (Maui's RESERVATIONPOLICY).
+enum class ReservationPolicy : std::uint8_t {
+  current_highest,  // made anew for those who are in front now
+  highest,  // once given it is kept until the job runs, and only moves earlier, however many
+            // they become
+  never,    // none is made
+};
+
+// A blocked job gets a reservation only from here on (Maui's RESERVATIONTHRESHOLDTYPE and
+// RESERVATIONTHRESHOLDVALUE).
+struct ReservationThreshold {
+  enum class Type : std::uint8_t {
+    none,
+    bypass,      // others have started before it more than `value` times
+    queue_time,  // it has waited more than `value` seconds
+    xfactor,     // (waited + limit) / limit is more than `value`
+  };
+  Type type = Type::none;
+  double value = 0;
+
+  bool operator==(const ReservationThreshold&) const = default;
+};
 
 struct Policy {
   std::string name;
@@ -34,10 +63,13 @@ Policy hybrid(std::int64_t depth);
 Policy conservative(std::int64_t max_depth = kMaxReservationDepth);
 Policy conservative_rebuild(std::int64_t max_depth = kMaxReservationDepth);
 
-// "firstfit", "bestfit", "greedy", "none" and "procs", "seconds", "procseconds", as Maui has them.
+// "firstfit", "bestfit", "greedy", "none"; "procs", "seconds", "procseconds", "pe", "peseconds";
+// "currenthighest", "highest", "never"; "none", "bypass", "queuetime", "xfactor", as Maui has them.
 // nullopt: another word.
 std::optional<BackfillOrder> parse_backfill(std::string_view text);
 std::optional<BackfillMetric> parse_metric(std::string_view text);
+std::optional<ReservationPolicy> parse_reservation_policy(std::string_view text);
+std::optional<ReservationThreshold::Type> parse_threshold(std::string_view text);
 
 // "fcfs", "easy", "hybrid", "hybrid:8", "conservative", "conservative-rebuild".
 // Errors: invalid_argument with what is accepted.

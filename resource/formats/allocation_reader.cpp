@@ -105,14 +105,16 @@ class HostFinder {
                   where);
     }
     std::size_t held = 0;
+    const ByKind below = below_by_kind(node);
     for (const auto& [type, ids] : host.children) {
+      const auto kind = graph_.words().types.find(type);
       for (const auto id : ids.ids()) {
-        const auto v = find_below(node, type, static_cast<std::int64_t>(id));
-        if (v == kNoVertex) {
+        const auto at = kind ? below.find({*kind, static_cast<std::int64_t>(id)}) : below.end();
+        if (at == below.end()) {
           return fail(Errc::not_found, fmt::format("{} has no {}{}", host.name, type, id), where);
         }
-        shares_.add(v, {graph_[v].size, true});
-        shares_.add_ancestors(v);
+        shares_.add(at->second, {graph_[at->second].size, true});
+        shares_.add_ancestors(at->second);
         ++held;
       }
     }
@@ -130,11 +132,14 @@ class HostFinder {
     return kNoVertex;
   }
 
-  VertexId find_below(VertexId node, std::string_view type, std::int64_t id) const {
-    for (const auto v : graph_.subtree(node)) {
-      if (graph_[v].id == id && graph_.type_name(v) == type) return v;
-    }
-    return kNoVertex;
+  using ByKind = std::map<std::pair<TypeId, std::int64_t>, VertexId>;  // by type and id
+
+  // What is below the node; of several of one kind the first.
+  ByKind below_by_kind(VertexId node) const {
+    ByKind below;
+    for (const auto v : graph_.subtree(node))
+      below.emplace(std::pair(graph_[v].type, graph_[v].id), v);
+    return below;
   }
 
   std::size_t leaves_below(VertexId node) const {

@@ -63,6 +63,10 @@ Result<std::unique_ptr<Recipe>> read_recipe(std::string_view bytes) {
   properties.property("as_tgt_subsystem", get(&RecipeEdge::as_tgt_subsystem, recipe));
   properties.property("as_tgt_uplvl", get(&RecipeEdge::as_tgt_uplvl, recipe));
   properties.property("as_src_uplvl", get(&RecipeEdge::as_src_uplvl, recipe));
+  if (bytes.size() > kMaxXmlBytes)
+    return fail(Errc::invalid_argument,
+                fmt::format("{} bytes; at most {} are accepted", bytes.size(), kMaxXmlBytes),
+                "GraphML");
   if (xml_nested_too_deep(bytes)) {
     return fail(Errc::invalid_argument,
                 fmt::format("elements nested more than {} deep", kMaxXmlDepth), "GraphML");
@@ -107,7 +111,11 @@ std::string path_prefix(const std::string& path, std::int64_t levels) {
 class Unrolling {
  public:
   Unrolling(const Recipe& recipe, const GraphOptions& options)
-      : recipe_(recipe), with_paths_(associates(recipe)), made_(num_vertices(recipe)) {
+      : recipe_(recipe),
+        with_paths_(associates(recipe)),
+        links_(options.as_fluxion),
+        made_(num_vertices(recipe)) {
+    spec_.twins = options.as_fluxion;
     spec_.subsystems.assign(1, options.dominant);
     spec_.words.types.intern("node");
   }
@@ -120,6 +128,9 @@ class Unrolling {
     const auto to = target(e, recipe_);
     if (recipe_[from].root != 0 && made_[from].empty()) make_root(from);
     made_[to].clear();
+    subsystem(recipe_[e].e_subsystem);
+    if (spec_.subsystems.size() > kMaxSubsystems)
+      return refuse(to, fmt::format("more than {} subsystems", kMaxSubsystems));
     const auto& method = recipe_[e].gen_method;
     if (method == "MULTIPLY") {
       multiply(e, from, to);
@@ -264,6 +275,8 @@ class Unrolling {
           continue;
         }
         set_path(row, above, edge.e_subsystem);
+        if (in == 0 && !links_ && spec_.rows[row].parent != GraphSpec::kNone)
+          return refuse(to, "a second place in subsystem " + spec_.subsystems[0]);
         join(in, above, row);
         made_[to].push_back(row);
       }
@@ -274,7 +287,7 @@ class Unrolling {
     if (in == 0 && spec_.rows[row].parent == GraphSpec::kNone) {
       spec_.rows[row].parent = above;
       edges_.push_back({0, above, row});
-    } else {
+    } else if (in != 0 || spec_.rows[row].parent != above) {
       spec_.edges.push_back({in, above, row});
     }
   }
@@ -289,6 +302,7 @@ class Unrolling {
 
   const Recipe& recipe_;
   const bool with_paths_;
+  const bool links_;  // may a vertex stand below two others?
   GraphSpec spec_;
   std::vector<GraphSpec::Edge> edges_;            // of the dominant subsystem
   std::vector<std::vector<std::uint32_t>> made_;  // recipe vertex -> rows made or joined from it

@@ -31,6 +31,8 @@ using Topology = std::unique_ptr<hwloc_topology, Destroy>;
 Result<Topology> load(std::string_view xml, hwloc_type_filter_e caches, const std::string& where) {
   const auto bad = [&](std::string what) { return fail(Errc::invalid_argument, what, where); };
   if (xml.size() > INT32_MAX) return bad("more than 2 GiB of XML");
+  if (xml.size() > kMaxXmlBytes)
+    return bad(fmt::format("{} bytes; at most {} are accepted", xml.size(), kMaxXmlBytes));
   if (xml_nested_too_deep(xml)) {
     return bad(fmt::format("elements nested more than {} deep", kMaxXmlDepth));
   }
@@ -51,17 +53,20 @@ Result<Topology> load(std::string_view xml, hwloc_type_filter_e caches, const st
   return topology;
 }
 
-// "fluke007" -> "fluke" and 7; without digits the id is -1.
+// "fluke007" -> "fluke" and 7; without digits, or with more than an id can have, the id is -1.
 struct HostName {
   std::string basename;
   std::int64_t id = -1;
+  bool too_big = false;
 };
 
 HostName split(const std::string& host) {
   const auto last = host.find_last_not_of("0123456789");
-  HostName name{host.substr(0, last == host.npos ? 0 : last + 1), -1};
-  std::from_chars(host.data() + name.basename.size(), host.data() + host.size(), name.id);
-  if (name.basename.empty()) name = {host, -1};
+  HostName name{host.substr(0, last == host.npos ? 0 : last + 1), -1, false};
+  const auto code =
+      std::from_chars(host.data() + name.basename.size(), host.data() + host.size(), name.id).ec;
+  name.too_big = code == std::errc::result_out_of_range;
+  if (name.basename.empty()) name.basename = host;
   return name;
 }
 
@@ -212,6 +217,9 @@ class Walker {
   std::uint32_t node_of(std::uint32_t above) {
     if (!allowed("node") || host_.empty()) return above;
     const auto name = split(host_);
+    if (name.too_big && options_.as_fluxion)
+      status_ =
+          fail(Errc::out_of_range, "a host's number above " + std::to_string(INT64_MAX), host_);
     const auto row = add("node", name.id, above);
     auto& out = spec_.rows[row];
     out.rank = rank_;
@@ -230,18 +238,21 @@ class Walker {
   }
 
   std::uint32_t device_of(hwloc_obj_t object, std::uint32_t above) {
-    if (const auto gpu = gpu_of(object)) return gpu_vertex(*gpu, above);
+    if (const auto gpu = gpu_of(object)) return gpu_vertex(*gpu, object, above);
     if (object->attr->osdev.type == HWLOC_OBJ_OSDEV_BLOCK && allowed("storage")) {
       return storage_of(object, above);
     }
     return above;
   }
 
-  std::uint32_t gpu_vertex(const Gpu& gpu, std::uint32_t above) {
+  std::uint32_t gpu_vertex(const Gpu& gpu, hwloc_obj_t object, std::uint32_t above) {
     if (!allowed("gpu")) return above;
-    if (!options_.as_fluxion) {
-      if (gpu.view != view_ || gpu.id < 0 || !seen_gpus_.insert(gpu.id).second) return above;
+    if (options_.as_fluxion) {  // it does not know Level Zero, and reads no digits as 0
+      const bool known = gpu.view != "ze";
+      const auto id = known ? gpu.id : static_cast<std::int64_t>(object->logical_index);
+      return add("gpu", std::max<std::int64_t>(id, 0), above);
     }
+    if (gpu.view != view_ || gpu.id < 0 || !seen_gpus_.insert(gpu.id).second) return above;
     return add("gpu", gpu.id, above);
   }
 
@@ -279,13 +290,14 @@ class Walker {
 
 Result<GraphSpec> read_hwloc(std::span<const HostTopology> hosts, const HwlocOptions& options) {
   for (const auto& word : options.allow) {
-    if (std::ranges::find(kWords, word) == kWords.end()) {
+    if (!options.as_fluxion && std::ranges::find(kWords, word) == kWords.end()) {
       return fail(Errc::invalid_argument,
                   fmt::format("'{}' is not known; accepted: {}", word, fmt::join(kWords, ", ")),
                   "allow-list");
     }
   }
   GraphSpec spec;
+  spec.twins = options.as_fluxion;  // a GPU that two libraries see
   const auto root = spec.add("cluster", 0, GraphSpec::kNone);
   Walker walker(spec, options);
   const auto caches =

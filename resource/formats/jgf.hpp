@@ -26,6 +26,7 @@ struct JgfVertex {
   std::int32_t rank = -1;
   bool exclusive = false;
   bool up = true;
+  bool drained = false;
   std::map<std::string, std::string> properties;
   std::map<std::string, std::string> paths;  // by subsystem
   std::string label;                         // what the jobspec called it (ephemeral.label), or ""

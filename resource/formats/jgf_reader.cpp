@@ -9,6 +9,7 @@
 #include <charconv>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "resource/formats/jgf.hpp"
@@ -96,13 +97,14 @@ Status read_numbers(const JsonAt& metadata, JgfVertex& v, bool& has_id) {
                          optional_member(metadata, "uniq_id", v.uniq_id, whole(-1, INT64_MAX - 1)),
                          optional_member(metadata, "rank", rank, whole(-1, INT32_MAX)),
                          optional_member(metadata, "size", v.size, whole(0, INT64_MAX)),
-                         optional_member(metadata, "status", status, whole(0, 1))}) {
+                         optional_member(metadata, "status", status, whole(0, 2))}) {
     if (!ok) return ok;
   }
   has_id = id != -2;
   v.id = id;
   v.rank = static_cast<std::int32_t>(rank);
-  v.up = status == 0;
+  v.up = status != 1;
+  v.drained = status == 2;
   return {};
 }
 
@@ -263,7 +265,8 @@ class Layout {
   }
 
   Result<GraphSpec> make() {
-    for (auto step : {&Layout::find_root, &Layout::link, &Layout::number, &Layout::check_reached}) {
+    for (auto step : {&Layout::check_subsystems, &Layout::find_root, &Layout::link, &Layout::number,
+                      &Layout::check_reached}) {
       if (auto ok = (this->*step)(); !ok) return tl::unexpected(ok.error());
     }
     add_rows();
@@ -273,6 +276,24 @@ class Layout {
 
  private:
   const JgfVertex& vertex(std::uint32_t i) const { return document_.vertices[i]; }
+
+  // Before they are looked for one by one.
+  Status check_subsystems() {
+    std::set<std::string_view> names{dominant_};
+    const auto too_many = [](const std::string& pointer) {
+      return fail(Errc::invalid_argument, fmt::format("more than {} subsystems", kMaxSubsystems),
+                  pointer);
+    };
+    for (const auto& v : document_.vertices) {
+      for (const auto& [name, path] : v.paths) names.insert(name);
+      if (names.size() > kMaxSubsystems) return too_many(v.pointer + "/paths");
+    }
+    for (const auto& edge : document_.edges) {
+      names.insert(edge.subsystem);
+      if (names.size() > kMaxSubsystems) return too_many(edge.pointer);
+    }
+    return {};
+  }
 
   // The one vertex whose path in the dominant subsystem has a single '/'.
   Status find_root() {
@@ -368,6 +389,7 @@ class Layout {
     auto& names = spec_.words.names;
     out.uniq_id = v.uniq_id;
     out.up = v.up;
+    out.drained = v.drained;
     out.basename = names.intern(v.basename);
     const auto composed = v.id < 0 ? v.basename : v.basename + std::to_string(v.id);
     if (v.name != composed) out.name = names.intern(v.name);

@@ -81,7 +81,7 @@ void JgfWriter::vertex(VertexId v, const JgfExtras& extras) {
   if (const auto unit = graph_.unit(v); !unit.empty()) append_member(nodes_, "unit", unit);
   if (extras.exclusive) nodes_ += ", \"exclusive\": true";
   if (extras.size != 1) nodes_ += fmt::format(", \"size\": {}", extras.size);
-  if (extras.own && !data.up) nodes_ += ", \"status\": 1";
+  if (extras.own && !data.schedulable()) nodes_ += data.up ? ", \"status\": 2" : ", \"status\": 1";
   append_map(nodes_, "paths", paths_of(graph_, v));
   if (!extras.label.empty())
     append_map(nodes_, "ephemeral", {{"label", std::string(extras.label)}});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace holon::resource {
 namespace {
@@ -18,24 +19,36 @@ std::string place(std::string_view bytes, std::size_t at) {
   return fmt::format("line {}, column {}", line, column);
 }
 
-// The first byte that opens a bracket too many, or npos. Brackets in strings do not count.
-std::size_t too_deep(std::string_view bytes) {
+// Where a document is not even worth parsing, and why.
+struct Flaw {
+  std::size_t at = 0;
+  std::string what;
+};
+
+// A bracket too many is open, or a string is longer than memory should be spent on. Brackets in
+// strings do not count. O(bytes).
+std::optional<Flaw> flaw_of(std::string_view bytes) {
   int depth = 0;
   bool quoted = false;
+  std::size_t opened = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const char c = bytes[i];
     if (quoted) {
       if (c == '\\') ++i;
       if (c == '"') quoted = false;
+      if (i - opened > kMaxJsonString)
+        return Flaw{opened, fmt::format("a string of more than {} bytes", kMaxJsonString)};
     } else if (c == '"') {
       quoted = true;
+      opened = i;
     } else if (c == '[' || c == '{') {
-      if (++depth > kMaxJsonDepth) return i;
+      if (++depth > kMaxJsonDepth)
+        return Flaw{i, fmt::format("nested more than {} deep", kMaxJsonDepth)};
     } else if (c == ']' || c == '}') {
       --depth;
     }
   }
-  return std::string_view::npos;
+  return std::nullopt;
 }
 
 // nlohmann's words without its "[json.exception...] parse error at line 1, column 2: " in front.
@@ -66,10 +79,8 @@ std::string escaped_key(std::string_view key) {
 }  // namespace
 
 Result<Json> parse_json(std::string_view bytes) {
-  if (const auto at = too_deep(bytes); at != std::string_view::npos) {
-    return fail(Errc::invalid_argument, fmt::format("nested more than {} deep", kMaxJsonDepth),
-                place(bytes, at));
-  }
+  if (auto flaw = flaw_of(bytes))
+    return fail(Errc::invalid_argument, std::move(flaw->what), place(bytes, flaw->at));
   try {
     return Json::parse(bytes);
   } catch (const Json::parse_error& error) {

@@ -1,5 +1,6 @@
 // json.hpp - reading and writing JSON text for the formats; private to this folder.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,10 +15,12 @@ using Json = nlohmann::json;
 // More brackets inside brackets than any of our formats has; what reads or writes a document may
 // recurse.
 inline constexpr int kMaxJsonDepth = 64;
+// Bytes of one string; the longest we have are host lists and sets of ranks.
+inline constexpr std::size_t kMaxJsonString = std::size_t{16} << 20;
 
 // The document, or an error with "line L, column C" as the place. Refused: anything nested deeper
-// than kMaxJsonDepth, NaN and infinities, text that is not UTF-8, anything after the document.
-// O(bytes).
+// than kMaxJsonDepth, strings longer than kMaxJsonString, NaN and infinities, text that is not
+// UTF-8, anything after the document. O(bytes).
 Result<Json> parse_json(std::string_view bytes);
 
 // One value on the way down a document: where it is (a JSON pointer) for errors, and typed access

@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
-#include <unordered_set>
+#include <cmath>
 
 #include "base/hostlist.hpp"
 #include "resource/formats/json.hpp"
@@ -43,7 +42,8 @@ std::vector<std::pair<std::string, Idset>> grouped(const std::vector<Rv1::Host>&
 
 // A whole number of seconds is written without a fraction.
 std::string seconds(double value) {
-  return value == static_cast<double>(static_cast<std::int64_t>(value))
+  constexpr double kWhole = 9e15;  // below it every whole number has its own double, and an int64
+  return value < kWhole && value == std::floor(value)
              ? std::to_string(static_cast<std::int64_t>(value))
              : fmt::format("{}", value);
 }

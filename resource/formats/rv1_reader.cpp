@@ -167,8 +167,9 @@ class Reader {
   std::uint64_t vertices_ = 0;
 };
 
-// "fluke007" -> basename "fluke", id 7; without digits the id is -1.
-void set_host_name(GraphSpec& spec, std::uint32_t row, const std::string& host) {
+// "fluke007" -> basename "fluke", id 7; without digits, or with more than an id can have, the id is
+// -1. False: the latter.
+bool set_host_name(GraphSpec& spec, std::uint32_t row, const std::string& host) {
   const auto last = host.find_last_not_of("0123456789");
   const auto base = host.substr(0, last == host.npos ? 0 : last + 1);
   const auto digits = std::string_view(host).substr(base.size());
@@ -178,7 +179,8 @@ void set_host_name(GraphSpec& spec, std::uint32_t row, const std::string& host) 
   out.id = code == std::errc{} ? id : -1;
   out.basename = spec.words.names.intern(base.empty() ? host : base);
   const auto composed = out.id < 0 ? base : base + std::to_string(out.id);
-  if (composed != host) out.name = spec.words.names.intern(host);
+  if (composed != host || base.empty()) out.name = spec.words.names.intern(host);
+  return code != std::errc::result_out_of_range;
 }
 
 }  // namespace
@@ -198,11 +200,13 @@ Result<GraphSpec> read_rv1(std::string_view bytes, Rv1Use use, const GraphOption
   }
   GraphSpec spec;
   const auto root = spec.add("cluster", 0, GraphSpec::kNone);
-  std::unordered_map<std::uint64_t, std::uint32_t> node_of;
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> nodes;  // rank, row
   for (const auto& host : document->hosts) {
     const auto node = spec.add("node", -1, root, host.rank);
-    node_of[static_cast<std::uint64_t>(host.rank)] = node;
-    set_host_name(spec, node, host.name);
+    nodes.emplace_back(static_cast<std::uint64_t>(host.rank), node);
+    if (!set_host_name(spec, node, host.name) && options.as_fluxion)
+      return fail(Errc::out_of_range, "a host's number above " + std::to_string(INT64_MAX),
+                  host.name);
     for (const auto& [type, ids] : host.children) {
       for (const auto id : ids.ids()) {
         spec.add(type, static_cast<std::int64_t>(id), node, host.rank);
@@ -218,10 +222,9 @@ Result<GraphSpec> read_rv1(std::string_view bytes, Rv1Use use, const GraphOption
     const auto key = options.as_fluxion ? name : name.substr(0, equals);
     const auto value =
         options.as_fluxion || equals == name.npos ? std::string{} : name.substr(equals + 1);
-    for (const auto rank : ranks.ids()) {
-      if (const auto it = node_of.find(rank); it != node_of.end()) {
-        spec.properties.push_back({it->second, key, value});
-      }
+    // By host: a property may claim many more ranks than there are.
+    for (const auto& [rank, node] : nodes) {
+      if (ranks.contains(rank)) spec.properties.push_back({node, key, value});
     }
   }
   return spec;

@@ -29,9 +29,26 @@ constexpr std::array<std::pair<std::string_view, WriteFormat>, 8> kFormats{{
 
 struct Emitted {
   VertexId vertex;
-  Amount amount = 1;  // as it is written: 1 for what is only passed through
+  VertexId above;           // as it was reached
+  std::uint32_t depth = 0;  // on that way
+  Amount amount = 1;        // as it is written: 1 for what is only passed through
   bool exclusive = false;
 };
+
+// Who was reached by a link stands below another than its parent, and so may what is below it.
+void follow_links(const ResourceGraph& graph, const Allocation& allocation,
+                  std::vector<Emitted>& list) {
+  std::unordered_map<std::int64_t, std::int64_t> via(allocation.links.begin(),
+                                                     allocation.links.end());
+  std::unordered_map<std::uint32_t, std::uint32_t> depth;  // by slot
+  for (auto e = list.rbegin(); e != list.rend(); ++e) {    // those above come first
+    const auto link = via.find(graph[e->vertex].uniq_id);
+    if (link != via.end()) e->above = graph.find_uniq(link->second).value_or(e->above);
+    const auto above = depth.find(e->above.value());
+    if (above != depth.end()) e->depth = above->second + 1;
+    depth[e->vertex.value()] = e->depth;
+  }
+}
 
 Result<std::vector<Emitted>> emitted(const ResourceGraph& graph, const Allocation& allocation) {
   std::vector<Emitted> list;
@@ -42,8 +59,10 @@ Result<std::vector<Emitted>> emitted(const ResourceGraph& graph, const Allocatio
       return fail(Errc::not_found, "no vertex has this uniq_id",
                   fmt::format("uniq_id {}", share.uniq_id));
     }
-    list.push_back({*v, share.amount > 0 ? share.amount : 1, share.exclusive});
+    list.push_back({*v, graph.parent(*v), graph.depth(*v), share.amount > 0 ? share.amount : 1,
+                    share.exclusive});
   }
+  if (!allocation.links.empty()) follow_links(graph, allocation, list);
   return list;
 }
 
@@ -51,7 +70,7 @@ Result<std::vector<Emitted>> emitted(const ResourceGraph& graph, const Allocatio
 
 std::string line(const ResourceGraph& graph, const Emitted& e, std::string_view exclusive,
                  std::string_view shared) {
-  std::string text(6 + 3 * (graph.depth(e.vertex) + 1), '-');
+  std::string text(6 + 3 * (e.depth + 1), '-');
   std::fill_n(text.begin(), 6, ' ');
   text += graph.name(e.vertex);
   text += '[';
@@ -87,16 +106,15 @@ class JgfEmitter {
 
   // "" where no edge is left: Fluxion does not write a lone vertex.
   std::string write(bool shorthand) {
-    bool whole = true;
+    bool whole = !(shorthand && notes_.shortened);
     for (const auto& e : list_) {
-      const auto above = exclusive_.find(graph_.parent(e.vertex).value());
-      if (shorthand && above != exclusive_.end() && above->second) {
+      const auto above = exclusive_.find(e.above.value());
+      if (shorthand && !notes_.nothing_implied && above != exclusive_.end() && above->second) {
         whole = false;
         continue;
       }
       vertex(e);
-      if (above != exclusive_.end()) writer_.edge(graph_.parent(e.vertex), e.vertex, 0);
-      if (graph_.has_aux()) aux_edges(e.vertex);
+      if (above != exclusive_.end()) writer_.edge(e.above, e.vertex, 0);
     }
     if (!writer_.has_edges()) return {};
     return std::move(writer_).str(whole ? "" : "fluxion:jgf_shorthand");
@@ -112,13 +130,6 @@ class JgfEmitter {
     const auto agfilter = notes_.agfilter.find(uniq_id);
     if (agfilter != notes_.agfilter.end()) extras.agfilter = &agfilter->second;
     writer_.vertex(e.vertex, extras);
-  }
-
-  // Edges of other subsystems into v from what is held too.
-  void aux_edges(VertexId v) {
-    for (const auto& edge : graph_.aux_above(v)) {
-      if (exclusive_.contains(edge.source.value())) writer_.edge(edge.source, v, edge.subsystem);
-    }
   }
 
   const ResourceGraph& graph_;

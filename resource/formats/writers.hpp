@@ -35,8 +35,10 @@ std::optional<WriteFormat> find_write_format(std::string_view name);
 // value.
 using Notes = std::unordered_map<std::int64_t, std::vector<std::pair<std::string, std::string>>>;
 struct WriteNotes {
-  Notes agfilter;     // aggregates, where `find` was asked for them
-  std::string queue;  // of the job, into an Rv1's attributes; "" if none
+  Notes agfilter;                // aggregates, where `find` was asked for them
+  std::string queue;             // of the job, into an Rv1's attributes; "" if none
+  bool nothing_implied = false;  // the shorthand formats leave nothing out: what `find` found
+  bool shortened = false;        // they name themselves even so: something was left out before
 };
 
 // The allocation as one line (simple: many), ended by a newline; "" where the format has nothing to

@@ -29,8 +29,9 @@ std::string object_flaw(const Tree& object, std::span<const char* const> sets) {
       return fmt::format("an object of type '{}' has no {}", type, name);
     }
   }
+  // libhwloc makes bitmaps as long as these; those of PCI devices pack bus and function in 20 bits.
   const auto index = object.get<std::string>("<xmlattr>.os_index", "0");
-  if (index.size() > 6 || index.find_first_not_of("0123456789") != index.npos) {
+  if (index.size() > (device ? 10 : 6) || index.find_first_not_of("0123456789") != index.npos) {
     return fmt::format("an object of type '{}' has the os_index '{}'", type, index);
   }
   for (const auto& [name, child] : object) {

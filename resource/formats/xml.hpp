@@ -1,5 +1,6 @@
 // xml.hpp - a look at XML before it goes to a parser that recurses; private to this folder.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -7,6 +8,9 @@ namespace holon::resource {
 
 // Elements inside elements; no machine and no recipe is nested deeper.
 inline constexpr int kMaxXmlDepth = 128;
+
+// Of one document: a host's topology, a recipe.
+inline constexpr std::size_t kMaxXmlBytes = std::size_t{64} << 20;
 
 // Are more than kMaxXmlDepth elements open at once? O(length).
 bool xml_nested_too_deep(std::string_view xml);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_set>
 
 #include "base/check.hpp"
@@ -21,6 +22,27 @@ std::string part_name(const GraphSpec& part, const GraphSpec::Row& row) {
   const auto& base = part.words.names.text(row.basename);
   return row.id < 0 ? base : base + std::to_string(row.id);
 }
+
+// Children by name and rank, gathered once for each vertex that is asked about: many new children
+// below one vertex must not each cost a look at all that are there.
+class ChildNames {
+ public:
+  explicit ChildNames(const ResourceGraph& graph) : graph_(graph) {}
+
+  // kNoVertex: there is none.
+  VertexId find(VertexId above, const std::string& name, std::int32_t rank) {
+    const auto [at, is_new] = known_.try_emplace(above);
+    if (is_new)
+      for (const auto v : graph_.children(above))
+        at->second.emplace(std::pair(graph_.name(v), graph_[v].rank), v);
+    const auto found = at->second.find({name, rank});
+    return found == at->second.end() ? kNoVertex : found->second;
+  }
+
+ private:
+  const ResourceGraph& graph_;
+  std::map<VertexId, std::map<std::pair<std::string, std::int32_t>, VertexId>> known_;
+};
 
 [[noreturn]] void broken(const char* what, VertexId v) {
   check_failed(fmt::format("{} at vertex {}", what, v.value()).c_str(), __FILE__, __LINE__);
@@ -45,6 +67,7 @@ Result<std::vector<VertexId>> ResourceGraph::grow(const GraphSpec& part) {
   if (auto ok = check(part); !ok) return tl::unexpected(ok.error());
   auto slot_of = slots_of(part);
   if (!slot_of) return slot_of;
+  if (auto ok = check_grown(part, *slot_of); !ok) return tl::unexpected(ok.error());
   const auto first_new = static_cast<std::uint32_t>(slots());
   take(part, std::move(*slot_of));
   std::vector<VertexId> added;
@@ -52,6 +75,57 @@ Result<std::vector<VertexId>> ResourceGraph::grow(const GraphSpec& part) {
     if (v.value() >= first_new) added.push_back(v);
   }
   return added;
+}
+
+// What is new, with what is here, must be a graph as well: check() has seen the part alone.
+Status ResourceGraph::check_grown(const GraphSpec& part,
+                                  const std::vector<VertexId>& slot_of) const {
+  const auto is_new = [&](std::uint32_t row) { return slot_of[row].value() >= slots(); };
+  Amount units = 0;
+  for (const auto v : order_) units += (*this)[v].size;
+  for (std::uint32_t i = 0; i < part.rows.size(); ++i) {
+    if (is_new(i) && part.rows[i].size > kMaxUnits - units) {
+      return fail(Errc::out_of_range, "all sizes together are above 2^62",
+                  fmt::format("row {}", i));
+    }
+    if (is_new(i)) units += part.rows[i].size;
+  }
+  return part.edges.empty() ? Status{} : check_grown_edges(part, slot_of);
+}
+
+Status ResourceGraph::check_grown_edges(const GraphSpec& part,
+                                        const std::vector<VertexId>& slot_of) const {
+  std::vector<std::string> names = subsystems_;
+  std::vector<std::uint32_t> number;  // of each of the part's subsystems
+  for (const auto& name : part.subsystems) {
+    const auto at = std::ranges::find(names, name);
+    number.push_back(static_cast<std::uint32_t>(at - names.begin()));
+    if (at == names.end()) names.push_back(name);
+  }
+  if (names.size() > kMaxSubsystems) {
+    return fail(Errc::invalid_argument, fmt::format("more than {} subsystems", kMaxSubsystems),
+                "subsystems");
+  }
+  std::vector<GraphSpec::Edge> edges;
+  for (const auto& e : aux_edges_)
+    edges.push_back({e.subsystem, e.source.value(), e.target.value()});
+  for (const auto& e : part.edges) {
+    const auto source = slot_of[e.source].value(), target = slot_of[e.target].value();
+    if (source >= slots() || target >= slots())
+      edges.push_back({number[e.subsystem], source, target});
+  }
+  for (const auto& [above, below] : tree_edges()) edges.push_back({0, above, below});
+  for (std::uint32_t i = 1; i < part.rows.size(); ++i) {
+    const auto above = part.rows[i].parent;
+    if (above != GraphSpec::kNone && slot_of[i].value() >= slots())
+      edges.push_back({0, slot_of[above].value(), slot_of[i].value()});
+  }
+  for (std::uint32_t s = 0; s < names.size(); ++s) {
+    if (has_cycle(slots() + part.rows.size(), edges, s)) {
+      return fail(Errc::invalid_argument, "with what is here the edges form a cycle", names[s]);
+    }
+  }
+  return {};
 }
 
 // The slot each row of the part has here or, counting on from slots(), will have.
@@ -64,6 +138,7 @@ Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) con
     return fail(Errc::invalid_argument, fmt::format("the part's root must be {}", name(root_)),
                 part_name(part, part.rows[0]));
   }
+  ChildNames children(*this);
   std::vector<VertexId> slot_of;
   slot_of.reserve(part.rows.size());
   slot_of.push_back(root_);
@@ -76,7 +151,7 @@ Result<std::vector<VertexId>> ResourceGraph::slots_of(const GraphSpec& part) con
     if (above == kNoVertex) {
       here = find_aux_path("/" + text, row.rank).value_or(kNoVertex);
     } else if (above.value() < slots()) {
-      here = child_named(above, text, row.rank);
+      here = children.find(above, text, row.rank);
     }
     if (here != kNoVertex && type_name(here) != part.words.types.text(row.type)) {
       return fail(Errc::invalid_argument,
@@ -95,6 +170,7 @@ void ResourceGraph::append(const GraphSpec& spec, const GraphSpec::Row& row, boo
   vertex.size = row.size;
   vertex.rank = row.rank;
   vertex.up = row.up;
+  vertex.drained = row.drained;
   vertex.type = words_.types.intern(spec.words.types.text(row.type));
   const auto word = [&](NameId id) {
     return id.value() == GraphSpec::kNone ? id : words_.names.intern(spec.words.names.text(id));
@@ -263,11 +339,6 @@ void ResourceGraph::set_up(VertexId v, bool up) {
 
 void ResourceGraph::set_drained(VertexId v, bool drained) {
   vertices_[v.value()].drained = drained;
-  ++version_;
-}
-
-void ResourceGraph::set_size(VertexId v, Amount size) {
-  vertices_[v.value()].size = size;
   ++version_;
 }
 

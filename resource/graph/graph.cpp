@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include "resource/graph/topology.hpp"
@@ -107,9 +108,7 @@ std::string ResourceGraph::path(VertexId v, std::uint32_t subsystem) const {
     for (const auto& edge : aux_above(at)) {
       if (edge.subsystem == subsystem) above = edge.source;
     }
-    const bool member = above != kNoVertex ||
-                        std::ranges::find(aux_roots_, std::pair(subsystem, at)) != aux_roots_.end();
-    if (!member) return {};
+    if (above == kNoVertex && !has_aux_below(at, subsystem)) return {};
     path = "/" + name(at) + path;
     at = above;
   }
@@ -247,6 +246,13 @@ std::vector<AuxEdge> ResourceGraph::aux_above(VertexId v) const {
   return edges;
 }
 
+bool ResourceGraph::has_aux_below(VertexId v, std::uint32_t subsystem) const {
+  if (!topology_->aux) return false;
+  const auto& aux = *topology_->aux;
+  const auto [begin, end] = boost::out_edges(v.value(), aux);
+  return std::any_of(begin, end, [&](const auto& e) { return aux[e].subsystem == subsystem; });
+}
+
 std::vector<AuxEdge> ResourceGraph::aux_below(VertexId v) const {
   std::vector<AuxEdge> edges;
   if (!topology_->aux) return edges;
@@ -359,15 +365,27 @@ void ResourceGraph::index_uniq_ids() {
     if (id != v.value()) uniq_.emplace_back(id, v);
   }
   std::ranges::sort(uniq_);
+}
+
+// Whoever has edges of a subsystem below it and none above, in the order of those edges.
+void ResourceGraph::index_aux_roots() {
   aux_roots_.clear();
+  std::set<std::pair<std::uint32_t, VertexId>> seen;
   for (const auto& edge : aux_edges_) {
+    if (edge.subsystem == 0 || !seen.emplace(edge.subsystem, edge.source).second) continue;
     const auto above = aux_above(edge.source);
     const bool root = std::ranges::none_of(
         above, [&](const AuxEdge& e) { return e.subsystem == edge.subsystem; });
-    const std::pair entry(edge.subsystem, edge.source);
-    if (root && std::ranges::find(aux_roots_, entry) == aux_roots_.end()) {
-      aux_roots_.push_back(entry);
-    }
+    if (root) aux_roots_.emplace_back(edge.subsystem, edge.source);
+  }
+}
+
+void ResourceGraph::index_links() {
+  links_.clear();
+  aux_sources_.clear();
+  for (const auto& edge : aux_edges_) {
+    aux_sources_.insert(edge.source.value());
+    if (edge.subsystem == 0) links_[edge.source.value()].push_back(edge.target);
   }
 }
 
@@ -375,6 +393,8 @@ void ResourceGraph::reindex() {
   index_tree();
   index_kinds();
   index_uniq_ids();
+  index_aux_roots();
+  index_links();
 }
 
 }  // namespace holon::resource

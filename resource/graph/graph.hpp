@@ -19,6 +19,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.hpp"
@@ -59,7 +60,7 @@ struct PropertyRef {
   NameId value;  // names.text(value) is "" for a plain property
 };
 
-// An edge outside the dominant tree. `subsystem` counts as in subsystems(), so it is >= 1.
+// An edge outside the dominant tree. `subsystem` counts as in subsystems(); 0 is a link.
 struct AuxEdge {
   std::uint32_t subsystem = 0;
   VertexId source;
@@ -128,7 +129,19 @@ class ResourceGraph {
   // v or the nearest vertex above it of the type; kNoVertex if there is none. O(depth).
   VertexId ancestor_of_type(VertexId v, TypeId type) const;
 
-  // ---- other subsystems
+  // Vertices that stand below v too, though their place in the tree is below another vertex; in
+  // the order of their edges. Only matching goes these ways (Fluxion's storage that racks share).
+  std::span<const VertexId> links(VertexId v) const {
+    const auto it = links_.find(v.value());
+    return it == links_.end() ? std::span<const VertexId>{} : std::span{it->second};
+  }
+  bool has_links() const { return !links_.empty(); }
+  // Does nothing stand below v, in any subsystem?
+  bool is_leaf(VertexId v) const {
+    return children(v).empty() && !aux_sources_.contains(v.value());
+  }
+
+  // ---- other subsystems; their edges, and links
   const std::vector<std::string>& subsystems() const {
     return subsystems_;
   }  // [0] is the dominant one
@@ -167,10 +180,11 @@ class ResourceGraph {
   // Adds what is new in `part`, a graph from the same root: a vertex whose path and rank are here
   // already is reused (the ancestors of what is added must be repeated), others are appended to
   // their parent. A uniq_id that is taken is replaced by a new one. Returns the new vertices in
-  // pre-order. All or nothing. O(V + part). Errors: invalid_argument as in build, or another root.
+  // pre-order. All or nothing. O(V + part). Errors: as in build, also for what is here and the part
+  // together; invalid_argument for another root.
   Result<std::vector<VertexId>> grow(const GraphSpec& part);
-  // Removes the vertex and all below it, in all subsystems. Errors: invalid_argument for the root.
-  // O(V).
+  // Removes the vertex and all below it, in all subsystems. Errors: not_found,
+  // invalid_argument for the root. O(V).
   Status shrink(VertexId v);
   // Removes every vertex of these ranks and what is below them. Errors: not_found if a rank has
   // none. O(V).
@@ -178,7 +192,6 @@ class ResourceGraph {
 
   void set_up(VertexId v, bool up);  // this vertex's own status
   void set_drained(VertexId v, bool drained);
-  void set_size(VertexId v, Amount size);  // REQUIRES: size >= 0
   void set_property(VertexId v, std::string_view key, std::string_view value);
   bool remove_property(VertexId v, std::string_view key);  // false: it was not there
 
@@ -201,7 +214,10 @@ class ResourceGraph {
                        std::optional<std::int32_t> rank) const;
   std::optional<VertexId> find_aux_path(std::string_view path,
                                         std::optional<std::int32_t> rank) const;
+  bool has_aux_below(VertexId v, std::uint32_t subsystem) const;
   Result<std::vector<VertexId>> slots_of(const GraphSpec& part) const;
+  Status check_grown(const GraphSpec& part, const std::vector<VertexId>& slot_of) const;
+  Status check_grown_edges(const GraphSpec& part, const std::vector<VertexId>& slot_of) const;
   void take(const GraphSpec& spec, std::vector<VertexId> slot_of);
   // `is_taken`: the row's uniq_id cannot be kept.
   void append(const GraphSpec& spec, const GraphSpec::Row& row, bool is_taken);
@@ -215,6 +231,8 @@ class ResourceGraph {
   void index_tree();
   void index_kinds();
   void index_uniq_ids();
+  void index_aux_roots();
+  void index_links();
 
   Vocabulary words_;
   std::vector<std::string> subsystems_;
@@ -244,6 +262,8 @@ class ResourceGraph {
   std::unordered_map<std::string, VertexId, TextHash, std::equal_to<>> explicit_paths_;
   std::vector<std::pair<std::uint32_t, VertexId>> aux_roots_;  // subsystem and vertex
   std::vector<AuxEdge> aux_edges_;
+  std::unordered_map<std::uint32_t, std::vector<VertexId>> links_;  // by slot, from aux_edges_
+  std::unordered_set<std::uint32_t> aux_sources_;                   // slots, from aux_edges_
 };
 
 }  // namespace holon::resource

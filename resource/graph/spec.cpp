@@ -53,6 +53,12 @@ Status check_words(const GraphSpec& spec) {
       return fail(Errc::invalid_argument, "a type must be non-empty UTF-8 without '/'", "types");
     }
   }
+  for (std::uint32_t i = 0; i < spec.words.names.size(); ++i)
+    if (!is_utf8(spec.words.names.text(NameId{i})))
+      return fail(Errc::invalid_argument, "a name or a unit that is not UTF-8", "names");
+  for (const std::string& subsystem : spec.subsystems)
+    if (subsystem.empty() || !is_utf8(subsystem))
+      return fail(Errc::invalid_argument, "a subsystem must have a name in UTF-8", "subsystems");
   return {};
 }
 
@@ -79,6 +85,10 @@ Status check_row(const GraphSpec& spec, std::uint32_t i) {
   if (row.id < -1) return bad(spec, i, fmt::format("id {} is below -1", row.id));
   if (row.rank < -1) return bad(spec, i, fmt::format("rank {} is below -1", row.rank));
   if (row.uniq_id < -1) return bad(spec, i, fmt::format("uniq_id {} is negative", row.uniq_id));
+  if (row.uniq_id > kMaxUniqId) {
+    return fail(Errc::out_of_range, fmt::format("uniq_id {} is above 2^62", row.uniq_id),
+                place(spec, i));
+  }
   return {};
 }
 
@@ -139,6 +149,7 @@ auto sibling_key(const GraphSpec::Row& row) {
 // Rows of one parent, gathered by counting. Explicit names that look composed ("core3") are caught
 // by the readers, which never store a name equal to basename + id.
 Status check_siblings(const GraphSpec& spec) {
+  if (spec.twins) return {};
   const auto n = spec.rows.size();
   std::vector<std::uint32_t> begin(n + 1);
   for (const auto& row : spec.rows) {
@@ -173,27 +184,35 @@ Status check_edges(const GraphSpec& spec) {
       return fail(Errc::invalid_argument, "an edge to a row that is not there",
                   fmt::format("edge {}", i));
     }
-    if (edge.subsystem == 0 || edge.subsystem >= spec.subsystems.size()) {
-      return fail(Errc::invalid_argument, "an edge of no auxiliary subsystem",
-                  fmt::format("edge {}", i));
+    if (edge.subsystem >= spec.subsystems.size()) {
+      return fail(Errc::invalid_argument, "an edge of no subsystem", fmt::format("edge {}", i));
     }
   }
   return {};
 }
 
 Status check_cycles(const GraphSpec& spec) {
-  using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
-  for (std::uint32_t s = 1; s < spec.subsystems.size(); ++s) {
-    Graph graph(spec.rows.size());
-    for (const auto& edge : spec.edges) {
-      if (edge.subsystem == s) add_edge(edge.source, edge.target, graph);
-    }
-    try {
-      std::vector<std::size_t> order;
-      boost::topological_sort(graph, std::back_inserter(order));
-    } catch (const boost::not_a_dag&) {
+  const bool links =
+      std::ranges::any_of(spec.edges, [](const auto& e) { return e.subsystem == 0; });
+  auto edges = spec.edges;
+  for (std::uint32_t i = 0; links && i < spec.rows.size(); ++i) {
+    if (spec.rows[i].parent != GraphSpec::kNone) edges.push_back({0, spec.rows[i].parent, i});
+  }
+  for (std::uint32_t s = links ? 0 : 1; s < spec.subsystems.size(); ++s) {
+    if (has_cycle(spec.rows.size(), edges, s)) {
       return fail(Errc::invalid_argument, "the edges form a cycle", spec.subsystems[s]);
     }
+  }
+  return {};
+}
+
+Status check_units(const GraphSpec& spec) {
+  Amount units = 0;
+  for (std::uint32_t i = 0; i < spec.rows.size(); ++i) {
+    if (spec.rows[i].size > kMaxUnits - units) {
+      return fail(Errc::out_of_range, "all sizes together are above 2^62", place(spec, i));
+    }
+    units += spec.rows[i].size;
   }
   return {};
 }
@@ -213,6 +232,7 @@ Status check_side_tables(const GraphSpec& spec) {
     if (outside(p.row) || p.subsystem >= spec.subsystems.size()) {
       return fail(Errc::invalid_argument, "a path of no row or subsystem", p.path);
     }
+    if (!is_utf8(p.path)) return bad(spec, p.row, "its path is not UTF-8");
   }
   return {};
 }
@@ -236,18 +256,36 @@ Status check(const GraphSpec& spec) {
   if (spec.rows.size() > kMaxRows) {
     return fail(Errc::out_of_range, "more than 2^31 vertices", "graph");
   }
-  if (spec.subsystems.empty() || spec.subsystems.size() > 64) {
-    return fail(Errc::invalid_argument, "there must be 1 to 64 subsystems", "subsystems");
+  if (spec.subsystems.empty() || spec.subsystems.size() > kMaxSubsystems) {
+    return fail(Errc::invalid_argument,
+                fmt::format("there must be 1 to {} subsystems", kMaxSubsystems), "subsystems");
   }
   if (auto ok = check_words(spec); !ok) return ok;
   for (std::uint32_t i = 0; i < spec.rows.size(); ++i) {
     if (auto ok = check_row(spec, i); !ok) return ok;
   }
   for (auto* step : {check_edges, check_roots, check_depth, check_uniq_ids, check_siblings,
-                     check_cycles, check_side_tables}) {
+                     check_cycles, check_units, check_side_tables}) {
     if (auto ok = step(spec); !ok) return ok;
   }
   return {};
+}
+
+bool has_cycle(std::size_t rows, const std::vector<GraphSpec::Edge>& edges,
+               std::uint32_t subsystem) {
+  const auto of_it = [&](const GraphSpec::Edge& edge) { return edge.subsystem == subsystem; };
+  if (std::ranges::none_of(edges, of_it)) return false;
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> graph(rows);
+  for (const auto& edge : edges) {
+    if (edge.subsystem == subsystem) add_edge(edge.source, edge.target, graph);
+  }
+  try {
+    std::vector<std::size_t> order;
+    boost::topological_sort(graph, std::back_inserter(order));
+  } catch (const boost::not_a_dag&) {
+    return true;
+  }
+  return false;
 }
 
 bool is_utf8(std::string_view text) {

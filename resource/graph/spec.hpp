@@ -35,6 +35,7 @@ struct GraphSpec {
     std::uint32_t parent =
         kNone;  // row in the dominant tree; kNone: its root, or a vertex of other subsystems only
     bool up = true;
+    bool drained = false;  // takes no new work; what runs there goes on
   };
   // key=value; an empty value is a plain property ("amd").
   struct Property {
@@ -53,7 +54,8 @@ struct GraphSpec {
     std::uint32_t subsystem = 0;
     std::string path;
   };
-  // An edge outside the dominant tree.
+  // An edge outside the dominant tree; of subsystem 0: a link, by which the target stands below a
+  // second vertex of the dominant subsystem too.
   struct Edge {
     std::uint32_t subsystem = 0;
     std::uint32_t source = 0;
@@ -68,6 +70,7 @@ struct GraphSpec {
   std::vector<Extension> extensions;
   std::vector<Path> paths;
   std::vector<Edge> edges;  // in insertion order
+  bool twins = false;       // siblings may share name and rank: they are told apart by uniq_id only
 
   // Appends a vertex and returns its row. REQUIRES: parent < rows.size() or kNone.
   std::uint32_t add(std::string_view type, std::int64_t id, std::uint32_t parent,
@@ -76,12 +79,22 @@ struct GraphSpec {
 
 // Deeper trees are refused: whoever walks a graph may recurse.
 inline constexpr std::uint32_t kMaxDepth = 512;
+// Units of a graph in all, and a uniq_id: sums of sizes and the next free number always fit.
+inline constexpr Amount kMaxUnits = Amount{1} << 62;
+inline constexpr std::int64_t kMaxUniqId = std::int64_t{1} << 62;
+inline constexpr std::size_t kMaxSubsystems = 64;
 
 // Is this a graph? Errors, with the row and its path as the place: invalid_argument (no root, two
 // roots, a row before its parent, size < 0, id < -1, rank < -1, a uniq_id given twice, siblings of
-// one name and rank, an edge to no row, a cycle in a subsystem, a name that is empty, has a '/' or
-// is not UTF-8), out_of_range (deeper than kMaxDepth, more than 2^31 rows). O(V + E).
+// one name and rank, an edge to no row, a cycle in a subsystem, a name that is empty or has a '/',
+// any text that is not UTF-8, other than 1 to kMaxSubsystems subsystems), out_of_range (deeper than
+// kMaxDepth, more than 2^31 rows or kMaxUnits units, a uniq_id above kMaxUniqId). O(V + E).
 Status check(const GraphSpec& spec);
+
+// Do these edges of one subsystem form a cycle? REQUIRES: they are between rows below
+// `rows`. O(V + E).
+bool has_cycle(std::size_t rows, const std::vector<GraphSpec::Edge>& edges,
+               std::uint32_t subsystem);
 
 // Is this UTF-8 (no surrogates, nothing overlong, no NUL)? O(length).
 bool is_utf8(std::string_view text);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "resource/graph/spec.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::resource::jobspec {
@@ -38,11 +39,19 @@ void DocumentBuilder::complain(std::string what, int line) {
                  line > 0 ? "line " + std::to_string(line) : pointer()};
 }
 
+// A look at each key before it is the quickest where there are few.
+bool DocumentBuilder::is_new_key(Open& map, const std::string& name) {
+  constexpr std::size_t kFew = 16;
+  const std::vector<std::string>& keys = map.document.keys;
+  if (keys.size() < kFew) return std::find(keys.begin(), keys.end(), name) == keys.end();
+  if (map.known.empty()) map.known.insert(keys.begin(), keys.end());
+  return map.known.insert(name).second;
+}
+
 void DocumentBuilder::key(std::string name, int line) {
   if (failed_) return;
   Open& top = open_.back();
-  if (std::find(top.document.keys.begin(), top.document.keys.end(), name) !=
-      top.document.keys.end())
+  if (!is_new_key(top, name))
     return complain("key \"" + name.substr(0, 64) + "\" given twice", line);
   top.document.keys.push_back(std::move(name));
   top.has_key = true;
@@ -68,6 +77,8 @@ void DocumentBuilder::place(Document document) {
 }
 
 void DocumentBuilder::scalar(std::string text, bool quoted, int line) {
+  // An escape can say what the document's own bytes must not.
+  if (!is_utf8(text)) return complain("a string that is not UTF-8 or holds a NUL", line);
   Document document;
   document.kind = Document::Kind::scalar;
   document.quoted = quoted;

@@ -2,6 +2,7 @@
 // A private header.
 #pragma once
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,12 @@ class DocumentBuilder {
   struct Open {
     Document document;
     bool has_key = false;
+    std::unordered_set<std::string> known;  // its keys, if they are many
   };
 
   std::string pointer() const;
   bool takes_key() const;
+  static bool is_new_key(Open& map, const std::string& name);
   bool counted(int line);
   void place(Document document);
 

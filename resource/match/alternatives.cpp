@@ -10,7 +10,9 @@ namespace {
 using Units = std::vector<std::int64_t>;
 
 // More states than this are not worth an exact answer.
-constexpr std::int64_t kMaxStates = 200000;
+constexpr std::int64_t kMaxStates = 200'000;
+// Nor is it worth the memory of more than these, among them some that are looked at twice.
+constexpr std::size_t kMostKept = 1'000'000;
 
 std::size_t index_of(const Stock& stock, TypeId type) {
   return static_cast<std::size_t>(std::lower_bound(stock.types.begin(), stock.types.end(), type) -
@@ -22,7 +24,7 @@ class Mixer {
   Mixer(const std::vector<Need>& slots, const Stock& stock) : slots_(slots), stock_(stock) {}
 
   std::vector<std::size_t> best(Units units) {
-    solve(units);
+    if (!solve(units)) return in_turn(std::move(units));
     std::vector<std::size_t> mix;
     for (const Plan* plan = &plans_.at(units); plan->score > 0; plan = &plans_.at(plan->rest))
       mix.push_back(plan->kind);
@@ -50,8 +52,25 @@ class Mixer {
     return slot.with.empty() ? std::nullopt : std::optional(std::move(rest));
   }
 
-  // Depth-first with a stack of its own: a slot is a level, and there may be very many.
-  void solve(const Units& start) {
+  // One of each kind after the other, until none can be filled any more.
+  std::vector<std::size_t> in_turn(Units units) const {
+    std::vector<std::size_t> mix;
+    for (bool filled = true; filled;) {
+      filled = false;
+      for (std::size_t kind = 0; kind < slots_.size(); ++kind) {
+        auto rest = after(units, slots_[kind]);
+        if (!rest) continue;
+        units = std::move(*rest);
+        mix.push_back(kind);
+        filled = true;
+      }
+    }
+    return mix;
+  }
+
+  // Depth-first with a stack of its own: a slot is a level, and there may be very many. False: too
+  // many states.
+  bool solve(const Units& start) {
     std::vector<Units> open{start};
     while (!open.empty()) {
       const Units units = open.back();
@@ -73,10 +92,14 @@ class Mixer {
           plan = {best + 1, kind, std::move(*rest)};
         }
       }
-      if (open.size() > before) continue;
+      if (open.size() > before) {
+        if (plans_.size() + open.size() > kMostKept) return false;
+        continue;
+      }
       plans_.emplace(units, std::move(plan));
       open.pop_back();
     }
+    return true;
   }
 
   const std::vector<Need>& slots_;

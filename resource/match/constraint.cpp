@@ -4,6 +4,14 @@
 #include <string>
 
 namespace holon::resource::match {
+namespace {
+
+// A search asks each node. A hostlist of so many parts is not looked through each time, unless its
+// names would take too much memory.
+constexpr std::size_t kManyParts = 32;
+constexpr std::uint64_t kMostSpelled = std::uint64_t{1} << 20;
+
+}  // namespace
 
 Result<NodeTest> NodeTest::compile(const Constraint& constraint, const ResourceGraph& graph) {
   NodeTest test;
@@ -35,6 +43,8 @@ Result<std::uint32_t> NodeTest::add(const Constraint& constraint, const Resource
       if (!hosts) return tl::unexpected(hosts.error());
       term.hosts.append(*hosts);
     }
+    if (term.hosts.parts() > kManyParts && term.hosts.count() <= kMostSpelled)
+      for (std::string& host : term.hosts.hosts()) term.spelled.insert(std::move(host));
   } else if (constraint.op == "ranks") {
     term.kind = Kind::ranks;
     for (const std::string& value : constraint.values) {
@@ -75,7 +85,8 @@ bool NodeTest::passes(const ResourceGraph& graph, VertexId node, std::uint32_t n
       return std::all_of(term.properties.begin(), term.properties.end(),
                          [&](const Property& p) { return has(graph, node, p) == p.wanted; });
     case Kind::hosts:
-      return term.hosts.contains(graph.name(node));
+      return term.spelled.empty() ? term.hosts.contains(graph.name(node))
+                                  : term.spelled.contains(graph.name(node));
     case Kind::ranks:
       return graph[node].rank >= 0 &&
              term.ranks.contains(static_cast<std::uint64_t>(graph[node].rank));

@@ -1,6 +1,8 @@
 // constraint.hpp - RFC 31 constraints, compiled against one graph.
 #pragma once
 #include <cstdint>
+#include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "base/hostlist.hpp"
@@ -36,6 +38,7 @@ class NodeTest {
     Kind kind = Kind::always;
     std::vector<Property> properties;
     Hostlist hosts;
+    std::unordered_set<std::string> spelled;  // the same, where they are many single names
     Idset ranks;
     std::vector<std::uint32_t> operands;
   };

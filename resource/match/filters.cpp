@@ -60,8 +60,7 @@ Result<Anchors> parse_anchors(std::string_view spec) {
 std::set<std::string> leaf_types(const ResourceGraph& graph) {
   std::vector<bool> seen(graph.words().types.size(), false);
   for (const VertexId v : graph.in_preorder())
-    if (graph.children(v).empty() && graph.parent(v) != kNoVertex)
-      seen[graph[v].type.value()] = true;
+    if (graph.is_leaf(v) && graph.parent(v) != kNoVertex) seen[graph[v].type.value()] = true;
   std::set<std::string> names;
   for (std::uint32_t t = 0; t < seen.size(); ++t)
     if (seen[t]) names.insert(graph.words().types.text(TypeId{t}));

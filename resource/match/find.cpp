@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "resource/store.hpp"
 #include "resource/store_state.hpp"
@@ -43,8 +44,10 @@ const JobMark* mark_of(const std::vector<JobMark>* marks, JobId job) {
 // What holds below a vertex that has it.
 struct Inherited {
   bool down = false;
+  bool drained = false;
   bool allocated = false;
   bool reserved = false;
+  bool whole = false;  // one job holds everything now
 };
 
 class Subject : public FindSubject {
@@ -54,6 +57,7 @@ class Subject : public FindSubject {
       : graph_(graph), v_(v), state_(state), marks_(marks) {}
 
   bool down() const override { return state_.down; }
+  bool drained() const override { return state_.drained; }
   bool allocated() const override { return state_.allocated; }
   bool reserved() const override { return state_.reserved; }
   Mark mark(JobId job) const override {
@@ -84,25 +88,34 @@ class Finder {
         graph_(state.graph),
         expression_(expression),
         now_(now),
-        marks_(marks_of(state)) {}
+        marks_(marks_of(state)) {
+    for (const auto& [job, held] : state.held) {
+      if (!held.hold.when.contains(now)) continue;
+      for (const auto& item : held.hold.items)
+        if (item.whole) whole_.insert(item.vertex.value());
+    }
+  }
 
   // Says whether v or something below it was found.
   bool walk(VertexId v, Inherited inherited) {
     const auto marks = marks_.find(v.value());
     const auto* mine = marks == marks_.end() ? nullptr : &marks->second;
     inherited.down = inherited.down || !graph_[v].up;
+    inherited.drained = inherited.drained || graph_[v].drained;
     if (mine != nullptr)
       for (const auto& [job, mark, planned] : *mine) {
         inherited.allocated = inherited.allocated || mark.allocated;
         inherited.reserved = inherited.reserved || mark.reserved;
       }
+    const bool covered = inherited.whole;  // and no counter here tells of it
+    inherited.whole = covered || whole_.contains(v.value());
     bool below = false;
     for (const VertexId child : graph_.children(v)) below = walk(child, inherited) || below;
     const bool matches = expression_.matches(Subject(graph_, v, inherited, mine));
     if (!matches && !below) return false;
     FoundVertex vertex{v, matches, {}};
     if (expression_.wants_aggregates()) {
-      vertex.aggregates = aggregates(v, mine);
+      vertex.aggregates = aggregates(v, mine, covered);
       if (vertex.aggregates.empty()) return false;  // whoever counts nothing is not shown
     }
     found.push_back(std::move(vertex));
@@ -112,7 +125,8 @@ class Finder {
   std::vector<FoundVertex> found;
 
  private:
-  std::vector<FoundVertex::Use> aggregates(VertexId v, const std::vector<JobMark>* marks) const {
+  std::vector<FoundVertex::Use> aggregates(VertexId v, const std::vector<JobMark>* marks,
+                                           bool covered) const {
     if (state_.occupancy.is_leaf(v)) return {};
     const bool of_one_job = expression_.job() && expression_.job()->value() != 0;
     const JobMark* mine = of_one_job ? mark_of(marks, *expression_.job()) : nullptr;
@@ -122,9 +136,11 @@ class Finder {
     const auto& counted = filters.counted_at(graph_[v].type);
     for (std::size_t i = 0; i < counted.size(); ++i) {
       const std::string& type = graph_.words().types.text(filters.types()[counted[i]]);
-      const Amount used =
-          mine != nullptr ? mine->planned[i] : state_.occupancy.used_below(v, counted[i], now_);
-      by_type[type] = {type, used, state_.occupancy.total_below(v, counted[i])};
+      const Amount total = state_.occupancy.total_below(v, counted[i]);
+      const Amount used = mine != nullptr ? mine->planned[i]
+                          : covered       ? total
+                                          : state_.occupancy.used_below(v, counted[i], now_);
+      by_type[type] = {type, used, total};
     }
     std::vector<FoundVertex::Use> uses;
     for (auto& [type, use] : by_type) uses.push_back(std::move(use));
@@ -136,6 +152,7 @@ class Finder {
   const FindExpression& expression_;
   Time now_;
   Marks marks_;
+  std::unordered_set<std::uint32_t> whole_;  // slots that one job holds now with all below them
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ constexpr int kMaxDepth = 500;
 
 enum class Key {
   status,
+  drained,  // written status=drained
   sched_now,
   sched_future,
   agfilter,
@@ -103,7 +104,6 @@ struct Test {
   bool wanted = true;  // of a two-valued key: down, allocated, reserved, true
   std::string text;    // a property, a type
   std::int64_t number = 0;
-  bool numeric = false;  // `number` holds the value
   JobId job;
   Hostlist names;
 };
@@ -154,6 +154,8 @@ bool holds(const Test& test, const FindSubject& subject) {
   switch (test.key) {
     case Key::status:
       return subject.down() == test.wanted;
+    case Key::drained:
+      return subject.drained();
     case Key::sched_now:
       return subject.allocated() == test.wanted;
     case Key::sched_future:
@@ -320,7 +322,8 @@ class Parser {
   Status read_value(Test& test, std::string_view value, std::size_t at) {
     switch (test.key) {
       case Key::status:
-        return two_valued(test, value, at, "down", "up");
+        if (lower(value) == "drained") test.key = Key::drained;
+        return test.key == Key::drained ? Status{} : two_valued(test, value, at, "down", "up");
       case Key::sched_now:
         return two_valued(test, value, at, "allocated", "free");
       case Key::sched_future:
@@ -460,7 +463,7 @@ Result<JobId> parse_job_id(std::string_view text) {
     value = in_base58(text.substr(2));
   else if (text.starts_with("f") && !(value = in_dotted_hex(text)))
     value = in_base58(text.substr(1));
-  else if (!value && !(value = in_base(text, 10)))
+  else if (!(value = in_base(text, 10)))
     value = in_dotted_hex(text);
   if (!value) return fail(Errc::invalid_argument, fmt::format("'{}' is no job id", text));
   return JobId{*value};

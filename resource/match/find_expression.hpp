@@ -6,8 +6,8 @@
 // side mean `and`; `not` binds to the test or the parenthesis that follows it. Words are separated
 // by blanks, and a blank must follow a closing parenthesis.
 //
-// A value: parse once, evaluate for every vertex. Source: Fluxion's find; `not`, `!=` and the
-// comparisons are holon's.
+// A value: parse once, evaluate for every vertex. Source: Fluxion's find; `not`, `!=`, the
+// comparisons and status=drained are holon's.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace holon::resource {
 
-// What a vertex can be asked. Each answer is about the vertex itself, but for the three states,
+// What a vertex can be asked. Each answer is about the vertex itself, but for the four states,
 // which also hold below a vertex that has them.
 class FindSubject {
  public:
@@ -34,6 +34,7 @@ class FindSubject {
 
   virtual ~FindSubject() = default;
   virtual bool down() const = 0;       // or below a vertex that is down
+  virtual bool drained() const = 0;    // or below one that is
   virtual bool allocated() const = 0;  // or below one that is
   virtual bool reserved() const = 0;   // or below one that is
   virtual Mark mark(JobId job) const = 0;

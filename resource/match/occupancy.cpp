@@ -7,11 +7,7 @@
 namespace holon::resource::match {
 namespace {
 
-constexpr std::uint32_t kLastBit = 63;
-
-std::uint64_t type_bit(TypeId type) {
-  return std::uint64_t{1} << std::min(type.value(), kLastBit);
-}
+constexpr std::uint32_t kBits = 64;
 
 bool ids_ascend(const ResourceGraph& graph, std::span<const VertexId> children) {
   std::vector<std::pair<TypeId, std::int64_t>> last;  // few types, so a list
@@ -40,14 +36,23 @@ Occupancy::Occupancy(const ResourceGraph& graph, Filters filters)
   for (const VertexId v : graph.in_preorder()) {
     if (graph[v].size != 1) unit_[graph[v].type.value()] = false;
     const auto children = graph.children(v);
-    if (children.empty()) continue;
-    inner_[v.value()] = count++;
+    const auto links = graph.links(v);
+    if (graph.is_leaf(v)) continue;
     inner_type[graph[v].type.value()] = true;
     std::uint64_t types = 0;
-    for (const VertexId child : children) types |= type_bit(graph[child].type);
+    const auto note = [&](TypeId type) {
+      if (type.value() < kBits)
+        types |= std::uint64_t{1} << type.value();
+      else
+        late_child_types_.emplace_back(count, type.value());
+    };
+    for (const VertexId child : children) note(graph[child].type);
+    for (const VertexId linked : links) note(graph[linked].type);
+    inner_[v.value()] = count++;
     child_types_.push_back(types);
-    ordered_.push_back(ids_ascend(graph, children));
+    ordered_.push_back(links.empty() && ids_ascend(graph, children));
   }
+  std::sort(late_child_types_.begin(), late_child_types_.end());
   for (std::size_t type = 0; type < unit_.size(); ++type)
     pool_.push_back(!unit_[type] && !inner_type[type]);
   counters_.resize(count * stride_);
@@ -70,7 +75,11 @@ void Occupancy::add_totals(const ResourceGraph& graph) {
 }
 
 bool Occupancy::has_child_type(VertexId v, TypeId type) const {
-  return !is_leaf(v) && (child_types_[inner_[v.value()]] & type_bit(type)) != 0;
+  if (is_leaf(v)) return false;
+  const std::uint32_t inner = inner_[v.value()];
+  if (type.value() < kBits) return (child_types_[inner] >> type.value() & 1) != 0;
+  return std::binary_search(late_child_types_.begin(), late_child_types_.end(),
+                            std::pair(inner, type.value()));
 }
 
 bool Occupancy::idle(VertexId v, Interval when) const {
@@ -169,14 +178,14 @@ Hold Occupancy::take(const ResourceGraph& graph, std::span<const Chosen> selecti
   Hold hold;
   hold.when = when;
   const std::size_t types = stride_ - 1;
-  std::vector<VertexId> open;     // chosen vertices whose parent was not met yet
+  std::vector<VertexId> open;     // whom chosen vertices stand below, until it is met
   std::vector<Amount> open_sums;  // of each: `types` amounts, the vertex itself included
   std::vector<Amount> below(types);
   for (const Chosen& chosen : selection) {
     if (chosen.implied) continue;
     const VertexId v = chosen.vertex;
     std::fill(below.begin(), below.end(), 0);
-    while (!open.empty() && graph.within(open.back(), v)) {
+    while (!open.empty() && open.back() == v) {
       for (std::size_t i = 0; i < types; ++i) below[i] += open_sums[open_sums.size() - types + i];
       open_sums.resize(open_sums.size() - types);
       open.pop_back();
@@ -189,7 +198,7 @@ Hold Occupancy::take(const ResourceGraph& graph, std::span<const Chosen> selecti
     if (!is_leaf(v)) hold_inner(hold, below);
     if (const auto counted = filters_.index_of(graph[v].type))
       below[*counted] += chosen.exclusive ? graph[v].size : chosen.units;
-    open.push_back(v);
+    open.push_back(above(graph, chosen));
     open_sums.insert(open_sums.end(), below.begin(), below.end());
   }
   return hold;

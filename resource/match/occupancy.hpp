@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "resource/graph/graph.hpp"
@@ -28,7 +29,13 @@ struct Chosen {
   bool whole = false;          // exclusive, and so is everything below it
   bool implied = false;        // it is below a whole vertex
   const Need* need = nullptr;  // whose label it has; null: none
+  VertexId via = kNoVertex;    // whom it was reached from by a link; kNoVertex: from its parent
 };
+
+// Whom a chosen vertex stands below, as it was reached.
+inline VertexId above(const ResourceGraph& graph, const Chosen& chosen) {
+  return chosen.via != kNoVertex ? chosen.via : graph.parent(chosen.vertex);
+}
 
 // What a job holds, in a form that can be given back without looking at the graph.
 struct Hold {
@@ -81,7 +88,7 @@ class Occupancy {
   std::optional<Time> next_event(VertexId root, Time after) const;
 
   bool is_leaf(VertexId v) const { return inner_[v.value()] == kLeaf; }
-  // May a child of v have this type? Exact for the first 63 types.
+  // Has a child of v this type?
   bool has_child_type(VertexId v, TypeId type) const;
 
   bool operator==(const Occupancy& other) const;
@@ -114,10 +121,11 @@ class Occupancy {
 
   Filters filters_;
   std::size_t stride_;
-  std::vector<Timeline> used_;        // by slot
-  std::vector<std::uint32_t> inner_;  // by slot: number among inner vertices, or kLeaf
-  std::vector<std::uint64_t>
-      child_types_;            // of inner vertices: bit set of types, the last bit for all others
+  std::vector<Timeline> used_;              // by slot
+  std::vector<std::uint32_t> inner_;        // by slot: number among inner vertices, or kLeaf
+  std::vector<std::uint64_t> child_types_;  // of inner vertices: bit set of the first 64 types
+  // (inner vertex, type) for all others, sorted; most graphs have none.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> late_child_types_;
   std::vector<bool> ordered_;  // of inner vertices
   std::vector<bool> unit_;     // by type
   std::vector<bool> pool_;     // by type

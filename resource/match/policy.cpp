@@ -49,6 +49,11 @@ bool set(Policy& policy, std::string_view key, std::string_view value) {
 constexpr std::int64_t kNodeWeight = 10'000;
 constexpr std::int64_t kWorstClass = 9'999;
 
+// Some sites number their hosts by date and serial number.
+std::int64_t ranked_id(const Vertex& vertex) {
+  return std::min(vertex.id, std::int64_t{1} << 32);
+}
+
 std::int64_t performance_class(const ResourceGraph& graph, VertexId v) {
   const auto text = graph.property(v, "perf_class");
   std::int64_t value = kWorstClass;
@@ -82,12 +87,12 @@ Result<Policy> Policy::parse(std::string_view text) {
 std::int64_t Policy::node_bonus(const Vertex& node) const {
   if (!node_centric) return 0;
   // the part below kNodeWeight only tells nodes of equal id apart
-  return (node.id + 2) * kNodeWeight + std::abs(node.uniq_id % kNodeWeight - 1);
+  return (ranked_id(node) + 2) * kNodeWeight + std::abs(node.uniq_id % kNodeWeight - 1);
 }
 
 std::int64_t Policy::score(const ResourceGraph& graph, VertexId v) const {
   if (order == Order::variation) return 1 + performance_class(graph, v);
-  return 1 + graph[v].id + 1;
+  return 1 + ranked_id(graph[v]) + 1;
 }
 
 }  // namespace holon::resource::match

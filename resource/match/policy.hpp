@@ -32,8 +32,15 @@ struct Policy {
 
   // What an enclosing node adds to the score of what is below it. 0 unless node_centric.
   std::int64_t node_bonus(const Vertex& node) const;
-  // The score of a vertex itself, enclosing nodes not counted; always > 0.
+  // The score of a vertex itself, enclosing nodes not counted; always > 0. Ids above 2^32 count as
+  // 2^32.
   std::int64_t score(const ResourceGraph& graph, VertexId v) const;
 };
+
+// Scores add up in slots, whatever the ids: kept at INT64_MAX where the sum would not fit.
+// REQUIRES: both >= 0.
+constexpr std::int64_t add_scores(std::int64_t a, std::int64_t b) {
+  return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
 
 }  // namespace holon::resource::match

@@ -67,6 +67,7 @@ std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, F
   idle_ = question.idle_machine;
   now_ = question.now && !idle_;
   exact_ties_ = question.exact_ties;
+  lose_unnamed_ = question.lose_unnamed;
   counts_ = {};
   if (request_->flexible) {
     for (const auto& needs : request_->variants)
@@ -106,6 +107,7 @@ Search::Harvest& Search::begin() {
   depth_ = 0;
   shortage_ = {};
   taken_.clear();
+  if (graph_.has_links()) scratch_.met.assign(graph_.slots(), false);
   return next_harvest();
 }
 
@@ -185,7 +187,7 @@ Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool
     if (!offers(need.below)) return {};
   }
   // nobody asked for it: it is worth walking through if one of what is asked for could be below
-  if (passed_through &&
+  if (passed_through && !graph_.has_links() &&
       std::none_of(needs.begin(), needs.end(), [&](const Need& need) { return offers(need.each); }))
     return {};
   return admission;
@@ -214,6 +216,7 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
   exclusive = exclusive || (answer.need != nullptr && answer.need->exclusive == true);
   const Admission admission = admit(v, needs, exclusive);
   if (admission.units <= 0) return std::nullopt;
+  if (graph_.has_links()) scratch_.met[v.value()] = true;
 
   Harvest& mine = next_harvest();
   const std::int64_t bonus = graph_[v].type == node_type_ ? policy_.node_bonus(graph_[v]) : 0;
@@ -252,7 +255,8 @@ void Search::hand_on(const Harvest& from, Harvest& up) {
 }
 
 bool Search::try_child(VertexId child, const std::vector<Need>& needs, bool pristine,
-                       bool exclusive, Harvest& harvest) {
+                       bool exclusive, Harvest& harvest, VertexId via) {
+  if (graph_.has_links() && scratch_.met[child.value()]) return false;
   const auto found = visit(child, needs, pristine, exclusive, harvest);
   if (!found) return false;
   // whoever was only walked through is nothing that anybody asked for
@@ -265,6 +269,7 @@ bool Search::try_child(VertexId child, const std::vector<Need>& needs, bool pris
       {found->score, found->taken.units, static_cast<std::uint32_t>(taken_.size()), 1});
   into.count += found->taken.units;
   taken_.push_back(found->taken);
+  taken_.back().via = via;
   return true;
 }
 
@@ -273,6 +278,8 @@ void Search::explore(VertexId v, const std::vector<Need>& needs, bool pristine, 
   if (policy_.stop_at_first) return explore_first(v, needs, pristine, exclusive, shares, harvest);
   for (const VertexId child : graph_.children(v))
     try_child(child, needs, pristine, exclusive, harvest);
+  for (const VertexId linked : graph_.links(v))
+    try_child(linked, needs, pristine, exclusive, harvest, v);
 }
 
 void Search::explore_first(VertexId v, const std::vector<Need>& needs, bool pristine,
@@ -283,19 +290,23 @@ void Search::explore_first(VertexId v, const std::vector<Need>& needs, bool pris
     tallies[i].divisible = divides(needs[i]);
   }
   const auto satisfied = [&](std::size_t i) { return tallies[i].enough(shares); };
-  for (const VertexId child : order_.children(v)) {
-    bool skip = false;
+  const auto enough_with = [&](VertexId child, VertexId via) {
     for (std::size_t i = 0; i < needs.size(); ++i)
-      skip = skip || (needs[i].type == graph_[child].type && satisfied(i));
-    if (skip || !try_child(child, needs, pristine, exclusive, harvest)) continue;
+      if (needs[i].type == graph_[child].type && satisfied(i)) return false;
+    if (!try_child(child, needs, pristine, exclusive, harvest, via)) return false;
     bool all = true;
     for (std::size_t i = 0; i < needs.size(); ++i) {
       const Found* found = harvest.find(needs[i].type);
       if (found != nullptr) tallies[i].see(found->count);
       all = all && satisfied(i);
     }
-    if (all) return;
-  }
+    return all;
+  };
+  for (const VertexId child : order_.children(v))
+    if (enough_with(child, kNoVertex)) return;
+  const auto links = graph_.links(v);
+  for (auto linked = links.rbegin(); linked != links.rend(); ++linked)
+    if (enough_with(*linked, v)) return;
 }
 
 }  // namespace holon::resource::match

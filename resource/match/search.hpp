@@ -42,6 +42,9 @@ struct SearchQuestion {
   // Among equal scores choose what the whole-graph search would, on small graphs, where that is
   // quick; else the first in pre-order.
   bool exact_ties = true;
+  // What stands inside of something that was asked for, but below a level that was not, is left out
+  // of the choice, as Fluxion loses it on its way from finding to holding.
+  bool lose_unnamed = false;
 };
 
 class Search {
@@ -57,7 +60,8 @@ class Search {
   std::optional<std::vector<Chosen>> run(const SearchQuestion& question, Front* front = nullptr);
 
   // A front for the request; nullopt where its candidates cannot be told beforehand: first-match
-  // and variation, several resources at the top, pools in slots, a request that names the root.
+  // and variation, links, several resources at the top, pools in slots, a request that names the
+  // root.
   std::optional<Front> front_for(const CompiledRequest& request) const;
 
   const SearchCounts& counts() const { return counts_; }
@@ -73,6 +77,7 @@ class Search {
     const Need* need = nullptr;
     std::uint32_t first = 0;  // its contents in taken_
     std::uint32_t length = 0;
+    VertexId via = kNoVertex;  // whom it was reached from by a link
   };
   // Things that are taken together, or not at all: one vertex, or all of a slot.
   struct Group {
@@ -154,7 +159,7 @@ class Search {
   bool explore_in_order(VertexId v, const std::vector<Need>& needs, bool exclusive,
                         std::int64_t shares, Harvest& harvest);
   bool try_child(VertexId child, const std::vector<Need>& needs, bool pristine, bool exclusive,
-                 Harvest& harvest);
+                 Harvest& harvest, VertexId via = kNoVertex);
   void fill_slots(VertexId v, const Answer& answer, Harvest& harvest);
   std::int64_t slots_that_fit(const std::vector<Need>& shape, const Harvest& contents) const;
   // Where the next slot finds what it needs of a type: a group, of which so much is used already.
@@ -187,6 +192,7 @@ class Search {
     return idle_ || all_free_ ? graph_[v].size : occupancy_.free(graph_, v, when_);
   }
   class Emitter;
+  class LinkedEmitter;
   Harvest& begin();
   std::optional<std::vector<Chosen>> finish(const std::vector<Need>& needs, const Taken& root,
                                             Harvest& top);
@@ -205,6 +211,7 @@ class Search {
   bool idle_ = false;
   bool now_ = true;
   bool exact_ties_ = true;
+  bool lose_unnamed_ = false;
   bool all_free_ = false;   // nobody holds anything at the vertex that is visited, or below it
   std::int64_t bonus_ = 0;  // of the nodes around the vertex that is visited
   std::size_t depth_ = 0;
@@ -221,6 +228,7 @@ struct Search::Scratch {
   // Of vertices above candidates: has this run come by, and could it pass? (run * 2 + passed)
   std::vector<std::uint32_t> reached;
   std::uint32_t run = 0;
+  std::vector<bool> met;  // of a graph with links: who was entered, and is not entered again
   std::vector<Taken> taken;
   std::deque<Harvest> harvests;
 };

@@ -104,7 +104,7 @@ bool Search::fill(Group& slot, const Found& found, std::int64_t count, Next& nex
       if (divisible) taken.units = units;
       taken_.push_back(taken);
     }
-    slot.score += group.score;
+    slot.score = add_scores(slot.score, group.score);
     count -= units;
     next = units == left ? Next{next.group + 1, 0} : Next{next.group, next.used + units};
   }

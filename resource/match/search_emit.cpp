@@ -1,6 +1,8 @@
 // search_emit.cpp - from what was chosen to what is held: ancestors are added, whole vertices
 // filled up, the order of emission made (below before above, siblings in the graph's order).
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "resource/match/search.hpp"
 
@@ -54,23 +56,25 @@ class Search::Emitter {
     if (taken != nullptr && taken->need != nullptr && !taken->need->label.empty())
       mine.need = taken->need;
     bool held = mine.units > 0;
+    const bool inside = taken != nullptr && taken->need != nullptr;
     if (mine.whole)
       append_subtree(graph_, v, into_);
     else
-      held = emit_below(v, first, last) || held;
+      held = emit_below(v, inside && search_.lose_unnamed_, first, last) || held;
     if (held) into_.push_back(mine);
     return held;
   }
 
  private:
-  bool emit_below(VertexId v, std::size_t first, std::size_t last) {
+  bool emit_below(VertexId v, bool named_only, std::size_t first, std::size_t last) {
     bool held = false;
     while (first < last) {
       const VertexId child = child_towards(v, chosen_[first].vertex);
       std::size_t end = first;
       while (end < last && graph_.within(chosen_[end].vertex, child)) ++end;
       const bool named = chosen_[first].vertex == child;
-      held = emit(child, named ? &chosen_[first] : nullptr, first + (named ? 1 : 0), end) || held;
+      if (named || !named_only)
+        held = emit(child, named ? &chosen_[first] : nullptr, first + (named ? 1 : 0), end) || held;
       first = end;
     }
     return held;
@@ -87,7 +91,62 @@ class Search::Emitter {
   std::vector<Chosen>& into_;
 };
 
+// The same where vertices were reached by links: everything chosen stands below whom it was reached
+// from, and is emitted once, below the first of these that comes by.
+class Search::LinkedEmitter {
+ public:
+  LinkedEmitter(const Search& search, std::vector<Taken> chosen)
+      : search_(search), graph_(search.graph_) {
+    for (const Taken& taken : chosen) {
+      if (!taken_.emplace(taken.vertex, taken).second) continue;
+      ways_.emplace(taken.via == kNoVertex ? graph_.parent(taken.vertex) : taken.via, taken.vertex);
+    }
+    for (const Taken& taken : chosen) {  // the way up to the root of those that nobody asked for
+      VertexId v = taken.via == kNoVertex ? graph_.parent(taken.vertex) : taken.via;
+      for (; v != kNoVertex && !taken_.contains(v); v = graph_.parent(v))
+        ways_.emplace(graph_.parent(v), v);
+    }
+  }
+
+  std::vector<Chosen> emit(const Taken& root) {
+    taken_.insert_or_assign(root.vertex, root);
+    visit(root.vertex, kNoVertex, false);
+    return std::move(into_);
+  }
+
+ private:
+  bool visit(VertexId v, VertexId via, bool within_whole) {
+    if (!met_.insert(v).second) return false;
+    const auto at = taken_.find(v);
+    const Taken* taken = at == taken_.end() ? nullptr : &at->second;
+    Chosen mine;
+    mine.vertex = v;
+    mine.via = via;
+    mine.whole = within_whole || search_.is_whole(graph_[v].type);
+    mine.exclusive = mine.whole || (taken != nullptr && taken->exclusive);
+    if (mine.exclusive) mine.units = taken != nullptr ? taken->units : graph_[v].size;
+    if (taken != nullptr && taken->need != nullptr && !taken->need->label.empty())
+      mine.need = taken->need;
+    bool held = mine.units > 0;
+    for (const VertexId child : graph_.children(v))
+      if (mine.whole || ways_.contains({v, child}))
+        held = visit(child, kNoVertex, mine.whole) || held;
+    for (const VertexId linked : graph_.links(v))
+      if (mine.whole || ways_.contains({v, linked})) held = visit(linked, v, mine.whole) || held;
+    if (held) into_.push_back(mine);
+    return held;
+  }
+
+  const Search& search_;
+  const ResourceGraph& graph_;
+  std::map<VertexId, Taken> taken_;
+  std::set<std::pair<VertexId, VertexId>> ways_;  // above, below
+  std::set<VertexId> met_;
+  std::vector<Chosen> into_;
+};
+
 std::vector<Chosen> Search::emit(const Taken& root, std::vector<Taken> chosen) const {
+  if (graph_.has_links()) return LinkedEmitter(*this, std::move(chosen)).emit(root);
   std::sort(chosen.begin(), chosen.end(), [&](const Taken& a, const Taken& b) {
     return graph_.pre(a.vertex) < graph_.pre(b.vertex);
   });

@@ -117,13 +117,14 @@ std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_onl
     else
       std::partial_sort(scores.begin(), scores.begin() + static_cast<std::ptrdiff_t>(count),
                         scores.end(), std::greater<>());
-    for (std::size_t i = 0; i < count; ++i) score += scores[i];
+    for (std::size_t i = 0; i < count; ++i) score = add_scores(score, scores[i]);
   }
   return score;
 }
 
 std::optional<Front> Search::front_for(const CompiledRequest& request) const {
-  if (request.flexible || !ranked() || request.needs.size() != 1) return std::nullopt;
+  if (request.flexible || !ranked() || request.needs.size() != 1 || graph_.has_links())
+    return std::nullopt;
   // under locality all of a run of ids are equal, so which of them is taken is up to std::sort
   if (policy_.order == Order::locality && graph_.vertex_count() <= kSmallGraph) return std::nullopt;
   const Need& need = request.needs.front();
@@ -148,20 +149,17 @@ std::optional<Front> Search::front_for(const CompiledRequest& request) const {
   return Front(graph_, std::move(candidates));
 }
 
+// Does everything above v let the search pass? Each is asked once a run.
 bool Search::can_reach(VertexId v) {
-  std::vector<std::uint32_t>& reached = scratch_.reached;
-  for (VertexId up = graph_.parent(v); up != kNoVertex; up = graph_.parent(up)) {
-    std::uint32_t& note = reached[up.value()];
-    if (note == scratch_.run * 2 + 1) return true;  // and so are those above it
-    if (note == scratch_.run * 2) return false;
-    ++counts_.visited;
-    note = scratch_.run * 2;
-    if (admit(up, request_->needs, false).units <= 0) return false;
-    if (!can_reach(up)) return false;
-    note = scratch_.run * 2 + 1;
-    return true;
-  }
-  return true;
+  const VertexId up = graph_.parent(v);
+  if (up == kNoVertex) return true;
+  std::uint32_t& note = scratch_.reached[up.value()];
+  const std::uint32_t refused = scratch_.run * 2, passed = refused + 1;
+  if (note == refused || note == passed) return note == passed;
+  ++counts_.visited;
+  const bool passes = admit(up, request_->needs, false).units > 0 && can_reach(up);
+  note = passes ? passed : refused;
+  return passes;
 }
 
 // Is something above v held, or down, at this very moment?

@@ -17,10 +17,6 @@ namespace holon::resource {
 
 namespace {
 
-bool within(Interval inner, Interval outer) {
-  return !inner.empty() && outer.begin <= inner.begin && inner.end <= outer.end;
-}
-
 std::string text(Interval when) {
   return fmt::format("[{}, {})", when.begin, when.end);
 }
@@ -119,12 +115,12 @@ Amount Planner::free_at(Time t) const {
 }
 
 Amount Planner::free_during(Interval when) const {
-  if (!within(when, horizon_)) return 0;
+  if (!when.within(horizon_)) return 0;
   return state_ ? std::max<Amount>(0, total_ - state_->timeline.max_used(when)) : total_;
 }
 
 bool Planner::fits(Amount want, Interval when) const {
-  return within(when, horizon_) && want >= 0 && want <= free_during(when);
+  return when.within(horizon_) && want >= 0 && want <= free_during(when);
 }
 
 Status Planner::check_request(Amount want, Duration duration) const {
@@ -175,7 +171,7 @@ std::optional<Time> PointCursor::next(const Planner& planner) {
 Result<SpanId> Planner::add(Amount amount, Interval when) {
   if (amount < 0) return fail(Errc::invalid_argument, fmt::format("{} units", amount));
   if (when.empty()) return empty_interval("span", when);
-  if (!within(when, horizon_)) return outside(when, horizon_);
+  if (!when.within(horizon_)) return outside(when, horizon_);
   const Amount free = free_during(when);
   if (amount > free) return overcommitted(amount, free, when);
   const SpanId id = state().spans.insert(Span{amount, when});

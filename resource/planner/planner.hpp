@@ -125,8 +125,9 @@ class Planner {
   std::size_t span_count() const;
   bool contains(SpanId id) const { return find(id).has_value(); }
   std::optional<Span> find(SpanId id) const;
-  /// All spans, one after the other, in no order that means anything; nullopt at the end. O(1)
-  /// amortised. The planner may change between the calls: spans that stay are seen once.
+  /// All spans, one after the other, in no order that means anything; nullopt at the end. A whole
+  /// walk is O(the most spans there have been). The planner may change between the calls: spans
+  /// that stay are seen once.
   std::optional<SpanId> first_span() const;
   std::optional<SpanId> next_span(SpanId id) const;
 

@@ -12,10 +12,6 @@ namespace holon::resource {
 
 namespace {
 
-bool within(Interval inner, Interval outer) {
-  return !inner.empty() && outer.begin <= inner.begin && inner.end <= outer.end;
-}
-
 auto unknown(SpanId id) {
   return fail(Errc::not_found, fmt::format("no span {}", id.value()));
 }
@@ -84,12 +80,12 @@ Amount PlannerMulti::free_at(std::size_t pool, Time t) const {
 }
 
 Amount PlannerMulti::free_during(std::size_t pool, Interval when) const {
-  if (!within(when, horizon_)) return 0;
+  if (!when.within(horizon_)) return 0;
   return std::max<Amount>(0, pools_[pool].total - pools_[pool].used.max_used(when));
 }
 
 bool PlannerMulti::fits(Amounts want, Interval when) const {
-  if (!check_amounts(want) || !within(when, horizon_)) return false;
+  if (!check_amounts(want) || !when.within(horizon_)) return false;
   for (std::size_t pool = 0; pool < want.size(); ++pool) {
     if (want[pool] > 0 && want[pool] > free_during(pool, when)) return false;
   }
@@ -125,7 +121,7 @@ Result<std::optional<Time>> PlannerMulti::earliest_fit(Amounts want, Duration du
 Result<SpanId> PlannerMulti::add(Amounts amounts, Interval when) {
   if (const Status status = check_amounts(amounts); !status) return tl::unexpected(status.error());
   if (when.empty()) return bad_interval(when);
-  if (!within(when, horizon_))
+  if (!when.within(horizon_))
     return fail(Errc::out_of_range,
                 fmt::format("[{}, {}) is not within the horizon [{}, {})", when.begin, when.end,
                             horizon_.begin, horizon_.end));

@@ -27,6 +27,7 @@ TEST(Duration, ReadsEveryUnit) {
 TEST(Duration, ABareNumberCanMeanMinutes) {
   EXPECT_EQ(parse_minutes("5"), 300);
   EXPECT_EQ(parse_minutes("5s"), 5);
+  EXPECT_FALSE(parse_minutes("1e308"));
 }
 
 TEST(Duration, RefusesWhatIsNone) {

@@ -59,6 +59,15 @@ TEST(Hostlist, FindsWithoutSpellingOut) {
   EXPECT_EQ(list.at(1 + 4000000000), "node4000000000");
 }
 
+// Whoever bounds the count before spelling the names out must not be told a small one.
+TEST(Hostlist, ACountThatFitsNoIntegerIsTheLargest) {
+  std::string text;
+  for (int i = 0; i < 20; ++i)
+    text +=
+        (i == 0 ? "" : ",") + std::string(1, static_cast<char>('a' + i)) + "[0-999999999999999999]";
+  EXPECT_EQ(Hostlist::parse(text).value().count(), UINT64_MAX);
+}
+
 RC_GTEST_PROP(Hostlist, WritesWhatItReads, ()) {
   const auto host =
       rc::gen::map(rc::gen::tuple(rc::gen::element<std::string>("n", "node", "a1b", ""),

@@ -65,6 +65,13 @@ class QuerySession : public testing::Test {
   fs::path folder_;
 };
 
+TEST_F(QuerySession, WithoutResourcesItSaysHowToNameThem) {
+  const auto none = Session::open(Options{});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(to_string(none.error()),
+            "conf/default: No such file or directory; say with -L FILE what the resources are");
+}
+
 TEST_F(QuerySession, MatchesAndPrintsAsResourceQuery) {
   Session session = open();
   const Reply reply = run_line(session, "match allocate " + file("one.yaml"));
@@ -85,6 +92,55 @@ TEST_F(QuerySession, AnIdIsUsedUpByARequestThatWasUnderstood) {
   run_line(session, "match allocate " + file("three.yaml"));
   EXPECT_EQ(session.next_job, JobId{2});
   EXPECT_TRUE(session.jobs.empty());
+}
+
+TEST_F(QuerySession, ATypeThatNobodyHasHeardOfIsNoRequest) {
+  Session session = open();
+  std::string text = jobspec(1);
+  write("gpu.yaml", text.replace(text.find("core"), 4, "gpu"));  // known, though there is none
+  EXPECT_THAT(run_line(session, "match allocate_with_satisfiability " + file("gpu.yaml")).out,
+              HasSubstr("INFO: Unsatisfiable request\nINFO: JOBID=1\n"));
+  write("odd.yaml", text.replace(text.find("gpu"), 3, "pony"));
+  for (int i = 0; i < 2; ++i) {
+    const Reply reply = run_line(session, "match allocate_with_satisfiability " + file("odd.yaml"));
+    EXPECT_THAT(reply.out, HasSubstr("INFO: No matching resources found\nINFO: JOBID=2\n"));
+    EXPECT_THAT(reply.error, HasSubstr("pony"));
+  }
+}
+
+TEST_F(QuerySession, FindLeavesNothingOutInShorthand) {
+  Session session = open(false, "jgf_shorthand");
+  EXPECT_THAT(run_line(session, "find type=core").out,
+              testing::AllOf(HasSubstr("\"type\": \"core\""), Not(HasSubstr("writer"))));
+  const std::string shorthand = "\"writer\": \"fluxion:jgf_shorthand\"";
+  EXPECT_THAT(run_line(session, "match allocate " + file("one.yaml")).out, HasSubstr(shorthand));
+  EXPECT_THAT(run_line(session, "find type=core").out, HasSubstr(shorthand));  // from then on
+}
+
+TEST_F(QuerySession, NothingIsSaidOfAnEmptyRLite) {
+  Session session = open(false, "rlite");
+  EXPECT_EQ(run_line(session, "find type=gpu").out, "");
+  EXPECT_NE(run_line(session, "find type=core").out, "");
+}
+
+TEST_F(QuerySession, AnRIsShownWithWholeNodesWhereThePolicyTakesThem) {
+  write("r.json", R"({"version": 1, "execution": {"R_lite": [{"rank": "1", "children":
+    {"core": "0"}}], "nodelist": ["node1"], "starttime": 0, "expiration": 0}})");
+  Options options;
+  options.load_file = file("machine.json");
+  options.load_format = "rv1exec";
+  options.policy = "lonodex";
+  Session session = Session::open(options).value();
+  EXPECT_THAT(run_line(session, "update allocate rv1exec " + file("r.json") + " 1 0 60").out,
+              HasSubstr("core0[1:x]\n      ---------core1[1:x]\n      ------node1[1:x]\n"));
+  EXPECT_EQ(session.store().find(JobId{1})->shares.size(), 3U);  // it holds what R says
+}
+
+TEST_F(QuerySession, AGraphUnderSchedulingIsNotLookedAt) {
+  std::string text = kRv1;
+  write("machine.json", text.insert(text.rfind('}'), R"(, "scheduling": {"graph": {"nodes": [],
+    "edges": []}})"));
+  EXPECT_EQ(open().store().graph().by_type("core").size(), 4U);
 }
 
 TEST_F(QuerySession, SaysInJsonWhatCameOfIt) {
@@ -130,6 +186,12 @@ TEST_F(QuerySession, FindsSetsAndShowsVertices) {
   EXPECT_EQ(ask(session, "find type=gpu")["found"], nullptr);
   EXPECT_EQ(ask(session, "find colour=red")["ok"], false);
   EXPECT_EQ(ask(session, "set-status /nowhere up")["ok"], false);
+  EXPECT_EQ(ask(session, "set-status /cluster0/node1 up")["ok"], true);
+  EXPECT_EQ(ask(session, "set-status /cluster0/node1 drained")["ok"], true);
+  EXPECT_EQ(ask(session, "get-status /cluster0/node1")["status"], "drained");
+  EXPECT_EQ(ask(session, "set-status /cluster0/node1 up")["ok"], true);
+  EXPECT_EQ(ask(session, "get-status /cluster0/node1")["status"], "up");
+  EXPECT_EQ(ask(session, "set-status /cluster0/node1 gone")["ok"], false);
 }
 
 TEST_F(QuerySession, RemovesAndComplainsWithoutChange) {

@@ -28,13 +28,14 @@ TEST(Submit, TellsTheSchedulerWhatItIsAsked) {
   FakeBroker broker;
   broker.answer("submit", msg::SubmitReply{5, 1});
   broker.start();
-  const Ran ran = run_cli({"submit", "-L", "matlab=2,ansys", "--license", "maple:3", "-A", "proj",
-                           "--qos", "high", "-R", "n", "-q", "batch", "true"});
+  const Ran ran = run_cli({"submit", "-L", "matlab=2,ansys", "--license", "maple:3,spice=2/slot",
+                           "-A", "proj", "--qos", "high", "-R", "n", "-q", "batch", "true"});
   EXPECT_EQ(ran.code, kOk) << ran.err;
   const json system = system_of(broker);
   EXPECT_EQ(system["bank"], "proj");
   EXPECT_EQ(system["queue"], "batch");
   EXPECT_EQ(system["holon"]["licenses"], json({{"matlab", 2}, {"ansys", 1}, {"maple", 3}}));
+  EXPECT_EQ(system["holon"]["licenses_per_slot"], json({{"spice", 2}}));
   EXPECT_EQ(system["holon"]["qos"], "high");
   EXPECT_EQ(system["holon"]["reserve"], false);
   EXPECT_EQ(system["holon"]["group"], getgrgid(getgid())->gr_name);

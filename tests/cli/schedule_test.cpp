@@ -29,13 +29,16 @@ msg::Explained waiting() {
   job.position = 2;
   job.considered = 12;
   job.pending = 40;
-  job.in_the_way = {{3, "sim", "ann", "RUN", "node[0-3]", 0}, {5, "big", "bob", "SCHED", "", 0}};
+  job.in_the_way = {{3, "sim", "ann", "RUN", "node[0-3]", 0, "job", 0},
+                    {5, "big", "bob", "SCHED", "", 0, "job", 0},
+                    {9, "maint", "root", "", "node7", 90'061'000, "advance", 86'461'000}};
   job.remedies = {{"limit", 300'000, "", 0.2, "a time limit of 5m or less"},
                   {"size", 2, "", 0.5, "2 nodes instead of 4"}};
   return job;
 }
 
 TEST(Explain, ShowsTheReasonWhoIsInTheWayAndWhatWouldHelp) {
+  setenv("TZ", "UTC", 1);
   FakeBroker broker;
   broker.answer("explain", msg::ExplainReply{{waiting()}, false});
   broker.start();
@@ -48,6 +51,8 @@ TEST(Explain, ShowsTheReasonWhoIsInTheWayAndWhatWouldHelp) {
             "place       2 before it in queue default; the last pass looked at 12 of 40\n"
             "in the way  job 3  sim on node[0-3], without an end\n"
             "            job 5  big, in front of it\n"
+            "            advance reservation 9  maint on node7 from 1970-01-02 00:01 until "
+            "1970-01-02 01:01\n"
             "would start with a time limit of 5m or less (gives up 20 %)\n"
             "            with 2 nodes instead of 4 (gives up 50 %)\n");
   EXPECT_EQ(broker.last<msg::ExplainRequest>("explain").ids, std::vector<std::uint64_t>{7});
@@ -62,6 +67,47 @@ TEST(Explain, WithoutIdsShowsTheFirstOnesAndSaysSo) {
   EXPECT_EQ(broker.last<msg::ExplainRequest>("explain").limit, 1u);
   EXPECT_EQ(run_cli({"explain", "--limit", "-1"}).code, kUsage);
   EXPECT_EQ(run_cli({"explain", "seven"}).code, kUsage);
+}
+
+msg::Prioritized weighted() {
+  return {7,       "/7", "wide", "ann", "default",
+          "SCHED", 16,   52,     "",    {{"queuetime", 10, 2, 20}, {"proc", 16, 2, 32}}};
+}
+
+TEST(Priority, ShowsWhatItIsMadeOfAndHowManyOthersWait) {
+  FakeBroker broker;
+  msg::Prioritized first{
+      3, "/3", "now", "bob", "default", "SCHED", 31, INT64_MAX, "expedited: urgency 31", {}};
+  msg::Prioritized plain{9, "/9", "p", "bob", "default", "SCHED", 16, 16, "urgency", {}};
+  broker.answer("priority", msg::PriorityReply{{first, weighted(), plain}, 5});
+  broker.start();
+  const Ran ran = run_cli({"priority", "--limit", "3"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_EQ(
+      ran.out,
+      "JOB  NAME  USER  QUEUE    STATE  URGENCY  PRIORITY  COMES FROM\n"
+      "/3   now   bob   default  SCHED       31   highest  expedited: urgency 31\n"
+      "/7   wide  ann   default  SCHED       16        52  queuetime 10 x 2 = 20, proc 16 x 2 "
+      "= 32\n"
+      "/9   p     bob   default  SCHED       16        16  the urgency: nothing is weighted\n"
+      "\nand 2 others; holon priority --limit 0 shows all\n");
+  EXPECT_EQ(broker.last<msg::PriorityRequest>("priority").limit, 3u);
+  EXPECT_EQ(run_cli({"priority", "--limit", "-1"}).code, kUsage);
+  EXPECT_EQ(run_cli({"priority", "seven"}).code, kUsage);
+}
+
+TEST(Priority, PrintsJsonWithEveryField) {
+  FakeBroker broker;
+  broker.answer("priority", msg::PriorityReply{{weighted()}, 1});
+  broker.start();
+  const json out = json::parse(run_cli({"priority", "7", "--json"}).out);
+  EXPECT_EQ(broker.last<msg::PriorityRequest>("priority").ids, std::vector<std::uint64_t>{7});
+  EXPECT_EQ(out["pending"], 1);
+  const json& job = out["jobs"][0];
+  EXPECT_EQ(job["priority"], 52);
+  EXPECT_EQ(job["set_by"], "");
+  EXPECT_EQ(job["parts"][1]["factor"], "proc");
+  EXPECT_EQ(job["parts"][1]["points"], 32);
 }
 
 TEST(Explain, PrintsJsonWithEveryField) {

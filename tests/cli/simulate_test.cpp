@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -41,7 +42,9 @@ std::string line(int id, int submit, int run, int procs, int limit) {
 const std::string kGood = "; MaxProcs: 4\n" + line(1, 0, 10, 2, 20) + line(2, 5, 10, 4, 10);
 
 Ran simulate(const std::string& trace, std::vector<std::string> more = {}) {
-  std::vector<std::string> args{"simulate", trace, "--policy", "easy"};
+  std::vector<std::string> args{"simulate", trace};
+  if (std::find(more.begin(), more.end(), "--compare") == more.end())
+    args.insert(args.end(), {"--policy", "easy"});
   args.insert(args.end(), more.begin(), more.end());
   return run_cli(std::move(args));
 }
@@ -119,12 +122,28 @@ TEST(Simulate, ATraceOfRubbishAloneEndsWithAnError) {
   EXPECT_NE(simulate(cut.name(), {"--procs", "4"}).code, kOk);
 }
 
+TEST(Simulate, JobsLargerThanTheGraphAreNamedAndCounted) {
+  const TraceFile trace(kGood);
+  const Ran ran = simulate(trace.name(), {"--resources", "node=1/core=2", "--json"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("4 processors asked for, the machine has 2"));
+  EXPECT_THAT(ran.err, HasSubstr("1 jobs left out, 1 are simulated"));
+  EXPECT_EQ(ran.out, simulate(trace.name(), {"--procs", "2", "--json"}).out);
+}
+
 TEST(Simulate, WrongCommandLines) {
   const TraceFile trace(kGood);
   const std::string unsized = line(1, 0, 10, 2, 20);
   const TraceFile no_size(unsized, ".nosize.swf");
   EXPECT_THAT(simulate("/no/such/trace.swf").err, HasSubstr("/no/such/trace.swf"));
   EXPECT_THAT(simulate(no_size.name()).err, HasSubstr("--procs"));
+  for (const char* procs : {"0", "-4"}) {
+    const Ran ran = simulate(trace.name(), {"--procs", procs});
+    EXPECT_NE(ran.code, kOk);
+    EXPECT_THAT(ran.err, HasSubstr("at least 1"));
+  }
+  EXPECT_THAT(simulate(trace.name(), {"--procs", "4", "--resources", "node=1/core=4"}).err,
+              HasSubstr("by --procs or by --resources"));
   EXPECT_THAT(simulate(trace.name(), {"--order", "random"}).err,
               HasSubstr("neither batch nor event"));
   EXPECT_THAT(simulate(trace.name(), {"--conf", "queue.polcy=x"}).err, HasSubstr("did you mean"));
@@ -132,6 +151,57 @@ TEST(Simulate, WrongCommandLines) {
   EXPECT_THAT(simulate(trace.name(), {"--resources", "node=1/gpu=1"}).err, HasSubstr("core"));
   EXPECT_THAT(simulate(trace.name(), {"--starts", "/no/such/dir/x.csv"}).err,
               HasSubstr("/no/such/dir/x.csv"));
+}
+
+TEST(Simulate, ATraceHasToBeNamed) {
+  const Ran ran = run_cli({"simulate"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr("holon simulate: TRACE is missing\n"));
+  EXPECT_THAT(ran.err, HasSubstr("usage: holon simulate [OPTIONS] TRACE\n"));
+}
+
+TEST(Simulate, WhatWouldBeIgnoredIsRefused) {
+  const TraceFile trace(kGood);
+  const auto refused = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"simulate", trace.name()});
+    const Ran ran = run_cli(std::move(more));
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  };
+  EXPECT_THAT(refused({"--compare", "easy", "--policy", "fcfs"}), HasSubstr("--compare"));
+  EXPECT_THAT(refused({"--title", "x"}), HasSubstr("--title"));
+  EXPECT_THAT(refused({"--timings"}), HasSubstr("--timings"));
+  for (const char* empty :
+       {"--starts", "--schedule", "--report", "--resources", "--policy", "--compare"})
+    EXPECT_THAT(refused({empty, ""}), HasSubstr(std::string("holon simulate: ") + empty));
+}
+
+TEST(Simulate, MistakesAreToldBeforeTheSimulationNotAfterIt) {
+  const TraceFile trace(kGood);
+  const TraceFile starts("kept", ".csv");
+  const Ran lost =
+      simulate(trace.name(), {"--starts", starts.name(), "--report", "/no/dir/x.html"});
+  EXPECT_EQ(lost.code, kFailed);
+  EXPECT_THAT(lost.err, HasSubstr("/no/dir/x.html"));
+  std::ifstream csv(starts.name());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(csv), {}), "kept") << "nothing was run";
+
+  const Ran policy = run_cli({"simulate", trace.name(), "--policy", "lazy"});
+  EXPECT_EQ(policy.code, kUsage);
+  EXPECT_THAT(policy.err, HasSubstr("holon simulate: --policy: \"lazy\" is no policy"));
+  EXPECT_THAT(simulate(trace.name(), {"--queue-depth", "0"}).err, HasSubstr("--queue-depth: 0"));
+  EXPECT_THAT(simulate(trace.name(), {"--resources", "no-such.json"}).err,
+              HasSubstr("--resources no-such.json: no such file"));
+}
+
+// /dev/full takes no byte: the file is lost, the table is not.
+TEST(Simulate, TheTableIsThereAlsoWhereAFileCannotBeWritten) {
+  const TraceFile trace(kGood);
+  const Ran ran = simulate(trace.name(), {"--starts", "/dev/full"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.err, HasSubstr("/dev/full"));
+  EXPECT_THAT(ran.out, HasSubstr("easy"));
 }
 
 TEST(Simulate, AGraphOfSingleCoresIsTheFlatMachine) {

@@ -119,6 +119,13 @@ TEST(Tables, CutTheLastColumnToTheTerminal) {
   EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence that…\n");
 }
 
+TEST(Tables, ShowControlCharactersAsQuestionMarks) {
+  Screen screen;
+  Table table({{"NAME"}, {"INFO"}});
+  table.add({{"a\nb\x1b[31m"}, {"\x7f\t\u00e9"}});
+  EXPECT_EQ(table.render(screen.io), "NAME      INFO\na?b?[31m  ??\u00e9\n");
+}
+
 TEST(Tables, PaintOnlyWhereColourIsWanted) {
   Screen screen;
   Table table({{"STATE"}});

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "instance/messages.hpp"
+#include "instance/resource_messages.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 
@@ -174,6 +175,42 @@ TEST(JobWait, FailsWhenAJobDid) {
   EXPECT_THAT(broker.last<msg::WaitRequest>("job.wait").ids, ElementsAre(1, 2));
 }
 
+// By their ids: a broker that is started again must not forget those that end meanwhile.
+TEST(JobWait, ForAllIsForThoseThereAreNow) {
+  FakeBroker broker;
+  broker.answer("jobs", msg::JobsReply{{job(3, "a", "RUN"), job(5, "b", "SCHED")}});
+  broker.answer("job.wait",
+                msg::WaitReply{{ended(3, "a", "FAILED", 7), ended(5, "b", "COMPLETED", 0)}});
+  broker.start();
+  EXPECT_EQ(run_cli({"job", "wait", "--all"}).code, kFailed);
+  EXPECT_THAT(broker.asked(), ElementsAre("jobs ", "job.wait "));
+  EXPECT_THAT(broker.last<msg::WaitRequest>("job.wait").ids, ElementsAre(3, 5));
+}
+
+TEST(JobWait, ForAllOfNoneIsOverAtOnce) {
+  FakeBroker broker;
+  broker.answer("jobs", msg::JobsReply{});
+  broker.start();
+  EXPECT_EQ(run_cli({"job", "wait", "--all"}).code, kOk);
+  EXPECT_THAT(broker.asked(), ElementsAre("jobs "));
+}
+
+TEST(Submit, SaysWhichVariablesAJobspecCannotHold) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{1, 1});
+  broker.start();
+  setenv("LATIN", "caf\xe9", 1);
+  const Ran ran = run_cli({"submit", "true"});
+  const Ran asked = run_cli({"submit", "--env", "LATIN=\xe9", "true"});
+  const Ran taken_out = run_cli({"submit", "--env", "-LATIN", "true"});
+  unsetenv("LATIN");
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.out, "1\n");
+  EXPECT_THAT(ran.err, HasSubstr("the job runs without them: LATIN\n"));
+  EXPECT_EQ(asked.code, kUsage);
+  EXPECT_EQ(taken_out.err, "");
+}
+
 TEST(Cancel, SaysWhatWasOverAlready) {
   FakeBroker broker;
   broker.answer("cancel", msg::CancelReply{{1}, {2}});
@@ -235,19 +272,37 @@ TEST(Resources, AreListedByType) {
   msg::ResourceReply reply;
   reply.total = {{"core", 8}, {"node", 2}, {"memory", 32}};
   reply.free = {{"core", 3}, {"node", 1}, {"memory", 32}};
+  reply.drained = {{"core", 1}};
   reply.nodes_free = "n1";
   reply.nodes_allocated = "n0";
+  reply.nodes_drained = {{"n0", "bad \x1b[1m fan", 0, true, true}};
   broker.answer("resource.list", reply);
   broker.start();
   const Ran ran = run_cli({"resource", "list"});
-  EXPECT_EQ(ran.out,
-            "TYPE    TOTAL  FREE  ALLOCATED  DOWN\n"
-            "node        2     1          1     0\n"
-            "core        8     3          5     0\n"
-            "memory     32    32          0     0\n"
-            "\n"
-            "nodes free:      n1\n"
-            "nodes allocated: n0\n");
+  EXPECT_EQ(
+      ran.out,
+      "TYPE    TOTAL  FREE  ALLOCATED  DRAINED  DOWN\n"
+      "node        2     1          1        0     0\n"
+      "core        8     3          4        1     0\n"
+      "memory     32    32          0        0     0\n"
+      "\n"
+      "nodes free:      n1\n"
+      "nodes allocated: n0\n"
+      "node drained:    n0, since -, by an instance above, jobs run there still: bad ?[1m fan\n");
+}
+
+TEST(Resources, AreDrainedByHostLists) {
+  FakeBroker broker;
+  broker.answer("resource.drain", msg::Empty{});
+  broker.start();
+  EXPECT_EQ(run_cli({"resource", "drain", "n[0-3]", "n7", "-m", "fans"}).code, kOk);
+  auto request = broker.last<msg::DrainRequest>("resource.drain");
+  EXPECT_EQ(request.hosts, "n[0-3],n7");
+  EXPECT_TRUE(request.drain);
+  EXPECT_EQ(request.reason, "fans");
+  EXPECT_EQ(run_cli({"resource", "undrain", "n7"}).code, kOk);
+  EXPECT_FALSE(broker.last<msg::DrainRequest>("resource.drain").drain);
+  EXPECT_EQ(run_cli({"resource", "drain"}).code, kUsage);
 }
 
 TEST(Batch, MakesAJobThatIsAnInstance) {

@@ -24,15 +24,22 @@ std::string first_line(const std::string& text) {
 const std::vector<Row> kRows = {
     {{"frobnicate"}, kUsage, "holon: there is no 'frobnicate'"},
     {{"sumbit"}, kUsage, "holon: there is no 'sumbit'; did you mean submit?"},
+    {{"alloc", "--conf", "queue.polcy=easy"},
+     kUsage,
+     "holon alloc: --conf queue.polcy: unknown key 'queue.polcy'; did you mean 'queue.policy'?"},
+    {{"batch", "--conf", "queue.depth=x", "--wrap", "true"},
+     kUsage,
+     "holon batch: --conf queue.depth: queue.depth = \"x\" does not fit: accepted is a number from "
+     "1 to 1000000"},
     {{"submit"}, kUsage, "holon submit: COMMAND [ARGS...] is missing"},
     {{"submit", "-n"}, kUsage, "holon submit: --ntasks: a value is missing"},
     {{"submit", "-n", "x", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: 'x' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "holon submit: -n,--ntasks: 'x' is no number of slots; accepted are 4, 4-16, 4- and "
      "2,4,8"},
     {{"submit", "-n", "0", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: '0' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "holon submit: -n,--ntasks: '0' is no number of slots; accepted are 4, 4-16, 4- and "
      "2,4,8"},
     {{"submit", "-c", "-2", "true"},
      kUsage,
@@ -40,7 +47,7 @@ const std::vector<Row> kRows = {
     {{"submit", "-n", "99999999999999999999", "true"},
      kUsage,
      "holon submit: -n,--ntasks: '99999999999999999999' is no number of slots; accepted are 4, "
-     "4-16, 4-, -16 and 2,4,8"},
+     "4-16, 4- and 2,4,8"},
     {{"submit", "-N", "3", "-n", "2", "true"},
      kUsage,
      "holon submit: -N,--nodes: 3 nodes for 2 tasks: every node needs a task"},
@@ -109,6 +116,23 @@ const std::vector<Row> kRows = {
     {{"job"}, kUsage, "holon job: look at a job, wait for it, read its output"},
     {{"job", "inof"}, kUsage, "holon job: there is no 'inof'; did you mean info?"},
     {{"job", "info"}, kUsage, "holon job info: ID is missing"},
+    {{"job", "info", "7-9"},
+     kUsage,
+     "holon job info: 7-9: one job at a time: an id (7) or a path (/3/7)"},
+    {{"job", "output", "7-9"},
+     kUsage,
+     "holon job output: 7-9: one job at a time: an id (7) or a path (/3/7)"},
+    {{"submit", "-n", "-16", "true"},
+     kUsage,
+     "holon submit: -n,--ntasks: '-16' is no number of slots; accepted are 4, 4-16, 4- and "
+     "2,4,8"},
+    {{"reserve", "-d", "0"},
+     kUsage,
+     "holon reserve: -d,--duration: a reservation without an end is not accepted"},
+    {{"reserve", "-d", "1h", "-u", "no-such-user-here"},
+     kUsage,
+     "holon reserve: -u,--user: there is no user 'no-such-user-here' here"},
+    {{"reservation", "delete"}, kUsage, "holon reservation delete: ID: name at least one"},
     {{"job", "info", "7", "X"}, kUsage, "holon job info: X: accepted are jobspec and R"},
     {{"job", "wait"}, kUsage, "holon job wait: ID: name jobs, or give --all, one of the two"},
     {{"job", "output", "0"},

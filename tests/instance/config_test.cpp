@@ -68,6 +68,9 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
       {"instance.heartbeat=0", "instance.heartbeat", "10ms to 5s"},
       {"instance.heartbeat=1m", "instance.heartbeat", "10ms to 5s"},
       {"instance.peer-timeout=0", "instance.peer-timeout", "3s and more"},
+      {"instance.tree-timeout=0", "instance.tree-timeout", "1ms and more"},
+      {"nonsense=1", "--conf nonsense",
+       "accepted are environments. ..., fairshare. ..., instance."},
       {"journal.sync=never", "--conf journal.sync", "normal or full"},
       {"no-such-file.toml", "--conf no-such-file.toml", "no such file"},
       {"./a=b.toml", "--conf ./a=b.toml", "no such file"},
@@ -136,7 +139,7 @@ omax-job = "2,8"
   EXPECT_EQ(s.defaults.buckets.at(1).depth, 2);
   EXPECT_TRUE(s.defaults.buckets.at(1).qos.empty());
   EXPECT_EQ(s.queues.at("debug").buckets.at(0).depth, 1);
-  EXPECT_EQ(s.limits.of.at({qmanager::Credential::qos, "hi"}).instead_of_jobs->hard, 8);
+  EXPECT_EQ(s.limits.of.at({qmanager::Credential::qos, "hi"}).instead_of_active[0]->hard, 8);
 }
 
 TEST(Config, QueuesAndEnvironmentsAsFluxionAndGridEngineWriteThem) {
@@ -208,11 +211,74 @@ TEST(Config, LimitsAndPoolsAreRead) {
       {"limits.user.ann.max-job=2,8", "limits.account.default.max-ps=60", "pools.license=5"});
   ASSERT_TRUE(config) << to_string(config.error());
   const auto& limits = config->scheduler.limits.of;
-  EXPECT_EQ(limits.at({qmanager::Credential::user, "ann"}).jobs, (qmanager::SoftHard{2, 8}));
-  EXPECT_EQ(limits.at({qmanager::Credential::account, "default"}).proc_ticks.hard, 60'000);
+  EXPECT_EQ(limits.at({qmanager::Credential::user, "ann"}).active[0], (qmanager::SoftHard{2, 8}));
+  EXPECT_EQ(limits.at({qmanager::Credential::account, "default"}).active[3].hard, 60'000);
   EXPECT_EQ(config->scheduler.pools.at("license"), 5);
   EXPECT_FALSE(load_config({"limits.user.ann.max-fun=2"}));
+  EXPECT_FALSE(load_config({"limits.user.ann.max-wc=soon"}));
   EXPECT_FALSE(load_config({"limits.planet.ann.max-job=2"}));
+}
+
+TEST(Config, ReservationsThresholdsAndTargetsAsMauiHasThem) {
+  const auto config =
+      load_config({"queue.reservation-policy=highest", "queue.reservation-threshold-type=queuetime",
+                   "queue.reservation-threshold-value=10m", "queue.backfill-metric=peseconds",
+                   "queue.backfill-max-schedules=50", "queues.b.reservation-threshold-type=xfactor",
+                   "queues.b.reservation-threshold-value=2.5", "priority.targetqueuetime-weight=3",
+                   "priority.target-weight=2", "priority.qos.hi.qttarget=2h",
+                   "priority.qos.hi.xftarget=5", "qos.hi.flags=DEDICATED"});
+  ASSERT_TRUE(config) << to_string(config.error());
+  const auto& s = config->scheduler;
+  using Type = qmanager::ReservationThreshold::Type;
+  EXPECT_EQ(s.defaults.reservation_policy, qmanager::ReservationPolicy::highest);
+  EXPECT_EQ(s.defaults.threshold, (qmanager::ReservationThreshold{Type::queue_time, 600}));
+  EXPECT_EQ(s.queues.at("b").threshold, (qmanager::ReservationThreshold{Type::xfactor, 2.5}));
+  EXPECT_EQ(s.defaults.backfill_metric, qmanager::BackfillMetric::equivalent_seconds);
+  EXPECT_EQ(s.defaults.backfill_max_schedules, 50);
+  EXPECT_EQ(s.priority.qos_queue_time_target.at("hi"), 7200);
+  EXPECT_EQ(s.priority.qos_xfactor_target.at("hi"), 5);
+  EXPECT_TRUE(s.qos.at("hi").dedicated);
+  const auto preempt = load_config({"qos.hi.flags=PREEMPTEE"});
+  ASSERT_FALSE(preempt);
+  EXPECT_THAT(preempt.error().what,
+              HasSubstr("is a flag of preemption, and no job is ever stopped"));
+}
+
+TEST(Config, LimitsOfUsersWithinAQueueOfEverybodyAndOfSingleJobsAreRead) {
+  Config config;
+  const auto applied = apply_toml(config, R"(
+[limits.queue.fast]
+max-job = 12
+[limits.queue.fast.user.steve]
+max-proc = 50
+[limits.user.default]
+max-wc = "2h,8h"
+max-iwc = 90
+[limits.qos.hi]
+omax-inode = 3
+[limits.system]
+max-pe = 64
+max-proc-per-job = 256
+max-procsecond-per-job = 86400
+max-job-walltime = "1d"
+)",
+                                  "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  using qmanager::Credential;
+  using qmanager::Measure;
+  const auto at = [](Measure measure) { return static_cast<std::size_t>(measure); };
+  const auto& limits = config.scheduler.limits;
+  EXPECT_EQ(limits.of.at({Credential::queue, "fast"}).active[0].hard, 12);
+  const auto& steve = limits.within_queue.at({Credential::user, "steve", "fast"});
+  EXPECT_EQ(steve.active[at(Measure::procs)].hard, 50);
+  const auto& user = limits.of.at({Credential::user, "default"});
+  EXPECT_EQ(user.active[at(Measure::ticks)], (qmanager::SoftHard{7'200'000, 28'800'000}));
+  EXPECT_EQ(user.idle[at(Measure::ticks)].hard, 90'000);
+  EXPECT_EQ(limits.of.at({Credential::qos, "hi"}).instead_of_idle[at(Measure::nodes)]->hard, 3);
+  EXPECT_EQ(limits.system.active[at(Measure::equivalents)].soft, 64);
+  EXPECT_EQ(limits.job_procs, 256);
+  EXPECT_EQ(limits.job_proc_ticks, 86'400'000);
+  EXPECT_EQ(limits.job_ticks, 86'400'000);
 }
 
 }  // namespace

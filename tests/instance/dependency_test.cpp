@@ -179,9 +179,7 @@ TEST(Dependencies, OutliveTheBroker) {
   JobOptions three = after({"afterok:" + std::to_string(first), "singleton"});
   three.count = 3;
   const auto second = live.job({"/bin/true"}, three);
-  const pid_t broker = live.broker();
-  testing::signal_process(broker, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
+  live.kill_broker();
   for (std::uint64_t i = 0; i < 3; ++i) EXPECT_EQ(live.record(second + i).state, "DEPEND");
   live.release("gate");
   for (const auto& record : live.wait({second, second + 1, second + 2}))

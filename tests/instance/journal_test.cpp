@@ -107,6 +107,42 @@ TEST_F(JournalTest, ABatchIsActiveUntilItsLastJobIsInactive) {
   EXPECT_EQ(journal.inactive_counts()->at("FAILED"), 1);
 }
 
+TEST_F(JournalTest, TheOldestJobsThatAreOverAreForgottenAndTheirNumbersNotGivenAgain) {
+  {
+    Journal journal = open();
+    for (std::uint64_t first = 1; first < 100; first += 3) {
+      journal.add_batch({JobId(first), 3, "{}", false});
+      journal.add_event(JobId(first), 3, {1, event::Submit{}});
+      journal.add_event(JobId(first), 1, {2, event::Validate{}});
+      for (std::uint64_t id = first; id < first + 3; ++id)
+        if (id != 8) journal.add_inactive(record(id, "/" + std::to_string(id), "COMPLETED"));
+    }
+    auto child = record(5, "/5", "COMPLETED");
+    child.is_instance = true;
+    journal.add_inactive(child);
+    for (const char* path : {"/5/1", "/5/1/2", "/50/1"})
+      journal.put_descendant(record(1, path, "FAILED"));
+    ASSERT_TRUE(journal.commit());
+    EXPECT_EQ(*journal.forget_oldest(95), 0u) << "not for a few";
+    EXPECT_EQ(*journal.forget_oldest(80), 18u);
+    ASSERT_TRUE(journal.commit());
+  }
+  Journal journal = open();
+  EXPECT_FALSE(journal.inactive(JobId(1))->has_value());
+  EXPECT_EQ(journal.batch_of(JobId(4)).error().code, Errc::not_found);
+  EXPECT_EQ(journal.active_batches()->at(0).first, JobId(7)) << "one of its jobs is not over";
+  EXPECT_EQ(journal.events_of(JobId(8))->size(), 1u);
+  EXPECT_EQ(journal.inactive_ids(JobId(1), 99)->size(), 80u);
+  EXPECT_TRUE(journal.inactive(JobId(22))->has_value());
+  ASSERT_EQ(journal.descendants("")->size(), 1u);
+  EXPECT_EQ(journal.descendants("")->at(0).path, "/50/1");
+  EXPECT_EQ(journal.next_id()->value(), 100u);
+  journal.add_inactive(record(8, "/8", "COMPLETED"));
+  EXPECT_EQ(*journal.forget_oldest(0), 81u);
+  EXPECT_EQ(journal.next_id()->value(), 100u);
+  EXPECT_TRUE(replay(journal, 8).empty());
+}
+
 TEST_F(JournalTest, InMemoryNeedsNoFile) {
   auto journal = Journal::open("", Journal::Sync::normal);
   ASSERT_TRUE(journal);

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <sstream>
@@ -84,6 +85,7 @@ struct JobOptions {
   bool is_instance = false;
   std::int64_t tasks = 1;
   std::string system = "";  // more of attributes.system, as JSON
+  std::map<std::string, std::string> environment = {};
 };
 
 class Live {
@@ -126,6 +128,9 @@ class Live {
     }
   }
 
+  // For the next start().
+  void set_options(std::vector<std::string> options) { options_ = std::move(options); }
+
   const std::string& dir() const { return dir_; }
   const std::string& uri() const { return uri_; }
   pid_t supervisor() const { return supervisor_; }
@@ -136,6 +141,12 @@ class Live {
   }
   pid_t broker() const { return child_named("broker"); }
   pid_t agent() const { return child_named("agent"); }
+  // Returns when another one is there.
+  void kill_broker() const {
+    const pid_t before = broker();
+    signal_process(before, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return broker() != before && broker() != 0; }));
+  }
 
   template <class Reply, class Ask>
   Result<Reply> call(const std::string& topic, const Ask& ask, const std::string& path = "",
@@ -156,6 +167,7 @@ class Live {
     shape.tasks = options.tasks;
     shape.duration_seconds = options.duration;
     shape.command = std::move(command);
+    shape.environment = options.environment;
     shape.cwd = "/";
     msg::SubmitRequest ask;
     auto spec = *resource::jobspec_for(shape);

@@ -47,6 +47,7 @@ TEST(JobRecord, EveryFieldIsListed) {
   msg::JobRecord r;
   r.path = r.name = r.user = r.queue = r.state = r.result = r.reason = r.command = "x";
   r.nodelist = r.resources = r.selection = r.child_uri = r.output = r.error = "y";
+  r.group = r.account = r.qos = "z";
   r.id = r.urgency = 1;
   r.exit_code = 1;
   r.nnodes = r.ncores = r.ngpus = r.ntasks = 2;
@@ -56,7 +57,7 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.pids = {5};
   const auto object = msgpack::unpack(pack(r).data(), pack(r).size());
   EXPECT_EQ(object->via.map.size, std::tuple_size_v<decltype(msg::JobRecord::fields())>);
-  EXPECT_EQ(object->via.map.size, 33u);
+  EXPECT_EQ(object->via.map.size, 36u);
 }
 
 }  // namespace

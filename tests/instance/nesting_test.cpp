@@ -87,6 +87,31 @@ TEST(Nesting, RecordsOutliveTheChild) {
   EXPECT_EQ(live.status()->cores_free, 2);
 }
 
+// 70 MB of records: more than one message may have.
+TEST(Nesting, RecordsThatDoNotFitIntoOneMessageAreSentInSeveral) {
+  const Live live({"--resources", "node=1/core=1"});
+  live.child({1});
+  live.when_running(live.job({"/bin/sleep", "600"}, {}, "/1"), "/1");
+  live.job({"/bin/true"}, {1, 0, 700}, "/1");
+  msg::CancelRequest everything;
+  everything.all = true;
+  everything.reason = std::string(100'000, 'x');
+  ASSERT_TRUE(live.call<msg::CancelReply>("cancel", everything, "/1", 120'000));
+  live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}, "/1");
+  live.wait_one(1);
+  const auto left = live.status("/1");
+  ASSERT_TRUE(left) << left.error().what;
+  EXPECT_EQ(left->inactive, 701);
+  EXPECT_EQ(left->failed, 701);
+  msg::JobsRequest ask;
+  ask.all = true;
+  ask.ids = {701};
+  const auto last = live.call<msg::JobsReply>("jobs", ask, "/1");
+  ASSERT_TRUE(last) << last.error().what;
+  ASSERT_EQ(last->jobs.size(), 1u);
+  EXPECT_EQ(last->jobs[0].reason.size(), 100'000u) << "as the child said it, not closed for it";
+}
+
 TEST(Nesting, TheInitialProgramDecidesTheChildsLifeAndExitCode) {
   const Live live({"--resources", "node=1/core=2"});
   const auto id = live.job({HOLON_BINARY, "start", "--grant", "--", "/bin/sh", "-c",
@@ -167,9 +192,7 @@ TEST(Nesting, ChildrenGoOnWhenTheParentsBrokerIsKilled) {
   live.child({1});
   const auto running = live.job(live.gated("gate"), {}, "/1");
   live.when_running(running, "/1");
-  const pid_t broker = live.broker();
-  testing::signal_process(broker, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
+  live.kill_broker();
   live.release("gate");
   EXPECT_EQ(live.wait_one(running, "/1").result, "COMPLETED");
   EXPECT_TRUE(eventually([&] {

@@ -21,12 +21,6 @@ JobOptions with(const std::string& system, std::int64_t cores = 1) {
   return options;
 }
 
-void kill_broker(const Live& live) {
-  const pid_t broker = live.broker();
-  testing::signal_process(broker, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
-}
-
 Status gate(const Live& live, const std::string& queue, const std::string& gate, bool open,
             const std::string& reason = "") {
   const auto reply =
@@ -45,7 +39,7 @@ TEST(Licenses, AreSharedByThoseWhoAskForThem) {
   live.when_running(first);
   const auto second = live.job({"/bin/true"}, with(R"({"holon":{"licenses":{"matlab":1}}})"));
   EXPECT_EQ(live.record(second).state, "SCHED") << "cores are free, licences are not";
-  kill_broker(live);
+  live.kill_broker();
   EXPECT_EQ(live.record(second).state, "SCHED") << "the new broker knows who has them";
   live.release("gate");
   EXPECT_EQ(live.wait_one(second).result, "COMPLETED");
@@ -65,6 +59,10 @@ TEST(Wishes, ThatDoNotFitAreRefusedWithTheirPlace) {
       {R"({"holon":{"reserve":1}})", "/attributes/system/holon/reserve"},
       {R"({"holon":[]})", "/attributes/system/holon"},
       {R"({"bank":7})", "/attributes/system/bank"},
+      {R"({"shell":{"options":{"output":"a-{{idd}}"}}})",
+       "/attributes/system/shell/options/output"},
+      {R"({"shell":{"options":{"error":"{{name}}-{{foo}}"}}})",
+       "/attributes/system/shell/options/error"},
   };
   for (const auto& [system, where] : cases) {
     const auto reply = live.submit({"/bin/true"}, with(system));
@@ -72,6 +70,20 @@ TEST(Wishes, ThatDoNotFitAreRefusedWithTheirPlace) {
     EXPECT_EQ(reply.error().where, where);
     EXPECT_EQ(reply.error().code, Errc::invalid_argument);
   }
+}
+
+TEST(Wishes, ThatNobodyCanFulfilAreSlipsOfTheFinger) {
+  const Live live({"--resources", "node=1/core=1", "--conf", "qos.high.flags=NTR"});
+  const auto unknown = live.submit({"/bin/true"}, with(R"({"holon":{"qos":"hihg"}})"));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::not_found);
+  EXPECT_EQ(unknown.error().what, "there is no QOS 'hihg' here; there are high");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, with(R"({"holon":{"qos":"high"}})"))).result,
+            "COMPLETED");
+  const auto empty = live.submit({""});
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().where, "/tasks/0/command/0");
+  EXPECT_EQ(live.jobs(true, false).size(), 1u) << "nothing is kept of a slip of the finger";
 }
 
 TEST(Wishes, AnImmediateJobStartsNowOrFails) {
@@ -108,7 +120,7 @@ TEST(Slots, OfARangeAreTheMostThatFitAndEachHasATask) {
   const auto listed =
       live.wait_one(live.job({"/bin/true"}, with(R"({"holon":{"slots":"1,2,4,8"}})")));
   EXPECT_EQ(listed.ntasks, 4);
-  for (const char* bad : {"", "0", "0-4", "5-4", "four", "-", "4-x"}) {
+  for (const char* bad : {"", "0", "-4", "0-4", "5-4", "four", "-", "4-x"}) {
     const auto refused =
         live.submit({"/bin/true"}, with(R"({"holon":{"slots":")" + std::string(bad) + "\"}}"));
     ASSERT_FALSE(refused) << bad;
@@ -132,7 +144,7 @@ TEST(Urgency, HoldsAndExpeditesAndOutlivesTheBroker) {
              third = live.job({"/bin/true"});
   EXPECT_TRUE(set_urgency(live, {first}, 0));
   EXPECT_TRUE(set_urgency(live, {third}, 31));
-  kill_broker(live);
+  live.kill_broker();
   EXPECT_EQ(live.record(first).urgency, 0u);
   EXPECT_THAT(live.record(first).reason, HasSubstr("held"));
   EXPECT_EQ(live.record(third).urgency, 31u);
@@ -164,7 +176,7 @@ TEST(Gates, StayAsTheyWereSetWhateverHappensToTheBroker) {
   EXPECT_TRUE(gate(live, "", "start", false, "a crash is looked at"));
   EXPECT_EQ(gate(live, "nosuch", "start", false).error().code, Errc::not_found);
   EXPECT_EQ(gate(live, "debug", "lid", false).error().code, Errc::invalid_argument);
-  kill_broker(live);
+  live.kill_broker();
   const auto refused = live.submit({"/bin/true"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::denied);

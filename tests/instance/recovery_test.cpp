@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include "instance/clock.hpp"
 #include "launch/messages.hpp"
 
 namespace holon::instance {
@@ -13,13 +14,6 @@ using testing::alive;
 using testing::eventually;
 using ::testing::HasSubstr;
 using testing::Live;
-
-void kill_broker(const Live& live) {
-  const pid_t broker = live.broker();
-  ASSERT_GT(broker, 0);
-  testing::signal_process(broker, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
-}
 
 int starts_of(const Live& live, std::uint64_t id, const std::string& path = "") {
   const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{id}, path);
@@ -37,7 +31,7 @@ TEST(Recovery, AKilledBrokerComesBackWithEverythingAndRunningJobsRunOn) {
   const auto running = live.job(live.gated("gate"));
   const auto before = live.when_running(running);
   const auto queued = live.job({"/bin/sh", "-c", "echo second"}, {1, 0, 3});
-  kill_broker(live);
+  live.kill_broker();
   const auto after = live.record(running);
   EXPECT_EQ(after.state, "RUN");
   EXPECT_EQ(after.pids, before.pids);
@@ -75,7 +69,7 @@ TEST(Recovery, EveryAcknowledgedSubmitSurvives) {
     for (int i = 0; i < 10; ++i)
       if (auto reply = client->call<msg::SubmitReply>("submit", ask))
         acknowledged.push_back(reply->first_id);
-    kill_broker(live);
+    live.kill_broker();
   }
   EXPECT_EQ(acknowledged.size(), 30u);
   std::set<std::uint64_t> known;
@@ -97,7 +91,7 @@ TEST(Recovery, NothingIsRunTwiceHoweverOftenTheBrokerDies) {
     eventually([&] {
       return std::size_t(std::distance(std::filesystem::directory_iterator(marks), {})) >= want;
     });
-    kill_broker(live);
+    live.kill_broker();
   }
   live.wait({});
   const auto records = live.jobs(true, false);
@@ -107,18 +101,67 @@ TEST(Recovery, NothingIsRunTwiceHoweverOftenTheBrokerDies) {
     EXPECT_EQ(record.result, "COMPLETED") << record.id << " " << record.reason;
 }
 
+// ann has used the machine and bob has not: of two equal jobs bob's is the first to start.
+void expect_ann_used_more(const Live& live, const std::string& gate) {
+  const auto submit = [&](const char* user, std::vector<std::string> command) {
+    auto ask = Live::request(std::move(command));
+    ask.user = user;
+    const auto reply = live.call<msg::SubmitReply>("submit", ask);
+    EXPECT_TRUE(reply) << reply.error().what;
+    return reply ? reply->first_id : 0;
+  };
+  live.when_running(submit("carl", live.gated(gate)));
+  const auto anns = submit("ann", {"/bin/true"});
+  const auto bobs = submit("bob", {"/bin/true"});
+  live.release(gate);
+  EXPECT_LT(live.wait_one(bobs).t_start, live.wait_one(anns).t_start);
+}
+
+TEST(Recovery, FairshareKnowsWhatWasUsedBeforeTheBrokerAndTheInstanceWereStartedAgain) {
+  Live live({"--resources", "node=1/core=1", "--conf", "priority.fsuser-weight=1000", "--conf",
+             "priority.user.default.fstarget=50"});
+  auto ask = Live::request(live.gated("use"));
+  ask.user = "ann";
+  const auto used = live.call<msg::SubmitReply>("submit", ask);
+  ASSERT_TRUE(used) << used.error().what;
+  const auto began = live.when_running(used->first_id).t_start;
+  // Some ticks of use: the clock of records is in ms.
+  EXPECT_TRUE(eventually([&] { return wall_clock_ms() > began + 20; }));
+  live.release("use");
+  live.wait_one(used->first_id);
+  expect_ann_used_more(live, "before");
+  live.kill_broker();
+  expect_ann_used_more(live, "killed");
+  live.stop();
+  live.start();
+  expect_ann_used_more(live, "stopped");
+}
+
 // An agent of the test's own, in the place of the real one.
 class FakeAgent {
  public:
-  FakeAgent(const Live& live, launch::msg::Hello hello)
+  FakeAgent(const Live& live, const launch::msg::Hello& hello) : FakeAgent(live) {
+    say_hello(hello);
+  }
+  explicit FakeAgent(const Live& live)
       : client_(std::move(*transport::BlockingClient::connect(live.uri(), 30'000))) {
     client_.client().on_request([this](const transport::Request& request) {
       topics_.insert(request.topic());
-      request.reply(transport::pack(launch::msg::Empty{}));
+      if (request.topic() == "agent.start")
+        starts.push_back(*transport::unpack<launch::msg::StartRequest>(request.payload()));
+      silent ? kept_.push_back(request) : request.reply(transport::pack(launch::msg::Empty{}));
     });
+  }
+  void say_hello(const launch::msg::Hello& hello) {
     const auto answer = client_.call<launch::msg::Welcome>("agent.hello", hello);
     EXPECT_TRUE(answer) << answer.error().what;
     if (answer) welcome = *answer;
+  }
+  // Without waiting for an answer.
+  template <class Ask>
+  void send(const std::string& topic, const Ask& ask) {
+    client_.client().call({topic, transport::pack(ask)}, [](const Result<std::string>&) {});
+    client_.reactor().turn(0);
   }
   bool is_told(const std::string& topic) {
     return client_.reactor().run_until([&] { return topics_.count(topic) != 0; }, 30'000);
@@ -127,11 +170,19 @@ class FakeAgent {
     EXPECT_TRUE(
         client_.call<launch::msg::Empty>("agent.report", launch::msg::Report{{}, {finished}}));
   }
+  void report(const launch::msg::Started& started) {
+    EXPECT_TRUE(
+        client_.call<launch::msg::Empty>("agent.report", launch::msg::Report{{started}, {}}));
+  }
+  std::size_t times_told(const std::string& topic) const { return topics_.count(topic); }
   launch::msg::Welcome welcome;
+  std::vector<launch::msg::StartRequest> starts;
+  bool silent = false;  // answers nothing
 
  private:
   transport::BlockingClient client_;
-  std::set<std::string> topics_;
+  std::multiset<std::string> topics_;
+  std::vector<transport::Request> kept_;
 };
 
 TEST(Recovery, AJobTheAgentHasStillToStartHoldsItsCoresUntilTheAgentGivesItUp) {
@@ -156,6 +207,98 @@ TEST(Recovery, AJobTheAgentHasStillToStartHoldsItsCoresUntilTheAgentGivesItUp) {
   EXPECT_EQ(live.wait_one(id).result, "CANCELED");
   EXPECT_EQ(live.status()->cores_free, 1);
   testing::signal_process(live.agent(), SIGCONT);
+}
+
+// Sent before the connection broke, never got, sent again, and not wanted any more in the same
+// turn.
+TEST(Recovery, AJobThatIsCancelledWhenItIsSentAgainIsOver) {
+  const Live live({"--resources", "node=1/core=1"});
+  testing::signal_process(live.agent(), SIGSTOP);
+  launch::msg::Hello hello;
+  hello.incarnation = 42;
+  auto agent = std::make_optional<FakeAgent>(live, hello);
+  const auto id = live.job({"/bin/true"});
+  EXPECT_TRUE(agent->is_told("agent.start"));
+  agent.emplace(live);
+  testing::signal_process(live.broker(), SIGSTOP);
+  agent->send("agent.hello", hello);
+  msg::CancelRequest cancel;
+  cancel.ids = {id};
+  agent->send("cancel", cancel);
+  testing::signal_process(live.broker(), SIGCONT);
+  EXPECT_EQ(live.wait_one(id).result, "CANCELED");
+  EXPECT_EQ(live.status()->cores_free, 1);
+  agent.reset();
+  testing::signal_process(live.agent(), SIGCONT);
+}
+
+TEST(Recovery, TheOutputOfAJobIsNotAskedForByWhomHasLeft) {
+  const Live live({"--resources", "node=1/core=1"});
+  testing::signal_process(live.agent(), SIGSTOP);
+  launch::msg::Hello hello;
+  hello.incarnation = 42;
+  auto agent = std::make_optional<FakeAgent>(live, hello);
+  const auto id = live.job({"/bin/true"});
+  ASSERT_TRUE(agent->is_told("agent.start"));
+  std::vector<transport::BlockingClient> readers;
+  for (int i = 0; i < 2; ++i) {
+    readers.push_back(std::move(*transport::BlockingClient::connect(live.uri(), 30'000)));
+    readers.back().client().open({"job.attach", transport::pack(msg::AttachRequest{id}), "", 0},
+                                 {});
+    ASSERT_TRUE(readers.back().call<msg::TreeNode>("status", msg::Empty{}));  // it has been heard
+  }
+  readers.pop_back();
+  ASSERT_TRUE(readers.back().call<msg::TreeNode>("status", msg::Empty{}));
+  ASSERT_TRUE(live.status());
+  launch::msg::Started started;
+  started.job = id;
+  started.t_start = 1;
+  agent->report(started);
+  EXPECT_EQ(agent->times_told("agent.output"), 1u);
+  launch::msg::Finished finished;
+  finished.job = id;
+  finished.reason = "exit";
+  agent->report(finished);
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+  agent.reset();
+  testing::signal_process(live.agent(), SIGCONT);
+}
+
+// What a child shows its parent is on disk before the child has it.
+TEST(Recovery, TheTokenOfAChildSurvivesABrokerThatIsKilledRightAfterItsStart) {
+  const Live live({"--resources", "node=1/core=1"});
+  testing::signal_process(live.agent(), SIGSTOP);
+  launch::msg::Hello hello;
+  hello.incarnation = 42;
+  auto agent = std::make_optional<FakeAgent>(live, hello);
+  agent->silent = true;
+  live.child({1});
+  ASSERT_TRUE(agent->is_told("agent.start"));
+  live.kill_broker();
+  const auto token = agent->starts.at(0).jobs.at(0).env.at("HOLON_TOKEN");
+  agent.emplace(live, hello);  // it has not got the start, for all it says
+  ASSERT_TRUE(agent->is_told("agent.start"));
+  EXPECT_EQ(agent->starts.at(0).jobs.at(0).env.at("HOLON_TOKEN"), token);
+  live.cancel(1);
+  agent.reset();
+  testing::signal_process(live.agent(), SIGCONT);
+}
+
+// 80 MB of programs: more than one message may have.
+TEST(Recovery, StartsThatDoNotFitIntoOneMessageAreSentInSeveral) {
+  const Live live({"--resources", "node=1/core=80"});
+  testing::signal_process(live.supervisor(), SIGSTOP);
+  const pid_t agent = live.agent();
+  testing::signal_process(agent, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !alive(agent); }));
+  testing::JobOptions large;
+  for (int i = 0; i < 10; ++i)
+    large.environment["LARGE_" + std::to_string(i)] = std::string(100'000, 'x');
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 80; ++i) ids.push_back(live.job({"/bin/true"}, large));
+  testing::signal_process(live.supervisor(), SIGCONT);
+  for (const auto& record : live.wait(ids))
+    EXPECT_EQ(record.result, "COMPLETED") << record.id << ": " << record.reason;
 }
 
 TEST(Recovery, AKilledAgentTakesItsJobsWithItAndTheInstanceLives) {
@@ -203,6 +346,44 @@ TEST(Recovery, ABrokerThatCannotWriteItsJournalIsReplacedAndJobsRunOn) {
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
 }
 
+TEST(Recovery, AFullDiskIsWaitedForHoweverLongItIsFull) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto id = live.job(live.gated("gate"));
+  const auto before = live.when_running(id);
+  rlimit room{};
+  ASSERT_EQ(prlimit(live.supervisor(), RLIMIT_FSIZE, nullptr, &room), 0);
+  const rlimit full{0, room.rlim_max};
+  ASSERT_EQ(prlimit(live.supervisor(), RLIMIT_FSIZE, &full, nullptr), 0);  // of later brokers
+  testing::signal_process(live.broker(), SIGKILL);
+  std::set<pid_t> brokers;
+  ASSERT_TRUE(eventually([&] {
+    if (const pid_t broker = live.broker()) brokers.insert(broker);
+    return brokers.size() > 7 || !alive(live.supervisor());
+  }));
+  ASSERT_TRUE(alive(live.supervisor())) << testing::read_file(live.dir() + "/state/instance.log");
+  ASSERT_EQ(prlimit(live.supervisor(), RLIMIT_FSIZE, &room, nullptr), 0);
+  EXPECT_TRUE(eventually([&] { return live.status().has_value(); }));
+  EXPECT_EQ(live.record(id).pids, before.pids);
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+}
+
+TEST(Recovery, AConfigurationFileThatWasEditedSinceDoesNotStopALaterBroker) {
+  const std::string file =
+      ::testing::TempDir() + "holon-edited-" + std::to_string(getpid()) + ".toml";
+  std::ofstream(file) << "[queue]\npolicy = \"easy\"\n";
+  const Live live({"--resources", "node=1/core=1", "--conf", file});
+  const auto id = live.job(live.gated("gate"));
+  live.when_running(id);
+  std::ofstream(file) << "[queue]\npolicy = \"ea";
+  live.kill_broker();
+  EXPECT_EQ(live.status()->policy, "easy");
+  EXPECT_EQ(live.record(id).state, "RUN");
+  std::filesystem::remove(file);
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+}
+
 TEST(Recovery, MessagesThatNobodyReadsAreNoReasonToEnd) {
   const Live live({"--resources", "node=1/core=1"});  // only for its directory
   const std::string script = live.dir() + "/script.sh";
@@ -233,6 +414,43 @@ TEST(Recovery, AKilledSupervisorEndsTheInstanceAndTheNextStartGoesOn) {
   live.start();
   EXPECT_EQ(live.wait_one(queued).result, "COMPLETED");
   EXPECT_EQ(live.record(running).result, "CANCELED");
+}
+
+TEST(Recovery, ANewBrokerForgetsTheOldestJobsWhereItIsToldTo) {
+  Live live({"--resources", "node=1/core=4", "--conf", "journal.keep=10"});
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 30; ++i) ids.push_back(live.job({"/bin/true"}));
+  live.wait(ids);
+  EXPECT_EQ(live.jobs(true, false).size(), 30u);
+  const auto waits = live.job(live.gated("gate"));
+  live.when_running(waits);
+  live.kill_broker();
+  EXPECT_EQ(live.status()->inactive, 10);
+  EXPECT_EQ(live.record(30).result, "COMPLETED");
+  EXPECT_EQ(live.record(waits).state, "RUN");
+  EXPECT_EQ(live.job({"/bin/true"}), waits + 1);
+  live.release("gate");
+}
+
+TEST(Recovery, TheRecordOfAJobThatWasLostSaysWhereItRan) {
+  Live live({"--resources", "node=2/core=2"});
+  const auto id = live.job({"/bin/sleep", "600"}, {2});
+  const auto running = live.when_running(id);
+  std::set<pid_t> all;
+  testing::add_tree(live.supervisor(), all);
+  testing::signal_process(live.broker(), SIGSTOP);  // it must not end its jobs in order
+  for (const pid_t pid : {live.supervisor(), live.broker(), live.agent()})
+    testing::signal_process(pid, SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !alive(live.supervisor()); }));
+  std::filesystem::remove_all(std::filesystem::path(live.uri().substr(6)).parent_path());
+  live.set_options({"--resources", "node=1/core=1"});
+  live.start();
+  const auto lost = live.wait_one(id);
+  EXPECT_EQ(lost.result, "FAILED");
+  EXPECT_THAT(lost.reason, HasSubstr("stopped while"));
+  EXPECT_EQ(lost.nodelist, running.nodelist);
+  EXPECT_EQ(lost.ncores, 2);
+  EXPECT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
 }
 
 TEST(Recovery, QueuedJobsOfAnOrderlyEndAreThereAtTheNextStart) {

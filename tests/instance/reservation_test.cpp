@@ -2,6 +2,7 @@
 // the broker was killed.
 #include <gmock/gmock.h>
 
+#include "instance/clock.hpp"
 #include "instance/reservation_messages.hpp"
 #include "tests/instance/live.hpp"
 
@@ -13,16 +14,11 @@ using ::testing::HasSubstr;
 using testing::JobOptions;
 using testing::Live;
 
-std::int64_t now_ms() {
-  using namespace std::chrono;
-  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
-}
-
 Result<msg::ReserveReply> reserve(const Live& live, std::int64_t cores, std::int64_t from,
                                   std::int64_t length) {
   msg::ReserveRequest ask;
   ask.jobspec = Live::request({"reservation"}, {cores}).jobspec;
-  ask.begin = now_ms() + from;
+  ask.begin = wall_clock_ms() + from;
   ask.end = ask.begin + length;
   ask.name = "demo";
   ask.user = "ada";
@@ -69,9 +65,7 @@ TEST(Reservations, AreThereAgainAfterTheBrokerWasKilled) {
   const auto runs = live.job(live.gated("gate"), within(now->id));
   live.when_running(runs);
   const auto before = list(live);
-  const pid_t broker = live.broker();
-  testing::signal_process(broker, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
+  live.kill_broker();
   const auto after = list(live);
   ASSERT_EQ(after.size(), 2u);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -96,6 +90,77 @@ TEST(Reservations, ThatEndTakeTheirJobsWithThem) {
   EXPECT_EQ(ended.result, "TIMEOUT");
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
   EXPECT_TRUE(list(live).empty());
+}
+
+// It does not end when it is told to; `ready` says that it will not.
+std::vector<std::string> stubborn(const Live& live) {
+  return {"/bin/sh", "-c",
+          "trap '' TERM; touch " + live.dir() + "/ready; while :; do sleep 1; done"};
+}
+bool is_ready(const Live& live) {
+  return eventually([&] { return std::filesystem::exists(live.dir() + "/ready"); });
+}
+
+TEST(Reservations, ThatAreOverAreHeldForTheirJobsWhenTheBrokerIsKilledInTheirGrace) {
+  const Live live({"--resources", "node=1/core=2", "--conf", "job.grace=5s"});
+  const auto made = reserve(live, 1, 0, 2'500);
+  ASSERT_TRUE(made) << made.error().what;
+  const auto inside = live.job(stubborn(live), within(made->id));
+  ASSERT_TRUE(is_ready(live));
+  const auto outside = live.job(live.gated("gate"));
+  live.when_running(outside);
+  EXPECT_TRUE(eventually([&] { return wall_clock_ms() > list(live).at(0).end; }));
+  live.kill_broker();
+  ASSERT_EQ(list(live).size(), 1u);
+  EXPECT_EQ(list(live)[0].phase, "ending");
+  EXPECT_EQ(live.status()->cores_free, 0) << "the job that does not end still has its core";
+  EXPECT_EQ(live.wait_one(inside).result, "TIMEOUT");
+  EXPECT_EQ(live.record(outside).state, "RUN");
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(outside).result, "COMPLETED");
+  EXPECT_EQ(live.status()->cores_free, 2);
+}
+
+TEST(Reservations, ThatAreTakenBackAreHeldForTheirJobsToo) {
+  const Live live({"--resources", "node=1/core=1", "--conf", "job.grace=3s"});
+  const auto made = reserve(live, 1, 0, 3'600'000);
+  ASSERT_TRUE(made) << made.error().what;
+  const auto inside = live.job(stubborn(live), within(made->id));
+  ASSERT_TRUE(is_ready(live));
+  EXPECT_TRUE(live.call<msg::Empty>("unreserve", msg::UnreserveRequest{{made->id}}));
+  live.kill_broker();
+  EXPECT_EQ(live.wait_one(inside).result, "CANCELED");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
+  EXPECT_TRUE(list(live).empty());
+}
+
+TEST(Reservations, AreTakenBackAllOrNone) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto one = reserve(live, 1, 0, 3'600'000), two = reserve(live, 1, 0, 3'600'000);
+  ASSERT_TRUE(one && two);
+  const auto take_back = [&](std::vector<std::uint64_t> ids) {
+    return live.call<msg::Empty>("unreserve", msg::UnreserveRequest{std::move(ids)});
+  };
+  EXPECT_EQ(take_back({one->id, 99}).error().code, Errc::not_found);
+  EXPECT_EQ(list(live).size(), 2u);
+  EXPECT_TRUE(take_back({two->id, one->id, one->id}));
+  EXPECT_TRUE(eventually([&] { return list(live).empty(); }));
+  EXPECT_EQ(take_back({one->id}).error().code, Errc::not_found);
+}
+
+TEST(Reservations, AreMadeAnewWhenAStoppedInstanceIsStartedOnOtherResources) {
+  Live live({"--resources", "node=1/core=4"});
+  const auto fits = reserve(live, 1, 3'600'000, 60'000),
+             too_large = reserve(live, 4, 3'700'000, 60'000);
+  ASSERT_TRUE(fits && too_large);
+  live.stop();
+  live.set_options({"--resources", "node=1/core=2"});
+  live.start();
+  const auto left = list(live);
+  ASSERT_EQ(left.size(), 1u);
+  EXPECT_EQ(left[0].id, fits->id);
+  EXPECT_EQ(left[0].cores, 1);
+  EXPECT_GT(live.job({"/bin/true"}), too_large->id) << "numbers are not given twice";
 }
 
 TEST(Reservations, OfWrongInputAreRefused) {

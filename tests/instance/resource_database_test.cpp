@@ -82,6 +82,7 @@ TEST(ResourceDatabase, KeepsTheGraphWhatIsHeldAndWhatIsPlanned) {
   match(store, 3, asks(4, 1, 0, true), 20);
   ASSERT_TRUE(store.is_reserved(JobId{3}));
   ASSERT_TRUE(store.set_status("/cluster0/rack1/node3", false));
+  ASSERT_TRUE(store.set_drained("/cluster0/rack0/node0", true));
   auto database = ResourceDatabase::open(directory.file(), Open::create).value();
   ASSERT_TRUE(database.save(store, Extent::all));
   const ResourceStore again = loaded(directory.file());
@@ -233,6 +234,7 @@ RC_GTEST_PROP(ResourceDatabase, SavesOfChangesComeToAWholeOne, ()) {
     switch (*rc::gen::inRange(0, 9)) {
       case 0:
         store.set_status(node, *rc::gen::arbitrary<bool>());
+        store.set_drained(node, *rc::gen::arbitrary<bool>());
         break;
       case 1:
         store.set_property(node, *rc::gen::element<std::string>("a", "b"), "1");

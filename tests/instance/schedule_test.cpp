@@ -48,6 +48,38 @@ TEST(Explain, NamesWhoIsInTheWayAndTheCheapestChange) {
   EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
 }
 
+TEST(Priority, IsTheSumOfWhatIsWeightedHighestFirst) {
+  const Live live({"--resources", "node=1/core=4", "--conf", "priority.proc-weight=10", "--conf",
+                   "priority.usageconsumed-weight=0.001"});
+  const auto runs = live.job(live.gated("gate"), {4, 60});
+  live.when_running(runs);
+  const auto narrow = live.job({"/bin/true"}, {1, 60});
+  const auto wide = live.job({"/bin/true"}, {3, 60});
+  const auto reply = live.call<msg::PriorityReply>("priority", msg::PriorityRequest{});
+  ASSERT_TRUE(reply) << reply.error().what;
+  EXPECT_EQ(reply->pending, 2u);
+  ASSERT_EQ(reply->jobs.size(), 2u);
+  EXPECT_EQ(reply->jobs[0].id, wide);
+  EXPECT_EQ(reply->jobs[0].priority, 30);
+  EXPECT_EQ(reply->jobs[0].set_by, "");
+  ASSERT_EQ(reply->jobs[0].parts.size(), 2u);
+  EXPECT_EQ(reply->jobs[0].parts[0].factor, "proc");
+  EXPECT_EQ(reply->jobs[0].parts[0].points, 30);
+  EXPECT_EQ(reply->jobs[1].id, narrow);
+  // A running one, where it is asked for; and the first of the others.
+  const auto one = live.call<msg::PriorityReply>("priority", msg::PriorityRequest{{runs}, 0});
+  ASSERT_TRUE(one) << one.error().what;
+  EXPECT_EQ(one->jobs.at(0).state, "RUN");
+  EXPECT_EQ(live.call<msg::PriorityReply>("priority", msg::PriorityRequest{{}, 1})->jobs.size(),
+            1u);
+  EXPECT_FALSE(live.call<msg::PriorityReply>("priority", msg::PriorityRequest{{99}, 0}));
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(narrow).result, "COMPLETED");
+  const auto over = live.call<msg::PriorityReply>("priority", msg::PriorityRequest{{runs}, 0});
+  ASSERT_FALSE(over);
+  EXPECT_THAT(over.error().what, HasSubstr("is over"));
+}
+
 TEST(Explain, AJobTooLongForTheGapIsToldHowLongItMayBe) {
   const Live live({"--resources", "node=1/core=2", "--conf", "queue.policy=easy"});
   live.when_running(live.job(live.gated("gate"), {1, 100}));

@@ -1,10 +1,14 @@
 // Real processes: how they start, what they see, how they end, and that nothing is left of them.
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
+#include <optional>
 #include <set>
 
 #include "tests/launch/fixture.hpp"
@@ -101,6 +105,32 @@ TEST_F(JobsTest, ANamedPipeWithoutReaderDoesNotStopTheAgent) {
   auto to = start(1);
   to.output = dir_ + "/pipe";
   EXPECT_EQ(run(shell("echo x"), to).reason, "exec");
+}
+
+// More than a pipe holds: whoever writes waits until somebody reads, and that must not be the
+// agent.
+TEST_F(JobsTest, ANamedPipeThatIsReadSlowlyMakesItsTasksWaitAndNobodyElse) {
+  ASSERT_EQ(mkfifo((dir_ + "/pipe").c_str(), 0600), 0);
+  const UniqueFd reader(open((dir_ + "/pipe").c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+  auto to = start(1, 2);
+  to.output = dir_ + "/pipe";
+  ASSERT_TRUE(jobs_->start(request(shell("yes | head -c 200000"), to)));
+  EXPECT_EQ(run(shell("true"), start(2)).exit_code, 0);
+  EXPECT_FALSE(finished_.contains(1));
+  std::size_t got = 0;
+  EXPECT_TRUE(until([&] {
+    std::array<char, 65536> some;
+    for (ssize_t n = 1; n > 0; got += n > 0 ? static_cast<std::size_t>(n) : 0)
+      n = ::read(reader.get(), some.data(), some.size());
+    return finished_.contains(1) && got == 400000;
+  }));
+
+  to = start(3, 2);
+  to.output = dir_ + "/pipe";
+  to.label = true;
+  const auto refused = run(shell("true"), to);
+  EXPECT_EQ(refused.reason, "exec");
+  EXPECT_NE(refused.what.find("no regular file"), std::string::npos) << refused.what;
 }
 
 TEST_F(JobsTest, OutputGoesWhereItWasAskedTo) {
@@ -420,6 +450,60 @@ TEST_F(JobsTest, AskingForTheEndAgainMakesItNoLater) {
   ASSERT_TRUE(until([&] { return output() == "up\n"; }));
   const auto again = reactor_->every(50, [&] { jobs_->kill({{1}, -1}); });
   EXPECT_TRUE(reactor_->run_until([&] { return finished_.contains(1); }, 3000));
+}
+
+// A child instance takes a second SIGTERM as "everything now".
+TEST_F(JobsTest, HoweverOftenTheEndIsAskedForThereIsOneSigterm) {
+  ASSERT_TRUE(jobs_->start(
+      request(shell("trap 'echo term' TERM; echo up; while [ ! -e go ]; do sleep 0.01; done "
+                    "2>/dev/null"),
+              start(1))));
+  ASSERT_TRUE(until([&] { return output() == "up\n"; }));
+  jobs_->kill({{1}, 60'000});
+  ASSERT_TRUE(until([&] { return output() == "up\nterm\n"; }));
+  jobs_->kill({{1}, 60'000});
+  jobs_->kill({{1}, 50'000});
+  std::ofstream(dir_ + "/go") << "";
+  ASSERT_TRUE(until([&] { return finished_.contains(1); }));
+  EXPECT_EQ(output(), "up\nterm\n");
+}
+
+// What a program writes at once depends on its buffer, not on its lines.
+TEST_F(JobsTest, LinesOfTasksThatShareAFileDoNotMix) {
+  run(shell("r=$HOLON_TASK_RANK; i=0; while [ $i -lt 200 ]; do "
+            "printf $r; printf $r; printf \"$r\\n\"; i=$((i+1)); done"),
+      start(1, 4));
+  std::ifstream file(dir_ + "/1.out");
+  std::map<std::string, int> lines;
+  for (std::string line; std::getline(file, line);) ++lines[line];
+  EXPECT_EQ(lines,
+            (std::map<std::string, int>{{"000", 200}, {"111", 200}, {"222", 200}, {"333", 200}}));
+}
+
+TEST_F(JobsTest, OutputOfATaskIsKeptToTheByte) {
+  run(shell("[ $HOLON_TASK_RANK = 0 ] || printf 'a\\n\\nb'"), start(1, 2));
+  EXPECT_EQ(output(), "a\n\nb");
+}
+
+// One descriptor a task, and more where lines are labelled: the usual limit is soon reached.
+TEST_F(JobsTest, MoreTasksRunThanTheCallersLimitOfDescriptorsHasRoomForAndSeeThatLimit) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 64;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  auto jobs = std::make_unique<Jobs>(JobContext{*reactor_, std::move(*Spawner::create()),
+                                                std::move(*Node::discover("")), NodeFrame{}});
+  std::optional<msg::Finished> ended;
+  jobs->on_finished([&](const msg::Finished& finished) { ended = finished; });
+  ASSERT_TRUE(jobs->start(request(shell("ulimit -Sn; sleep 0.2"), start(1, 100))));
+  ASSERT_TRUE(until([&] { return ended.has_value(); }));
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(ended->exit_code, 0) << ended->what;
+  std::istringstream lines(output());
+  int told = 0;
+  for (std::string line; std::getline(lines, line); ++told) EXPECT_EQ(line, "64");
+  EXPECT_EQ(told, 100);
 }
 
 }  // namespace

@@ -6,9 +6,6 @@
 #include <sstream>
 
 #include "qmanager/flat_machine.hpp"
-#include "qmanager/store_machine.hpp"
-#include "resource/formats/readers.hpp"
-#include "resource/store.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {
@@ -171,7 +168,7 @@ const Case kCases[] = {
       n1 |CCCCDDD..|
       n2 |CCCCF....|
 )"},
-    {"a job that runs over its limit into it delays it, and nothing starts meanwhile",
+    {"a job that runs over its limit into all of it delays it",
      {ahead(90, 0, {4, 9}, 2)},
      2,
      R"(
@@ -181,6 +178,37 @@ const Case kCases[] = {
      R"(
       n0 |AAAAAADD.BB|
       n1 |AAAAAADD...|
+)"},
+    {"of one that is over only what its jobs have is kept: E has two of the three that follow",
+     {ahead(90, 0, {0, 3}, 3), ahead(91, 0, {3, 6}, 3)},
+     3,
+     R"(
+        D   0      1     2     6   user=ann in=90
+        E   0      2     3     2   user=ann in=91
+        F   0      1     1     1   user=ann in=91)",
+     R"(
+      n0 |DDDDDD|
+      n1 |...EEF|
+      n2 |...EE.|
+)"},
+    {"its other units are its jobs' while one runs over into it: E alone waits for A",
+     {ahead(90, 0, {4, 9}, 2)},
+     6,
+     R"(
+        A   0      4     4     6
+        K   0      1     9     9
+        F   1      1     3     3
+        D   1      1     5     3   user=ann in=90
+        E   1      1     3     2   user=ann in=90
+        G   4      1     2     2
+        H   4      1     2     2)",
+     R"(
+      n0 |AAAAAAEE.|
+      n1 |AAAAAAGG.|
+      n2 |AAAAAAHH.|
+      n3 |AAAAAA...|
+      n4 |KKKKKKKKK|
+      n5 |.FFFDDD..|
 )"},
     {"one of its jobs that runs over its end keeps what it has",
      {ahead(90, 0, {2, 5}, 1)},
@@ -215,6 +243,27 @@ TEST(Advance, Drawings) {
     EXPECT_TRUE(play.refused.empty());
     EXPECT_TRUE(play.scheduler().advances().empty()) << "all are over";
   }
+}
+
+TEST(Advance, WhoIsStillOnItsUnitsIsNamed) {
+  auto scheduler = flat(4);
+  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {5, 20}, 2).request, 0)->has_value());
+  auto jobs = parse_jobs("A 0 3 5 9\nB 0 1 9 9\nC 0 2 5 5 user=ann\nD 0 1 5 5");
+  jobs[2].request.advance = JobId{90};
+  for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
+  scheduler.step(0);
+  scheduler.step(5);
+  const auto waits = scheduler.explain(JobId{3}, 5);
+  ASSERT_TRUE(waits);
+  EXPECT_NE(waits->reason.find("job 1, past the limit, still uses units of advance reservation 90"),
+            std::string::npos)
+      << waits->reason;
+  EXPECT_EQ(waits->in_the_way.at(0), JobId{1});
+  EXPECT_EQ(scheduler.outlook(JobId{3})->reason, waits->reason);
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 7));
+  scheduler.step(7);
+  EXPECT_FALSE(scheduler.outlook(JobId{3})) << "it runs";
+  EXPECT_FALSE(scheduler.outlook(JobId{4})) << "what A left beside the reservation";
 }
 
 TEST(Advance, IsRefusedWhereItWouldTakeWhatSomebodyHas) {
@@ -321,6 +370,72 @@ TEST(Advance, ConsumablesAreHeldForItsJobsAlone) {
   EXPECT_EQ(started, (std::vector<JobId>{JobId{1}, JobId{3}}));
 }
 
+TEST(Advance, AJobInOneGetsOnlyConsumablesThatItWasMadeWith) {
+  SchedulerConfig config = policy("easy");
+  config.pools["lic"] = 5;
+  config.pools["other"] = 5;
+  auto scheduler = flat(9, config);
+  Ahead one = ahead(90, 0, {0, 20}, 3);
+  one.request.resources.consumes = {{"lic", 1, true}};
+  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->has_value());
+  auto jobs = parse_jobs(R"(
+        A   0      2     9     9   user=ann each=lic:1
+        B   0      1     9     9   user=ann uses=lic:2
+        C   0      1     9     9   user=ann uses=other:1
+        D   0      1     9     9   uses=lic:3
+        E   0      1     9     9   uses=lic:2)");
+  for (std::size_t i = 0; i < 3; ++i) jobs[i].request.advance = JobId{90};
+  for (const auto& job : jobs) {
+    const auto refused = scheduler.submit(job.request, 0);
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->has_value(), job.name == 'C') << "of it the reservation has nothing";
+  }
+  std::vector<JobId> started;
+  for (const auto& decision : scheduler.step(0).decisions)
+    if (const auto* start = std::get_if<qmanager::Start>(&decision)) started.push_back(start->job);
+  // Three are reserved, of which A has two; two are left outside.
+  EXPECT_EQ(started, (std::vector<JobId>{JobId{1}, JobId{5}}));
+  for (const auto& span : scheduler.plan(0)) {
+    if (span.job != JobId{1}) continue;
+    EXPECT_EQ(span.consumes.at(0).amount, 2);
+  }
+}
+
+TEST(Advance, ItsJobsCountInTheirQueueAndForFairshare) {
+  SchedulerConfig config = policy("easy");
+  ASSERT_TRUE(config.priority.set("fsuser-weight", "1"));
+  ASSERT_TRUE(config.priority.set("user.default.fstarget", "50"));
+  auto scheduler = flat(4, config);
+  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {0, 20}, 2).request, 0)->has_value());
+  auto jobs = parse_jobs(R"(
+        A   0      2     9     9   user=ann
+        B   0      1     5     5   user=ann
+        C   0      4     5     5   user=ann
+        D   0      4     5     5   user=bob)");
+  jobs[0].request.advance = jobs[1].request.advance = JobId{90};
+  for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
+  scheduler.step(0);
+  const auto counts = [&] { return scheduler.queues().at(0); };
+  EXPECT_EQ(counts().running, 1u);
+  EXPECT_EQ(counts().pending, 3u);
+  EXPECT_EQ(counts().counts.submitted, 4);
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 9));
+  scheduler.step(9);
+  EXPECT_EQ(counts().counts.finished, 1);
+  ASSERT_TRUE(scheduler.finish(JobId{2}, 12));
+  scheduler.step(20);
+  EXPECT_TRUE(scheduler.advances().empty());
+  EXPECT_EQ(counts().counts.finished, 2) << "also when the reservation is over";
+  EXPECT_EQ(counts().counts.submitted, 4);
+  auto late = parse_jobs("A 0 4 5 5 user=ann\nB 0 4 5 5 user=bob");
+  for (auto& job : late) {
+    job.request.id = JobId{job.request.id.value() + 10};
+    ASSERT_FALSE(scheduler.submit(job.request, 20)->has_value());
+  }
+  EXPECT_LT(scheduler.priority(JobId{11}, 20)->priority, 0) << "ann has used all there was";
+  EXPECT_GT(scheduler.priority(JobId{12}, 20)->priority, 0) << "bob nothing";
+}
+
 TEST(Advance, JobsOfAQosMayBeKeptToThem) {
   SchedulerConfig config = policy("easy");
   ASSERT_TRUE(config.qos["ahead"].set_flags("USERESERVED"));
@@ -330,100 +445,6 @@ TEST(Advance, JobsOfAQosMayBeKeptToThem) {
 }
 
 // ---- on a resource graph
-
-qmanager::JobRequest cores(std::uint64_t id, std::int64_t count, Duration limit) {
-  qmanager::JobRequest job;
-  job.id = JobId{id};
-  job.limit = limit;
-  job.user = "ann";
-  resource::JobShape shape;
-  shape.tasks = count;
-  shape.command = {"true"};
-  job.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
-  return job;
-}
-
-TEST(AdvanceOverTheGraph, ItsJobsGetItsCores) {
-  auto store = *resource::ResourceStore::load(*resource::read_shape("node=2/core=4"), {});
-  auto scheduler = *Scheduler::create(policy("conservative"), store);
-  ASSERT_FALSE(scheduler.submit(cores(1, 6, 10), 0)->has_value());
-  ASSERT_FALSE(scheduler.submit(cores(2, 8, 10), 0)->has_value());
-  scheduler.step(0);
-  EXPECT_EQ(scheduler.outlook(JobId{2})->planned_start, 10);
-  AdvanceRequest request;
-  request.resources = cores(90, 3, 0);
-  request.when = {15, 25};
-  EXPECT_TRUE(scheduler.reserve_ahead(request, 0)->has_value()) << "job 2 was promised 10 to 20";
-  request.when = {20, 30};
-  const auto granted = scheduler.reserve_ahead(request, 0);
-  ASSERT_FALSE(granted->has_value()) << (**granted).reason;
-  EXPECT_EQ(scheduler.outlook(JobId{2})->planned_start, 10);
-  const auto held = scheduler.advances()[0].allocation;
-  auto inside = cores(3, 2, 8);
-  inside.advance = JobId{90};
-  ASSERT_FALSE(scheduler.submit(inside, 0)->has_value());
-  ASSERT_FALSE(scheduler.submit(cores(4, 6, 15), 1)->has_value());
-  scheduler.step(1);
-  for (const JobId id : {JobId{1}, JobId{2}}) {
-    ASSERT_TRUE(scheduler.finish(id, id == JobId{1} ? 10 : 20));
-    const auto step = scheduler.step(id == JobId{1} ? 10 : 20);
-    scheduler.check_invariants();
-    store.check_invariants();
-    for (const auto& decision : step.decisions) {
-      const auto* start = std::get_if<qmanager::Start>(&decision);
-      if (start == nullptr || start->job != JobId{3}) continue;
-      int taken = 0;
-      for (const auto& share : start->allocation.shares) {
-        const auto mine = std::find_if(held.shares.begin(), held.shares.end(),
-                                       [&](const auto& s) { return s.uniq_id == share.uniq_id; });
-        ASSERT_NE(mine, held.shares.end()) << "not a vertex of the reservation";
-        taken += share.amount > 0;
-      }
-      EXPECT_GE(taken, 2);
-    }
-  }
-  EXPECT_EQ(scheduler.advances()[0].running, 1u);
-  // A node that goes takes its cores with it.
-  ASSERT_TRUE(store.set_status("/cluster0", false));
-  scheduler.resources_changed();
-  auto late = cores(5, 1, 2);
-  late.advance = JobId{90};
-  scheduler.submit(late, 21);
-  for (const auto& decision : scheduler.step(21).decisions)
-    EXPECT_FALSE(std::holds_alternative<qmanager::Start>(decision));
-}
-
-TEST(AdvanceOverTheGraph, ComesBackAfterARestart) {
-  auto store = *resource::ResourceStore::load(*resource::read_shape("node=2/core=4"), {});
-  resource::Allocation held, running;
-  AdvanceRequest request;
-  request.resources = cores(90, 3, 0);
-  request.when = {0, 30};
-  auto inside = cores(3, 2, 8);
-  inside.advance = JobId{90};
-  {
-    auto scheduler = *Scheduler::create(policy("easy"), store);
-    ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->has_value());
-    held = scheduler.advances()[0].allocation;
-    ASSERT_FALSE(scheduler.submit(inside, 0)->has_value());
-    running = std::get<qmanager::Start>(scheduler.step(0).decisions.at(0)).allocation;
-  }
-  auto again = *resource::ResourceStore::load(*resource::read_shape("node=2/core=4"), {});
-  auto scheduler = *Scheduler::create(policy("easy"), again);
-  ASSERT_TRUE(scheduler.recover_advance(request, held));
-  const auto recovered = scheduler.recover(inside, running);
-  ASSERT_TRUE(recovered) << to_string(recovered.error());
-  EXPECT_EQ(scheduler.advances()[0].running, 1u);
-  ASSERT_FALSE(scheduler.submit(cores(5, 6, 5), 1)->has_value());
-  EXPECT_FALSE(std::holds_alternative<qmanager::Start>(scheduler.step(1).decisions.at(0)))
-      << "five cores are free";
-  ASSERT_TRUE(scheduler.finish(JobId{3}, 8));
-  scheduler.step(8);
-  scheduler.step(30);
-  EXPECT_TRUE(scheduler.advances().empty());
-  EXPECT_EQ(scheduler.running(), 1u);
-  again.check_invariants();
-}
 
 // An advance reservation that was granted is always honoured: with jobs that keep to their limits,
 // what its jobs ask for at its beginning starts there and then, whatever else is going on; with

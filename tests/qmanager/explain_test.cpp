@@ -88,5 +88,123 @@ TEST(Explain, WhatIsProposedReallyStarts) {
   EXPECT_GT(tried, 50);
 }
 
+// ---- what is in the way is named
+
+struct Wait {
+  const char* name;
+  const char* jobs;
+  std::uint64_t job;  // that is asked about
+  const char* want;   // the reason
+  std::vector<std::uint64_t> in_the_way;
+};
+
+// Four nodes, three licences, an advance reservation of three nodes and two licences from 10 to 20.
+const Wait kWaits[] = {
+    {"an advance reservation that begins before its limit would end",
+     "A 0 2 12 12",
+     1,
+     "what it needs is free, but from 10 on promised to advance reservation 90 (maint) from 10 to "
+     "20, before its time limit would end",
+     {90}},
+    {"one that has the licences it would need",
+     "A 0 1 12 12 uses=lic:2",
+     1,
+     "what it needs is free, but from 10 on promised to advance reservation 90 (maint) from 10 to "
+     "20, before its time limit would end: until then it needs 2 lic, 1 of 3 is free",
+     {90}},
+    {"licences that others have",
+     "A 0 1 9 9 uses=lic:2\nB 0 1 5 5 uses=lic:1\nC 0 1 4 4 uses=lic:2",
+     3,
+     "it needs 2 lic, 0 of 3 are free (job 2 has 1, job 1 has 2)",
+     {2, 1}},
+    {"processors that others have",
+     "A 0 3 9 9\nB 0 2 5 5",
+     2,
+     "the 2 processors it needs are not free: 1 of 4 is",
+     {1}},
+    {"a promise to a job in front of it",
+     "A 0 2 5 5\nB 0 4 5 5\nC 0 2 6 6",
+     3,
+     "what it needs is free, but from 5 on promised to job 2, before its time limit would end",
+     {2}},
+    {"the head, planned, is told what it waits for",
+     "A 0 2 5 5\nB 0 4 5 5\nC 0 2 6 6",
+     2,
+     "the 4 processors it needs are not free: 2 of 4 are",
+     {1}},
+};
+
+Scheduler with_maintenance(const qmanager::SchedulerConfig& config,
+                           const std::vector<ScenarioJob>& jobs) {
+  auto scheduler = *Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
+  qmanager::AdvanceRequest maintenance;
+  maintenance.resources.id = JobId{90};
+  maintenance.resources.procs = 3;
+  maintenance.resources.consumes = {{"lic", 2}};
+  maintenance.when = {10, 20};
+  maintenance.name = "maint";
+  EXPECT_FALSE(scheduler.reserve_ahead(maintenance, 0)->has_value());
+  for (const auto& job : jobs) EXPECT_TRUE(scheduler.submit(job.request, 0));
+  scheduler.step(0);
+  return scheduler;
+}
+
+qmanager::SchedulerConfig with_licences(const std::string& name) {
+  auto config = policy(name);
+  config.pools["lic"] = 3;
+  return config;
+}
+
+TEST(Explain, NamesWhoHasOrIsPromisedWhatAJobWaitsFor) {
+  for (const Wait& wait : kWaits) {
+    SCOPED_TRACE(wait.name);
+    auto scheduler = with_maintenance(with_licences("easy"), parse_jobs(wait.jobs));
+    const auto listed = scheduler.outlook(JobId{wait.job});
+    ASSERT_TRUE(listed) << to_string(listed.error());
+    EXPECT_EQ(listed->reason.substr(0, listed->reason.find("; job")), wait.want);
+    const auto explained = scheduler.explain(JobId{wait.job}, 0);
+    EXPECT_EQ(explained->reason, listed->reason);
+    std::vector<std::uint64_t> in_the_way;
+    for (const JobId id : explained->in_the_way) in_the_way.push_back(id.value());
+    in_the_way.resize(std::min(in_the_way.size(), wait.in_the_way.size()));
+    EXPECT_EQ(in_the_way, wait.in_the_way) << "whoever is in front of it comes last";
+  }
+}
+
+TEST(Explain, OneThatIsUnderWayIsNamedWithWhatItHas) {
+  auto scheduler = with_maintenance(with_licences("easy"), parse_jobs("A 0 4 5 5"));
+  ASSERT_FALSE(scheduler.submit(parse_jobs("A 0 2 5 5\nB 0 2 5 5")[1].request, 0)->has_value());
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 4));
+  EXPECT_EQ(scheduler.outlook(JobId{2})->reason.find("not considered yet"), 0u);
+  scheduler.step(10);
+  EXPECT_EQ(scheduler.outlook(JobId{2})->reason,
+            "the 2 processors it needs are not free: 1 of 4 is; advance reservation 90 (maint) "
+            "from 10 to 20 has 3");
+  EXPECT_EQ(scheduler.explain(JobId{2}, 10)->in_the_way.at(0), JobId{90});
+}
+
+TEST(Explain, TheListAndTheExplanationGiveTheSameReason) {
+  const char* const policies[] = {"fcfs", "easy", "hybrid:2", "conservative",
+                                  "conservative-rebuild"};
+  int asked = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    auto jobs = random_jobs(seed, 12, 4);
+    for (std::size_t i = 0; i < jobs.size(); i += 3) jobs[i].request.consumes = {{"lic", 2}};
+    auto scheduler = with_maintenance(with_licences(policies[seed % 5]), jobs);
+    for (const auto& job : jobs) {
+      const auto listed = scheduler.outlook(job.request.id);
+      if (!listed) continue;
+      const auto explained = scheduler.explain(job.request.id, 0);
+      EXPECT_EQ(listed->reason, explained->reason) << "seed " << seed;
+      EXPECT_FALSE(listed->reason.empty());
+      const auto again = scheduler.outlook(job.request.id);
+      EXPECT_EQ(again->reason, explained->reason) << "seed " << seed;
+      ++asked;
+    }
+    scheduler.check_invariants();
+  }
+  EXPECT_GT(asked, 300);
+}
+
 }  // namespace
 }  // namespace holon::tests

@@ -111,7 +111,10 @@ TEST(GridEngine, MoreOfAConsumableThanThereIsIsRefused) {
   qmanager::SchedulerConfig config = grid_engine(1);
   config.pools["license"] = 5;
   auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(2));
-  auto jobs = parse_jobs("A 0 1 5 5 uses=license:6\nB 0 1 5 5 uses=seats:1");
+  // C: twice what it says is more than fits a number.
+  auto jobs = parse_jobs(
+      "A 0 1 5 5 uses=license:6\nB 0 1 5 5 uses=seats:1\nC 0 2 5 5 "
+      "each=license:9000000000000000000");
   for (const auto& job : jobs) {
     const auto refused = scheduler.submit(job.request, 0);
     ASSERT_TRUE(refused);

@@ -1,8 +1,6 @@
 // Maui's backfill and throttling, as drawings.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "qmanager/flat_machine.hpp"
 #include "scenario.hpp"
 
@@ -13,20 +11,7 @@ using qmanager::BackfillMetric;
 using qmanager::BackfillOrder;
 using qmanager::SchedulerConfig;
 
-struct Case {
-  const char* name;
-  std::function<void(SchedulerConfig&)> set;
-  int nodes;
-  const char* jobs;
-  const char* want;
-};
-
-void limit(SchedulerConfig& config, const char* kind, const char* name, const char* key,
-           const char* value) {
-  ASSERT_TRUE(config.limits.set(kind, name, key, value, 1));
-}
-
-const Case kCases[] = {
+const Drawing kDrawings[] = {
     {"FIRSTFIT takes the first that fits", [](SchedulerConfig&) {}, 4, R"(
         A   0      1     4     4
         B   0      4     1     1
@@ -223,12 +208,7 @@ const Case kCases[] = {
 };
 
 TEST(Maui, Drawings) {
-  for (const Case& c : kCases) {
-    SCOPED_TRACE(c.name);
-    SchedulerConfig config = policy("easy");
-    c.set(config);
-    EXPECT_EQ(gantt(run({.nodes = c.nodes, .jobs = parse_jobs(c.jobs), .config = config})), c.want);
-  }
+  expect_drawings(kDrawings, "easy");
 }
 
 // The figure of Maui's manual: 8 nodes, two running jobs, job C promised: 4 nodes for an hour, or 1

@@ -41,6 +41,9 @@ struct Case {
   const char* want;
 };
 
+const SchedulerConfig kHalfEach =
+    weighted("fcfs", {{"fsuser-weight", "1"}, {"user.default.fstarget", "50"}});
+
 const Case kCases[] = {
     {"nothing weighted: the order of submission", weighted("fcfs", {}), 1, R"(
         A   0      1     4     4
@@ -91,8 +94,7 @@ const Case kCases[] = {
      R"(
       n0 |AAAAAAAAAABBCCEE|
 )"},
-    {"fairshare: who has used much waits for who has not",
-     weighted("fcfs", {{"fsuser-weight", "1"}, {"user.default.fstarget", "50"}}), 1, R"(
+    {"fairshare: who has used much waits for who has not", kHalfEach, 1, R"(
         A   0      1     4     4   user=ann
         B   1      1     2     2   user=ann
         C   2      1     2     2   user=bob
@@ -101,14 +103,40 @@ const Case kCases[] = {
       n0 |AAAACCDDBB|
 )"},
     // After C both have used what they are to have: B came first.
-    {"fairshare: until both have had their share",
-     weighted("fcfs", {{"fsuser-weight", "1"}, {"user.default.fstarget", "50"}}), 1, R"(
+    {"fairshare: until both have had their share", kHalfEach, 1, R"(
         A   0      1     2     2   user=ann
         B   0      1     2     2   user=ann
         C   0      1     2     2   user=bob
         D   0      1     2     2   user=bob)",
      R"(
       n0 |AACCBBDD|
+)"},
+    // The target of B, which came last, is reached at 4; that of C, which came before it, never.
+    {"a queue time target: nothing until it is near, then everything",
+     weighted("fcfs", {{"targetqueuetime-weight", "1"},
+                       {"queuetime-weight", "1"},
+                       {"qos.hi.qttarget", "3"},
+                       {"qos.lo.qttarget", "1000"}}),
+     1, R"(
+        A   0      1     2     2
+        C   0      1     2     2   qos=lo
+        D   0      1     2     2   qos=lo
+        B   1      1     2     2   qos=hi)",
+     R"(
+      n0 |AACCBBDD|
+)"},
+    // D and E are backfilled before B: their two bypasses are worth more than C's one.
+    {"bypass: who was passed more often goes first",
+     weighted("easy", {{"bypass-weight", "10"}, {"user-weight", "1"}, {"user.ann.priority", "1"}}),
+     2, R"(
+        A   0      1     6     6
+        B   0      2     2     2
+        D   0      1     1     1
+        E   1      1     1     1
+        C   1      2     2     2   user=ann)",
+     R"(
+      n0 |AAAAAABBCC|
+      n1 |DE....BBCC|
 )"},
 };
 
@@ -125,6 +153,64 @@ double part(const qmanager::PriorityBreakdown& breakdown, const std::string& fac
     if (p.factor == factor) return p.points;
   ADD_FAILURE() << "no part " << factor;
   return 0;
+}
+
+// A job of 4 processors that has waited 60 s of a limit of 120 s; running, it ran 30 s more.
+double points(const char* factor, bool runs,
+              std::vector<std::pair<const char*, const char*>> more) {
+  PriorityConfig config;
+  config.ticks_per_second = 1000;
+  EXPECT_TRUE(config.set(std::string(factor) + "-weight", "1"));
+  for (const auto& [key, value] : more) EXPECT_TRUE(config.set(key, value));
+  qmanager::Job job;
+  job.request.qos = "hi";
+  job.procs = 4;
+  job.demand = {.nodes = 2, .memory = 7, .swap = 8, .disk = 9, .equivalents = 6.5};
+  job.bypassed = 3;
+  if (runs) {
+    job.place = qmanager::Job::Place::running;
+    job.started = 60'000;
+  }
+  const auto breakdown =
+      qmanager::priority_of(config, Fairshare(), job, 120'000, runs ? 90'000 : 60'000);
+  return part(breakdown, factor);
+}
+
+TEST(Priority, EveryFactorIsWhatMauiDefines) {
+  EXPECT_EQ(points("queuetime", false, {}), 1);
+  EXPECT_EQ(points("xfactor", false, {}), 1.5);
+  EXPECT_EQ(points("bypass", false, {}), 3);
+  EXPECT_EQ(points("proc", false, {}), 4);
+  EXPECT_EQ(points("node", false, {}), 2);
+  EXPECT_EQ(points("mem", false, {}), 7);
+  EXPECT_EQ(points("swap", false, {}), 8);
+  EXPECT_EQ(points("disk", false, {}), 9);
+  EXPECT_EQ(points("pe", false, {}), 6.5);
+  EXPECT_EQ(points("ps", false, {}), 480);
+  EXPECT_EQ(points("walltime", false, {}), 120);
+  // (target - waited)^-2: small far away, large and no larger once it is missed.
+  EXPECT_EQ(points("targetqueuetime", false, {}), 0);
+  EXPECT_DOUBLE_EQ(points("targetqueuetime", false, {{"qos.hi.qttarget", "70"}}), 0.01);
+  EXPECT_DOUBLE_EQ(points("targetqueuetime", false, {{"qos.hi.qttarget", "60"}}), 1e8);
+  EXPECT_DOUBLE_EQ(points("targetqueuetime", false, {{"qos.hi.qttarget", "5"}}), 1e8);
+  EXPECT_DOUBLE_EQ(points("targetqueuetime", false, {{"qos.lo.qttarget", "5"}}), 0);
+  EXPECT_DOUBLE_EQ(points("targetxfactor", false, {{"qos.hi.xftarget", "3.5"}}), 0.25);
+  EXPECT_DOUBLE_EQ(points("targetxfactor", false, {{"qos.hi.xftarget", "1.5"}}), 1e8);
+  // Usage is of running jobs; their waiting is over.
+  EXPECT_EQ(points("queuetime", true, {}), 1);
+  EXPECT_EQ(points("usageconsumed", true, {}), 120);
+  EXPECT_EQ(points("usageremaining", true, {}), 360);
+  EXPECT_EQ(points("usagepercent", true, {}), 25);
+  EXPECT_EQ(points("usageexecutiontime", true, {}), 30);
+  EXPECT_EQ(points("usageconsumed", false, {}), 0);
+  EXPECT_EQ(points("usageremaining", false, {}), 0);
+}
+
+TEST(Priority, OfTargetsIsOfAQosAlone) {
+  PriorityConfig config;
+  EXPECT_FALSE(config.set("user.ann.qttarget", "5"));
+  EXPECT_FALSE(config.set("qos.hi.target", "5"));
+  EXPECT_TRUE(config.set("target-cap", "5"));
 }
 
 TEST(Priority, TheBreakdownAddsUp) {
@@ -152,7 +238,8 @@ TEST(Priority, TheBreakdownAddsUp) {
   EXPECT_EQ(part(*breakdown, "qos"), 0);
   EXPECT_EQ(breakdown->priority, 20 + 16 + 300);
   EXPECT_FALSE(breakdown->fixed);
-  EXPECT_EQ(scheduler.priority(jobs[1].request.id, 0).error().code, Errc::not_found) << "it runs";
+  EXPECT_TRUE(scheduler.priority(jobs[1].request.id, 0));  // it runs
+  EXPECT_EQ(scheduler.priority(JobId{99}, 0).error().code, Errc::not_found);
 }
 
 TEST(Priority, ACapBoundsTheValueAndAQosAddsToAWeight) {
@@ -347,7 +434,7 @@ TEST(Priority, TheQueueIsAlwaysSortedByIt) {
 // limit of 8 processor-seconds leaves room for B's 3 at 5.
 TEST(Priority, ALimitOnProcessorTimeGivesWayByItself) {
   SchedulerConfig config = policy("easy");
-  ASSERT_TRUE(config.limits.set("user", "ann", "max-ps", "8", 1));
+  ASSERT_TRUE(config.limits.set("user.ann", "max-ps", "8", 1));
   const auto jobs = parse_jobs(R"(
         A   0      1     10    10  user=bob
         C   0      1     8     8   user=ann

@@ -1,8 +1,6 @@
 // What a QOS grants: flags, limits in place of others, buckets of reservations.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "qmanager/flat_machine.hpp"
 #include "scenario.hpp"
 
@@ -11,59 +9,46 @@ namespace {
 
 using qmanager::SchedulerConfig;
 
-struct Case {
-  const char* name;
-  std::function<void(SchedulerConfig&)> set;
-  int nodes;
-  const char* jobs;
-  const char* want;
-};
-
-void limit(SchedulerConfig& config, const char* kind, const char* name, const char* key,
-           const char* value) {
-  ASSERT_TRUE(config.limits.set(kind, name, key, value, 1));
-}
-
 void flags(SchedulerConfig& config, const char* qos, const char* text) {
   ASSERT_TRUE(config.qos[qos].set_flags(text));
 }
 
-const Case kCases[] = {
+// B is planned behind A. R, for the whole machine, is planned as well, or has to let the long L go
+// first.
+const char* const kRIsPlanned = R"(
+      n0 |AAABBRRLLLLLLLLL|
+      n1 |AAABBRR.........|
+      n2 |AAA..RR.........|
+      n3 |.....RR.........|
+)";
+const char* const kLInFrontOfR = R"(
+      n0 |AAABB....RR|
+      n1 |AAABB....RR|
+      n2 |AAA......RR|
+      n3 |LLLLLLLLLRR|
+)";
+
+const Drawing kDrawings[] = {
     {"EASY: the head alone is planned", [](SchedulerConfig&) {}, 4, R"(
         A   0      3     3     3
         B   0      2     2     2
         R   0      4     2     2   qos=hi
         L   0      1     9     9)",
-     R"(
-      n0 |AAABB....RR|
-      n1 |AAABB....RR|
-      n2 |AAA......RR|
-      n3 |LLLLLLLLLRR|
-)"},
+     kLInFrontOfR},
     {"RESERVEALWAYS: so is every job of the QOS",
      [](SchedulerConfig& c) { flags(c, "hi", "RESERVEALWAYS"); }, 4, R"(
         A   0      3     3     3
         B   0      2     2     2
         R   0      4     2     2   qos=hi
         L   0      1     9     9)",
-     R"(
-      n0 |AAABBRRLLLLLLLLL|
-      n1 |AAABBRR.........|
-      n2 |AAA..RR.........|
-      n3 |.....RR.........|
-)"},
+     kRIsPlanned},
     {"NORESERVATION: the job waits unprotected, the next one is planned",
      [](SchedulerConfig& c) { flags(c, "hi", "NORESERVATION"); }, 4, R"(
         A   0      3     3     3
         R   0      4     2     2   qos=hi
         B   0      2     2     2
         L   0      1     9     9)",
-     R"(
-      n0 |AAABB....RR|
-      n1 |AAABB....RR|
-      n2 |AAA......RR|
-      n3 |LLLLLLLLLRR|
-)"},
+     kLInFrontOfR},
     {"NOBF: no start before a job that waits without a reservation",
      [](SchedulerConfig& c) { flags(c, "low", "NOBF"); }, 4, R"(
         A   0      3     3     3
@@ -159,33 +144,18 @@ const Case kCases[] = {
         B   0      2     2     2   qos=hi
         R   0      4     2     2   qos=lo
         L   0      1     9     9)",
-     R"(
-      n0 |AAABBRRLLLLLLLLL|
-      n1 |AAABBRR.........|
-      n2 |AAA..RR.........|
-      n3 |.....RR.........|
-)"},
+     kRIsPlanned},
     {"buckets: who is in none gets no reservation",
      [](SchedulerConfig& c) { c.defaults.buckets[0] = {.depth = 1, .qos = {"hi"}}; }, 4, R"(
         A   0      3     3     3
         R   0      4     2     2   qos=lo
         B   0      2     2     2   qos=hi
         L   0      1     9     9)",
-     R"(
-      n0 |AAABB....RR|
-      n1 |AAABB....RR|
-      n2 |AAA......RR|
-      n3 |LLLLLLLLLRR|
-)"},
+     kLInFrontOfR},
 };
 
 TEST(Qos, Drawings) {
-  for (const Case& c : kCases) {
-    SCOPED_TRACE(c.name);
-    Scenario scenario{.nodes = c.nodes, .jobs = parse_jobs(c.jobs), .config = policy("easy")};
-    c.set(scenario.config);
-    EXPECT_EQ(gantt(run(scenario)), c.want);
-  }
+  expect_drawings(kDrawings, "easy");
 }
 
 TEST(Qos, FlagsAreReadAsMauiWritesThem) {

@@ -125,6 +125,23 @@ std::string gantt(const Outcome& outcome) {
   return picture + conflicts;
 }
 
+void expect_drawings(std::span<const Drawing> drawings, const std::string& policy_name) {
+  for (const Drawing& drawing : drawings) {
+    SCOPED_TRACE(drawing.name);
+    qmanager::SchedulerConfig config = policy(policy_name);
+    drawing.set(config);
+    EXPECT_EQ(gantt(run({.nodes = drawing.nodes,
+                         .jobs = parse_jobs(drawing.jobs),
+                         .config = std::move(config)})),
+              drawing.want);
+  }
+}
+
+void limit(qmanager::SchedulerConfig& config, const char* kind, const char* name, const char* key,
+           const char* value) {
+  ASSERT_TRUE(config.limits.set(std::string(kind) + "." + name, key, value, 1));
+}
+
 std::vector<ScenarioJob> random_jobs(unsigned seed, int count, int nodes) {
   std::mt19937 random(seed);
   const auto up_to = [&](int most) {

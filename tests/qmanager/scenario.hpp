@@ -1,7 +1,9 @@
 // scenario.hpp - scheduling tests as drawings: a list of jobs, and a picture in which a column is a
 // unit of time, a row a node, and a letter the job that holds it.
 #pragma once
+#include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,20 @@ std::string gantt(const Outcome& outcome);
 
 // `count` jobs on up to `nodes` nodes; some end early. The same seed gives the same jobs.
 std::vector<ScenarioJob> random_jobs(unsigned seed, int count, int nodes);
+
+// What `set` changes in the configuration of a policy, and the picture that makes of the jobs.
+struct Drawing {
+  const char* name;
+  std::function<void(qmanager::SchedulerConfig&)> set;
+  int nodes;
+  const char* jobs;
+  const char* want;
+};
+void expect_drawings(std::span<const Drawing> drawings, const std::string& policy_name);
+
+// A throttling limit, times in ticks: limit(config, "user", "ann", "max-job", "1,2").
+void limit(qmanager::SchedulerConfig& config, const char* kind, const char* name, const char* key,
+           const char* value);
 
 // Aborts the test unless at every instant the jobs that run have no more nodes than there are.
 void expect_nothing_held_twice(const Outcome& outcome);

@@ -1,7 +1,6 @@
 // Grid Engine's slot ranges, parallel environments, and consumables of queues.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <random>
 
 #include "qmanager/flat_machine.hpp"
@@ -17,15 +16,7 @@ using qmanager::AllocationRule;
 using qmanager::SchedulerConfig;
 using Kind = AllocationRule::Kind;
 
-struct Case {
-  const char* name;
-  std::function<void(SchedulerConfig&)> set;
-  int nodes;
-  const char* jobs;
-  const char* want;
-};
-
-const Case kCases[] = {
+const Drawing kDrawings[] = {
     {"4-16: the most that fit now", [](SchedulerConfig&) {}, 6, R"(
         A   0      2     3     3
         B   0      1     4     4   slots=2-16)",
@@ -71,7 +62,7 @@ const Case kCases[] = {
       n3 |CCCBBBB|
 )"},
     {"it takes no more than its user's limit leaves",
-     [](SchedulerConfig& c) { ASSERT_TRUE(c.limits.set("user", "ann", "max-proc", "3", 1)); }, 5,
+     [](SchedulerConfig& c) { limit(c, "user", "ann", "max-proc", "3"); }, 5,
      R"(
         A   0      1     2     2   user=ann
         B   0      1     2     2   user=ann slots=1-5)",
@@ -134,12 +125,7 @@ const Case kCases[] = {
 };
 
 TEST(Slots, Drawings) {
-  for (const Case& c : kCases) {
-    SCOPED_TRACE(c.name);
-    Scenario scenario{.nodes = c.nodes, .jobs = parse_jobs(c.jobs), .config = policy("easy")};
-    c.set(scenario.config);
-    EXPECT_EQ(gantt(run(scenario)), c.want);
-  }
+  expect_drawings(kDrawings, "easy");
 }
 
 TEST(Slots, RangesWithoutSenseAreRefused) {
@@ -325,6 +311,66 @@ TEST(SlotsOverTheGraph, ARangeThatCannotBeSpreadIsRefusedAfterOneThatCan) {
   good.environment = bad.environment = "pe";
   EXPECT_FALSE(scheduler.submit(good, 0)->has_value());
   EXPECT_TRUE(scheduler.submit(bad, 0)->has_value());
+}
+
+// Grid Engine's complex_values of a host: a pool in each host, of which a slot takes some. Columns
+// are minutes, rows the hosts; a cell lists who has scratch there.
+TEST(HostConsumables, AreCountedOnEachHostAndForEachSlot) {
+  auto store = hosts("node=2/core=4,scratch=10");
+  auto scheduler = *qmanager::Scheduler::create(policy("easy"), store);
+  const auto with_scratch = [](std::uint64_t id, std::int64_t slots, std::int64_t each,
+                               Duration t) {
+    auto job = slot_job(id, slots, t);
+    auto spec = *job.spec;
+    resource::Request scratch = spec.resources.front().with.front();
+    scratch.type = "scratch";
+    scratch.count.min = scratch.count.max = each;
+    spec.resources.front().with.push_back(scratch);
+    job.spec = std::make_shared<const resource::Jobspec>(spec);
+    return job;
+  };
+  ASSERT_TRUE(scheduler.submit(with_scratch(1, 1, 11, 9), 0)->has_value())
+      << "more than a host has";
+  // A and B have six on a host each; C would need six; D takes what is left of A's host,
+  // also beside C's reservation there; E needs five for each of two slots, B's whole host.
+  const std::pair<char, qmanager::JobRequest> jobs[] = {
+      {'A', with_scratch(2, 1, 6, 4)}, {'B', with_scratch(3, 1, 6, 6)},
+      {'C', with_scratch(4, 1, 6, 3)}, {'D', with_scratch(5, 1, 4, 9)},
+      {'E', with_scratch(6, 2, 5, 2)},
+  };
+  std::map<JobId, std::string> rows;
+  std::map<JobId, Time> ends;
+  for (const auto& [name, job] : jobs) ASSERT_FALSE(scheduler.submit(job, 0)->has_value());
+  for (Time now = 0; now < 14; ++now) {
+    for (const auto& [id, end] : ends) {
+      if (end != now) continue;
+      ASSERT_TRUE(scheduler.finish(id, now));
+    }
+    const auto step = scheduler.step(now);
+    if (now == 0) {
+      EXPECT_NE(scheduler.outlook(JobId{4})->reason.find("scratch"), std::string::npos)
+          << scheduler.outlook(JobId{4})->reason;
+    }
+    for (const auto& decision : step.decisions)
+      if (const auto* start = std::get_if<qmanager::Start>(&decision)) {
+        const Duration limit = jobs[start->job.value() - 2].second.limit;
+        ends[start->job] = now + limit;
+        std::string& row = rows[start->job];
+        row = std::string(static_cast<std::size_t>(now), '.') +
+              std::string(static_cast<std::size_t>(limit), jobs[start->job.value() - 2].first);
+      }
+    scheduler.check_invariants();
+    store.check_invariants();
+  }
+  std::string drawing = "\n";
+  for (const auto& [id, row] : rows) drawing += row + "\n";
+  EXPECT_EQ(drawing, R"(
+AAAA
+BBBBBB
+....CCC
+DDDDDDDDD
+......EE
+)");
 }
 
 // Many jobs of all kinds on a graph: nothing is held twice (the store says so after each pass),

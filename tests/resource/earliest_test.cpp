@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "asks.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -17,15 +18,6 @@ namespace holon::resource {
 namespace {
 
 constexpr Time kEnd = 400;  // the books end here; nothing of a test comes near it
-
-Request asks(std::string type, std::int64_t count, std::vector<Request> with = {}) {
-  Request request;
-  request.type = std::move(type);
-  request.count.min = request.count.max = count;
-  request.with = std::move(with);
-  if (request.type == "slot") request.label = "task";
-  return request;
-}
 
 // Who is busy when, by vertex and tick.
 class Books {

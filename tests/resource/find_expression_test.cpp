@@ -10,6 +10,7 @@ namespace {
 
 struct FakeVertex : FindSubject {
   bool is_down = false;
+  bool is_drained = false;
   bool is_allocated = false;
   bool is_reserved = false;
   std::map<JobId, Mark> marks;
@@ -18,6 +19,7 @@ struct FakeVertex : FindSubject {
   std::int64_t its_size = 16;
 
   bool down() const override { return is_down; }
+  bool drained() const override { return is_drained; }
   bool allocated() const override { return is_allocated; }
   bool reserved() const override { return is_reserved; }
   Mark mark(JobId job) const override {
@@ -49,6 +51,10 @@ TEST(Find, StatesOfAVertex) {
   EXPECT_TRUE(matches(vertex, "status=UP"));
   EXPECT_TRUE(matches(vertex, "sched-now=free"));
   EXPECT_TRUE(matches(vertex, "sched-future=free"));
+  EXPECT_FALSE(matches(vertex, "status=drained"));
+  vertex.is_drained = true;
+  EXPECT_TRUE(matches(vertex, "status=Drained and status=up"));
+  EXPECT_FALSE(matches(vertex, "status!=drained"));
   vertex.is_down = vertex.is_allocated = vertex.is_reserved = true;
   EXPECT_TRUE(matches(vertex, "status=down"));
   EXPECT_TRUE(matches(vertex, "sched-now=allocated"));

@@ -64,6 +64,13 @@ TEST(BestMix, AHugeStockIsBoundedByWhatIsWanted) {
   EXPECT_GE(match::best_mix(slots, stock, 10).size(), 10U);
 }
 
+// As many states as this one has would fill the memory.
+TEST(BestMix, AHugeStockOfWhichMuchIsWantedIsFilledInTurn) {
+  const std::vector<Need> slots{slot({need(0, 3), need(1, 1)}), slot({need(0, 1), need(1, 3)})};
+  const Stock stock{{TypeId{0}, TypeId{1}}, {40'000, 40'000}};
+  EXPECT_EQ(match::best_mix(slots, stock, 20'000).size(), 20'000U);
+}
+
 TEST(ExpandXorSlots, TriesThemInTheOrderOfTheJobspec) {
   Need choice = slot({need(0, 1)});
   choice.type = match::kXorSlot;
@@ -113,28 +120,29 @@ std::string match_text(ResourceStore& store, std::uint64_t job, const std::strin
   return allocation == nullptr ? "" : held(store, *allocation);
 }
 
-TEST(Flexible, MixesSlotsOfOneLevel) {
+// A node with four cores and a GPU that is asked for one slot list after the other: what each gets.
+void expect_in_turn(const std::string& slots, const std::vector<std::string>& want) {
   ResourceStore store = flexible_store("node=1/core=4,gpu=1");
-  const std::string either =
-      "- type: node\n  count: 1\n  with:\n"
+  std::uint64_t job = 0;
+  for (const std::string& names : want)
+    EXPECT_EQ(match_text(store, ++job, "- type: node\n  count: 1\n  with:\n" + slots), names);
+}
+
+TEST(Flexible, MixesSlotsOfOneLevel) {
+  // Two slots: one with the gpu, one of two cores.
+  expect_in_turn(
       "  - {type: slot, label: s, count: 2, with: [{type: core, count: 1}, {type: gpu, count: "
       "1}]}\n"
-      "  - {type: slot, label: s, count: 2, with: [{type: core, count: 2}]}\n";
-  // Two slots: one with the gpu, one of two cores.
-  EXPECT_EQ(match_text(store, 1, either), "core0 core1 core2 gpu0");
-  EXPECT_EQ(match_text(store, 2, either), "");
+      "  - {type: slot, label: s, count: 2, with: [{type: core, count: 2}]}\n",
+      {"core0 core1 core2 gpu0", ""});
 }
 
 TEST(Flexible, TakesTheFirstXorSlotThatFits) {
-  ResourceStore store = flexible_store("node=1/core=4,gpu=1");
-  const std::string one_of =
-      "- type: node\n  count: 1\n  with:\n"
+  expect_in_turn(
       "  - {type: xor_slot, label: s, count: 1, with: [{type: gpu, count: 1}, {type: core, count: "
       "1}]}\n"
-      "  - {type: xor_slot, label: s, count: 1, with: [{type: core, count: 2}]}\n";
-  EXPECT_EQ(match_text(store, 1, one_of), "core0 gpu0");
-  EXPECT_EQ(match_text(store, 2, one_of), "core1 core2");
-  EXPECT_EQ(match_text(store, 3, one_of), "");
+      "  - {type: xor_slot, label: s, count: 1, with: [{type: core, count: 2}]}\n",
+      {"core0 gpu0", "core1 core2", ""});
 }
 
 }  // namespace

@@ -82,6 +82,42 @@ TEST(Hwloc, FluxionsTreeHasItsOrderItsRanksAndNoMemory) {
   EXPECT_EQ(spec->rows[2].rank, -1);
 }
 
+// A GPU behind a PCI bus of high number, seen by two libraries.
+std::string with_gpu(std::string xml) {
+  const std::string gpu =
+      R"(<object type="Bridge" gp_index="900" bridge_type="0-1" depth="0" bridge_pci="0000:[00-ff]">)"
+      R"(<object type="PCIDev" os_index="1044608" gp_index="901" pci_busid="0000:ff:08.0" )"
+      R"(pci_type="0302 [10de:1b38] [0000:0000] a1" pci_link_speed="0.000000">)"
+      R"(<object type="OSDev" gp_index="902" name="cuda0" subtype="CUDA" osdev_type="5"/>)"
+      R"(<object type="OSDev" gp_index="903" name="opencl0d0" subtype="OpenCL" osdev_type="5"/>)"
+      R"(</object></object>)";
+  return xml.insert(xml.rfind("</object>"), gpu);
+}
+
+TEST(Hwloc, PciDevicesHaveLargeNumbers) {
+  const auto xml = with_gpu(synthetic("core:1 pu:1"));
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node", "gpu"}})),
+            "cluster0\n fluke007\n  gpu0\n");
+}
+
+TEST(Hwloc, FluxionSeesAGpuOnceForEachLibrary) {
+  const auto xml = with_gpu(synthetic("core:1 pu:1"));
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1),
+                               {.allow = {"node", "gpu", "unheard-of"}, .as_fluxion = true})),
+            "cluster0\n fluke007\n  gpu0\n  gpu0\n");
+}
+
+TEST(Hwloc, AHostsNumberHasItsLimit) {
+  auto xml = synthetic("core:1 pu:1");
+  xml.replace(xml.find("fluke007"), 8, "fluke9223372036854775808");
+  const HostTopology host{xml, -1, ""};
+  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node"}})),
+            "cluster0\n fluke9223372036854775808\n");
+  EXPECT_FALSE(read_hwloc(std::span(&host, 1), {.allow = {"node"}, .as_fluxion = true}));
+}
+
 TEST(Hwloc, SeveralHostsMakeOneCluster) {
   const auto xml = synthetic("core:2 pu:1");
   const HostTopology hosts[] = {{xml, 0, "a1"}, {xml, 1, "b"}};

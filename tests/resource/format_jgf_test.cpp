@@ -83,6 +83,17 @@ TEST(Jgf, TheWriterGivesBackWhatTheReaderRead) {
   EXPECT_EQ(write_jgf(built(read_jgf(text))), text);
 }
 
+TEST(Jgf, KeepsWhatIsDrained) {
+  auto graph = built(read_jgf(kLean));
+  const auto node = *graph.find_path("/tin/tin7");
+  graph.set_up(node, true);
+  graph.set_drained(node, true);
+  const auto again = built(read_jgf(write_jgf(graph)));
+  EXPECT_TRUE(again[node].up);
+  EXPECT_TRUE(again[node].drained);
+  EXPECT_FALSE(again[again.root()].drained);
+}
+
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
   const auto at = text.find(from);
   EXPECT_NE(at, text.npos) << from;
@@ -147,6 +158,23 @@ TEST(Jgf, RefusesAHundredThousandLevelsOfTreeAndOfBrackets) {
   const auto spec = read_jgf(deep + "], \"edges\": [" + edges + "]}}");
   ASSERT_TRUE(spec) << to_string(spec.error());
   EXPECT_EQ(ResourceGraph::build(*spec).error().code, Errc::out_of_range);
+}
+
+TEST(Jgf, RefusesMoreSubsystemsThanThereMayBeWithThePlace) {
+  std::string nodes =
+      R"({"id": "0", "metadata": {"type": "cluster", "paths": {"containment": "/c"}}})";
+  std::string edges;
+  for (int i = 1; i <= 100; ++i) {
+    const std::string id = std::to_string(i);
+    nodes += R"(, {"id": ")" + id + R"(", "metadata": {"type": "node", "paths": {"s)" + id +
+             R"(": "/n"}}})";
+    edges += (i == 1 ? "" : ", ") + (R"({"source": "0", "target": ")" + id) +
+             R"(", "metadata": {"subsystem": "s)" + id + "\"}}";
+  }
+  const auto spec =
+      read_jgf(R"({"graph": {"nodes": [)" + nodes + R"(], "edges": [)" + edges + "]}}");
+  ASSERT_FALSE(spec);
+  EXPECT_EQ(spec.error().where, "/graph/nodes/64/metadata/paths");
 }
 
 TEST(JgfGrant, RenumbersRanksAndKeepsCoreIdsNamesAndTheParentsRank) {

@@ -103,6 +103,29 @@ TEST(Rv1, PrefersTheGraphUnderSchedulingUnlessForced) {
   EXPECT_TRUE(forced->find_path("/cluster0/node1/core1"));
 }
 
+TEST(Rv1, TimesThatNoIntegerHoldsAreWrittenAsTheyAre) {
+  Rv1 r;
+  r.starttime = 0.25;
+  r.expiration = 1e300;
+  const auto again = parse_rv1(write_rv1(r));
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_EQ(*again, r);
+}
+
+// What a property claims is no measure of the work: only the hosts that there are count.
+TEST(Rv1, PropertiesOfRanksThatAreNotThereCostNothing) {
+  std::string properties;
+  for (int i = 0; i < 2000; ++i)
+    properties += (i == 0 ? "\"p" : ", \"p") + std::to_string(i) + "\": \"0-16777215\"";
+  const auto spec = read_rv1(
+      R"({"version": 1, "execution": {"R_lite": [{"rank": "7", "children": {"core": "0"}}],
+         "nodelist": ["a"], "properties": {)" +
+          properties + "}}}",
+      Rv1Use::execution_only);
+  ASSERT_TRUE(spec) << to_string(spec.error());
+  EXPECT_EQ(spec->properties.size(), 2000u);
+}
+
 TEST(Rv1Allocation, AHostOfWhichAllIsListedIsHeldExclusively) {
   const auto graph = *ResourceGraph::build(*read_shape("node=2/core=2"));
   const auto all = read_allocation_rv1(
@@ -162,6 +185,20 @@ RC_GTEST_PROP(Rv1Property, TextRoundTrips, ()) {
   r.expiration = r.starttime + 0.25;
   r.nslots = *rc::gen::inRange(0, 5);
   RC_ASSERT(parse_rv1(write_rv1(r)) == r);
+}
+
+TEST(Rv1, HostsOfDigitsAreCalledWhatTheyAre) {
+  const auto read = [](const std::string& host, bool as_fluxion) {
+    return read_rv1(R"({"version": 1, "execution": {"R_lite": [{"rank": "0", "children": {}}],
+                       "nodelist": [")" +
+                        host + R"("]}})",
+                    Rv1Use::execution_only, {.as_fluxion = as_fluxion});
+  };
+  for (const std::string host : {"123", "007", "9223372036854775808", "a9223372036854775808"}) {
+    const auto graph = ResourceGraph::build(read(host, false).value());
+    EXPECT_EQ(graph->name(graph->by_type("node")[0]), host);
+  }
+  EXPECT_FALSE(read("a9223372036854775808", true));  // an id cannot be so large
 }
 
 }  // namespace

@@ -141,6 +141,13 @@ INSTANTIATE_TEST_SUITE_P(
                 "size -1"},
         Refused{"UniqIdTwice", [](GraphSpec& s) { s.rows[3].uniq_id = s.rows[4].uniq_id = 9; },
                 Errc::invalid_argument, "uniq_id 9"},
+        Refused{"UniqIdTooLarge", [](GraphSpec& s) { s.rows[3].uniq_id = INT64_MAX; },
+                Errc::out_of_range, "uniq_id"},
+        Refused{"MoreUnitsThanCanBeAddedUp",
+                [](GraphSpec& s) { s.rows[3].size = s.rows[4].size = Amount{9} << 59; },
+                Errc::out_of_range, "sizes"},
+        Refused{"TooManySubsystems", [](GraphSpec& s) { s.subsystems.resize(65, "power"); },
+                Errc::invalid_argument, "subsystems"},
         Refused{"SameSiblings", [](GraphSpec& s) { s.rows[4].id = s.rows[3].id; },
                 Errc::invalid_argument, "siblings"},
         Refused{"SlashInName", [](GraphSpec& s) { s.rows[1].name = s.words.names.intern("a/b"); },
@@ -204,6 +211,45 @@ TEST(ResourceGraph, RefusesAPartOfAnotherRootAndStaysAsItWas) {
   EXPECT_FALSE(graph.grow(part));
   graph.check_invariants();
   EXPECT_EQ(graph.vertex_count(), 15u);
+}
+
+// Each of the two alone is sound.
+TEST(ResourceGraph, RefusesAPartThatMakesACycleWithWhatIsHereAndStaysAsItWas) {
+  auto spec = small_cluster(2);
+  spec.subsystems.push_back("power");
+  spec.edges = {{1, 1, 8}};  // node0 feeds node1
+  auto graph = built(spec);
+  auto part = small_cluster(3);
+  part.subsystems.push_back("power");
+  part.edges = {{1, 8, 15}, {1, 15, 1}};  // node1 feeds node2, and node2 feeds node0
+  const auto added = graph.grow(part);
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().where, "power");
+  EXPECT_EQ(graph.vertex_count(), 15u);
+  EXPECT_EQ(graph.path(VertexId{8}, 1), "/node0/node1");
+  part.edges.pop_back();
+  ASSERT_TRUE(graph.grow(part));
+  EXPECT_EQ(graph.path(*graph.find_path("/cluster0/node2"), 1), "/node0/node1/node2");
+}
+
+TEST(ResourceGraph, RefusesToGrowBeyondWhatCanBeCounted) {
+  auto graph = built(small_cluster(1));
+  auto part = small_cluster(2);
+  part.rows.back().size = kMaxUnits - 20;
+  ASSERT_TRUE(graph.grow(part));
+  part = small_cluster(3);
+  part.rows.back().size = 10;
+  EXPECT_EQ(graph.grow(part).error().code, Errc::out_of_range);
+  EXPECT_EQ(graph.vertex_count(), 15u);
+
+  graph = built(small_cluster(1));
+  for (int i = 0; i < 64; ++i) {
+    part = small_cluster(3 + i);
+    part.subsystems.push_back("s" + std::to_string(i));
+    part.edges = {{1, 1, static_cast<std::uint32_t>(part.rows.size() - 7)}};
+    EXPECT_EQ(graph.grow(part).has_value(), i < 63) << i;
+  }
+  graph.check_invariants();
 }
 
 TEST(ResourceGraph, ShrinksByPathAndByRankAndNeverReusesAUniqId) {

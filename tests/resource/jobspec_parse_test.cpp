@@ -188,6 +188,24 @@ TEST(JobspecParse, DeepNestingIsAnErrorNotACrash) {
   EXPECT_FALSE(parse_jobspec(yaml));
 }
 
+// Each key against each other one would be five thousand million looks.
+TEST(JobspecParse, ManyVariablesAreReadAndOneGivenTwiceIsSeen) {
+  std::string environment;
+  for (int i = 0; i < 100'000; ++i) environment += "\"V" + std::to_string(i) + "\": \"\", ";
+  const auto jobspec = [&](const std::string& last) {
+    return R"({"version": 1, "resources": [], "tasks": [], "attributes": {"system": {"environment": {)" +
+           environment + last + R"(: ""}}}})";
+  };
+  const auto read = parse_jobspec(jobspec("\"LAST\""));
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(read->environment.size(), 100'001U);
+  for (const char* again : {"\"V0\"", "\"V17\"", "\"V99999\""}) {
+    const auto twice = parse_jobspec(jobspec(again));
+    ASSERT_FALSE(twice) << again;
+    EXPECT_THAT(twice.error().what, HasSubstr("given twice"));
+  }
+}
+
 TEST(JobspecParse, TooManyBytesAreRefusedBeforeReading) {
   EXPECT_FALSE(parse_jobspec(std::string(kMaxJobspecBytes + 1, ' ')));
 }

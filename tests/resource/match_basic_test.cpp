@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "asks.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/graph/spec.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -32,7 +33,7 @@ ResourceStore store_of(const GraphSpec& spec, std::string policy = "first",
   return ResourceStore::load(spec, options).value();
 }
 
-Jobspec asks(std::int64_t nodes, std::int64_t tasks, std::int64_t cores, bool exclusive = false) {
+Jobspec shaped(std::int64_t nodes, std::int64_t tasks, std::int64_t cores, bool exclusive = false) {
   JobShape shape;
   shape.nodes = nodes;
   shape.tasks = tasks;
@@ -66,7 +67,7 @@ const T& as(const MatchOutcome& outcome) {
 
 TEST(Match, TakesCoresWithoutTheNode) {
   ResourceStore store = store_of(cluster(2, 4), "low");
-  const auto got = as<Allocation>(match(store, 1, asks(1, 2, 1), MatchOp::allocate));
+  const auto got = as<Allocation>(match(store, 1, shaped(1, 2, 1), MatchOp::allocate));
   EXPECT_EQ(held(store, got), "core0 core1");
   EXPECT_EQ(got.when, (Interval{0, 10}));
   EXPECT_EQ(store.available("core", 0), 6);
@@ -77,7 +78,7 @@ TEST(Match, TakesCoresWithoutTheNode) {
 
 TEST(Match, AnExclusiveNodeIsTakenWithAllThatIsInIt) {
   ResourceStore store = store_of(cluster(2, 2), "low");
-  const auto got = as<Allocation>(match(store, 1, asks(1, 1, 1, true), MatchOp::allocate));
+  const auto got = as<Allocation>(match(store, 1, shaped(1, 1, 1, true), MatchOp::allocate));
   EXPECT_EQ(held(store, got), "core0 core1 memory0 node0");
   EXPECT_EQ(store.available("core", 0), 2);
   EXPECT_EQ(store.available("memory", 0), 16);
@@ -85,64 +86,65 @@ TEST(Match, AnExclusiveNodeIsTakenWithAllThatIsInIt) {
 
 TEST(Match, ASharedNodeCannotBeTakenExclusively) {
   ResourceStore store = store_of(cluster(1, 4));
-  match(store, 1, asks(0, 1, 1), MatchOp::allocate);
+  match(store, 1, shaped(0, 1, 1), MatchOp::allocate);
   EXPECT_TRUE(
-      std::holds_alternative<NotNow>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate)));
+      std::holds_alternative<NotNow>(match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate)));
   ASSERT_TRUE(store.release(JobId{1}));
-  EXPECT_TRUE(
-      std::holds_alternative<Allocation>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate)));
-  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 3, asks(0, 1, 1), MatchOp::allocate)));
+  EXPECT_TRUE(std::holds_alternative<Allocation>(
+      match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate)));
+  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 3, shaped(0, 1, 1), MatchOp::allocate)));
 }
 
 TEST(Match, WhatDoesNotFitWaitsAndWhatNeverFitsIsRefused) {
   ResourceStore store = store_of(cluster(2, 4));
-  match(store, 1, asks(2, 2, 4), MatchOp::allocate);
-  const auto busy = match(store, 2, asks(1, 1, 1), MatchOp::allocate_with_satisfiability);
+  match(store, 1, shaped(2, 2, 4), MatchOp::allocate);
+  const auto busy = match(store, 2, shaped(1, 1, 1), MatchOp::allocate_with_satisfiability);
   EXPECT_THAT(as<NotNow>(busy).reason, HasSubstr("needs 1 node, 0 that fit are free now"));
-  const auto never = match(store, 2, asks(3, 3, 1), MatchOp::allocate_with_satisfiability);
+  const auto never = match(store, 2, shaped(3, 3, 1), MatchOp::allocate_with_satisfiability);
   EXPECT_THAT(as<Never>(never).reason, HasSubstr("needs 3 nodes, 2 that fit"));
   EXPECT_TRUE(
-      std::holds_alternative<Never>(match(store, 2, asks(1, 1, 5), MatchOp::satisfiability)));
-  EXPECT_TRUE(
-      std::holds_alternative<Allocation>(match(store, 2, asks(2, 2, 4), MatchOp::satisfiability)));
+      std::holds_alternative<Never>(match(store, 2, shaped(1, 1, 5), MatchOp::satisfiability)));
+  EXPECT_TRUE(std::holds_alternative<Allocation>(
+      match(store, 2, shaped(2, 2, 4), MatchOp::satisfiability)));
 }
 
 TEST(Match, ReservesAtTheFirstTimeThatFits) {
   ResourceStore store = store_of(cluster(2, 4));
-  match(store, 1, asks(1, 1, 4, true), MatchOp::allocate, 0, 10);
-  match(store, 2, asks(1, 1, 4, true), MatchOp::allocate, 0, 30);
+  match(store, 1, shaped(1, 1, 4, true), MatchOp::allocate, 0, 10);
+  match(store, 2, shaped(1, 1, 4, true), MatchOp::allocate, 0, 30);
   const auto both =
-      as<Allocation>(match(store, 3, asks(2, 2, 4), MatchOp::allocate_orelse_reserve));
+      as<Allocation>(match(store, 3, shaped(2, 2, 4), MatchOp::allocate_orelse_reserve));
   EXPECT_EQ(both.when, (Interval{30, 40}));
   const auto one =
-      as<Allocation>(match(store, 4, asks(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 20));
+      as<Allocation>(match(store, 4, shaped(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 20));
   EXPECT_EQ(one.when, (Interval{10, 30}));
   const auto late =
-      as<Allocation>(match(store, 5, asks(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 21));
+      as<Allocation>(match(store, 5, shaped(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 21));
   EXPECT_EQ(late.when, (Interval{40, 61}));
 }
 
 TEST(Match, NothingIsPlannedPastTheHorizon) {
   ResourceStore store = store_of(cluster(1, 1), "first", {0, 100});
-  EXPECT_EQ(as<Allocation>(match(store, 1, asks(0, 1, 1), MatchOp::allocate, 0, 60)).when,
+  EXPECT_EQ(as<Allocation>(match(store, 1, shaped(0, 1, 1), MatchOp::allocate, 0, 60)).when,
             (Interval{0, 60}));
   EXPECT_TRUE(std::holds_alternative<NotNow>(
-      match(store, 2, asks(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 41)));
+      match(store, 2, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 41)));
   EXPECT_EQ(
-      as<Allocation>(match(store, 2, asks(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 40)).when,
+      as<Allocation>(match(store, 2, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 40))
+          .when,
       (Interval{60, 100}));
 }
 
 TEST(Match, AJobThatOverrunsKeepsItsUnits) {
   ResourceStore store = store_of(cluster(1, 1));
-  match(store, 1, asks(0, 1, 1), MatchOp::allocate, 0, 10);
+  match(store, 1, shaped(0, 1, 1), MatchOp::allocate, 0, 10);
   EXPECT_TRUE(
-      std::holds_alternative<NotNow>(match(store, 2, asks(0, 1, 1), MatchOp::allocate, 10)));
-  EXPECT_TRUE(
-      std::holds_alternative<NotNow>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate, 500)));
+      std::holds_alternative<NotNow>(match(store, 2, shaped(0, 1, 1), MatchOp::allocate, 10)));
+  EXPECT_TRUE(std::holds_alternative<NotNow>(
+      match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate, 500)));
   ASSERT_TRUE(store.release(JobId{1}));
   EXPECT_TRUE(
-      std::holds_alternative<Allocation>(match(store, 2, asks(0, 1, 1), MatchOp::allocate, 500)));
+      std::holds_alternative<Allocation>(match(store, 2, shaped(0, 1, 1), MatchOp::allocate, 500)));
 }
 
 TEST(Match, DownIsOutOfReachUntilItIsUp) {
@@ -150,29 +152,47 @@ TEST(Match, DownIsOutOfReachUntilItIsUp) {
   ASSERT_TRUE(store.set_status("/cluster0/node1", false));
   EXPECT_EQ(store.available("core", 0), 2);
   EXPECT_TRUE(std::holds_alternative<NotNow>(
-      match(store, 1, asks(2, 2, 1), MatchOp::allocate_with_satisfiability)));
+      match(store, 1, shaped(2, 2, 1), MatchOp::allocate_with_satisfiability)));
   ASSERT_TRUE(store.set_status("/cluster0/node1", true));
   EXPECT_TRUE(
-      std::holds_alternative<Allocation>(match(store, 1, asks(2, 2, 1), MatchOp::allocate)));
+      std::holds_alternative<Allocation>(match(store, 1, shaped(2, 2, 1), MatchOp::allocate)));
   EXPECT_EQ(store.set_status("/cluster0/node7", true).error().code, Errc::not_found);
+}
+
+TEST(Match, ADrainedNodeTakesNoNewWorkAndKeepsWhatItHas) {
+  ResourceStore store = store_of(cluster(2, 2), "low");
+  match(store, 1, shaped(1, 1, 1), MatchOp::allocate, 0, 20);  // node0
+  ASSERT_TRUE(store.set_drained("/cluster0/node0", true));
+  const Allocation before = *store.find(JobId{1});
+  EXPECT_EQ(store.available("core", 0), 2);
+  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 2, shaped(2, 2, 1), MatchOp::allocate)));
+  EXPECT_TRUE(std::holds_alternative<Allocation>(
+      match(store, 2, shaped(2, 2, 2), MatchOp::satisfiability)));
+  EXPECT_EQ(held(store, as<Allocation>(match(store, 2, shaped(1, 2, 1), MatchOp::allocate))),
+            "core0 core1");
+  EXPECT_EQ(*store.find(JobId{1}), before);
+  ASSERT_TRUE(store.set_drained("/cluster0/node0", false));
+  EXPECT_TRUE(
+      std::holds_alternative<Allocation>(match(store, 3, shaped(1, 1, 1), MatchOp::allocate)));
+  EXPECT_EQ(store.set_drained("/cluster0/node7", true).error().code, Errc::not_found);
 }
 
 TEST(Match, DryOperationsHoldNothing) {
   ResourceStore store = store_of(cluster(1, 2));
-  match(store, 1, asks(0, 2, 1), MatchOp::without_allocating);
+  match(store, 1, shaped(0, 2, 1), MatchOp::without_allocating);
   EXPECT_EQ(store.find(JobId{1}), nullptr);
   EXPECT_EQ(store.available("core", 0), 2);
-  match(store, 1, asks(0, 2, 1), MatchOp::allocate);
+  match(store, 1, shaped(0, 2, 1), MatchOp::allocate);
   const auto later =
-      as<Allocation>(match(store, 2, asks(0, 1, 1), MatchOp::without_allocating_future));
+      as<Allocation>(match(store, 2, shaped(0, 1, 1), MatchOp::without_allocating_future));
   EXPECT_EQ(later.when, (Interval{10, 20}));
   EXPECT_EQ(store.find(JobId{2}), nullptr);
 }
 
 TEST(Match, AnAllocationCanBeImposedAgain) {
   ResourceStore store = store_of(cluster(2, 2), "low");
-  const auto core = as<Allocation>(match(store, 1, asks(0, 1, 1), MatchOp::allocate));
-  const auto node = as<Allocation>(match(store, 2, asks(1, 1, 1, true), MatchOp::allocate));
+  const auto core = as<Allocation>(match(store, 1, shaped(0, 1, 1), MatchOp::allocate));
+  const auto node = as<Allocation>(match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate));
   ResourceStore again = store_of(cluster(2, 2), "low");
   ASSERT_TRUE(again.update(node));
   ASSERT_TRUE(again.update(core));
@@ -187,15 +207,31 @@ TEST(Match, AnAllocationCanBeImposedAgain) {
   again.check_invariants();
 }
 
+// Whatever R lists below it.
+TEST(Match, AnExclusiveNodeIsNotImposedWhereAnotherJobHasACore) {
+  ResourceStore store = store_of(cluster(2, 2), "low");
+  match(store, 1, shaped(1, 1, 1), MatchOp::allocate);
+  const auto node = [&](const char* path) {
+    Allocation allocation;
+    allocation.job = JobId{2};
+    allocation.when = {0, 10};
+    allocation.shares = {{store.graph()[store.graph().find_path(path).value()].uniq_id, 1, true}};
+    return allocation;
+  };
+  EXPECT_EQ(store.update(node("/cluster0/node0")).error().code, Errc::overcommitted);
+  ASSERT_TRUE(store.update(node("/cluster0/node1")));
+  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 3, shaped(2, 2, 1), MatchOp::allocate)));
+}
+
 TEST(Match, TheEndOfAnAllocationMovesUnlessSomebodyIsInTheWay) {
   ResourceStore store = store_of(cluster(1, 2));
-  match(store, 1, asks(0, 2, 1), MatchOp::allocate, 0, 10);
-  match(store, 2, asks(1, 1, 1, true), MatchOp::allocate_orelse_reserve, 0, 10);
+  match(store, 1, shaped(0, 2, 1), MatchOp::allocate, 0, 10);
+  match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate_orelse_reserve, 0, 10);
   EXPECT_EQ(store.set_end(JobId{1}, 11).error().code, Errc::overcommitted);
   ASSERT_TRUE(store.set_end(JobId{1}, 4));
   store.check_invariants();
   EXPECT_EQ(
-      as<Allocation>(match(store, 3, asks(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 6)).when,
+      as<Allocation>(match(store, 3, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 6)).when,
       (Interval{4, 10}));
   ASSERT_TRUE(store.release(JobId{2}));
   ASSERT_TRUE(store.release(JobId{3}));
@@ -209,7 +245,7 @@ TEST(Match, ConstraintsChooseNodes) {
   spec.properties.push_back({1, "fast", ""});
   ResourceStore store = store_of(spec, "low");
   const auto where = [&](Constraint constraint) {
-    Jobspec jobspec = asks(1, 1, 1);
+    Jobspec jobspec = shaped(1, 1, 1);
     jobspec.constraints = std::move(constraint);
     const auto outcome = match(store, 1, jobspec, MatchOp::without_allocating);
     if (!std::holds_alternative<Allocation>(outcome)) return std::string("nowhere");
@@ -222,6 +258,10 @@ TEST(Match, ConstraintsChooseNodes) {
   EXPECT_EQ(where({"properties", {"^fast"}, {}}), "node1");
   EXPECT_EQ(where({"properties", {"slow"}, {}}), "nowhere");
   EXPECT_EQ(where({"hostlist", {"node[2-3]"}, {}}), "node2");
+  std::string odd;  // many single names: they are kept in another way than ranges
+  for (int n = 1; n < 100; n += 2) odd += (n == 1 ? "node" : ",node") + std::to_string(n);
+  EXPECT_EQ(where({"hostlist", {odd}, {}}), "node1");
+  EXPECT_EQ(where({"hostlist", {odd.substr(odd.find(',') + 1)}, {}}), "node3");
   EXPECT_EQ(where({"ranks", {"3,7"}, {}}), "node3");
   EXPECT_EQ(where({"not", {}, {{"ranks", {"0-1"}, {}}}}), "node2");
   EXPECT_EQ(where({"and", {}, {{"ranks", {"1-3"}, {}}, {"hostlist", {"node2"}, {}}}}), "node2");
@@ -229,11 +269,92 @@ TEST(Match, ConstraintsChooseNodes) {
   EXPECT_FALSE(store.match(
       JobId{1},
       [] {
-        Jobspec j = asks(1, 1, 1);
+        Jobspec j = shaped(1, 1, 1);
         j.constraints = {"ranks", {"x"}, {}};
         return j;
       }(),
       MatchOp::allocate, 0, 1));
+}
+
+// A child of one of the many types must not pass for one of another.
+TEST(Match, FindsASlotInAGraphOfManyTypes) {
+  GraphSpec spec;
+  const auto root = spec.add("cluster", 0, GraphSpec::kNone);
+  for (int type = 0; type < 80; ++type) spec.add("kind" + std::to_string(type), 0, root);
+  spec.add("foo", 0, spec.add("node", 0, root, 0), 0);
+  ResourceStore store = store_of(spec, "low");
+  Jobspec jobspec;
+  jobspec.resources = {asks("slot", 1, {asks("foo", 1)})};
+  const auto got = match(store, 1, jobspec, MatchOp::allocate);
+  ASSERT_TRUE(std::holds_alternative<Allocation>(got));
+  EXPECT_EQ(held(store, as<Allocation>(got)), "foo0");
+}
+
+TEST(Match, ScoresOfHugeIdsStayNumbers) {
+  for (const char* name : {"high", "low", "hinode", "lonode", "locality"}) {
+    GraphSpec spec = cluster(2, 3);
+    for (auto& row : spec.rows)
+      if (row.id > 0) row.id = INT64_MAX - row.id;
+    ResourceStore store = store_of(spec, name);
+    EXPECT_TRUE(
+        std::holds_alternative<Allocation>(match(store, 1, shaped(2, 2, 3), MatchOp::allocate)))
+        << name;
+  }
+}
+
+// A job that holds nothing must not be one that is there.
+TEST(Match, ARequestThatHoldsNothingIsRefusedByEveryMethod) {
+  ResourceStore store = store_of(cluster(2, 2));
+  Jobspec nothing, passes_through;
+  passes_through.resources = {asks("node", 1)};
+  ASSERT_TRUE(store.allocate(JobId{9}, shaped(1, 1, 1), {5, 20}, 0));
+  for (const Jobspec& spec : {nothing, passes_through}) {
+    EXPECT_EQ(store.match(JobId{1}, spec, MatchOp::allocate, 0, 10).error().code,
+              Errc::invalid_argument);
+    EXPECT_EQ(store.allocate(JobId{1}, spec, {0, 10}, 0).error().code, Errc::invalid_argument);
+    EXPECT_EQ(store.extend(JobId{9}, spec, 0).error().code, Errc::invalid_argument);
+    EXPECT_EQ(store.find(JobId{1}), nullptr);
+    store.check_invariants();
+  }
+}
+
+TEST(Match, AReservationThatIsOverIsNotExtended) {
+  ResourceStore store = store_of(cluster(2, 2));
+  ASSERT_TRUE(store.allocate(JobId{1}, shaped(1, 1, 1), {5, 20}, 0));
+  const auto late = store.extend(JobId{1}, shaped(1, 1, 1), 20);
+  ASSERT_TRUE(late);
+  EXPECT_THAT(as<NotNow>(*late).reason, HasSubstr("over"));
+  store.check_invariants();
+  EXPECT_TRUE(
+      std::holds_alternative<Allocation>(store.extend(JobId{1}, shaped(1, 1, 1), 19).value()));
+}
+
+TEST(Match, LabelsAreThoseOfWhatIsHeld) {
+  ResourceStore store = store_of(cluster(3, 2), "low");
+  const auto labelled = [&](const char* label) {
+    Jobspec jobspec = shaped(1, 1, 1, true);
+    jobspec.resources[0].label = label;
+    return jobspec;
+  };
+  match(store, 1, labelled("first"), MatchOp::allocate);
+  ASSERT_TRUE(store.extend(JobId{1}, labelled("second"), 0));
+  const auto id = [&](const char* path) {
+    return store.graph()[store.graph().find_path(path).value()].uniq_id;
+  };
+  using Labels = std::vector<std::pair<std::int64_t, std::string>>;
+  EXPECT_EQ(store.find(JobId{1})->labels,
+            (Labels{{id("/cluster0/node0"), "first"}, {id("/cluster0/node1"), "second"}}));
+  const VertexId node0 = store.graph().find_path("/cluster0/node0").value();
+  ASSERT_FALSE(store.release_part(JobId{1}, std::span(&node0, 1)).value());
+  EXPECT_EQ(store.find(JobId{1})->labels, (Labels{{id("/cluster0/node1"), "second"}}));
+  store.check_invariants();
+}
+
+TEST(Match, AJobUntilTheEndBeginsBeforeTimeZeroToo) {
+  ResourceStore store = store_of(cluster(1, 1), "first", {-10, kTimeMax});
+  const auto got = as<Allocation>(match(store, 1, shaped(1, 1, 1), MatchOp::allocate, -5, 0));
+  EXPECT_EQ(got.when.begin, -5);
+  EXPECT_GT(got.when.end, kTimeMax / 2);
 }
 
 TEST(Match, UnknownPoliciesAndFiltersAreNamed) {

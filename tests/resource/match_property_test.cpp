@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "asks.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/graph/spec.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -43,15 +44,6 @@ GraphSpec random_machine(bool global_ids) {
     }
   }
   return spec;
-}
-
-Request asks(std::string type, std::int64_t count, std::vector<Request> with = {}) {
-  Request request;
-  request.type = std::move(type);
-  request.count.min = request.count.max = count;
-  request.with = std::move(with);
-  if (request.type == "slot") request.label = "task";
-  return request;
 }
 
 // slot[n]{core[c], gpu?}, also below nodes, sockets, and with whole nodes or sockets in the slot.

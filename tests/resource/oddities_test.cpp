@@ -41,6 +41,14 @@ TEST(AsFluxion, ADownMachineNeverSatisfies) {
   }
 }
 
+TEST(AsFluxion, SoIsACopy) {
+  ResourceStore store = store_of("node=2/core=1", true);
+  ASSERT_TRUE(store.set_status("/cluster0", false));
+  ResourceStore copy = store.clone();
+  EXPECT_TRUE(
+      std::holds_alternative<Never>(match(copy, 1, 1, MatchOp::allocate_with_satisfiability)));
+}
+
 TEST(AsFluxion, NodesThatCameLaterAreNotCounted) {
   for (const bool as_fluxion : {false, true}) {
     ResourceStore store = store_of("node=1/core=1", as_fluxion);
@@ -59,6 +67,34 @@ TEST(AsFluxion, TheIndexOfThePlanMissesWhatWasAdded) {
     const auto outcome = match(store, 4, 1, MatchOp::allocate_orelse_reserve);
     // node1 is free at 10; Fluxion sees room first at 20, where only node0 was known
     EXPECT_EQ(std::get<Allocation>(outcome).when.begin, as_fluxion ? 20 : 10);
+  }
+}
+
+TEST(AsFluxion, AJobWithoutLimitIsReservedUpToTheEnd) {
+  for (const bool as_fluxion : {false, true}) {
+    ResourceStore store = store_of("node=1/core=1", as_fluxion);
+    match(store, 1, 1, MatchOp::allocate);  // node0, from 0 to 10
+    const auto outcome =
+        store.match(JobId{2}, nodes(1), MatchOp::allocate_orelse_reserve, 0, 0).value();
+    ASSERT_EQ(std::holds_alternative<Allocation>(outcome), as_fluxion);
+    if (!as_fluxion) continue;
+    EXPECT_EQ(std::get<Allocation>(outcome).when, (Interval{10, 1000}));
+  }
+}
+
+// node > slot > core on a machine with sockets between node and core.
+TEST(AsFluxion, WhatStandsBelowALevelThatWasLeftOutIsFoundAndLost) {
+  for (const bool as_fluxion : {false, true}) {
+    ResourceStore store = store_of("node=1/socket=1/core=1", as_fluxion);
+    const auto spec = parse_jobspec(
+                          "version: 9999\nresources: [{type: node, count: 1, with: [{type: slot, "
+                          "label: s, count: 1, with: [{type: core, count: 1}]}]}]\n"
+                          "tasks: []\nattributes: {}\n")
+                          .value();
+    const auto ask = [&](MatchOp op) { return store.match(JobId{1}, spec, op, 0, 10).value(); };
+    EXPECT_TRUE(std::holds_alternative<Allocation>(ask(MatchOp::satisfiability)));
+    EXPECT_EQ(std::holds_alternative<NotNow>(ask(MatchOp::allocate)), as_fluxion);
+    EXPECT_EQ(store.find(JobId{1}) == nullptr, as_fluxion);
   }
 }
 

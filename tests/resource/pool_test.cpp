@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 
+#include "asks.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/formats/rv1.hpp"
 #include "resource/formats/writers.hpp"
@@ -22,15 +23,6 @@ ResourceStore store_of(std::string_view shape, const std::string& policy = "firs
   options.traverser = traverser;
   options.as_fluxion = as_fluxion;
   return ResourceStore::load(read_shape(shape).value(), options).value();
-}
-
-Request asks(std::string type, std::int64_t count, std::vector<Request> with = {}) {
-  Request request;
-  request.type = std::move(type);
-  request.count.min = request.count.max = count;
-  request.with = std::move(with);
-  if (request.type == "slot") request.label = "task";
-  return request;
 }
 
 // slot[slots]{core[cores], memory[units]}

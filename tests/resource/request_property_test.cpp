@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "asks.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/graph/spec.hpp"
@@ -23,21 +24,6 @@ ResourceStore store_of(const GraphSpec& spec) {
   StoreOptions options;
   options.match_policy = *rc::gen::elementOf(kPolicies);
   return ResourceStore::load(spec, options).value();
-}
-
-Request asks(std::string type, Count count, std::vector<Request> with = {}) {
-  Request request;
-  request.type = std::move(type);
-  request.count = std::move(count);
-  request.with = std::move(with);
-  if (request.type == "slot") request.label = "task";
-  return request;
-}
-
-Count exactly(std::int64_t count) {
-  Count made;
-  made.min = made.max = count;
-  return made;
 }
 
 // What the matcher cannot see: each node by its number, with the properties that it has.
@@ -103,8 +89,7 @@ RC_GTEST_PROP(Constraints, ChooseAmongThoseThatPass, ()) {
   Jobspec jobspec;
   jobspec.constraints = random_constraint(3);
   const std::int64_t wanted = *rc::gen::inRange(1, 5);
-  jobspec.resources = {
-      asks("node", exactly(wanted), {asks("slot", exactly(1), {asks("core", exactly(1))})})};
+  jobspec.resources = {asks("node", wanted, {asks("slot", 1, {asks("core", 1)})})};
   const auto passing = std::count_if(nodes.begin(), nodes.end(), [&](const Node& node) {
     return passes(jobspec.constraints, node);
   });
@@ -174,7 +159,7 @@ RC_GTEST_PROP(CountRanges, TakeTheMostTheyAdmitAtEveryLevel, ()) {
   const Range node_range = random_range(), core_range = random_range();
   Jobspec jobspec;
   jobspec.resources = {
-      asks("node", node_range.count, {asks("slot", exactly(1), {asks("core", core_range.count)})})};
+      asks("node", node_range.count, {asks("slot", 1, {asks("core", core_range.count)})})};
   const auto fit = std::count_if(cores.begin(), cores.end(),
                                  [&](std::int64_t there) { return core_range.best(there) > 0; });
   const auto outcome = store.match(JobId{1}, jobspec, MatchOp::allocate, 0, 10);

@@ -55,6 +55,9 @@ TEST(Find, ShowsWhatIsAboveAVertexThatIsMeant) {
   EXPECT_EQ(found(store, "status=down"), "core0 core1 node1 cluster0");
   EXPECT_EQ(found(store, "status=up and type=node"), "node0 cluster0");
   EXPECT_EQ(found(store, "type=gpu"), "");
+  ASSERT_TRUE(store.set_drained("/cluster0/node0", true));
+  EXPECT_EQ(found(store, "status=drained"), "core0 core1 node0 cluster0");
+  EXPECT_EQ(found(store, "status!=drained and status=up"), "cluster0");
 }
 
 TEST(Find, TellsTheMarksOfAJobApart) {
@@ -66,6 +69,19 @@ TEST(Find, TellsTheMarksOfAJobApart) {
   EXPECT_EQ(found(store, "jobid-reserved=7"), "");
   EXPECT_EQ(found(store, "jobid-span=7 and agfilter=true"),
             "node0(core 1/2) cluster0(core 1/4)(node 0/2)");
+}
+
+TEST(Find, CountsWhatAJobCoversFromAbove) {
+  ResourceStore store = store_of("node=2/socket=1/core=2", "ALL:core");
+  allocate(store, 1,
+           parse_jobspec("version: 9999\nresources:\n- type: slot\n  label: s\n  count: 1\n"
+                         "  with:\n  - {type: node, count: 1, with: [{type: socket, count: "
+                         "1, with: [{type: core, count: 2}]}]}\ntasks:\n- command: [a]\n  "
+                         "slot: s\n  count: {per_slot: 1}\nattributes: {}\n")
+               .value());
+  EXPECT_EQ(found(store, "agfilter=true"),
+            "socket0(core 2/2) node0(core 2/2) socket0(core 0/2) node1(core 0/2) "
+            "cluster0(core 2/4)");
 }
 
 TEST(ReleaseListed, LetsGoOfWhatIsAboveWhenNothingIsLeftBelow) {

@@ -71,6 +71,23 @@ TEST(Study, AnUnknownPolicyIsRefusedWithWhatIsAccepted) {
   EXPECT_NE(runs.error().what.find("conservative"), std::string::npos);
 }
 
+// Queue q1 has one slot, the other queues all there are.
+TEST(Simulate, JobsGoToTheQueueOfTheTraceWhereThereIsOne) {
+  Workload workload = small();
+  for (TraceJob& j : workload.jobs) j.procs = 1, j.submit = 0;
+  workload.jobs[0].queue = workload.jobs[1].queue = "q1";
+  workload.jobs[2].queue = "q2";
+  SimOptions options;
+  options.config.queues["default"] = options.config.queues["q1"] = {};
+  options.config.queues["q1"].slots = 1;
+  const auto result = simulate(workload, std::make_unique<qmanager::FlatMachine>(4), options);
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->jobs[0].start, 0);
+  EXPECT_EQ(result->jobs[1].start, 4) << "after the first of its queue";
+  EXPECT_EQ(result->jobs[2].start, 0);
+  EXPECT_EQ(result->jobs[3].start, 0);
+}
+
 TEST(Report, IsOnePageThatLoadsNothingAndQuotesWhatItShows) {
   const auto runs = run_study(small(), plan_for({"fcfs", "easy"}, 3));
   const Workload workload = small();

@@ -119,6 +119,31 @@ TEST(JsonLines, ReadsJobsAndNamesWhatIsWrong) {
   EXPECT_EQ(trace->issues[0].field, "procs");
 }
 
+TEST(JsonLines, AFieldOfAnotherKindIsNoDefault) {
+  for (const auto& [field, value] :
+       {std::pair{"id", "\"x\""}, {"limit", "\"long\""}, {"limit", "1e300"}, {"user", "7"}}) {
+    const std::string text =
+        "{\"submit\": 5, \"procs\": 1, \"run\": 5}\n{\"submit\": 5, \"procs\": 1, \"run\": 5, \"" +
+        std::string(field) + "\": " + value + "}\n";
+    const auto trace = read_json_lines(text, {});
+    ASSERT_TRUE(trace);
+    ASSERT_EQ(trace->issue_count, 1u) << text;
+    EXPECT_EQ(trace->issues[0].field, field);
+    EXPECT_EQ(trace->issues[0].line, 2u);
+    EXPECT_EQ(trace->skipped, 1u);
+    EXPECT_FALSE(read_json_lines(text, {.strict = true}));
+  }
+}
+
+TEST(JsonLines, SortsWhatIsNotInOrderAndSaysSo) {
+  const auto trace = read_json_lines(
+      "{\"submit\": 9, \"procs\": 1, \"run\": 5}\n{\"submit\": 3, \"procs\": 1, \"run\": 5}\n", {});
+  ASSERT_TRUE(trace);
+  ASSERT_EQ(trace->issue_count, 1u);
+  EXPECT_EQ(trace->issues[0].field, "submit");
+  EXPECT_EQ(trace->workload.jobs.at(0).id, 2);
+}
+
 TEST(TraceFile, IsReadWhetherGzippedOrNot) {
   const std::string path =
       testing::TempDir() + "holon_trace_test_" + std::to_string(::getpid()) + ".gz";

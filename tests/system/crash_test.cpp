@@ -169,6 +169,22 @@ TEST(Crash, OfAChildsBrokerIsNotSeenByWhoeverWaits) {
   waiting_commands_wait_on(sandbox, "/1");
 }
 
+TEST(Crash, OfABrokerWhileAnAllocWaitsDoesNotLeaveItsChildWithoutIt) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=1"});
+  Gate gate(sandbox);
+  sandbox.ok(words({"submit"}, gate.behind()));
+  Process output = sandbox.start({"job", "output", "1"});
+  ASSERT_EQ(output.read_line(), "up");
+  Process alloc = sandbox.start({"alloc", "sh", "-c", "holon uptime; exit 9"});
+  EXPECT_THAT(alloc.read_error_line(), HasSubstr("job 2 waits"));
+  kill_and_wait(broker_of(sandbox, "/"));
+  gate.open();
+  const Ran ran = alloc.finish();
+  EXPECT_EQ(ran.code, 9) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("/2 alloc: up"));
+}
+
 TEST(Crash, OfAnAgentFailsItsJobsWithThatReasonAndTheInstanceLives) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=2"});

@@ -37,6 +37,62 @@ TEST(OneInstance, TheInitialProgramDecidesLifetimeAndExitCode) {
   EXPECT_EQ(ran.code, 7);
 }
 
+TEST(OneInstance, AScriptWithoutFirstLineIsRunByTheShell) {
+  Sandbox sandbox;
+  const std::string script = sandbox.write_file("plain.sh", "holon run echo ran $1\n", true);
+  const Ran ran = sandbox.run({"start", "--resources", "node=1/core=2", script, "well"});
+  EXPECT_EQ(ran.out, "ran well\n") << ran.err;
+  Instance instance(sandbox, kFourCores);
+  sandbox.ok({"batch", script, "better"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "1"}).code, 0);
+  EXPECT_EQ(sandbox.ok({"job", "output", "1"}), "ran better\n");
+}
+
+TEST(OneInstance, ItCanBeStartedWithoutStandardInputAndOutput) {
+  Sandbox sandbox;
+  const std::string script = sandbox.write_file(
+      "start.sh",
+      "#!/bin/sh\nholon=$1\nexec <&- >&- 2>&-\n\"$holon\" start --bg --resources node=1/core=1\n",
+      true);
+  Process start({"/bin/sh", script, HOLON_BINARY}, sandbox.environment(), sandbox.folder());
+  EXPECT_EQ(start.finish().code, 0);
+  EXPECT_EQ(sandbox.ok({"run", "echo", "lives"}), "lives\n");
+  sandbox.ok({"shutdown"});
+}
+
+TEST(OneInstance, ASecondCtrlCDoesNotWaitForTheJobsEnd) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {"--resources", "node=1/core=1", "--conf", "job.grace=1m", "--conf",
+                              "instance.shutdown-timeout=1s"});
+  Process run =
+      sandbox.start({"run", "sh", "-c", "trap '' TERM; echo started; while :; do sleep 1; done"});
+  EXPECT_EQ(run.read_line(), "started");
+  run.signal(SIGINT);
+  EXPECT_THAT(run.read_error_line(), HasSubstr("cancelling job 1"));
+  run.signal(SIGINT);
+  const Ran ran = run.finish();
+  EXPECT_EQ(ran.code, 130);
+  EXPECT_THAT(ran.err, HasSubstr("not waiting for it"));
+  EXPECT_EQ(sandbox.json({"jobs"})["jobs"][0]["state"], "CLEANUP");
+}
+
+TEST(OneInstance, WithoutANameItHasThatOfItsHost) {
+  Sandbox sandbox;
+  Instance first(sandbox, {"--resources", "node=1/core=1"});
+  Instance second(sandbox, {"--resources", "node=1/core=1"});
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  EXPECT_THAT(sandbox.run({"jobs"}).err, HasSubstr(std::string("  # ") + host));
+}
+
+TEST(OneInstance, AMistakenConfigurationIsAMistakeOnTheCommandLine) {
+  Sandbox sandbox;
+  const Ran ran = sandbox.run({"start", "--conf", "a=b", "true"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("unknown key 'a'"));
+  EXPECT_LT(ran.err.size(), 300u) << "not every key there is";
+}
+
 TEST(OneInstance, FindsItsResourcesWithHwloc) {
   Sandbox sandbox;
   Instance instance(sandbox, {});

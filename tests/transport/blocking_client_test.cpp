@@ -44,6 +44,18 @@ void serve(const std::string& uri, int ready) {
 
 class BlockingClientTest : public testing::Test {
  protected:
+  // A client that connects before there is a server again.
+  void expect_to_wait_for_the_next() {
+    const pid_t later = fork();
+    if (later == 0) {
+      usleep(100000);
+      serve(uri_, STDERR_FILENO);
+      _exit(0);
+    }
+    EXPECT_TRUE(BlockingClient::connect(uri_, 20000));
+    kill(later, SIGKILL);
+    waitpid(later, nullptr, 0);
+  }
   void SetUp() override {
     dir_ = *make_runtime_dir();
     uri_ = *ipc_uri(dir_, "s");
@@ -132,30 +144,14 @@ TEST_F(BlockingClientTest, NobodyThereIsSaidInWordsThatFit) {
 TEST_F(BlockingClientTest, AServerThatIsBeingRestartedIsWaitedFor) {
   begin();
   stop();
-  const pid_t later = fork();
-  if (later == 0) {
-    usleep(100000);
-    serve(uri_, STDERR_FILENO);
-    _exit(0);
-  }
-  EXPECT_TRUE(BlockingClient::connect(uri_, 20000));
-  kill(later, SIGKILL);
-  waitpid(later, nullptr, 0);
+  expect_to_wait_for_the_next();
 }
 
 TEST_F(BlockingClientTest, AServerThatHasNotMadeItsSocketAgainIsWaitedForToo) {
   begin();
   stop();
   std::filesystem::remove(dir_ + "/s");
-  const pid_t later = fork();
-  if (later == 0) {
-    usleep(100000);
-    serve(uri_, STDERR_FILENO);
-    _exit(0);
-  }
-  EXPECT_TRUE(BlockingClient::connect(uri_, 20000));
-  kill(later, SIGKILL);
-  waitpid(later, nullptr, 0);
+  expect_to_wait_for_the_next();
 }
 
 TEST(Endpoint, ARuntimeDirIsItsOwnersOnly) {
@@ -171,6 +167,22 @@ TEST(Endpoint, ARuntimeDirIsItsOwnersOnly) {
   std::filesystem::create_symlink(dir, dir + "/link");
   EXPECT_EQ(make_runtime_dir(dir + "/link").error().code, Errc::denied);
   EXPECT_EQ(make_runtime_dir(dir + "/a/b/c").error().code, Errc::system);
+  std::filesystem::remove_all(dir);
+}
+
+// Some sites' TMPDIR is.
+TEST(Endpoint, ADirectoryTooLongForASocketIsNotTakenAsTheBase) {
+  const std::string dir = *make_runtime_dir();
+  const std::string runtime =
+      std::getenv("XDG_RUNTIME_DIR") != nullptr ? std::getenv("XDG_RUNTIME_DIR") : "";
+  const std::string deep = dir + "/" + std::string(90, 'd');
+  std::filesystem::create_directory(deep);
+  setenv("XDG_RUNTIME_DIR", deep.c_str(), 1);
+  const std::string base = runtime_base();
+  setenv("XDG_RUNTIME_DIR", dir.c_str(), 1);
+  EXPECT_EQ(runtime_base(), dir);
+  runtime.empty() ? unsetenv("XDG_RUNTIME_DIR") : setenv("XDG_RUNTIME_DIR", runtime.c_str(), 1);
+  EXPECT_NE(base, deep);
   std::filesystem::remove_all(dir);
 }
 

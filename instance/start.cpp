@@ -1,0 +1,220 @@
+// `holon start` before there are processes: what was asked for is checked, directories are made,
+// and an instance in the background is given a session of its own.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "instance/clock.hpp"
+#include "instance/config.hpp"
+#include "instance/options.hpp"
+#include "instance/spawn.hpp"
+#include "instance/supervisor.hpp"
+#include "transport/endpoint.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+Result<std::string> default_state_dir(const std::string& runtime_dir) {
+  std::string base = variable("XDG_STATE_HOME");
+  if (base.empty() && !variable("HOME").empty()) base = variable("HOME") + "/.local/state";
+  if (base.empty()) {  // a name in /tmp that others know, too: it must be ours
+    const auto own = transport::make_runtime_dir("/tmp/holon-state-" + std::to_string(getuid()));
+    if (!own) return own;
+    base = *own;
+  }
+  return base + "/holon/" + fs::path(runtime_dir).filename().string();
+}
+
+// One that is there already keeps its mode: it may be somebody's home. What is put into it is
+// readable by its owner only (the broker's umask).
+Status make_state_dir(const std::string& dir) {
+  std::error_code error;
+  fs::create_directories(fs::path(dir).parent_path(), error);
+  if (error) return fail(Errc::system, error.message(), dir);
+  if (mkdir(dir.c_str(), 0700) == 0 || (errno == EEXIST && fs::is_directory(dir, error))) return {};
+  return fail(Errc::system, std::strerror(errno), dir);
+}
+
+Result<BrokerOptions> prepare(StartOptions options) {
+  BrokerOptions prepared;
+  std::error_code error;
+  prepared.binary = fs::read_symlink("/proc/self/exe", error).string();
+  if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
+  if (options.name.empty() && !options.grant) options.name = host_name();
+  if (!options.resources.empty() && fs::exists(options.resources, error))
+    options.resources = fs::absolute(options.resources, error).string();
+  if (options.grant) {
+    prepared.parent_uri = variable("HOLON_PARENT_URI");
+    prepared.token = variable("HOLON_TOKEN");
+    prepared.job_path = variable("HOLON_JOB_PATH");
+    if (prepared.parent_uri.empty() || prepared.token.empty() || prepared.job_path.empty())
+      return fail(Errc::invalid_argument,
+                  "HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH are not set: only `holon "
+                  "batch` and `holon alloc` "
+                  "make child instances",
+                  "--grant");
+    if (options.state_dir.empty()) options.state_dir = variable("HOLON_STATE_DIR");
+    // The secret is not for what runs inside.
+    for (const char* name : {"HOLON_TOKEN", "HOLON_STATE_DIR", "HOLON_PARENT_URI"}) unsetenv(name);
+  }
+  if (options.limit_ms > 0) prepared.expiration = wall_clock_ms() + options.limit_ms;
+  prepared.start = std::move(options);
+  return prepared;
+}
+
+// Files named by --conf are copied beside the other options: a later broker must not stumble over
+// what somebody has written into them since.
+Status keep_configuration(BrokerOptions& told) {
+  for (std::size_t i = 0; i < told.start.conf.size(); ++i) {
+    auto& item = told.start.conf[i];
+    if (!is_conf_file(item)) continue;
+    const std::string copy = fmt::format("{}/conf-{}.toml", told.runtime_dir, i);
+    std::error_code error;
+    fs::copy_file(item, copy, error);
+    if (error) return fail(Errc::system, error.message(), item);
+    item = copy;
+  }
+  return {};
+}
+
+// The state directory, made, and what the broker is told, in the runtime directory.
+Status furnish(BrokerOptions& options) {
+  std::string& state = options.start.state_dir;
+  if (state.empty()) {
+    auto found = default_state_dir(options.runtime_dir);
+    if (!found) return tl::unexpected(found.error());
+    state = std::move(*found);
+  }
+  std::error_code error;
+  state = fs::absolute(state + "/.", error).lexically_normal().parent_path().string();
+  if (auto made = make_state_dir(state); !made) return made;
+  BrokerOptions told = options;
+  told.start.command.clear();  // ours to run; its words may be any bytes
+  if (auto kept = keep_configuration(told); !kept) return kept;
+  const auto text = write_options(told);
+  if (!text) return tl::unexpected(text.error());
+  const std::string file = options.runtime_dir + "/instance.json";
+  std::ofstream out(file);
+  out << *text;
+  out.close();
+  if (!out) return fail(Errc::system, "cannot be written", file);
+  return {};
+}
+
+Result<BrokerOptions> with_directories(StartOptions options) {
+  auto prepared = prepare(std::move(options));
+  if (!prepared) return prepared;
+  auto runtime_dir = transport::make_runtime_dir();
+  if (!runtime_dir) return tl::unexpected(runtime_dir.error());
+  prepared->runtime_dir = std::move(*runtime_dir);
+  if (auto furnished = furnish(*prepared); !furnished) {
+    std::error_code ignored;
+    fs::remove_all(prepared->runtime_dir, ignored);
+    return tl::unexpected(furnished.error());
+  }
+  return prepared;
+}
+
+// Pipes and locks of whoever called would stay open for as long as the instance lives.
+void leave_descriptors(int except) {
+  const auto kept = static_cast<unsigned>(except);
+  if (kept > 3) close_range(3, kept - 1, 0);
+  close_range(kept + 1, ~0U, 0);
+}
+
+// The calling process waits until the instance is up, prints its uri and returns; the instance
+// lives on in a session of its own, with its messages in the state directory.
+int start_in_background(const BrokerOptions& options, const Config& config,
+                        const std::string& cpuset) {
+  auto up = make_pipe();
+  if (!up) {
+    say(to_string(up.error()));
+    return kExitFailed;
+  }
+  const std::string log = options.start.state_dir + "/instance.log";
+  std::error_code none_yet;
+  const auto before = fs::file_size(log, none_yet);
+  const pid_t pid = fork();
+  if (pid < 0) {
+    say(std::strerror(errno));
+    return kExitFailed;
+  }
+  if (pid == 0) {
+    setsid();
+    up->read = {};
+    leave_descriptors(up->write.get());
+    redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
+    redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+    redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
+    _exit(supervise(options, config, cpuset, [&](const std::string& uri) {
+      if (write(up->write.get(), uri.data(), uri.size()) < 0) return;
+      up->write = {};
+    }));
+  }
+  up->write = {};
+  std::array<char, 512> text{};
+  const auto n = read(up->read.get(), text.data(), text.size());
+  if (n > 0) {
+    std::puts(std::string(text.data(), static_cast<std::size_t>(n)).c_str());
+    return 0;
+  }
+  std::ifstream messages(log);
+  if (!none_yet)
+    messages.seekg(static_cast<std::streamoff>(before));  // what earlier starts said stays unsaid
+  for (std::string line; std::getline(messages, line);) std::fputs((line + "\n").c_str(), stderr);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailed;
+}
+
+}  // namespace
+
+int start_main(StartOptions options) {
+  transport::take_standard_descriptors();
+  const auto refuse = [](const Error& error) {
+    say(to_string(error));
+    return error.code == Errc::invalid_argument || error.code == Errc::not_found ? kExitUsage
+                                                                                 : kExitFailed;
+  };
+  if (options.command.empty() && !options.background && isatty(STDIN_FILENO) == 0)
+    return refuse(
+        {Errc::invalid_argument,
+         "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
+         {}});
+  const auto config = load_config(options.conf);
+  if (!config) return refuse(config.error());
+  // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
+  // itself, also where it runs as the job of another tree.
+  const std::string cpuset = options.grant ? variable("HOLON_CPUSET") : "";
+  auto prepared = with_directories(std::move(options));
+  if (!prepared) return refuse(prepared.error());
+  // A child in the background is still its parent's task and stays until it ends.
+  if (prepared->start.background && !prepared->start.grant)
+    return start_in_background(*prepared, *config, cpuset);
+  return supervise(*prepared, *config, cpuset, [](const std::string&) {});
+}
+
+}  // namespace holon::instance

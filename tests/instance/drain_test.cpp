@@ -1,0 +1,84 @@
+// Nodes that take no new work: what runs goes on, nothing more starts, children follow, and it
+// outlives the broker.
+#include <gmock/gmock.h>
+
+#include "instance/resource_messages.hpp"
+#include "tests/instance/live.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::JobOptions;
+using testing::Live;
+
+Status drain(const Live& live, const std::string& hosts, bool drained = true,
+             const std::string& path = "") {
+  const auto reply =
+      live.call<msg::Empty>("resource.drain", msg::DrainRequest{hosts, drained, "bad fan"}, path);
+  return reply ? Status() : tl::unexpected(reply.error());
+}
+
+msg::ResourceReply resources(const Live& live, const std::string& path = "") {
+  return live.call<msg::ResourceReply>("resource.list", msg::Empty{}, path).value();
+}
+
+TEST(Drain, LetsWhatRunsGoOnAndStartsNothingMore) {
+  const Live live({"--resources", "node=2/core=2"});
+  const auto runs = live.job(live.gated("gate"), {1, 0});
+  live.when_running(runs);
+  const std::string busy = live.record(runs).nodelist;
+  ASSERT_TRUE(drain(live, busy));
+  auto told = resources(live);
+  EXPECT_EQ(told.drained["core"], 1) << "the other core of the node that is in use";
+  EXPECT_EQ(told.free["core"], 2);
+  ASSERT_EQ(told.nodes_drained.size(), 1u);
+  EXPECT_EQ(told.nodes_drained[0].host, busy);
+  EXPECT_TRUE(told.nodes_drained[0].busy);
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, {2, 0})).result, "COMPLETED");
+  JobOptions three_cores;
+  three_cores.tasks = 3;
+  const auto waits = live.job({"/bin/true"}, three_cores);
+  EXPECT_EQ(live.record(waits).state, "SCHED");
+
+  live.kill_broker();
+  EXPECT_EQ(resources(live).nodes_drained.size(), 1u);
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(runs).result, "COMPLETED");
+  EXPECT_EQ(live.record(waits).state, "SCHED");
+  ASSERT_TRUE(drain(live, busy, false));
+  EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
+}
+
+TEST(Drain, IsAllOrNoneAndNamesWhatIsNotHere) {
+  const Live live({"--resources", "node=2/core=1"});
+  EXPECT_THAT(drain(live, "node[0-9]").error().what, HasSubstr("10 hosts are named"));
+  const Status unknown = drain(live, "node0,node7");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code, Errc::not_found);
+  EXPECT_THAT(unknown.error().what, HasSubstr("node7"));
+  EXPECT_FALSE(drain(live, "node[0-"));
+  EXPECT_TRUE(resources(live).nodes_drained.empty());
+}
+
+TEST(Drain, IsFollowedByChildrenWhichCannotEndIt) {
+  const Live live({"--resources", "node=2/core=2"});
+  const std::string child = "/1";
+  JobOptions both_nodes;
+  both_nodes.cores = 2;
+  both_nodes.tasks = 2;
+  live.child(both_nodes);
+  ASSERT_EQ(resources(live, child).total["node"], 2);
+  ASSERT_TRUE(drain(live, "node1"));
+  ASSERT_TRUE(eventually([&] { return resources(live, child).nodes_drained.size() == 1; }));
+  EXPECT_TRUE(resources(live, child).nodes_drained[0].above);
+  const Status refused = drain(live, "node1", false, child);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("above"));
+  ASSERT_TRUE(drain(live, "node1", false));
+  ASSERT_TRUE(eventually([&] { return resources(live, child).nodes_drained.empty(); }));
+}
+
+}  // namespace
+}  // namespace holon::instance

@@ -1,0 +1,163 @@
+// A child instance whose parent is played by the test: leases that move, a parent that is not
+// there.
+#include <gmock/gmock.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <optional>
+
+#include "instance/clock.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/formats/writers.hpp"
+#include "resource/graph/graph.hpp"
+#include "tests/instance/live.hpp"
+#include "transport/endpoint.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+
+// `holon start --grant --bg` as an agent would start it, with a parent at `uri`.
+class ChildProcess {
+ public:
+  ChildProcess(const std::string& parent_uri, const std::string& state_dir,
+               std::vector<std::string> options) {
+    std::vector<std::string> words = {HOLON_BINARY, "start", "--grant", "--bg"};
+    words.insert(words.end(), options.begin(), options.end());
+    std::vector<std::string> variables = {"HOLON_PARENT_URI=" + parent_uri, "HOLON_TOKEN=secret",
+                                          "HOLON_JOB_PATH=/7", "HOLON_STATE_DIR=" + state_dir};
+    const char* path = std::getenv("PATH");
+    variables.push_back(std::string("PATH=") + (path != nullptr ? path : "/usr/bin:/bin"));
+    EXPECT_EQ(posix_spawn(&pid_, HOLON_BINARY, nullptr, nullptr, pointers(words).data(),
+                          pointers(variables).data()),
+              0);
+  }
+  ~ChildProcess() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // Its exit code once it has ended.
+  std::optional<int> ended() {
+    int status = 0;
+    if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  static std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> list;
+    for (auto& word : words) list.push_back(word.data());
+    list.push_back(nullptr);
+    return list;
+  }
+  pid_t pid_ = 0;
+};
+
+class ParentTest : public ::testing::Test {
+ protected:
+  void SetUp() override { dir_ = *transport::make_runtime_dir(); }
+  void TearDown() override {
+    child_.reset();
+    server_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  void listen() {
+    server_ = std::move(*transport::Server::listen(*reactor_, *transport::ipc_uri(dir_, "p")));
+    server_->on_request([this](const transport::Request& request) {
+      if (request.topic() == "record") ++records_;
+      if (request.topic() != "hello") return request.reply(transport::pack(msg::Empty{}));
+      hello_ = *transport::unpack<msg::Hello>(request.payload());
+      child_peer_ = request.peer();
+      request.reply(transport::pack(grant()));
+    });
+  }
+  msg::Grant grant() const {
+    const auto graph = resource::ResourceGraph::build(*resource::read_shape("node=1/core=2"));
+    msg::Grant grant;
+    grant.jgf = resource::write_jgf(*graph);
+    grant.expiration = expiration_;
+    grant.epoch = 1;
+    grant.path = "/7";
+    grant.name = "seventh";
+    grant.bind = false;
+    return grant;
+  }
+  void begin(const std::string& uri, std::vector<std::string> options = {}) {
+    child_.emplace(uri, dir_ + "/state", std::move(options));
+  }
+  bool until(const std::function<bool()>& done) {
+    const auto tick = reactor_->every(5, [] {});
+    return reactor_->run_until(done, 30'000);
+  }
+  void tell_lease(std::int64_t end) {
+    bool told = false;
+    server_->call(child_peer_, {"lease", transport::pack(msg::Lease{end})},
+                  [&](const Result<std::string>& answer) { told = answer.has_value(); });
+    ASSERT_TRUE(until([&] { return told; }));
+  }
+  // What the child says of itself; its broker may just be started again.
+  std::optional<msg::TreeNode> child_status() {
+    std::optional<Result<std::string>> answer;
+    server_->call(child_peer_, {"status", transport::pack(msg::Empty{})},
+                  [&](Result<std::string> got) { answer = std::move(got); });
+    until([&] { return answer.has_value(); });
+    if (!answer || !*answer) return std::nullopt;
+    return *transport::unpack<msg::TreeNode>(**answer);
+  }
+
+  std::string dir_;
+  std::unique_ptr<transport::Reactor> reactor_ = std::move(*transport::Reactor::create());
+  std::unique_ptr<transport::Server> server_;
+  std::optional<ChildProcess> child_;
+  std::optional<msg::Hello> hello_;
+  transport::PeerId child_peer_;
+  std::int64_t expiration_ = wall_clock_ms() + 3'600'000;
+  int records_ = 0;
+};
+
+TEST_F(ParentTest, AChildEndsAtItsLeasesNewEnd) {
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  tell_lease(wall_clock_ms() + 500);
+  EXPECT_TRUE(until([&] { return child_->ended().has_value(); })) << "not at the old one";
+}
+
+TEST_F(ParentTest, ALongerLeaseIsKeptAcrossACrashOfTheChildsBroker) {
+  expiration_ = wall_clock_ms() + 3'000;
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  expiration_ = wall_clock_ms() + 3'600'000;
+  tell_lease(expiration_);
+  const auto before = child_status();
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->expiration, expiration_);
+  hello_.reset();
+  testing::signal_process(static_cast<pid_t>(before->pid), SIGKILL);
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  EXPECT_EQ(hello_->epoch, 1u) << "it goes on with the grant it has";
+  const auto after = child_status();
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->expiration, expiration_);
+  ASSERT_TRUE(until([&] { return wall_clock_ms() > before->t_started + 3'500; }));
+  EXPECT_FALSE(child_->ended()) << "the first lease's end has passed";
+}
+
+TEST_F(ParentTest, AChildThatNeverReachesItsParentDoesNotWaitForEver) {
+  begin("ipc://" + dir_ + "/nobody", {"--conf", "instance.orphan-timeout=300ms"});
+  std::optional<int> code;
+  EXPECT_TRUE(until([&] { return (code = child_->ended()).has_value(); }));
+  EXPECT_EQ(code, 1);
+}
+
+}  // namespace
+}  // namespace holon::instance

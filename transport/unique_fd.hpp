@@ -1,0 +1,38 @@
+// unique_fd.hpp - the owner of one file descriptor.
+#pragma once
+#include <cstdint>
+#include <utility>
+
+namespace holon::transport {
+
+// -1: none.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~UniqueFd() { reset(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  // Closes what it owns and takes over `fd`.
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+// Puts /dev/null in the place of those of the descriptors 0, 1 and 2 that are closed, lest the next
+// socket or pipe becomes somebody's standard output.
+void take_standard_descriptors();
+
+// Raises this process's soft limit of open descriptors to its hard one, or a million: whoever has
+// one for each task or client needs more than the usual 1024. Returns the soft limit there was, for
+// what it starts (0: unknown).
+std::uint64_t raise_descriptor_limit();
+
+}  // namespace holon::transport
