@@ -22,6 +22,7 @@ namespace {
 // Submitting a million jobs or listing them takes longer than a look at the state does.
 constexpr Duration kBulkTimeout = 600'000;
 constexpr Duration kForEver = 0;
+constexpr Duration kCancelPatience = 2'000;
 
 // A path that does not begin with "/" starts at the instance that was connected to.
 Result<std::string> absolute_path(transport::BlockingClient& client, const std::string& path) {
@@ -291,9 +292,15 @@ transport::Reactor& Broker::reactor() {
   return parts_->client.reactor();
 }
 
-void Broker::cancel_later(const msg::CancelRequest& request) {
-  transport::Call call{"cancel", transport::pack(request), parts_->path};
-  parts_->client.client().call(std::move(call), [](const Result<std::string>&) {});
+transport::Subscription Broker::cancel_later(const msg::CancelRequest& request,
+                                             std::function<void()> on_answer) {
+  const auto wanted = std::make_shared<bool>(true);
+  transport::Call call{"cancel", transport::pack(request), parts_->path, kCancelPatience};
+  parts_->client.client().call(
+      std::move(call), [wanted, on_answer = std::move(on_answer)](const Result<std::string>&) {
+        if (*wanted) on_answer();
+      });
+  return transport::Subscription([wanted] { *wanted = false; });
 }
 
 bool Broker::wait_until_gone(std::int64_t timeout) {

@@ -76,8 +76,10 @@ class Broker {
   [[nodiscard]] SignalGuard catch_signals(std::function<void(int signal)> on_signal);
   // What turns during any call above, for what is to go on meanwhile.
   transport::Reactor& reactor();
-  // A request whose answer nobody waits for; it leaves during the call that is under way.
-  void cancel_later(const msg::CancelRequest& request);
+  // Cancels during the call that is under way. `on_answer` is called once it has been answered, or
+  // was not within two seconds; not any more when what is returned has gone.
+  [[nodiscard]] transport::Subscription cancel_later(const msg::CancelRequest& request,
+                                                     std::function<void()> on_answer);
 
   // Returns once the broker connected to has gone, or after `timeout` ms (false).
   bool wait_until_gone(std::int64_t timeout);

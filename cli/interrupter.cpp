@@ -14,23 +14,36 @@ Interrupter::Interrupter(Invocation& call, Broker& broker, std::uint64_t job, st
 }
 
 void Interrupter::on_signal(int signal) {
-  if (std::exchange(signal_, signal) != 0) return leave(signal);
+  const bool first = std::exchange(signal_, signal) == 0;
+  if (first) return cancel_job(signal);
+  // Whoever asks a second time does not want to wait for the job's end.
+  if (!std::exchange(leaving_, true))
+    call_.io.err << fmt::format("{}: job {} is being ended; not waiting for it\n", verb_, job_)
+                 << std::flush;
+  else
+    answered_ = true;  // a third time: nor for the broker
+  if (answered_) leave();
+}
+
+void Interrupter::cancel_job(int signal) {
   call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
   msg::CancelRequest request;
   request.ids = {job_};
   request.reason = signal == SIGINT ? "Ctrl-C in " + verb_
                                     : fmt::format("{} was ended by {}", verb_,
                                                   signal == SIGHUP ? "SIGHUP" : "SIGTERM");
-  broker_.cancel_later(request);
+  // Two signals may come in one turn, before anything was sent: a process that ended then would
+  // leave its job behind.
+  answer_ = broker_.cancel_later(request, [this] {
+    answered_ = true;
+    if (leaving_) leave();
+  });
 }
 
-// Whoever asks a second time does not want to wait for the job's end.
-void Interrupter::leave(int signal) {
-  call_.io.err << fmt::format("{}: job {} is being ended; not waiting for it\n", verb_, job_)
-               << std::flush;
+void Interrupter::leave() {
   call_.io.out << std::flush;
   guard_.reset();
-  raise(signal);
+  raise(signal_);
 }
 
 }  // namespace holon::cli

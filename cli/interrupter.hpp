@@ -12,7 +12,8 @@ namespace holon::cli {
 class Interrupter {
  public:
   // `verb` as in "holon run", for what is said; while this lives, the first SIGINT, SIGTERM or
-  // SIGHUP ends the job instead of the process, the next one the process.
+  // SIGHUP ends the job instead of the process, the next one the process as soon as the broker
+  // knows that the job is to end, a third one at once.
   Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb);
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
@@ -22,13 +23,17 @@ class Interrupter {
 
  private:
   void on_signal(int signal);
-  void leave(int signal);
+  void cancel_job(int signal);
+  void leave();
 
   Invocation& call_;
   Broker& broker_;
   std::uint64_t job_;
   std::string verb_;
   int signal_ = 0;
+  bool leaving_ = false;
+  bool answered_ = false;  // the broker, to our cancelling
+  transport::Subscription answer_;
   Broker::SignalGuard guard_;
 };
 

@@ -109,10 +109,9 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
     interrupted = interrupter.signal();
     return up;
   }();
-  if (!job) {
-    report(call, "alloc", job.error());
-    (void)broker.cancel({{id}, false, "holon alloc gave it up"});  // nobody would ever use it
-  }
+  if (!job) report(call, "alloc", job.error());
+  if (!job || interrupted != 0)  // nobody would ever use it; the interrupter's word may not be out
+    (void)broker.cancel({{id}, false, "holon alloc gave it up"});
   if (interrupted != 0) return 128 + interrupted;
   if (!job) return kNotRun;
   if (args.background) {
