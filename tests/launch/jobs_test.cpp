@@ -381,7 +381,7 @@ TEST_F(JobsTest, AJobIsRunOnceHoweverOftenItIsStarted) {
   const auto ask = request(shell("echo once >> count; exec sleep 1000"), start(1));
   ASSERT_TRUE(jobs_->start(ask));
   ASSERT_TRUE(jobs_->start(ask));
-  ASSERT_TRUE(until([&] { return std::filesystem::exists(dir_ + "/count"); }));
+  ASSERT_TRUE(until([&] { return read(dir_ + "/count") == "once\n"; }));
   jobs_->kill({{1}, 0});
   ASSERT_TRUE(until([&] { return finished_.contains(1); }));
   ASSERT_TRUE(jobs_->start(ask)) << "finished and not acknowledged";
