@@ -13,8 +13,11 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include <stdexcept>
+
 #include "instance/database_kind.hpp"
 #include "instance/messages.hpp"
+#include "transport/codec.hpp"
 
 namespace holon::instance {
 namespace {
@@ -42,17 +45,12 @@ constexpr const char* kUnfinished =
     "count > (SELECT count(*) FROM jobs WHERE id >= first AND id < first + count)";
 
 template <class T>
-std::string packed(const T& value) {
-  msgpack::sbuffer buffer;
-  msgpack::pack(buffer, value);
-  return {buffer.data(), buffer.size()};
-}
-
-template <class T>
 T unpacked(const SQLite::Column& column) {
-  const auto handle =
-      msgpack::unpack(static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes()));
-  return handle->as<T>();
+  const std::string_view bytes(static_cast<const char*>(column.getBlob()),
+                               std::size_t(column.getBytes()));
+  auto value = transport::unpack<T>(bytes);
+  if (!value) throw std::runtime_error(to_string(value.error()));
+  return std::move(*value);
 }
 
 std::int64_t number(JobId id) {
@@ -69,7 +67,7 @@ std::string pack_shares(const std::vector<resource::Share>& shares, const Labels
   std::vector<std::int64_t> flat;
   flat.reserve(shares.size() * 3);
   for (const auto& s : shares) flat.insert(flat.end(), {s.uniq_id, s.amount, s.exclusive});
-  return packed(std::pair(flat, labels));
+  return transport::pack(std::pair(flat, labels));
 }
 
 resource::Allocation unpack_allocation(JobId job, SQLite::Statement& q) {
@@ -246,7 +244,7 @@ void Journal::add_allocation(const resource::Allocation& a) {
 void Journal::add_inactive(const msg::JobRecord& record) {
   auto& s = *state_;
   s.write([&] {
-    const std::string data = packed(record);
+    const std::string data = transport::pack(record);
     s.inactive.bind(1, static_cast<std::int64_t>(record.id));
     s.inactive.bindNoCopy(2, record.result);
     s.inactive.bindNoCopy(3, data.data(), static_cast<int>(data.size()));
@@ -257,7 +255,7 @@ void Journal::add_inactive(const msg::JobRecord& record) {
 void Journal::put_descendant(const msg::JobRecord& record) {
   auto& s = *state_;
   s.write([&] {
-    const std::string data = packed(record);
+    const std::string data = transport::pack(record);
     s.descendant.bindNoCopy(1, record.path);
     s.descendant.bindNoCopy(2, data.data(), static_cast<int>(data.size()));
     s.run(s.descendant);

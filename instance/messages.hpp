@@ -7,23 +7,16 @@
 // struct; the answer's struct follows it.
 #pragma once
 #include <cstdint>
-#include <map>
-#include <msgpack.hpp>
 #include <string>
-#include <string_view>
-#include <tuple>
-#include <utility>
 #include <vector>
+
+#include "transport/fields.hpp"
 
 namespace holon::instance::msg {
 
 // A request or an answer that carries nothing: an empty map.
 struct Empty {
-  template <class Packer>
-  void msgpack_pack(Packer& packer) const {
-    packer.pack_map(0);
-  }
-  void msgpack_unpack(const msgpack::object&) {}
+  HOLON_FIELDS()
 };
 
 // Where a job stands, as every listing shows it. A record outlives the job, and the child instance
@@ -55,60 +48,12 @@ struct JobRecord {
   std::int64_t cpu_ms = 0, max_rss_kb = 0;  // resource usage of its tasks together
   std::vector<std::int64_t> pids;           // of its tasks, rank order, while it runs
 
-  // Name on the wire and member of every field.
-  static constexpr auto fields() {
-    return std::make_tuple(
-        std::pair("path", &JobRecord::path), std::pair("id", &JobRecord::id),
-        std::pair("name", &JobRecord::name), std::pair("user", &JobRecord::user),
-        std::pair("group", &JobRecord::group), std::pair("account", &JobRecord::account),
-        std::pair("qos", &JobRecord::qos), std::pair("queue", &JobRecord::queue),
-        std::pair("urgency", &JobRecord::urgency), std::pair("state", &JobRecord::state),
-        std::pair("result", &JobRecord::result), std::pair("exit_code", &JobRecord::exit_code),
-        std::pair("reason", &JobRecord::reason), std::pair("command", &JobRecord::command),
-        std::pair("nodelist", &JobRecord::nodelist), std::pair("resources", &JobRecord::resources),
-        std::pair("nnodes", &JobRecord::nnodes), std::pair("ncores", &JobRecord::ncores),
-        std::pair("ngpus", &JobRecord::ngpus), std::pair("ntasks", &JobRecord::ntasks),
-        std::pair("t_submit", &JobRecord::t_submit), std::pair("t_alloc", &JobRecord::t_alloc),
-        std::pair("t_start", &JobRecord::t_start), std::pair("t_finish", &JobRecord::t_finish),
-        std::pair("t_inactive", &JobRecord::t_inactive),
-        std::pair("t_estimate", &JobRecord::t_estimate),
-        std::pair("expiration", &JobRecord::expiration), std::pair("limit", &JobRecord::limit),
-        std::pair("selection", &JobRecord::selection),
-        std::pair("is_instance", &JobRecord::is_instance),
-        std::pair("child_uri", &JobRecord::child_uri), std::pair("output", &JobRecord::output),
-        std::pair("error", &JobRecord::error), std::pair("cpu_ms", &JobRecord::cpu_ms),
-        std::pair("max_rss_kb", &JobRecord::max_rss_kb), std::pair("pids", &JobRecord::pids));
-  }
-  // Fields with their default value are left out: names of such would be most of a record's bytes.
-  template <class Packer>
-  void msgpack_pack(Packer& packer) const {
-    const JobRecord plain;
-    const auto each_told = [&](auto&& visit) {
-      const auto look = [&](const auto& field) {
-        if (this->*field.second != plain.*field.second) visit(field.first, this->*field.second);
-      };
-      std::apply([&](const auto&... field) { (look(field), ...); }, fields());
-    };
-    std::uint32_t n = 0;
-    each_told([&n](const char*, const auto&) { ++n; });
-    packer.pack_map(n);
-    each_told([&packer](const char* key, const auto& value) {
-      packer.pack(key);
-      packer.pack(value);
-    });
-  }
-  void msgpack_unpack(const msgpack::object& map) {
-    if (map.type != msgpack::type::MAP) throw msgpack::type_error();
-    for (std::uint32_t i = 0; i < map.via.map.size; ++i) {
-      const msgpack::object_kv& entry = map.via.map.ptr[i];
-      if (entry.key.type != msgpack::type::STR) throw msgpack::type_error();
-      const std::string_view key(entry.key.via.str.ptr, entry.key.via.str.size);
-      const auto take = [&](const auto& field) {
-        if (key == field.first) entry.val.convert(this->*field.second);
-      };
-      std::apply([&](const auto&... field) { (take(field), ...); }, fields());
-    }
-  }
+  // Names of fields that have their default would be most of a record's bytes.
+  HOLON_FIELDS_WITHOUT_DEFAULTS(path, id, name, user, group, account, qos, queue, urgency, state,
+                                result, exit_code, reason, command, nodelist, resources, nnodes,
+                                ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
+                                t_inactive, t_estimate, expiration, limit, selection, is_instance,
+                                child_uri, output, error, cpu_ms, max_rss_kb, pids)
 };
 
 // "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is
@@ -121,12 +66,12 @@ struct SubmitRequest {
   std::uint32_t urgency = 16;
   std::string user;
   bool is_instance = false;  // holon batch, holon alloc: the task is `holon start`
-  MSGPACK_DEFINE_MAP(jobspec, count, urgency, user, is_instance)
+  HOLON_FIELDS(jobspec, count, urgency, user, is_instance)
 };
 struct SubmitReply {
   std::uint64_t first_id = 0;  // the jobs are first_id .. first_id + count - 1
   std::uint64_t count = 0;
-  MSGPACK_DEFINE_MAP(first_id, count)
+  HOLON_FIELDS(first_id, count)
 };
 
 // "jobs"
@@ -136,24 +81,24 @@ struct JobsRequest {
   std::vector<std::uint64_t> ids;  // only these; empty: no such filter
   std::uint64_t limit = 0;         // at most so many, the newest ones; 0: no limit
   std::int64_t timeout = 0;        // ms a child may take to answer (recursive); 0: as configured
-  MSGPACK_DEFINE_MAP(all, recursive, ids, limit, timeout)
+  HOLON_FIELDS(all, recursive, ids, limit, timeout)
 };
 struct JobsReply {
   std::vector<JobRecord> jobs;  // ordered by path, numerically
-  MSGPACK_DEFINE_MAP(jobs)
+  HOLON_FIELDS(jobs)
 };
 
 // "job.info": everything kept about one job.
 struct JobInfoRequest {
   std::uint64_t id = 0;
-  MSGPACK_DEFINE_MAP(id)
+  HOLON_FIELDS(id)
 };
 struct JobInfoReply {
   JobRecord job;
   std::string jobspec;   // JSON
   std::string R;         // Rv1 JSON with JGF under "scheduling"; empty if never allocated
   std::string eventlog;  // JSON lines (RFC 18)
-  MSGPACK_DEFINE_MAP(job, jobspec, R, eventlog)
+  HOLON_FIELDS(job, jobspec, R, eventlog)
 };
 
 // "job.watch" (stream): one JobEvent per event, from the first on, ends after `clean` of the last
@@ -161,7 +106,7 @@ struct JobInfoReply {
 struct WatchRequest {
   std::vector<std::uint64_t> ids;
   bool follow_all = false;
-  MSGPACK_DEFINE_MAP(ids, follow_all)
+  HOLON_FIELDS(ids, follow_all)
 };
 struct JobEvent {
   std::uint64_t id = 0;
@@ -169,30 +114,30 @@ struct JobEvent {
   std::string name;     // submit, validate, depend, priority, alloc, start, exception, finish,
                         // release, free, clean
   std::string context;  // JSON object
-  MSGPACK_DEFINE_MAP(id, time, name, context)
+  HOLON_FIELDS(id, time, name, context)
 };
 
 // "job.wait": answered once all are INACTIVE. No ids: all active jobs there are now.
 struct WaitRequest {
   std::vector<std::uint64_t> ids;
-  MSGPACK_DEFINE_MAP(ids)
+  HOLON_FIELDS(ids)
 };
 struct WaitReply {
   std::vector<JobRecord> jobs;
-  MSGPACK_DEFINE_MAP(jobs)
+  HOLON_FIELDS(jobs)
 };
 
 // "job.attach" (stream): output as it is written, from its beginning; ends when the job is
 // INACTIVE.
 struct AttachRequest {
   std::uint64_t id = 0;
-  MSGPACK_DEFINE_MAP(id)
+  HOLON_FIELDS(id)
 };
 struct OutputChunk {
   std::int32_t task = 0;
   bool error = false;  // stderr
   std::string data;
-  MSGPACK_DEFINE_MAP(task, error, data)
+  HOLON_FIELDS(task, error, data)
 };
 
 // "cancel": pending jobs go at once, running ones get SIGTERM and after the grace SIGKILL.
@@ -200,12 +145,12 @@ struct CancelRequest {
   std::vector<std::uint64_t> ids;
   bool all = false;
   std::string reason;
-  MSGPACK_DEFINE_MAP(ids, all, reason)
+  HOLON_FIELDS(ids, all, reason)
 };
 struct CancelReply {
   std::vector<std::uint64_t> cancelled;
   std::vector<std::uint64_t> already_inactive;
-  MSGPACK_DEFINE_MAP(cancelled, already_inactive)
+  HOLON_FIELDS(cancelled, already_inactive)
 };
 
 // "tree": this instance and, recursively, its children. Children that do not answer in time are
@@ -213,7 +158,7 @@ struct CancelReply {
 struct TreeRequest {
   std::int64_t timeout =
       0;  // ms a child may take to answer; 0: as configured (instance.tree-timeout)
-  MSGPACK_DEFINE_MAP(timeout)
+  HOLON_FIELDS(timeout)
 };
 struct TreeNode {
   std::string path;  // "/", "/3"
@@ -226,8 +171,8 @@ struct TreeNode {
   std::int64_t pending = 0, running = 0, inactive = 0, failed = 0;
   std::int64_t t_started = 0, expiration = 0;
   std::vector<TreeNode> children;
-  MSGPACK_DEFINE_MAP(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus,
-                     gpus_free, pending, running, inactive, failed, t_started, expiration, children)
+  HOLON_FIELDS(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus, gpus_free,
+               pending, running, inactive, failed, t_started, expiration, children)
 };
 
 // "status": the same node without children.
@@ -236,7 +181,7 @@ using StatusRequest = Empty;
 // "shutdown": ends the instance in order; running jobs are cancelled first.
 struct ShutdownRequest {
   std::string reason;
-  MSGPACK_DEFINE_MAP(reason)
+  HOLON_FIELDS(reason)
 };
 
 // ---- parent and child (the child connects up) ----
@@ -248,7 +193,7 @@ struct Hello {
   std::string uri;          // where this child listens
   std::uint64_t epoch = 0;  // 0: has no grant yet
   std::int64_t pid = 0;
-  MSGPACK_DEFINE_MAP(token, job, uri, epoch, pid)
+  HOLON_FIELDS(token, job, uri, epoch, pid)
 };
 struct Grant {
   std::string jgf;  // lean JGF with "x-grant" (docs/formats.md)
@@ -257,20 +202,20 @@ struct Grant {
   std::string path;  // the child's path
   std::string name;  // the child's, for display, unless it was given one of its own
   bool bind = true;  // false: the resources are declared, tasks are not bound
-  MSGPACK_DEFINE_MAP(jgf, expiration, epoch, path, name, bind)
+  HOLON_FIELDS(jgf, expiration, epoch, path, name, bind)
 };
 // "ending" (up, answered with Empty): the child begins its end.
 
 // "lease" (down): new expiration.
 struct Lease {
   std::int64_t expiration = 0;
-  MSGPACK_DEFINE_MAP(expiration)
+  HOLON_FIELDS(expiration)
 };
 // "record" (up): job records that changed, paths relative to the tree's root; answered with Empty
 // once journalled.
 struct Records {
   std::vector<JobRecord> jobs;
-  MSGPACK_DEFINE_MAP(jobs)
+  HOLON_FIELDS(jobs)
 };
 
 }  // namespace holon::instance::msg

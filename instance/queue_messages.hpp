@@ -2,9 +2,10 @@
 // statistics. Conventions as in messages.hpp; docs/protocol.md is the description for others.
 #pragma once
 #include <cstdint>
-#include <msgpack.hpp>
 #include <string>
 #include <vector>
+
+#include "transport/fields.hpp"
 
 namespace holon::instance::msg {
 
@@ -12,7 +13,7 @@ namespace holon::instance::msg {
 struct UrgencyRequest {
   std::vector<std::uint64_t> ids;
   std::uint32_t urgency = 16;
-  MSGPACK_DEFINE_MAP(ids, urgency)
+  HOLON_FIELDS(ids, urgency)
 };
 
 // "queue.gate": opens or closes a queue, for submissions or for scheduling. Kept in the journal.
@@ -21,7 +22,7 @@ struct GateRequest {
   std::string gate;   // submit, start
   bool open = true;
   std::string reason;  // for those who are turned away
-  MSGPACK_DEFINE_MAP(queue, gate, open, reason)
+  HOLON_FIELDS(queue, gate, open, reason)
 };
 
 struct QueueInfo {
@@ -39,9 +40,9 @@ struct QueueInfo {
   // Since the broker was started:
   std::int64_t submitted = 0, begun = 0, backfilled = 0, finished = 0, cancelled = 0, rejected = 0,
                reprioritized = 0;
-  MSGPACK_DEFINE_MAP(name, policy, enabled, started, disabled_because, stopped_because, depth,
-                     pending, held, blocked, reserved, running, considered, submitted, begun,
-                     backfilled, finished, cancelled, rejected, reprioritized)
+  HOLON_FIELDS(name, policy, enabled, started, disabled_because, stopped_because, depth, pending,
+               held, blocked, reserved, running, considered, submitted, begun, backfilled, finished,
+               cancelled, rejected, reprioritized)
 };
 
 // "stats": of the queues and of the scheduler's passes since the broker was started.
@@ -50,7 +51,7 @@ struct StatsReply {
   std::int64_t passes = 0;
   std::int64_t last_us = 0, mean_us = 0, longest_us = 0;  // microseconds a pass took
   std::int64_t vertices = 0;                              // of the resource graph
-  MSGPACK_DEFINE_MAP(queues, passes, last_us, mean_us, longest_us, vertices)
+  HOLON_FIELDS(queues, passes, last_us, mean_us, longest_us, vertices)
 };
 
 }  // namespace holon::instance::msg

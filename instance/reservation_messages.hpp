@@ -2,9 +2,10 @@
 // that name it. Conventions as in messages.hpp; docs/protocol.md is the description for others.
 #pragma once
 #include <cstdint>
-#include <msgpack.hpp>
 #include <string>
 #include <vector>
+
+#include "transport/fields.hpp"
 
 namespace holon::instance::msg {
 
@@ -16,11 +17,11 @@ struct ReserveRequest {
   std::string name;
   std::string user;                // its owner
   std::vector<std::string> users;  // who may use it beside the owner; "*": everybody
-  MSGPACK_DEFINE_MAP(jobspec, begin, end, name, user, users)
+  HOLON_FIELDS(jobspec, begin, end, name, user, users)
 };
 struct ReserveReply {
   std::uint64_t id = 0;  // from the same numbers as jobs
-  MSGPACK_DEFINE_MAP(id)
+  HOLON_FIELDS(id)
 };
 
 // "reservations"
@@ -33,18 +34,18 @@ struct Reservation {
   std::string nodelist;
   std::int64_t nodes = 0, cores = 0, gpus = 0;
   std::int64_t pending = 0, running = 0;  // jobs in it
-  MSGPACK_DEFINE_MAP(id, name, user, users, begin, end, phase, nodelist, nodes, cores, gpus,
-                     pending, running)
+  HOLON_FIELDS(id, name, user, users, begin, end, phase, nodelist, nodes, cores, gpus, pending,
+               running)
 };
 struct ReservationsReply {
   std::vector<Reservation> reservations;  // by id
-  MSGPACK_DEFINE_MAP(reservations)
+  HOLON_FIELDS(reservations)
 };
 
 // "unreserve": jobs that run in them are cancelled, those that wait for them fail.
 struct UnreserveRequest {
   std::vector<std::uint64_t> ids;
-  MSGPACK_DEFINE_MAP(ids)
+  HOLON_FIELDS(ids)
 };
 
 }  // namespace holon::instance::msg

@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "transport/codec.hpp"
+#include "transport/fields.hpp"
 
 namespace holon::instance {
 namespace {
@@ -23,7 +24,7 @@ constexpr const char* kLastKey = "reservations.last";
 struct Kept {
   std::map<std::uint64_t, msg::ReserveRequest> requests;
   std::set<std::uint64_t> cancelled;
-  MSGPACK_DEFINE_MAP(requests, cancelled)
+  HOLON_FIELDS(requests, cancelled)
 };
 
 }  // namespace

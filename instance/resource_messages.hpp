@@ -3,9 +3,10 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <msgpack.hpp>
 #include <string>
 #include <vector>
+
+#include "transport/fields.hpp"
 
 namespace holon::instance::msg {
 
@@ -15,7 +16,7 @@ struct DrainedNode {
   std::int64_t since = 0;
   bool above = false;  // an instance above drained it
   bool busy = false;   // jobs run there still
-  MSGPACK_DEFINE_MAP(host, reason, since, above, busy)
+  HOLON_FIELDS(host, reason, since, above, busy)
 };
 
 // "resource.list" and "resource.R"; the request is empty.
@@ -26,8 +27,8 @@ struct ResourceReply {
   std::string nodes_free, nodes_allocated, nodes_down;
   std::vector<DrainedNode> nodes_drained;
   std::string R;  // what this instance has, Rv1 with JGF under "scheduling"
-  MSGPACK_DEFINE_MAP(total, free, down, drained, nodes_free, nodes_allocated, nodes_down,
-                     nodes_drained, R)
+  HOLON_FIELDS(total, free, down, drained, nodes_free, nodes_allocated, nodes_down, nodes_drained,
+               R)
 };
 
 // "resource.drain": kept in the journal; child instances on these nodes follow. All or none.
@@ -35,14 +36,14 @@ struct DrainRequest {
   std::string hosts;  // hostlist
   bool drain = true;  // false: they take work again
   std::string reason;
-  MSGPACK_DEFINE_MAP(hosts, drain, reason)
+  HOLON_FIELDS(hosts, drain, reason)
 };
 
 // "drain", from an instance to those below: all nodes that are drained there, whenever one changes
 // or the child connects.
 struct DrainedAbove {
   std::vector<DrainedNode> nodes;
-  MSGPACK_DEFINE_MAP(nodes)
+  HOLON_FIELDS(nodes)
 };
 
 }  // namespace holon::instance::msg

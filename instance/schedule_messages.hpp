@@ -3,9 +3,10 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <msgpack.hpp>
 #include <string>
 #include <vector>
+
+#include "transport/fields.hpp"
 
 namespace holon::instance::msg {
 
@@ -17,7 +18,7 @@ struct ExplainRequest {
   std::vector<std::uint64_t> ids;  // at most kMaxExplained; empty: pending jobs, by id
   std::uint64_t after = 0;         // without ids: only those with a higher id
   std::uint64_t limit = 0;         // without ids: at most so many; 0, or more: kMaxExplained
-  MSGPACK_DEFINE_MAP(ids, after, limit)
+  HOLON_FIELDS(ids, after, limit)
 };
 // A job, or an advance reservation, in the way of a job.
 struct Obstacle {
@@ -29,7 +30,7 @@ struct Obstacle {
   std::int64_t until = 0;    // when its limit, or its interval, ends it at the latest; 0: unknown
   std::string kind = "job";  // job, advance
   std::int64_t from = 0;     // when an advance reservation begins
-  MSGPACK_DEFINE_MAP(id, name, user, state, nodelist, until, kind, from)
+  HOLON_FIELDS(id, name, user, state, nodelist, until, kind, from)
 };
 // A change after which the job would start now.
 struct Remedy {
@@ -38,7 +39,7 @@ struct Remedy {
   std::string queue;       // queue, gate
   double cost = 0;         // the share of what was asked for that is given up, 0 to 1
   std::string text;        // "a time limit of 5m or less"
-  MSGPACK_DEFINE_MAP(kind, value, queue, cost, text)
+  HOLON_FIELDS(kind, value, queue, cost, text)
 };
 struct Explained {
   std::uint64_t id = 0;
@@ -53,13 +54,13 @@ struct Explained {
   std::uint64_t pending = 0;    // and left them waiting
   std::vector<Obstacle> in_the_way;  // soonest over first; those in front of it last
   std::vector<Remedy> remedies;      // cheapest first; empty: none was found
-  MSGPACK_DEFINE_MAP(id, path, name, user, queue, state, reason, resources, limit, t_planned,
-                     t_room, position, considered, pending, in_the_way, remedies)
+  HOLON_FIELDS(id, path, name, user, queue, state, reason, resources, limit, t_planned, t_room,
+               position, considered, pending, in_the_way, remedies)
 };
 struct ExplainReply {
   std::vector<Explained> jobs;
   bool more = false;  // without ids: there are pending jobs after the last one
-  MSGPACK_DEFINE_MAP(jobs, more)
+  HOLON_FIELDS(jobs, more)
 };
 
 // "priority": what the places of jobs in their queue come from, highest first.
@@ -68,13 +69,13 @@ inline constexpr std::uint64_t kMaxPriorities = 10'000;
 struct PriorityRequest {
   std::vector<std::uint64_t> ids;  // empty: all that wait in a queue
   std::uint64_t limit = 0;         // without ids: at most so many; 0, or more: kMaxPriorities
-  MSGPACK_DEFINE_MAP(ids, limit)
+  HOLON_FIELDS(ids, limit)
 };
 // One line of the sum: value (after its cap) x weight = points.
 struct PriorityPart {
   std::string factor;
   double value = 0, weight = 0, points = 0;
-  MSGPACK_DEFINE_MAP(factor, value, weight, points)
+  HOLON_FIELDS(factor, value, weight, points)
 };
 struct Prioritized {
   std::uint64_t id = 0;
@@ -84,25 +85,25 @@ struct Prioritized {
   // "": the parts; "urgency": nothing is weighted; else a phrase: what stands above the parts
   std::string set_by;
   std::vector<PriorityPart> parts;
-  MSGPACK_DEFINE_MAP(id, path, name, user, queue, state, urgency, priority, set_by, parts)
+  HOLON_FIELDS(id, path, name, user, queue, state, urgency, priority, set_by, parts)
 };
 struct PriorityReply {
   std::vector<Prioritized> jobs;
   std::uint64_t pending = 0;  // jobs that wait in a queue
-  MSGPACK_DEFINE_MAP(jobs, pending)
+  HOLON_FIELDS(jobs, pending)
 };
 
 // "plan" (stream of PlanPart): every span, running jobs by end, then reservations by start. A plan
 // of a hundred thousand jobs comes in as many parts as it needs.
 struct PlanRequest {
   bool vertices = false;  // name the vertices of each span
-  MSGPACK_DEFINE_MAP(vertices)
+  HOLON_FIELDS(vertices)
 };
 struct SpanVertex {
   std::string path;         // "/cluster0/node1/core3"
   std::int64_t amount = 0;  // units of the pool
   bool exclusive = false;   // everything below it, too
-  MSGPACK_DEFINE_MAP(path, amount, exclusive)
+  HOLON_FIELDS(path, amount, exclusive)
 };
 struct Span {
   std::uint64_t job = 0;
@@ -113,26 +114,26 @@ struct Span {
   std::int64_t nodes = 0, cores = 0, gpus = 0;
   std::map<std::string, std::int64_t> pools;  // consumables beside the tree, by name
   std::vector<SpanVertex> vertices;           // where asked for
-  MSGPACK_DEFINE_MAP(job, path, name, user, queue, kind, begin, end, nodelist, nodes, cores, gpus,
-                     pools, vertices)
+  HOLON_FIELDS(job, path, name, user, queue, kind, begin, end, nodelist, nodes, cores, gpus, pools,
+               vertices)
 };
 struct PlanPart {
   std::int64_t now = 0;
   std::vector<Span> spans;
-  MSGPACK_DEFINE_MAP(now, spans)
+  HOLON_FIELDS(now, spans)
 };
 
 // "windows": what could start now without delaying anybody.
 struct WindowMessage {
   std::int64_t cores = 0;
   std::int64_t length = 0;  // ms from now; 0: without end
-  MSGPACK_DEFINE_MAP(cores, length)
+  HOLON_FIELDS(cores, length)
 };
 struct WindowsReply {
   std::int64_t now = 0;
   std::int64_t cores = 0;              // in all
   std::vector<WindowMessage> windows;  // widest first; each narrower one is longer
-  MSGPACK_DEFINE_MAP(now, cores, windows)
+  HOLON_FIELDS(now, cores, windows)
 };
 
 }  // namespace holon::instance::msg

@@ -8,19 +8,16 @@
 #pragma once
 #include <cstdint>
 #include <map>
-#include <msgpack.hpp>
 #include <string>
 #include <vector>
+
+#include "transport/fields.hpp"
 
 namespace holon::launch::msg {
 
 // An answer that carries nothing: an empty map.
 struct Empty {
-  template <class Packer>
-  void msgpack_pack(Packer& packer) const {
-    packer.pack_map(0);
-  }
-  void msgpack_unpack(const msgpack::object&) {}
+  HOLON_FIELDS()
 };
 
 // A process that cannot be mistaken for a later one with the same number.
@@ -28,7 +25,7 @@ struct ProcessId {
   std::int64_t pid = 0;
   std::uint64_t start =
       0;  // field 22 of /proc/PID/stat, clock ticks since boot; 0: unknown, is never killed
-  MSGPACK_DEFINE_MAP(pid, start)
+  HOLON_FIELDS(pid, start)
 };
 
 // How one task ended.
@@ -38,7 +35,7 @@ struct TaskResult {
   bool started = false;
   std::int64_t cpu_ms = 0;  // user and system time, with the children it waited for
   std::int64_t max_rss_kb = 0;
-  MSGPACK_DEFINE_MAP(rank, status, started, cpu_ms, max_rss_kb)
+  HOLON_FIELDS(rank, status, started, cpu_ms, max_rss_kb)
 };
 
 // This agent's tasks of one job now run.
@@ -46,7 +43,7 @@ struct Started {
   std::uint64_t job = 0;
   std::int64_t t_start = 0;          // of the first one
   std::vector<ProcessId> processes;  // in the order of Start::tasks
-  MSGPACK_DEFINE_MAP(job, t_start, processes)
+  HOLON_FIELDS(job, t_start, processes)
 };
 
 // This agent's tasks of one job are over, their process groups are gone.
@@ -62,7 +59,7 @@ struct Finished {
   std::int64_t t_start = 0;  // 0: nothing was started
   std::int64_t t_finish = 0;
   std::vector<TaskResult> tasks;
-  MSGPACK_DEFINE_MAP(job, reason, what, exit_code, t_start, t_finish, tasks)
+  HOLON_FIELDS(job, reason, what, exit_code, t_start, t_finish, tasks)
 };
 
 // ---- agent to broker ----
@@ -79,7 +76,7 @@ struct Hello {
   std::vector<Started> running;
   std::vector<std::uint64_t> waiting;  // jobs taken over that it will start, unless told not to
   std::vector<Finished> finished;      // unacknowledged; the answer acknowledges them
-  MSGPACK_DEFINE_MAP(rank, hostname, pid, incarnation, topology, running, waiting, finished)
+  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends
@@ -87,7 +84,7 @@ struct Welcome {
   std::vector<std::uint64_t> kill;  // of `running` and `waiting`: jobs not wanted any more
   std::vector<ProcessId>
       orphans;  // process groups of this rank's earlier agent: killed if they are still the same
-  MSGPACK_DEFINE_MAP(accepted, refusal, kill, orphans)
+  HOLON_FIELDS(accepted, refusal, kill, orphans)
 };
 
 // "agent.report": what happened since the last one. The answer (Empty) acknowledges all of it and
@@ -96,7 +93,7 @@ struct Welcome {
 struct Report {
   std::vector<Started> started;
   std::vector<Finished> finished;
-  MSGPACK_DEFINE_MAP(started, finished)
+  HOLON_FIELDS(started, finished)
 };
 
 // ---- broker to agent ----
@@ -108,14 +105,14 @@ struct Program {
       env;                   // the whole environment; HOLON_* and the like are added to it
   std::string cwd;           // "": the agent's own
   bool inherit_env = false;  // start from the agent's environment, `env` on top of it
-  MSGPACK_DEFINE_MAP(argv, env, cwd, inherit_env)
+  HOLON_FIELDS(argv, env, cwd, inherit_env)
 };
 
 struct Task {
   std::uint32_t rank = 0;  // within the job, over all nodes
   std::string cores;       // its own part of the job's cores on this node; "": all of them
   std::string gpus;        // "": all of the job's GPUs on this node
-  MSGPACK_DEFINE_MAP(rank, cores, gpus)
+  HOLON_FIELDS(rank, cores, gpus)
 };
 
 // One job's part on this node.
@@ -140,8 +137,8 @@ struct Start {
   std::int64_t grace = 5000;      // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
   bool kill_on_bad_exit = false;  // a task's non-zero exit ends the job's other tasks here
   std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, HOLON_TOKEN, ...
-  MSGPACK_DEFINE_MAP(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, cores, gpus,
-                     bind, output, error, truncate, label, limit, grace, kill_on_bad_exit, env)
+  HOLON_FIELDS(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, cores, gpus, bind,
+               output, error, truncate, label, limit, grace, kill_on_bad_exit, env)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of
@@ -150,28 +147,28 @@ struct Start {
 struct StartRequest {
   std::vector<Program> programs;
   std::vector<Start> jobs;
-  MSGPACK_DEFINE_MAP(programs, jobs)
+  HOLON_FIELDS(programs, jobs)
 };
 
 // "agent.signal": to the process groups of all tasks. Unknown jobs are ignored. Answer: Empty.
 struct SignalRequest {
   std::vector<std::uint64_t> jobs;
   std::int32_t signal = 0;
-  MSGPACK_DEFINE_MAP(jobs, signal)
+  HOLON_FIELDS(jobs, signal)
 };
 
 // "agent.kill": SIGTERM, after the grace SIGKILL; the job ends with reason "killed". Answer: Empty.
 struct KillRequest {
   std::vector<std::uint64_t> jobs;
   std::int64_t grace = -1;  // ms; negative: the one of its Start; 0: SIGKILL at once
-  MSGPACK_DEFINE_MAP(jobs, grace)
+  HOLON_FIELDS(jobs, grace)
 };
 
 // "agent.limit": a new time limit, counted from the first task's start. Answer: Empty.
 struct LimitRequest {
   std::uint64_t job = 0;
   std::int64_t limit = 0;  // 0: none any more
-  MSGPACK_DEFINE_MAP(job, limit)
+  HOLON_FIELDS(job, limit)
 };
 
 // "agent.output" (stream of OutputChunk): the job's output files from the given offsets on, while
@@ -181,20 +178,20 @@ struct OutputRequest {
   std::uint64_t job = 0;
   std::uint64_t output_offset = 0;
   std::uint64_t error_offset = 0;
-  MSGPACK_DEFINE_MAP(job, output_offset, error_offset)
+  HOLON_FIELDS(job, output_offset, error_offset)
 };
 struct OutputChunk {
   std::int32_t task = -1;  // -1: the tasks share the file
   bool error = false;      // stderr
   std::string data;
-  MSGPACK_DEFINE_MAP(task, error, data)
+  HOLON_FIELDS(task, error, data)
 };
 
 // "agent.shutdown": kills what runs (with its grace), waits for the last acknowledgement at most
 // `wait` ms, ends. Answered (Empty) at once.
 struct ShutdownRequest {
   std::int64_t wait = 2000;
-  MSGPACK_DEFINE_MAP(wait)
+  HOLON_FIELDS(wait)
 };
 
 }  // namespace holon::launch::msg

@@ -1,12 +1,14 @@
-// codec.cpp - a walk over msgpack bytes that allocates nothing, before msgpack-c may believe them.
+// codec.cpp - msgpack-c behind codec.hpp; and a walk over msgpack bytes that allocates nothing,
+// before msgpack-c may believe them.
 //
 // msgpack-c reserves room for as many elements as a container claims to have, before it has seen
 // one: five bytes can ask for gigabytes. Here every claim is compared with the bytes that are left
 // (an element has at least one).
 #include "transport/codec.hpp"
 
-#include <array>
-#include <cstdint>
+#include <exception>
+#include <msgpack.hpp>
+#include <stdexcept>
 
 namespace holon::transport {
 namespace {
@@ -46,6 +48,24 @@ class Walk : public msgpack::null_visitor {
   bool truncated_ = false;
 };
 
+struct StringSink {
+  std::string& text;
+  void write(const char* data, std::size_t size) { text.append(data, size); }
+};
+
+// Lengths on the wire have 32 bits; what is longer cannot be sent in one message (Options).
+std::uint32_t length(std::size_t size) {
+  return static_cast<std::uint32_t>(size);
+}
+
+msgpack::packer<StringSink> packer(StringSink& sink) {
+  return msgpack::packer<StringSink>(sink);
+}
+
+const msgpack::object& object(const void* value) {
+  return *static_cast<const msgpack::object*>(value);
+}
+
 }  // namespace
 
 Status check_msgpack(std::string_view bytes) {
@@ -62,4 +82,113 @@ Status check_msgpack(std::string_view bytes) {
   return {};
 }
 
+namespace detail {
+
+void Writer::map(std::size_t entries) {
+  StringSink sink{bytes_};
+  packer(sink).pack_map(length(entries));
+}
+void Writer::array(std::size_t elements) {
+  StringSink sink{bytes_};
+  packer(sink).pack_array(length(elements));
+}
+void Writer::flag(bool value) {
+  StringSink sink{bytes_};
+  packer(sink).pack(value);
+}
+void Writer::unsigned_number(std::uint64_t value) {
+  StringSink sink{bytes_};
+  packer(sink).pack(value);
+}
+void Writer::signed_number(std::int64_t value) {
+  StringSink sink{bytes_};
+  packer(sink).pack(value);
+}
+void Writer::real(double value) {
+  StringSink sink{bytes_};
+  packer(sink).pack(value);
+}
+void Writer::text(std::string_view value) {
+  StringSink sink{bytes_};
+  packer(sink).pack_str(length(value.size()));
+  bytes_.append(value);
+}
+
+bool Value::flag() const {
+  const auto& o = object(object_);
+  if (o.type != msgpack::type::BOOLEAN) refuse("true or false");
+  return o.via.boolean;
+}
+std::uint64_t Value::unsigned_number(std::uint64_t max) const {
+  const auto& o = object(object_);
+  if (o.type != msgpack::type::POSITIVE_INTEGER || o.via.u64 > max) refuse("an unsigned integer");
+  return o.via.u64;
+}
+std::int64_t Value::signed_number(std::int64_t min, std::int64_t max) const {
+  const auto& o = object(object_);
+  const bool fits = o.type == msgpack::type::POSITIVE_INTEGER
+                        ? o.via.u64 <= static_cast<std::uint64_t>(max)
+                        : o.type == msgpack::type::NEGATIVE_INTEGER && o.via.i64 >= min;
+  if (!fits) refuse("an integer");
+  return o.via.i64;
+}
+double Value::real() const {
+  const auto& o = object(object_);
+  if (o.type == msgpack::type::POSITIVE_INTEGER) return static_cast<double>(o.via.u64);
+  if (o.type == msgpack::type::NEGATIVE_INTEGER) return static_cast<double>(o.via.i64);
+  if (o.type != msgpack::type::FLOAT32 && o.type != msgpack::type::FLOAT64) refuse("a number");
+  return o.via.f64;
+}
+std::string_view Value::text() const {
+  const auto& o = object(object_);
+  if (o.type == msgpack::type::BIN) return {o.via.bin.ptr, o.via.bin.size};
+  if (o.type != msgpack::type::STR) refuse("a string");
+  return {o.via.str.ptr, o.via.str.size};
+}
+std::size_t Value::elements() const {
+  const auto& o = object(object_);
+  if (o.type != msgpack::type::ARRAY) refuse("an array");
+  return o.via.array.size;
+}
+Value Value::element(std::size_t i) const {
+  return {object(object_).via.array.ptr + i, field_};
+}
+std::size_t Value::entries() const {
+  const auto& o = object(object_);
+  if (o.type != msgpack::type::MAP) refuse("a map");
+  return o.via.map.size;
+}
+Value Value::key(std::size_t i) const {
+  return {&object(object_).via.map.ptr[i].key, field_};
+}
+Value Value::mapped(std::size_t i) const {
+  return {&object(object_).via.map.ptr[i].val, field_};
+}
+void Value::refuse(const char* expected) const {
+  const std::string where = field_.empty() ? "" : "\"" + std::string(field_) + "\": ";
+  throw std::runtime_error(where + expected + " is expected here");
+}
+
+std::size_t place_of(std::string_view name, const std::string_view* names, std::size_t count,
+                     std::size_t hint) {
+  for (std::size_t i = hint; i < count; ++i)
+    if (names[i] == name) return i;
+  for (std::size_t i = 0; i < std::min(hint, count); ++i)
+    if (names[i] == name) return i;
+  return count;
+}
+
+Status read_message(std::string_view bytes, void (*read)(const Value& root, void* out), void* out) {
+  if (auto good = check_msgpack(bytes); !good) return good;
+  try {
+    const msgpack::object_handle handle = msgpack::unpack(bytes.data(), bytes.size());
+    read(Value(&handle.get(), ""), out);
+    return {};
+  } catch (const std::exception& e) {
+    return fail(Errc::protocol,
+                std::string("payload does not have the expected form: ") + e.what());
+  }
+}
+
+}  // namespace detail
 }  // namespace holon::transport

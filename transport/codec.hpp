@@ -1,12 +1,23 @@
-// codec.hpp - structs to msgpack bytes and back. Heavy (msgpack.hpp): include it in .cpp files.
+// codec.hpp - structs to msgpack bytes and back; fields.hpp says which members travel.
+//
+// What travels: structs with HOLON_FIELDS (a map by name), bool, integers, double, std::string,
+// and vector, set (arrays), map, pair (an array of two) of those.
 //
 // What arrives is checked before anything is allocated for it: nesting, and that every container is
 // as long as it claims. A hostile message costs at most a constant times its own length.
+//
+// msgpack-c's own templates are in codec.cpp alone: they cost every file that includes them
+// seconds.
 #pragma once
-#include <exception>
-#include <msgpack.hpp>
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "base/result.hpp"
 
@@ -19,27 +30,231 @@ inline constexpr std::size_t kMaxDepth = 256;
 // O(length).
 Status check_msgpack(std::string_view bytes);
 
+namespace detail {
+
+// Appends values to `bytes`.
+class Writer {
+ public:
+  explicit Writer(std::string& bytes) : bytes_(bytes) {}
+  void map(std::size_t entries);
+  void array(std::size_t elements);
+  void flag(bool value);
+  void unsigned_number(std::uint64_t value);
+  void signed_number(std::int64_t value);
+  void real(double value);
+  void text(std::string_view value);
+
+ private:
+  std::string& bytes_;
+};
+
+// A view of one value in a parsed message. Everything that asks for a type the value does not have,
+// or a number out of the range, throws an exception that names `field`, where in the message it is.
+class Value {
+ public:
+  Value(const void* object, std::string_view field) : object_(object), field_(field) {}
+  bool flag() const;
+  std::uint64_t unsigned_number(std::uint64_t max) const;
+  std::int64_t signed_number(std::int64_t min, std::int64_t max) const;
+  double real() const;
+  std::string_view text() const;
+  std::size_t elements() const;  // of an array
+  Value element(std::size_t i) const;
+  std::size_t entries() const;  // of a map
+  Value key(std::size_t i) const;
+  Value mapped(std::size_t i) const;
+  // The same; it is the value of the struct's member `field`.
+  Value mapped(std::size_t i, std::string_view field) const { return {mapped(i).object_, field}; }
+  [[noreturn]] void refuse(const char* expected) const;
+
+ private:
+  const void* object_;      // msgpack::object
+  std::string_view field_;  // of the struct it is in; empty: in none
+};
+
+// Calls read(root, out) with the value that `bytes` are. Errors: protocol, also what `read` throws.
+Status read_message(std::string_view bytes, void (*read)(const Value& root, void* out), void* out);
+
+// The place of `name` in `names`, looked for from `hint` on and then from the front; their number
+// if it is not there. O(1) where the names come in their own order.
+std::size_t place_of(std::string_view name, const std::string_view* names, std::size_t count,
+                     std::size_t hint);
+
+// The names in "a, b, c".
+template <std::size_t count>
+consteval std::array<std::string_view, count> split_names(std::string_view list) {
+  std::array<std::string_view, count> names;
+  for (auto& name : names) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    name = list.substr(0, comma);
+    list.remove_prefix(std::min(comma + 2, list.size()));
+  }
+  return names;
+}
+consteval std::size_t count_names(std::string_view list) {
+  return list.empty() ? 0 : std::size_t(std::count(list.begin(), list.end(), ',')) + 1;
+}
+
+template <class T>
+concept Struct = requires {
+  T::kFields;
+};
+template <class T>
+concept Map = requires {
+  typename T::mapped_type;
+};
+template <class T>
+concept Pair = requires {
+  typename T::second_type;
+};
+
+}  // namespace detail
+
+// Names of the fields of T on the wire, in their order.
+template <detail::Struct T>
+inline constexpr auto kFieldNames =
+    detail::split_names<detail::count_names(T::kFields)>(T::kFields);
+
+namespace detail {
+
+template <class T>
+void write(Writer& to, const T& value);
+
+template <Struct T>
+void write_fields(Writer& to, const T& value) {
+  value.with_fields([&to](const auto&... field) {
+    [[maybe_unused]] const std::string_view* name = kFieldNames<T>.data();
+    to.map(sizeof...(field));
+    ((to.text(*name++), write(to, field)), ...);
+  });
+}
+
+template <Struct T>
+void write_changed_fields(Writer& to, const T& value) {
+  static const T kPlain;
+  value.with_fields([&to](const auto&... field) {
+    kPlain.with_fields([&](const auto&... plain) {
+      const std::string_view* name = kFieldNames<T>.data();
+      to.map((std::size_t{field != plain} + ...));
+      ((field != plain ? (to.text(*name), write(to, field)) : void(), ++name), ...);
+    });
+  });
+}
+
+template <class T>
+void write(Writer& to, const T& value) {
+  if constexpr (requires { T::kOmitsDefaults; }) {
+    write_changed_fields(to, value);
+  } else if constexpr (Struct<T>) {
+    write_fields(to, value);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    to.flag(value);
+  } else if constexpr (std::unsigned_integral<T>) {
+    to.unsigned_number(value);
+  } else if constexpr (std::signed_integral<T>) {
+    to.signed_number(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    to.real(value);
+  } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
+    to.text(value);
+  } else if constexpr (Pair<T>) {
+    to.array(2);
+    write(to, value.first);
+    write(to, value.second);
+  } else if constexpr (Map<T>) {
+    to.map(value.size());
+    for (const auto& [key, mapped] : value) {
+      write(to, key);
+      write(to, mapped);
+    }
+  } else {
+    to.array(value.size());
+    for (const auto& element : value) write(to, element);
+  }
+}
+
+template <class T>
+void read(const Value& from, T& value);
+
+template <class T>
+T read_new(const Value& from) {
+  T value{};
+  read(from, value);
+  return value;
+}
+
+// One that has no fields takes any value.
+template <Struct T>
+void read_fields(const Value& from, T& value) {
+  constexpr const auto& names = kFieldNames<T>;
+  if constexpr (names.size() > 0) {
+    std::size_t place = names.size() - 1;
+    for (std::size_t i = 0, entries = from.entries(); i < entries; ++i) {
+      const std::size_t hint = place + 1;
+      place = place_of(from.key(i).text(), names.data(), names.size(), hint);
+      if (place == names.size()) continue;
+      const Value mapped = from.mapped(i, names[place]);
+      value.with_fields([&](auto&... field) {
+        std::size_t n = 0;
+        ((n++ == place ? read(mapped, field) : void()), ...);
+      });
+    }
+  }
+}
+
+template <class T>
+void read(const Value& from, T& value) {
+  if constexpr (Struct<T>) {
+    read_fields(from, value);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    value = from.flag();
+  } else if constexpr (std::unsigned_integral<T>) {
+    value = static_cast<T>(from.unsigned_number(std::numeric_limits<T>::max()));
+  } else if constexpr (std::signed_integral<T>) {
+    value = static_cast<T>(
+        from.signed_number(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
+  } else if constexpr (std::is_same_v<T, double>) {
+    value = from.real();
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    value = from.text();
+  } else if constexpr (Pair<T>) {
+    if (from.elements() != 2) from.refuse("a pair");
+    read(from.element(0), value.first);
+    read(from.element(1), value.second);
+  } else if constexpr (Map<T>) {
+    value.clear();
+    for (std::size_t i = 0, entries = from.entries(); i < entries; ++i)
+      read(from.mapped(i), value[read_new<typename T::key_type>(from.key(i))]);
+  } else {
+    value.clear();
+    const std::size_t elements = from.elements();
+    if constexpr (requires { value.reserve(elements); }) value.reserve(elements);
+    for (std::size_t i = 0; i < elements; ++i)
+      value.insert(value.end(), read_new<typename T::value_type>(from.element(i)));
+  }
+}
+
+}  // namespace detail
+
 template <class T>
 std::string pack(const T& value) {
-  msgpack::sbuffer buffer;
-  msgpack::pack(buffer, value);
-  return std::string(buffer.data(), buffer.size());
+  std::string bytes;
+  detail::Writer writer(bytes);
+  detail::write(writer, value);
+  return bytes;
 }
 
 // Absent keys keep T's defaults, unknown ones are skipped. Errors: protocol, saying what does not
 // fit.
 template <class T>
 Result<T> unpack(std::string_view bytes) {
-  if (auto good = check_msgpack(bytes); !good) return tl::unexpected<Error>(good.error());
-  try {
-    const msgpack::object_handle handle = msgpack::unpack(bytes.data(), bytes.size());
-    T value{};
-    handle.get().convert(value);
-    return value;
-  } catch (const std::exception& e) {
-    return fail(Errc::protocol,
-                std::string("payload does not have the expected form: ") + e.what());
-  }
+  T value{};
+  const auto read = [](const detail::Value& root, void* out) {
+    detail::read(root, *static_cast<T*>(out));
+  };
+  if (auto good = detail::read_message(bytes, read, &value); !good)
+    return tl::unexpected<Error>(good.error());
+  return value;
 }
 
 }  // namespace holon::transport

@@ -6,8 +6,10 @@
 
 #include <array>
 #include <exception>
+#include <msgpack.hpp>
 
 #include "transport/codec.hpp"
+#include "transport/fields.hpp"
 
 namespace holon::transport {
 namespace {
@@ -23,7 +25,7 @@ struct StringSink {
 
 struct WireError {
   std::string code, what, where;
-  MSGPACK_DEFINE_MAP(code, what, where)
+  HOLON_FIELDS(code, what, where)
 };
 
 struct WireGreeting {
@@ -31,7 +33,7 @@ struct WireGreeting {
   std::int64_t pid = 0;
   std::uint64_t incarnation = 0;
   std::uint64_t max_message = 0;
-  MSGPACK_DEFINE_MAP(name, pid, incarnation, max_message)
+  HOLON_FIELDS(name, pid, incarnation, max_message)
 };
 
 constexpr std::array kCodes = {Errc::invalid_argument,

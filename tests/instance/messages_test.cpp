@@ -55,9 +55,8 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.expiration = r.limit = r.cpu_ms = r.max_rss_kb = 4;
   r.is_instance = true;
   r.pids = {5};
-  const auto object = msgpack::unpack(pack(r).data(), pack(r).size());
-  EXPECT_EQ(object->via.map.size, std::tuple_size_v<decltype(msg::JobRecord::fields())>);
-  EXPECT_EQ(object->via.map.size, 36u);
+  EXPECT_EQ(transport::kFieldNames<msg::JobRecord>.size(), 36u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x24", 3));  // a map of 36
 }
 
 }  // namespace

@@ -12,13 +12,14 @@
 
 #include "transport/dispatcher.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/fields.hpp"
 
 namespace holon::transport {
 namespace {
 
 struct Number {
   std::int64_t value = 0;
-  MSGPACK_DEFINE_MAP(value)
+  HOLON_FIELDS(value)
 };
 
 // Doubles numbers, counts, and can be told to be slow or to die.

@@ -3,10 +3,12 @@
 #include <rapidcheck/gtest.h>
 
 #include <map>
-#include <random>
+#include <msgpack.hpp>
+#include <set>
 
 #include "transport/codec.hpp"
 #include "transport/envelope.hpp"
+#include "transport/fields.hpp"
 
 namespace holon::transport {
 namespace {
@@ -14,13 +16,13 @@ namespace {
 struct Inner {
   std::uint64_t id = 5;
   std::string name = "default";
-  MSGPACK_DEFINE_MAP(id, name)
+  HOLON_FIELDS(id, name)
 };
 struct Newer {
   std::uint64_t id = 1;
   std::string name = "n";
   std::map<std::string, std::vector<std::int64_t>> extra = {{"x", {1, 2}}};
-  MSGPACK_DEFINE_MAP(id, name, extra)
+  HOLON_FIELDS(id, name, extra)
 };
 
 RC_GTEST_PROP(Envelope, RoundTrips,
@@ -94,6 +96,68 @@ TEST(Codec, AbsentKeysKeepTheirDefaultsAndUnknownOnesAreSkipped) {
   const auto newer = unpack<Inner>(pack(Newer{}));
   ASSERT_TRUE(newer);
   EXPECT_EQ(newer->name, "n");
+}
+
+// Every type that travels, for msgpack-c's own macro and for ours.
+struct Everything {
+  bool flag = true;
+  std::uint32_t small = 5;
+  std::uint64_t large = 1ULL << 63;
+  std::int32_t negative = -40000;
+  std::int64_t time = 1'700'000'000'000;
+  double whole = 3, part = 0.25, below = -1;
+  std::string empty, text = std::string(300, 't');
+  std::vector<std::int64_t> numbers = {-1, -32, -33, 0, 127, 128, 65536};
+  std::vector<std::string> names = {"a", "b"};
+  std::set<std::uint64_t> ids = {7, 1};
+  std::map<std::string, std::int64_t> amounts = {{"core", 4}, {"gpu", 1}};
+  std::pair<std::int64_t, std::string> label = {2, "two"};
+  MSGPACK_DEFINE_MAP(flag, small, large, negative, time, whole, part, below, empty, text, numbers,
+                     names, ids, amounts, label)
+  HOLON_FIELDS(flag, small, large, negative, time, whole, part, below, empty, text, numbers, names,
+               ids, amounts, label)
+};
+struct Nested {
+  std::vector<Everything> list = {{}, {}};
+  std::map<std::uint64_t, Everything> by_id = {{3, {}}};
+  MSGPACK_DEFINE_MAP(list, by_id)
+  HOLON_FIELDS(list, by_id)
+};
+
+TEST(Codec, BytesAreThoseOfMsgpacksOwnMacro) {
+  Nested sent;
+  sent.list[1].text = "another";
+  msgpack::sbuffer theirs;
+  msgpack::pack(theirs, sent);
+  const std::string ours = pack(sent);
+  EXPECT_EQ(ours, std::string(theirs.data(), theirs.size()));
+  const auto back = unpack<Nested>(ours);
+  ASSERT_TRUE(back) << to_string(back.error());
+  EXPECT_EQ(pack(*back), ours);
+}
+
+TEST(Codec, KeysMayComeInAnyOrder) {
+  const auto back = unpack<Inner>(std::string("\x82\xa4name\xa1x\xa2id\x09", 12));
+  ASSERT_TRUE(back) << to_string(back.error());
+  EXPECT_EQ(back->id, 9U);
+  EXPECT_EQ(back->name, "x");
+}
+
+struct Narrow {
+  std::uint32_t count = 0;
+  std::int32_t offset = 0;
+  HOLON_FIELDS(count, offset)
+};
+
+TEST(Codec, NumbersThatDoNotFitAreRefusedWithTheirField) {
+  using Sent = std::map<std::string, std::int64_t>;
+  EXPECT_TRUE(unpack<Narrow>(pack(Sent{{"count", 4294967295}, {"offset", -2147483648}})));
+  EXPECT_FALSE(unpack<Narrow>(pack(Sent{{"count", 4294967296}})));
+  EXPECT_FALSE(unpack<Narrow>(pack(Sent{{"offset", 2147483648}})));
+  EXPECT_FALSE(unpack<Narrow>(pack(Sent{{"offset", -2147483649}})));
+  EXPECT_EQ(
+      unpack<Narrow>(pack(Sent{{"count", -1}})).error().what,
+      "payload does not have the expected form: \"count\": an unsigned integer is expected here");
 }
 
 TEST(Codec, WrongTypesAreProtocolErrors) {
