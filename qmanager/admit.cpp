@@ -1,6 +1,7 @@
 #include "qmanager/admit.hpp"
 
 #include <fmt/core.h>
+#include <fnmatch.h>
 
 #include <utility>
 
@@ -40,25 +41,44 @@ void add_queue_pools(const Scheduler::State& state, JobRequest& job, const Queue
   job.consumes = std::move(all);
 }
 
-Result<std::optional<std::string>> enter_environment(const Scheduler::State& state,
-                                                     JobRequest& job) {
-  if (!job.environment.empty()) {
-    const auto found = state.config.environments.find(job.environment);
-    if (found == state.config.environments.end())
-      return fail(Errc::not_found,
-                  fmt::format("there is no parallel environment \"{}\"", job.environment),
-                  "environment");
-    job.rule = found->second.rule;
-    if (found->second.slots) job.consumes.push_back({of_environment(job.environment), 1, true});
+// The environments that the job's name or pattern matches and that it may use, by name. A text:
+// none, and why.
+struct Choice {
+  std::vector<std::string> names;
+  std::string refusal;
+};
+Choice environments_for(const SchedulerConfig& config, const JobRequest& job, Arrives arrives) {
+  Choice choice;
+  const bool exact = config.environments.contains(job.environment);
+  for (const auto& [name, environment] : config.environments) {
+    if (exact ? name != job.environment : fnmatch(job.environment.c_str(), name.c_str(), 0) != 0)
+      continue;
+    JobRequest there = job;
+    std::optional<std::string> refusal;
+    if (arrives == Arrives::anew && !environment.access.admits(job.user, job.group))
+      refusal = fmt::format("parallel environment {} is not for user \"{}\"", name, job.user);
+    else
+      refusal = enter_environment(there, name, environment);
+    if (!refusal) choice.names.push_back(name);
+    if (refusal && choice.refusal.empty()) choice.refusal = std::move(*refusal);
   }
-  // A machine without nodes is one host.
-  const std::int64_t each = job.rule.slots;
-  if (job.spec || job.rule.kind != AllocationRule::Kind::per_host) return std::nullopt;
-  const std::int64_t asked = job.slots ? most_slots(job, each) : job.procs;
-  if (asked != each)
-    return fmt::format("is to have {} slots on each host, and this machine is one host", each);
-  job.slots.reset();
-  job.procs = each;
+  return choice;
+}
+
+Result<std::optional<std::string>> choose_environment(const SchedulerConfig& config,
+                                                      JobRequest& job, Arrives arrives) {
+  if (job.environment.empty()) return std::nullopt;
+  Choice choice = environments_for(config, job, arrives);
+  if (choice.names.empty() && !choice.refusal.empty()) return std::move(choice.refusal);
+  if (choice.names.empty())
+    return fail(Errc::not_found,
+                fmt::format("there is no parallel environment \"{}\"", job.environment),
+                "environment");
+  if (choice.names.size() == 1) {
+    const std::string& only = choice.names.front();
+    return enter_environment(job, only, config.environments.at(only));
+  }
+  job.environments = std::move(choice.names);
   return std::nullopt;
 }
 
@@ -116,14 +136,32 @@ std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config)
   return pools;
 }
 
+std::optional<std::string> enter_environment(JobRequest& job, const std::string& name,
+                                             const ParallelEnvironment& environment) {
+  job.environment = name;
+  job.rule = environment.rule;
+  if (environment.slots) job.consumes.push_back({of_environment(name), 1, true});
+  // A machine without nodes is one host.
+  const std::int64_t each = job.rule.slots;
+  if (job.spec || job.rule.kind != AllocationRule::Kind::per_host) return std::nullopt;
+  const std::int64_t asked = job.slots ? most_slots(job, each) : job.procs;
+  if (asked != each)
+    return fmt::format("is to have {} slots on each host, and this machine is one host", each);
+  job.slots.reset();
+  job.procs = each;
+  return std::nullopt;
+}
+
 Result<std::optional<std::string>> admit(Scheduler::State& state, JobRequest& job,
-                                         const Queue& queue) {
+                                         const Queue& queue, Arrives arrives) {
+  if (arrives == Arrives::anew && !queue.config.access.admits(job.user, job.group))
+    return fmt::format("queue {} is not for user \"{}\"", queue.name, job.user);
   if (Status settled = settle_slots(job); !settled) return tl::unexpected(settled.error());
   std::optional<std::string> unknown = unknown_pool(state, job, queue);
   add_queue_pools(state, job, queue);
   keep_to_properties(state, job, queue);
   if (auto refused = dedicate(state, job)) return refused;
-  auto refusal = enter_environment(state, job);
+  auto refusal = choose_environment(state.config, job, arrives);
   if (refusal && !*refusal) return unknown;
   return refusal;
 }

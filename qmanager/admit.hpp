@@ -13,9 +13,16 @@ namespace holon::qmanager {
 // "license@batch" and "slots@batch" of a queue, "mpi/slots" of a parallel environment.
 std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config);
 
+// Puts the job into that environment. A text: it can never run there, and why.
+std::optional<std::string> enter_environment(JobRequest& job, const std::string& name,
+                                             const ParallelEnvironment& environment);
+
+// Is it new, or does it hold its resources already? Who may use what is asked of the new ones.
+enum class Arrives : std::uint8_t { anew, with_resources };
+
 // Fills in what follows from the queue and the environment. A text: it can never run, and why.
 // Errors: invalid_argument, not_found (the environment).
 Result<std::optional<std::string>> admit(Scheduler::State& state, JobRequest& job,
-                                         const Queue& queue);
+                                         const Queue& queue, Arrives arrives = Arrives::anew);
 
 }  // namespace holon::qmanager

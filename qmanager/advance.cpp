@@ -110,7 +110,7 @@ Status Scheduler::recover_advance(AdvanceRequest request, const Allocation& allo
   const Result<const Queue*> queue = queue_for(s, request.resources);
   if (!queue) return tl::unexpected(queue.error());
   JobRequest held = request.resources;
-  if (const auto refusal = admit(s, held, **queue); !refusal)
+  if (const auto refusal = admit(s, held, **queue, Arrives::with_resources); !refusal)
     return tl::unexpected(refusal.error());
   s.machine->settle();
   if (Status imposed = s.machine->impose(held, allocation); !imposed) return imposed;

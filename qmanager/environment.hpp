@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "qmanager/access.hpp"
 
 namespace holon::qmanager {
 
@@ -29,6 +30,7 @@ struct AllocationRule {
 struct ParallelEnvironment {
   std::optional<std::int64_t> slots;  // of all its jobs together; nullopt: no bound
   AllocationRule rule;
+  AccessList access{};
 
   bool operator==(const ParallelEnvironment&) const = default;
 };

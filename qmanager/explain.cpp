@@ -106,8 +106,9 @@ class Explainer {
     if (!fits(job_.request, s_.length_of(job_))) return;
     for (std::size_t i = 0; i < s_.queues.size(); ++i) {
       const Queue& other = s_.queues[i];
-      const bool open =
-          other.enabled && other.started && (other.policy.backfill || other.pending.empty());
+      const bool open = other.enabled && other.started &&
+                        (other.policy.backfill || other.pending.empty()) &&
+                        other.config.access.admits(job_.request.user, job_.request.group);
       Job moved = job_;
       moved.queue = i;
       moved.request.queue = other.name;

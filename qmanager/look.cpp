@@ -124,9 +124,8 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
   const Job& job = *state.find(id);
   Units units = state.machine->units_of(id);
   resource::Allocation& allocation = units.allocation;
-  std::vector<Consumes> consumes = job.request.consumes;
-  for (Consumes& use : consumes)
-    if (use.per_slot) use = {use.pool, units.pools[use.pool], false};
+  std::vector<Consumes> consumes;
+  for (const auto& [pool, amount] : units.pools) consumes.push_back({pool, amount, false});
   return {.job = id,
           .queue = state.queue_of(job).name,
           .reserved = job.booked,

@@ -88,10 +88,16 @@ class Machine {
   virtual Outcome reserve(const JobRequest& job, const Wish& wish) = 0;
   // The start that reserve() would give, holding nothing.
   virtual std::optional<Time> earliest(const JobRequest& job, const Wish& wish) = 0;
+  // Is all that it holds up? True also where it is not decided yet which units these are. REQUIRES:
+  // it holds something.
+  virtual bool intact(JobId) { return true; }
   // A reservation that begins at `now` becomes an allocation. NotNow: its units are gone.
   virtual Outcome claim(const JobRequest& job, Time now, Duration length) = 0;
   // Holds exactly `when`, which may begin later, for a holder that stays whatever is planned anew.
   virtual Outcome hold_exactly(const JobRequest& job, Interval when, Time now) = 0;
+  // The job as it holds what it holds: of several environments it is in one. REQUIRES: it holds
+  // something.
+  virtual JobRequest settled(const JobRequest& job) const { return job; }
   // A machine of its own over what the holder holds, with its interval as horizon. What it gives
   // out has the names of this one. Errors: internal faults of the resources' formats.
   virtual Result<std::unique_ptr<Machine>> part(JobId holder) = 0;

@@ -281,7 +281,8 @@ void Pass::started(Job& job, Allocation allocation) {
   s_.run(job, allocation.when);
   ++queue.counts.started;
   if (selection == Selection::backfill) ++queue.counts.backfilled;
-  result_.decisions.emplace_back(Start{job.request.id, std::move(allocation), selection});
+  result_.decisions.emplace_back(
+      Start{job.request.id, std::move(allocation), selection, job.request.environment});
 }
 
 void Pass::refuse_the_immediate() {
@@ -323,7 +324,10 @@ std::optional<Time> Pass::wake() const {
   if (const auto end = s_.running_by_end.upper_bound({now_, JobId{UINT64_MAX}});
       end != s_.running_by_end.end())
     earlier(end->first);
-  if (!s_.bookings.empty()) earlier(s_.bookings.begin()->first);
+  if (const auto next = s_.bookings.upper_bound({now_, JobId{UINT64_MAX}});
+      next != s_.bookings.end())
+    earlier(next->first);
+  if (retry_until_) earlier(*retry_until_);
   for (const Queue& queue : s_.queues) {
     if (queue.walk.chunking) earlier(queue.chunk_until);
     if (queue.walk.throttled_until) earlier(*queue.walk.throttled_until);

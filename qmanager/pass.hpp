@@ -48,6 +48,7 @@ class Pass {
   void decide();
   void begin_walks();
   void start_due();
+  Job* next_due();
   void replan();
   void walk(Queue& queue);
 
@@ -84,6 +85,7 @@ class Pass {
   bool thorough_ = false;         // jobs are looked at even when nothing is free
   bool limits_are_hard_ = false;  // the last round of backfill
   std::optional<Time> advance_wake_;
+  std::optional<Time> retry_until_;  // the first reservation that waits for what is down
   StepResult result_;
 };
 

@@ -61,12 +61,24 @@ void Pass::stretch(JobId id, Job& job) {
   job.planned_end = kTimeMax;
 }
 
+// The first reservation that is due and is not to wait for what is down.
+Job* Pass::next_due() {
+  for (const auto& [when, id] : s_.bookings) {
+    if (when > now_) break;
+    Job& job = *s_.find(id);
+    const Time patience = saturating_add(when, s_.queue_of(job).config.reservation_retry);
+    if (now_ >= patience || s_.machine->intact(id)) return &job;
+    if (!retry_until_ || patience < *retry_until_) retry_until_ = patience;
+  }
+  return nullptr;
+}
+
 // Kept reservations whose time has come become allocations. Where the clock has gone past the
 // promised tick the span is made anew from now; if another promise is in its way, all are planned
 // again.
 void Pass::start_due() {
-  while (!s_.bookings.empty() && s_.bookings.begin()->first <= now_) {
-    Job& job = *s_.find(s_.bookings.begin()->second);
+  while (Job* const due = next_due()) {
+    Job& job = *due;
     const Duration length = s_.length_of(job);
     if (auto over = s_.limiter.over(job, now_, length, true)) {
       s_.unbook(job, now_);
@@ -81,7 +93,7 @@ void Pass::start_due() {
                                     : s_.machine->claim(job.request, now_, length);
     auto* allocation = std::get_if<Allocation>(&outcome);
     if (allocation == nullptr) return replan();
-    if (!late) s_.bookings.erase(s_.bookings.begin());
+    if (!late) s_.bookings.erase({*job.planned, job.request.id});
     job.booked = false;
     started(job, std::move(*allocation));
   }

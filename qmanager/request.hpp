@@ -46,9 +46,12 @@ struct JobRequest {
   // fit when it is started or booked. A slot is a processor on a flat machine, the one slot at the
   // top of `spec` on a graph; `procs` and the count in `spec` are then those of the smallest.
   std::optional<resource::Count> slots;
-  JobId advance;            // it runs within this advance reservation (-ar); 0: none
-  std::string environment;  // Grid Engine's parallel environment, of the configuration; or none
-  AllocationRule rule;      // how slots are spread over hosts; the environment's where one is named
+  JobId advance;  // it runs within this advance reservation (-ar); 0: none
+  // Grid Engine's parallel environment, of the configuration; "": none. A pattern ("mpi*") stands
+  // for any that matches it and that the user may use ...
+  std::string environment;
+  std::vector<std::string> environments;  // ... these, if they are several; set by the scheduler
+  AllocationRule rule;  // how slots are spread over hosts; the environment's where one is named
   std::vector<std::string> required;  // properties its queue asks of nodes; set by the scheduler
   bool reserve = true;     // asks for a reservation when it cannot start (Grid Engine's -R)
   bool immediate = false;  // starts in the first pass that looks at it, or is rejected (-now y)

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "qmanager/admit.hpp"
+#include "qmanager/environment_machine.hpp"
 #include "qmanager/pass.hpp"
 #include "qmanager/pool_machine.hpp"
 
@@ -99,6 +100,8 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
       state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
   if (const auto pools = all_pools(state->config); !pools.empty())
     machine = std::make_unique<PoolMachine>(std::move(machine), pools);
+  if (state->config.environments.size() > 1)
+    machine = std::make_unique<EnvironmentMachine>(std::move(machine), state->config.environments);
   state->machine = std::move(machine);
   return Scheduler(std::move(state));
 }
@@ -197,7 +200,7 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
   }
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
-  const auto refusal = admit(s, (**added).request, s.queue_of(**added));
+  const auto refusal = admit(s, (**added).request, s.queue_of(**added), Arrives::with_resources);
   if (!refusal) {
     s.jobs.erase(id);
     return tl::unexpected(refusal.error());

@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "qmanager/access.hpp"
 #include "qmanager/advance.hpp"
 #include "qmanager/environment.hpp"
 #include "qmanager/limits.hpp"
@@ -62,9 +63,13 @@ struct QueueConfig {
   std::map<int, ReservationBucket> buckets;
   std::optional<ReservationPolicy> reservation_policy;  // nullopt: the policy's own
   ReservationThreshold threshold;
+  // For so long a kept reservation that is due stays where it is though something of it is down
+  // (Maui's RESERVATIONRETRYTIME).
+  Duration reservation_retry = 0;
 
   // Nodes that the queue's jobs may run on have all of these properties (Flux's `requires`).
   std::vector<std::string> properties;
+  AccessList access;                              // who may use it
   std::optional<std::int64_t> slots;              // that the queue's jobs may use at a time
   std::map<std::string, resource::Amount> pools;  // consumables of the queue alone
 
@@ -163,6 +168,7 @@ struct Start {
   JobId job;
   resource::Allocation allocation;
   Selection selection;
+  std::string environment{};  // the parallel environment it runs in; "": none
 };
 struct Reserve {
   JobId job;

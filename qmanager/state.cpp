@@ -113,6 +113,7 @@ void Scheduler::State::run(Job& job, Interval when) {
     job.demand = job.demand.grown(got, job.procs);
     job.procs = got;
   }
+  if (!job.request.environments.empty()) job.request = machine->settled(job.request);
   ++plan;
   job.place = Job::Place::running;
   job.started = when.begin;

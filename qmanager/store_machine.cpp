@@ -313,6 +313,11 @@ bool StoreMachine::all_up(const Allocation& allocation) const {
   });
 }
 
+bool StoreMachine::intact(JobId job) {
+  const Allocation* held = uniform_ ? nullptr : store_.find(job);
+  return held == nullptr || !anything_down() || all_up(*held);
+}
+
 // The numbers say whether it fits; the store says where. Should they ever disagree, the store is
 // right.
 Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration length) {

@@ -34,6 +34,7 @@ class StoreMachine : public Machine {
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  bool intact(JobId job) override;
   Outcome claim(const JobRequest& job, Time now, Duration length) override;
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override;

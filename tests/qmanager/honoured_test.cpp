@@ -44,7 +44,7 @@ class World {
             *resource::read_shape("node=" + std::to_string(kNodes) +
                                   "/core=" + std::to_string(kCoresEach)),
             {})),
-        scheduler_(*Scheduler::create(config(policy_name), store_)) {}
+        scheduler_(*Scheduler::create(config(policy_name, seed), store_)) {}
 
   void play() {
     for (; now_ < 120; ++now_) {
@@ -87,7 +87,11 @@ class World {
     bool cancelled = false;
   };
 
-  static qmanager::SchedulerConfig config(const std::string& name) { return policy(name); }
+  static qmanager::SchedulerConfig config(const std::string& name, unsigned seed) {
+    qmanager::SchedulerConfig config = policy(name);
+    config.defaults.reservation_retry = seed % 3 * 4;
+    return config;
+  }
   bool chance(int one_in) { return random_() % static_cast<unsigned>(one_in) == 0; }
   int up_to(int most) { return static_cast<int>(random_() % static_cast<unsigned>(most)); }
 

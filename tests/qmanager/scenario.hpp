@@ -20,7 +20,7 @@ struct ScenarioJob {
 
 // One job a line: name, submit, nodes, limit, runs, then key=value: user, group, account, qos,
 // queue, urgency, reserve=no, immediate=yes, uses=POOL:AMOUNT, each=POOL:AMOUNT (for each slot),
-// slots=RANGE, pe=NAME. '#' begins a comment.
+// slots=RANGE, pe=NAME or pattern. '#' begins a comment.
 std::vector<ScenarioJob> parse_jobs(const std::string& text);
 
 struct Scenario {

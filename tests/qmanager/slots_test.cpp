@@ -390,8 +390,9 @@ TEST(SlotsOverTheGraph, RandomMixes) {
     config.pools["lic"] = 9;
     std::vector<ScenarioJob> jobs = random_jobs(seed, 40, 8);
     for (ScenarioJob& job : jobs) {
-      const char* const environments[] = {"", "", "2", "$pe_slots", "$fill_up", "$round_robin"};
-      const char* environment = environments[up_to(6)];
+      const char* const environments[] = {
+          "", "", "2", "$pe_slots", "$fill_up", "$round_robin", "$*", "$[fr]*"};
+      const char* environment = environments[up_to(8)];
       const int least = std::string(environment) == "$pe_slots" ? 1 + up_to(4)
                         : std::string(environment) == "2"       ? 2 * (1 + up_to(3))
                                                                 : 1 + up_to(8);

@@ -252,6 +252,45 @@ TEST(OverTheGraph, AJobForDownNodesStepsAsideAndComesBack) {
   }
 }
 
+// Maui's RESERVATIONRETRYTIME: 2 has both nodes from 10 on, and one of them is down then. 3 wants
+// one.
+TEST(OverTheGraph, AReservationThatIsDueWaitsForANodeForAsLongAsIsConfigured) {
+  struct Case {
+    Duration retry;
+    Time back;  // when the node is up again
+    const char* at_10;
+    const char* at_12;
+    const char* at_15;
+  };
+  for (const Case& c : {Case{0, 12, "start 3 @10", "", ""}, Case{5, 12, "", "start 2 @12", ""},
+                        Case{5, 99, "", "", "start 3 @15"}}) {
+    SCOPED_TRACE(c.retry + c.back);
+    auto store = store_of("node=2/core=4");
+    auto config = policy("conservative");
+    config.defaults.reservation_retry = c.retry;
+    auto scheduler = *Scheduler::create(config, store);
+    ASSERT_TRUE(scheduler.submit(job(1, spec_of(8, 2), 10), 0));
+    ASSERT_TRUE(scheduler.submit(job(2, spec_of(8, 2), 10), 0));
+    ASSERT_TRUE(scheduler.submit(job(3, spec_of(3, 1), 20), 0));
+    scheduler.step(0);
+    ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+    scheduler.resources_changed();
+    scheduler.step(5);
+    ASSERT_TRUE(scheduler.finish(JobId{1}, 10));
+    const auto starts = [&](Time now) {
+      std::string all = told(scheduler.step(now));
+      scheduler.check_invariants();
+      store.check_invariants();
+      return all.find("start") == std::string::npos ? "" : all.substr(all.find("start"));
+    };
+    EXPECT_EQ(starts(10).substr(0, 11), c.at_10);
+    ASSERT_TRUE(store.set_status("/cluster0/node1", c.back == 12));
+    scheduler.resources_changed();
+    EXPECT_EQ(starts(12).substr(0, 11), c.at_12);
+    EXPECT_EQ(starts(15).substr(0, 11), c.at_15);
+  }
+}
+
 TEST(OverTheGraph, NobodyIsStartedOnUnitsOfAJobThatOverran) {
   auto store = store_of("node=1/core=2");
   auto scheduler = *Scheduler::create(policy("easy"), store);

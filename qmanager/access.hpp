@@ -1,0 +1,18 @@
+// access.hpp - who may use a queue or a parallel environment: Grid Engine's user_lists and
+// xuser_lists (queue_conf(5), sge_pe(5), access_list(5)).
+#pragma once
+#include <string>
+#include <vector>
+
+namespace holon::qmanager {
+
+// Names of users, and "@GROUP" for everybody in a group.
+struct AccessList {
+  std::vector<std::string> users;   // empty: everybody
+  std::vector<std::string> xusers;  // none of these, though `users` may have them, too
+
+  bool admits(const std::string& user, const std::string& group) const;
+  bool operator==(const AccessList&) const = default;
+};
+
+}  // namespace holon::qmanager
