@@ -132,7 +132,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.limit =
       job.life.expiration == 0 ? 0 : std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
-  start.env = {{"HOLON_URI", settings_.uri}};
+  start.env = {{"HOLON_URI", settings_.uri}, {"HOLON_PE", job.life.environment}};
   if (what.is_instance) {
     start.env["HOLON_PARENT_URI"] = settings_.uri;
     start.env["HOLON_TOKEN"] = settings_.token(job.id);

@@ -21,6 +21,7 @@ struct Config {
   std::string match_policy = "first";
   std::string prune_filters = "ALL:core,ALL:node,ALL:gpu";
   Duration grace = 5'000;               // from SIGTERM to SIGKILL
+  Duration max_overrun = 0;             // past its limit until a job is ended
   Duration default_limit = 0;           // of a job that asks for none; 0: until the instance ends
   std::uint64_t max_count = 1'000'000;  // jobs in one submit request
   Duration heartbeat = 1'000;           // between a child and its parent, a broker and its agents
@@ -30,6 +31,7 @@ struct Config {
   Duration tree_timeout = 2'000;       // how long `tree` and `jobs -R` wait for a child
   Duration record_interval = 200;      // changed job records go to the parent at most this often
   Duration shutdown_timeout = 30'000;  // an orderly end that takes longer becomes a hard one
+  bool monitor = false;                // passes are written to the file "schedule"
   Journal::Sync sync = Journal::Sync::normal;
   std::uint64_t keep = 0;  // INACTIVE jobs the journal keeps; 0: all
 

@@ -56,6 +56,14 @@ bool set_policy_params(qmanager::QueueConfig& queue, const Value& value) {
   return set_params(queue, value, kParams);
 }
 
+constexpr std::string_view kUsers = "names of users and @GROUPs, like \"ann,@physics\"";
+
+bool set_list(std::vector<std::string>& target, const Value& value) {
+  const auto list = text(value);
+  if (list) target = words(*list);
+  return list.has_value();
+}
+
 using QueueSetter = bool (*)(qmanager::QueueConfig&, const Value&);
 struct QueueKey {
   std::string_view name, accepts;
@@ -105,6 +113,8 @@ constexpr QueueKey kQueueKeys[] = {
        if (length) q.threshold.value = static_cast<double>(*length) / 1000;
        return length.has_value();
      }},
+    {"reservation-retry-time", kDuration,
+     [](auto& q, const Value& v) { return store(q.reservation_retry, duration(v)); }},
     {"backfill-depth", "a number from 0 (all) to 1000000",
      [](auto& q, const Value& v) { return store(q.backfill_depth, whole(v, 0, 1'000'000)); }},
     {"chunk-size", "a number of processors, 0 for off",
@@ -116,11 +126,9 @@ constexpr QueueKey kQueueKeys[] = {
     {"duration-offset", kDuration,
      [](auto& q, const Value& v) { return store(q.duration_offset, duration(v)); }},
     {"requires", "names of properties, like \"fast,gpu\"",
-     [](auto& q, const Value& v) {
-       const auto list = text(v);
-       if (list) q.properties = words(*list);
-       return list.has_value();
-     }},
+     [](auto& q, const Value& v) { return set_list(q.properties, v); }},
+    {"users", kUsers, [](auto& q, const Value& v) { return set_list(q.access.users, v); }},
+    {"xusers", kUsers, [](auto& q, const Value& v) { return set_list(q.access.xusers, v); }},
     {"slots", "a number of slots",
      [](auto& q, const Value& v) { return store(q.slots, whole(v, 0, 1'000'000'000)); }},
     {"queue-params", "queue-depth=N,max-queue-depth=N", &set_queue_params},
@@ -266,7 +274,7 @@ Status set_each_queue(qmanager::SchedulerConfig& scheduler, const Setting& s,
   return {};
 }
 
-// "environments.NAME.rule", "environments.NAME.slots": Grid Engine's parallel environments.
+// "environments.NAME.rule", "environments.NAME.slots", ...: Grid Engine's parallel environments.
 Status set_environment(qmanager::SchedulerConfig& scheduler, const Setting& s) {
   const auto dot = s.key.rfind('.');
   if (dot <= 13) return unknown_key(s);
@@ -279,6 +287,9 @@ Status set_environment(qmanager::SchedulerConfig& scheduler, const Setting& s) {
     const auto rule = qmanager::parse_allocation_rule(text(s.value).value_or(s.value.text()));
     if (!rule) return fail(rule.error().code, rule.error().what, s.where);
     environment.rule = *rule;
+  } else if (name == "users" || name == "xusers") {
+    auto& list = name == "users" ? environment.access.users : environment.access.xusers;
+    if (!set_list(list, s.value)) return misfit(s, kUsers);
   } else {
     return unknown_key(s);
   }
@@ -361,6 +372,8 @@ std::vector<ConfigKey> scheduler_keys() {
       {"queue.policy-params-per-queue", "QUEUE:reservation-depth=N ..."},
       {"environments.NAME.rule", "a number, $pe_slots, $fill_up or $round_robin"},
       {"environments.NAME.slots", "a number of slots"},
+      {"environments.NAME.users", kUsers},
+      {"environments.NAME.xusers", kUsers},
   };
   for (const auto& k : kQueueKeys) {
     all.push_back({fmt::format("queue.{}", k.name), k.accepts});

@@ -46,6 +46,12 @@ std::optional<std::string> one_of(const Value& v,
   return std::nullopt;
 }
 
+std::optional<bool> yes_or_no(const Value& v) {
+  if (const auto* b = std::get_if<bool>(&v.scalar)) return *b;
+  const auto number = whole(v, 0, 1);
+  return number ? std::optional(*number == 1) : std::nullopt;
+}
+
 std::optional<double> share(const Value& v) {
   double number = -1;
   if (const auto* i = std::get_if<std::int64_t>(&v.scalar)) number = static_cast<double>(*i);

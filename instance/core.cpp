@@ -27,7 +27,10 @@ Core::Core(transport::Reactor& reactor, transport::Server& server, Journal& the_
       outputs(reactor, server, jobs, agent, the_after_commit),
       journal(the_journal),
       after_commit(the_after_commit),
-      parent_(parent) {}
+      parent_(parent) {
+  if (config.monitor)
+    schedule_log.emplace(identity.state_dir + "/schedule", jobs, store->graph(), after_commit);
+}
 
 Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, transport::Server& server,
                                            Journal& journal, const Config& config,
@@ -81,8 +84,11 @@ Result<msg::Grant> Core::grant_for(const ActiveJob& job) const {
 
 std::optional<Time> Core::turn(Time now) {
   jobs.schedule(now);
+  if (schedule_log) schedule_log->turn(now);
   agent.settle(now);
-  return jobs.next_turn(now);
+  const auto next = jobs.next_turn(now);
+  const auto log = schedule_log ? schedule_log->next_turn() : std::nullopt;
+  return next && log ? std::min(*next, *log) : next ? next : log;
 }
 
 void Core::set_lease(Time end, Time now) {
@@ -149,6 +155,7 @@ void Core::take_records(const transport::Request& request, Time now) {
 void Core::happened(JobId job, const Event& event) {
   watchers.happened(job, event);
   if (std::holds_alternative<event::Start>(event.body)) outputs.started(job);
+  if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
 }
 
 void Core::changed(const ActiveJob& job) {

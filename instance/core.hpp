@@ -19,6 +19,7 @@
 #include "instance/parent_link.hpp"
 #include "instance/queue_gates.hpp"
 #include "instance/reservations.hpp"
+#include "instance/schedule_log.hpp"
 #include "instance/watchers.hpp"
 #include "resource/store.hpp"
 
@@ -80,6 +81,7 @@ class Core final : public Outside {
   Children children;
   Watchers watchers;
   OutputStreams outputs;
+  std::optional<ScheduleLog> schedule_log;  // where it is asked for
   Journal& journal;
   AfterCommit& after_commit;
   std::function<void(JobId)> on_child_ended = [](JobId) {};

@@ -51,10 +51,12 @@ struct Context {
     return fmt::format(R"({{"urgency":{}}})", e.urgency);
   }
   std::string operator()(const event::Alloc& e) const {
+    const std::string environment =
+        e.environment.empty() ? "" : fmt::format(R"("environment":{},)", quoted(e.environment));
     return fmt::format(
-        R"({{"annotations":{{"selection":{}}},"expiration_ms":{},"place":{{"nodelist":{},"nodes":{},"cores":{},"gpus":{}}}}})",
-        quoted(e.selection), e.expiration, quoted(e.place.nodelist), e.place.nodes, e.place.cores,
-        e.place.gpus);
+        R"({{"annotations":{{"selection":{}}},{}"expiration_ms":{},"place":{{"nodelist":{},"nodes":{},"cores":{},"gpus":{}}}}})",
+        quoted(e.selection), environment, e.expiration, quoted(e.place.nodelist), e.place.nodes,
+        e.place.cores, e.place.gpus);
   }
   std::string operator()(const event::ResourceUpdate& e) const {
     return fmt::format(R"({{"expiration_ms":{}}})", e.expiration);
@@ -118,8 +120,8 @@ EventBody read_body(std::size_t index, const json& c) {
     case 5:
       return event::Urgency{c.at("urgency")};
     case 6:
-      return event::Alloc{c.at("annotations").at("selection"), c.at("expiration_ms"),
-                          read_place(c)};
+      return event::Alloc{c.at("annotations").at("selection"), c.at("expiration_ms"), read_place(c),
+                          c.value("environment", "")};
     case 7:
       return event::ResourceUpdate{c.at("expiration_ms")};
     case 8:

@@ -58,6 +58,7 @@ struct Transition {
     job.t_alloc = time;
     job.selection = e.selection;
     job.place = e.place;
+    job.environment = e.environment;
     job.expiration = e.expiration;
     return true;
   }

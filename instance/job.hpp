@@ -64,6 +64,7 @@ struct Alloc {
   std::string selection;        // immediate, backfill, reserved
   std::int64_t expiration = 0;  // when its time limit ends it, ms since the epoch; 0: never
   Place place = {};
+  std::string environment = {};  // the parallel environment it runs in; "": none
   bool operator==(const Alloc&) const = default;
 };
 // A process that cannot be mistaken for a later one with the same number.
@@ -153,10 +154,11 @@ struct Lifecycle {
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
   std::string user;
   std::string selection;
-  event::Place place;     // once allocated
-  std::string child_uri;  // of a child instance that has been up
-  std::string exception;  // type of the first fatal exception, "invalid" for a refused job
-  std::string note;       // its note
+  event::Place place;       // once allocated
+  std::string environment;  // the parallel environment it was put into
+  std::string child_uri;    // of a child instance that has been up
+  std::string exception;    // type of the first fatal exception, "invalid" for a refused job
+  std::string note;         // its note
   std::vector<event::Process> processes;  // while they may run
 
   bool operator==(const Lifecycle&) const = default;

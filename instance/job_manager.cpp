@@ -74,7 +74,8 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.qos = wishes.qos;
   request.consumes = wishes.consumes;
   request.slots = wishes.slots;
-  request.environment = wishes.environment;
+  // A pattern has become one of those it matches.
+  request.environment = job.life.environment.empty() ? wishes.environment : job.life.environment;
   request.advance = wishes.reservation;
   request.reserve = wishes.reserve;
   request.immediate = wishes.immediate;
@@ -188,6 +189,15 @@ void JobManager::schedule(Time now) {
   for (const auto& decision : pass.decisions) apply_decision(decision, now);
 }
 
+std::vector<qmanager::PlannedSpan> JobManager::plan(Time now) {
+  auto plan = scheduler_.plan(now);
+  const auto rest = scheduler_.step(now, kPass);
+  dirty_ = rest.more;
+  wake_ = rest.wake;
+  for (const auto& decision : rest.decisions) apply_decision(decision, now);
+  return plan;
+}
+
 std::optional<Time> JobManager::next_turn(Time now) const {
   if (paused_) return std::nullopt;
   if (dirty_) return now;
@@ -207,13 +217,19 @@ void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
   // Reserve and Wait change what outlook() answers; it is asked when somebody looks at the job.
 }
 
+// When its own limit ends a job. A child's time is its lease, and it plans with all of that.
+Time JobManager::end_by_limit(const Submission& what, Time t_alloc) const {
+  if (what.limit == 0) return kTimeMax;
+  const Time limit = saturating_add(t_alloc, what.limit);
+  return what.is_instance ? limit : saturating_add(limit, config_.max_overrun);
+}
+
 // When a job that holds resources is ended: by its limit, with its reservation or with the
 // instance. What is planned for it may end at another time (queue.default-duration,
-// queue.duration-offset).
+// queue.duration-offset, job.max-overrun).
 Time JobManager::end_of(const ActiveJob& job, Time t_alloc) const {
   const Submission& what = *job.submission;
-  Time end = lease_end();
-  if (what.limit > 0) end = std::min(end, saturating_add(t_alloc, what.limit));
+  const Time end = std::min(lease_end(), end_by_limit(what, t_alloc));
   if (what.wishes.reservation.value() == 0) return end;
   const auto reservation = journal_.allocation(what.wishes.reservation);
   return reservation && *reservation ? std::min(end, (*reservation)->when.end) : end;
@@ -230,7 +246,8 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
   post(*job,
        event::Alloc{kNames[static_cast<int>(decision.selection)],
                     end == kTimeMax ? 0 : end,
-                    {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus}},
+                    {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus},
+                    decision.environment},
        now);
   outside_.changed(*job);
   advance(decision.job, now);
@@ -301,9 +318,8 @@ void JobManager::tasks_started(JobId id, const std::vector<event::Process>& proc
 // Which of its ends a job that its agent ended in time had reached.
 std::string JobManager::limit_note(const ActiveJob& job) const {
   const Submission& what = *job.submission;
-  const bool own =
-      what.limit > 0 && saturating_add(job.life.t_alloc, what.limit) <= job.life.expiration;
-  if (own || job.life.expiration == 0) return "its time limit was reached";
+  const Time own = end_by_limit(what, job.life.t_alloc);
+  if (own <= job.life.expiration || job.life.expiration == 0) return "its time limit was reached";
   if (what.wishes.reservation.value() == 0 || job.life.expiration == lease_end())
     return "the time of its instance is over";
   return fmt::format("advance reservation {}, in which it ran, is over",

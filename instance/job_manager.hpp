@@ -105,6 +105,10 @@ class JobManager {
 
   // One pass of the scheduler if anything changed.
   void schedule(Time now);
+  // Nothing is left for schedule() to do now.
+  bool settled() const { return !dirty_ && !paused_; }
+  // The whole plan. What has to be decided to complete it is done. REQUIRES: settled().
+  std::vector<qmanager::PlannedSpan> plan(Time now);
   // When to call schedule() again at the latest; nullopt: on the next event.
   std::optional<Time> next_turn(Time now) const;
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
@@ -169,6 +173,7 @@ class JobManager {
   Time lease_end() const;
   void add_default_limit(Submission& submission, Time now) const;
   std::string too_late(const Submission& submission, Time now) const;
+  Time end_by_limit(const Submission& what, Time t_alloc) const;
   Time end_of(const ActiveJob& job, Time t_alloc) const;
   std::string limit_note(const ActiveJob& job) const;
   Status load(const std::vector<Batch>& batches, Time now);

@@ -135,6 +135,38 @@ Summary summarize(const ResourceGraph& graph, const resource::Allocation& alloca
   return s;
 }
 
+std::vector<qmanager::HostUse> host_uses(const ResourceGraph& graph,
+                                         const resource::Allocation& allocation) {
+  const auto node = graph.words().types.find("node");
+  const auto core = graph.words().types.find("core");
+  std::map<VertexId, std::int64_t> held;  // each once, though both it and what it is on are named
+  for (const auto& share : allocation.shares) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    if (!v) continue;
+    held[*v] = std::max(held[*v], share.amount);
+    if (share.exclusive)
+      for (const VertexId below : graph.subtree(*v)) held[below] = graph[below].size;
+  }
+  std::map<std::pair<std::int32_t, std::string>, std::map<std::string, std::int64_t>> hosts;
+  for (const auto& [v, amount] : held) {
+    const VertexId host = node ? graph.ancestor_of_type(v, *node) : resource::kNoVertex;
+    const bool is_core = core && graph[v].type == *core;
+    const bool within_core =
+        !is_core && core && graph.ancestor_of_type(v, *core) != resource::kNoVertex;
+    if (host == resource::kNoVertex || within_core || amount == 0) continue;
+    if (is_core || (v != host && graph.is_leaf(v)))
+      hosts[{graph[host].rank, graph.name(host)}][graph.type_name(v)] += amount;
+  }
+  std::vector<qmanager::HostUse> uses;
+  for (auto& [host, types] : hosts) {
+    qmanager::HostUse use{host.second, types["core"], {}};
+    types.erase("core");
+    use.other.assign(types.begin(), types.end());
+    uses.push_back(std::move(use));
+  }
+  return uses;
+}
+
 NodeLists node_lists(const ResourceGraph& graph, const std::set<std::string>& held) {
   Hostlist free, allocated, down;
   for (const VertexId node : graph.by_type("node")) {

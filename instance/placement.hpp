@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "instance/submission.hpp"
+#include "qmanager/schedule_text.hpp"
 #include "resource/allocation.hpp"
 
 namespace holon::resource {
@@ -44,6 +45,11 @@ struct Summary {
   Totals held;
 };
 Summary summarize(const resource::ResourceGraph& graph, const resource::Allocation& allocation);
+
+// By host, in the order of their ranks: its cores as slots, and units of whatever else stands on it
+// and has nothing below. Without what stands on no node.
+std::vector<qmanager::HostUse> host_uses(const resource::ResourceGraph& graph,
+                                         const resource::Allocation& allocation);
 
 struct NodeLists {
   // Hostlists; a node with any unit held is allocated, one that is drained is not free.

@@ -153,10 +153,13 @@ default = "batch"
 [queues.debug]
 requires = ["fast", "gpu"]
 slots = 8
+users = "ann"
 pools.licence = 3
 [environments.mpi]
 rule = "$round_robin"
 slots = 64
+users = ["ann", "@physics"]
+xusers = "bob, cy"
 [environments.four]
 rule = 4
 )",
@@ -175,6 +178,9 @@ rule = 4
   EXPECT_EQ(s.environments.at("mpi").rule.kind, qmanager::AllocationRule::Kind::round_robin);
   EXPECT_EQ(s.environments.at("mpi").slots, 64);
   EXPECT_EQ(s.environments.at("four").rule.slots, 4);
+  EXPECT_EQ(s.queues.at("debug").access, (qmanager::AccessList{{"ann"}, {}}));
+  EXPECT_EQ(s.environments.at("mpi").access,
+            (qmanager::AccessList{{"ann", "@physics"}, {"bob", "cy"}}));
 }
 
 TEST(Config, MistakesInFilesHaveALineAndChangeNothing) {

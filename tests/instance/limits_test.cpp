@@ -35,6 +35,28 @@ TEST(Limits, WhatIsPlannedForAJobDoesNotEndIt) {
   EXPECT_EQ(live.wait_one(limited.id).result, "COMPLETED");
 }
 
+// Maui's JOBMAXOVERRUN.
+TEST(Limits, AJobMayRunPastItsLimitForAsLongAsIsConfigured) {
+  const Live live({"--resources", "node=1/core=2", "--conf", "job.max-overrun=1h"});
+  const auto job = live.when_running(live.job(live.gated("gate"), {1, 0.05}));
+  EXPECT_EQ(job.limit, 50);
+  EXPECT_EQ(job.expiration, job.t_alloc + 50 + 3'600'000);
+  ASSERT_TRUE(eventually([&] { return wall_clock_ms() > job.t_alloc + 50; }));
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(job.id).result, "COMPLETED");
+  // A child's time is its lease.
+  const auto child = live.record(live.child({1, 600}));
+  EXPECT_EQ(live.when_running(child.id).expiration, live.record(child.id).t_alloc + 600'000);
+}
+
+TEST(Limits, AJobIsEndedWhenItsOverrunIsOver) {
+  const Live live({"--resources", "node=1/core=1", "--conf", "job.max-overrun=300ms"});
+  const auto over = live.wait_one(live.job({"/bin/sleep", "600"}, {1, 0.05}));
+  EXPECT_EQ(over.result, "TIMEOUT");
+  EXPECT_EQ(over.reason, "its time limit was reached");
+  EXPECT_GE(over.t_finish - over.t_alloc, 350);
+}
+
 TEST(Limits, AreCutAtTheEndOfTheInstance) {
   const Live live(
       {"--resources", "node=1/core=2", "-t", "1h", "--conf", "queue.default-duration=1s"});

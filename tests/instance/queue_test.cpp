@@ -136,6 +136,45 @@ TEST(Environments, SpreadSlotsOverHostsAsTheirRuleSays) {
   EXPECT_FALSE(live.submit({"/bin/true"}, with(R"({"holon":{"environment":"nosuch"}})")));
 }
 
+// A pattern is for any environment that matches; in which one a job runs is known to a later
+// broker.
+TEST(Queue, APatternOfEnvironmentsIsSettledWhenAJobStarts) {
+  const Live live({"--resources", "node=1/core=8", "--conf", "environments.mpi-a.slots=2", "--conf",
+                   "environments.mpi-b.slots=3", "--conf", "environments.mpi-b.users=ada", "--conf",
+                   "environments.mpi-c.xusers=ada", "--conf", "instance.monitor=true"});
+  JobOptions two = with(R"({"holon":{"environment":"mpi-*"}})");
+  two.tasks = 2;
+  const auto first = live.job(live.gated("first"), two);
+  const auto second = live.job(live.gated("second"), two);
+  live.when_running(first);
+  live.when_running(second);
+  const auto third = live.job({"/bin/sh", "-c", "test $HOLON_PE = mpi-b"}, two);
+  const std::string schedule = live.dir() + "/state/schedule";
+  const auto written = [&](std::uint64_t job, const std::string& environment) {
+    return eventually([&] {
+      std::istringstream lines(testing::read_file(schedule));
+      for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(std::to_string(job) + ":1:") &&
+            line.ends_with(":P:" + environment + ":slots:2.000000"))
+          return true;
+      return false;
+    });
+  };
+  EXPECT_TRUE(written(first, "mpi-a"));
+  EXPECT_TRUE(written(second, "mpi-b"));
+  std::filesystem::remove(schedule);
+  live.kill_broker();
+  EXPECT_TRUE(written(first, "mpi-a"));
+  EXPECT_TRUE(written(second, "mpi-b"));
+  EXPECT_EQ(live.record(third).state, "SCHED");
+  live.release("second");
+  EXPECT_EQ(live.wait_one(third).result, "COMPLETED");
+  live.release("first");
+  const auto refused = live.submit({"/bin/true"}, with(R"({"holon":{"environment":"mpi-c"}})"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "parallel environment mpi-c is not for user \"ada\"");
+}
+
 TEST(Urgency, HoldsAndExpeditesAndOutlivesTheBroker) {
   const Live live({"--resources", "node=1/core=1"});
   const auto runs = live.job(live.gated("gate"));
