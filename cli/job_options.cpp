@@ -142,7 +142,9 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
       .option("--group", options.group, "NAME",
               "one of your groups it counts for; your primary group unless given")
       .option("--pe", options.parallel, "NAME",
-              "a parallel environment: how its slots are spread over hosts (environments.NAME)")
+              "a parallel environment: how its slots are spread over hosts (environments.NAME); "
+              "'mpi*': any "
+              "that matches")
       .option("--reservation", options.reservation, "ID",
               "run in this advance reservation (holon reserve)")
       .option("-R,--reserve", yes_or_no(options.reserve), "y|n",

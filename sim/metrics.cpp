@@ -53,7 +53,7 @@ Metrics measure(const Workload& workload, const SimResult& result, std::int64_t 
       ++metrics.refused;
       continue;
     }
-    const auto wait = static_cast<double>(*outcome.start - job.submit);
+    const auto wait = static_cast<double>(*outcome.start - outcome.submitted);
     const auto run = static_cast<double>(job.run);
     const double slowdown = std::max(1.0, (wait + run) / std::max(run, static_cast<double>(kTau)));
     Sample& sized = by_size[static_cast<std::size_t>(

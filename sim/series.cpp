@@ -105,7 +105,7 @@ Series series(const Workload& workload, const SimResult& result, std::size_t sli
     const std::optional<Time> start = result.jobs[i].start;
     if (!start) continue;
     busy.add(*start, *start + job.run, static_cast<double>(job.procs));
-    queued.add(job.submit, *start, 1);
+    queued.add(result.jobs[i].submitted, *start, 1);
   }
   return {result.first_submit, result.end, busy.means(), queued.means()};
 }

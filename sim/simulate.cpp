@@ -10,6 +10,16 @@ using qmanager::Scheduler;
 
 namespace {
 
+// A job that will be submitted: at `when`, jobs of one instant by number.
+struct Arrival {
+  Time when;
+  std::int64_t id;
+  std::size_t job;
+  bool operator>(const Arrival& other) const {
+    return std::tie(when, id) > std::tie(other.when, other.id);
+  }
+};
+
 // A job that will end: at `end`, the `sequence`-th that was started.
 struct Running {
   Time end;
@@ -30,8 +40,13 @@ class Simulation {
         request_of_(request_of) {
     result_.jobs.resize(workload.jobs.size());
     index_.reserve(workload.jobs.size());
-    for (std::size_t i = 0; i < workload.jobs.size(); ++i)
-      index_.emplace(static_cast<std::uint64_t>(workload.jobs[i].id), i);
+    for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
+      const TraceJob& job = workload.jobs[i];
+      index_.emplace(static_cast<std::uint64_t>(job.id), i);
+      result_.jobs[i].submitted = job.submit;
+      if (job.preceding != kNoJob) followers_[job.preceding].push_back(i);
+    }
+    skip_followers();
     if (!workload.jobs.empty()) result_.first_submit = workload.jobs.front().submit;
   }
 
@@ -51,8 +66,24 @@ class Simulation {
   }
 
  private:
+  // Of the trace, and of those that waited for another job, the next to be submitted.
+  std::optional<Arrival> next_arrival() const {
+    std::optional<Arrival> next;
+    if (next_submit_ < workload_.jobs.size()) {
+      const TraceJob& job = workload_.jobs[next_submit_];
+      next = {job.submit, job.id, next_submit_};
+    }
+    if (!arrivals_.empty() && (!next || *next > arrivals_.top())) next = arrivals_.top();
+    return next;
+  }
   bool submission_due() const {
-    return next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].submit <= now_;
+    const auto next = next_arrival();
+    return next && next->when <= now_;
+  }
+  // Jobs that wait for another one are submitted by that one's end.
+  void skip_followers() {
+    while (next_submit_ < workload_.jobs.size() && workload_.jobs[next_submit_].preceding != kNoJob)
+      ++next_submit_;
   }
   bool end_due() const { return !running_.empty() && running_.top().end <= now_; }
 
@@ -61,7 +92,7 @@ class Simulation {
     const auto earlier = [&](Time t) {
       if (!next || t < *next) next = t;
     };
-    if (next_submit_ < workload_.jobs.size()) earlier(workload_.jobs[next_submit_].submit);
+    if (const auto arrival = next_arrival()) earlier(arrival->when);
     if (!running_.empty()) earlier(running_.top().end);
     // A wake-up matters only while somebody waits.
     if (wake_ && scheduler_.pending() > 0) earlier(*wake_);
@@ -88,22 +119,48 @@ class Simulation {
   }
 
   void submit() {
-    const std::size_t index = next_submit_++;
+    const Arrival arrival = *next_arrival();
+    const std::size_t index = arrival.job;
+    if (index == next_submit_) {
+      ++next_submit_;
+      skip_followers();
+    } else {
+      arrivals_.pop();
+    }
     const TraceJob& job = workload_.jobs[index];
     qmanager::JobRequest request = request_of_(job);
+    request.submitted = arrival.when;
+    result_.jobs[index].submitted = arrival.when;
     if (request.queue.empty() && scheduler_.config().queues.contains(job.queue))
       request.queue = job.queue;
     const auto refused = scheduler_.submit(std::move(request), now_);
     if (!refused)
-      result_.jobs[index].refused = to_string(refused.error());
+      refuse(index, to_string(refused.error()));
     else if (*refused)
-      result_.jobs[index].refused = (*refused)->reason;
+      refuse(index, (*refused)->reason);
+  }
+
+  void refuse(std::size_t index, std::string reason) {
+    result_.jobs[index].refused = std::move(reason);
+    let_follow(index);
+  }
+
+  // The job is over, or never will be: those that waited for it are submitted after their think
+  // times.
+  void let_follow(std::size_t index) {
+    const auto found = followers_.find(workload_.jobs[index].id);
+    if (found == followers_.end()) return;
+    for (const std::size_t follower : found->second) {
+      const TraceJob& job = workload_.jobs[follower];
+      arrivals_.push({saturating_add(now_, job.think), job.id, follower});
+    }
   }
 
   void finish() {
     const std::size_t index = running_.top().job;
     running_.pop();
     ++done_;
+    let_follow(index);
     scheduler_.finish(JobId{static_cast<std::uint64_t>(workload_.jobs[index].id)}, now_);
   }
 
@@ -134,7 +191,7 @@ class Simulation {
       JobOutcome& job = result_.jobs[index_.at(reserve->job.value())];
       if (!job.first_promise) job.first_promise = reserve->when;
     } else if (const auto* reject = std::get_if<qmanager::Reject>(&decision)) {
-      result_.jobs[index_.at(reject->job.value())].refused = reject->reason;
+      refuse(index_.at(reject->job.value()), reject->reason);
     }
   }
 
@@ -143,6 +200,8 @@ class Simulation {
   const SimOptions& options_;
   const MakeRequest& request_of_;
   std::unordered_map<std::uint64_t, std::size_t> index_;
+  std::unordered_map<std::int64_t, std::vector<std::size_t>> followers_;         // by preceding job
+  std::priority_queue<Arrival, std::vector<Arrival>, std::greater<>> arrivals_;  // of followers
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
   SimResult result_;
   Time now_ = 0;

@@ -33,6 +33,7 @@ struct SimOptions {
 };
 
 struct JobOutcome {
+  Time submitted = 0;                 // as in the trace, or when its preceding job let it
   std::optional<Time> start;          // nullopt: never ran
   std::optional<Time> first_promise;  // the first planned start it was told, its start if it was
                                       // never promised another

@@ -117,8 +117,8 @@ std::string starts_csv(const Workload& workload, const SimResult& result) {
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const TraceJob& job = workload.jobs[i];
     if (result.jobs[i].start)
-      csv += fmt::format("{},{},{},{},{},{}\n", job.id, job.submit, job.procs, job.limit, job.run,
-                         *result.jobs[i].start);
+      csv += fmt::format("{},{},{},{},{},{}\n", job.id, result.jobs[i].submitted, job.procs,
+                         job.limit, job.run, *result.jobs[i].start);
   }
   return csv;
 }

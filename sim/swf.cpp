@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/preceding.hpp"
+
 namespace holon::sim {
 
 namespace {
@@ -46,7 +48,10 @@ enum Field {
   kUser,
   kGroup,
   kExecutable,
-  kQueue
+  kQueue,
+  kPartition,
+  kPreceding,
+  kThink
 };
 
 using Numbers = std::array<std::int64_t, kFields>;
@@ -92,6 +97,11 @@ class SwfReader {
     std::stable_sort(jobs.begin(), jobs.end(), [](const TraceJob& a, const TraceJob& b) {
       return std::pair(a.submit, a.id) < std::pair(b.submit, b.id);
     });
+    if (options_.think_times)
+      if (Status ok =
+              settle_preceding(trace_, options_, {kFieldNames[kPreceding], kFieldNames[kThink]});
+          !ok)
+        return tl::unexpected(ok.error());
     return std::move(trace_);
   }
 
@@ -110,14 +120,7 @@ class SwfReader {
   }
 
   Status issue(std::size_t field, std::string what, bool skipped) {
-    if (options_.strict)
-      return fail(Errc::invalid_argument, fmt::format("{}: {}", kFieldNames[field], what),
-                  fmt::format("line {}", line_));
-    ++trace_.issue_count;
-    trace_.skipped += skipped;
-    if (trace_.issues.size() < kKeptIssues)
-      trace_.issues.push_back({line_, kFieldNames[field], std::move(what), skipped});
-    return {};
+    return trace_.add_issue({line_, kFieldNames[field], std::move(what), skipped}, options_);
   }
 
   Status record(std::string_view line) {
@@ -170,19 +173,18 @@ class SwfReader {
           !ok)
         return ok;
     last_submit_ = std::max(last_submit_, job.submit);
-    if (job.run > job.limit && !options_.keep_overruns) {
-      if (Status ok = issue(
-              kRun, fmt::format("{} is above the limit {}, cut there", job.run, job.limit), false);
-          !ok)
-        return ok;
-      job.run = job.limit;
-    }
+    job.line = line_;
+    if (Status ok = trace_.cut_overrun(job, kFieldNames[kRun], options_); !ok) return ok;
     const auto name = [](char kind, std::int64_t number) {
       return number < 0 ? std::string() : kind + std::to_string(number);
     };
     job.user = name('u', n[kUser]);
     job.group = name('g', n[kGroup]);
     job.queue = name('q', n[kQueue]);
+    if (options_.think_times && n[kPreceding] > 0) {
+      job.preceding = n[kPreceding];
+      job.think = n[kThink];
+    }
     trace_.workload.jobs.push_back(std::move(job));
     return {};
   }
@@ -196,6 +198,25 @@ class SwfReader {
 };
 
 }  // namespace
+
+Status SwfTrace::add_issue(TraceIssue issue, const SwfOptions& options) {
+  if (options.strict)
+    return fail(Errc::invalid_argument, fmt::format("{}: {}", issue.field, issue.what),
+                fmt::format("line {}", issue.line));
+  ++issue_count;
+  skipped += issue.skipped;
+  if (issues.size() < kKeptIssues) issues.push_back(std::move(issue));
+  return {};
+}
+
+Status SwfTrace::cut_overrun(TraceJob& job, const char* field, const SwfOptions& options) {
+  const Duration most = saturating_add(job.limit, options.overrun);
+  if (job.limit == 0 || job.run <= most || options.keep_overruns) return {};
+  std::string what = fmt::format("{} is above the limit {}, cut ", job.run, job.limit);
+  what += most == job.limit ? "there" : fmt::format("at {}", most);
+  job.run = most;
+  return add_issue({job.line, field, std::move(what), false}, options);
+}
 
 Result<SwfTrace> read_swf(std::string_view bytes, const SwfOptions& options) {
   return SwfReader(bytes, options).read();

@@ -4,8 +4,8 @@
 //
 // How a line becomes a job: processors are those requested (field 8), else those allocated (5). The
 // limit is the requested time (9), else the run time (an exact estimate). A job without processors,
-// run time or submit time is left out; one that ran longer than its limit is cut at it unless
-// `keep_overruns`.
+// run time or submit time is left out; one that ran longer than its limit and `overrun` is cut
+// there unless `keep_overruns`.
 #pragma once
 #include <string_view>
 
@@ -17,6 +17,8 @@ namespace holon::sim {
 struct SwfOptions {
   bool strict = false;         // the first issue is an error
   bool keep_overruns = false;  // a run time above the limit stays
+  Duration overrun = 0;        // so far above the limit a run time may be; the rest is cut
+  bool think_times = false;    // jobs wait for their preceding ones (fields 17 and 18)
   std::int64_t procs =
       0;  // of the machine; jobs larger than it are left out; 0: as the header says
 };
@@ -26,6 +28,11 @@ struct SwfTrace {
   std::vector<TraceIssue> issues;  // the first 100
   std::size_t issue_count = 0;
   std::size_t skipped = 0;  // jobs left out
+
+  // Errors: invalid_argument with the issue if strict.
+  Status add_issue(TraceIssue issue, const SwfOptions& options);
+  // Cuts the run time of a job that ran for too long. Errors: as add_issue.
+  Status cut_overrun(TraceJob& job, const char* field, const SwfOptions& options);
 };
 
 // Errors: invalid_argument with line and field for text that is no SWF, and for any issue if

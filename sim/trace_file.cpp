@@ -12,6 +12,8 @@
 
 #include <fmt/core.h>
 
+#include "sim/preceding.hpp"
+
 namespace holon::sim {
 
 namespace {
@@ -38,19 +40,15 @@ class JsonLinesReader {
                      [](const auto& a, const auto& b) {
                        return std::pair(a.submit, a.id) < std::pair(b.submit, b.id);
                      });
+    if (options_.think_times)
+      if (Status ok = settle_preceding(trace_, options_, {"preceding", "think"}); !ok)
+        return tl::unexpected(ok.error());
     return std::move(trace_);
   }
 
  private:
   Status issue(const char* field, std::string what, bool skipped = true) {
-    if (options_.strict)
-      return fail(Errc::invalid_argument, fmt::format("{}: {}", field, what),
-                  fmt::format("line {}", line_));
-    ++trace_.issue_count;
-    trace_.skipped += skipped;
-    if (trace_.issues.size() < 100)
-      trace_.issues.push_back({line_, field, std::move(what), skipped});
-    return {};
+    return trace_.add_issue({line_, field, std::move(what), skipped}, options_);
   }
 
   Status record(std::string_view line) {
@@ -70,6 +68,11 @@ class JsonLinesReader {
     for (const auto& [key, field] :
          {std::pair{"user", &job.user}, {"group", &job.group}, {"queue", &job.queue}})
       if (!text(json, key, *field)) return issue(key, "it is no string");
+    for (const auto& [key, field] : {std::pair{"preceding", &job.preceding}, {"think", &job.think}})
+      if (options_.think_times && !number(json, key, *field))
+        return issue(key, "it is no number, or too large");
+    if (job.preceding < 1) job.preceding = kNoJob;
+    job.line = line_;
     return take(std::move(job));
   }
 
@@ -107,13 +110,7 @@ class JsonLinesReader {
           !ok)
         return ok;
     last_submit_ = std::max(last_submit_, job.submit);
-    if (job.limit > 0 && job.run > job.limit && !options_.keep_overruns) {
-      if (Status ok = issue(
-              "run", fmt::format("{} is above the limit {}, cut there", job.run, job.limit), false);
-          !ok)
-        return ok;
-      job.run = job.limit;
-    }
+    if (Status ok = trace_.cut_overrun(job, "run", options_); !ok) return ok;
     trace_.workload.jobs.push_back(std::move(job));
     return {};
   }

@@ -1,8 +1,8 @@
 // trace_file.hpp - a trace from a file: SWF or JSON Lines, plain or gzipped.
 //
 // A JSON line is {"id": 1, "submit": 0, "procs": 4, "limit": 3600, "run": 100, "user": "ann",
-// "group": "g", "queue": "q"}; submit, procs and run are needed, an id is the line number where it
-// is missing.
+// "group": "g", "queue": "q", "preceding": 7, "think": 60}; submit, procs and run are needed, an id
+// is the line number where it is missing.
 #pragma once
 #include <string>
 #include <string_view>

@@ -8,6 +8,8 @@
 
 namespace holon::sim {
 
+inline constexpr std::int64_t kNoJob = -1;
+
 // Times are seconds from the begin of the trace.
 struct TraceJob {
   std::int64_t id = 0;
@@ -18,6 +20,11 @@ struct TraceJob {
   std::string user;    // empty: unknown
   std::string group;
   std::string queue;
+  std::size_t line = 0;  // of the trace; 0: not from a file
+  // It is submitted `think` seconds after this job has ended, whatever `submit` says; kNoJob: when
+  // that says.
+  std::int64_t preceding = kNoJob;
+  Duration think = 0;
 };
 
 struct Workload {

@@ -91,14 +91,14 @@ void tell_issues(Io& io, const std::string& path, const sim::SwfTrace& trace) {
                           trace.issue_count, trace.skipped, trace.workload.jobs.size());
 }
 
-Result<qmanager::SchedulerConfig> configuration(const SimulateOptions& options) {
-  Result<instance::Config> loaded = instance::load_config(options.conf);
-  if (!loaded) return tl::unexpected(loaded.error());
-  qmanager::SchedulerConfig config = std::move(loaded->scheduler);
+// What an instance would be configured with, in seconds.
+qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
+                                     const SimulateOptions& options) {
   const auto to_seconds = [&](qmanager::QueueConfig& queue) {
     queue.default_duration /= kConfigTicks;
     queue.duration_offset /= kConfigTicks;
     queue.chunk_duration /= kConfigTicks;
+    queue.reservation_retry /= kConfigTicks;
     // A replay is about the policy: the whole queue is looked at unless a depth is asked for.
     if (options.conf.empty()) queue.queue_depth = kDeepestQueue;
     queue.queue_depth = options.queue_depth.value_or(queue.queue_depth);
@@ -149,16 +149,15 @@ Result<sim::GraphMachine> flat_of(std::int64_t procs) {
 }
 
 Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOptions& options,
+                                          const instance::Config& config,
                                           const sim::SwfTrace& trace,
                                           const sim::GraphMachine& machine,
                                           sim::ScheduleFile& schedule) {
-  Result<qmanager::SchedulerConfig> config = configuration(options);
-  if (!config) return tl::unexpected(config.error());
   sim::StudyPlan plan;
+  plan.options.config = in_seconds(config.scheduler, options);
   plan.policies = options.policies();
-  if (plan.policies.empty()) plan.policies = {config->defaults.policy};
+  if (plan.policies.empty()) plan.policies = {plan.options.config.defaults.policy};
   const bool alone = plan.policies.size() == 1;
-  plan.options.config = std::move(*config);
   plan.options.order = options.order == "event" ? sim::Order::event : sim::Order::batch;
   plan.procs = machine.cores;
   plan.machine = machine.machine;
@@ -182,6 +181,8 @@ int verb_simulate(Invocation& call) {
   SimulateOptions options;
   if (const auto code = parse_options(call, options)) return *code;
   const auto failed = [&](const Error& error) { return report(call, "simulate", error); };
+  const auto config = instance::load_config(options.conf);
+  if (!config) return failed(config.error());
   std::optional<sim::GraphMachine> graph;
   if (!options.resources.empty()) {
     auto described = graph_of(options.resources);
@@ -189,9 +190,12 @@ int verb_simulate(Invocation& call) {
     graph = std::move(*described);
   }
   const std::int64_t procs = graph ? graph->cores : options.procs.value_or(0);
-  const auto trace = sim::read_trace_file(
-      options.trace,
-      {.strict = options.strict, .keep_overruns = options.keep_overruns, .procs = procs});
+  const auto trace =
+      sim::read_trace_file(options.trace, {.strict = options.strict,
+                                           .keep_overruns = options.keep_overruns,
+                                           .overrun = config->max_overrun / kConfigTicks,
+                                           .think_times = options.think_times,
+                                           .procs = procs});
   if (!trace) return failed(trace.error());
   tell_issues(call.io, options.trace, *trace);
   const auto machine = graph ? Result<sim::GraphMachine>(std::move(*graph))
@@ -201,7 +205,7 @@ int verb_simulate(Invocation& call) {
     return failed({Errc::invalid_argument, "no job is left to simulate", options.trace});
 
   sim::ScheduleFile schedule;
-  const auto runs = study(call, options, *trace, *machine, schedule);
+  const auto runs = study(call, options, *config, *trace, *machine, schedule);
   if (!runs) return failed(runs.error());
   call.io.out << (options.json ? sim::metrics_json(*runs, options.timings)
                                : sim::metrics_table(*runs));

@@ -115,6 +115,9 @@ void describe(Parser& parser, SimulateOptions& options) {
   parser.flag("--strict", options.strict, "stop at the first line that is not right");
   parser.flag("--keep-overruns", options.keep_overruns,
               "jobs that ran longer than their limit do so (default: cut there)");
+  parser.flag("--think-times", options.think_times,
+              "a job is submitted when its preceding job has ended and its think time has passed "
+              "(SWF fields 17 and 18)");
   parser.flag("--charge-scheduler", options.charge_scheduler,
               "add the time that decisions really take to virtual time");
   parser.example("holon simulate kth.swf.gz --policy easy --starts easy.csv",

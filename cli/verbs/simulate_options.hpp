@@ -27,6 +27,7 @@ struct SimulateOptions {
   bool json = false;
   bool strict = false;
   bool keep_overruns = false;
+  bool think_times = false;
   bool charge_scheduler = false;
   bool timings = false;
 

@@ -109,6 +109,48 @@ TEST(Simulate, UnsortedTracesAreSorted) {
   EXPECT_EQ(simulate(sorted.name(), {"--json"}).out, simulate(unsorted.name(), {"--json"}).out);
 }
 
+std::string starts_of(const std::string& trace, std::vector<std::string> more) {
+  const std::string file = trace + ".starts";
+  more.insert(more.end(), {"--starts", file});
+  const Ran ran = simulate(trace, std::move(more));
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  std::ifstream in(file);
+  const std::string starts{std::istreambuf_iterator<char>(in), {}};
+  std::remove(file.c_str());
+  return starts.substr(starts.find('\n') + 1);
+}
+
+TEST(Simulate, ThinkTimesCountWhereTheyAreAskedFor) {
+  std::string follower = line(3, 6, 2, 1, 2);
+  follower.replace(follower.rfind("-1 -1\n"), 6, "2 30\n");
+  std::string lost = line(4, 7, 2, 1, 2);
+  lost.replace(lost.rfind("-1 -1\n"), 6, "9 30\n");
+  const TraceFile trace(kGood + follower + lost);
+  EXPECT_THAT(starts_of(trace.name(), {}), HasSubstr("3,6,1,2,2,6\n"));
+  EXPECT_THAT(starts_of(trace.name(), {"--think-times"}), HasSubstr("3,50,1,2,2,50\n"));
+  EXPECT_THAT(starts_of(trace.name(), {"--think-times", "--order", "event"}),
+              HasSubstr("3,50,1,2,2,50\n"));
+  EXPECT_EQ(simulate(trace.name()).err, "");
+  EXPECT_THAT(simulate(trace.name(), {"--think-times"}).err,
+              HasSubstr(":5: preceding job: job 9 is not in the trace, or was left out; it is not "
+                        "waited for\n"));
+  const Ran strict = simulate(trace.name(), {"--think-times", "--strict"});
+  EXPECT_EQ(strict.code, kUsage);
+  EXPECT_THAT(strict.err, HasSubstr("line 5"));
+}
+
+// Maui's JOBMAXOVERRUN: 1 runs 10 with a limit of 4, and 2 waits for it.
+TEST(Simulate, AnOverrunLastsAsLongAsIsConfigured) {
+  const TraceFile trace("; MaxProcs: 4\n" + line(1, 0, 10, 4, 4) + line(2, 0, 5, 4, 5));
+  EXPECT_EQ(starts_of(trace.name(), {}), "1,0,4,4,4,0\n2,0,4,5,5,4\n");
+  EXPECT_EQ(starts_of(trace.name(), {"--conf", "job.max-overrun=3"}), "1,0,4,4,7,0\n2,0,4,5,5,7\n");
+  EXPECT_THAT(simulate(trace.name(), {"--conf", "job.max-overrun=3"}).err,
+              HasSubstr(":2: run time: 10 is above the limit 4, cut at 7\n"));
+  const Ran enough = simulate(trace.name(), {"--conf", "job.max-overrun=6s"});
+  EXPECT_EQ(enough.err, "");
+  EXPECT_EQ(starts_of(trace.name(), {"--keep-overruns"}), "1,0,4,4,10,0\n2,0,4,5,5,10\n");
+}
+
 TEST(Simulate, ATraceOfRubbishAloneEndsWithAnError) {
   std::string rubbish;
   for (int i = 0; i < 4096; ++i) rubbish += static_cast<char>((i * 7919) % 256);
