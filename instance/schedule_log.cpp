@@ -93,7 +93,7 @@ void ScheduleLog::tell(const std::string& problem) {
   if (failing_)
     spdlog::warn("the schedule is not written to {} any more: {}", path_, problem);
   else
-    spdlog::info("the schedule is written to {} again", path_);
+    spdlog::warn("the schedule is written to {} again", path_);
 }
 
 }  // namespace holon::instance

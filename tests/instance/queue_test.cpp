@@ -167,9 +167,9 @@ TEST(Queue, APatternOfEnvironmentsIsSettledWhenAJobStarts) {
   EXPECT_TRUE(written(first, "mpi-a"));
   EXPECT_TRUE(written(second, "mpi-b"));
   EXPECT_EQ(live.record(third).state, "SCHED");
-  live.release("second");
+  live.cancel(second);
   EXPECT_EQ(live.wait_one(third).result, "COMPLETED");
-  live.release("first");
+  live.cancel(first);
   const auto refused = live.submit({"/bin/true"}, with(R"({"holon":{"environment":"mpi-c"}})"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "parallel environment mpi-c is not for user \"ada\"");
