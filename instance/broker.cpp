@@ -115,7 +115,7 @@ Status Broker::begin_child() {
   ParentLink::Callbacks callbacks;
   callbacks.granted = [this](const msg::Grant& grant) { hear_grant(grant); };
   callbacks.denied = [this](const Error& error) {
-    spdlog::error("the parent turned this instance away: {}", to_string(error));
+    spdlog::error(fmt::format("the parent turned this instance away: {}", to_string(error)));
     if (phase_ == Phase::waiting_for_grant) return finish(kCannotStart);
     end("it does not hold its grant any more");
   };
@@ -162,7 +162,7 @@ void Broker::hear_grant(const msg::Grant& grant) {
   identity.name = options_.start.name.empty() ? grant.name : options_.start.name;
   journal_.set_meta("grant.name", identity.name);
   if (auto up = bring_up({"jgf", grant.jgf, grant.bind}, std::move(identity), end); !up) {
-    spdlog::error("the grant cannot be used: {}", to_string(up.error()));
+    spdlog::error(fmt::format("the grant cannot be used: {}", to_string(up.error())));
     finish(kCannotStart);
   }
 }
@@ -237,7 +237,7 @@ void Broker::finish_turn() {
   if (core_) next = core_->turn(reactor_.now());
   if (auto committed = journal_.commit(); !committed) {
     // Nothing of this turn was acknowledged. Going on would promise what is not written.
-    spdlog::critical("{}", to_string(committed.error()));
+    spdlog::critical(to_string(committed.error()));
     return finish(kTryAgain);
   }
   after_commit_.run();
@@ -256,11 +256,11 @@ void Broker::end(const std::string& reason) {
 
 void Broker::begin_end(const std::string& type, const std::string& reason) {
   if (!core_) {
-    spdlog::error("the instance ends before it had resources: {}", reason);
+    spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
     return finish(kEndedInOrder);
   }
   if (phase_ != Phase::up) return;
-  spdlog::info("the instance ends: {}", reason);
+  spdlog::info(fmt::format("the instance ends: {}", reason));
   phase_ = Phase::draining;
   end_reason_ = reason;
   core_->ending = true;

@@ -73,8 +73,8 @@ Status Reservations::recover(Time now, bool fresh) {
       if (auto held = hold_again(id, request, is_cancelled, now); !held) return held;
     } else if (!is_cancelled && request.end > now) {
       if (auto made = reserve(id, request, now); !made)
-        spdlog::warn("advance reservation {} could not be made again: {}", number,
-                     to_string(made.error()));
+        spdlog::warn(fmt::format("advance reservation {} could not be made again: {}", number,
+                                 to_string(made.error())));
     }
   }
   if (fresh) keep();

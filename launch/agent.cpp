@@ -5,6 +5,7 @@
 // two was restarted.
 #include "launch/agent.hpp"
 
+#include <fmt/core.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <unistd.h>
@@ -84,12 +85,12 @@ class Agent::Impl {
     client_ = std::move(*client);
     client_->on_connected([this](const transport::PeerInfo& broker) {
       tell_of_loss_.cancel();
-      log_->info("connected to broker {}", broker.pid);
+      log_->info(fmt::format("connected to broker {}", broker.pid));
       say_hello();
     });
     client_->on_lost([this] {
       tell_of_loss_ = reactor_.after(kQuietLoss, [this] {
-        log_->warn("lost the broker; {} jobs run on", jobs_.running().size());
+        log_->warn(fmt::format("lost the broker; {} jobs run on", jobs_.running().size()));
       });
       hello_again_.cancel();
       await_broker();
@@ -97,7 +98,7 @@ class Agent::Impl {
     serve();
     jobs_.on_started([this](const msg::Started& started) { report_.started.push_back(started); });
     jobs_.on_finished([this](const msg::Finished& finished) {
-      log_->debug("job {} ended: {} {}", finished.job, finished.reason, finished.what);
+      log_->debug(fmt::format("job {} ended: {} {}", finished.job, finished.reason, finished.what));
       report_.finished.push_back(finished);
     });
     turn_end_ = reactor_.at_turn_end([this] {
@@ -179,19 +180,19 @@ class Agent::Impl {
     if (!welcome) {
       if (welcome.error().code == Errc::disconnected)
         return;  // the next connection says hello itself
-      log_->error("the broker did not take the hello: {}", to_string(welcome.error()));
+      log_->error(fmt::format("the broker did not take the hello: {}", to_string(welcome.error())));
       hello_again_ = reactor_.after(kAgain, [this] { say_hello(); });
       return;
     }
     if (!welcome->accepted) {
-      log_->error("refused by the broker: {}", welcome->refusal);
+      log_->error(fmt::format("refused by the broker: {}", welcome->refusal));
       return shut_down(0, "killed", kAgentRefused);
     }
     orphaned_.cancel();
     jobs_.acknowledge(told);
     jobs_.kill({welcome->kill, -1});
     if (const std::size_t killed = kill_groups(welcome->orphans))
-      log_->warn("killed {} processes of an earlier agent", killed);
+      log_->warn(fmt::format("killed {} processes of an earlier agent", killed));
   }
 
   void send_report() {
@@ -203,7 +204,8 @@ class Agent::Impl {
                   [this, told = std::move(report.finished)](const Result<std::string>& answer) {
                     if (answer) return jobs_.acknowledge(told);
                     if (answer.error().code == Errc::disconnected) return;
-                    log_->error("the broker did not take a report: {}", to_string(answer.error()));
+                    log_->error(fmt::format("the broker did not take a report: {}",
+                                            to_string(answer.error())));
                     report_again_ = reactor_.after(
                         kAgain, [this] { report_.finished = jobs_.unacknowledged(); });
                   });
@@ -212,7 +214,7 @@ class Agent::Impl {
   void await_broker() {
     if (options_.orphan_timeout <= 0) return;
     orphaned_ = reactor_.after(options_.orphan_timeout, [this] {
-      log_->error("no broker for {} ms: ending", options_.orphan_timeout);
+      log_->error(fmt::format("no broker for {} ms: ending", options_.orphan_timeout));
       shut_down(0, "orphaned", kAgentOrphaned);
     });
   }

@@ -66,6 +66,22 @@ const msgpack::object& object(const void* value) {
   return *static_cast<const msgpack::object*>(value);
 }
 
+// The place of `name` in `fields`, looked for from `hint` on and then from the front; their number
+// if it is not there. O(1) where the names come in their own order.
+std::size_t place_of(std::string_view name, const detail::Fields& fields, std::size_t hint) {
+  for (std::size_t i = hint; i < fields.count; ++i)
+    if (fields.names[i] == name) return i;
+  for (std::size_t i = 0; i < hint; ++i)
+    if (fields.names[i] == name) return i;
+  return fields.count;
+}
+
+void write_field(detail::Writer& to, const detail::Fields& fields, const void* const* members,
+                 std::size_t i) {
+  to.text(fields.names[i]);
+  fields.handlings[i].write(to, members[i]);
+}
+
 }  // namespace
 
 Status check_msgpack(std::string_view bytes) {
@@ -169,13 +185,28 @@ void Value::refuse(const char* expected) const {
   throw std::runtime_error(where + expected + " is expected here");
 }
 
-std::size_t place_of(std::string_view name, const std::string_view* names, std::size_t count,
-                     std::size_t hint) {
-  for (std::size_t i = hint; i < count; ++i)
-    if (names[i] == name) return i;
-  for (std::size_t i = 0; i < std::min(hint, count); ++i)
-    if (names[i] == name) return i;
-  return count;
+void write_fields(Writer& to, const Fields& fields, const void* const* members) {
+  to.map(fields.count);
+  for (std::size_t i = 0; i < fields.count; ++i) write_field(to, fields, members, i);
+}
+void write_fields(Writer& to, const Fields& fields, const void* const* members,
+                  const void* const* plain, const Equal* equals) {
+  const auto is_sent = [&](std::size_t i) { return !equals[i](members[i], plain[i]); };
+  std::size_t sent = 0;
+  for (std::size_t i = 0; i < fields.count; ++i) sent += is_sent(i);
+  to.map(sent);
+  for (std::size_t i = 0; i < fields.count; ++i)
+    if (is_sent(i)) write_field(to, fields, members, i);
+}
+void read_fields(const Value& from, const Fields& fields, void* const* members) {
+  if (fields.count == 0) return;
+  std::size_t next = 0;
+  for (std::size_t i = 0, entries = from.entries(); i < entries; ++i) {
+    const std::size_t place = place_of(from.key(i).text(), fields, next);
+    if (place == fields.count) continue;
+    fields.handlings[place].read(from.mapped(i, fields.names[place]), members[place]);
+    next = place + 1;
+  }
 }
 
 Status read_message(std::string_view bytes, void (*read)(const Value& root, void* out), void* out) {

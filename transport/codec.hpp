@@ -75,11 +75,6 @@ class Value {
 // Calls read(root, out) with the value that `bytes` are. Errors: protocol, also what `read` throws.
 Status read_message(std::string_view bytes, void (*read)(const Value& root, void* out), void* out);
 
-// The place of `name` in `names`, looked for from `hint` on and then from the front; their number
-// if it is not there. O(1) where the names come in their own order.
-std::size_t place_of(std::string_view name, const std::string_view* names, std::size_t count,
-                     std::size_t hint);
-
 // The names in "a, b, c".
 template <std::size_t count>
 consteval std::array<std::string_view, count> split_names(std::string_view list) {
@@ -119,34 +114,74 @@ namespace detail {
 
 template <class T>
 void write(Writer& to, const T& value);
+template <class T>
+void read(const Value& from, T& value);
+
+// How a member is written and read, by its type alone: structs have far more members than those
+// have types, and each function of a template costs every file that needs it. So the loops over
+// the members are no templates.
+struct Handling {
+  void (*write)(Writer& to, const void* member);
+  void (*read)(const Value& from, void* member);
+};
+template <class T>
+inline constexpr Handling kHandling = {
+    [](Writer& to, const void* member) { write(to, *static_cast<const T*>(member)); },
+    [](const Value& from, void* member) { read(from, *static_cast<T*>(member)); }};
+template <class... T>
+inline constexpr std::array<Handling, sizeof...(T)> kHandlings = {kHandling<T>...};
+
+using Equal = bool (*)(const void* member, const void* other);
+template <class T>
+bool equal(const void* member, const void* other) {
+  return *static_cast<const T*>(member) == *static_cast<const T*>(other);
+}
+template <class... T>
+inline constexpr std::array<Equal, sizeof...(T)> kEquals = {equal<T>...};
+
+struct Fields {
+  const std::string_view* names;
+  const Handling* handlings;
+  std::size_t count;
+};
+
+void write_fields(Writer& to, const Fields& fields, const void* const* members);
+// Only those that are not equal to the one in `plain`.
+void write_fields(Writer& to, const Fields& fields, const void* const* members,
+                  const void* const* plain, const Equal* equals);
+void read_fields(const Value& from, const Fields& fields, void* const* members);
 
 template <Struct T>
-void write_fields(Writer& to, const T& value) {
-  value.with_fields([&to](const auto&... field) {
-    [[maybe_unused]] const std::string_view* name = kFieldNames<T>.data();
-    to.map(sizeof...(field));
-    ((to.text(*name++), write(to, field)), ...);
+void write_struct(Writer& to, const T& value) {
+  value.with_fields([&to]<class... Field>(const Field&... field) {
+    const Fields fields{kFieldNames<T>.data(), kHandlings<Field...>.data(), sizeof...(Field)};
+    const void* const members[] = {&field..., nullptr};
+    if constexpr (requires { T::kOmitsDefaults; }) {
+      static const T kPlain;
+      kPlain.with_fields([&](const Field&... plain) {
+        const void* const plains[] = {&plain..., nullptr};
+        write_fields(to, fields, members, plains, kEquals<Field...>.data());
+      });
+    } else {
+      write_fields(to, fields, members);
+    }
   });
 }
 
+// One that has no fields takes any value.
 template <Struct T>
-void write_changed_fields(Writer& to, const T& value) {
-  static const T kPlain;
-  value.with_fields([&to](const auto&... field) {
-    kPlain.with_fields([&](const auto&... plain) {
-      const std::string_view* name = kFieldNames<T>.data();
-      to.map((std::size_t{field != plain} + ...));
-      ((field != plain ? (to.text(*name), write(to, field)) : void(), ++name), ...);
-    });
+void read_struct(const Value& from, T& value) {
+  value.with_fields([&from]<class... Field>(Field&... field) {
+    void* const members[] = {&field..., nullptr};
+    read_fields(from, {kFieldNames<T>.data(), kHandlings<Field...>.data(), sizeof...(Field)},
+                members);
   });
 }
 
 template <class T>
 void write(Writer& to, const T& value) {
-  if constexpr (requires { T::kOmitsDefaults; }) {
-    write_changed_fields(to, value);
-  } else if constexpr (Struct<T>) {
-    write_fields(to, value);
+  if constexpr (Struct<T>) {
+    write_struct(to, value);
   } else if constexpr (std::is_same_v<T, bool>) {
     to.flag(value);
   } else if constexpr (std::unsigned_integral<T>) {
@@ -174,38 +209,16 @@ void write(Writer& to, const T& value) {
 }
 
 template <class T>
-void read(const Value& from, T& value);
-
-template <class T>
 T read_new(const Value& from) {
   T value{};
   read(from, value);
   return value;
 }
 
-// One that has no fields takes any value.
-template <Struct T>
-void read_fields(const Value& from, T& value) {
-  constexpr const auto& names = kFieldNames<T>;
-  if constexpr (names.size() > 0) {
-    std::size_t place = names.size() - 1;
-    for (std::size_t i = 0, entries = from.entries(); i < entries; ++i) {
-      const std::size_t hint = place + 1;
-      place = place_of(from.key(i).text(), names.data(), names.size(), hint);
-      if (place == names.size()) continue;
-      const Value mapped = from.mapped(i, names[place]);
-      value.with_fields([&](auto&... field) {
-        std::size_t n = 0;
-        ((n++ == place ? read(mapped, field) : void()), ...);
-      });
-    }
-  }
-}
-
 template <class T>
 void read(const Value& from, T& value) {
   if constexpr (Struct<T>) {
-    read_fields(from, value);
+    read_struct(from, value);
   } else if constexpr (std::is_same_v<T, bool>) {
     value = from.flag();
   } else if constexpr (std::unsigned_integral<T>) {

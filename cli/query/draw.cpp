@@ -4,7 +4,6 @@
 
 #include <array>
 #include <functional>
-#include <iterator>
 
 #include "resource/graph/graph.hpp"
 
@@ -58,12 +57,11 @@ std::string escaped(std::string_view text) {
 
 std::string draw_dot(const ResourceGraph& graph) {
   std::string text = "digraph G {\n";
-  const auto out = std::back_inserter(text);
   for (const VertexId v : graph.in_preorder())
-    fmt::format_to(out, "{}[label=\"{}\"];\n", graph.pre(v), quoted(graph.name(v)));
+    text += fmt::format("{}[label=\"{}\"];\n", graph.pre(v), quoted(graph.name(v)));
   for_each_edge(graph, [&](VertexId source, VertexId target, const std::string& subsystem) {
-    fmt::format_to(out, "{}->{} [label=\"{}\"];\n", graph.pre(source), graph.pre(target),
-                   quoted(subsystem));
+    text += fmt::format("{}->{} [label=\"{}\"];\n", graph.pre(source), graph.pre(target),
+                        quoted(subsystem));
   });
   return text + "}\n";
 }
@@ -97,13 +95,12 @@ std::string list_of_properties(const ResourceGraph& graph, VertexId v) {
 }
 
 void draw_vertex(const ResourceGraph& graph, VertexId v, std::string& text) {
-  const auto out = std::back_inserter(text);
   const auto datum = [&](std::size_t key, std::string_view value) {
-    fmt::format_to(out, "      <data key=\"{}\">{}</data>\n", kVertexKeys[key].name,
-                   escaped(value));
+    text +=
+        fmt::format("      <data key=\"{}\">{}</data>\n", kVertexKeys[key].name, escaped(value));
   };
   const auto& vertex = graph[v];
-  fmt::format_to(out, "    <node id=\"n{}\">\n", graph.pre(v));
+  text += fmt::format("    <node id=\"n{}\">\n", graph.pre(v));
   datum(0, graph.type_name(v));
   datum(1, graph.basename(v));
   datum(2, graph.name(v));
@@ -122,20 +119,19 @@ std::string draw_graphml(const ResourceGraph& graph) {
   std::string text =
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n";
-  const auto out = std::back_inserter(text);
   for (const Key& key : kVertexKeys)
-    fmt::format_to(out, "  <key id=\"{0}\" for=\"node\" attr.name=\"{0}\" attr.type=\"{1}\" />\n",
-                   key.name, key.type);
+    text += fmt::format("  <key id=\"{0}\" for=\"node\" attr.name=\"{0}\" attr.type=\"{1}\" />\n",
+                        key.name, key.type);
   text +=
       "  <key id=\"subsystem\" for=\"edge\" attr.name=\"subsystem\" attr.type=\"string\" />\n"
       "  <graph id=\"G\" edgedefault=\"directed\">\n";
   for (const VertexId v : graph.in_preorder()) draw_vertex(graph, v, text);
   std::size_t edges = 0;
   for_each_edge(graph, [&](VertexId source, VertexId target, const std::string& subsystem) {
-    fmt::format_to(out,
-                   "    <edge id=\"e{}\" source=\"n{}\" target=\"n{}\">\n"
-                   "      <data key=\"subsystem\">{}</data>\n    </edge>\n",
-                   edges++, graph.pre(source), graph.pre(target), escaped(subsystem));
+    text += fmt::format(
+        "    <edge id=\"e{}\" source=\"n{}\" target=\"n{}\">\n"
+        "      <data key=\"subsystem\">{}</data>\n    </edge>\n",
+        edges++, graph.pre(source), graph.pre(target), escaped(subsystem));
   });
   return text + "  </graph>\n</graphml>\n";
 }

@@ -1,8 +1,6 @@
 // cancel, list, info, stat: the jobs of the session.
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "cli/query/commands.hpp"
 #include "cli/query/json_object.hpp"
 #include "cli/query/printing.hpp"
@@ -22,8 +20,8 @@ std::string job_as_json(JobId id, const JobRecord& job) {
 }
 
 void print_job(JobId id, const JobRecord& job, Reply& reply) {
-  fmt::format_to(std::back_inserter(reply.console), "INFO: {}, {}, {}, {}, {:g}\n", id.value(),
-                 name_of(job.state), job.at, job.file, job.seconds);
+  reply.console += fmt::format("INFO: {}, {}, {}, {}, {:g}\n", id.value(), name_of(job.state),
+                               job.at, job.file, job.seconds);
 }
 
 void print_counts(const Session& session, resource::TraversalCounts counts, Reply& reply) {
@@ -35,10 +33,10 @@ void print_counts(const Session& session, resource::TraversalCounts counts, Repl
     reply.add_json(object.str());
     return;
   }
-  fmt::format_to(std::back_inserter(reply.out),
-                 "{0}INFO: CANCEL PREORDER COUNT=\"{1}\"\nINFO: CANCEL POSTORDER COUNT=\"{2}\"\n"
-                 "{0}",
-                 kRule, counts.preorder, counts.postorder);
+  reply.out += fmt::format(
+      "{0}INFO: CANCEL PREORDER COUNT=\"{1}\"\nINFO: CANCEL POSTORDER COUNT=\"{2}\"\n"
+      "{0}",
+      kRule, counts.preorder, counts.postorder);
 }
 
 }  // namespace
@@ -98,10 +96,10 @@ void run_stat(Session& session, const Words& words, Reply& reply) {
     reply.add_json(object.real("max", times.most).real("avg", average).str());
     return;
   }
-  fmt::format_to(std::back_inserter(reply.console),
-                 "INFO: Num. of Jobs Matched: {}\nINFO: Min. Match Time: {:g}\n"
-                 "INFO: Max. Match Time: {:g}\nINFO: Avg. Match Time: {:g}\n",
-                 session.jobs.size(), times.least, times.most, average);
+  reply.console += fmt::format(
+      "INFO: Num. of Jobs Matched: {}\nINFO: Min. Match Time: {:g}\n"
+      "INFO: Max. Match Time: {:g}\nINFO: Avg. Match Time: {:g}\n",
+      session.jobs.size(), times.least, times.most, average);
 }
 
 }  // namespace holon::cli::query

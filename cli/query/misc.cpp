@@ -1,8 +1,6 @@
 // cat, help, quit.
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "cli/query/commands.hpp"
 #include "cli/query/json_object.hpp"
 #include "cli/query/printing.hpp"
@@ -18,9 +16,8 @@ void print_help(const Session& session, const Command& command, Reply& reply) {
     reply.add_json(object.text("summary", command.summary).str());
     return;
   }
-  fmt::format_to(std::back_inserter(reply.console), "INFO: {} ({}) {}{}-- {}\n", command.name,
-                 command.abbreviation, command.syntax, command.syntax.empty() ? "" : " ",
-                 command.summary);
+  reply.console += fmt::format("INFO: {} ({}) {}{}-- {}\n", command.name, command.abbreviation,
+                               command.syntax, command.syntax.empty() ? "" : " ", command.summary);
 }
 
 }  // namespace

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "cli/query/json_object.hpp"
 
 namespace holon::cli::query {
@@ -63,13 +61,12 @@ std::string as_json(const Session& session, const MatchReport& report) {
 }
 
 void found_block(const Session& session, const MatchReport& report, Reply& reply) {
-  auto out = std::back_inserter(reply.out);
-  fmt::format_to(out, "{}INFO: JOBID={}\nINFO: RESOURCES={}\n", kRule, report.job.value(),
-                 state_of(report));
+  reply.out += fmt::format("{}INFO: JOBID={}\nINFO: RESOURCES={}\n", kRule, report.job.value(),
+                           state_of(report));
   if (report.at == 0)
     reply.out += "INFO: SCHEDULED AT=Now\n";
   else
-    fmt::format_to(out, "INFO: SCHEDULED AT={}\n", report.at);
+    reply.out += fmt::format("INFO: SCHEDULED AT={}\n", report.at);
   // With -t these lines go elsewhere than the rest, as resource-query has it.
   (session.options().test_output.empty() ? reply.out : reply.console) +=
       session.options().elapse ? elapse(report) + visits(report) : "";
@@ -80,7 +77,7 @@ void nothing_found_block(const Session& session, const MatchReport& report, Repl
   reply.out += kRule;
   reply.out += "INFO: No matching resources found\n";
   if (report.outcome == Outcome::never) reply.out += "INFO: Unsatisfiable request\n";
-  fmt::format_to(std::back_inserter(reply.out), "INFO: JOBID={}\n", report.job.value());
+  reply.out += fmt::format("INFO: JOBID={}\n", report.job.value());
   if (session.options().elapse) {  // here the time is among the answers, the visits are not
     reply.out += elapse(report);
     (session.options().test_output.empty() ? reply.out : reply.console) += visits(report);
@@ -90,7 +87,7 @@ void nothing_found_block(const Session& session, const MatchReport& report, Repl
 
 void explain(const MatchReport& report, Reply& reply) {
   if (report.outcome == Outcome::broken)
-    fmt::format_to(std::back_inserter(reply.error), "ERROR: {}: {}\n", report.file, report.problem);
+    reply.error += fmt::format("ERROR: {}: {}\n", report.file, report.problem);
 }
 
 }  // namespace
@@ -130,8 +127,7 @@ void print_found(const Session& session, std::string_view expression, const std:
     return;
   }
   reply.out += found;
-  fmt::format_to(std::back_inserter(reply.out), "{0}INFO: EXPRESSION=\"{1}\"\n{0}", kRule,
-                 expression);
+  reply.out += fmt::format("{0}INFO: EXPRESSION=\"{1}\"\n{0}", kRule, expression);
 }
 
 void complain(const Session& session, std::string_view name, const Error& error, Reply& reply) {
@@ -139,7 +135,7 @@ void complain(const Session& session, std::string_view name, const Error& error,
 }
 
 void complain(const Session& session, std::string_view name, std::string_view what, Reply& reply) {
-  fmt::format_to(std::back_inserter(reply.error), "ERROR: {}: {}\n", name, what);
+  reply.error += fmt::format("ERROR: {}: {}\n", name, what);
   if (session.options().json)
     reply.add_json(
         JsonObject{}.text("command", name).boolean("ok", false).text("reason", what).str());

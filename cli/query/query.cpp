@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <iterator>
 #include <ostream>
 #include <set>
 
@@ -52,12 +51,11 @@ std::string describe_load(const Session& session) {
   for (const auto rank : graph.ranks()) {
     const std::size_t size = graph.by_rank(rank).size();
     ranked += size;
-    fmt::format_to(std::back_inserter(by_rank), "INFO: number of vertices with rank {}: {}\n", rank,
-                   size);
+    by_rank += fmt::format("INFO: number of vertices with rank {}: {}\n", rank, size);
   }
   if (ranked < graph.vertex_count())
-    fmt::format_to(std::back_inserter(text), "INFO: number of vertices with rank -1: {}\n",
-                   graph.vertex_count() - ranked);
+    text +=
+        fmt::format("INFO: number of vertices with rank -1: {}\n", graph.vertex_count() - ranked);
   return text + by_rank;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 
 #include "base/idset.hpp"
 #include "cli/query/commands.hpp"
@@ -131,10 +130,10 @@ Status impose(Session& session, const UpdateRequest& request, MatchReport& repor
 void print_part_counts(const Session& session, Reply& reply) {
   if (session.options().json) return;
   // resource-query counts no visit here: a partial cancel does not walk the graph.
-  fmt::format_to(std::back_inserter(reply.out),
-                 "{0}INFO: PARTIAL CANCEL PREORDER COUNT=\"0\"\n"
-                 "INFO: PARTIAL CANCEL POSTORDER COUNT=\"0\"\n{0}",
-                 kRule);
+  reply.out += fmt::format(
+      "{0}INFO: PARTIAL CANCEL PREORDER COUNT=\"0\"\n"
+      "INFO: PARTIAL CANCEL POSTORDER COUNT=\"0\"\n{0}",
+      kRule);
 }
 
 // What of the job's vertices a file names.

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "cli/query/commands.hpp"
 #include "cli/query/json_object.hpp"
@@ -98,12 +97,10 @@ void run_get_property(Session& session, const Words& words, Reply& reply) {
     const auto& names = graph.words().names;
     const auto properties = graph.properties(v);
     if (properties.empty())
-      fmt::format_to(std::back_inserter(reply.out),
-                     "No properties were found for {} (vtx's uniq_id={}).\n", words[1],
-                     graph[v].uniq_id);
+      reply.out += fmt::format("No properties were found for {} (vtx's uniq_id={}).\n", words[1],
+                               graph[v].uniq_id);
     for (const auto& property : properties)
-      fmt::format_to(std::back_inserter(reply.out), "{}={}\n", names.text(property.key),
-                     names.text(property.value));
+      reply.out += fmt::format("{}={}\n", names.text(property.key), names.text(property.value));
   }
 }
 

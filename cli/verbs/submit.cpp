@@ -26,8 +26,7 @@ void print_ids(Invocation& call, const Args& args, const msg::SubmitReply& reply
     return;
   }
   std::string lines;
-  for (std::uint64_t i = 0; i < reply.count; ++i)
-    fmt::format_to(std::back_inserter(lines), "{}\n", reply.first_id + i);
+  for (std::uint64_t i = 0; i < reply.count; ++i) lines += fmt::format("{}\n", reply.first_id + i);
   call.io.out << lines;
 }
 
