@@ -45,11 +45,7 @@ Json to_json(const instance::msg::JobRecord& job) {
           {"pids", job.pids}};
 }
 
-Json to_json(const std::vector<instance::msg::JobRecord>& jobs) {
-  Json list = Json::array();
-  for (const auto& job : jobs) list.push_back(to_json(job));
-  return list;
-}
+namespace {
 
 Json to_json(const instance::msg::TreeNode& node) {
   Json json = {{"path", node.path},
@@ -92,8 +88,25 @@ Json to_json(const instance::msg::ResourceReply& resources) {
           {"nodes_drained", std::move(drained)}};
 }
 
+}  // namespace
+
 std::string pretty(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string json_text(const std::vector<instance::msg::JobRecord>& jobs) {
+  Json list = Json::array();
+  for (const auto& job : jobs) list.push_back(to_json(job));
+  return pretty({{"jobs", std::move(list)}});
+}
+std::string json_text(const instance::msg::TreeNode& node) {
+  return pretty(to_json(node));
+}
+std::string json_text(const instance::msg::ResourceReply& resources) {
+  return pretty(to_json(resources));
+}
+std::string indented(const std::string& json) {
+  return pretty(Json::parse(json));
 }
 
 }  // namespace holon::cli

@@ -2,6 +2,8 @@
 // their own units (docs/protocol.md): times in ms since the epoch, durations in ms.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
 #include "instance/messages.hpp"
 #include "instance/resource_messages.hpp"
@@ -9,11 +11,15 @@
 namespace holon::cli {
 
 nlohmann::ordered_json to_json(const instance::msg::JobRecord& job);
-nlohmann::ordered_json to_json(const std::vector<instance::msg::JobRecord>& jobs);
-nlohmann::ordered_json to_json(const instance::msg::TreeNode& node);
-nlohmann::ordered_json to_json(const instance::msg::ResourceReply& resources);
 
 // Indented, with a newline at the end; bytes that are not UTF-8 are replaced.
 std::string pretty(const nlohmann::ordered_json& json);
+
+// As pretty() has it. For verbs that do nothing else with JSON: its library takes seconds to
+// compile.
+std::string json_text(const std::vector<instance::msg::JobRecord>& jobs);  // {"jobs": [...]}
+std::string json_text(const instance::msg::TreeNode& node);
+std::string json_text(const instance::msg::ResourceReply& resources);
+std::string indented(const std::string& json);  // REQUIRES: it is JSON
 
 }  // namespace holon::cli

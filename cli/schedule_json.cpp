@@ -2,7 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/job_json.hpp"
+
 namespace holon::cli {
+namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -101,6 +104,34 @@ Json to_json(const instance::msg::StatsReply& stats) {
   return {
       {"queues", queues},         {"passes", stats.passes},         {"last_us", stats.last_us},
       {"mean_us", stats.mean_us}, {"longest_us", stats.longest_us}, {"vertices", stats.vertices}};
+}
+
+template <class T>
+Json list_of(const std::vector<T>& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(to_json(item));
+  return list;
+}
+
+}  // namespace
+
+std::string json_text(const instance::msg::ExplainReply& reply) {
+  return pretty({{"jobs", list_of(reply.jobs)}, {"more", reply.more}});
+}
+std::string json_text(const instance::msg::PriorityReply& reply) {
+  return pretty({{"jobs", list_of(reply.jobs)}, {"pending", reply.pending}});
+}
+std::string json_text(const instance::msg::PlanPart& plan) {
+  return pretty({{"now", plan.now}, {"spans", list_of(plan.spans)}});
+}
+std::string json_text(const instance::msg::WindowsReply& reply) {
+  return pretty(to_json(reply));
+}
+std::string json_text(const std::vector<instance::msg::QueueInfo>& queues) {
+  return pretty({{"queues", list_of(queues)}});
+}
+std::string json_text(const instance::msg::StatsReply& stats) {
+  return pretty(to_json(stats));
 }
 
 }  // namespace holon::cli

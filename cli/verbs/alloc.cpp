@@ -6,12 +6,10 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
 #include "cli/interrupter.hpp"
-#include "cli/job_json.hpp"
 #include "cli/job_options.hpp"
 #include "cli/outcome.hpp"
 #include "cli/parser.hpp"

@@ -79,7 +79,7 @@ int verb_batch(Invocation& call) {
   if (!made) return report(call, "batch", made.error());
   tell_left_out(call, "batch", *made);
   if (args.job.dry_run) {
-    call.io.out << pretty(nlohmann::ordered_json::parse(made->request.jobspec));
+    call.io.out << indented(made->request.jobspec);
     return kOk;
   }
   auto broker = Broker::connect(call);

@@ -1,11 +1,9 @@
 // holon explain: why jobs wait, what is in their way, and what would let them start now.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
-#include "cli/job_json.hpp"
 #include "cli/parser.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/table.hpp"
@@ -24,14 +22,10 @@ struct Args {
   bool json = false;
 };
 
-struct Answer {
-  std::vector<msg::Explained> jobs;
-  bool more = false;
-};
-
 // The broker explains some dozen jobs a request, so that it has time for others in between.
-Result<Answer> ask(Broker& broker, const std::vector<std::uint64_t>& ids, std::uint64_t limit) {
-  Answer answer;
+Result<msg::ExplainReply> ask(Broker& broker, const std::vector<std::uint64_t>& ids,
+                              std::uint64_t limit) {
+  msg::ExplainReply answer;
   std::size_t asked = 0;
   do {
     msg::ExplainRequest request;
@@ -101,7 +95,7 @@ class Sheet {
   std::string text_;
 };
 
-void print(Invocation& call, const Answer& answer) {
+void print(Invocation& call, const msg::ExplainReply& answer) {
   Sheet sheet(call.io, instance::wall_clock_ms());
   for (const auto& job : answer.jobs) sheet.job(job);
   call.io.out << std::move(sheet).text();
@@ -136,9 +130,7 @@ int verb_explain(Invocation& call) {
     print(call, *answer);
     return kOk;
   }
-  auto jobs = nlohmann::ordered_json::array();
-  for (const auto& job : answer->jobs) jobs.push_back(to_json(job));
-  call.io.out << pretty({{"jobs", jobs}, {"more", answer->more}});
+  call.io.out << json_text(*answer);
   return kOk;
 }
 

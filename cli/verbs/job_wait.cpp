@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -52,7 +51,7 @@ int verb_job_wait(Invocation& call) {
   if (!jobs) return report(call, "job wait", jobs.error());
   const auto reply = args.all ? jobs->broker.wait_for_all() : jobs->broker.wait({jobs->ids});
   if (!reply) return report(call, "job wait", reply.error());
-  if (args.json) call.io.out << pretty({{"jobs", to_json(reply->jobs)}});
+  if (args.json) call.io.out << json_text(reply->jobs);
   for (const auto& job : reply->jobs)
     if (!went_well(job) && !args.quiet)
       call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", job.id,

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <utility>
 
@@ -117,7 +116,7 @@ int verb_jobs(Invocation& call) {
   const auto reply = selected->broker.jobs(args.request);
   if (!reply) return report(call, "jobs", reply.error());
   if (args.json) {
-    call.io.out << pretty({{"jobs", to_json(reply->jobs)}});
+    call.io.out << json_text(reply->jobs);
     return kOk;
   }
   call.io.out << table_of(call.io, args, reply->jobs, instance::wall_clock_ms()).render(call.io);

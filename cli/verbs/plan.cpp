@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
-#include "cli/job_json.hpp"
 #include "cli/parser.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/table.hpp"
@@ -21,13 +19,8 @@ struct Args {
   bool json = false;
 };
 
-struct Plan {
-  Time now = 0;
-  std::vector<msg::Span> spans;
-};
-
-Result<Plan> ask(Broker& broker, const Args& args) {
-  Plan plan;
+Result<msg::PlanPart> ask(Broker& broker, const Args& args) {
+  msg::PlanPart plan;
   msg::PlanRequest request;
   request.vertices = args.vertices || args.json;
   const auto got = broker.plan(request, [&plan](msg::PlanPart part) {
@@ -60,7 +53,7 @@ Table::Cell kind_of(const msg::Span& span) {
   return {span.kind, span.kind == "allocation" ? Colour::green : Colour::yellow};
 }
 
-Table by_job(const Plan& plan) {
+Table by_job(const msg::PlanPart& plan) {
   using enum Table::Align;
   Table table({{"FROM", left},
                {"TO", left},
@@ -93,7 +86,7 @@ struct Use {
   const msg::Span* span = nullptr;
 };
 
-Table by_vertex(const Plan& plan) {
+Table by_vertex(const msg::PlanPart& plan) {
   std::vector<Use> uses;
   for (const auto& span : plan.spans) {
     for (const auto& vertex : span.vertices) uses.push_back({vertex.path, vertex.amount, &span});
@@ -144,9 +137,7 @@ int verb_plan(Invocation& call) {
   const auto plan = ask(*broker, args);
   if (!plan) return report(call, "plan", plan.error());
   if (args.json) {
-    auto spans = nlohmann::ordered_json::array();
-    for (const auto& span : plan->spans) spans.push_back(to_json(span));
-    call.io.out << pretty({{"now", plan->now}, {"spans", spans}});
+    call.io.out << json_text(*plan);
     return kOk;
   }
   if (plan->spans.empty())

@@ -1,11 +1,9 @@
 // holon priority: what the places of jobs in their queue come from.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
-#include "cli/job_json.hpp"
 #include "cli/parser.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/table.hpp"
@@ -88,9 +86,7 @@ int verb_priority(Invocation& call) {
       selected->broker.priority({selected->ids, static_cast<std::uint64_t>(args.limit)});
   if (!reply) return report(call, "priority", reply.error());
   if (args.json) {
-    auto jobs = nlohmann::ordered_json::array();
-    for (const auto& job : reply->jobs) jobs.push_back(to_json(job));
-    call.io.out << pretty({{"jobs", jobs}, {"pending", reply->pending}});
+    call.io.out << json_text(*reply);
     return kOk;
   }
   if (reply->jobs.empty()) {

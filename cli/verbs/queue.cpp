@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
-#include "cli/job_json.hpp"
 #include "cli/parser.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/table.hpp"
@@ -68,9 +66,7 @@ int verb_queue_status(Invocation& call) {
     call.io.out << table_of(queues).render(call.io);
     return kOk;
   }
-  auto list = nlohmann::ordered_json::array();
-  for (const auto& queue : queues) list.push_back(to_json(queue));
-  call.io.out << pretty({{"queues", list}});
+  call.io.out << json_text(queues);
   return kOk;
 }
 

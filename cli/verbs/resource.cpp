@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -95,7 +94,7 @@ int verb_resource_list(Invocation& call) {
   if (!broker) return report(call, "resource list", broker.error());
   const auto reply = broker->resources();
   if (!reply) return report(call, "resource list", reply.error());
-  call.io.out << (json ? pretty(to_json(*reply)) : table_of(call.io, *reply));
+  call.io.out << (json ? json_text(*reply) : table_of(call.io, *reply));
   return kOk;
 }
 

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -117,7 +116,7 @@ int verb_run(Invocation& call) {
   if (!made) return report(call, "run", made.error());
   tell_left_out(call, "run", *made);
   if (args.job.dry_run) {
-    call.io.out << pretty(nlohmann::ordered_json::parse(made->request.jobspec));
+    call.io.out << indented(made->request.jobspec);
     return kOk;
   }
   auto broker = Broker::connect(call);

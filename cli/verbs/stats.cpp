@@ -1,11 +1,9 @@
 // holon stats: what the scheduler did, and how long its passes took.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
-#include "cli/job_json.hpp"
 #include "cli/parser.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/table.hpp"
@@ -72,7 +70,7 @@ int verb_stats(Invocation& call) {
   if (!broker) return report(call, "stats", broker.error());
   const auto stats = broker->stats();
   if (!stats) return report(call, "stats", stats.error());
-  call.io.out << (json ? pretty(to_json(*stats)) : sheet_of(call.io, *stats));
+  call.io.out << (json ? json_text(*stats) : sheet_of(call.io, *stats));
   return kOk;
 }
 

@@ -75,7 +75,7 @@ int verb_submit(Invocation& call) {
   tell_left_out(call, "submit", *made);
   made->request.count = static_cast<std::uint64_t>(args.count);
   if (args.job.dry_run) {
-    call.io.out << pretty(nlohmann::ordered_json::parse(made->request.jobspec));
+    call.io.out << indented(made->request.jobspec);
     return kOk;
   }
   auto broker = Broker::connect(call);

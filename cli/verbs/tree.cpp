@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -162,7 +161,7 @@ int verb_tree(Invocation& call) {
   const auto tree = broker->tree();
   if (!tree) return report(call, "tree", tree.error());
   if (args.json) {
-    call.io.out << pretty(to_json(*tree));
+    call.io.out << json_text(*tree);
     return kOk;
   }
   const Time now = instance::wall_clock_ms();

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -38,7 +37,7 @@ int verb_uptime(Invocation& call) {
   const auto status = broker->status();
   if (!status) return report(call, "uptime", status.error());
   if (json)
-    call.io.out << pretty(to_json(*status));
+    call.io.out << json_text(*status);
   else
     call.io.out << line_about(*status, instance::wall_clock_ms());
   return kOk;

@@ -1,9 +1,7 @@
 // holon windows: what could start now, and for how long, without delaying anybody.
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/broker.hpp"
-#include "cli/job_json.hpp"
 #include "cli/parser.hpp"
 #include "cli/schedule_json.hpp"
 #include "cli/table.hpp"
@@ -42,7 +40,7 @@ int verb_windows(Invocation& call) {
   const auto reply = broker->windows();
   if (!reply) return report(call, "windows", reply.error());
   if (json)
-    call.io.out << pretty(to_json(*reply));
+    call.io.out << json_text(*reply);
   else if (reply->windows.empty())
     call.io.out << "nothing is free\n";
   else
