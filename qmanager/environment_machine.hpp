@@ -41,8 +41,8 @@ class EnvironmentMachine final : public Machine {
   JobRequest settled(const JobRequest& job) const override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override { return inner_->part(holder); }
   void vacate(JobId job, Time now) override { inner_->vacate(job, now); }
-  bool could_start_earlier(const JobRequest& job, Time now) override {
-    return !job.environments.empty() || inner_->could_start_earlier(job, now);
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
+    return job.environments.empty() ? inner_->earlier_start(job, now) : now;
   }
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;

@@ -35,14 +35,14 @@ ShapeId FlatMachine::shape_of(const JobRequest& job) {
 
 std::int64_t FlatMachine::free_procs(Time now) {
   if (free_at_ != now) {
-    free_ = capacity() - plan_.used_at(now);
+    free_ = capacity() - plan_.plan().used_at(now);
     free_at_ = now;
   }
   return free_;
 }
 
 std::optional<Shortage> FlatMachine::shortage(const JobRequest& job, Interval when) {
-  const std::int64_t free = capacity() - plan_.max_used(when);
+  const std::int64_t free = capacity() - plan_.plan().max_used(when);
   if (job.procs <= free) return std::nullopt;
   return Shortage{processors_short(job.procs, free, procs_), {}};
 }
@@ -53,13 +53,13 @@ Time FlatMachine::end_of(Time begin, Duration length) const {
 
 bool FlatMachine::fits(std::int64_t procs, Interval when) const {
   return when.end <= horizon_.end && when.begin >= horizon_.begin &&
-         plan_.max_used(when) <= capacity() - procs;
+         plan_.plan().max_used(when) <= capacity() - procs;
 }
 
 // As many as fit, of the counts that suit the job.
 Machine::Outcome FlatMachine::hold(const JobRequest& job, Interval when) {
   if (when.begin < horizon_.begin || when.end > horizon_.end) return NotNow{};
-  const std::int64_t free = capacity() - plan_.max_used(when);
+  const std::int64_t free = capacity() - plan_.plan().max_used(when);
   const std::int64_t procs =
       job.slots ? most_slots(job, free) : (job.procs <= free ? job.procs : 0);
   if (procs == 0) return NotNow{};
@@ -87,22 +87,30 @@ std::optional<Time> FlatMachine::earliest(const JobRequest& job, const Wish& wis
 }
 
 Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
+  // Who knows that it cannot be sooner (earlier_start) mostly knows the place.
+  if (wish.not_before > wish.now) {
+    Outcome there = hold(job, {wish.not_before, end_of(wish.not_before, wish.length)});
+    if (std::holds_alternative<Allocation>(there)) return there;
+  }
   const std::optional<Time> begin = earliest(job, wish);
   if (!begin) return NotNow{"no room for it before the end of the resources' lease"};
   return hold(job, {*begin, end_of(*begin, wish.length)});
 }
 
-// It moves if there is room for all of it before its begin, or from some instant up to it.
-bool FlatMachine::could_start_earlier(const JobRequest& job, Time now) {
+// From some instant there is room up to its begin; or for all of it, sooner still.
+std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) {
   const Held& held = held_.at(job.id);
   const Time from = std::max(now, horizon_.begin);
-  if (held.when.begin <= from) return false;
+  if (held.when.begin <= from) return std::nullopt;
   const std::int64_t cap = capacity() - held.procs;
-  if (plan_.used_at(held.when.begin - 1) <= cap) return true;
-  const Duration length = held.when.length();
-  if (length > held.when.begin - from) return false;
-  return plan_.earliest_window({.from = from, .end = held.when.begin, .length = length, .cap = cap})
-      .has_value();
+  const auto slide = plan_.plan().within_since(held.when.begin, from, cap);
+  const auto hole = plan_.earliest_window({.from = from,
+                                           .end = slide.value_or(held.when.begin),
+                                           .length = held.when.length(),
+                                           .cap = cap});
+  if (!slide && !hole) return std::nullopt;
+  // With fewer slots than it holds now it may fit sooner.
+  return job.slots ? from : hole ? hole : slide;
 }
 
 void FlatMachine::release(JobId job, Time) {
@@ -127,7 +135,7 @@ Status FlatMachine::impose(const JobRequest&, const Allocation& allocation) {
 Status FlatMachine::set_end(JobId job, Time end) {
   Held& held = held_.at(job);
   if (end <= held.when.begin) return fail(Errc::invalid_argument, "an end before the begin");
-  if (end > held.when.end && plan_.max_used({held.when.end, end}) > capacity() - held.procs)
+  if (end > held.when.end && plan_.plan().max_used({held.when.end, end}) > capacity() - held.procs)
     return fail(Errc::overcommitted, "its processors are promised to another job");
   plan_.move_end(held.when, held.procs, end);
   held.when.end = end;
@@ -144,7 +152,8 @@ Units FlatMachine::hold_what_is_left(JobId job, const Units& units, Interval whe
   std::int64_t wanted = 0;
   for (const resource::Share& share : units.allocation.shares) wanted += share.amount;
   const Interval rest{now, when.end};
-  const std::int64_t procs = std::clamp<std::int64_t>(capacity() - plan_.max_used(rest), 0, wanted);
+  const std::int64_t procs =
+      std::clamp<std::int64_t>(capacity() - plan_.plan().max_used(rest), 0, wanted);
   if (procs > 0) plan_.add(rest, procs);
   held_.emplace(job, Held{rest, procs});
   free_at_ = -1;
@@ -168,9 +177,9 @@ Units FlatMachine::occupy(Units units) {
 std::vector<Window> FlatMachine::windows(Time now) {
   std::vector<Window> all;
   std::int64_t free = free_procs(now);
-  for (auto at = plan_.next_point(saturating_add(now, 1)); at && free > 0;
-       at = plan_.next_point(saturating_add(*at, 1))) {
-    const std::int64_t then = capacity() - plan_.used_at(*at);
+  for (auto at = plan_.plan().next_point(saturating_add(now, 1)); at && free > 0;
+       at = plan_.plan().next_point(saturating_add(*at, 1))) {
+    const std::int64_t then = capacity() - plan_.plan().used_at(*at);
     if (then >= free) continue;
     all.push_back({free, *at - now});
     free = then;
@@ -180,9 +189,9 @@ std::vector<Window> FlatMachine::windows(Time now) {
 }
 
 void FlatMachine::check_invariants() const {
-  plan_.check_invariants();
+  plan_.plan().check_invariants();
   for (const auto& [id, held] : held_)
-    if (plan_.max_used(held.when) > procs_) std::abort();
+    if (plan_.plan().max_used(held.when) > procs_) std::abort();
 }
 
 }  // namespace holon::qmanager

@@ -8,7 +8,7 @@
 #include <unordered_map>
 
 #include "qmanager/machine.hpp"
-#include "resource/planner/timeline.hpp"
+#include "resource/planner/searched_timeline.hpp"
 
 namespace holon::qmanager {
 
@@ -41,7 +41,7 @@ class FlatMachine final : public Machine {
     return std::make_unique<FlatMachine>(held.procs, held.when);
   }
   bool holds(JobId job) const { return held_.contains(job); }
-  bool could_start_earlier(const JobRequest& job, Time now) override;
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) override;
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
@@ -75,7 +75,7 @@ class FlatMachine final : public Machine {
   std::int64_t procs_;
   std::int64_t occupied_ = 0;
   Interval horizon_;
-  resource::Timeline plan_;
+  resource::SearchedTimeline plan_;
   std::unordered_map<JobId, Held> held_;
   std::unordered_map<std::int64_t, ShapeId> shapes_;  // by processors
   Time free_at_ = -1;                                 // the instant for which free_ holds; -1: none

@@ -104,9 +104,9 @@ class Machine {
   // The job holds what it holds until the end of its span, and that is now: it is no longer there,
   // though release() is still to come (replay of traces).
   virtual void vacate(JobId, Time) {}
-  // Certainly the job's reservation could not be moved to an earlier time >= now: false. REQUIRES:
-  // it holds one.
-  virtual bool could_start_earlier(const JobRequest&, Time) { return true; }
+  // Were the job's reservation given back, reserve() could make it anew at this time >= now or
+  // later, not before. nullopt: certainly not before the time it has. REQUIRES: it holds one.
+  virtual std::optional<Time> earlier_start(const JobRequest&, Time now) { return now; }
   // Gives back what the job holds from `now` on. REQUIRES: it holds something.
   virtual void release(JobId job, Time now) = 0;
   // Holds a given allocation (recovery).

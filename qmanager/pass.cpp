@@ -104,10 +104,11 @@ void Pass::walk(Queue& queue) {
 void Pass::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
   const bool may_start = !s_.limiter.over(job, now_, s_.length_of(job), false);
-  if (walk.compress && may_start && *job.planned > now_ &&
-      s_.machine->could_start_earlier(job.request, now_)) {
-    s_.unbook(job, now_);
-    if (book(job) != Tried::booked) return;
+  if (walk.compress && may_start && *job.planned > now_) {
+    if (const auto earlier = s_.machine->earlier_start(job.request, now_)) {
+      s_.unbook(job, now_);
+      if (book(job, *earlier) != Tried::booked) return;
+    }
   }
   ++walk.considered;
   count_reservation(queue, job);
@@ -129,7 +130,7 @@ void Pass::consider(Queue& queue, Job& job) {
     ++walk.considered;
     return;
   }
-  const Tried tried = queue.policy.keep && may_book ? book(job) : try_start(job);
+  const Tried tried = queue.policy.keep && may_book ? book(job, now_) : try_start(job);
   if (tried == Tried::booked) count_reservation(queue, job);
   if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, may_book);
 }
@@ -233,8 +234,9 @@ JobRequest Pass::within_limits(const Job& job) const {
   return with_at_most(job.request, std::max(least, procs / each));
 }
 
-Pass::Tried Pass::book(Job& job) {
-  Machine::Outcome outcome = s_.machine->reserve(job.request, {now_, now_, s_.length_of(job)});
+Pass::Tried Pass::book(Job& job, Time not_before) {
+  Machine::Outcome outcome =
+      s_.machine->reserve(job.request, {now_, not_before, s_.length_of(job)});
   if (auto* never = std::get_if<Never>(&outcome)) {
     reject(job, std::move(never->reason));
     return Tried::gone;
@@ -268,7 +270,8 @@ void Pass::book_the_entitled() {
   if (s_.unbooked.empty()) return;
   const std::vector<JobId> entitled = std::exchange(s_.unbooked, {});
   for (JobId id : entitled)
-    if (Job* job = s_.find(id); job != nullptr && job->place == Job::Place::pending) book(*job);
+    if (Job* job = s_.find(id); job != nullptr && job->place == Job::Place::pending)
+      book(*job, now_);
 }
 
 void Pass::started(Job& job, Allocation allocation) {

@@ -62,7 +62,7 @@ class Pass {
   void book_the_entitled();
   Tried try_start(Job& job);
   JobRequest within_limits(const Job& job) const;
-  Tried book(Job& job);
+  Tried book(Job& job, Time not_before);
   bool throttled(Queue& queue, Job& job);
   void fill_gaps(Queue& queue);
   void fill_window(Queue& queue, const Window& window);

@@ -34,8 +34,8 @@ class PoolMachine final : public Machine {
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override { return inner_->part(holder); }
   void vacate(JobId job, Time now) override { inner_->vacate(job, now); }
-  bool could_start_earlier(const JobRequest& job, Time now) override {
-    return inner_->could_start_earlier(job, now);
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
+    return inner_->earlier_start(job, now);
   }
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;

@@ -39,8 +39,8 @@ class StoreMachine : public Machine {
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override;
   void vacate(JobId job, Time now) override;
-  bool could_start_earlier(const JobRequest& job, Time now) override {
-    return !uniform_ || !uniform_->holds(job.id) || uniform_->could_start_earlier(job, now);
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
+    return uniform_ && uniform_->holds(job.id) ? uniform_->earlier_start(job, now) : now;
   }
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;

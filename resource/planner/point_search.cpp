@@ -52,6 +52,34 @@ Amount PointTree::max_between(Node node, Amount level, Time begin, Time end) con
   return most;
 }
 
+Amount PointTree::min_level(Interval when) const {
+  const Amount least = min_between(root(), 0, when.begin, when.end);
+  return when.begin < first_time(root()) ? std::min<Amount>(0, least) : least;
+}
+
+// As max_between, of the smallest.
+Amount PointTree::min_between(Node node, Amount level, Time begin, Time end) const {
+  Amount least = std::numeric_limits<Amount>::max();
+  if (node.height == 0) {
+    for (const Point& point : points_of(node)) {
+      if (point.time >= end) break;
+      level += point.delta;
+      least = point.time > begin ? std::min(least, level) : level;
+    }
+    return least;
+  }
+  const Inner& inner = inners_[node.index];
+  for (unsigned i = 0; i < inner.count && inner.first[i] < end; level += inner.sum[i++]) {
+    const bool last = i + 1 == inner.count;
+    if (!last && inner.first[i + 1] <= begin) continue;
+    const bool whole = !last && inner.first[i] > begin && inner.first[i + 1] <= end;
+    const Amount here = whole ? level + inner.least[i]
+                              : min_between(child(inner, node.height, i), level, begin, end);
+    least = std::min(least, here);
+  }
+  return least;
+}
+
 std::optional<Time> PointTree::next_point(Time from) const {
   std::optional<Time> after;  // the first time right of the path down
   Node node = root();
@@ -122,18 +150,16 @@ struct PointTree::Search {
   }
 };
 
-// Where the stretch that is open just before `before` begins.
-Time PointTree::opened_at(Time before, const Search& search) const {
-  const Time from = search.query.from;
-  const auto obstacle = last_above_cap(root(), 0, {from, before}, search.query.cap);
+Time PointTree::opened_at(Time before, Time from, Amount cap) const {
+  const auto obstacle = last_above_cap(root(), 0, {from, before}, cap);
   if (obstacle) return *next_point(*obstacle + 1);
-  return level_at(from) <= search.query.cap ? from : *next_point(from + 1);
+  return level_at(from) <= cap ? from : *next_point(from + 1);
 }
 
 // The sweep reaches `t` >= search.stop: the window that is complete by then, if there is one.
 std::optional<Time> PointTree::window_before(Time t, Search& search) const {
   if (search.open && !search.exact && search.window_end() <= t)
-    search.open_at(opened_at(t, search), true);
+    search.open_at(opened_at(t, search.query.from, search.query.cap), true);
   if (search.open && search.window_end() <= t) {
     search.over = true;
     if (search.since < search.query.end && search.window_end() <= search.query.end)

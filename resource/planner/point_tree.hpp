@@ -36,6 +36,10 @@ class PointTree {
   Amount level_at(Time t) const;
   /// The largest level over `when`, which is not empty.
   Amount max_level(Interval when) const;
+  /// The smallest level over `when`, which is not empty.
+  Amount min_level(Interval when) const;
+  /// Where the stretch that is within the cap just before `before` begins, but not before `from`.
+  Time opened_at(Time before, Time from, Amount cap) const;
   std::optional<Time> next_point(Time from) const;
   std::optional<Time> earliest_window(const WindowQuery& query) const;
 
@@ -110,6 +114,7 @@ class PointTree {
   void tidy(Index parent, unsigned slot, Node child, const Change& change);
   void merge(Node left, Node right);
 
+  Amount min_between(Node node, Amount level, Time begin, Time end) const;
   Amount max_between(Node node, Amount level, Time begin, Time end) const;
   std::optional<Time> last_above_cap(Node node, Amount level, Interval when, Amount cap) const;
 
@@ -118,7 +123,6 @@ class PointTree {
   std::optional<Time> scan_leaf(Node node, Amount level, Search& search) const;
   std::optional<Time> window_before(Time t, Search& search) const;
   static bool pass(const Inner& inner, unsigned i, Amount room, Search& search);
-  Time opened_at(Time before, const Search& search) const;
 
   template <class Visit>
   void visit_points(Node node, const Visit& visit) const;

@@ -57,6 +57,15 @@ Amount Timeline::max_used(Interval when) const {
   return body_ && !when.empty() ? body_->max_level(when) : 0;
 }
 
+Amount Timeline::min_used(Interval when) const {
+  return body_ && !when.empty() ? body_->min_level(when) : 0;
+}
+
+std::optional<Time> Timeline::within_since(Time before, Time from, Amount cap) const {
+  if (used_at(before - 1) > cap) return std::nullopt;
+  return body_ ? body_->opened_at(before, from, cap) : from;
+}
+
 std::optional<Time> Timeline::next_point(Time from) const {
   return body_ ? body_->next_point(from) : std::nullopt;
 }

@@ -62,6 +62,13 @@ class Timeline {
   /// The largest level over `when`; 0 for an empty interval. O(log P).
   Amount max_used(Interval when) const;
 
+  /// The smallest level over `when`; 0 for an empty interval. O(log P).
+  Amount min_used(Interval when) const;
+
+  /// The earliest t >= from such that no more than `cap` units are in use over [t, before).
+  /// nullopt: more are just before `before`. O(log P). REQUIRES from < before.
+  std::optional<Time> within_since(Time before, Time from, Amount cap) const;
+
   /// The first point at or after `from`; nullopt if there is none. O(log P).
   std::optional<Time> next_point(Time from) const;
 
