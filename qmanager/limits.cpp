@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "qmanager/job.hpp"
 
@@ -18,10 +19,12 @@ constexpr std::size_t at(Measure measure) {
   return static_cast<std::size_t>(measure);
 }
 
+constexpr double kEndless = std::numeric_limits<double>::infinity();
+
 // What a job adds to the sums, were it to run for `length`.
 std::array<double, kMeasures> amounts_of(const Job& job, Duration length) {
   const auto procs = static_cast<double>(job.procs);
-  const auto ticks = static_cast<double>(length);
+  const double ticks = length == kTimeMax ? kEndless : static_cast<double>(length);
   return {1,
           procs,
           static_cast<double>(job.demand.nodes),
@@ -29,13 +32,6 @@ std::array<double, kMeasures> amounts_of(const Job& job, Duration length) {
           ticks,
           job.demand.equivalents,
           static_cast<double>(job.demand.memory)};
-}
-
-// What is still held at `now`, from sums of planned ends.
-std::array<double, kMeasures> remaining(std::array<double, kMeasures> sums, Time now) {
-  sums[at(Measure::proc_ticks)] -= sums[at(Measure::procs)] * static_cast<double>(now);
-  sums[at(Measure::ticks)] -= sums[at(Measure::jobs)] * static_cast<double>(now);
-  return sums;
 }
 
 std::string who(const Scope& scope) {
@@ -160,14 +156,39 @@ std::vector<Limiter::Holding> Limiter::that_hold(const Job& job) const {
   return all;
 }
 
+void Limiter::Sums::count(const Job& job, int sign) {
+  const Amounts added = amounts_of(job, 0);
+  for (std::size_t m = 0; m < kMeasures; ++m) amounts[m] += sign * added[m];
+  if (job.planned_end == kTimeMax) {
+    endless += sign;
+    return;
+  }
+  jobs += sign;
+  procs += sign * job.procs;
+  ends += sign * Wide{job.planned_end};
+  proc_ends += sign * Wide{job.planned_end} * job.procs;
+}
+
+Limiter::Amounts Limiter::Sums::held_at(Time now) const {
+  Amounts held = amounts;
+  held[at(Measure::ticks)] = endless > 0 ? kEndless : static_cast<double>(ends - Wide{now} * jobs);
+  held[at(Measure::proc_ticks)] =
+      endless > 0 ? kEndless : static_cast<double>(proc_ends - Wide{now} * procs);
+  return held;
+}
+
+Limiter::Sums Limiter::running(const Scope& scope) const {
+  const auto found = running_.find(scope);
+  return found == running_.end() ? Sums{} : found->second;
+}
+
 // Flags and overrides decide whose limits hold for a job, not for whom it counts.
-void Limiter::count(const Job& job, double sign) {
+void Limiter::count(const Job& job, int sign) {
   if (!active()) return;
-  const std::array<double, kMeasures> added = amounts_of(job, job.planned_end);
-  const auto add = [&](Scope scope) {
-    Amounts& sums = running_[scope];
-    for (std::size_t m = 0; m < kMeasures; ++m) sums[m] += sign * added[m];
-    if (sums[at(Measure::jobs)] == 0) running_.erase(scope);
+  const auto add = [&](const Scope& scope) {
+    Sums& sums = running_[scope];
+    sums.count(job, sign);
+    if (sums.jobs + sums.endless == 0) running_.erase(scope);
   };
   for (std::size_t k = 0; k < kCredentials; ++k) {
     const auto kind = static_cast<Credential>(k);
@@ -184,42 +205,49 @@ std::optional<Throttle> Limiter::over(const Job& job, Time now, Duration length,
   const char* kind = hard ? "hard" : "soft";
   const Amounts more = amounts_of(job, length);
   for (const Holding& holding : that_hold(job)) {
-    const auto found = running_.find(holding.scope);
-    const Amounts sums = found == running_.end() ? Amounts{} : found->second;
-    const Amounts used = remaining(sums, now);
+    const Sums sums = running(holding.scope);
+    const Amounts used = sums.held_at(now);
     for (std::size_t m = 0; m < kMeasures; ++m) {
       const auto measure = static_cast<Measure>(m);
       const SoftHard bounds = holding.bound(measure, false);
-      if (bounds == SoftHard{}) continue;
-      const auto most = static_cast<double>(hard ? bounds.hard : bounds.soft);
+      const std::int64_t bound = hard ? bounds.hard : bounds.soft;
+      if (bound == kNoLimit) continue;
+      const auto most = static_cast<double>(bound);
       if (used[m] + more[m] <= most * (1 + kRounding)) continue;
       Throttle throttle{reason(holding.scope, measure, used[m], more[m], most, kind), {}};
-      const bool ages = measure == Measure::proc_ticks || measure == Measure::ticks;
-      // What runs holds less every tick: no later than this there is room, if there ever is.
-      const double a_tick = sums[at(measure == Measure::ticks ? Measure::jobs : Measure::procs)];
-      if (ages && more[m] <= most)
-        throttle.until =
-            std::max(now + 1, static_cast<Time>(std::ceil((sums[m] + more[m] - most) / a_tick)));
+      if (more[m] <= most) throttle.until = gives_way(sums, measure, now, used[m] + more[m] - most);
       return throttle;
     }
   }
   return std::nullopt;
 }
 
+// What runs holds less every tick: no later than this it holds less by `by`, if it ever does.
+std::optional<Time> Limiter::gives_way(const Sums& sums, Measure measure, Time now, double by) {
+  constexpr double kTooLong = 9e18;
+  if (measure != Measure::proc_ticks && measure != Measure::ticks) return std::nullopt;
+  const std::int64_t a_tick = measure == Measure::ticks ? sums.jobs : sums.procs;
+  const double ticks = std::ceil(by / static_cast<double>(a_tick));
+  if (sums.endless > 0 || ticks > kTooLong) return std::nullopt;
+  return saturating_add(now, std::max<Duration>(1, static_cast<Duration>(ticks)));
+}
+
 std::int64_t Limiter::procs_left(const Job& job, Time now, Duration length, bool hard) const {
   std::int64_t left = kNoLimit;
   const Amounts more = amounts_of(job, length);
   for (const Holding& holding : that_hold(job)) {
-    const auto found = running_.find(holding.scope);
-    const Amounts used = remaining(found == running_.end() ? Amounts{} : found->second, now);
+    const Amounts used = running(holding.scope).held_at(now);
     for (const Measure measure :
          {Measure::procs, Measure::proc_ticks, Measure::equivalents, Measure::memory}) {
       const SoftHard bounds = holding.bound(measure, false);
+      const std::int64_t bound = hard ? bounds.hard : bounds.soft;
       const double each = more[at(measure)] / static_cast<double>(job.procs);
-      if (bounds == SoftHard{} || each <= 0) continue;
-      const auto most = static_cast<double>(hard ? bounds.hard : bounds.soft);
-      const double room = (most * (1 + kRounding) - used[at(measure)]) / each;
-      left = std::min(left, static_cast<std::int64_t>(std::clamp(room, -1e15, 1e15)));
+      if (bound == kNoLimit || each <= 0) continue;
+      const double room = static_cast<double>(bound) * (1 + kRounding) - used[at(measure)];
+      // Without an end there is room for nobody, and both may be endless.
+      const bool none = std::isinf(each) || std::isinf(room);
+      left = std::min(left,
+                      none ? 0 : static_cast<std::int64_t>(std::clamp(room / each, -1e15, 1e15)));
     }
   }
   return left;

@@ -131,6 +131,20 @@ class Limiter {
 
  private:
   using Amounts = std::array<double, kMeasures>;
+  __extension__ using Wide = __int128;  // sums of processors x times are exact in it
+  // Sums over jobs. Of times: of their ends, from which what remains at any time follows. One
+  // without an end is more than any limit; the others are known again when it is over.
+  struct Sums {
+    Amounts amounts{};  // but for times
+    std::int64_t endless = 0;
+    std::int64_t jobs = 0;  // that end, and their processors
+    std::int64_t procs = 0;
+    Wide ends = 0;
+    Wide proc_ends = 0;
+
+    void count(const Job& job, int sign);
+    Amounts held_at(Time now) const;
+  };
   // The limits of one of the job's scopes, the first that has one of a measure counts.
   struct Holding {
     Scope scope;
@@ -144,14 +158,15 @@ class Limiter {
   std::vector<Holding> that_hold(const Job& job) const;
   void add_credential(std::vector<Holding>& all, const Job& job, Credential kind) const;
   void add_within_queue(std::vector<Holding>& all, const Job& job, Credential kind) const;
-  void count(const Job& job, double sign);
+  Sums running(const Scope& scope) const;
+  static std::optional<Time> gives_way(const Sums& sums, Measure measure, Time now, double by);
+  void count(const Job& job, int sign);
 
   LimitsConfig config_;
   std::map<std::string, QosConfig> qos_;
   std::array<bool, kCredentials> limited_{};         // somebody of this kind has limits ...
   std::array<bool, kCredentials> limited_within_{};  // ... within a queue
-  // Of times: the sum of planned ends, from which what remains at any time follows.
-  std::map<Scope, Amounts> running_;
+  std::map<Scope, Sums> running_;
   std::map<Scope, Amounts> idle_;
 };
 

@@ -154,15 +154,19 @@ const Case kCases[] = {
 )"},
 };
 
-TEST(Limits, Drawings) {
-  for (const Case& c : kCases) {
+void expect_pictures(std::span<const Case> cases, const char* policy_name) {
+  for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
-    SchedulerConfig config = policy("easy");
+    SchedulerConfig config = policy(policy_name);
     config.queues = {
         {"default", config.defaults}, {"q1", config.defaults}, {"q2", config.defaults}};
     c.set(config.limits);
     EXPECT_EQ(gantt(run({.nodes = c.nodes, .jobs = parse_jobs(c.jobs), .config = config})), c.want);
   }
+}
+
+TEST(Limits, Drawings) {
+  expect_pictures(kCases, "easy");
 }
 
 qmanager::JobRequest with_memory(std::uint64_t id, std::int64_t cores, std::int64_t memory) {
@@ -201,6 +205,73 @@ TEST(Limits, MemoryAndProcessorEquivalentsAreOfWhatTheJobspecAsksFor) {
     scheduler.step(0);
     EXPECT_EQ(scheduler.running(), c.running);
   }
+}
+
+qmanager::Job of_ann(std::int64_t procs, Time end) {
+  qmanager::Job job;
+  job.request.user = "ann";
+  job.procs = procs;
+  job.planned_end = end;
+  return job;
+}
+
+// Nobody knows when a job without an end gives way; what is over when it has ended is what was so
+// before.
+TEST(Limits, AJobWithoutEndIsMoreThanAnyLimitOnTimeAndSwallowsNoOther) {
+  constexpr Time kNow = 1'700'000'000'000;
+  for (const auto& [key, small] :
+       {std::pair{"max-ps", of_ann(2, kNow + 30)}, std::pair{"max-wc", of_ann(1, kNow + 60)}}) {
+    SCOPED_TRACE(key);
+    LimitsConfig config;
+    limit(config, "user.ann", key, "100");
+    Limiter limiter(config);
+    const qmanager::Job endless = of_ann(1, kTimeMax);
+    limiter.started(small);
+    limiter.started(endless);
+    auto over = limiter.over(small, kNow, 10, true);
+    ASSERT_TRUE(over);
+    EXPECT_EQ(over->until, std::nullopt);
+    limiter.ended(endless);
+    const qmanager::Job asks = of_ann(1, 0);
+    EXPECT_FALSE(limiter.over(asks, kNow, 40, true)) << "60 are held";
+    over = limiter.over(asks, kNow, 41, true);
+    ASSERT_TRUE(over);
+    EXPECT_EQ(over->until, kNow + 1);
+    over = limiter.over(asks, kNow, kTimeMax, true);
+    ASSERT_TRUE(over);
+    EXPECT_EQ(over->until, std::nullopt);
+    const bool by_procs = key == std::string("max-ps");
+    EXPECT_EQ(limiter.procs_left(asks, kNow, kTimeMax, true), by_procs ? 0 : qmanager::kNoLimit);
+  }
+}
+
+TEST(Limits, AVeryLongJobIsNoJobWithoutEnd) {
+  LimitsConfig config;
+  limit(config, "user.ann", "max-ps", "100");
+  Limiter limiter(config);
+  limiter.started(of_ann(3, kTimeMax - 1));
+  const auto over = limiter.over(of_ann(1, 0), 5, 100, true);
+  ASSERT_TRUE(over);
+  EXPECT_TRUE(!over->until || *over->until > kTimeMax / 2) << *over->until;
+}
+
+TEST(Limits, WhereThereIsNoHardLimitAJobWithoutEndMayRun) {
+  LimitsConfig config;
+  limit(config, "user.ann", "max-ps", "5,9223372036854775807");
+  EXPECT_FALSE(Limiter(config).over(of_ann(2, 0), 0, kTimeMax, true));
+}
+
+// A limit that was set after the job had been started: it came with a restart.
+TEST(Limits, AJobWithoutEndWakesNobodyEveryTick) {
+  SchedulerConfig config = policy("easy");
+  limit(config.limits, "user.ann", "max-ps", "100");
+  auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
+  const auto jobs = parse_jobs("A 0 1 0 9 user=ann\nB 0 1 10 9 user=ann");
+  ASSERT_TRUE(scheduler.recover(jobs[0].request,
+                                {JobId{1}, {0, kTimeMax}, {{.uniq_id = 0, .amount = 1}}, {}}));
+  ASSERT_FALSE(scheduler.submit(jobs[1].request, 1000)->has_value());
+  EXPECT_EQ(scheduler.step(1000).wake, std::nullopt);
+  EXPECT_EQ(scheduler.running(), 1u);
 }
 
 TEST(Limits, ASingleJobMayBeTooLarge) {
