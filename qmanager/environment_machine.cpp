@@ -51,11 +51,11 @@ ShapeId EnvironmentMachine::shape_of(const JobRequest& job) {
   return shapes_.try_emplace(std::move(within), static_cast<ShapeId>(shapes_.size())).first->second;
 }
 
-bool EnvironmentMachine::placeable(const JobRequest& job, Time now, Duration length) {
-  if (job.environments.empty()) return inner_->placeable(job, now, length);
+bool EnvironmentMachine::placeable(const JobRequest& job) {
+  if (job.environments.empty()) return inner_->placeable(job);
   const auto all = each(job);
   return std::any_of(all.begin(), all.end(),
-                     [&](const JobRequest& one) { return inner_->placeable(one, now, length); });
+                     [&](const JobRequest& one) { return inner_->placeable(one); });
 }
 
 bool EnvironmentMachine::hopeless(const JobRequest& job, Time now) {

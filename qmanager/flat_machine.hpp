@@ -25,7 +25,7 @@ class FlatMachine final : public Machine {
                                              Duration length) override;
   ShapeId shape_of(const JobRequest& job) override;
   std::int64_t procs_of(const JobRequest& job) const override { return job.procs; }
-  bool placeable(const JobRequest& job, Time, Duration) override { return job.procs <= capacity(); }
+  bool placeable(const JobRequest& job) override { return job.procs <= capacity(); }
   bool exhausted(Time now) override { return free_procs(now) <= 0; }
   bool hopeless(const JobRequest& job, Time now) override { return job.procs > free_procs(now); }
   std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;

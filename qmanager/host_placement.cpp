@@ -43,6 +43,13 @@ std::vector<Host> free_hosts(const resource::ResourceStore& store,
   return hosts;
 }
 
+// So is everything above it.
+bool is_up(const ResourceGraph& graph, VertexId v) {
+  for (; v != resource::kNoVertex; v = graph.parent(v))
+    if (!graph[v].schedulable()) return false;
+  return true;
+}
+
 std::int64_t cores_a_slot(const JobRequest& job) {
   return job.spec->resources.front().with.front().count.min;
 }
@@ -99,7 +106,7 @@ Status check_host_placement(const JobRequest& job) {
   return {};
 }
 
-bool could_be_spread(const resource::ResourceStore& store, const JobRequest& job) {
+bool could_be_spread(const resource::ResourceStore& store, const JobRequest& job, bool only_up) {
   const ResourceGraph& graph = store.graph();
   const auto node = graph.words().types.find("node");
   const auto test = resource::match::NodeTest::compile(job.spec->constraints, graph);
@@ -107,7 +114,8 @@ bool could_be_spread(const resource::ResourceStore& store, const JobRequest& job
   std::map<VertexId, std::int64_t> cores;
   for (const VertexId core : graph.by_type("core")) {
     const VertexId host = graph.ancestor_of_type(core, *node);
-    if (host != resource::kNoVertex && test->passes(graph, host)) ++cores[host];
+    if (host == resource::kNoVertex || !test->passes(graph, host)) continue;
+    if (!only_up || is_up(graph, core)) ++cores[host];
   }
   std::vector<std::int64_t> slots;
   for (const auto& [host, count] : cores) slots.push_back(count / cores_a_slot(job));

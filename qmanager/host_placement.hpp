@@ -13,8 +13,9 @@ namespace holon::qmanager {
 // cores alone, or are not at the top.
 Status check_host_placement(const JobRequest& job);
 
-// Could it be placed with every host that is here idle and up? REQUIRES: check_host_placement.
-bool could_be_spread(const resource::ResourceStore& store, const JobRequest& job);
+// Could it be placed with every host that is here, or that is up, idle? REQUIRES:
+// check_host_placement.
+bool could_be_spread(const resource::ResourceStore& store, const JobRequest& job, bool only_up);
 
 // The largest number of slots that suits the job, as its rule spreads them over the hosts that have
 // cores free over the whole of `when`, hosts in the order of the graph. Holds nothing. nullopt: not

@@ -73,7 +73,7 @@ class Machine {
   virtual std::int64_t procs_of(const JobRequest& job) const = 0;
 
   // Could it run on what is up now, were it idle? false sends the job aside until resources change.
-  virtual bool placeable(const JobRequest& job, Time now, Duration length) = 0;
+  virtual bool placeable(const JobRequest& job) = 0;
   // Certainly nothing can start at `now`, whatever it asks for.
   virtual bool exhausted(Time now) = 0;
   // Certainly not startable at `now`; a cheap look that may say false for a job that does not fit,

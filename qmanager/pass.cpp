@@ -182,9 +182,7 @@ bool Pass::outlives_the_lease(const Job& job) const {
 void Pass::wait(Queue& queue, Job& job, bool entitled) {
   Walk& walk = queue.walk;
   const JobId id = job.request.id;
-  const Duration length = s_.length_of(job);
-  if (!job.booked && !s_.machine->placeable(job.request, now_, length))
-    return stand_aside(job, Why::blocked);
+  if (!job.booked && !s_.machine->placeable(job.request)) return stand_aside(job, Why::blocked);
   ++walk.considered;
   if (!entitled) walk.in_order = false;
   if (!queue.policy.keep && entitled) {

@@ -18,9 +18,7 @@ class PoolMachine final : public Machine {
                                              Duration length) override;
   ShapeId shape_of(const JobRequest& job) override;
   std::int64_t procs_of(const JobRequest& job) const override { return inner_->procs_of(job); }
-  bool placeable(const JobRequest& job, Time now, Duration length) override {
-    return inner_->placeable(job, now, length);
-  }
+  bool placeable(const JobRequest& job) override { return inner_->placeable(job); }
   bool exhausted(Time now) override { return inner_->exhausted(now); }
   bool hopeless(const JobRequest& job, Time now) override;
   std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;

@@ -81,7 +81,7 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
   if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
   if (spread_over_hosts(job)) {
     if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
-    if (!could_be_spread(store_, job))
+    if (!could_be_spread(store_, job, false))
       return "its slots can never be spread over the hosts as its parallel environment wants";
   }
   if (!job.slots) {
@@ -146,13 +146,15 @@ std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
   return std::max<std::int64_t>(1, least_units(*job.spec, "core"));
 }
 
-// With everything up, whatever was accepted at submission can be placed some day. Otherwise the
-// plan is asked for a place on what is up.
-bool StoreMachine::placeable(const JobRequest& job, Time now, Duration length) {
+// With everything up, whatever was accepted at submission can be placed some day. Otherwise what is
+// up is asked, not the plan: that has no place for who would have to wait past the end of the
+// lease, or for a job without end, and their units may be given back any time.
+bool StoreMachine::placeable(const JobRequest& job) {
   if (!anything_down()) return true;
   Shape& of_job = shape(job);
   if (of_job.placeable_at != status_) {
-    of_job.placeable = earliest(job, {now, now, length}).has_value();
+    of_job.placeable = store_.placeable(*job.spec).value_or(false) &&
+                       (!spread_over_hosts(job) || could_be_spread(store_, job, true));
     of_job.placeable_at = status_;
   }
   return of_job.placeable;

@@ -27,7 +27,7 @@ class StoreMachine : public Machine {
                                              Duration length) override;
   ShapeId shape_of(const JobRequest& job) override;
   std::int64_t procs_of(const JobRequest& job) const override;
-  bool placeable(const JobRequest& job, Time now, Duration length) override;
+  bool placeable(const JobRequest& job) override;
   bool exhausted(Time now) override;
   bool hopeless(const JobRequest& job, Time now) override;
   std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;

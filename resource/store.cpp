@@ -48,6 +48,10 @@ ResourceStore ResourceStore::clone() const {
   return ResourceStore(std::make_unique<State>(*state_));
 }
 
+Result<bool> ResourceStore::placeable(const Jobspec& spec) {
+  return state_->placeable(spec);
+}
+
 Result<MatchOutcome> ResourceStore::allocate(JobId job, const Jobspec& spec, Interval when,
                                              Time now) {
   return state_->allocate(job, spec, when, now);

@@ -89,6 +89,9 @@ class ResourceStore {
   Result<MatchOutcome> match(JobId job, const Jobspec& spec, MatchOp op, Time now,
                              Duration duration);
 
+  // Could `spec` be met by what is up and not drained, were nothing held? Errors: as match.
+  Result<bool> placeable(const Jobspec& spec);
+
   // RFC 16's Allocate with a start and an end: holds R for `spec` over exactly `when`, or NotNow.
   // Errors: as match; out_of_range if `when` is empty or not within the horizon.
   Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);

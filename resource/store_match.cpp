@@ -99,8 +99,11 @@ class Matcher {
     if (to_the_end_) duration_ = state_.options.horizon.end - begin;
     const Interval window{begin, saturating_add(begin, duration_)};
     if (window.end > state_.options.horizon.end) return std::nullopt;
-    auto selection = run({&request_, window, false, begin == clock_, state_.options.as_fluxion,
-                          state_.options.as_fluxion});
+    auto selection = run({.request = &request_,
+                          .when = window,
+                          .now = begin == clock_,
+                          .exact_ties = state_.options.as_fluxion,
+                          .lose_unnamed = state_.options.as_fluxion});
     if (selection) when_ = window;
     return selection;
   }
@@ -128,8 +131,14 @@ class Matcher {
     return std::nullopt;
   }
 
-  bool ever() {
-    return search_.run({&request_, {now_, saturating_add(now_, 1)}, true, false}).has_value();
+  bool ever(bool only_up = false) {
+    return search_
+        .run({.request = &request_,
+              .when = {now_, saturating_add(now_, 1)},
+              .idle_machine = true,
+              .now = false,
+              .only_up = only_up})
+        .has_value();
   }
   const match::Shortage& shortage() const { return search_.shortage(); }
 
@@ -251,6 +260,14 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
   if (!dry) take(allocation, *selection, when.begin > now);
   touch(*selection, when, now, dry);
   return MatchOutcome(std::move(allocation));
+}
+
+Result<bool> ResourceStore::State::placeable(const Jobspec& spec) {
+  if (auto ok = check_request(spec); !ok) return tl::unexpected(ok.error());
+  const auto request = know(spec);
+  if (!request) return tl::unexpected(request.error());
+  counts = {};
+  return Matcher(*this, **request, 0, 1, 0).ever(true);
 }
 
 Result<MatchOutcome> ResourceStore::State::allocate(JobId job, const Jobspec& spec, Interval when,

@@ -65,6 +65,7 @@ std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, F
   together_.clear();
   when_ = question.when;
   idle_ = question.idle_machine;
+  only_up_ = !idle_ || question.only_up;
   now_ = question.now && !idle_;
   exact_ties_ = question.exact_ties;
   lose_unnamed_ = question.lose_unnamed;
@@ -161,7 +162,7 @@ Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool 
 // and all below it.
 Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool exclusive) const {
   const Vertex& vertex = graph_[v];
-  if (!idle_ && !vertex.schedulable()) return {};
+  if (only_up_ && !vertex.schedulable()) return {};
   if ((vertex.type == node_type_ || vertex.type == storage_node_type_) &&
       !request_->nodes.passes(graph_, v))
     return {};

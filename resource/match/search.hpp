@@ -45,6 +45,7 @@ struct SearchQuestion {
   // What stands inside of something that was asked for, but below a level that was not, is left out
   // of the choice, as Fluxion loses it on its way from finding to holding.
   bool lose_unnamed = false;
+  bool only_up = false;  // of an idle machine: but what is down or drained is so
 };
 
 class Search {
@@ -209,6 +210,7 @@ class Search {
   const CompiledRequest* request_ = nullptr;
   Interval when_;
   bool idle_ = false;
+  bool only_up_ = true;
   bool now_ = true;
   bool exact_ties_ = true;
   bool lose_unnamed_ = false;

@@ -291,6 +291,44 @@ TEST(OverTheGraph, AReservationThatIsDueWaitsForANodeForAsLongAsIsConfigured) {
   }
 }
 
+// What is in use until the lease ends, or without end, is not down: it may be given back earlier.
+TEST(OverTheGraph, AJobForNodesThatAreUpAndInUseDoesNotStepAside) {
+  auto store = store_of("node=2/core=4", {0, 100});
+  auto scheduler = *Scheduler::create(policy("conservative"), store);
+  ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+  scheduler.resources_changed();
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(4, 1), 60), 0));
+  ASSERT_TRUE(scheduler.submit(job(2, spec_of(4, 1), 50), 0));  // there is no place for it by 100
+  ASSERT_TRUE(scheduler.submit(job(3, spec_of(4, 1), 30), 0));  // but for this one
+  ASSERT_TRUE(scheduler.submit(job(4, spec_of(8, 2), 1), 0));
+  scheduler.step(0);
+  EXPECT_EQ(scheduler.outlook(JobId{3})->planned_start, 60);
+  EXPECT_EQ(scheduler.queues().at(0).blocked, 1u) << "job 4 alone needs both nodes";
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 20));
+  EXPECT_EQ(told(scheduler.step(20)), "start 3 @20 reserved") << "it was promised 60 at the latest";
+  ASSERT_TRUE(scheduler.finish(JobId{3}, 50));
+  EXPECT_EQ(told(scheduler.step(50)).substr(0, 11), "start 2 @50");
+  scheduler.check_invariants();
+}
+
+TEST(OverTheGraph, AJobBehindOneWithoutEndWaitsForItsEndThoughAnotherNodeIsDown) {
+  for (const char* name : {"fcfs", "easy", "conservative"}) {
+    SCOPED_TRACE(name);
+    auto store = store_of("node=2/core=4");
+    auto scheduler = *Scheduler::create(policy(name), store);
+    ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+    scheduler.resources_changed();
+    ASSERT_TRUE(scheduler.submit(job(1, spec_of(4, 1), 0), 0));
+    ASSERT_TRUE(scheduler.submit(job(2, spec_of(4, 1), 10), 0));
+    scheduler.step(0);
+    EXPECT_EQ(scheduler.outlook(JobId{2})->reason.find("down"), std::string::npos)
+        << scheduler.outlook(JobId{2})->reason;
+    ASSERT_TRUE(scheduler.finish(JobId{1}, 5));
+    EXPECT_EQ(told(scheduler.step(5)), "start 2 @5 immediate");
+    scheduler.check_invariants();
+  }
+}
+
 TEST(OverTheGraph, NobodyIsStartedOnUnitsOfAJobThatOverran) {
   auto store = store_of("node=1/core=2");
   auto scheduler = *Scheduler::create(policy("easy"), store);
