@@ -362,18 +362,25 @@ Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) 
 }
 
 // The first of `not_before` and the times at which something ends that suits it; there is no other
-// earliest start.
+// earliest start. Those that the counters of the whole machine rule out are not searched.
 Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) {
-  std::vector<Time> begins{wish.not_before};
-  for (auto end = all_ends_.upper_bound(wish.not_before); end != all_ends_.end();
-       end = all_ends_.upper_bound(*end))
-    begins.push_back(*end);
-  for (const Time begin : begins) {
-    const Time end =
-        wish.length == kTimeMax ? store_.options().horizon.end : saturating_add(begin, wish.length);
-    if (begin >= end || end > store_.options().horizon.end) break;
+  const Time horizon = store_.options().horizon.end;
+  const bool to_the_end = wish.length == kTimeMax;
+  // What is held beyond the horizon is in nobody's way.
+  const Duration counted = to_the_end && horizon != kTimeMax ? 1 : wish.length;
+  Time begin = wish.not_before;
+  for (;;) {
+    const auto offer = store_.earliest_offer(*job.spec, begin, counted);
+    if (!offer) return Never{to_string(offer.error())};
+    if (!*offer) break;
+    begin = **offer;
+    const Time end = to_the_end ? horizon : saturating_add(begin, wish.length);
+    if (begin >= end || end > horizon) break;
     Outcome outcome = hold_now_or_then(job, {begin, end}, wish.now);
     if (!std::holds_alternative<NotNow>(outcome)) return outcome;
+    const auto later = all_ends_.upper_bound(begin);
+    if (later == all_ends_.end()) break;
+    begin = *later;
   }
   return NotNow{"no time is known at which what it needs will be free"};
 }

@@ -52,6 +52,11 @@ Result<bool> ResourceStore::placeable(const Jobspec& spec) {
   return state_->placeable(spec);
 }
 
+Result<std::optional<Time>> ResourceStore::earliest_offer(const Jobspec& spec, Time from,
+                                                          Duration duration) {
+  return state_->earliest_offer(spec, from, duration);
+}
+
 Result<MatchOutcome> ResourceStore::allocate(JobId job, const Jobspec& spec, Interval when,
                                              Time now) {
   return state_->allocate(job, spec, when, now);

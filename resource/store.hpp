@@ -92,6 +92,11 @@ class ResourceStore {
   // Could `spec` be met by what is up and not drained, were nothing held? Errors: as match.
   Result<bool> placeable(const Jobspec& spec);
 
+  // No allocate() of `spec` over [t, t + duration) with from <= t < this succeeds, as the counters
+  // at the root tell (prune_filters); nullopt: none with any t >= from. Errors: as match. O(log of
+  // the spans), for each time that one counter offers and another does not.
+  Result<std::optional<Time>> earliest_offer(const Jobspec& spec, Time from, Duration duration);
+
   // RFC 16's Allocate with a start and an end: holds R for `spec` over exactly `when`, or NotNow.
   // Errors: as match; out_of_range if `when` is empty or not within the horizon.
   Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);

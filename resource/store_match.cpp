@@ -270,6 +270,13 @@ Result<bool> ResourceStore::State::placeable(const Jobspec& spec) {
   return Matcher(*this, **request, 0, 1, 0).ever(true);
 }
 
+Result<std::optional<Time>> ResourceStore::State::earliest_offer(const Jobspec& spec, Time from,
+                                                                 Duration duration) {
+  const auto request = know(spec);
+  if (!request) return tl::unexpected(request.error());
+  return occupancy.earliest_offer(graph, graph.root(), (**request).request.total, from, duration);
+}
+
 Result<MatchOutcome> ResourceStore::State::allocate(JobId job, const Jobspec& spec, Interval when,
                                                     Time now) {
   if (held.contains(job))

@@ -145,6 +145,7 @@ struct ResourceStore::State {
   Result<MatchOutcome> match(JobId job, const Jobspec& spec, MatchOp op, Time now,
                              Duration duration);
   Result<bool> placeable(const Jobspec& spec);
+  Result<std::optional<Time>> earliest_offer(const Jobspec& spec, Time from, Duration duration);
   Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);
   Result<MatchOutcome> extend(JobId job, const Jobspec& more, Time now);
   // The compiled request, from `known` or new. Errors: as match::compile.

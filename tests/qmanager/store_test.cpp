@@ -2,6 +2,8 @@
 // graph can ask for.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "qmanager/flat_machine.hpp"
 #include "qmanager/store_machine.hpp"
 #include "resource/formats/readers.hpp"
@@ -200,6 +202,55 @@ TEST(OverTheGraph, MixedShapesAllRunAndPromisesAreKept) {
         }
       }
     }
+}
+
+// Whatever is left out of the search for it: jobs of every kind, also without end and not before
+// some time, under leases of several lengths.
+TEST(OverTheGraph, TheEarliestStartIsTheFirstInstantAtWhichItFits) {
+  int found = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const auto up_to = [&](int most) { return static_cast<int>(random() % unsigned(most)); };
+    const Time lease = seed % 3 == 0 ? kTimeMax : 25 + up_to(10);
+    auto store = store_of("node=3/core=4,gpu=1", {0, lease});
+    qmanager::StoreMachine machine(store);
+    machine.settle();
+    const auto any_spec = [&]() {
+      const int nodes = 1 + up_to(2);
+      if (up_to(3) == 0) return spec_of(nodes, nodes, up_to(2));
+      return up_to(2) == 0 ? spec_of(nodes, nodes, 0, true) : spec_of(1 + up_to(8));
+    };
+    for (std::uint64_t id = 1; id <= 12; ++id) {
+      const Time begin = up_to(18);
+      machine.hold_exactly(job(id, any_spec(), 0), {begin, begin + 1 + up_to(7)}, 0);
+    }
+    // What stays of a lease that was longer is in nobody's way.
+    if (seed % 4 == 1) {
+      ASSERT_TRUE(store.set_horizon({0, 20}));
+    }
+    if (up_to(4) == 0) {
+      ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+    }
+    machine.resources_changed();
+    const Time last = std::min<Time>(machine.horizon().end, 100);
+    for (std::uint64_t id = 101; id <= 106; ++id) {
+      const auto asks = job(id, any_spec(), 0);
+      const Time from = up_to(6);
+      const Duration length = up_to(4) == 0 ? kTimeMax : 1 + up_to(9);
+      std::optional<Time> want;
+      for (Time t = from; t < last && !want; ++t) {
+        const Time end = length == kTimeMax ? machine.horizon().end : t + length;
+        if (std::holds_alternative<resource::NotNow>(machine.hold_exactly(asks, {t, end}, 0)))
+          continue;
+        machine.release(asks.id, 0);
+        want = t;
+      }
+      EXPECT_EQ(machine.earliest(asks, {0, from, length}), want) << "job " << id;
+      found += want.has_value();
+    }
+  }
+  EXPECT_GT(found, 1000);
 }
 
 TEST(OverTheGraph, WhatCanNeverRunIsRefusedWithTheReason) {
