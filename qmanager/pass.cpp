@@ -155,11 +155,15 @@ bool Pass::throttled(Queue& queue, Job& job) {
   s_.count_waiting(job, !over || accrual != Accrual::full_policy);
   if (!over) return false;
   walk.over_soft = true;
-  if (over->until && (!walk.throttled_until || *over->until < *walk.throttled_until))
-    walk.throttled_until = over->until;
+  wake_when_under(queue, *over);
   job.detail = std::move(over->reason);
   tell_why(job, Why::limit);
   return true;
+}
+
+void Pass::wake_when_under(Queue& queue, const Throttle& over) {
+  std::optional<Time>& wake = queue.walk.throttled_until;
+  if (over.until && (!wake || *over.until < *wake)) wake = over.until;
 }
 
 // The last round: who is between the soft and the hard limit may have what nobody else could use.
@@ -167,8 +171,12 @@ void Pass::use_leftovers(Queue& queue) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* job = queue.pending.at(slot);
     if (job == nullptr || job->why != Why::limit || !queue.policy.backfill) continue;
+    if (const auto over = s_.limiter.over(*job, now_, s_.length_of(*job), true)) {
+      wake_when_under(queue, *over);
+      continue;
+    }
     limits_are_hard_ = true;
-    if (!s_.limiter.over(*job, now_, s_.length_of(*job), true)) try_start(*job);
+    try_start(*job);
     limits_are_hard_ = false;
   }
 }

@@ -64,6 +64,7 @@ class Pass {
   JobRequest within_limits(const Job& job) const;
   Tried book(Job& job, Time not_before);
   bool throttled(Queue& queue, Job& job);
+  void wake_when_under(Queue& queue, const Throttle& over);
   void fill_gaps(Queue& queue);
   void fill_window(Queue& queue, const Window& window);
   Tried try_within_limits(Job& job);

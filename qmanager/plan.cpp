@@ -83,6 +83,7 @@ void Pass::start_due() {
     if (auto over = s_.limiter.over(job, now_, length, true)) {
       s_.unbook(job, now_);
       ++s_.epoch;
+      wake_when_under(s_.queue_of(job), *over);
       job.detail = std::move(over->reason);
       tell_why(job, Why::limit);
       continue;

@@ -152,6 +152,29 @@ const Case kCases[] = {
       n2 |DDDDBB....|
       n3 |..........|
 )"},
+    {"what is left over is had as soon as the hard limit gives way, whatever ends",
+     [](LimitsConfig& l) { limit(l, "user.ann", "max-wc", "10,20"); }, 2, R"(
+        A   0      1     10    10  user=ann
+        B   0      1     15    15  user=ann)",
+     R"(
+      n0 |AAAAAAAAAA..........|
+      n1 |.....BBBBBBBBBBBBBBB|
+)"},
+};
+
+const Case kPromised[] = {
+    {"what was promised and has come due waits for the hard limit, and no longer",
+     [](LimitsConfig& l) { limit(l, "user.ann", "max-wc", "10,20"); }, 3, R"(
+        # C is over the soft limit and has what is left over; B, due at 10, is over the hard one
+        # until C has 10 left
+        X   0      2     10    10  user=bob
+        B   0      2     10    10  user=ann
+        C   2      1     20    20  user=ann)",
+     R"(
+      n0 |XXXXXXXXXX..BBBBBBBBBB|
+      n1 |XXXXXXXXXX..BBBBBBBBBB|
+      n2 |..CCCCCCCCCCCCCCCCCCCC|
+)"},
 };
 
 void expect_pictures(std::span<const Case> cases, const char* policy_name) {
@@ -167,6 +190,10 @@ void expect_pictures(std::span<const Case> cases, const char* policy_name) {
 
 TEST(Limits, Drawings) {
   expect_pictures(kCases, "easy");
+}
+
+TEST(Limits, OfPromisedJobs) {
+  expect_pictures(kPromised, "conservative");
 }
 
 qmanager::JobRequest with_memory(std::uint64_t id, std::int64_t cores, std::int64_t memory) {
