@@ -42,6 +42,11 @@ Status open(Scheduler::State& s, AdvanceRequest request) {
   if (!inner) return tl::unexpected(inner.error());
   Advance advance;
   advance.inner = std::make_unique<Scheduler>(std::move(*inner));
+  // The gates of its queues are those of the outside.
+  for (const Queue& queue : s.queues) {
+    if (!queue.enabled) static_cast<void>(advance.inner->enable_queue(queue.name, false));
+    if (!queue.started) static_cast<void>(advance.inner->start_queue(queue.name, false));
+  }
   advance.request = std::move(request);
   s.advances.emplace(id, std::move(advance));
   return {};

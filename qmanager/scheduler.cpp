@@ -329,6 +329,8 @@ Status Scheduler::enable_queue(const std::string& name, bool enabled) {
   const Result<std::size_t> queue = queue_index(*state_, name);
   if (!queue) return tl::unexpected(queue.error());
   state_->queues[*queue].enabled = enabled;
+  for (auto& [id, advance] : state_->advances)
+    if (Status told = advance.inner->enable_queue(name, enabled); !told) return told;
   return {};
 }
 
@@ -339,6 +341,8 @@ Status Scheduler::start_queue(const std::string& name, bool started) {
   // Promises that cannot be kept meanwhile are in nobody's way.
   if (!started) state_->unbook_queue(*queue);
   state_->freed();
+  for (auto& [id, advance] : state_->advances)
+    if (Status told = advance.inner->start_queue(name, started); !told) return told;
   return {};
 }
 

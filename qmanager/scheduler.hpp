@@ -221,8 +221,8 @@ class Scheduler {
   // Overrides the priority that urgency gives a pending job, until the next set_urgency(). Errors:
   // not_found.
   Status set_priority(JobId job, std::int64_t priority);
-  // Submission and scheduling gates of a queue; one that is stopped loses its reservations. Errors:
-  // not_found.
+  // Submission and scheduling gates of a queue, in advance reservations as well; one that is
+  // stopped loses its reservations. Errors: not_found.
   Status enable_queue(const std::string& name, bool enabled);
   Status start_queue(const std::string& name, bool started);
   // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.

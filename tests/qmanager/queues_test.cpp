@@ -65,6 +65,62 @@ TEST(Queues, OneThatIsStoppedHoldsNobodyUp) {
   }
 }
 
+qmanager::AdvanceRequest reservation(std::uint64_t id, Interval when, std::int64_t procs) {
+  qmanager::AdvanceRequest request;
+  request.resources.id = JobId{id};
+  request.resources.user = "ann";
+  request.resources.procs = procs;
+  request.when = when;
+  return request;
+}
+
+qmanager::JobRequest job_in(std::uint64_t reservation, std::uint64_t id, const char* queue) {
+  auto job = parse_jobs("A 0 1 5 5 user=ann").front().request;
+  job.id = JobId{id};
+  job.advance = JobId{reservation};
+  job.queue = queue;
+  return job;
+}
+
+// Whether it was there when the queue was stopped, came after that, or came back with a restart.
+TEST(Queues, OneThatIsStoppedStartsNobodyInAdvanceReservationsEither) {
+  Scheduler scheduler =
+      *Scheduler::create(two_queues("easy"), std::make_unique<qmanager::FlatMachine>(6));
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(90, {0, 50}, 2), 0)->has_value());
+  ASSERT_TRUE(scheduler.start_queue("a", false));
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(91, {0, 50}, 2), 0)->has_value());
+  ASSERT_TRUE(scheduler.recover_advance(reservation(92, {}, 1),
+                                        {JobId{92}, {0, 50}, {{.uniq_id = 0, .amount = 1}}, {}}));
+  for (const std::uint64_t id : {90, 91, 92})
+    ASSERT_FALSE(scheduler.submit(job_in(id, id - 89, "a"), 0)->has_value());
+  ASSERT_FALSE(scheduler.submit(job_in(90, 5, "b"), 0)->has_value());
+  EXPECT_EQ(started(scheduler.step(0)), (Ids{5})) << "of queue b";
+  EXPECT_EQ(scheduler.outlook(JobId{1})->reason, "queue a is stopped");
+  EXPECT_EQ(scheduler.outlook(JobId{2})->reason, "queue a is stopped");
+  scheduler.plan(1);
+  EXPECT_EQ(scheduler.running(), 1u);
+  ASSERT_TRUE(scheduler.start_queue("a", true));
+  EXPECT_EQ(started(scheduler.step(2)), (Ids{1, 2, 3}));
+  scheduler.check_invariants();
+}
+
+TEST(Queues, OneThatIsDisabledTakesNoJobsForAdvanceReservationsEither) {
+  Scheduler scheduler =
+      *Scheduler::create(two_queues("easy"), std::make_unique<qmanager::FlatMachine>(6));
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(90, {0, 50}, 2), 0)->has_value());
+  ASSERT_TRUE(scheduler.enable_queue("a", false));
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(91, {0, 50}, 2), 0)->has_value());
+  for (const std::uint64_t id : {90, 91}) {
+    const auto denied = scheduler.submit(job_in(id, id - 89, "a"), 0);
+    ASSERT_FALSE(denied);
+    EXPECT_EQ(denied.error().code, Errc::denied);
+    EXPECT_TRUE(scheduler.submit(job_in(id, id - 79, "b"), 0));
+  }
+  ASSERT_TRUE(scheduler.enable_queue("a", true));
+  EXPECT_TRUE(scheduler.submit(job_in(90, 1, "a"), 0));
+  EXPECT_EQ(scheduler.pending(), 3u);
+}
+
 TEST(Queues, ABoundOfNothingOnTheDepthIsRefused) {
   SchedulerConfig config = policy("easy");
   config.defaults.max_queue_depth = 0;
