@@ -54,7 +54,7 @@ bool Pass::past_threshold(Queue& queue, const Job& job) const {
   if (static_cast<double>(waited) > most) return true;
   constexpr double kTooLong = 1e18;
   if (job.uncounted_since || most > kTooLong) return false;
-  const Time ripe = now_ + (static_cast<Duration>(std::floor(most)) + 1 - waited);
+  const Time ripe = saturating_add(now_, static_cast<Duration>(std::floor(most)) + 1 - waited);
   if (!queue.walk.ripe_at || ripe < *queue.walk.ripe_at) queue.walk.ripe_at = ripe;
   return false;
 }

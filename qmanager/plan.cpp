@@ -12,7 +12,7 @@ using resource::Allocation;
 // Somebody who is past the planned end is assumed to need a sixteenth of the age more: few
 // corrections for those that are long, short waits for others.
 Time stretched_end(Time began, Time now) {
-  return now + std::max<Duration>(1, (now - began) / 16);
+  return saturating_add(now, std::max<Duration>(1, distance(began, now) / 16));
 }
 
 // Units of a job that is past its planned end are still held, so its span grows; reservations in

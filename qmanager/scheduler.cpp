@@ -88,6 +88,9 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
     return fail(Errc::invalid_argument,
                 "an interval is at least a tick, and the depth of fairshare from 1 to 1000",
                 "priority");
+  if (constexpr Duration kMost = kTimeMax / 2000; priority.fairshare.interval > kMost)
+    return fail(Errc::invalid_argument,
+                fmt::format("an interval of fairshare is {} ticks at most", kMost), "priority");
   for (const Queue& queue : state->queues)
     state->counts_bypass =
         state->counts_bypass || queue.config.threshold.type == ReservationThreshold::Type::bypass;

@@ -307,6 +307,16 @@ TEST(Priority, SettingsThatDoNotFitAreRefusedAndChangeNothing) {
 
 // Maui's own example: user 5 below its target of 50, group without one, account 10 above its 25,
 // QOS 15 above its floor of 10: 100 x (10 x 5 + 30 x -10).
+// Its windows are counted from the epoch, and backwards by the depth.
+TEST(Fairshare, WindowsPastTheEndOfTimeAreRefused) {
+  SchedulerConfig config = kHalfEach;
+  config.priority.fairshare.interval = kTimeMax / 2;
+  const auto made = qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(1));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Errc::invalid_argument);
+  EXPECT_EQ(made.error().where, "priority");
+}
+
 TEST(Fairshare, TheExampleOfMauisManual) {
   auto config = weighted("fcfs", {{"fs-weight", "100"},
                                   {"fsuser-weight", "10"},
