@@ -12,7 +12,7 @@ void Pass::age_priorities() {
   bool changed = false;
   for (Queue& queue : s_.queues)
     queue.pending.reorder([&](Job* job) {
-      const OrderKey key = s_.key_of(*job, now_);
+      const OrderKey key = s_.key_of(*job);
       changed = changed || key != job->key;
       return job->key = key;
     });

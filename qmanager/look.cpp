@@ -55,8 +55,7 @@ Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
       priority_of(s.config.priority, s.fairshare, *job, s.length_of(*job), now);
   breakdown.fixed =
       job->fixed_priority || job->request.urgency == kUrgencyExpedite || s.qos_of(*job).next_to_run;
-  if (breakdown.fixed || !s.config.priority.active())
-    breakdown.priority = -s.key_of(*job, now).rank;
+  if (breakdown.fixed || !s.config.priority.active()) breakdown.priority = -s.key_of(*job).rank;
   return breakdown;
 }
 

@@ -186,7 +186,7 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     return Reject{id, std::move(*too_large)};
   }
   s.clock = std::max(s.clock, now);
-  job.key = s.key_of(job, now);
+  job.key = s.key_of(job);
   ++queue.counts.submitted;
   s.enqueue(job);
   if (job.request.immediate) s.immediate.push_back(id);
@@ -213,7 +213,7 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
     s.jobs.erase(id);
     return held;
   }
-  (**added).key = s.key_of(**added, allocation.when.begin);
+  (**added).key = s.key_of(**added);
   s.run(**added, allocation.when);
   s.freed();
   return {};
@@ -305,7 +305,7 @@ Status reprioritize(Scheduler::State& s, JobId id, Change change) {
   // A promise was made for the old place in the queue.
   s.dequeue(*job, s.clock);
   change(*job);
-  job->key = s.key_of(*job, s.clock);
+  job->key = s.key_of(*job);
   s.enqueue(*job);
   return {};
 }
@@ -353,7 +353,11 @@ void Scheduler::resources_changed() {
   State& s = *state_;
   s.machine->resources_changed();
   for (auto& [id, advance] : s.advances) advance.inner->resources_changed();
-  for (JobId id : std::exchange(s.aside, {})) s.enqueue(*s.find(id));
+  for (JobId id : std::exchange(s.aside, {})) {
+    Job& job = *s.find(id);
+    job.key = s.key_of(job);
+    s.enqueue(job);
+  }
   s.freed();
 }
 

@@ -24,7 +24,7 @@ const QosConfig& Scheduler::State::qos_of(const Job& job) const {
   return found == config.qos.end() ? none : found->second;
 }
 
-OrderKey Scheduler::State::key_of(const Job& job, Time now) const {
+OrderKey Scheduler::State::key_of(const Job& job) const {
   std::int64_t priority = job.request.urgency;
   if (job.fixed_priority)
     priority = std::clamp(*job.fixed_priority, -kLargest, kLargest);
@@ -33,7 +33,8 @@ OrderKey Scheduler::State::key_of(const Job& job, Time now) const {
   else if (qos_of(job).next_to_run)
     priority = kNextToRun;
   else if (config.priority.active())
-    priority = priority_of(config.priority, fairshare, job, length_of(job), now).priority;
+    priority =
+        priority_of(config.priority, fairshare, job, length_of(job), aged.value_or(clock)).priority;
   return {-priority, job.request.submitted, job.request.id.value()};
 }
 

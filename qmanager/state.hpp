@@ -142,8 +142,8 @@ struct Scheduler::State {
   const Queue& queue_of(const Job& job) const { return queues[job.queue]; }
 
   const QosConfig& qos_of(const Job& job) const;
-  // Its place in the queue, as its priority is at `now`.
-  OrderKey key_of(const Job& job, Time now) const;
+  // Its place in the queue, as its priority was when all were computed last.
+  OrderKey key_of(const Job& job) const;
   // From now on its waiting earns priority, or does not.
   void count_waiting(Job& job, bool counts);
   // Ticks the plan gives the job; kTimeMax: until the horizon.

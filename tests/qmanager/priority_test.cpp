@@ -8,6 +8,8 @@
 
 #include "qmanager/flat_machine.hpp"
 #include "qmanager/job.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/store.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {
@@ -442,6 +444,38 @@ TEST(Priority, TheQueueIsAlwaysSortedByIt) {
 
 // Nothing happens between 3 and the end of A at 10 but that A's remaining time falls: with it the
 // limit of 8 processor-seconds leaves room for B's 3 at 5.
+// It has waited while its nodes were down, and has its place among those that are there.
+TEST(Priority, AJobThatStoodAsideComesBackWithThePriorityThatItHasNow) {
+  SchedulerConfig config = weighted("fcfs", {{"queuetime-weight", "1"}});
+  config.priority.interval = 600;
+  auto store = *resource::ResourceStore::load(*resource::read_shape("node=2/core=1"), {});
+  auto scheduler = *qmanager::Scheduler::create(config, store);
+  ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+  scheduler.resources_changed();
+  const auto submit = [&](std::uint64_t id, std::int64_t nodes, Time at) {
+    resource::JobShape shape;
+    shape.nodes = shape.tasks = nodes;
+    shape.command = {"true"};
+    qmanager::JobRequest job;
+    job.id = JobId{id};
+    job.submitted = at;
+    job.limit = 5000;
+    job.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
+    ASSERT_FALSE(scheduler.submit(job, at)->has_value());
+    scheduler.step(at);
+  };
+  submit(1, 1, 0);
+  submit(2, 2, 10);  // stands aside
+  submit(3, 1, 70);
+  scheduler.step(600);
+  ASSERT_TRUE(store.set_status("/cluster0/node1", true));
+  scheduler.resources_changed();
+  EXPECT_EQ(scheduler.outlook(JobId{2})->position, 0u);
+  EXPECT_EQ(scheduler.outlook(JobId{3})->position, 1u);
+  scheduler.step(1000);
+  EXPECT_EQ(scheduler.running(), 1u) << "job 3 does not go in front of it";
+}
+
 TEST(Priority, ALimitOnProcessorTimeGivesWayByItself) {
   SchedulerConfig config = policy("easy");
   ASSERT_TRUE(config.limits.set("user.ann", "max-ps", "8", 1));
