@@ -197,41 +197,38 @@ Status recover_within(Scheduler::State& s, JobRequest job, const Allocation& all
 // What is planned anew in each pass gives way to an advance reservation; what was promised does
 // not.
 void Pass::make_way() {
+  catch_up();
   if (s_.machine->settle()) {
     s_.machine->must_replan();
     replan();
-    complete_plan();
+    plan_all();
   }
+  keep_untold();
   if (drop_reservations(false)) s_.freed();
 }
 
 void Pass::send_away(Advance& advance, const std::string& reason) {
-  Scheduler::State& inner = *advance.inner->state_;
-  std::vector<JobId> waiting;
-  for (const auto& [id, job] : inner.jobs)
-    if (job->place != Job::Place::running) waiting.push_back(id);
-  std::sort(waiting.begin(), waiting.end());
-  for (const JobId id : waiting) {
-    static_cast<void>(advance.inner->cancel(id, now_));
+  std::vector<JobId> all;
+  for (const auto& [id, job] : advance.inner->state_->jobs) all.push_back(id);
+  std::sort(all.begin(), all.end());
+  for (const JobId id : all) {
+    if (!advance.inner->cancel(id, now_)) continue;  // it runs, and that has been told
     s_.in_advance.erase(id);
     result_.decisions.emplace_back(Reject{id, reason});
   }
 }
 
-// One that is over keeps the units of its jobs as long as they run, as an overrunning job does.
+// One that is over stays as long as jobs of it run.
 bool Pass::close_advance(JobId id, Advance& advance) {
   send_away(advance, fmt::format("advance reservation {} {}", id.value(),
                                  advance.cancelled ? "was cancelled" : "is over"));
-  if (advance.inner->running() == 0) {
-    const std::vector<QueueStatus> within = advance.inner->queues();
-    for (std::size_t i = 0; i < within.size(); ++i) s_.queues[i].in_advances.add(within[i].counts);
-    s_.machine->release(id, now_);
-    s_.intruders.erase(id);
-    s_.freed();
-    return true;
-  }
-  if (s_.dirty || !s_.intruders.contains(id)) outstay(id, advance);
-  return false;
+  if (advance.inner->running() > 0) return false;
+  const std::vector<QueueStatus> within = advance.inner->queues();
+  for (std::size_t i = 0; i < within.size(); ++i) s_.queues[i].in_advances.add(within[i].counts);
+  s_.machine->release(id, now_);
+  s_.intruders.erase(id);
+  s_.freed();
+  return true;
 }
 
 void Pass::close_advances() {

@@ -146,6 +146,7 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
 
 Result<Explanation> Scheduler::explain(JobId id, Time now) {
   State& s = *state_;
+  Pass(s, now, {}).complete_plan();
   if (Scheduler* inner = s.within(id)) {
     const Advance& advance = s.advances.at(s.in_advance.at(id));
     Result<Outlook> waiting = this->outlook(id);
@@ -164,7 +165,6 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) {
     explanation.pending = inner->pending();
     return explanation;
   }
-  Pass(s, now, {}).complete_plan();
   Result<Outlook> outlook = this->outlook(id);
   if (!outlook) return tl::unexpected(outlook.error());
   Job& job = *s.find(id);

@@ -11,6 +11,13 @@
 
 namespace holon::qmanager {
 
+// An advance reservation that is over keeps the units of its jobs as long as they run, as an
+// overrunning job does.
+void Pass::hold_outstaying() {
+  for (auto& [id, advance] : s_.advances)
+    if (advance.over(now_) && (s_.dirty || !s_.intruders.contains(id))) outstay(id, advance);
+}
+
 // What the jobs of one that is over have is all that it still uses.
 void Pass::outstay(JobId id, const Advance& advance) {
   const Scheduler::State& inner = *advance.inner->state_;

@@ -24,14 +24,9 @@ bool still_holds(const Scheduler::State& state, const Decision& decision) {
 StepResult Pass::run() {
   for (Decision& decision : std::exchange(s_.untold, {}))
     if (still_holds(s_, decision)) result_.decisions.push_back(std::move(decision));
-  s_.clock = std::max(s_.clock, now_);
-  hold_overruns();
-  age_priorities();
   close_advances();
-  hold_intruders();
+  catch_up();
   serve_advances();
-  if (s_.machine->must_replan()) replan();
-  if (s_.dirty && !s_.sliced) begin_walks();
   decide();
   result_.more = result_.more || s_.sliced || s_.dirty;
   s_.boundary = wake();
@@ -39,6 +34,17 @@ StepResult Pass::run() {
   for (const auto& other : {next_aging(), advance_wake_})
     if (other && (!result_.wake || *other < *result_.wake)) result_.wake = other;
   return std::move(result_);
+}
+
+// Who is late holds on to what it has before anybody is started or promised anything.
+void Pass::catch_up() {
+  s_.clock = std::max(s_.clock, now_);
+  hold_overruns();
+  age_priorities();
+  hold_outstaying();
+  hold_intruders();
+  if (s_.machine->must_replan()) replan();
+  if (s_.dirty && !s_.sliced) begin_walks();
 }
 
 void Pass::decide() {
@@ -264,12 +270,23 @@ Pass::Tried Pass::book(Job& job, Time not_before) {
 }
 
 void Pass::complete_plan() {
+  catch_up();
+  start_due();
+  plan_all();
+  keep_untold();
+}
+
+void Pass::plan_all() {
   thorough_ = true;
   if (!s_.sliced)
     for (Queue& queue : s_.queues)
       if (queue.started) walk(queue);
   book_the_entitled();
-  for (Decision& decision : result_.decisions) s_.untold.push_back(std::move(decision));
+}
+
+void Pass::keep_untold() {
+  for (Decision& decision : std::exchange(result_.decisions, {}))
+    s_.untold.push_back(std::move(decision));
 }
 
 void Pass::book_the_entitled() {

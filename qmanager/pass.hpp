@@ -34,6 +34,7 @@ class Pass {
   void hold_overruns();
   void close_advances();
   bool close_advance(JobId id, Advance& advance);
+  void hold_outstaying();
   void outstay(JobId id, const Advance& advance);
   void hold_intruders();
   Units hold_intruder(JobId id, Intruder& intruder);
@@ -45,7 +46,10 @@ class Pass {
     if (t > now_ && t != kTimeMax && (!advance_wake_ || t < *advance_wake_)) advance_wake_ = t;
   }
   void age_priorities();
+  void catch_up();
   void decide();
+  void plan_all();
+  void keep_untold();
   void begin_walks();
   void start_due();
   Job* next_due();

@@ -1,0 +1,124 @@
+// Questions that come after time has gone on and before the next pass has seen it: nobody is
+// started, and nothing is granted, on what somebody still holds.
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "qmanager/flat_machine.hpp"
+#include "qmanager/pass.hpp"
+#include "scenario.hpp"
+
+namespace holon::tests {
+namespace {
+
+using qmanager::Scheduler;
+
+struct Question {
+  const char* name;
+  std::function<void(Scheduler&, Time)> ask;
+};
+
+const Question kQuestions[] = {
+    {"plan", [](Scheduler& s, Time now) { s.plan(now); }},
+    {"windows", [](Scheduler& s, Time now) { s.windows(now); }},
+    {"explain", [](Scheduler& s, Time now) { static_cast<void>(s.explain(JobId{2}, now)); }},
+};
+
+const char* const kPolicies[] = {"fcfs", "easy", "conservative", "conservative-rebuild"};
+
+qmanager::AdvanceRequest reservation(Interval when, std::int64_t procs) {
+  qmanager::AdvanceRequest request;
+  request.resources.id = JobId{90};
+  request.resources.user = "ann";
+  request.resources.procs = procs;
+  request.when = when;
+  return request;
+}
+
+TEST(Questions, StartNobodyOnUnitsOfAJobThatOverran) {
+  for (const char* name : kPolicies)
+    for (const Question& question : kQuestions) {
+      SCOPED_TRACE(std::string(name) + ", " + question.name);
+      auto scheduler = *Scheduler::create(policy(name), std::make_unique<qmanager::FlatMachine>(2));
+      const auto jobs = parse_jobs("A 0 2 10 15\nB 12 1 5 5");
+      ASSERT_TRUE(scheduler.submit(jobs[0].request, 0));
+      scheduler.step(0);
+      ASSERT_TRUE(scheduler.submit(jobs[1].request, 12));
+      question.ask(scheduler, 12);
+      EXPECT_EQ(scheduler.running(), 1u);
+      scheduler.check_invariants();
+      scheduler.step(12);
+      EXPECT_EQ(scheduler.running(), 1u);
+      ASSERT_TRUE(scheduler.finish(JobId{1}, 15));
+      scheduler.step(15);
+      EXPECT_EQ(scheduler.running(), 1u) << "B, at once";
+      scheduler.check_invariants();
+    }
+}
+
+TEST(Questions, StartNobodyInAReservationOnUnitsOfAJobThatOverranIntoIt) {
+  for (const char* name : kPolicies)
+    for (const Question& question : kQuestions) {
+      SCOPED_TRACE(std::string(name) + ", " + question.name);
+      auto scheduler = *Scheduler::create(policy(name), std::make_unique<qmanager::FlatMachine>(2));
+      ASSERT_FALSE(scheduler.reserve_ahead(reservation({5, 20}, 2), 0)->has_value());
+      auto jobs = parse_jobs("A 0 2 5 9\nB 0 1 5 5 user=ann");
+      jobs[1].request.advance = JobId{90};
+      for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
+      scheduler.step(0);
+      question.ask(scheduler, 7);
+      EXPECT_EQ(scheduler.running(), 1u);
+      scheduler.check_invariants();
+      scheduler.step(7);
+      EXPECT_EQ(scheduler.running(), 1u);
+      ASSERT_TRUE(scheduler.finish(JobId{1}, 9));
+      scheduler.step(9);
+      EXPECT_EQ(scheduler.running(), 1u) << "B, at once";
+      scheduler.check_invariants();
+    }
+}
+
+TEST(Questions, AReservationIsNotGrantedOnUnitsOfAJobThatOverran) {
+  for (const char* name : kPolicies) {
+    SCOPED_TRACE(name);
+    auto scheduler = *Scheduler::create(policy(name), std::make_unique<qmanager::FlatMachine>(2));
+    ASSERT_TRUE(scheduler.submit(parse_jobs("A 0 2 10 15").front().request, 0));
+    scheduler.step(0);
+    EXPECT_TRUE(scheduler.reserve_ahead(reservation({12, 20}, 1), 12)->has_value());
+    scheduler.check_invariants();
+    ASSERT_TRUE(scheduler.finish(JobId{1}, 15));
+    EXPECT_FALSE(scheduler.reserve_ahead(reservation({15, 20}, 1), 15)->has_value());
+    scheduler.step(15);
+    scheduler.check_invariants();
+  }
+}
+
+// Its jobs can still be cancelled until they have been sent away.
+TEST(Questions, CloseNoReservation) {
+  auto scheduler = *Scheduler::create(policy("easy"), std::make_unique<qmanager::FlatMachine>(2));
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation({5, 20}, 1), 0)->has_value());
+  auto jobs = parse_jobs("A 0 1 15 20 user=ann\nB 0 1 5 5 user=ann\nC 0 1 5 5 user=ann");
+  for (auto& job : jobs) job.request.advance = JobId{90};
+  for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
+  scheduler.step(0);
+  scheduler.step(5);
+  ASSERT_EQ(scheduler.running(), 1u);
+  for (const Question& question : kQuestions) question.ask(scheduler, 21);
+  EXPECT_EQ(scheduler.running(), 1u);
+  EXPECT_EQ(scheduler.pending(), 2u);
+  EXPECT_TRUE(scheduler.cancel(JobId{3}, 21));
+  const auto step = scheduler.step(21);
+  ASSERT_EQ(step.decisions.size(), 1u);
+  EXPECT_EQ(std::get<qmanager::Reject>(step.decisions[0]).job, JobId{2});
+  scheduler.check_invariants();
+}
+
+TEST(Questions, WhoIsLateNearTheEndOfTimeStaysWithinIt) {
+  EXPECT_EQ(qmanager::stretched_end(0, 160), 170);
+  EXPECT_EQ(qmanager::stretched_end(100, 100), 101);
+  EXPECT_EQ(qmanager::stretched_end(0, kTimeMax - 1), kTimeMax);
+  EXPECT_EQ(qmanager::stretched_end(kTimeMax - 1, kTimeMax), kTimeMax);
+}
+
+}  // namespace
+}  // namespace holon::tests
