@@ -262,15 +262,26 @@ std::optional<std::string> Limiter::over_idle(const Job& job, Duration length) {
       const SoftHard bounds = holding.bound(static_cast<Measure>(m), true);
       if (bounds == SoftHard{}) continue;
       const Amounts& waits = idle_[holding.scope];
-      if (waits[m] + more[m] > static_cast<double>(bounds.hard) * (1 + kRounding))
-        return fmt::format(
-            "{} has {} jobs with {} processors in front of it in the queue, as many as its idle "
-            "limit lets be considered",
-            who(holding.scope), waits[at(Measure::jobs)], waits[at(Measure::procs)]);
+      if (waits[m] + more[m] <= static_cast<double>(bounds.hard) * (1 + kRounding)) continue;
+      full_.insert(holding.scope);
+      return fmt::format(
+          "{} has {} jobs with {} processors in front of it in the queue, as many as its idle "
+          "limit lets be considered",
+          who(holding.scope), waits[at(Measure::jobs)], waits[at(Measure::procs)]);
     }
   for (const Holding& holding : all)
     for (std::size_t m = 0; m < kMeasures; ++m) idle_[holding.scope][m] += more[m];
   return std::nullopt;
+}
+
+void Limiter::idle_no_more(const Job& job) {
+  if (!active()) return;
+  for (Holding& holding : that_hold(job)) eased_.insert(std::move(holding.scope));
+}
+
+bool Limiter::idle_eased() const {
+  return std::any_of(full_.begin(), full_.end(),
+                     [&](const Scope& scope) { return eased_.contains(scope); });
 }
 
 }  // namespace holon::qmanager

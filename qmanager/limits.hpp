@@ -11,6 +11,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -125,9 +126,17 @@ class Limiter {
   std::int64_t procs_left(const Job& job, Time now, Duration length, bool hard) const;
 
   // Idle limits are counted in queue order, from the top of each walk.
-  void begin_idle() { idle_.clear(); }
+  void begin_idle() {
+    idle_.clear();
+    full_.clear();
+    eased_.clear();
+  }
   // Takes the job into the sums, or says which idle limit leaves it out.
   std::optional<std::string> over_idle(const Job& job, Duration length);
+  // The job waits no more.
+  void idle_no_more(const Job& job);
+  // Was somebody left out who may be let in when the next walk begins?
+  bool idle_eased() const;
 
  private:
   using Amounts = std::array<double, kMeasures>;
@@ -168,6 +177,8 @@ class Limiter {
   std::array<bool, kCredentials> limited_within_{};  // ... within a queue
   std::map<Scope, Sums> running_;
   std::map<Scope, Amounts> idle_;
+  std::set<Scope> full_;   // that left somebody out of idle_
+  std::set<Scope> eased_;  // of which somebody waits no more
 };
 
 }  // namespace holon::qmanager

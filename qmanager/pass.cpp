@@ -57,8 +57,12 @@ void Pass::decide() {
   }
   if (s_.sliced) return;
   for (Queue& queue : s_.queues)
-    if (queue.walk.over_soft) use_leftovers(queue);
-  refuse_the_immediate();
+    if (queue.started && queue.walk.over_soft) use_leftovers(queue);
+  // An idle limit holds for a whole walk. The next one, at once, lets others in.
+  if (s_.limiter.idle_eased())
+    s_.dirty = true;
+  else
+    refuse_the_immediate();
 }
 
 // Promises of the last pass that are not to be kept are forgotten: everybody is considered again,
@@ -109,6 +113,7 @@ void Pass::walk(Queue& queue) {
 // A job whose kept reservation is still there. One that comes due now stays where it is.
 void Pass::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
+  static_cast<void>(s_.limiter.over_idle(job, s_.length_of(job)));  // it waits as others do
   const bool may_start = !s_.limiter.over(job, now_, s_.length_of(job), false);
   if (walk.compress && may_start && *job.planned > now_) {
     if (const auto earlier = s_.machine->earlier_start(job.request, now_)) {
@@ -303,6 +308,7 @@ void Pass::started(Job& job, Allocation allocation) {
                               : queue.walk.blocked_by.value() != 0 ? Selection::backfill
                                                                    : Selection::immediate;
   if (s_.counts_bypass && selection == Selection::backfill) count_bypassed(queue, job);
+  s_.limiter.idle_no_more(job);
   queue.pending.erase(job.key);
   s_.run(job, allocation.when);
   ++queue.counts.started;

@@ -147,10 +147,10 @@ const Case kCases[] = {
         C   0      1     4     4   user=ann
         D   0      1     4     4   user=bob)",
      R"(
-      n0 |AAAABBCCCC|
-      n1 |AAAABB....|
-      n2 |DDDDBB....|
-      n3 |..........|
+      n0 |AAAABB..|
+      n1 |AAAABB..|
+      n2 |DDDDBB..|
+      n3 |....CCCC|
 )"},
     {"what is left over is had as soon as the hard limit gives way, whatever ends",
      [](LimitsConfig& l) { limit(l, "user.ann", "max-wc", "10,20"); }, 2, R"(
@@ -160,9 +160,29 @@ const Case kCases[] = {
       n0 |AAAAAAAAAA..........|
       n1 |.....BBBBBBBBBBBBBBB|
 )"},
+    {"MAXIJOB: who has started waits no more, so that the next one is considered",
+     [](LimitsConfig& l) { limit(l, "user.ann", "max-ijob", "1"); }, 3, R"(
+        A   0      1     4     4   user=ann
+        B   0      1     4     4   user=ann
+        C   1      1     4     4   user=ann)",
+     R"(
+      n0 |AAAA.|
+      n1 |BBBB.|
+      n2 |.CCCC|
+)"},
 };
 
 const Case kPromised[] = {
+    {"MAXIJOB: who holds a reservation waits as well, also after others have ended",
+     [](LimitsConfig& l) { limit(l, "user.ann", "max-ijob", "1"); }, 2, R"(
+        A   0      1     6     6   user=bob
+        D   0      1     6     1   user=bob
+        B   0      2     2     2   user=ann
+        C   0      1     2     2   user=ann)",
+     R"(
+      n0 |AAAAAABBCC|
+      n1 |D.....BB..|
+)"},
     {"what was promised and has come due waits for the hard limit, and no longer",
      [](LimitsConfig& l) { limit(l, "user.ann", "max-wc", "10,20"); }, 3, R"(
         # C is over the soft limit and has what is left over; B, due at 10, is over the hard one
