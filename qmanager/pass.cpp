@@ -252,6 +252,15 @@ JobRequest Pass::within_limits(const Job& job) const {
 }
 
 Pass::Tried Pass::book(Job& job, Time not_before) {
+  // One that starts at once gets no more slots than its limits leave it; what later ones get is
+  // seen when they are due.
+  if (job.request.slots && s_.limiter.active()) {
+    Machine::Outcome now = s_.machine->start(within_limits(job), now_, s_.length_of(job));
+    if (auto* allocation = std::get_if<Allocation>(&now)) {
+      started(job, std::move(*allocation));
+      return Tried::started;
+    }
+  }
   Machine::Outcome outcome =
       s_.machine->reserve(job.request, {now_, not_before, s_.length_of(job)});
   if (auto* never = std::get_if<Never>(&outcome)) {

@@ -88,13 +88,16 @@ void Pass::start_due() {
       tell_why(job, Why::limit);
       continue;
     }
-    const bool late = *job.planned < now_;
-    if (late) s_.unbook(job, now_);
-    Machine::Outcome outcome = late ? s_.machine->start(job.request, now_, length)
-                                    : s_.machine->claim(job.request, now_, length);
+    // So is one of a range of slots that its limits may leave less of than it was promised.
+    const bool limited = job.request.slots && s_.limiter.active();
+    const bool anew = *job.planned < now_ || limited;
+    if (anew) s_.unbook(job, now_);
+    Machine::Outcome outcome =
+        anew ? s_.machine->start(limited ? within_limits(job) : job.request, now_, length)
+             : s_.machine->claim(job.request, now_, length);
     auto* allocation = std::get_if<Allocation>(&outcome);
     if (allocation == nullptr) return replan();
-    if (!late) s_.bookings.erase({*job.planned, job.request.id});
+    if (!anew) s_.bookings.erase({*job.planned, job.request.id});
     job.booked = false;
     started(job, std::move(*allocation));
   }

@@ -195,6 +195,25 @@ const Case kPromised[] = {
       n1 |XXXXXXXXXX..BBBBBBBBBB|
       n2 |..CCCCCCCCCCCCCCCCCCCC|
 )"},
+    {"MAXPROC: a job of a range of slots gets no more of them where it is promised at once, ...",
+     [](LimitsConfig& l) { limit(l, "user.ann", "max-proc", "2"); }, 4, R"(
+        A   0      1     4     4   user=ann slots=1-4)",
+     R"(
+      n0 |AAAA|
+      n1 |AAAA|
+      n2 |....|
+      n3 |....|
+)"},
+    {"... nor where it has been promised more than its user may have when it is due",
+     [](LimitsConfig& l) { limit(l, "user.ann", "max-proc", "3"); }, 4, R"(
+        X   0      3     4     4   user=bob
+        A   0      2     4     4   user=ann slots=2-4)",
+     R"(
+      n0 |XXXXAAAA|
+      n1 |XXXXAAAA|
+      n2 |XXXXAAAA|
+      n3 |........|
+)"},
 };
 
 void expect_pictures(std::span<const Case> cases, const char* policy_name) {
