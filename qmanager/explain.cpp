@@ -142,6 +142,20 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
   return jobs;
 }
 
+// It gets the same place, but where a node of it has gone down since it was promised: then it is to
+// be planned anew.
+void book_again(Scheduler::State& s, Job& job, Time now) {
+  const JobId id = job.request.id;
+  const Machine::Outcome again =
+      s.machine->reserve(job.request, {now, *job.planned, s.length_of(job)});
+  const auto* place = std::get_if<resource::Allocation>(&again);
+  if (place != nullptr && place->when.begin == job.planned) return;
+  if (place != nullptr) s.machine->release(id, now);
+  s.bookings.erase({*job.planned, id});
+  job.booked = false;
+  s.freed();
+}
+
 }  // namespace
 
 Result<Explanation> Scheduler::explain(JobId id, Time now) {
@@ -178,14 +192,14 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) {
                           {}};
   if (job.place != Job::Place::pending) return explanation;
   explanation.in_the_way = in_the_way(s, job, now);
-  // Its own promise must not be in its way. Nothing else changes meanwhile, so that it gets the
-  // same place again.
-  const std::optional<Time> booked = job.booked ? job.planned : std::nullopt;
-  if (booked) s.machine->release(id, now);
-  if (!booked) explanation.room_at = s.machine->earliest(job.request, {now, now, s.length_of(job)});
+  // Its own promise must not be in its way. One that is due already waits for what is down.
+  const bool later = job.booked && *job.planned > now;
+  if (later) s.machine->release(id, now);
+  if (!job.booked)
+    explanation.room_at = s.machine->earliest(job.request, {now, now, s.length_of(job)});
   if (explanation.room_at == now) explanation.room_at = std::nullopt;
   explanation.changes = Explainer(s, job, now).changes();
-  if (booked) s.machine->reserve(job.request, {now, *booked, s.length_of(job)});
+  if (later) book_again(s, job, now);
   return explanation;
 }
 

@@ -39,6 +39,7 @@ class World {
  public:
   World(unsigned seed, const std::string& policy_name, bool drains)
       : random_(seed),
+        questions_(seed),
         drains_(drains),
         store_(*resource::ResourceStore::load(
             *resource::read_shape("node=" + std::to_string(kNodes) +
@@ -50,6 +51,7 @@ class World {
     for (; now_ < 120; ++now_) {
       end_jobs();
       if (drains_ && chance(12)) toggle_a_node();
+      wonder();
       if (now_ < 80) ask();
       if (chance(25) && !advances_.empty()) cancel_an_advance();
       step();
@@ -167,6 +169,24 @@ class World {
     if (chance(2)) submit(1, false, {1, 1 + up_to(4), id, false});
   }
 
+  // Questions between what happened and the pass that sees it change nothing for anybody.
+  void wonder() {
+    switch (questions_() % 8) {
+      case 0:
+        scheduler_.plan(now_);
+        break;
+      case 1:
+        scheduler_.windows(now_);
+        break;
+      case 2:
+        if (!waiting_.empty()) static_cast<void>(scheduler_.explain(waiting_.begin()->first, now_));
+        break;
+      default:
+        return;
+    }
+    scheduler_.check_invariants();
+  }
+
   void cancel_an_advance() {
     const auto at = std::next(advances_.begin(), up_to(static_cast<int>(advances_.size())));
     if (at->second.cancelled || now_ >= at->second.when.end) return;
@@ -262,6 +282,7 @@ class World {
   }
 
   std::mt19937 random_;
+  std::mt19937 questions_;
   bool drains_;
   resource::ResourceStore store_;
   Scheduler scheduler_;
