@@ -223,14 +223,23 @@ void AgentLink::peer_lost(transport::PeerId peer) {
   if (peer == peer_) peer_ = transport::PeerId{0};
 }
 
-void AgentLink::take_started(const lm::Started& s) {
+// Both processes read the clock once a turn, so that a report may be of later than this turn, or of
+// earlier than the turn that gave the job its cores. As the journal has it, no job starts before it
+// has cores, and nobody has them before the job that had them ended.
+Time AgentLink::in_order(std::uint64_t job, Time reported, Time now) const {
+  const ActiveJob* known = jobs_.find(JobId(job));
+  const Time earliest = known == nullptr ? 0 : known->life.t_alloc;
+  return reported == 0 ? now : std::min(std::max(reported, earliest), now);
+}
+
+void AgentLink::take_started(const lm::Started& s, Time now) {
   std::vector<event::Process> processes;
   for (const auto& p : s.processes) processes.push_back({p.pid, p.start});
-  jobs_.tasks_started(JobId(s.job), processes, s.t_start);
+  jobs_.tasks_started(JobId(s.job), processes, in_order(s.job, s.t_start, now));
 }
 
 void AgentLink::take_finished(const lm::Finished& f, Time now) {
-  TasksEnded ended{f.reason, f.what, {worst_status(f), 0, 0}, f.t_finish == 0 ? now : f.t_finish};
+  TasksEnded ended{f.reason, f.what, {worst_status(f), 0, 0}, in_order(f.job, f.t_finish, now)};
   for (const auto& task : f.tasks) {
     ended.finish.cpu_ms += task.cpu_ms;
     ended.finish.max_rss_kb += task.max_rss_kb;
@@ -244,7 +253,7 @@ void AgentLink::report(const transport::Request& request, Time now) {
   if (request.peer() != peer_)
     return request.fail(
         {Errc::denied, "reports are taken from the agent that said hello last", {}});
-  for (const auto& s : report->started) take_started(s);
+  for (const auto& s : report->started) take_started(s, now);
   for (const auto& f : report->finished) take_finished(f, now);
   after_commit_.add([request] { request.reply(transport::pack(lm::Empty{})); });
 }
@@ -281,7 +290,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     }
     there.insert(id);
     sent_.insert(id);
-    take_started(s);
+    take_started(s, now);
     if (next_step(jobs_.find(id)->life) == Step::kill) welcome.kill.push_back(s.job);
   }
   for (const std::uint64_t number : hello.waiting) {

@@ -69,7 +69,8 @@ class AgentLink {
   void reconcile(const launch::msg::Hello& hello, bool same_agent, launch::msg::Welcome& welcome,
                  Time now);
   void lose(const ActiveJob& job, launch::msg::Welcome& welcome, Time now);
-  void take_started(const launch::msg::Started& started);
+  Time in_order(std::uint64_t job, Time reported, Time now) const;
+  void take_started(const launch::msg::Started& started, Time now);
   void take_finished(const launch::msg::Finished& finished, Time now);
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::StartRequest start_request();

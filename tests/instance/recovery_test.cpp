@@ -125,8 +125,8 @@ TEST(Recovery, FairshareKnowsWhatWasUsedBeforeTheBrokerAndTheInstanceWereStarted
   const auto used = live.call<msg::SubmitReply>("submit", ask);
   ASSERT_TRUE(used) << used.error().what;
   const auto began = live.when_running(used->first_id).t_start;
-  // Some ticks of use: the clock of records is in ms.
-  EXPECT_TRUE(eventually([&] { return wall_clock_ms() > began + 20; }));
+  // More than the others' short jobs can come to on a busy machine.
+  EXPECT_TRUE(eventually([&] { return wall_clock_ms() > began + 1'000; }));
   live.release("use");
   live.wait_one(used->first_id);
   expect_ann_used_more(live, "before");
@@ -260,6 +260,36 @@ TEST(Recovery, TheOutputOfAJobIsNotAskedForByWhomHasLeft) {
   finished.reason = "exit";
   agent->report(finished);
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+  agent.reset();
+  testing::signal_process(live.agent(), SIGCONT);
+}
+
+// Its clock was read later than the broker's turn began, or before the job had its cores.
+TEST(Recovery, WhatTheAgentsClockSaysIsPutInOrder) {
+  const Live live({"--resources", "node=1/core=1"});
+  testing::signal_process(live.agent(), SIGSTOP);
+  launch::msg::Hello hello;
+  hello.incarnation = 42;
+  auto agent = std::make_optional<FakeAgent>(live, hello);
+  const auto first = live.job({"/bin/true"});
+  const auto second = live.job({"/bin/true"});
+  ASSERT_TRUE(agent->is_told("agent.start"));
+  launch::msg::Started started;
+  started.job = first;
+  started.t_start = 1;
+  agent->report(started);
+  launch::msg::Finished finished;
+  finished.job = first;
+  finished.reason = "exit";
+  finished.t_finish = wall_clock_ms() + 3'600'000;
+  agent->report(finished);
+  const auto record = live.wait_one(first);
+  EXPECT_GE(record.t_start, record.t_alloc);
+  EXPECT_LE(record.t_finish, live.record(second).t_alloc) << "both had the core";
+  finished.job = second;
+  finished.t_finish = 0;
+  agent->report(finished);
+  live.wait_one(second);
   agent.reset();
   testing::signal_process(live.agent(), SIGCONT);
 }
