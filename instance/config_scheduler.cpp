@@ -58,10 +58,22 @@ bool set_policy_params(qmanager::QueueConfig& queue, const Value& value) {
 
 constexpr std::string_view kUsers = "names of users and @GROUPs, like \"ann,@physics\"";
 
+// A name that nobody can have would shut out, or let in, others than whoever wrote it meant.
+bool is_user_or_group(std::string_view word) {
+  if (word.starts_with('@')) word.remove_prefix(1);
+  return !word.empty() && std::none_of(word.begin(), word.end(), [](unsigned char c) {
+    return c <= ' ' || c == 0x7f ||
+           std::string_view("[]\"'*?@:").find(char(c)) != std::string_view::npos;
+  });
+}
+
 bool set_list(std::vector<std::string>& target, const Value& value) {
   const auto list = text(value);
-  if (list) target = words(*list);
-  return list.has_value();
+  if (!list) return false;
+  const auto names = words(*list);
+  if (names.empty() || !std::all_of(names.begin(), names.end(), is_user_or_group)) return false;
+  target = names;
+  return true;
 }
 
 using QueueSetter = bool (*)(qmanager::QueueConfig&, const Value&);

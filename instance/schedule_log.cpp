@@ -85,15 +85,13 @@ std::optional<Time> ScheduleLog::next_turn() const {
 }
 
 void ScheduleLog::rest(Time from, std::int64_t worked) {
-  not_before_ = from + worked * kShare / kMicrosecondsPerTick;
+  not_before_ = from + (worked * kShare + kMicrosecondsPerTick - 1) / kMicrosecondsPerTick;
 }
 
 void ScheduleLog::tell(const std::string& problem) {
   if (std::exchange(failing_, !problem.empty()) == failing_) return;
-  if (failing_)
-    spdlog::warn("the schedule is not written to {} any more: {}", path_, problem);
-  else
-    spdlog::warn("the schedule is written to {} again", path_);
+  spdlog::warn(failing_ ? "the schedule is not written to " + path_ + " any more: " + problem
+                        : "the schedule is written to " + path_ + " again");
 }
 
 }  // namespace holon::instance

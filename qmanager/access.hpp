@@ -6,7 +6,7 @@
 
 namespace holon::qmanager {
 
-// Names of users, and "@GROUP" for everybody in a group.
+// Names of users, and "@GROUP" for jobs that count for a group (JobRequest::group): what they say.
 struct AccessList {
   std::vector<std::string> users;   // empty: everybody
   std::vector<std::string> xusers;  // none of these, though `users` may have them, too

@@ -201,8 +201,8 @@ void Pass::make_way() {
   if (s_.machine->settle()) {
     s_.machine->must_replan();
     replan();
-    plan_all();
   }
+  plan_all();  // promises that time or resources have moved are made again before it is granted
   keep_untold();
   if (drop_reservations(false)) s_.freed();
 }

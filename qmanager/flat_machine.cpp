@@ -58,7 +58,7 @@ bool FlatMachine::fits(std::int64_t procs, Interval when) const {
 
 // As many as fit, of the counts that suit the job.
 Machine::Outcome FlatMachine::hold(const JobRequest& job, Interval when) {
-  if (when.begin < horizon_.begin || when.end > horizon_.end) return NotNow{};
+  if (when.empty() || when.begin < horizon_.begin || when.end > horizon_.end) return NotNow{};
   const std::int64_t free = capacity() - plan_.plan().max_used(when);
   const std::int64_t procs =
       job.slots ? most_slots(job, free) : (job.procs <= free ? job.procs : 0);

@@ -119,18 +119,22 @@ std::vector<QueueStatus> Scheduler::queues() const {
 
 namespace {
 
+std::vector<Consumes> consumed(const Units& units) {
+  std::vector<Consumes> consumes;
+  for (const auto& [pool, amount] : units.pools) consumes.push_back({pool, amount, false});
+  return consumes;
+}
+
 PlannedSpan span_of(const Scheduler::State& state, JobId id) {
   const Job& job = *state.find(id);
   Units units = state.machine->units_of(id);
   resource::Allocation& allocation = units.allocation;
-  std::vector<Consumes> consumes;
-  for (const auto& [pool, amount] : units.pools) consumes.push_back({pool, amount, false});
   return {.job = id,
           .queue = state.queue_of(job).name,
           .reserved = job.booked,
           .when = allocation.when,
           .procs = job.request.slots ? state.machine->procs_held(id) : job.procs,
-          .consumes = std::move(consumes),
+          .consumes = consumed(units),
           .allocation = std::move(allocation)};
 }
 
@@ -142,7 +146,8 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) {
   for (const auto& [end, id] : state_->running_by_end) spans.push_back(span_of(*state_, id));
   for (const auto& [begin, id] : state_->bookings) spans.push_back(span_of(*state_, id));
   for (const auto& [id, advance] : state_->advances) {
-    resource::Allocation allocation = state_->machine->holding(id);
+    Units units = state_->machine->units_of(id);
+    resource::Allocation& allocation = units.allocation;
     const bool later = allocation.when.begin > now;
     spans.push_back({.job = id,
                      .queue = advance.request.resources.queue,
@@ -150,7 +155,7 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) {
                      .advance = true,
                      .when = allocation.when,
                      .procs = state_->machine->procs_held(id),
-                     .consumes = advance.request.resources.consumes,
+                     .consumes = consumed(units),
                      .allocation = std::move(allocation)});
     if (later) continue;
     for (PlannedSpan& span : advance.inner->plan(now)) spans.push_back(std::move(span));

@@ -58,8 +58,8 @@ class Lines {
 
   void line(char level, const std::string& object, const std::string& resource,
             std::int64_t amount) {
-    fmt::format_to(std::back_inserter(text_), "{}:{}:{}:{}:{}.000000\n", head_, level,
-                   column(object), column(resource), amount);
+    text_ += fmt::format("{}:{}:{}:{}:{}.000000\n", head_, level, column(object), column(resource),
+                         amount);
   }
 
   const PlannedSpan& span_;

@@ -94,12 +94,23 @@ bool can_be_read(void* socket) {
   return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
 }
 
+// ZeroMQ's threads begin with the first socket, and block signals only once they run: one that
+// comes before that would end the process through them, though it is watched for here.
+void start_threads(zmq::context_t& context) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  zmq_close(zmq_socket(context.handle(), ZMQ_PAIR));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 
 class Reactor::Impl : public std::enable_shared_from_this<Impl> {
  public:
   explicit Impl(UniqueFd epoll) : epoll_(std::move(epoll)) {
     context_.set(zmq::ctxopt::max_sockets, 65535);
+    start_threads(context_);
     read_clock();
   }
   Impl(const Impl&) = delete;

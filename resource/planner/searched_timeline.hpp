@@ -21,7 +21,7 @@ namespace holon::resource {
 class SearchedTimeline {
  public:
   /// In a plan of fewer points than `few_points` a search costs less than remembering it.
-  explicit SearchedTimeline(std::size_t few_points = 1024) : few_points_(few_points) {}
+  explicit SearchedTimeline(std::size_t few_points = 8192) : few_points_(few_points) {}
 
   /// As Timeline::add(). O(log P).
   void add(Interval when, Amount amount) { plan_.add(when, amount); }

@@ -197,6 +197,16 @@ TEST(Config, MistakesInFilesHaveALineAndChangeNothing) {
   EXPECT_EQ(list.error().where, "site.toml:2");
 }
 
+TEST(Config, ListsOfUsersAreOfNamesThatSomebodyCanHave) {
+  EXPECT_TRUE(load_config({"queue.xusers=ann, @physics"}));
+  for (const char* bad : {"[\"root\"]", "@", ",", "ann*", "a\tb", "@@chem", "ann:bob"}) {
+    const auto config = load_config({std::string("queue.xusers=") + bad});
+    ASSERT_FALSE(config) << bad;
+    EXPECT_THAT(to_string(config.error()), HasSubstr("names of users and @GROUPs"));
+    EXPECT_FALSE(load_config({std::string("environments.mpi.users=") + bad})) << bad;
+  }
+}
+
 TEST(Config, Durations) {
   EXPECT_EQ(*parse_duration_ms("250ms"), 250);
   EXPECT_EQ(*parse_duration_ms("30"), 30'000);

@@ -307,8 +307,6 @@ TEST(Priority, SettingsThatDoNotFitAreRefusedAndChangeNothing) {
   }
 }
 
-// Maui's own example: user 5 below its target of 50, group without one, account 10 above its 25,
-// QOS 15 above its floor of 10: 100 x (10 x 5 + 30 x -10).
 // Its windows are counted from the epoch, and backwards by the depth.
 TEST(Fairshare, WindowsPastTheEndOfTimeAreRefused) {
   SchedulerConfig config = kHalfEach;
@@ -319,6 +317,8 @@ TEST(Fairshare, WindowsPastTheEndOfTimeAreRefused) {
   EXPECT_EQ(made.error().where, "priority");
 }
 
+// Maui's own example: user 5 below its target of 50, group without one, account 10 above its 25,
+// QOS 15 above its floor of 10: 100 x (10 x 5 + 30 x -10).
 TEST(Fairshare, TheExampleOfMauisManual) {
   auto config = weighted("fcfs", {{"fs-weight", "100"},
                                   {"fsuser-weight", "10"},
@@ -442,8 +442,6 @@ TEST(Priority, TheQueueIsAlwaysSortedByIt) {
   }
 }
 
-// Nothing happens between 3 and the end of A at 10 but that A's remaining time falls: with it the
-// limit of 8 processor-seconds leaves room for B's 3 at 5.
 // It has waited while its nodes were down, and has its place among those that are there.
 TEST(Priority, AJobThatStoodAsideComesBackWithThePriorityThatItHasNow) {
   SchedulerConfig config = weighted("fcfs", {{"queuetime-weight", "1"}});
@@ -476,6 +474,8 @@ TEST(Priority, AJobThatStoodAsideComesBackWithThePriorityThatItHasNow) {
   EXPECT_EQ(scheduler.running(), 1u) << "job 3 does not go in front of it";
 }
 
+// Nothing happens between 3 and the end of A at 10 but that A's remaining time falls: with it the
+// limit of 8 processor-seconds leaves room for B's 3 at 5.
 TEST(Priority, ALimitOnProcessorTimeGivesWayByItself) {
   SchedulerConfig config = policy("easy");
   ASSERT_TRUE(config.limits.set("user.ann", "max-ps", "8", 1));

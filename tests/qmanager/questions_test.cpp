@@ -93,6 +93,20 @@ TEST(Questions, AReservationIsNotGrantedOnUnitsOfAJobThatOverran) {
   }
 }
 
+// A overruns, so that all is planned again; but C has been promised what is asked for.
+TEST(Questions, AReservationDoesNotTakeThePlaceOfAPromise) {
+  auto scheduler =
+      *Scheduler::create(policy("conservative"), std::make_unique<qmanager::FlatMachine>(2));
+  for (const auto& job : parse_jobs("A 0 1 10 15\nD 0 1 30 30\nC 0 2 10 10"))
+    ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
+  scheduler.step(0);
+  ASSERT_EQ(scheduler.outlook(JobId{3})->planned_start, 30);
+  EXPECT_TRUE(scheduler.reserve_ahead(reservation({30, 40}, 2), 12)->has_value());
+  scheduler.step(12);
+  EXPECT_EQ(scheduler.outlook(JobId{3})->planned_start, 30);
+  scheduler.check_invariants();
+}
+
 // Its jobs can still be cancelled until they have been sent away.
 TEST(Questions, CloseNoReservation) {
   auto scheduler = *Scheduler::create(policy("easy"), std::make_unique<qmanager::FlatMachine>(2));
