@@ -71,9 +71,8 @@ int verb_batch(Invocation& call) {
           "submits runs inside. It ends when the script does, or at its time limit.")
       .example("holon batch -n 8 -t 1h --conf queue.policy=easy ./campaign.sh",
                "eight cores with a backfilling queue, for an hour")
-      .example(
-          "holon batch -N 2 -x --wrap sh -c 'holon submit --count 9 ./w; holon job wait --all'",
-          "two whole nodes");
+      .example("holon batch -N 2 -n 2 -x --wrap sh -c 'holon submit ./w; holon job wait --all'",
+               "two whole nodes");
   if (const auto code = parser.parse(call)) return *code;
   const auto made = request_of(args);
   if (!made) return report(call, "batch", made.error());

@@ -165,7 +165,7 @@ int verb_reserve(Invocation& call) {
           "Granted or refused at once. Between start and end only jobs submitted with "
           "--reservation "
           "ID use what is reserved; what still runs at the end is ended.")
-      .example("holon reserve --start 18:00 --duration 2h -N 2 -x", "two nodes this evening")
+      .example("holon reserve --start 18:00 --duration 2h -N 2 -n 2 -x", "two nodes this evening")
       .example("holon submit --reservation 7 ./demo", "a job in it");
   if (const auto code = parser.parse(call)) return *code;
   if ((args.end == 0) == (args.length == 0))
