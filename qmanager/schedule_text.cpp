@@ -44,16 +44,15 @@ class Lines {
   // By the names that admit.cpp gives them: "license", "license@batch", "mpi/slots". The slots of a
   // queue are those that each host's line tells.
   void consumable(const Consumes& use) {
-    const std::int64_t amount = use.per_slot ? use.amount * span_.procs : use.amount;
     const std::size_t at = use.pool.find('@');
     const std::size_t slash = use.pool.find('/');
     if (slash != std::string::npos)
-      line('P', use.pool.substr(0, slash), "slots", amount);
+      line('P', use.pool.substr(0, slash), "slots", use.amount);
     else if (at == std::string::npos)
-      line('G', "global", use.pool, amount);
+      line('G', "global", use.pool, use.amount);
     else if (!use.pool.starts_with("slots@"))
       line('Q', hosts_.size() == 1 ? span_.queue + "@" + hosts_[0].host : span_.queue,
-           use.pool.substr(0, at), amount);
+           use.pool.substr(0, at), use.amount);
   }
 
   void line(char level, const std::string& object, const std::string& resource,

@@ -137,9 +137,28 @@ TEST(Recovery, FairshareKnowsWhatWasUsedBeforeTheBrokerAndTheInstanceWereStarted
   expect_ann_used_more(live, "stopped");
 }
 
+// The real agent does nothing while this lives.
+class SleepingAgent {
+ public:
+  explicit SleepingAgent(const Live& live) : pid_(live.agent()) {
+    testing::signal_process(pid_, SIGSTOP);
+  }
+  ~SleepingAgent() { testing::signal_process(pid_, SIGCONT); }
+  SleepingAgent(const SleepingAgent&) = delete;
+  SleepingAgent& operator=(const SleepingAgent&) = delete;
+
+ private:
+  pid_t pid_;
+};
+
 // An agent of the test's own, in the place of the real one.
 class FakeAgent {
  public:
+  static launch::msg::Hello first_hello() {
+    launch::msg::Hello hello;
+    hello.incarnation = 42;
+    return hello;
+  }
   FakeAgent(const Live& live, const launch::msg::Hello& hello) : FakeAgent(live) {
     say_hello(hello);
   }
@@ -187,9 +206,8 @@ class FakeAgent {
 
 TEST(Recovery, AJobTheAgentHasStillToStartHoldsItsCoresUntilTheAgentGivesItUp) {
   const Live live({"--resources", "node=1/core=1"});
-  testing::signal_process(live.agent(), SIGSTOP);
-  launch::msg::Hello hello;
-  hello.incarnation = 42;
+  const SleepingAgent asleep(live);
+  auto hello = FakeAgent::first_hello();
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto id = live.job({"/bin/true"});
   EXPECT_TRUE(agent->is_told("agent.start"));
@@ -206,16 +224,14 @@ TEST(Recovery, AJobTheAgentHasStillToStartHoldsItsCoresUntilTheAgentGivesItUp) {
   agent->report(given_up);
   EXPECT_EQ(live.wait_one(id).result, "CANCELED");
   EXPECT_EQ(live.status()->cores_free, 1);
-  testing::signal_process(live.agent(), SIGCONT);
 }
 
 // Sent before the connection broke, never got, sent again, and not wanted any more in the same
 // turn.
 TEST(Recovery, AJobThatIsCancelledWhenItIsSentAgainIsOver) {
   const Live live({"--resources", "node=1/core=1"});
-  testing::signal_process(live.agent(), SIGSTOP);
-  launch::msg::Hello hello;
-  hello.incarnation = 42;
+  const SleepingAgent asleep(live);
+  auto hello = FakeAgent::first_hello();
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto id = live.job({"/bin/true"});
   EXPECT_TRUE(agent->is_told("agent.start"));
@@ -228,15 +244,12 @@ TEST(Recovery, AJobThatIsCancelledWhenItIsSentAgainIsOver) {
   testing::signal_process(live.broker(), SIGCONT);
   EXPECT_EQ(live.wait_one(id).result, "CANCELED");
   EXPECT_EQ(live.status()->cores_free, 1);
-  agent.reset();
-  testing::signal_process(live.agent(), SIGCONT);
 }
 
 TEST(Recovery, TheOutputOfAJobIsNotAskedForByWhomHasLeft) {
   const Live live({"--resources", "node=1/core=1"});
-  testing::signal_process(live.agent(), SIGSTOP);
-  launch::msg::Hello hello;
-  hello.incarnation = 42;
+  const SleepingAgent asleep(live);
+  auto hello = FakeAgent::first_hello();
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto id = live.job({"/bin/true"});
   ASSERT_TRUE(agent->is_told("agent.start"));
@@ -260,16 +273,13 @@ TEST(Recovery, TheOutputOfAJobIsNotAskedForByWhomHasLeft) {
   finished.reason = "exit";
   agent->report(finished);
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
-  agent.reset();
-  testing::signal_process(live.agent(), SIGCONT);
 }
 
 // Its clock was read later than the broker's turn began, or before the job had its cores.
 TEST(Recovery, WhatTheAgentsClockSaysIsPutInOrder) {
   const Live live({"--resources", "node=1/core=1"});
-  testing::signal_process(live.agent(), SIGSTOP);
-  launch::msg::Hello hello;
-  hello.incarnation = 42;
+  const SleepingAgent asleep(live);
+  auto hello = FakeAgent::first_hello();
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto first = live.job({"/bin/true"});
   const auto second = live.job({"/bin/true"});
@@ -290,16 +300,13 @@ TEST(Recovery, WhatTheAgentsClockSaysIsPutInOrder) {
   finished.t_finish = 0;
   agent->report(finished);
   live.wait_one(second);
-  agent.reset();
-  testing::signal_process(live.agent(), SIGCONT);
 }
 
 // What a child shows its parent is on disk before the child has it.
 TEST(Recovery, TheTokenOfAChildSurvivesABrokerThatIsKilledRightAfterItsStart) {
   const Live live({"--resources", "node=1/core=1"});
-  testing::signal_process(live.agent(), SIGSTOP);
-  launch::msg::Hello hello;
-  hello.incarnation = 42;
+  const SleepingAgent asleep(live);
+  auto hello = FakeAgent::first_hello();
   auto agent = std::make_optional<FakeAgent>(live, hello);
   agent->silent = true;
   live.child({1});
@@ -310,8 +317,6 @@ TEST(Recovery, TheTokenOfAChildSurvivesABrokerThatIsKilledRightAfterItsStart) {
   ASSERT_TRUE(agent->is_told("agent.start"));
   EXPECT_EQ(agent->starts.at(0).jobs.at(0).env.at("HOLON_TOKEN"), token);
   live.cancel(1);
-  agent.reset();
-  testing::signal_process(live.agent(), SIGCONT);
 }
 
 // 80 MB of programs: more than one message may have.
