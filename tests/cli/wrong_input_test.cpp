@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 
+#include "places.hpp"  // written by CMake
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {

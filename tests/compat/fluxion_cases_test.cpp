@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "places.hpp"  // written by CMake
+
 extern char** environ;
 
 namespace holon {

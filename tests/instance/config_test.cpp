@@ -1,5 +1,6 @@
 // Configuration: layering, and that every mistake is answered with its place and what is accepted.
 #include "instance/config.hpp"
+#include "places.hpp"  // written by CMake
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "instance/messages.hpp"
+#include "places.hpp"  // written by CMake
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/blocking_client.hpp"
 

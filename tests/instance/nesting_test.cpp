@@ -1,4 +1,5 @@
 // Instances in instances: grants, routing, records that outlive their child, fencing.
+#include "places.hpp"  // written by CMake
 #include "tests/instance/live.hpp"
 
 #include <gmock/gmock.h>

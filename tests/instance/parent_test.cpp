@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "instance/clock.hpp"
+#include "places.hpp"  // written by CMake
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
 #include "resource/graph/graph.hpp"

@@ -1,4 +1,5 @@
 // What survives `kill -9`: of the broker, the agent, the supervisor.
+#include "places.hpp"  // written by CMake
 #include "tests/instance/live.hpp"
 
 #include <gmock/gmock.h>

@@ -8,6 +8,7 @@
 #include <map>
 #include <sstream>
 
+#include "places.hpp"  // written by CMake
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
 #include "resource/graph/graph.hpp"

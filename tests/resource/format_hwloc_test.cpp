@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 
+#include "places.hpp"  // written by CMake
 #include "resource/formats/readers.hpp"
 #include "resource/formats/rv1.hpp"
 #include "resource/graph/graph.hpp"

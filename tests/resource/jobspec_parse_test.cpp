@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "places.hpp"  // written by CMake
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::resource {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "places.hpp"  // written by CMake
 #include "qmanager/flat_machine.hpp"
 #include "sim/trace_file.hpp"
 

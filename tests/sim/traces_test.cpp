@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "places.hpp"  // written by CMake
 #include "qmanager/flat_machine.hpp"
 #include "sim/graph_machine.hpp"
 #include "sim/simulate.hpp"

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "places.hpp"  // written by CMake
+
 namespace holon::structure {
 
 struct SourceFile {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "places.hpp"  // written by CMake
 #include "tests/system/sandbox.hpp"
 
 namespace holon::system_test {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "places.hpp"  // written by CMake
 #include "tests/system/sandbox.hpp"
 
 namespace holon::system_test {

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "places.hpp"  // written by CMake
 #include "tests/system/sandbox.hpp"
 
 namespace holon::system_test {

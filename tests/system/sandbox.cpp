@@ -14,6 +14,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "places.hpp"  // written by CMake
+
 namespace holon::system_test {
 namespace {
 
