@@ -48,7 +48,7 @@ void Fairshare::advance(Time now) {
   const Time oldest = (index_of(std::max(now, counted_to_)) - config_.depth) * config_.interval;
   if (oldest > counted_to_) roll_to(oldest);
   while (counted_to_ < now) {
-    const Time until = std::min(now, (index_of(counted_to_) + 1) * config_.interval);
+    const Time until = std::min(now, window_end(counted_to_));
     const auto ticks = static_cast<double>(until - counted_to_);
     Window& window = windows_.front();
     window.total += ticks * static_cast<double>(all_running_);
@@ -76,7 +76,7 @@ void Fairshare::charge(const JobRequest& job, std::int64_t procs, Interval ran) 
   advance(ran.end);
   const Time oldest = (index_of(counted_to_) - config_.depth + 1) * config_.interval;
   for (Time at = std::max(ran.begin, oldest); at < ran.end;) {
-    const Time until = std::min(ran.end, (index_of(at) + 1) * config_.interval);
+    const Time until = std::min(ran.end, window_end(at));
     const double used = static_cast<double>(until - at) * static_cast<double>(procs);
     if (Window* window = window_at(at)) {
       window->total += used;

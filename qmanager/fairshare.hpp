@@ -61,6 +61,10 @@ class Fairshare {
   };
 
   std::int64_t index_of(Time t) const { return t / config_.interval; }
+  // Later than `t`, but for the last instant there is.
+  Time window_end(Time t) const {
+    return saturating_add(index_of(t) * config_.interval, config_.interval);
+  }
   Window* window_at(Time t);
   void roll_to(Time t);
 

@@ -173,15 +173,19 @@ Units FlatMachine::occupy(Units units) {
   return units;
 }
 
-// The smallest free amount so far only falls as time goes on: a rectangle ends where it does.
+// The smallest free amount so far only falls as time goes on: a rectangle ends where it does. Ends:
+// each point looked at is later than the one before and within the horizon, of which a span without
+// an end is the last one.
 std::vector<Window> FlatMachine::windows(Time now) {
   std::vector<Window> all;
   std::int64_t free = free_procs(now);
-  for (auto at = plan_.plan().next_point(saturating_add(now, 1)); at && free > 0;
-       at = plan_.plan().next_point(saturating_add(*at, 1))) {
-    const std::int64_t then = capacity() - plan_.plan().used_at(*at);
+  for (Time at = now; free > 0 && at < horizon_.end;) {
+    const auto next = plan_.plan().next_point(at + 1);
+    if (!next || *next >= horizon_.end) break;
+    at = *next;
+    const std::int64_t then = capacity() - plan_.plan().used_at(at);
     if (then >= free) continue;
-    all.push_back({free, *at - now});
+    all.push_back({free, at - now});
     free = then;
   }
   if (free > 0) all.push_back({free, horizon_.end == kTimeMax ? kTimeMax : horizon_.end - now});

@@ -135,8 +135,8 @@ std::optional<Time> PoolMachine::pools_fit(const JobRequest& job, Time from,
   return from;
 }
 
-// Each side pushes the time on until both agree. Ends: times only grow, and past the last span all
-// fits.
+// Each side pushes the time on until both agree. Ends: the time grows in each round, and always to
+// a point of one of the plans, of which there are finitely many.
 std::optional<Time> PoolMachine::earliest(const JobRequest& job, const Wish& wish) {
   Wish next = wish;
   for (;;) {
@@ -144,7 +144,7 @@ std::optional<Time> PoolMachine::earliest(const JobRequest& job, const Wish& wis
     if (!pools) return std::nullopt;
     next.not_before = *pools;
     const auto inner = inner_->earliest(job, next);
-    if (!inner || *inner == *pools) return inner;
+    if (!inner || *inner <= *pools) return inner;
     next.not_before = *inner;
   }
 }
