@@ -72,7 +72,13 @@ Json to_json(const instance::msg::WindowsReply& reply) {
   Json windows = Json::array();
   for (const auto& window : reply.windows)
     windows.push_back({{"cores", window.cores}, {"length", window.length}});
-  return {{"now", reply.now}, {"cores", reply.cores}, {"windows", windows}};
+  Json closed = Json::array();
+  for (const auto& queue : reply.closed)
+    closed.push_back({{"queue", queue.queue}, {"reason", queue.reason}});
+  return {{"now", reply.now},
+          {"cores", reply.cores},
+          {"windows", std::move(windows)},
+          {"closed", std::move(closed)}};
 }
 
 Json to_json(const instance::msg::QueueInfo& q) {

@@ -247,8 +247,8 @@ Status apply_toml(Config& config, std::string_view text, const std::string& file
   }
 }
 
-Result<Config> load_config(const std::vector<std::string>& items) {
-  Config config;
+Result<Config> load_config(const std::vector<std::string>& items, const Config& defaults) {
+  Config config = defaults;
   for (const auto& item : items)
     if (auto done = apply_item(config, item); !done) return tl::unexpected(done.error());
   if (auto whole_is_sound = check_whole(config); !whole_is_sound)

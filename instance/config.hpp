@@ -49,9 +49,9 @@ const std::vector<ConfigKey>& config_keys();
 // Is this item of --conf the name of a file? One with a '=' before any '/' is KEY=VALUE.
 bool is_conf_file(const std::string& item);
 
-// Applies `items`, each KEY=VALUE or the name of a TOML file, in order to the defaults. Errors:
+// Applies `items`, each KEY=VALUE or the name of a TOML file, in order to `defaults`. Errors:
 // invalid_argument (where: "FILE:LINE" or "--conf KEY"), not_found (no such file).
-Result<Config> load_config(const std::vector<std::string>& items);
+Result<Config> load_config(const std::vector<std::string>& items, const Config& defaults = {});
 
 // The same for the text of one TOML file; `file` is for messages.
 Status apply_toml(Config& config, std::string_view text, const std::string& file);

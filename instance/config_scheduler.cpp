@@ -95,7 +95,7 @@ constexpr QueueKey kQueueKeys[] = {
      [](auto& q, const Value& v) { return store(q.max_reservation_depth, whole(v, 1, 100'000)); }},
     {"max-reservation", "a number from 0 to 100000",
      [](auto& q, const Value& v) { return store(q.max_reservation, whole(v, 0, 100'000)); }},
-    {"backfill", "firstfit, bestfit, greedy or none",
+    {"backfill", "queueorder, firstfit, bestfit, greedy or none",
      [](auto& q, const Value& v) {
        const auto name = text(v);
        return name && store(q.backfill, qmanager::parse_backfill(*name));

@@ -129,11 +129,17 @@ struct WindowMessage {
   std::int64_t length = 0;  // ms from now; 0: without end
   HOLON_FIELDS(cores, length)
 };
+// A queue in which a job that is submitted now would not start, whatever it asks for.
+struct ClosedQueue {
+  std::string queue, reason;
+  HOLON_FIELDS(queue, reason)
+};
 struct WindowsReply {
   std::int64_t now = 0;
   std::int64_t cores = 0;              // in all
   std::vector<WindowMessage> windows;  // widest first; each narrower one is longer
-  HOLON_FIELDS(now, cores, windows)
+  std::vector<ClosedQueue> closed;     // all queues: then there are no windows
+  HOLON_FIELDS(now, cores, windows, closed)
 };
 
 }  // namespace holon::instance::msg

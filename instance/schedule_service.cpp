@@ -218,6 +218,8 @@ void ScheduleService::windows(const Request& request) {
   for (const auto& window : core_.scheduler.windows(now()))
     if (window.procs > 0)
       reply.windows.push_back({window.procs, window.length == kTimeMax ? 0 : window.length});
+  for (auto& [queue, reason] : core_.scheduler.closed_queues())
+    reply.closed.push_back({queue, std::move(reason)});
   core_.jobs.look_again();
   core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }

@@ -100,6 +100,13 @@ Limiter::Limiter(LimitsConfig config, std::map<std::string, QosConfig> qos)
     limited_within_[static_cast<std::size_t>(*scope.kind)] = true;
 }
 
+bool Limiter::counts_idle() const {
+  const auto has_idle = [](const auto& of_whom) { return of_whom.second.idle != Limits{}.idle; };
+  return config_.system.idle != Limits{}.idle ||
+         std::any_of(config_.of.begin(), config_.of.end(), has_idle) ||
+         std::any_of(config_.within_queue.begin(), config_.within_queue.end(), has_idle);
+}
+
 SoftHard Limiter::Holding::bound(Measure measure, bool idle) const {
   if (flags != nullptr && ignores(*flags, measure)) return {};
   for (const Limits* limits : named) {

@@ -116,6 +116,7 @@ class Limiter {
   explicit Limiter(LimitsConfig config = {}, std::map<std::string, QosConfig> qos = {});
 
   bool active() const { return !config_.empty(); }
+  bool counts_idle() const;  // some limit is over jobs that wait
   void started(const Job& job) { count(job, 1); }
   void ended(const Job& job) { count(job, -1); }
 

@@ -163,9 +163,35 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) {
   return spans;
 }
 
+namespace {
+
+// Why nobody who comes to the queue now would start; empty: it depends on what is asked for.
+std::string why_closed(const Queue& queue) {
+  if (!queue.enabled) return "it takes no jobs now";
+  if (!queue.started) return "it is stopped";
+  const std::int64_t depth = queue.config.queue_depth;
+  if (queue.walk.considered >= depth)
+    return fmt::format("no more than {} waiting {} looked at (queue.depth)", depth,
+                       depth == 1 ? "job is" : "jobs are");
+  if (!queue.policy.backfill && queue.walk.blocked_by.value() != 0)
+    return fmt::format("first come, first served: job {} waits", queue.walk.blocked_by.value());
+  return {};
+}
+
+}  // namespace
+
 std::vector<Window> Scheduler::windows(Time now) {
   Pass(*state_, now, {}).complete_plan();
+  if (closed_queues().size() == state_->queues.size()) return {};
   return state_->machine->windows(now);
+}
+
+std::vector<ClosedQueue> Scheduler::closed_queues() const {
+  std::vector<ClosedQueue> closed;
+  for (const Queue& queue : state_->queues)
+    if (std::string reason = why_closed(queue); !reason.empty())
+      closed.push_back({queue.name, std::move(reason)});
+  return closed;
 }
 
 }  // namespace holon::qmanager

@@ -24,6 +24,7 @@ bool still_holds(const Scheduler::State& state, const Decision& decision) {
 StepResult Pass::run() {
   for (Decision& decision : std::exchange(s_.untold, {}))
     if (still_holds(s_, decision)) result_.decisions.push_back(std::move(decision));
+  s_.unseen = false;
   close_advances();
   catch_up();
   serve_advances();
@@ -31,7 +32,9 @@ StepResult Pass::run() {
   result_.more = result_.more || s_.sliced || s_.dirty;
   s_.boundary = wake();
   result_.wake = s_.boundary;
-  for (const auto& other : {next_aging(), advance_wake_})
+  const auto aging = next_aging();
+  result_.only_ages = aging && !result_.wake && !advance_wake_;
+  for (const auto& other : {aging, advance_wake_})
     if (other && (!result_.wake || *other < *result_.wake)) result_.wake = other;
   return std::move(result_);
 }
@@ -51,9 +54,10 @@ void Pass::decide() {
   start_due();
   s_.sliced = false;
   for (Queue& queue : s_.queues) {
-    if (queue.started) walk(queue);
+    if (!queue.started) continue;
+    do walk(queue);
+    while (!s_.sliced && fill_windows(queue));
     if (s_.sliced) break;
-    if (queue.started && queue.walk.best_fit) fill_gaps(queue);
   }
   if (s_.sliced) return;
   for (Queue& queue : s_.queues)
@@ -96,8 +100,9 @@ void Pass::walk(Queue& queue) {
     Job* job = pending.at(slot);
     if (job == nullptr) continue;
     if (walk.considered >= queue.config.queue_depth) walk.closed = true;
-    // Who is planned at once must be looked at even on a full machine; nobody else.
-    if (!thorough_ && !queue.policy.keep && s_.machine->exhausted(now_) &&
+    // Who is planned at once, or ages by what limits say, must be looked at even on a full machine;
+    // nobody else.
+    if (!thorough_ && !queue.policy.keep && !s_.limits_stop_aging && s_.machine->exhausted(now_) &&
         walk.blocked_by.value() != 0)
       return;
     if (walk.closed) return;
@@ -141,6 +146,7 @@ void Pass::consider(Queue& queue, Job& job) {
     ++walk.considered;
     return;
   }
+  if (walk.by_window && !may_book) return leave_to_windows(queue, job);
   const Tried tried = queue.policy.keep && may_book ? book(job, now_) : try_start(job);
   if (tried == Tried::booked) count_reservation(queue, job);
   if (tried == Tried::booked || tried == Tried::not_now) wait(queue, job, may_book);
@@ -197,6 +203,15 @@ bool Pass::outlives_the_lease(const Job& job) const {
   return length != kTimeMax && saturating_add(now_, length) > s_.machine->horizon().end;
 }
 
+// Is it so large that, as long as it waits, what was freed lately is kept for its like? Maui has
+// that for FIRSTFIT alone.
+bool Pass::opens_chunk(const Queue& queue, const Job& job) const {
+  const bool first_fit =
+      queue.backfill == BackfillOrder::first_fit || queue.backfill == BackfillOrder::queue_order;
+  const std::int64_t size = queue.config.chunk_size;
+  return first_fit && size > 0 && now_ < queue.chunk_until && job.procs >= size;
+}
+
 // The job stays in the queue: what does that mean for it, and for those behind it?
 void Pass::wait(Queue& queue, Job& job, bool entitled) {
   Walk& walk = queue.walk;
@@ -208,16 +223,11 @@ void Pass::wait(Queue& queue, Job& job, bool entitled) {
     count_reservation(queue, job);
     s_.unbooked.push_back(id);
   }
-  if (!job.booked)
-    tell_why(job, s_.machine->hopeless(job.request, now_) ? Why::resources : Why::reservations,
-             walk.blocked_by);
+  if (!job.booked) tell_shortage(job, walk);
   if (walk.blocked_by.value() == 0) walk.blocked_by = id;
-  const QueueConfig& config = queue.config;
-  if (config.chunk_size > 0 && now_ < queue.chunk_until && job.procs >= config.chunk_size)
-    walk.chunking = true;
-  const bool first_fit = config.backfill == BackfillOrder::first_fit;
-  if (queue.policy.backfill && !first_fit && !entitled) walk.best_fit = true;
-  if (!queue.policy.backfill || walk.best_fit) walk.closed = true;
+  walk.chunking = walk.chunking || opens_chunk(queue, job);
+  if (!queue.policy.backfill) walk.closed = true;
+  if (queue.backfill != BackfillOrder::queue_order && !entitled) walk.by_window = true;
 }
 
 Pass::Tried Pass::try_start(Job& job) {
@@ -283,10 +293,15 @@ Pass::Tried Pass::book(Job& job, Time not_before) {
   return Tried::booked;
 }
 
+// What has come, ended or become due since the last pass is left to the next one: whoever asks in
+// between must not make a difference to what that decides.
 void Pass::complete_plan() {
-  catch_up();
-  start_due();
-  plan_all();
+  s_.clock = std::max(s_.clock, now_);
+  hold_overruns();
+  hold_outstaying();
+  hold_intruders();
+  if (!s_.dirty && !s_.unseen) plan_all();
+  book_the_entitled();
   keep_untold();
 }
 
@@ -313,9 +328,12 @@ void Pass::book_the_entitled() {
 
 void Pass::started(Job& job, Allocation allocation) {
   Queue& queue = s_.queue_of(job);
-  const Selection selection = job.planned                          ? Selection::reserved
-                              : queue.walk.blocked_by.value() != 0 ? Selection::backfill
-                                                                   : Selection::immediate;
+  // Where reservations are made anew in each pass, whether one was in the plan already may depend
+  // on who asked for the plan.
+  const bool promised = job.planned && queue.policy.keep;
+  const Selection selection = queue.walk.blocked_by.value() != 0 && !promised ? Selection::backfill
+                              : job.planned                                   ? Selection::reserved
+                                            : Selection::immediate;
   if (s_.counts_bypass && selection == Selection::backfill) count_bypassed(queue, job);
   s_.limiter.idle_no_more(job);
   queue.pending.erase(job.key);
@@ -354,6 +372,11 @@ void Pass::tell_why(Job& job, Why why, JobId because_of) {
   job.because_of = because_of;
   if (s_.config.tell_waits)
     result_.decisions.emplace_back(Wait{job.request.id, cause_of(s_, job, now_).text});
+}
+
+void Pass::tell_shortage(Job& job, const Walk& walk) {
+  tell_why(job, s_.machine->hopeless(job.request, now_) ? Why::resources : Why::reservations,
+           walk.blocked_by);
 }
 
 std::optional<Time> Pass::wake() const {

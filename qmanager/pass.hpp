@@ -22,8 +22,8 @@ class Pass {
   Pass(Scheduler::State& state, Time now, Budget budget) : s_(state), now_(now), budget_(budget) {}
 
   StepResult run();
-  // Makes the reservations that no pass had a use for yet. What there is to tell is told by the
-  // next run().
+  // Before a question: makes the reservations that no pass had a use for yet, and nothing that the
+  // next run() would decide otherwise. What there is to tell is told by that.
   void complete_plan();
   // Before an advance reservation is made.
   void make_way();
@@ -68,8 +68,12 @@ class Pass {
   JobRequest within_limits(const Job& job) const;
   Tried book(Job& job, Time not_before);
   bool throttled(Queue& queue, Job& job);
+  bool opens_chunk(const Queue& queue, const Job& job) const;
   void wake_when_under(Queue& queue, const Throttle& over);
-  void fill_gaps(Queue& queue);
+  void leave_to_windows(Queue& queue, Job& job);
+  void keep_chunks(Queue& queue, const std::vector<Window>& windows);
+  Duration ticks_of(const Job& job) const;
+  bool fill_windows(Queue& queue);
   void fill_window(Queue& queue, const Window& window);
   Tried try_within_limits(Job& job);
   void use_leftovers(Queue& queue);
@@ -80,6 +84,7 @@ class Pass {
   void started(Job& job, resource::Allocation allocation);
   void reject(Job& job, std::string reason);
   void tell_why(Job& job, Why why, JobId because_of = {});
+  void tell_shortage(Job& job, const Walk& walk);
   bool drop_reservations(bool also_kept);
   std::optional<Time> wake() const;
   std::optional<Time> next_aging() const;

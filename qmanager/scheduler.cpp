@@ -21,7 +21,7 @@ Status check_range(std::int64_t value, std::int64_t most, const std::string& whe
   return fail(Errc::invalid_argument, fmt::format("{} is not from 1 to {}", value, most), where);
 }
 
-Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
+Result<Queue> make_queue(const std::string& name, const QueueConfig& config, bool weighted) {
   const auto at = [&](const char* key) { return fmt::format("queues.{}.{}", name, key); };
   if (auto ok = check_range(config.queue_depth, kMaxQueueDepth, at("queue-depth")); !ok)
     return tl::unexpected(ok.error());
@@ -53,6 +53,8 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config) {
   Queue queue;
   queue.name = name;
   queue.config = config;
+  queue.backfill =
+      config.backfill.value_or(weighted ? BackfillOrder::first_fit : BackfillOrder::queue_order);
   queue.config.queue_depth = std::min(config.queue_depth, config.max_queue_depth);
   // BACKFILLPOLICY NONE means no priority reservations either.
   if (none || config.reservation_policy == ReservationPolicy::never) {
@@ -74,7 +76,7 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   auto state = std::make_unique<State>();
   if (config.queues.empty()) config.queues.emplace(config.default_queue, config.defaults);
   for (const auto& [name, queue_config] : config.queues) {
-    Result<Queue> queue = make_queue(name, queue_config);
+    Result<Queue> queue = make_queue(name, queue_config, config.priority.active());
     if (!queue) return tl::unexpected(queue.error());
     state->queues.push_back(std::move(*queue));
   }
@@ -97,6 +99,9 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   const auto bypass = static_cast<std::size_t>(Factor::bypass);
   state->counts_bypass = state->counts_bypass || priority.factors[bypass].weight != 0;
   state->limiter = Limiter(state->config.limits, state->config.qos);
+  state->limits_stop_aging =
+      priority.ages() && ((priority.accrual != Accrual::always && state->limiter.counts_idle()) ||
+                          (priority.accrual == Accrual::full_policy && state->limiter.active()));
   state->fairshare = Fairshare(priority.fairshare);
   for (std::size_t i = 0; i < kFactors; ++i)
     if (component_of(static_cast<Factor>(i)) == Component::fairshare)

@@ -46,10 +46,11 @@ struct QueueConfig {
   // Grid Engine's: so many of the jobs that ask for one (JobRequest::reserve) get a reservation,
   // whatever the policy says; with 0 none, and every job that fits starts.
   std::optional<std::int64_t> max_reservation;
-  // How a job that may start before others is chosen (Maui's BACKFILLPOLICY), best_fit.cpp.
-  BackfillOrder backfill = BackfillOrder::first_fit;
+  // How a job that may start before others is chosen (Maui's BACKFILLPOLICY), fill_windows.cpp.
+  // nullopt: first_fit where Maui's weights order the queue, else queue_order.
+  std::optional<BackfillOrder> backfill;
   BackfillMetric backfill_metric = BackfillMetric::procs;
-  std::int64_t backfill_depth = 0;  // candidates of best_fit and greedy for a window; 0: all
+  std::int64_t backfill_depth = 0;               // candidates for a window; 0: all
   std::int64_t backfill_max_schedules = 10'000;  // sets that greedy tries for a window
   // For so long after an end, what is free is kept for jobs of so many processors, if one of them
   // waits (Maui's BFCHUNKSIZE and BFCHUNKDURATION). 0: off.
@@ -193,6 +194,13 @@ struct StepResult {
   std::vector<Decision> decisions;
   bool more = false;         // the budget ran out: call again
   std::optional<Time> wake;  // nothing to do before this time unless an event comes
+  bool only_ages = false;    // then, and ever after, only priorities will have changed
+};
+
+// A queue in which a job that is submitted now would not start, whatever it asks for.
+struct ClosedQueue {
+  std::string name;
+  std::string reason;
 };
 
 class Scheduler {
@@ -246,6 +254,10 @@ class Scheduler {
   // What a pending job's place in its queue comes from; of a running one, what its priority would
   // be: nothing depends on it. Errors: not_found.
   Result<PriorityBreakdown> priority(JobId job, Time now) const;
+  // When nothing runs, comes or is promised: the time from which on the order of a queue, as
+  // priorities age, lets in a job that idle limits or the depth of the queue keep out; nullopt:
+  // none does. An order that lasts for a short while only may be passed over.
+  std::optional<Time> next_let_in(Time now) const;
   // From when on use counts for fairshare at `now`; nullopt: it plays no part.
   std::optional<Time> counts_use_since(Time now) const;
   // Processor-time used before this scheduler was made, for fairshare (a restart). 0 processors
@@ -269,8 +281,11 @@ class Scheduler {
   // The whole plan: running jobs by planned end, then reservations by planned start. Reservations
   // that jobs are entitled to and that no pass had a use for yet are made first.
   std::vector<PlannedSpan> plan(Time now);
-  // Backfill windows: what could start now without delaying anybody, widest first.
+  // Backfill windows: what could start now without delaying anybody, widest first. None if all
+  // queues are closed.
   std::vector<Window> windows(Time now);
+  // By name, as the last pass left them.
+  std::vector<ClosedQueue> closed_queues() const;
   // By name; jobs in advance reservations are among them.
   std::vector<QueueStatus> queues() const;
   const SchedulerConfig& config() const;

@@ -24,7 +24,7 @@ const QosConfig& Scheduler::State::qos_of(const Job& job) const {
   return found == config.qos.end() ? none : found->second;
 }
 
-OrderKey Scheduler::State::key_of(const Job& job) const {
+OrderKey Scheduler::State::key_at(const Job& job, const Fairshare& usage, Time t) const {
   std::int64_t priority = job.request.urgency;
   if (job.fixed_priority)
     priority = std::clamp(*job.fixed_priority, -kLargest, kLargest);
@@ -33,8 +33,7 @@ OrderKey Scheduler::State::key_of(const Job& job) const {
   else if (qos_of(job).next_to_run)
     priority = kNextToRun;
   else if (config.priority.active())
-    priority =
-        priority_of(config.priority, fairshare, job, length_of(job), aged.value_or(clock)).priority;
+    priority = priority_of(config.priority, usage, job, length_of(job), t).priority;
   return {-priority, job.request.submitted, job.request.id.value()};
 }
 
@@ -56,6 +55,7 @@ void Scheduler::State::enqueue(Job& job) {
     job.why = Why::held;
     return;
   }
+  unseen = true;
   job.place = Job::Place::pending;
   job.why = Why::not_considered;
   Queue& queue = queue_of(job);

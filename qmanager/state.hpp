@@ -28,12 +28,13 @@ struct Walk {
   std::optional<OrderKey> last;  // the job considered last
   std::int64_t considered = 0;   // jobs that were looked at and stay pending
   std::map<int, std::int64_t>
-      reservations;       // jobs that hold, or are to be given, one; by bucket, 0 without buckets
-  JobId blocked_by;       // the first job that could not start; 0: none yet
-  bool compress = false;  // kept reservations are moved to the earliest place they fit
-  bool best_fit = false;  // the rest of the queue is for fill_gaps()
-  bool chunking = false;  // a large job waits: small ones leave it what is free
-  bool in_order = true;   // nobody yet had to wait without a reservation: starts are no backfill
+      reservations;        // jobs that hold, or are to be given, one; by bucket, 0 without buckets
+  JobId blocked_by;        // the first job that could not start; 0: none yet
+  bool compress = false;   // kept reservations are moved to the earliest place they fit
+  bool by_window = false;  // the rest of the queue starts window by window
+  std::vector<JobId> candidates;  // what of the rest may start in one, in queue order
+  bool chunking = false;          // a large job waits: small ones leave it what is free
+  bool in_order = true;  // nobody yet had to wait without a reservation: starts are no backfill
   std::optional<Time> throttled_until;  // the first limit that gives way with time
   std::optional<Time> ripe_at;          // the first job that may then have a reservation
   bool over_soft = false;  // somebody was skipped for a soft limit that may still pass the hard one
@@ -44,6 +45,7 @@ struct Queue {
   std::string name;
   QueueConfig config;
   Policy policy;
+  BackfillOrder backfill = BackfillOrder::queue_order;
   PendingList pending;
   Walk walk;
   bool enabled = true;  // takes submissions
@@ -107,17 +109,19 @@ struct Scheduler::State {
       unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
   Limiter limiter;
   Fairshare fairshare;
-  bool counts_usage = false;   // fairshare plays a part
-  bool counts_bypass = false;  // so does how often a job was passed by others
-  Time clock = 0;              // the latest time that was told
-  std::optional<Time> aged;    // when priorities were computed last
-  Narrowed narrowed;           // made last
+  bool counts_usage = false;       // fairshare plays a part
+  bool counts_bypass = false;      // so does how often a job was passed by others
+  bool limits_stop_aging = false;  // whether waiting earns priority depends on limits
+  Time clock = 0;                  // the latest time that was told
+  std::optional<Time> aged;        // when priorities were computed last
+  Narrowed narrowed;               // made last
   std::vector<ShapeMemo> shapes;
   std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
   std::uint64_t plan = 1;   // grows whenever something in it changes
   std::unordered_map<ShapeId, Obstacle> obstacles;
   std::vector<Decision> untold;  // made outside of a pass
   bool dirty = false;            // walks must begin anew from the top
+  bool unseen = false;           // jobs have come since the last pass
   bool sliced = false;           // a walk ran out of budget and goes on first
   bool released = false;  // units were given back since the walks began: others may move there
   std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
@@ -143,7 +147,12 @@ struct Scheduler::State {
 
   const QosConfig& qos_of(const Job& job) const;
   // Its place in the queue, as its priority was when all were computed last.
-  OrderKey key_of(const Job& job) const;
+  OrderKey key_of(const Job& job) const { return key_at(job, fairshare, aged.value_or(clock)); }
+  // The same at `t`, with what was used until then.
+  OrderKey key_at(const Job& job, const Fairshare& usage, Time t) const;
+  // Would one of the jobs that idle limits or the depth of the queue keep out be let in, in the
+  // order of `t`, if nothing ran?
+  bool lets_in_at(Time t) const;
   // From now on its waiting earns priority, or does not.
   void count_waiting(Job& job, bool counts);
   // Ticks the plan gives the job; kTimeMax: until the horizon.

@@ -94,9 +94,16 @@ class Simulation {
     };
     if (const auto arrival = next_arrival()) earlier(arrival->when);
     if (!running_.empty()) earlier(running_.top().end);
-    // A wake-up matters only while somebody waits.
-    if (wake_ && scheduler_.pending() > 0) earlier(*wake_);
+    if (const auto wake = next_wake(next.has_value())) earlier(*wake);
     return next;
+  }
+
+  // A wake-up matters only while somebody waits. Where nobody runs or comes, priorities that age
+  // may still bring a job in front of what keeps it out; if they never do, nothing happens any
+  // more.
+  std::optional<Time> next_wake(bool goes_on) const {
+    if (scheduler_.pending() == 0) return std::nullopt;
+    return only_ages_ && !goes_on ? scheduler_.next_let_in(now_) : wake_;
   }
 
   void batch() {
@@ -175,6 +182,7 @@ class Simulation {
       if (options_.watch) options_.watch(now_, scheduler_, step);
     } while (step.more);
     wake_ = step.wake;
+    only_ages_ = step.only_ages;
   }
 
   void apply(const qmanager::Decision& decision) {
@@ -206,6 +214,7 @@ class Simulation {
   SimResult result_;
   Time now_ = 0;
   std::optional<Time> wake_;
+  bool only_ages_ = false;  // at wake_ nothing is to be done but that
   std::size_t next_submit_ = 0;
   std::size_t done_ = 0;
   std::int64_t sequence_ = 0;
@@ -218,6 +227,8 @@ qmanager::JobRequest flat_request(const TraceJob& job) {
   request.id = JobId{static_cast<std::uint64_t>(job.id)};
   request.user = job.user;
   request.group = job.group;
+  request.account = job.account;
+  request.qos = job.qos;
   request.submitted = job.submit;
   request.limit = job.limit;
   request.procs = job.procs;

@@ -1,5 +1,6 @@
 #include "sim/study.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -13,6 +14,30 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+std::map<std::string, std::int64_t> depths_of(const qmanager::SchedulerConfig& config) {
+  std::map<std::string, std::int64_t> depths;
+  const auto add = [&](const std::string& name, const qmanager::QueueConfig& queue) {
+    depths[name] = std::min(queue.queue_depth, queue.max_queue_depth);
+  };
+  for (const auto& [name, queue] : config.queues) add(name, queue);
+  if (depths.empty()) add(config.default_queue, config.defaults);
+  return depths;
+}
+
+// "all", "32", or by queue: "32 of batch, all of debug".
+std::string depth_text(const std::map<std::string, std::int64_t>& depths) {
+  const auto text = [](std::int64_t depth) {
+    return depth >= qmanager::kMaxQueueDepth ? std::string("all") : std::to_string(depth);
+  };
+  const std::int64_t first = depths.begin()->second;
+  if (std::all_of(depths.begin(), depths.end(), [&](const auto& d) { return d.second == first; }))
+    return text(first);
+  std::string list;
+  for (const auto& [name, depth] : depths)
+    list += fmt::format("{}{} of queue {}", list.empty() ? "" : ", ", text(depth), name);
+  return list;
+}
+
 Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
                              const std::string& policy) {
   SimOptions options = plan.options;
@@ -24,7 +49,7 @@ Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
   Result<SimResult> result = simulate(workload, std::move(*machine), options, plan.request_of);
   if (!result) return tl::unexpected(result.error());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
-  PolicyRun run{policy, std::move(*result), {}, took.count()};
+  PolicyRun run{policy, depths_of(options.config), std::move(*result), {}, took.count()};
   run.metrics = measure(workload, run.result, plan.procs);
   return run;
 }
@@ -70,6 +95,8 @@ std::string metrics_table(const std::vector<PolicyRun>& runs) {
         m.bounded_slowdown.mean, m.bounded_slowdown.median, m.bounded_slowdown.p95,
         100 * m.utilization, m.makespan, 100 * m.backfilled_share);
   }
+  if (!runs.empty())
+    text += fmt::format("waiting jobs looked at in a pass: {}\n", depth_text(runs.front().depths));
   for (const PolicyRun& run : runs) {
     text += fmt::format(
         "\n{} by processors\n{:<10} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10}\n",
@@ -103,6 +130,7 @@ std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings) {
                    {"makespan", m.makespan},
                    {"backfilled_share", m.backfilled_share},
                    {"passes", run.result.passes},
+                   {"queue_depth", run.depths},
                    {"wait", to_json(m.wait)},
                    {"bounded_slowdown", to_json(m.bounded_slowdown)},
                    {"sizes", std::move(sizes)}};

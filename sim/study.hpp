@@ -1,6 +1,7 @@
 // study.hpp - one workload under one or several policies: running them, and saying how they did.
 #pragma once
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ namespace holon::sim {
 // A policy of a study and how it did.
 struct PolicyRun {
   std::string name;
+  std::map<std::string, std::int64_t> depths;  // jobs looked at in a pass, by queue
   SimResult result;
   Metrics metrics;
   double seconds = 0;  // of real time that the simulation took

@@ -65,8 +65,11 @@ class JsonLinesReader {
       if (!number(json, key, *field)) return issue(key, "it is no number, or too large");
     job.limit = job.run;
     if (!number(json, "limit", job.limit)) return issue("limit", "it is no number, or too large");
-    for (const auto& [key, field] :
-         {std::pair{"user", &job.user}, {"group", &job.group}, {"queue", &job.queue}})
+    for (const auto& [key, field] : {std::pair{"user", &job.user},
+                                     {"group", &job.group},
+                                     {"queue", &job.queue},
+                                     {"account", &job.account},
+                                     {"qos", &job.qos}})
       if (!text(json, key, *field)) return issue(key, "it is no string");
     for (const auto& [key, field] : {std::pair{"preceding", &job.preceding}, {"think", &job.think}})
       if (options_.think_times && !number(json, key, *field))

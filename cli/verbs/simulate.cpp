@@ -91,6 +91,13 @@ void tell_issues(Io& io, const std::string& path, const sim::SwfTrace& trace) {
                           trace.issue_count, trace.skipped, trace.workload.jobs.size());
 }
 
+// A replay is about the policy: the whole queue is looked at unless a depth is asked for.
+instance::Config defaults() {
+  instance::Config config;
+  config.scheduler.defaults.queue_depth = kDeepestQueue;
+  return config;
+}
+
 // What an instance would be configured with, in seconds.
 qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
                                      const SimulateOptions& options) {
@@ -99,8 +106,6 @@ qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
     queue.duration_offset /= kConfigTicks;
     queue.chunk_duration /= kConfigTicks;
     queue.reservation_retry /= kConfigTicks;
-    // A replay is about the policy: the whole queue is looked at unless a depth is asked for.
-    if (options.conf.empty()) queue.queue_depth = kDeepestQueue;
     queue.queue_depth = options.queue_depth.value_or(queue.queue_depth);
   };
   config.priority.ticks_per_second = 1;
@@ -181,7 +186,7 @@ int verb_simulate(Invocation& call) {
   SimulateOptions options;
   if (const auto code = parse_options(call, options)) return *code;
   const auto failed = [&](const Error& error) { return report(call, "simulate", error); };
-  const auto config = instance::load_config(options.conf);
+  const auto config = instance::load_config(options.conf, defaults());
   if (!config) return failed(config.error());
   std::optional<sim::GraphMachine> graph;
   if (!options.resources.empty()) {

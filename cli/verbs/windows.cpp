@@ -1,6 +1,8 @@
 // holon windows: what could start now, and for how long, without delaying anybody.
 #include <ostream>
 
+#include <fmt/core.h>
+
 #include "cli/broker.hpp"
 #include "cli/parser.hpp"
 #include "cli/schedule_json.hpp"
@@ -21,6 +23,16 @@ Table table_of(const msg::WindowsReply& reply) {
   return table;
 }
 
+void show(Io& io, const msg::WindowsReply& reply) {
+  if (!reply.windows.empty())
+    io.out << table_of(reply).render(io);
+  else if (reply.closed.empty())
+    io.out << "nothing is free\n";
+  for (const auto& closed : reply.closed)
+    io.out << fmt::format("queue {}: nothing would start at once; {}\n", closed.queue,
+                          closed.reason);
+}
+
 }  // namespace
 
 int verb_windows(Invocation& call) {
@@ -32,7 +44,8 @@ int verb_windows(Invocation& call) {
           "Backfill windows: so many cores are free now for so long without delaying a job that "
           "has "
           "a reservation. They overlap: a narrower one lasts longer. A job that asks for no more "
-          "than a window has, with a time limit that is no longer, may start at once.")
+          "than a window has, with a time limit that is no longer, may start at once, unless its "
+          "queue is stopped or starts jobs in order only and one waits.")
       .example("holon windows", "what size and limit to choose for a job that should start now");
   if (const auto code = parser.parse(call)) return *code;
   auto broker = Broker::connect(call);
@@ -41,10 +54,8 @@ int verb_windows(Invocation& call) {
   if (!reply) return report(call, "windows", reply.error());
   if (json)
     call.io.out << json_text(*reply);
-  else if (reply->windows.empty())
-    call.io.out << "nothing is free\n";
   else
-    call.io.out << table_of(*reply).render(call.io);
+    show(call.io, *reply);
   return kOk;
 }
 

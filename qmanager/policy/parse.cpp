@@ -53,6 +53,7 @@ std::optional<Value> named(const std::pair<std::string_view, Value> (&words)[N],
 
 std::optional<BackfillOrder> parse_backfill(std::string_view text) {
   constexpr std::pair<std::string_view, BackfillOrder> kWords[] = {
+      {"queueorder", BackfillOrder::queue_order},
       {"firstfit", BackfillOrder::first_fit},
       {"bestfit", BackfillOrder::best_fit},
       {"greedy", BackfillOrder::greedy},

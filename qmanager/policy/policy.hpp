@@ -17,7 +17,14 @@ inline constexpr std::int64_t kMaxQueueDepth = 1'000'000;
 inline constexpr std::int64_t kMaxReservationDepth = 100'000;
 inline constexpr std::int64_t kHybridReservationDepth = 64;
 
-enum class BackfillOrder : std::uint8_t { first_fit, best_fit, greedy, none };
+// In which order jobs are tried that may start before others that wait.
+enum class BackfillOrder : std::uint8_t {
+  queue_order,  // EASY: each in its turn
+  first_fit,    // Maui: by backfill windows, widest first; in queue order within each
+  best_fit,
+  greedy,
+  none,
+};
 enum class BackfillMetric : std::uint8_t {
   procs,
   seconds,
@@ -63,9 +70,9 @@ Policy hybrid(std::int64_t depth);
 Policy conservative(std::int64_t max_depth = kMaxReservationDepth);
 Policy conservative_rebuild(std::int64_t max_depth = kMaxReservationDepth);
 
-// "firstfit", "bestfit", "greedy", "none"; "procs", "seconds", "procseconds", "pe", "peseconds";
-// "currenthighest", "highest", "never"; "none", "bypass", "queuetime", "xfactor", as Maui has them.
-// nullopt: another word.
+// "queueorder", "firstfit", "bestfit", "greedy", "none"; "procs", "seconds", "procseconds", "pe",
+// "peseconds"; "currenthighest", "highest", "never"; "none", "bypass", "queuetime", "xfactor", as
+// Maui has them. nullopt: another word.
 std::optional<BackfillOrder> parse_backfill(std::string_view text);
 std::optional<BackfillMetric> parse_metric(std::string_view text);
 std::optional<ReservationPolicy> parse_reservation_policy(std::string_view text);

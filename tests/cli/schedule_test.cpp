@@ -175,7 +175,7 @@ TEST(Plan, ByVertexCountsNumbersAsNumbersAndShowsPools) {
 
 TEST(Windows, AreListedWidestFirst) {
   FakeBroker broker;
-  broker.answer("windows", msg::WindowsReply{1'000, 8, {{6, 60'000}, {2, 0}}});
+  broker.answer("windows", msg::WindowsReply{1'000, 8, {{6, 60'000}, {2, 0}}, {}});
   broker.start();
   setenv("TZ", "UTC", 1);
   EXPECT_EQ(run_cli({"windows"}).out,
@@ -187,9 +187,30 @@ TEST(Windows, AreListedWidestFirst) {
 
 TEST(Windows, OfAFullMachineAreNone) {
   FakeBroker broker;
-  broker.answer("windows", msg::WindowsReply{1'000, 8, {}});
+  broker.answer("windows", msg::WindowsReply{1'000, 8, {}, {}});
   broker.start();
   EXPECT_EQ(run_cli({"windows"}).out, "nothing is free\n");
+}
+
+TEST(Windows, SayWhichQueuesWouldStartNothing) {
+  FakeBroker broker;
+  broker.answer(
+      "windows",
+      msg::WindowsReply{1'000, 8, {{2, 0}}, {{"debug", "it is stopped"}, {"long", "job 4 waits"}}});
+  broker.start();
+  EXPECT_EQ(run_cli({"windows"}).out,
+            "CORES       FOR  UNTIL\n"
+            "    2  any time\n"
+            "queue debug: nothing would start at once; it is stopped\n"
+            "queue long: nothing would start at once; job 4 waits\n");
+  EXPECT_EQ(json::parse(run_cli({"windows", "--json"}).out)["closed"][1]["queue"], "long");
+}
+
+TEST(Windows, WhereAllQueuesAreClosedSayWhy) {
+  FakeBroker broker;
+  broker.answer("windows", msg::WindowsReply{1'000, 8, {}, {{"default", "job 4 waits"}}});
+  broker.start();
+  EXPECT_EQ(run_cli({"windows"}).out, "queue default: nothing would start at once; job 4 waits\n");
 }
 
 TEST(NaturalOrder, CountsNumbersAsNumbers) {

@@ -120,6 +120,104 @@ std::string starts_of(const std::string& trace, std::vector<std::string> more) {
   return starts.substr(starts.find('\n') + 1);
 }
 
+// 40 jobs wait behind one that takes the whole machine; the last of them fits beside the second.
+std::string deep_queue() {
+  std::string lines = "; MaxProcs: 4\n" + line(1, 0, 100, 3, 100);
+  for (int i = 2; i < 42; ++i) lines += line(i, 1, 100, 4, 100);
+  return lines + line(42, 2, 50, 1, 50);
+}
+
+TEST(Simulate, AConfigurationThatNamesNoDepthChangesNone) {
+  const TraceFile trace(deep_queue());
+  const std::string all = starts_of(trace.name(), {});
+  EXPECT_THAT(all, HasSubstr("42,2,1,50,50,2\n"));
+  EXPECT_EQ(starts_of(trace.name(), {"--conf", "job.grace=5s"}), all);
+  EXPECT_NE(starts_of(trace.name(), {"--conf", "queue.depth=32"}), all);
+  EXPECT_NE(starts_of(trace.name(), {"--queue-depth", "32"}), all);
+  const TraceFile file("[queues.batch]\npolicy = \"easy\"\n[queue]\ndefault = \"batch\"\n",
+                       ".toml");
+  EXPECT_EQ(starts_of(trace.name(), {"--conf", file.name()}), all);
+}
+
+TEST(Simulate, TheResultsSayHowManyJobsAPassLooksAt) {
+  const TraceFile trace(deep_queue());
+  EXPECT_THAT(simulate(trace.name(), {"--conf", "job.grace=5s"}).out,
+              HasSubstr("waiting jobs looked at in a pass: all\n"));
+  EXPECT_THAT(simulate(trace.name(), {"--conf", "queue.depth=7"}).out,
+              HasSubstr("waiting jobs looked at in a pass: 7\n"));
+  EXPECT_THAT(
+      simulate(trace.name(), {"--conf", "queue.depth=7", "--conf", "queues.a.depth=9", "--conf",
+                              "queues.b.depth=1000000", "--conf", "queue.default=a"})
+          .out,
+      HasSubstr("waiting jobs looked at in a pass: 9 of queue a, all of queue b\n"));
+  EXPECT_THAT(simulate(trace.name(), {"--json", "--queue-depth", "7"}).out,
+              HasSubstr("\"queue_depth\": {\n      \"default\": 7\n    }"));
+}
+
+// Three users, one waiting job of each considered at a time, and waiting earns priority.
+std::string busy_users() {
+  std::string lines;
+  for (int i = 1; i <= 60; ++i)
+    lines += "{\"id\": " + std::to_string(i) + ", \"submit\": " + std::to_string(i * 90) +
+             ", \"procs\": " + std::to_string(1 + i * 7 % 13) +
+             ", \"limit\": " + std::to_string(600 + i * 370 % 1400) +
+             ", \"run\": " + std::to_string(100 + i * 230 % 1400) + ", \"user\": \"u" +
+             std::to_string(i * i % 3) + "\"}\n";
+  return lines;
+}
+
+TEST(Simulate, WhatOnlyObservesChangesNoStart) {
+  const TraceFile trace(busy_users(), ".jsonl");
+  const TraceFile out("", ".out");
+  for (const char* limit : {"max-ijob=1", "max-job=1", "max-ps=9000"})
+    for (const char* order : {"queueorder", "firstfit", "bestfit", "greedy"}) {
+      const std::vector<std::string> conf{"--procs", "16",
+                                          "--conf",  std::string("limits.user.default.") + limit,
+                                          "--conf",  "priority.queuetime-weight=60",
+                                          "--conf",  "priority.interval=10s",
+                                          "--conf",  std::string("queue.backfill=") + order};
+      const auto with = [&](std::vector<std::string> more) {
+        more.insert(more.begin(), conf.begin(), conf.end());
+        return starts_of(trace.name(), more);
+      };
+      const std::string plain = with({});
+      EXPECT_EQ(with({"--schedule", out.name()}), plain) << limit << ", " << order;
+      EXPECT_EQ(with({"--report", out.name()}), plain) << limit << ", " << order;
+      EXPECT_EQ(with({"--json", "--timings"}), plain) << limit << ", " << order;
+    }
+}
+
+// The job of user u1 is kept back for ever.
+TEST(Simulate, EndsWhereALimitKeepsAJobBackForEver) {
+  const TraceFile trace(
+      "{\"id\":1,\"submit\":0,\"procs\":6,\"limit\":100,\"run\":100,\"user\":\"u1\"}\n", ".jsonl");
+  for (const char* weight : {"queuetime-weight", "xfactor-weight", "fsuser-weight"}) {
+    const Ran ran =
+        simulate(trace.name(), {"--procs", "8", "--conf", "limits.user.u1.max-proc=4", "--conf",
+                                std::string("priority.") + weight + "=1", "--json"});
+    EXPECT_EQ(ran.code, kOk) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("\"refused\": 1"));
+  }
+}
+
+TEST(Simulate, JsonLinesCarryAccountAndQos) {
+  const auto job = [](int id, const char* more) {
+    return "{\"id\": " + std::to_string(id) + ", \"submit\": 0, \"procs\": 1, \"run\": 10" + more +
+           "}\n";
+  };
+  const TraceFile trace(job(1, ", \"account\": \"chem\"") + job(2, ", \"account\": \"chem\"") +
+                            job(3, ", \"qos\": \"low\"") + job(4, ", \"qos\": \"low\"") +
+                            job(5, ""),
+                        ".jsonl");
+  const std::vector<std::string> limited{"--procs", "8",
+                                         "--conf",  "limits.account.chem.max-job=1",
+                                         "--conf",  "limits.qos.low.max-job=1"};
+  EXPECT_EQ(starts_of(trace.name(), limited),
+            "1,0,1,10,10,0\n2,0,1,10,10,10\n3,0,1,10,10,0\n4,0,1,10,10,10\n5,0,1,10,10,0\n");
+  const TraceFile wrong(job(1, ", \"qos\": 3"), ".wrong.jsonl");
+  EXPECT_THAT(simulate(wrong.name(), {"--procs", "8"}).err, HasSubstr(":1: qos: it is no string"));
+}
+
 TEST(Simulate, ThinkTimesCountWhereTheyAreAskedFor) {
   std::string follower = line(3, 6, 2, 1, 2);
   follower.replace(follower.rfind("-1 -1\n"), 6, "2 30\n");

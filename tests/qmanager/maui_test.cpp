@@ -12,7 +12,7 @@ using qmanager::BackfillOrder;
 using qmanager::SchedulerConfig;
 
 const Drawing kDrawings[] = {
-    {"FIRSTFIT takes the first that fits", [](SchedulerConfig&) {}, 4, R"(
+    {"EASY takes the first that fits", [](SchedulerConfig&) {}, 4, R"(
         A   0      1     4     4
         B   0      4     1     1
         X   0      4     1     1
@@ -23,6 +23,52 @@ const Drawing kDrawings[] = {
       n1 |CC..BXDDDD|
       n2 |....BXDDDD|
       n3 |....BX....|
+)"},
+    {"FIRSTFIT: the widest window first, in queue order within it",
+     [](SchedulerConfig& c) { c.defaults.backfill = BackfillOrder::first_fit; }, 4, R"(
+        # until 4 two are free, one of them for longer: C fits the narrow window only, which is
+        # filled after the wide one, by D
+        A   0      2     4     4
+        B   0      3     3     3
+        X   0      4     1     1
+        C   0      1     6     6
+        D   0      2     3     3)",
+     R"(
+      n0 |AAAABBB..X|
+      n1 |AAAABBB..X|
+      n2 |DDDCCCCCCX|
+      n3 |DDD.BBB..X|
+)"},
+    {"EASY: each in its turn, whatever window it fits",
+     [](SchedulerConfig& c) { c.defaults.backfill = BackfillOrder::queue_order; }, 4, R"(
+        A   0      2     4     4
+        B   0      3     3     3
+        X   0      4     1     1
+        C   0      1     6     6
+        D   0      2     3     3)",
+     R"(
+      n0 |AAAABBBXDDD|
+      n1 |AAAABBBXDDD|
+      n2 |CCCCCC.X...|
+      n3 |....BBBX...|
+)"},
+    {"FIRSTFIT is what Maui's weights bring with them",
+     [](SchedulerConfig& c) {
+       ASSERT_TRUE(c.priority.set("queuetime-weight", "1"));
+       c.priority.ticks_per_second = 1;
+       c.priority.interval = 1;
+     },
+     4, R"(
+        A   0      2     4     4
+        B   0      3     3     3
+        X   0      4     1     1
+        C   0      1     6     6
+        D   0      2     3     3)",
+     R"(
+      n0 |AAAABBB..X|
+      n1 |AAAABBB..X|
+      n2 |DDDCCCCCCX|
+      n3 |DDD.BBB..X|
 )"},
     {"BESTFIT by processors takes the widest that fits",
      [](SchedulerConfig& c) { c.defaults.backfill = BackfillOrder::best_fit; }, 4, R"(
@@ -205,6 +251,60 @@ const Drawing kDrawings[] = {
       n0 |AAAABBCC|
       n1 |AAAADDDD|
 )"},
+    {"MAXIJOB holds for BESTFIT as well",
+     [](SchedulerConfig& c) {
+       limit(c, "user", "default", "max-ijob", "1");
+       c.defaults.backfill = BackfillOrder::best_fit;
+     },
+     4, R"(
+     #  of ann's C and D the first is considered, and that does not fit
+        A   0      3     4     4   user=bob
+        B   0      4     1     1   user=eve
+        X   0      4     1     1   user=joe
+        C   0      2     2     2   user=ann
+        D   0      1     2     2   user=ann)",
+     R"(
+      n0 |AAAABXCC|
+      n1 |AAAABXCC|
+      n2 |AAAABXDD|
+      n3 |....BX..|
+)"},
+    {"MAXIJOB holds for GREEDY as well",
+     [](SchedulerConfig& c) {
+       limit(c, "user", "default", "max-ijob", "1");
+       c.defaults.backfill = BackfillOrder::greedy;
+     },
+     4, R"(
+        A   0      3     4     4   user=bob
+        B   0      4     1     1   user=eve
+        X   0      4     1     1   user=joe
+        C   0      2     2     2   user=ann
+        D   0      1     2     2   user=ann)",
+     R"(
+      n0 |AAAABXCC|
+      n1 |AAAABXCC|
+      n2 |AAAABXDD|
+      n3 |....BX..|
+)"},
+    {"FIRSTFIT: chunks keep small jobs behind a large one that fits in no window",
+     [](SchedulerConfig& c) {
+       c.defaults.backfill = BackfillOrder::first_fit;
+       c.defaults.chunk_size = 3;
+       c.defaults.chunk_duration = 3;
+     },
+     3, R"(
+        # A ends early at 1; B is promised 9; L, large, has no window; small D may start at 4
+        A   0      1     9     1
+        C   0      2     9     9
+        B   0      2     2     2
+        X   0      2     1     1
+        L   0      3     2     2
+        D   1      1     1     1)",
+     R"(
+      n0 |A...D....BBXLL|
+      n1 |CCCCCCCCCBBXLL|
+      n2 |CCCCCCCCC...LL|
+)"},
 };
 
 TEST(Maui, Drawings) {
@@ -227,8 +327,8 @@ TEST(Maui, BackfillWindowsAreMaximalRectanglesWidestFirst) {
 
 TEST(Maui, LimitsAreRespectedAtEveryInstant) {
   for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
-    for (const BackfillOrder order :
-         {BackfillOrder::first_fit, BackfillOrder::best_fit, BackfillOrder::greedy})
+    for (const BackfillOrder order : {BackfillOrder::queue_order, BackfillOrder::first_fit,
+                                      BackfillOrder::best_fit, BackfillOrder::greedy})
       for (unsigned seed = 0; seed < 60; ++seed) {
         SCOPED_TRACE(std::string(name) + ", seed " + std::to_string(seed));
         auto jobs = random_jobs(seed, 24, 6);
@@ -257,8 +357,9 @@ TEST(Maui, LimitsAreRespectedAtEveryInstant) {
       }
 }
 
-TEST(Maui, BestFitAndGreedyNeverDelayTheHead) {
-  for (const BackfillOrder order : {BackfillOrder::best_fit, BackfillOrder::greedy})
+TEST(Maui, FillingWindowsNeverDelaysTheHead) {
+  for (const BackfillOrder order :
+       {BackfillOrder::first_fit, BackfillOrder::best_fit, BackfillOrder::greedy})
     for (unsigned seed = 0; seed < 200; ++seed) {
       SchedulerConfig config = policy("easy");
       config.defaults.backfill = order;

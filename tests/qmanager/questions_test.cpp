@@ -127,6 +127,50 @@ TEST(Questions, CloseNoReservation) {
   scheduler.check_invariants();
 }
 
+// Four processors, three in use, and one that wants all four waits: who comes now starts only where
+// others may be overtaken.
+TEST(Questions, WindowsAreThoseThatTheQueueWouldUse) {
+  for (const char* name : kPolicies) {
+    SCOPED_TRACE(name);
+    auto scheduler = *Scheduler::create(policy(name), std::make_unique<qmanager::FlatMachine>(4));
+    const auto jobs = parse_jobs("A 0 3 10 10\nB 0 4 10 10\nC 0 1 10 10");
+    ASSERT_TRUE(scheduler.submit(jobs[0].request, 0));
+    scheduler.step(0);
+    EXPECT_EQ(scheduler.windows(0), (std::vector<qmanager::Window>{{1, kTimeMax}}));
+    ASSERT_TRUE(scheduler.submit(jobs[1].request, 0));
+    scheduler.step(0);
+    const auto windows = scheduler.windows(0);
+    ASSERT_TRUE(scheduler.submit(jobs[2].request, 0));
+    scheduler.step(0);
+    EXPECT_EQ(windows.empty(), scheduler.running() == 1u) << "what was said of C is what happened";
+    EXPECT_EQ(windows.empty(), std::string(name) == "fcfs");
+  }
+}
+
+TEST(Questions, QueuesThatWouldStartNothingSayWhy) {
+  qmanager::SchedulerConfig config = policy("easy");
+  for (const char* name : {"default", "fcfs", "shallow", "stopped"})
+    config.queues[name] = config.defaults;
+  config.queues["fcfs"].policy = "fcfs";
+  config.queues["shallow"].queue_depth = 1;
+  auto scheduler = *Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
+  ASSERT_TRUE(scheduler.start_queue("stopped", false));
+  for (const auto& job :
+       parse_jobs("A 0 3 10 10\nB 0 4 10 10 queue=fcfs\nC 0 4 10 10 queue=shallow"))
+    ASSERT_TRUE(scheduler.submit(job.request, 0));
+  scheduler.step(0);
+  EXPECT_FALSE(scheduler.windows(0).empty()) << "a job in the default queue would start";
+  std::string said;
+  for (const auto& [name, reason] : scheduler.closed_queues()) said += name + ": " + reason + "\n";
+  EXPECT_EQ(said,
+            "fcfs: first come, first served: job 2 waits\n"
+            "shallow: no more than 1 waiting job is looked at (queue.depth)\n"
+            "stopped: it is stopped\n");
+  ASSERT_TRUE(scheduler.start_queue("default", false));
+  scheduler.step(0);
+  EXPECT_TRUE(scheduler.windows(0).empty());
+}
+
 TEST(Questions, WhoIsLateNearTheEndOfTimeStaysWithinIt) {
   EXPECT_EQ(qmanager::stretched_end(0, 160), 170);
   EXPECT_EQ(qmanager::stretched_end(100, 100), 101);
