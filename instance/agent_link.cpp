@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "instance/clock.hpp"
 #include "instance/placement.hpp"
 #include "launch/exit_code.hpp"
 #include "transport/codec.hpp"
@@ -51,10 +50,11 @@ std::size_t size_of(const lm::Start& start) {
 
 }  // namespace
 
-AgentLink::AgentLink(transport::Server& server, Journal& journal, JobManager& jobs,
-                     const resource::ResourceGraph& graph, AfterCommit& after_commit,
-                     TaskSettings settings)
-    : server_(server),
+AgentLink::AgentLink(transport::Reactor& reactor, transport::Server& server, Journal& journal,
+                     JobManager& jobs, const resource::ResourceGraph& graph,
+                     AfterCommit& after_commit, TaskSettings settings)
+    : reactor_(reactor),
+      server_(server),
       journal_(journal),
       jobs_(jobs),
       graph_(graph),
@@ -175,7 +175,7 @@ void AgentLink::send_some() {
                [this, ids = std::move(ids)](const Result<std::string>& answer) {
                  // A lost connection is settled by the next hello; a refusal is the jobs' end.
                  if (answer || answer.error().code == Errc::disconnected) return;
-                 const Time now = wall_clock_ms();
+                 const Time now = reactor_.now();
                  for (const JobId id : ids)
                    jobs_.tasks_ended(
                        id,
@@ -223,23 +223,27 @@ void AgentLink::peer_lost(transport::PeerId peer) {
   if (peer == peer_) peer_ = transport::PeerId{0};
 }
 
-// Both processes read the clock once a turn, so that a report may be of later than this turn, or of
-// earlier than the turn that gave the job its cores. As the journal has it, no job starts before it
-// has cores, and nobody has them before the job that had them ended.
-Time AgentLink::in_order(std::uint64_t job, Time reported, Time now) const {
+// The agent's clock is another one: only how long ago something was counts. Both processes read
+// their clock once a turn, so that it may be of earlier than the turn that gave the job its cores.
+// As the journal has it, no job starts before it has cores, and nobody has them before the job that
+// had them ended.
+Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) const {
+  if (reported.at == 0) return now;
   const ActiveJob* known = jobs_.find(JobId(job));
   const Time earliest = known == nullptr ? 0 : known->life.t_alloc;
-  return reported == 0 ? now : std::min(std::max(reported, earliest), now);
+  const Duration ago = distance(reported.at, reported.told);
+  return std::min(std::max(ago < now ? now - ago : 0, earliest), now);
 }
 
-void AgentLink::take_started(const lm::Started& s, Time now) {
+void AgentLink::take_started(const lm::Started& s, Time told, Time now) {
   std::vector<event::Process> processes;
   for (const auto& p : s.processes) processes.push_back({p.pid, p.start});
-  jobs_.tasks_started(JobId(s.job), processes, in_order(s.job, s.t_start, now));
+  jobs_.tasks_started(JobId(s.job), processes, in_order(s.job, {s.t_start, told}, now));
 }
 
-void AgentLink::take_finished(const lm::Finished& f, Time now) {
-  TasksEnded ended{f.reason, f.what, {worst_status(f), 0, 0}, in_order(f.job, f.t_finish, now)};
+void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
+  TasksEnded ended{
+      f.reason, f.what, {worst_status(f), 0, 0}, in_order(f.job, {f.t_finish, told}, now)};
   for (const auto& task : f.tasks) {
     ended.finish.cpu_ms += task.cpu_ms;
     ended.finish.max_rss_kb += task.max_rss_kb;
@@ -253,8 +257,8 @@ void AgentLink::report(const transport::Request& request, Time now) {
   if (request.peer() != peer_)
     return request.fail(
         {Errc::denied, "reports are taken from the agent that said hello last", {}});
-  for (const auto& s : report->started) take_started(s, now);
-  for (const auto& f : report->finished) take_finished(f, now);
+  for (const auto& s : report->started) take_started(s, report->clock, now);
+  for (const auto& f : report->finished) take_finished(f, report->clock, now);
   after_commit_.add([request] { request.reply(transport::pack(lm::Empty{})); });
 }
 
@@ -290,7 +294,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     }
     there.insert(id);
     sent_.insert(id);
-    take_started(s, now);
+    take_started(s, hello.clock, now);
     if (next_step(jobs_.find(id)->life) == Step::kill) welcome.kill.push_back(s.job);
   }
   for (const std::uint64_t number : hello.waiting) {
@@ -303,7 +307,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
   }
   for (const auto& f : hello.finished) {
     there.insert(JobId(f.job));
-    take_finished(f, now);
+    take_finished(f, hello.clock, now);
   }
   // What should run and is not known there. Losing a job changes the table, so walk over a copy of
   // the ids.

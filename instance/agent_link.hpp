@@ -37,8 +37,9 @@ struct TaskSettings {
 
 class AgentLink {
  public:
-  AgentLink(transport::Server& server, Journal& journal, JobManager& jobs,
-            const resource::ResourceGraph& graph, AfterCommit& after_commit, TaskSettings settings);
+  AgentLink(transport::Reactor& reactor, transport::Server& server, Journal& journal,
+            JobManager& jobs, const resource::ResourceGraph& graph, AfterCommit& after_commit,
+            TaskSettings settings);
 
   // Called by the broker's Outside.
   void start_tasks(const ActiveJob& job);
@@ -69,15 +70,20 @@ class AgentLink {
   void reconcile(const launch::msg::Hello& hello, bool same_agent, launch::msg::Welcome& welcome,
                  Time now);
   void lose(const ActiveJob& job, launch::msg::Welcome& welcome, Time now);
-  Time in_order(std::uint64_t job, Time reported, Time now) const;
-  void take_started(const launch::msg::Started& started, Time now);
-  void take_finished(const launch::msg::Finished& finished, Time now);
+  // A moment of the agent's clock, and what that clock showed when it was told.
+  struct AgentTime {
+    Time at = 0, told = 0;
+  };
+  Time in_order(std::uint64_t job, AgentTime reported, Time now) const;
+  void take_started(const launch::msg::Started& started, Time told, Time now);
+  void take_finished(const launch::msg::Finished& finished, Time told, Time now);
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::StartRequest start_request();
   void send_starts();
   void send_some();
   void tell(const char* topic, std::string payload);
 
+  transport::Reactor& reactor_;
   transport::Server& server_;
   Journal& journal_;
   JobManager& jobs_;

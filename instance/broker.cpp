@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "instance/exit_codes.hpp"
@@ -17,21 +18,39 @@ constexpr Duration kForcePatience = 5'000;  // from SIGKILL to giving up on a jo
 // answers get this long.
 constexpr Duration kLastWords = 50;
 constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last records
+constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
+// A parent's word about a lease is on its way for so long at most; then its end is not the one that
+// was worked out from an earlier word.
+constexpr Duration kTransit = 1'000;
+
+constexpr const char* kClock = "clock";  // meta
 
 std::string meta_or(const Journal& journal, std::string_view key, std::string otherwise) {
   const auto value = journal.meta(key);
   return value && *value ? **value : std::move(otherwise);
 }
 
+Result<std::shared_ptr<InstanceClock>> clock_of(const Journal& journal) {
+  const auto latest = journal.latest_event();
+  if (!latest) return tl::unexpected(latest.error());
+  auto clock = std::make_shared<InstanceClock>(boot_id());
+  clock->go_on(meta_or(journal, kClock, ""), *latest);
+  return clock;
+}
+
 }  // namespace
 
 Broker::Broker(transport::Reactor& reactor, BrokerOptions options, Config config, Journal journal,
-               std::unique_ptr<transport::Server> server)
+               std::shared_ptr<InstanceClock> clock, std::unique_ptr<transport::Server> server)
     : reactor_(reactor),
       options_(std::move(options)),
       config_(std::move(config)),
       journal_(std::move(journal)),
-      server_(std::move(server)) {}
+      clock_(std::move(clock)),
+      known_offset_(clock_->offset()),
+      server_(std::move(server)) {
+  reactor_.set_clock([clock = clock_] { return clock->now(); });
+}
 
 Broker::~Broker() = default;
 
@@ -52,6 +71,8 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
       options.start.journal ? options.start.state_dir + "/journal.db" : std::string();
   auto journal = Journal::open(file, config->sync);
   if (!journal) return tl::unexpected(journal.error());
+  auto clock = clock_of(*journal);
+  if (!clock) return tl::unexpected(clock.error());
   const auto uri = transport::ipc_uri(options.runtime_dir, "broker");
   if (!uri) return tl::unexpected(uri.error());
   transport::Options listen;
@@ -61,7 +82,8 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   auto server = transport::Server::listen(reactor, *uri, listen);
   if (!server) return tl::unexpected(server.error());
   std::unique_ptr<Broker> broker(new Broker(reactor, std::move(options), std::move(*config),
-                                            std::move(*journal), std::move(*server)));
+                                            std::move(*journal), std::move(*clock),
+                                            std::move(*server)));
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
   return broker;
 }
@@ -78,6 +100,7 @@ Status Broker::begin() {
       return tl::unexpected(forgotten.error());
   fresh_ = !same_run();
   journal_.set_meta("runtime_dir", options_.runtime_dir);
+  keep_clock();
   if (fresh_) journal_.set_meta("started", std::to_string(reactor_.now()));
   server_->on_request([this](const transport::Request& request) { take_request(request); });
   server_->on_peer_lost([this](transport::PeerId peer) {
@@ -100,8 +123,10 @@ Status Broker::begin_root() {
   }
   Identity identity;
   identity.name = options_.start.name;
+  const Duration limit = options_.start.limit_ms;
+  const Time started = std::stoll(meta_or(journal_, "started", "0"));
   return bring_up(source, std::move(identity),
-                  options_.expiration == 0 ? kTimeMax : options_.expiration);
+                  limit > 0 ? saturating_add(started, limit) : kTimeMax);
 }
 
 Status Broker::begin_child() {
@@ -137,7 +162,7 @@ Status Broker::begin_child() {
     Identity known;
     known.path = meta_or(journal_, "grant.path", "");
     known.name = meta_or(journal_, "grant.name", "");
-    const auto end = std::stoll(meta_or(journal_, "grant.expiration", "0"));
+    const auto end = std::stoll(meta_or(journal_, "grant.end", "0"));
     return bring_up({"jgf", text, meta_or(journal_, "resources.bind", "1") == "1"},
                     std::move(known), end == 0 ? kTimeMax : end);
   }
@@ -152,10 +177,11 @@ void Broker::await_parent() {
 
 void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
-  const Time end = grant.expiration == 0 ? kTimeMax : grant.expiration;
   journal_.set_meta("grant.epoch", std::to_string(grant.epoch));
-  if (core_) return move_lease(end);
-  journal_.set_meta("grant.expiration", std::to_string(grant.expiration));
+  const msg::Lease lease{grant.time_left, grant.lease};
+  if (core_) return move_lease(lease);
+  const Time end = end_of_lease(lease);
+  keep_lease(lease, end);
   journal_.set_meta("grant.path", grant.path);
   Identity identity;
   identity.path = grant.path;
@@ -167,8 +193,25 @@ void Broker::hear_grant(const msg::Grant& grant) {
   }
 }
 
-void Broker::move_lease(Time end) {
-  journal_.set_meta("grant.expiration", std::to_string(end == kTimeMax ? 0 : end));
+// The parent says how long is left, since its clock is not ours. Each time it says so again, after
+// a reconnect or a restart of either, the word has been on its way for another while: the end that
+// was worked out first stands, unless the parent has moved it.
+Time Broker::end_of_lease(const msg::Lease& told) const {
+  if (told.time_left == 0) return kTimeMax;
+  const Time end = saturating_add(reactor_.now(), told.time_left);
+  const Time known = std::stoll(meta_or(journal_, "grant.end", "0"));
+  const bool same = meta_or(journal_, "grant.lease", "") == std::to_string(told.lease);
+  return same && known > 0 && known <= saturating_add(end, kTransit) ? known : end;
+}
+
+void Broker::keep_lease(const msg::Lease& told, Time end) {
+  journal_.set_meta("grant.lease", std::to_string(told.lease));
+  journal_.set_meta("grant.end", std::to_string(end == kTimeMax ? 0 : end));
+}
+
+void Broker::move_lease(const msg::Lease& told) {
+  const Time end = end_of_lease(told);
+  keep_lease(told, end);
   core_->set_lease(end, reactor_.now());
   watch_lease(end);
 }
@@ -192,14 +235,14 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.lease_end = lease_end;
   std::error_code ignored;
   std::filesystem::create_directories(identity.state_dir + "/output", ignored);
-  auto core = Core::create(reactor_, *server_, journal_, config_, after_commit_,
+  auto core = Core::create(reactor_, *clock_, *server_, journal_, config_, after_commit_,
                            std::move(identity), std::move(*store), parent_.get(), fresh_);
   if (!core) return tl::unexpected(core.error());
   core_ = std::move(*core);
   Service::Hooks hooks;
   hooks.shutdown = [this](const std::string& reason) { end(reason); };
   hooks.ending = [this] { return phase_ != Phase::up; };
-  hooks.lease = [this](Time end) { move_lease(end); };
+  hooks.lease = [this](const msg::Lease& told) { move_lease(told); };
   if (parent_)
     hooks.forward_up = [this](const transport::Request& request, const std::string& path) {
       parent_->forward(request, path);
@@ -231,10 +274,31 @@ void Broker::watch_lease(Time end) {
 
 // ---- a turn ----
 
+void Broker::keep_clock() {
+  clock_kept_ = reactor_.now();
+  journal_.set_meta(kClock, clock_->text_to_keep());
+}
+
+void Broker::look_at_wall_clock() {
+  const Duration by = clock_->offset() - known_offset_;
+  if (by == 0) return;
+  known_offset_ = clock_->offset();
+  spdlog::warn(
+      fmt::format("the wall clock was set {} {}; the time of this instance goes on as before",
+                  duration_text(std::abs(by)), by > 0 ? "forward" : "back"));
+  keep_clock();
+  if (core_) core_->jobs.wall_clock_was_set();
+}
+
 void Broker::finish_turn() {
   if (phase_ == Phase::over) return;
+  const Time now = reactor_.now();
+  // Timers stand still while the machine sleeps, leases do not.
+  if (core_ && core_->identity.lease_end <= now) begin_end("timeout", "its time is over");
+  look_at_wall_clock();
   std::optional<Time> next;
-  if (core_) next = core_->turn(reactor_.now());
+  if (core_) next = core_->turn(now);
+  if (journal_.has_changes() && now >= clock_kept_ + kClockInterval) keep_clock();
   if (auto committed = journal_.commit(); !committed) {
     // Nothing of this turn was acknowledged. Going on would promise what is not written.
     spdlog::critical(to_string(committed.error()));

@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "instance/after_commit.hpp"
+#include "instance/clock.hpp"
 #include "instance/config.hpp"
 #include "instance/core.hpp"
 #include "instance/journal.hpp"
@@ -26,7 +27,8 @@ namespace holon::instance {
 class Broker {
  public:
   // Listens, opens the journal, and asks the parent for its grant if it is a child without one.
-  // Errors: of the configuration, the journal, the resources, the sockets.
+  // From here on the reactor's time is the instance's. Errors: of the configuration, the journal,
+  // the resources, the sockets.
   static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options);
   ~Broker();
   Broker(const Broker&) = delete;
@@ -49,7 +51,7 @@ class Broker {
   enum class Phase { waiting_for_grant, up, draining, flushing, over };
 
   Broker(transport::Reactor& reactor, BrokerOptions options, Config config, Journal journal,
-         std::unique_ptr<transport::Server> server);
+         std::shared_ptr<InstanceClock> clock, std::unique_ptr<transport::Server> server);
   Status begin();
   Status begin_root();
   Status begin_child();
@@ -57,8 +59,12 @@ class Broker {
   void await_parent();
   void hear_grant(const msg::Grant& grant);
   void take_request(const transport::Request& request);
-  void move_lease(Time end);
+  Time end_of_lease(const msg::Lease& told) const;
+  void move_lease(const msg::Lease& told);
+  void keep_lease(const msg::Lease& told, Time end);
   void watch_lease(Time end);
+  void keep_clock();
+  void look_at_wall_clock();
   void finish_turn();
   void drained();
   void end_jobs(const std::string& type, const std::string& reason);
@@ -71,6 +77,9 @@ class Broker {
   BrokerOptions options_;
   Config config_;
   Journal journal_;
+  std::shared_ptr<InstanceClock> clock_;
+  Time clock_kept_ = 0;        // when it was written to the journal
+  Duration known_offset_ = 0;  // of the wall clock
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;
   std::unique_ptr<ParentLink> parent_;

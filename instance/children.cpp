@@ -177,9 +177,9 @@ transport::PeerId Children::peer(JobId job) const {
   return found == children_.end() ? transport::PeerId{0} : found->second.peer;
 }
 
-void Children::tell_lease(JobId job, Time expiration) {
+void Children::tell_lease(JobId job, const msg::Lease& lease) {
   if (peer(job).value() != 0)
-    server_.call(peer(job), {"lease", transport::pack(msg::Lease{expiration}), "", 0},
+    server_.call(peer(job), {"lease", transport::pack(lease), "", 0},
                  [](const Result<std::string>&) {});
 }
 

@@ -31,7 +31,8 @@ class Children {
   std::string token(JobId job);
 
   void hello(const transport::Request& request, Time now);
-  // Returns the paths taken into the journal.
+  // Returns the paths taken into the journal. `now` here and in ended(): by the wall clock, as
+  // records are.
   std::vector<std::string> records(const transport::Request& request, Time now);
   void peer_lost(transport::PeerId peer);
   // The child's job is over: records of it that are not INACTIVE are closed. Returns their paths.
@@ -45,7 +46,7 @@ class Children {
   // "ending" from a child.
   void begins_to_end(const transport::Request& request);
   bool ending(JobId job) const;
-  void tell_lease(JobId job, Time expiration);
+  void tell_lease(JobId job, const msg::Lease& lease);
   std::function<void(JobId)> on_connected = [](JobId) {};
 
  private:

@@ -1,13 +1,68 @@
-// clock.hpp - the only place of the live instance that reads a clock.
+// clock.hpp - the time of a live instance; the only place of it that reads clocks.
+//
+// The wall clock is for people: anybody may set it while jobs run, and it differs between machines.
+// A scheduler needs a time that only goes forward. So everything that is computed (starts, limits,
+// leases, holdings, priorities) is in *instance time*: the wall clock when the instance first
+// began, plus the time since. What comes from people, and what is shown to them, is translated at
+// the edge. docs/decisions/0008-instance-time.md has the reasons.
 #pragma once
+#include <functional>
+#include <string>
+#include <string_view>
+
 #include "base/time.hpp"
 
 namespace holon::instance {
 
-// Milliseconds since the Unix epoch.
+// Milliseconds since the Unix epoch, as people's clocks show.
 Time wall_clock_ms();
 
 // Microseconds since some fixed instant; never goes back. For measuring.
 std::int64_t monotonic_us();
+
+// What a machine's clocks show at one moment, in ms.
+struct ClockReading {
+  Time wall = 0;        // since the Unix epoch; may be set to anything at any time
+  Time since_boot = 0;  // cannot be set, goes on while the machine sleeps
+};
+ClockReading read_clocks();
+// Another one after each start of the machine; "" where the system does not say.
+std::string boot_id();
+
+class InstanceClock {
+ public:
+  using Source = std::function<ClockReading()>;
+
+  // Of a new instance: begins with the wall clock.
+  explicit InstanceClock(std::string boot, Source source = read_clocks);
+
+  // Goes on where an earlier broker of the instance was: exactly, as long as the machine was not
+  // started again, whatever was done to the wall clock; else with the wall clock or where that
+  // broker was, whichever is later. `kept` is what its text_to_keep() returned ("" or nonsense:
+  // not known). Never before `at_least`, the latest time that was written.
+  void go_on(std::string_view kept, Time at_least);
+  std::string text_to_keep() const;
+
+  // Reads the clocks. Never less than before.
+  Time now();
+  // The wall clock less instance time, when now() was read last. Changes only where the wall clock
+  // was set, by half a second or more.
+  Duration offset() const { return offset_; }
+
+  // What people's clocks show at an instant, as they stand now, and back. 0 ("none") and kTimeMax
+  // stay what they are.
+  Time wall(Time instance) const;
+  Time instance(Time wall) const;
+
+ private:
+  void begin_at(Time now, const ClockReading& reading, Duration offset);
+  void look_at_wall(Time wall);
+
+  std::string boot_;
+  Source source_;
+  Duration ahead_ = 0;  // of the time since the machine was started
+  Time now_ = 0;
+  Duration offset_ = 0;
+};
 
 }  // namespace holon::instance

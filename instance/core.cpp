@@ -7,20 +7,21 @@
 
 namespace holon::instance {
 
-Core::Core(transport::Reactor& reactor, transport::Server& server, Journal& the_journal,
-           const Config& the_config, AfterCommit& the_after_commit, Identity who,
-           std::unique_ptr<resource::ResourceStore> the_store, qmanager::Scheduler the_scheduler,
-           ParentLink* parent)
+Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Server& server,
+           Journal& the_journal, const Config& the_config, AfterCommit& the_after_commit,
+           Identity who, std::unique_ptr<resource::ResourceStore> the_store,
+           qmanager::Scheduler the_scheduler, ParentLink* parent)
     : identity(std::move(who)),
+      clock(the_clock),
       config(the_config),
       store(std::move(the_store)),
       scheduler(std::move(the_scheduler)),
       gates(the_journal, scheduler),
-      jobs(the_journal, scheduler, gates, *store, *this, the_config, identity.path,
+      jobs(the_journal, the_clock, scheduler, gates, *store, *this, the_config, identity.path,
            identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
-      agent(server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
+      agent(reactor, server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
       children(server, the_journal, jobs, the_after_commit,
                [this](const ActiveJob& job) { return grant_for(job); }),
       watchers(jobs, the_journal, the_after_commit),
@@ -32,20 +33,22 @@ Core::Core(transport::Reactor& reactor, transport::Server& server, Journal& the_
     schedule_log.emplace(identity.state_dir + "/schedule", jobs, store->graph(), after_commit);
 }
 
-Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, transport::Server& server,
-                                           Journal& journal, const Config& config,
-                                           AfterCommit& after_commit, Identity identity,
-                                           resource::ResourceStore store, ParentLink* parent,
-                                           bool fresh) {
+Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, InstanceClock& clock,
+                                           transport::Server& server, Journal& journal,
+                                           const Config& config, AfterCommit& after_commit,
+                                           Identity identity, resource::ResourceStore store,
+                                           ParentLink* parent, bool fresh) {
   // The scheduler keeps a reference to the store, so the store must be where it stays before the
   // scheduler is made.
   auto owned = std::make_unique<resource::ResourceStore>(std::move(store));
   qmanager::SchedulerConfig settings = config.scheduler;
   settings.tell_waits = false;  // outlook() is asked when somebody looks at a job
-  settings.show_time = time_text;
+  settings.show_time = [&clock](Time when, Time now) {
+    return time_text(clock.wall(when), clock.wall(now));
+  };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
-  std::unique_ptr<Core> core(new Core(reactor, server, journal, config, after_commit,
+  std::unique_ptr<Core> core(new Core(reactor, clock, server, journal, config, after_commit,
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
   if (auto held = core->reservations.recover(reactor.now(), fresh); !held)
@@ -75,11 +78,18 @@ Result<msg::Grant> Core::grant_for(const ActiveJob& job) const {
   if (!jgf) return tl::unexpected(jgf.error());
   msg::Grant grant;
   grant.jgf = std::move(*jgf);
-  grant.expiration = job.life.expiration;
+  const msg::Lease lease = lease_of(job.life.expiration);
+  grant.time_left = lease.time_left;
+  grant.lease = lease.lease;
   grant.path = jobs.path_of(job.id);
   grant.name = job.submission->name;
   grant.bind = identity.bind;
   return grant;
+}
+
+msg::Lease Core::lease_of(Time end) const {
+  if (end == 0) return {};
+  return {std::max<Duration>(1, end - clock.now()), end};
 }
 
 std::optional<Time> Core::turn(Time now) {
@@ -127,8 +137,8 @@ msg::TreeNode Core::node(Time now) const {
   n.running = counts.running;
   n.inactive = counts.inactive;
   n.failed = counts.failed;
-  n.t_started = identity.started;
-  n.expiration = identity.lease_end == kTimeMax ? 0 : identity.lease_end;
+  n.t_started = clock.wall(identity.started);
+  n.expiration = identity.lease_end == kTimeMax ? 0 : clock.wall(identity.lease_end);
   return n;
 }
 
@@ -142,13 +152,13 @@ msg::TreeNode Core::silent_child(const ActiveJob& job) const {
   n.nodes = job.life.place.nodes;
   n.cores = job.life.place.cores;
   n.gpus = job.life.place.gpus;
-  n.t_started = job.life.t_start;
-  n.expiration = job.life.expiration;
+  n.t_started = clock.wall(job.life.t_start);
+  n.expiration = clock.wall(job.life.expiration);
   return n;
 }
 
 void Core::take_records(const transport::Request& request, Time now) {
-  for (const auto& path : children.records(request, now))
+  for (const auto& path : children.records(request, clock.wall(now)))
     if (parent_ != nullptr) parent_->changed(path);
 }
 
@@ -171,7 +181,7 @@ void Core::limit_changed(const ActiveJob& job) {
   const Duration limit = end == 0 ? 0 : std::max<Duration>(1, end - begin);
   after_commit.add([this, id = job.id, limit, end] {
     agent.set_limit(id, limit);
-    children.tell_lease(id, end);
+    children.tell_lease(id, lease_of(end));
   });
 }
 

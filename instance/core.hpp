@@ -12,6 +12,7 @@
 #include "instance/after_commit.hpp"
 #include "instance/agent_link.hpp"
 #include "instance/children.hpp"
+#include "instance/clock.hpp"
 #include "instance/config.hpp"
 #include "instance/drains.hpp"
 #include "instance/job_manager.hpp"
@@ -40,7 +41,7 @@ class Core final : public Outside {
  public:
   // Errors: as of Scheduler::create and of a journal that does not fit the resources. `fresh`: no
   // task of an earlier broker can still be under an agent's watch. `parent` may be null.
-  static Result<std::unique_ptr<Core>> create(transport::Reactor& reactor,
+  static Result<std::unique_ptr<Core>> create(transport::Reactor& reactor, InstanceClock& clock,
                                               transport::Server& server, Journal& journal,
                                               const Config& config, AfterCommit& after_commit,
                                               Identity identity, resource::ResourceStore store,
@@ -70,6 +71,7 @@ class Core final : public Outside {
 
   bool ending = false;  // the instance is
   Identity identity;
+  InstanceClock& clock;
   const Config& config;
   std::unique_ptr<resource::ResourceStore> store;
   qmanager::Scheduler scheduler;
@@ -87,12 +89,13 @@ class Core final : public Outside {
   std::function<void(JobId)> on_child_ended = [](JobId) {};
 
  private:
-  Core(transport::Reactor& reactor, transport::Server& server, Journal& journal,
-       const Config& config, AfterCommit& after_commit, Identity identity,
+  Core(transport::Reactor& reactor, InstanceClock& clock, transport::Server& server,
+       Journal& journal, const Config& config, AfterCommit& after_commit, Identity identity,
        std::unique_ptr<resource::ResourceStore> store, qmanager::Scheduler scheduler,
        ParentLink* parent);
   TaskSettings task_settings();
   Result<msg::Grant> grant_for(const ActiveJob& job) const;
+  msg::Lease lease_of(Time end) const;
 
   ParentLink* parent_;
 };

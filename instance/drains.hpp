@@ -17,7 +17,7 @@ namespace holon::instance {
 
 struct Drain {
   std::string reason;  // empty: nobody said
-  Time since = 0;
+  Time since = 0;      // by the wall clock
 };
 
 class Drains {

@@ -62,7 +62,7 @@ struct Place {
 };
 struct Alloc {
   std::string selection;        // immediate, backfill, reserved
-  std::int64_t expiration = 0;  // when its time limit ends it, ms since the epoch; 0: never
+  std::int64_t expiration = 0;  // when its time limit ends it; 0: never
   Place place = {};
   std::string environment = {};  // the parallel environment it runs in; "": none
   bool operator==(const Alloc&) const = default;

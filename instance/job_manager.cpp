@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "base/check.hpp"
-#include "instance/clock.hpp"
 #include "instance/placement.hpp"
 #include "instance/text.hpp"
 #include "resource/store.hpp"
@@ -27,10 +26,12 @@ std::string note_of(const TasksEnded& how) {
 
 }  // namespace
 
-JobManager::JobManager(Journal& journal, qmanager::Scheduler& scheduler, const QueueGates& gates,
-                       const resource::ResourceStore& store, Outside& outside, const Config& config,
-                       std::string path, std::string output_directory)
+JobManager::JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
+                       const QueueGates& gates, const resource::ResourceStore& store,
+                       Outside& outside, const Config& config, std::string path,
+                       std::string output_directory)
     : journal_(journal),
+      clock_(clock),
       scheduler_(scheduler),
       gates_(gates),
       store_(store),

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "instance/clock.hpp"
 #include "instance/config.hpp"
 #include "instance/job.hpp"
 #include "instance/journal.hpp"
@@ -82,11 +83,11 @@ struct PassTimes {
 
 class JobManager {
  public:
-  // `journal`, `scheduler`, `gates`, `store`, `outside` and `config` must outlive it. `path` is the
-  // instance's: "/", "/3".
-  JobManager(Journal& journal, qmanager::Scheduler& scheduler, const QueueGates& gates,
-             const resource::ResourceStore& store, Outside& outside, const Config& config,
-             std::string path, std::string output_directory);
+  // `journal`, `clock`, `scheduler`, `gates`, `store`, `outside` and `config` must outlive it.
+  // `path` is the instance's: "/", "/3".
+  JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
+             const QueueGates& gates, const resource::ResourceStore& store, Outside& outside,
+             const Config& config, std::string path, std::string output_directory);
   ~JobManager();
   JobManager(const JobManager&) = delete;
   JobManager& operator=(const JobManager&) = delete;
@@ -121,6 +122,8 @@ class JobManager {
   // The instance ends at the store's horizon, not at `old_end`: limits beyond it are cut, open ones
   // follow it.
   void lease_changed(Time old_end, Time now);
+  // Begin times follow it.
+  void wall_clock_was_set();
 
   // A fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and ended jobs
   // are ignored.
@@ -144,6 +147,9 @@ class JobManager {
   // Of active and inactive jobs. Errors: not_found.
   Result<msg::JobRecord> record(JobId id) const;
   msg::JobRecord record_of(const ActiveJob& job) const;
+  // With times by the wall clock, as in records.
+  Event as_shown(Event event) const;
+  const InstanceClock& clock() const { return clock_; }
   std::string path_of(JobId id) const;
   OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }
 
@@ -191,6 +197,7 @@ class JobManager {
   void count(const ActiveJob& job, JobState from);
 
   Journal& journal_;
+  const InstanceClock& clock_;
   qmanager::Scheduler& scheduler_;
   const QueueGates& gates_;
   const resource::ResourceStore& store_;

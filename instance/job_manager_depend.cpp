@@ -52,7 +52,8 @@ const ActiveJob* JobManager::namesake_before(const ActiveJob& job) const {
 
 Standing JobManager::standing_of(const ActiveJob& job, const Dependency& dependency,
                                  Time now) const {
-  if (dependency.scheme == Dependency::Scheme::begin_time) return judge(dependency, {}, now);
+  if (dependency.scheme == Dependency::Scheme::begin_time)
+    return judge(dependency, {}, clock_.wall(now));
   if (dependency.scheme != Dependency::Scheme::singleton)
     return judge(dependency, state_of_target(dependency.job), now);
   const ActiveJob* other = namesake_before(job);
@@ -89,7 +90,14 @@ std::vector<JobId> JobManager::waits_on(const ActiveJob& job) const {
 void JobManager::keep_waiting(const ActiveJob& job) {
   for (const JobId target : waits_on(job)) waiting_.wait_for(target, job.id);
   for (const auto& d : job.submission->dependencies)
-    if (d.scheme == Dependency::Scheme::begin_time) waiting_.wait_until(d.at, job.id);
+    if (d.scheme == Dependency::Scheme::begin_time)
+      waiting_.wait_until(clock_.instance(d.at), job.id);
+}
+
+// They are looked at in this turn, which finds out how long each has to wait by the new clock.
+void JobManager::wall_clock_was_set() {
+  for (const auto& [id, job] : jobs_)
+    if (waits_for_others(job)) waiting_.look_at(id);
 }
 
 void JobManager::settle_dependencies(Time now) {

@@ -43,12 +43,12 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   r.ncores = totals.cores;
   r.ngpus = totals.gpus;
   r.ntasks = tasks_of(job);
-  r.t_submit = life.t_submit;
-  r.t_alloc = life.t_alloc;
-  r.t_start = life.t_start;
-  r.t_finish = life.t_finish;
-  r.t_inactive = life.t_inactive;
-  r.expiration = life.expiration;
+  r.t_submit = clock_.wall(life.t_submit);
+  r.t_alloc = clock_.wall(life.t_alloc);
+  r.t_start = clock_.wall(life.t_start);
+  r.t_finish = clock_.wall(life.t_finish);
+  r.t_inactive = clock_.wall(life.t_inactive);
+  r.expiration = clock_.wall(life.expiration);
   r.limit = what.limit;
   r.selection = life.selection;
   r.is_instance = what.is_instance;
@@ -72,13 +72,22 @@ void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
     const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
     r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
   }
-  if (outlook->planned_start) r.t_estimate = *outlook->planned_start;
+  if (outlook->planned_start) r.t_estimate = clock_.wall(*outlook->planned_start);
 }
 
 void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
   // 0 is before any begin time: one that is over is let go within the turn.
   r.reason = standing_of(job, 0).text;
   for (const auto& d : job.submission->dependencies) r.t_estimate = std::max(r.t_estimate, d.at);
+}
+
+Event JobManager::as_shown(Event event) const {
+  event.time = clock_.wall(event.time);
+  if (auto* alloc = std::get_if<event::Alloc>(&event.body))
+    alloc->expiration = clock_.wall(alloc->expiration);
+  if (auto* update = std::get_if<event::ResourceUpdate>(&event.body))
+    update->expiration = clock_.wall(update->expiration);
+  return event;
 }
 
 // A slot range is the only case in which the jobspec does not say how many there are.

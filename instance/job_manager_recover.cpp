@@ -113,7 +113,8 @@ Status JobManager::charge_past_use(Time now) {
     job.qos = record.qos;
     job.queue = record.queue;
     const Time end = record.t_finish > 0 ? record.t_finish : record.t_inactive;
-    scheduler_.charge_past(job, record.ncores, {record.t_alloc, end});
+    scheduler_.charge_past(job, record.ncores,
+                           {clock_.instance(record.t_alloc), clock_.instance(end)});
   });
 }
 

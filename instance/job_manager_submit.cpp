@@ -22,7 +22,7 @@ std::string JobManager::too_late(const Submission& submission, Time now) const {
   if (lease_end() == kTimeMax) return {};
   const Duration left = distance(now, lease_end());
   Duration wait = 0;
-  for (const auto& d : submission.dependencies) wait = std::max(wait, d.at - now);
+  for (const auto& d : submission.dependencies) wait = std::max(wait, clock_.instance(d.at) - now);
   if (wait > 0 && wait >= left)
     return fmt::format("it may begin in {} at the earliest, but this instance ends in {}",
                        duration_text(wait), duration_text(left));

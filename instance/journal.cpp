@@ -298,6 +298,10 @@ void Journal::remove_outbox(std::string_view path) {
   });
 }
 
+bool Journal::has_changes() const {
+  return state_->open;
+}
+
 Status Journal::commit() {
   auto& s = *state_;
   if (!s.broken && s.open) {
@@ -382,6 +386,17 @@ Status Journal::replay(const std::function<void(JobId, std::uint64_t, const Even
       take(job_id(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()), *event);
     }
     return {};
+  });
+}
+
+// What agents report is of a little earlier than the events around it.
+Result<Time> Journal::latest_event() const {
+  return state_->read<Time>([&] {
+    return state_->db
+        .execAndGet(
+            "SELECT coalesce(max(time), 0) FROM (SELECT time FROM events ORDER BY seq DESC LIMIT "
+            "1000)")
+        .getInt64();
   });
 }
 

@@ -79,6 +79,8 @@ class Journal {
   // Paths whose newest record the parent has not acknowledged yet.
   void add_outbox(std::string_view path);
   void remove_outbox(std::string_view path);
+  // Something was written since the last commit().
+  bool has_changes() const;
   // Errors: system. O(what was written).
   Status commit();
   // Forgets the oldest INACTIVE jobs, with their events, R and the records below them, until about
@@ -93,6 +95,8 @@ class Journal {
   // All events since the oldest active batch was submitted, in order. O(these).
   Status replay(
       const std::function<void(JobId first, std::uint64_t count, const Event&)>& take) const;
+  // The latest time among the last events; 0: there are none. O(1).
+  Result<Time> latest_event() const;
   Result<std::optional<resource::Allocation>> allocation(JobId job) const;
   Result<std::vector<ChildGrant>> children() const;
   Result<std::vector<std::string>> outbox() const;

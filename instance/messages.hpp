@@ -2,9 +2,10 @@
 // description for others.
 //
 // Every struct travels as a msgpack map: unknown keys are ignored, absent ones keep their default,
-// so that both sides may be a version apart. Times are milliseconds since the Unix epoch, durations
-// milliseconds; 0 means "none" or "not yet" for both. The topic of each request stands above its
-// struct; the answer's struct follows it.
+// so that both sides may be a version apart. Times are for people: milliseconds since the Unix
+// epoch, by the wall clock of whoever answers; durations milliseconds; 0 means "none" or "not yet"
+// for both. What a scheduler goes by travels as a duration (clock.hpp). The topic of each request
+// stands above its struct; the answer's struct follows it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -196,20 +197,22 @@ struct Hello {
   HOLON_FIELDS(token, job, uri, epoch, pid)
 };
 struct Grant {
-  std::string jgf;  // lean JGF with "x-grant" (docs/formats.md)
-  std::int64_t expiration = 0;
+  std::string jgf;             // lean JGF with "x-grant" (docs/formats.md)
+  std::int64_t time_left = 0;  // ms until it ends, as this is written; 0: it has no end
+  std::int64_t lease = 0;      // the name of that end: told again, it is the same end
   std::uint64_t epoch = 0;
   std::string path;  // the child's path
   std::string name;  // the child's, for display, unless it was given one of its own
   bool bind = true;  // false: the resources are declared, tasks are not bound
-  HOLON_FIELDS(jgf, expiration, epoch, path, name, bind)
+  HOLON_FIELDS(jgf, time_left, lease, epoch, path, name, bind)
 };
 // "ending" (up, answered with Empty): the child begins its end.
 
-// "lease" (down): new expiration.
+// "lease" (down): another end; as in Grant.
 struct Lease {
-  std::int64_t expiration = 0;
-  HOLON_FIELDS(expiration)
+  std::int64_t time_left = 0;
+  std::int64_t lease = 0;
+  HOLON_FIELDS(time_left, lease)
 };
 // "record" (up): job records that changed, paths relative to the tree's root; answered with Empty
 // once journalled.

@@ -7,7 +7,7 @@ namespace holon::instance {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, background, resources, conf,
                                                 state_dir, name, limit_ms, journal, grant, verbose)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
-                                                parent_uri, token, job_path, expiration)
+                                                parent_uri, token, job_path)
 
 Result<std::string> write_options(const BrokerOptions& options) {
   try {

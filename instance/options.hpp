@@ -48,7 +48,6 @@ struct BrokerOptions {
   std::string runtime_dir;  // 0700; holds the sockets, so it is short
   std::string binary;       // the holon program, absolute
   std::string parent_uri, token, job_path;  // of a child; else empty
-  std::int64_t expiration = 0;  // when `limit_ms` ends the instance, ms since the epoch; 0: never
 
   bool operator==(const BrokerOptions&) const = default;
 };

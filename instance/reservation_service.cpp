@@ -34,9 +34,10 @@ void ReservationService::list(const Request& request) {
     const auto where = summarize(core_.store->graph(), status.allocation);
     reply.reservations.push_back(
         {asked.resources.id.value(), asked.name, asked.resources.user, asked.users,
-         asked.when.begin, asked.when.end, kPhases[static_cast<int>(status.phase)], where.nodelist,
-         where.held.nodes, where.held.cores, where.held.gpus,
-         static_cast<std::int64_t>(status.pending), static_cast<std::int64_t>(status.running)});
+         core_.clock.wall(asked.when.begin), core_.clock.wall(asked.when.end),
+         kPhases[static_cast<int>(status.phase)], where.nodelist, where.held.nodes,
+         where.held.cores, where.held.gpus, static_cast<std::int64_t>(status.pending),
+         static_cast<std::int64_t>(status.running)});
   }
   core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }

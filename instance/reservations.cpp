@@ -3,6 +3,10 @@
 // same number. Meta key "reservations.last": the highest number ever given to one, which no job may
 // get again.
 //
+// What is asked for is kept as people said it, by the wall clock; what is held is in instance time.
+// A clock that is set does not move what is held, since all around it is planned for where it is; a
+// stopped instance that is started again goes by what people said.
+//
 // One that is over, or was taken back, stays until the scheduler lets it go: its jobs may still be
 // in their grace, and a broker that is started then has to hold what they hold.
 #include "instance/reservations.hpp"
@@ -51,7 +55,8 @@ Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::Reserve
   job.life.t_submit = now;
   qmanager::AdvanceRequest advance;
   advance.resources = jobs_.request_of(job);
-  advance.when = {std::max(request.begin, now), request.end};
+  const InstanceClock& clock = jobs_.clock();
+  advance.when = {std::max(clock.instance(request.begin), now), clock.instance(request.end)};
   advance.name = request.name;
   advance.users = request.users;
   return advance;
@@ -71,7 +76,7 @@ Status Reservations::recover(Time now, bool fresh) {
     const bool is_cancelled = kept->cancelled.contains(number);
     if (!fresh) {
       if (auto held = hold_again(id, request, is_cancelled, now); !held) return held;
-    } else if (!is_cancelled && request.end > now) {
+    } else if (!is_cancelled && jobs_.clock().instance(request.end) > now) {
       if (auto made = reserve(id, request, now); !made)
         spdlog::warn(fmt::format("advance reservation {} could not be made again: {}", number,
                                  to_string(made.error())));
@@ -87,7 +92,7 @@ Status Reservations::hold_again(JobId id, const msg::ReserveRequest& request, bo
   const auto allocation = journal_.allocation(id);
   if (!allocation) return tl::unexpected(allocation.error());
   if (!*allocation) return {};
-  auto advance = read(id, request, request.begin);
+  auto advance = read(id, request, (*allocation)->when.begin);
   if (!advance) return tl::unexpected(advance.error());
   advance->when = (*allocation)->when;
   if (auto held = scheduler_.recover_advance(std::move(*advance), **allocation); !held) return held;
@@ -111,7 +116,7 @@ Status Reservations::reserve(JobId id, const msg::ReserveRequest& request, Time 
 }
 
 Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
-  if (request.end <= std::max(request.begin, now))
+  if (request.end <= std::max(request.begin, jobs_.clock().wall(now)))
     return fail(Errc::invalid_argument, "it must end after it begins, and after now", "end");
   const JobId id = jobs_.take_id();
   if (auto made = reserve(id, request, now); !made) return tl::unexpected(made.error());
@@ -121,9 +126,15 @@ Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
   return id;
 }
 
+bool Reservations::is_there(JobId id, Time now) const {
+  if (!known_.contains(id) || cancelled_.contains(id)) return false;
+  const auto held = journal_.allocation(id);
+  return held && *held && now < (*held)->when.end;
+}
+
 Status Reservations::remove(const std::vector<JobId>& ids, Time now) {
   for (const JobId id : ids)
-    if (!known_.contains(id) || cancelled_.contains(id) || known_.at(id).end <= now)
+    if (!is_there(id, now))
       return fail(Errc::not_found, fmt::format("there is no advance reservation {}", id.value()));
   for (const JobId id : ids) {
     const auto running = scheduler_.cancel_advance(id, now);

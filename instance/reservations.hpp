@@ -34,6 +34,7 @@ class Reservations {
  private:
   Result<qmanager::AdvanceRequest> read(JobId id, const msg::ReserveRequest& request,
                                         Time now) const;
+  bool is_there(JobId id, Time now) const;
   Status hold_again(JobId id, const msg::ReserveRequest& request, bool is_cancelled, Time now);
   Status reserve(JobId id, const msg::ReserveRequest& request, Time now);
   void keep();

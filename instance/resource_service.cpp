@@ -69,8 +69,9 @@ void ResourceService::drain(const Request& request) {
   if (!ask) return request.fail(ask.error());
   const auto hosts = Hostlist::parse(ask->hosts);
   if (!hosts) return request.fail(hosts.error());
-  const Status done = ask->drain ? core_.drains.drain(*hosts, {ask->reason, reactor_.now()})
-                                 : core_.drains.undrain(*hosts);
+  const Status done =
+      ask->drain ? core_.drains.drain(*hosts, {ask->reason, core_.clock.wall(reactor_.now())})
+                 : core_.drains.undrain(*hosts);
   if (!done) return request.fail(done.error());
   tell_drains();
   core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });

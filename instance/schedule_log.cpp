@@ -68,7 +68,9 @@ ScheduleLog::ScheduleLog(std::string path, JobManager& jobs, const resource::Res
 void ScheduleLog::turn(Time now) {
   if (jobs_.pass_times().passes == recorded_ || now < not_before_ || !jobs_.settled()) return;
   const std::int64_t begun = monotonic_us();
-  const auto plan = jobs_.plan(now);
+  auto plan = jobs_.plan(now);
+  const InstanceClock& clock = jobs_.clock();
+  for (auto& span : plan) span.when = {clock.wall(span.when.begin), clock.wall(span.when.end)};
   std::string section = qmanager::schedule_section(plan, std::exchange(starting_, {}), format_);
   recorded_ = jobs_.pass_times().passes;
   rest(now, monotonic_us() - begun);

@@ -130,8 +130,8 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   // Where it waits for something else than resources, its record says for what.
   if (job.life.state != JobState::sched || stopped) return;
   about.reason = why->reason;
-  about.t_planned = why->planned_start.value_or(0);
-  about.t_room = why->room_at.value_or(0);
+  about.t_planned = core_.clock.wall(why->planned_start.value_or(0));
+  about.t_room = core_.clock.wall(why->room_at.value_or(0));
   for (const JobId other : why->in_the_way) about.in_the_way.push_back(obstacle(other));
   for (const auto& change : why->changes)
     if (auto remedy = remedy_of(change)) about.remedies.push_back(std::move(*remedy));
@@ -148,8 +148,8 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
       obstacle.name = advance.request.name;
       obstacle.user = advance.request.resources.user;
       obstacle.nodelist = summarize(core_.store->graph(), advance.allocation).nodelist;
-      obstacle.from = advance.request.when.begin;
-      obstacle.until = advance.request.when.end;
+      obstacle.from = core_.clock.wall(advance.request.when.begin);
+      obstacle.until = core_.clock.wall(advance.request.when.end);
     }
     return obstacle;
   }
@@ -157,7 +157,7 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
   obstacle.user = job->life.user;
   obstacle.state = name_of(job->life.state);
   obstacle.nodelist = job->life.place.nodelist;
-  obstacle.until = job->life.expiration;
+  obstacle.until = core_.clock.wall(job->life.expiration);
   return obstacle;
 }
 
@@ -171,7 +171,7 @@ void ScheduleService::plan(const Request& request) {
     if (parts.back().spans.size() == kSpansInPart) parts.emplace_back();
     parts.back().spans.push_back(span(planned, ask->vertices));
   }
-  for (auto& part : parts) part.now = now();
+  for (auto& part : parts) part.now = core_.clock.wall(now());
   core_.jobs.look_again();
   core_.after_commit.add([request, parts = std::move(parts)] {
     for (const auto& part : parts) request.send(pack(part));
@@ -186,8 +186,8 @@ msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool verti
   span.queue = planned.queue;
   span.kind = planned.advance ? "advance" : planned.reserved ? "reservation" : "allocation";
   if (planned.advance) span.name = core_.reservations.name_of(planned.job);
-  span.begin = planned.when.begin;
-  span.end = planned.when.end == kTimeMax ? 0 : planned.when.end;
+  span.begin = core_.clock.wall(planned.when.begin);
+  span.end = planned.when.end == kTimeMax ? 0 : core_.clock.wall(planned.when.end);
   if (const ActiveJob* job = core_.jobs.find(planned.job)) {
     span.name = job->submission->name;
     span.user = job->life.user;
@@ -213,7 +213,7 @@ msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool verti
 
 void ScheduleService::windows(const Request& request) {
   msg::WindowsReply reply;
-  reply.now = now();
+  reply.now = core_.clock.wall(now());
   reply.cores = core_.store->total("core");
   for (const auto& window : core_.scheduler.windows(now()))
     if (window.procs > 0)

@@ -309,9 +309,11 @@ void Service::job_info(const Request& request) {
   if (!events) return request.fail(events.error());
   if (!allocation) return request.fail(allocation.error());
   msg::JobInfoReply reply{std::move(*record), batch->jobspec, {}, {}};
-  for (const auto& e : *events) reply.eventlog += eventlog_line(e);
+  for (const auto& e : *events) reply.eventlog += eventlog_line(core_.jobs.as_shown(e));
   if (*allocation) {
-    auto R = R_text(core_.store->graph(), **allocation);
+    resource::Allocation shown = **allocation;
+    shown.when = {core_.clock.wall(shown.when.begin), core_.clock.wall(shown.when.end)};
+    auto R = R_text(core_.store->graph(), shown);
     if (!R) return request.fail(R.error());
     reply.R = std::move(*R);
   }
@@ -370,7 +372,7 @@ void Service::lease(const Request& request) {
     return request.fail({Errc::denied, "a lease comes from the parent", {}});
   const auto lease = unpack<msg::Lease>(request.payload());
   if (!lease) return request.fail(lease.error());
-  hooks_.lease(lease->expiration == 0 ? kTimeMax : lease->expiration);
+  hooks_.lease(*lease);
   reply_later(request, msg::Empty{});
 }
 

@@ -25,7 +25,7 @@ class Service {
   struct Hooks {
     std::function<void(const std::string& reason)> shutdown;
     std::function<bool()> ending;
-    std::function<void(Time end)> lease;  // the parent has moved the instance's end
+    std::function<void(const msg::Lease&)> lease;  // the parent has moved the instance's end
     // To the parent; empty at the root.
     std::function<void(const transport::Request&, const std::string& path)> forward_up;
     std::function<void()> agent_up;  // it said hello

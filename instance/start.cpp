@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "instance/clock.hpp"
 #include "instance/config.hpp"
 #include "instance/options.hpp"
 #include "instance/spawn.hpp"
@@ -80,7 +79,6 @@ Result<BrokerOptions> prepare(StartOptions options) {
     // The secret is not for what runs inside.
     for (const char* name : {"HOLON_TOKEN", "HOLON_STATE_DIR", "HOLON_PARENT_URI"}) unsetenv(name);
   }
-  if (options.limit_ms > 0) prepared.expiration = wall_clock_ms() + options.limit_ms;
   prepared.start = std::move(options);
   return prepared;
 }

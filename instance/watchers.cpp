@@ -79,7 +79,8 @@ Status Watchers::replay(Watch& watch, JobId job) {
 }
 
 void Watchers::send(const Watch& watch, JobId job, const Event& e) {
-  msg::JobEvent event{job.value(), e.time, name_of(e.body), context_of(e.body)};
+  const Event shown = jobs_.as_shown(e);
+  msg::JobEvent event{job.value(), shown.time, name_of(shown.body), context_of(shown.body)};
   after_commit_.add([request = watch.request, event] { request.send(transport::pack(event)); });
 }
 

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 
 #include "launch/jobs.hpp"
 #include "launch/process.hpp"
@@ -37,6 +38,12 @@ constexpr Duration kAgain =
 std::string own_hostname() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+// Of this start of it; no other agent has it.
+std::uint64_t new_incarnation() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32) | random();
 }
 
 std::vector<std::string> split(const char* text) {
@@ -72,8 +79,7 @@ class Agent::Impl {
       : reactor_(reactor),
         options_(std::move(options)),
         log_(make_logger(options_)),
-        incarnation_(static_cast<std::uint64_t>(reactor.now()) << 20 ^
-                     static_cast<std::uint64_t>(getpid())),
+        incarnation_(new_incarnation()),
         topology_(node.xml()),
         jobs_(JobContext{reactor, std::move(spawner), std::move(node), std::move(frame)}) {}
 
@@ -166,6 +172,7 @@ class Agent::Impl {
     hello.running = jobs_.running();
     hello.waiting = jobs_.waiting();
     hello.finished = jobs_.unacknowledged();
+    hello.clock = reactor_.now();
     report_ = {};                       // all of it is part of the hello
     std::string payload = pack(hello);  // before `finished` is moved from
     client_->call({"agent.hello", std::move(payload), "", 0},
@@ -199,6 +206,7 @@ class Agent::Impl {
     if (report_.started.empty() && report_.finished.empty()) return;
     if (!client_->connected()) return;  // the next hello tells it
     msg::Report report = std::exchange(report_, {});
+    report.clock = reactor_.now();
     std::string payload = pack(report);
     client_->call({"agent.report", std::move(payload), "", 0},
                   [this, told = std::move(report.finished)](const Result<std::string>& answer) {

@@ -2,9 +2,10 @@
 // description for others.
 //
 // The agent connects to the broker; both then send requests. Every struct travels as a msgpack map:
-// unknown keys are ignored, absent ones keep their default. Times are ms since the Unix epoch,
-// durations ms; 0 means none. Core and GPU numbers are those of the node's topology as the agent
-// exported it ("core" ids of R), written as idsets: "0-3,8".
+// unknown keys are ignored, absent ones keep their default. Times are ms on
+// the agent's own clock, which says nothing to others: only how long before `clock`, the moment at
+// which it was told, something was. Durations are ms; 0 means none. Core and GPU numbers are those
+// of the node's topology as the agent exported it ("core" ids of R), written as idsets: "0-3,8".
 #pragma once
 #include <cstdint>
 #include <map>
@@ -76,7 +77,8 @@ struct Hello {
   std::vector<Started> running;
   std::vector<std::uint64_t> waiting;  // jobs taken over that it will start, unless told not to
   std::vector<Finished> finished;      // unacknowledged; the answer acknowledges them
-  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished)
+  std::int64_t clock = 0;              // the agent's, now
+  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished, clock)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends
@@ -93,7 +95,8 @@ struct Welcome {
 struct Report {
   std::vector<Started> started;
   std::vector<Finished> finished;
-  HOLON_FIELDS(started, finished)
+  std::int64_t clock = 0;  // the agent's, now
+  HOLON_FIELDS(started, finished, clock)
 };
 
 // ---- broker to agent ----

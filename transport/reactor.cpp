@@ -111,7 +111,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   explicit Impl(UniqueFd epoll) : epoll_(std::move(epoll)) {
     context_.set(zmq::ctxopt::max_sockets, 65535);
     start_threads(context_);
-    read_clock();
+    now_ = read_clock();
   }
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -120,6 +120,11 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   Time now() const { return now_; }
+  Time read_clock() const { return clock_(); }
+  void set_clock(std::function<Time()> clock) {
+    clock_ = std::move(clock);
+    now_ = clock_();
+  }
   zmq::context_t& context() { return context_; }
   void stop() { stopped_ = true; }
   bool take_stop() { return std::exchange(stopped_, false); }
@@ -129,7 +134,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   void turn(Duration max_wait) {
     std::array<epoll_event, 64> events;
     const int n = epoll_wait(epoll_.get(), events.data(), events.size(), wait_ms(max_wait));
-    read_clock();
+    now_ = read_clock();
     for (int i = 0; i < n; ++i) dispatch_fd(events[static_cast<std::size_t>(i)]);
     dispatch_sockets();
     dispatch_timers();
@@ -244,8 +249,6 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
       if (const auto impl = weak.lock()) cancel(*impl);
     });
   }
-
-  void read_clock() { now_ = clock_ns(CLOCK_REALTIME) / kNsPerMs; }
 
   int wait_ms(Duration max_wait) const {
     if (max_wait == 0 || !deferred_.empty()) return 0;
@@ -413,6 +416,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
 
   UniqueFd epoll_;
   zmq::context_t context_;
+  std::function<Time()> clock_ = [] { return clock_ns(CLOCK_BOOTTIME) / kNsPerMs; };
   Time now_ = 0;
   bool stopped_ = false;
   std::uint64_t last_id_ = 0;
@@ -441,6 +445,9 @@ Reactor::~Reactor() = default;
 
 Time Reactor::now() const {
   return impl_->now();
+}
+void Reactor::set_clock(std::function<Time()> clock) {
+  impl_->set_clock(std::move(clock));
 }
 zmq::context_t& Reactor::zmq_context() const {
   return impl_->context();
@@ -482,8 +489,7 @@ Subscription Reactor::every(Duration period, Callback callback) {
   return impl_->add_timer(at_least, at_least, std::move(callback));
 }
 Subscription Reactor::at(Time when, Callback callback) {
-  const Time wall = clock_ns(CLOCK_REALTIME) / kNsPerMs;
-  return after(when <= wall ? 0 : when - wall, std::move(callback));
+  return after(distance(impl_->read_clock(), when), std::move(callback));
 }
 Result<Subscription> Reactor::on_fd(int fd, unsigned events,
                                     std::function<void(unsigned)> callback) {

@@ -71,8 +71,11 @@ class Reactor {
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
 
-  // Milliseconds since the Unix epoch at the begin of this turn.
+  // Milliseconds at the begin of this turn, on a clock that never goes back: since the machine was
+  // started, its sleep included, or what set_clock() has it say.
   Time now() const;
+  // `clock` must never go back. It is read now, and then once a turn.
+  void set_clock(std::function<Time()> clock);
 
   // Handles turns until stop(). A stop() before run() ends it after one turn without waiting.
   void run();
@@ -93,8 +96,7 @@ class Reactor {
   // the wall clock does not move them. Late periods are skipped, not made up for. O(log timers).
   [[nodiscard]] Subscription after(Duration delay, Callback callback);
   [[nodiscard]] Subscription every(Duration period, Callback callback);
-  // Once, when the wall clock, as it stands at this call, will show `when` (ms since the epoch); at
-  // once if it is past.
+  // Once, when now() will be `when`, as the clock stands at this call; at once if that is past.
   [[nodiscard]] Subscription at(Time when, Callback callback);
 
   // Level-triggered; `callback` gets FdEvents bits. The descriptor stays the caller's and must

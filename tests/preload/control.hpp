@@ -1,0 +1,17 @@
+// control.hpp - what a test tells a process that has tampered_clock.cpp loaded: a small file that
+// both have mapped.
+#pragma once
+#include <atomic>
+#include <cstdint>
+
+namespace holon::testing {
+
+inline constexpr const char* kControlVariable = "HOLON_TEST_CLOCK";
+
+struct ClockControl {
+  std::atomic<std::int64_t> wall_offset_ms;  // the wall clock shows so much more
+  std::atomic<std::int64_t> spinning_pid;    // this process hangs when it next looks at a clock
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "it is shared by processes");
+
+}  // namespace holon::testing
