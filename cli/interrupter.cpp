@@ -7,6 +7,12 @@
 #include <utility>
 
 namespace holon::cli {
+namespace {
+
+// For a job to end that was cancelled because this process was asked to.
+constexpr Duration kPatience = 30'000;
+
+}  // namespace
 
 Interrupter::Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb)
     : call_(call), broker_(broker), job_(job), verb_(std::move(verb)) {
@@ -15,7 +21,12 @@ Interrupter::Interrupter(Invocation& call, Broker& broker, std::uint64_t job, st
 
 void Interrupter::on_signal(int signal) {
   const bool first = std::exchange(signal_, signal) == 0;
-  if (first) return cancel_job(signal);
+  if (first) {
+    // Nobody is there any more to ask again.
+    if (signal != SIGINT)
+      again_ = broker_.reactor().after(kPatience, [this] { on_signal(signal_); });
+    return cancel_job(signal);
+  }
   // Whoever asks a second time does not want to wait for the job's end.
   if (!std::exchange(leaving_, true))
     call_.io.err << fmt::format("{}: job {} is being ended; not waiting for it\n", verb_, job_)

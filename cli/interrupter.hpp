@@ -13,7 +13,8 @@ class Interrupter {
  public:
   // `verb` as in "holon run", for what is said; while this lives, the first SIGINT, SIGTERM or
   // SIGHUP ends the job instead of the process, the next one the process as soon as the broker
-  // knows that the job is to end, a third one at once.
+  // knows that the job is to end, a third one at once. SIGTERM and SIGHUP count again after half a
+  // minute: nobody may be there any more, nor the broker.
   Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb);
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
@@ -33,7 +34,7 @@ class Interrupter {
   int signal_ = 0;
   bool leaving_ = false;
   bool answered_ = false;  // the broker, to our cancelling
-  transport::Subscription answer_;
+  transport::Subscription answer_, again_;
   Broker::SignalGuard guard_;
 };
 

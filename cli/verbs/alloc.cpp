@@ -4,8 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <ctime>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -15,7 +17,6 @@
 #include "cli/parser.hpp"
 #include "cli/start_options.hpp"
 #include "cli/verbs.hpp"
-#include "instance/clock.hpp"
 #include "launch/exit_code.hpp"
 
 namespace holon::cli {
@@ -58,19 +59,50 @@ Result<msg::JobRecord> wait_until_up(Invocation& call, Broker& broker, std::uint
   return job;
 }
 
-// Waits for the program; SIGTERM and SIGHUP, which are blocked here, are passed on to it.
-int wait_for_program(pid_t pid, const sigset_t& blocked) {
-  int status = 0;
+constexpr time_t kProgramGrace = 5;  // s from SIGTERM or SIGHUP to SIGKILL
+constexpr time_t kLastWords = 30;    // s from there for the instance to take back what it gave
+
+struct Ended {
+  int code = 0;
+  int asked_by = 0;  // the signal that asked this process to end; 0: none did
+};
+
+// Waits for the program. SIGTERM and SIGHUP, which are blocked here, are passed on to it. Whoever
+// sends them wants this process to end, and interactive shells take no SIGTERM: then SIGKILL
+// follows.
+Ended wait_for_program(pid_t pid, const sigset_t& blocked) {
+  int status = 0, asked_by = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    const int signal = sigwaitinfo(&blocked, nullptr);
-    if (signal == SIGTERM || signal == SIGHUP) kill(pid, signal);
+    const timespec grace{kProgramGrace, 0};
+    const int signal =
+        asked_by == 0 ? sigwaitinfo(&blocked, nullptr) : sigtimedwait(&blocked, nullptr, &grace);
+    if (signal == SIGTERM || signal == SIGHUP) {
+      kill(pid, signal);
+      asked_by = signal;
+    } else if (signal < 0 && errno == EAGAIN) {
+      kill(pid, SIGKILL);
+    }
   }
-  return launch::exit_code_of(status);
+  // What came after the program's end must not end this process before the child.
+  const timespec at_once{0, 0};
+  for (int more = 0; (more = sigtimedwait(&blocked, nullptr, &at_once)) > 0;)
+    if (more != SIGCHLD) asked_by = more;
+  return {launch::exit_code_of(status), asked_by};
+}
+
+// The signal comes again after a while, wherever this process is then.
+void end_soon(int signal) {
+  sigevent again{};
+  again.sigev_notify = SIGEV_SIGNAL;
+  again.sigev_signo = signal;
+  timer_t timer{};
+  const itimerspec when{{0, 0}, {kLastWords, 0}};
+  if (timer_create(CLOCK_MONOTONIC, &again, &timer) == 0) timer_settime(timer, 0, &when, nullptr);
 }
 
 // In the foreground of this terminal; Ctrl-C is the program's, not ours. Whatever ends this process
 // must end the program first, and then the child: nobody else would.
-Result<int> run_here(const std::vector<std::string>& command, const std::string& uri) {
+Result<Ended> run_here(const std::vector<std::string>& command, const std::string& uri) {
   std::vector<std::string> words = command;
   if (words.empty()) {
     const char* shell = std::getenv("SHELL");
@@ -93,10 +125,12 @@ Result<int> run_here(const std::vector<std::string>& command, const std::string&
   }
   const auto before_int = std::signal(SIGINT, SIG_IGN);
   const auto before_quit = std::signal(SIGQUIT, SIG_IGN);
-  const int code = wait_for_program(pid, blocked);
+  const Ended ended = wait_for_program(pid, blocked);
+  if (ended.asked_by != 0) end_soon(ended.asked_by);
   std::signal(SIGINT, before_int);
   std::signal(SIGQUIT, before_quit);
-  return code;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return ended;
 }
 
 int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
@@ -117,7 +151,7 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
     return kOk;
   }
   put_own_folder_in_path();
-  const auto code = run_here(args.command, job->child_uri);
+  const auto ran = run_here(args.command, job->child_uri);
   msg::CancelRequest over;
   over.ids = {id};
   over.reason = "the command of holon alloc has ended";
@@ -128,7 +162,7 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
   wait.ids = {id};
   const auto gone = broker.wait(wait);
   if (!gone) report(call, "alloc", gone.error());
-  return code ? *code : report(call, "alloc", code.error());
+  return ran ? ran->code : report(call, "alloc", ran.error());
 }
 
 }  // namespace

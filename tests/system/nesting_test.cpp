@@ -1,7 +1,11 @@
 // Instances in instances: grants, policies of their own, addresses, ends, records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <set>
 
 #include "tests/system/records.hpp"
@@ -158,6 +162,38 @@ TEST(Nesting, AnAllocThatIsEndedEndsItsProgramAndItsChild) {
     EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
     EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 1);
   }
+}
+
+// As interactive shells do.
+TEST(Nesting, AnAllocWhoseProgramTakesNoSignalEndsAllTheSame) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=1"});
+  Process alloc = sandbox.start({"alloc", "sh", "-c", "trap '' TERM; echo up; exec sleep 600"});
+  EXPECT_EQ(alloc.read_line(), "up");
+  alloc.signal(SIGTERM);
+  EXPECT_EQ(alloc.finish().code, 128 + SIGKILL);
+  EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
+  EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 1);
+}
+
+TEST(Nesting, AnAllocThatNobodyAnswersEndsWhenItIsTold) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=1"});
+  Process alloc = sandbox.start({"alloc", "sh", "-c", "echo $$; exec cat"});
+  const pid_t program = std::stoi(alloc.read_line());
+  const auto brokers = sandbox.processes({"holon broker"});
+  EXPECT_EQ(brokers.size(), 2u);
+  for (const pid_t broker : brokers) kill(broker, SIGSTOP);
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, program, 0));
+  ASSERT_GE(handle, 0);
+  alloc.close_input();  // the program ends, and now its child is to be ended
+  pollfd gone{handle, POLLIN, 0};
+  EXPECT_EQ(poll(&gone, 1, 30'000), 1);
+  close(handle);
+  alloc.signal(SIGTERM);
+  EXPECT_EQ(alloc.finish().code, 128 + SIGTERM);
+  for (const pid_t broker : brokers) kill(broker, SIGCONT);
+  sandbox.ok({"cancel", "--all"});
 }
 
 TEST(Nesting, ListingAChildShowsNothingOfOthers) {
