@@ -64,7 +64,8 @@ transport::Options Broker::peer_options(const std::string& name) const {
 
 // ---- beginning ----
 
-Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, BrokerOptions options) {
+Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, BrokerOptions options,
+                                               Pulse* pulse) {
   auto config = load_config(options.start.conf);
   if (!config) return tl::unexpected(config.error());
   const std::string file =
@@ -84,8 +85,17 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   std::unique_ptr<Broker> broker(new Broker(reactor, std::move(options), std::move(*config),
                                             std::move(*journal), std::move(*clock),
                                             std::move(*server)));
+  if (pulse != nullptr) broker->show_pulse(pulse);
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
   return broker;
+}
+
+// The loop turns often enough to be seen even when nothing happens.
+void Broker::show_pulse(Pulse* pulse) {
+  constexpr Duration kBeats = 8;  // within the watchdog's patience
+  pulse_ = pulse;
+  config_.scheduler.looking_at = &pulse->looking_at();
+  if (config_.watchdog > 0) beat_ = reactor_.every(config_.watchdog / kBeats, [] {});
 }
 
 // Is this a later broker of an instance whose supervisor lives, or a new start on an old state
@@ -239,6 +249,11 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
                            std::move(identity), std::move(*store), parent_.get(), fresh_);
   if (!core) return tl::unexpected(core.error());
   core_ = std::move(*core);
+  if (const auto job = pulse_ != nullptr ? pulse_->take_suspect() : std::nullopt) {
+    spdlog::error(fmt::format("the scheduler failed twice in a row at job {}; it is set aside",
+                              core_->jobs.path_of(*job)));
+    core_->jobs.set_aside(*job, reactor_.now());
+  }
   Service::Hooks hooks;
   hooks.shutdown = [this](const std::string& reason) { end(reason); };
   hooks.ending = [this] { return phase_ != Phase::up; };
@@ -283,14 +298,16 @@ void Broker::look_at_wall_clock() {
   const Duration by = clock_->offset() - known_offset_;
   if (by == 0) return;
   known_offset_ = clock_->offset();
+  const Duration seconds = (std::abs(by) + 500) / 1000;
   spdlog::warn(
       fmt::format("the wall clock was set {} {}; the time of this instance goes on as before",
-                  duration_text(std::abs(by)), by > 0 ? "forward" : "back"));
+                  duration_text(seconds * 1000), by > 0 ? "forward" : "back"));
   keep_clock();
   if (core_) core_->jobs.wall_clock_was_set();
 }
 
 void Broker::finish_turn() {
+  if (pulse_ != nullptr) pulse_->turn();
   if (phase_ == Phase::over) return;
   const Time now = reactor_.now();
   // Timers stand still while the machine sleeps, leases do not.

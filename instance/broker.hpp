@@ -17,6 +17,7 @@
 #include "instance/journal.hpp"
 #include "instance/options.hpp"
 #include "instance/parent_link.hpp"
+#include "instance/pulse.hpp"
 #include "instance/resources.hpp"
 #include "instance/service.hpp"
 #include "transport/reactor.hpp"
@@ -29,7 +30,9 @@ class Broker {
   // Listens, opens the journal, and asks the parent for its grant if it is a child without one.
   // From here on the reactor's time is the instance's. Errors: of the configuration, the journal,
   // the resources, the sockets.
-  static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options);
+  // `pulse` may be null, and must outlive it.
+  static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options,
+                                                Pulse* pulse);
   ~Broker();
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
@@ -65,6 +68,7 @@ class Broker {
   void watch_lease(Time end);
   void keep_clock();
   void look_at_wall_clock();
+  void show_pulse(Pulse* pulse);
   void finish_turn();
   void drained();
   void end_jobs(const std::string& type, const std::string& reason);
@@ -74,6 +78,7 @@ class Broker {
   transport::Options peer_options(const std::string& name) const;
 
   transport::Reactor& reactor_;
+  Pulse* pulse_ = nullptr;
   BrokerOptions options_;
   Config config_;
   Journal journal_;
@@ -92,7 +97,7 @@ class Broker {
   std::string end_reason_;
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
-  transport::Subscription turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_;
+  transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_;
 };
 
 }  // namespace holon::instance

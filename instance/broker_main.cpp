@@ -1,4 +1,4 @@
-// `holon broker`: options from the runtime directory, signals, the lifeline to the supervisor, and
+// `holon broker`: options from the runtime directory, signals, what ties it to the supervisor, and
 // the exit code.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -12,7 +12,10 @@
 #include <sstream>
 
 #include "instance/broker.hpp"
+#include "instance/crash_report.hpp"
 #include "instance/exit_codes.hpp"
+#include "instance/lifeline.hpp"
+#include "instance/pulse.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::instance {
@@ -38,14 +41,36 @@ void say_ready(int fd, const std::string& uri) {
   if (fd >= 0) close(fd);
 }
 
-int run(const BrokerOptions& options, int ready, int lifeline) {
+// A broker that hangs is gone a while after its supervisor; one that ends in order has the time
+// that may take.
+Result<std::unique_ptr<Lifeline>> hold_lifeline(int fd, const Config& config) {
+  constexpr Duration kUnwatched = 30'000, kMargin = 20'000;
+  return Lifeline::hold(fd, config.watchdog > 0 ? config.watchdog : kUnwatched,
+                        config.shutdown_timeout + kMargin);
+}
+
+int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
+  const auto config = load_config(options.start.conf);
+  if (!config) return refuse(config.error());
+  std::unique_ptr<Lifeline> lifeline;  // before what may hang as it begins or ends
+  if (inherited.lifeline >= 0) {
+    auto held = hold_lifeline(inherited.lifeline, *config);
+    if (!held) return refuse(held.error());
+    lifeline = std::move(*held);
+  }
   auto reactor = transport::Reactor::create();
   if (!reactor) return refuse(reactor.error());
   auto& loop = **reactor;
-  auto broker = Broker::create(loop, options);
+  std::optional<Pulse> pulse;
+  if (inherited.pulse >= 0) {
+    auto opened = Pulse::open(transport::UniqueFd(inherited.pulse));
+    if (!opened) return refuse(opened.error());
+    pulse = std::move(*opened);
+  }
+  auto broker = Broker::create(loop, options, pulse ? &*pulse : nullptr);
   if (!broker) return refuse(broker.error());
   int code = 0;
-  (*broker)->on_ready([&] { say_ready(ready, (*broker)->uri()); });
+  (*broker)->on_ready([&] { say_ready(inherited.ready, (*broker)->uri()); });
   (*broker)->on_end([&](int how) {
     code = how;
     loop.stop();
@@ -58,9 +83,10 @@ int run(const BrokerOptions& options, int ready, int lifeline) {
   if (!on_term || !on_int) return refuse(on_term ? on_int.error() : on_term.error());
   transport::Subscription gone;
   bool alone = false;
-  if (lifeline >= 0) {
-    auto watch = loop.on_fd(lifeline, transport::kReadable, [&](unsigned) {
+  if (lifeline) {
+    auto watch = loop.on_fd(inherited.lifeline, transport::kReadable, [&](unsigned) {
       gone.cancel();
+      lifeline->noticed();
       alone = true;
       (*broker)->end("its supervisor is gone");
       // Whoever ended a child's supervisor has taken its resources back already.
@@ -77,7 +103,8 @@ int run(const BrokerOptions& options, int ready, int lifeline) {
 
 }  // namespace
 
-int broker_main(const std::string& runtime_dir, int ready, int lifeline) {
+int broker_main(const std::string& runtime_dir, const BrokerDescriptors& inherited) {
+  report_crashes();
   auto options = read_options(runtime_dir);
   if (!options) return refuse(options.error());
   transport::raise_descriptor_limit();  // each client is one or two
@@ -87,7 +114,7 @@ int broker_main(const std::string& runtime_dir, int ready, int lifeline) {
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
   spdlog::set_default_logger(spdlog::stderr_logger_st("broker"));
   spdlog::set_level(options->start.verbose ? spdlog::level::debug : spdlog::level::warn);
-  return run(*options, ready, lifeline);
+  return run(*options, inherited);
 }
 
 }  // namespace holon::instance

@@ -59,6 +59,12 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.record_interval, duration(v)); }},
     {"instance.shutdown-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.shutdown_timeout, duration(v)); }},
+    {"instance.watchdog", "0, or a duration of 1s and more, like 60s",
+     [](Config& c, const Value& v) {
+       const auto patience = duration(v);
+       return store(c.watchdog,
+                    patience && (*patience == 0 || *patience >= 1'000) ? patience : std::nullopt);
+     }},
     {"instance.monitor", "true or false",
      [](Config& c, const Value& v) { return store(c.monitor, yes_or_no(v)); }},
     {"journal.keep", "a number of jobs, 0 for all",

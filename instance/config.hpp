@@ -31,7 +31,9 @@ struct Config {
   Duration tree_timeout = 2'000;       // how long `tree` and `jobs -R` wait for a child
   Duration record_interval = 200;      // changed job records go to the parent at most this often
   Duration shutdown_timeout = 30'000;  // an orderly end that takes longer becomes a hard one
-  bool monitor = false;                // passes are written to the file "schedule"
+  Duration watchdog =
+      60'000;            // a broker whose loop makes no turn for so long is started again; 0: never
+  bool monitor = false;  // passes are written to the file "schedule"
   Journal::Sync sync = Journal::Sync::normal;
   std::uint64_t keep = 0;  // INACTIVE jobs the journal keeps; 0: all
 

@@ -169,6 +169,7 @@ void JobManager::end(ActiveJob& job) {
   outside_.ended(record);
   jobs_.erase(JobId(record.id));
   waiting_.happened(JobId(record.id));
+  let_back(JobId(record.id));
 }
 
 // ---- scheduling ----
@@ -279,6 +280,7 @@ Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
   }
   if (job->life.state > JobState::sched)
     return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
+  let_back(id);
   if (job->life.urgency == urgency) return {};
   const bool queued = job->life.state == JobState::sched;
   if (queued)

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -114,6 +115,10 @@ class JobManager {
   std::optional<Time> next_turn(Time now) const;
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
   Status set_urgency(JobId id, std::uint32_t urgency, Time now);
+  // Holds a pending job at which the scheduler failed, with that as its reason, until somebody
+  // gives it another urgency. Others are left alone.
+  void set_aside(JobId id, Time now);
+  bool is_aside(JobId id) const { return aside_.contains(id.value()); }
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
@@ -184,6 +189,8 @@ class JobManager {
   std::string limit_note(const ActiveJob& job) const;
   Status load(const std::vector<Batch>& batches, Time now);
   Status restore_allocation(ActiveJob& job);
+  Status restore_aside();
+  void let_back(JobId id);
   Status charge_past_use(Time now);
   void lose_interrupted(ActiveJob& job, Time now);
   void enqueue_recovered(ActiveJob& job, Time now);
@@ -212,6 +219,7 @@ class JobManager {
   bool paused_ = false;
   PassTimes passes_;
   WaitingRoom waiting_;
+  std::set<std::uint64_t> aside_;  // see set_aside()
   std::optional<Time> wake_;
   std::vector<event::Process> orphans_;
   Time last_heard_ = 0;  // when the last event of the run before this one happened

@@ -72,6 +72,11 @@ void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
     const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
     r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
   }
+  if (is_aside(job.id))
+    r.reason = fmt::format(
+        "the scheduler failed twice in a row while it looked at this job, and has set it aside; "
+        "`holon urgency {} {}` lets it try again",
+        job.id.value(), qmanager::kUrgencyDefault);
   if (outlook->planned_start) r.t_estimate = clock_.wall(*outlook->planned_start);
 }
 

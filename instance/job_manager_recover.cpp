@@ -22,6 +22,7 @@ Status JobManager::recover(Time now, bool fresh) {
     if (result != "COMPLETED") counts_.failed += n;
   }
   if (auto loaded = load(*batches, now); !loaded) return loaded;
+  if (auto restored = restore_aside(); !restored) return restored;
   if (auto charged = charge_past_use(now); !charged) return charged;
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_) ids.push_back(id);

@@ -63,9 +63,14 @@ Result<BrokerOptions> parse_options(std::string_view json);
 // again and again.
 int start_main(StartOptions options);
 
-// `holon broker RUNTIME_DIR`: started by the supervisor only. `lifeline` is a descriptor whose end
-// of file means that the supervisor is gone; `ready` gets one line when the broker listens: its
-// uri. -1: there is none.
-int broker_main(const std::string& runtime_dir, int ready, int lifeline);
+// Descriptors that a broker inherits; -1: there is none.
+struct BrokerDescriptors {
+  int ready = -1;     // gets one line when the broker listens: its uri
+  int lifeline = -1;  // its end of file means that the supervisor is gone
+  int pulse = -1;     // memory shared with the supervisor, pulse.hpp
+};
+
+// `holon broker RUNTIME_DIR`: started by the supervisor only.
+int broker_main(const std::string& runtime_dir, const BrokerDescriptors& inherited);
 
 }  // namespace holon::instance

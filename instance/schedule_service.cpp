@@ -128,7 +128,7 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
     about.remedies.push_back({"gate", 0, about.queue, 0, "holon queue start " + about.queue});
   for (const JobId other : core_.jobs.waits_on(job)) about.in_the_way.push_back(obstacle(other));
   // Where it waits for something else than resources, its record says for what.
-  if (job.life.state != JobState::sched || stopped) return;
+  if (job.life.state != JobState::sched || stopped || core_.jobs.is_aside(job.id)) return;
   about.reason = why->reason;
   about.t_planned = core_.clock.wall(why->planned_start.value_or(0));
   about.t_room = core_.clock.wall(why->room_at.value_or(0));

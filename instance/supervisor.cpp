@@ -9,12 +9,14 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <filesystem>
 #include <optional>
 
+#include "instance/crash_guard.hpp"
 #include "instance/exit_codes.hpp"
+#include "instance/pulse.hpp"
 #include "instance/spawn.hpp"
+#include "instance/watchdog.hpp"
 #include "launch/agent.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/process.hpp"
@@ -25,32 +27,24 @@ namespace holon::instance {
 namespace {
 
 constexpr int kExitGaveUp = 3;              // its broker or agent crashed again and again
-constexpr std::size_t kCrashes = 5;         // so many ...
-constexpr Duration kCrashWindow = 60'000;   // ... within this time are a loop
 constexpr Duration kDiskPatience = 1'000;   // until a broker that could not write is tried again
 constexpr Duration kAgentPatience = 3'000;  // after the broker's end
 constexpr Duration kLostTasksAgain = 10;
-constexpr Duration kProgramGrace = 5'000;  // from SIGTERM to SIGKILL
+constexpr Duration kProgramGrace = 5'000;   // from SIGTERM to SIGKILL
+constexpr Duration kStackPatience = 3'000;  // for a broker that hangs to say where
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
 
-// Remembers crashes; says when there were too many, and how long to wait before the next try.
-class CrashGuard {
- public:
-  // nullopt: give up.
-  std::optional<Duration> crashed(Time now) {
-    while (!times_.empty() && times_.front() < now - kCrashWindow) times_.pop_front();
-    times_.push_back(now);
-    if (times_.size() > kCrashes) return std::nullopt;
-    return times_.size() == 1 ? 0 : Duration{100} << times_.size();
-  }
-
- private:
-  std::deque<Time> times_;
-};
+// Not one that somebody else ended: that says nothing of what it was doing.
+bool is_crash(int status) {
+  if (!WIFSIGNALED(status)) return false;
+  const int signal = WTERMSIG(status);
+  return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+         signal == SIGFPE;
+}
 
 class Supervisor {
  public:
@@ -78,6 +72,10 @@ class Supervisor {
     auto lifeline = make_pipe();
     if (!lifeline) return tl::unexpected(lifeline.error());
     lifeline_ = std::move(*lifeline);
+    auto pulse = Pulse::create();
+    if (!pulse) return tl::unexpected(pulse.error());
+    pulse_ = std::move(*pulse);
+    watchdog_.emplace(reactor_, *pulse_, config_.watchdog);
     for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
       if (!watch) return tl::unexpected(watch.error());
@@ -110,10 +108,14 @@ class Supervisor {
                                            "--ready",
                                            std::to_string(ready->write.get()),
                                            "--lifeline",
-                                           std::to_string(lifeline_.read.get())};
-    auto child = spawn({argv, {ready->write.get(), lifeline_.read.get()}, true});
+                                           std::to_string(lifeline_.read.get()),
+                                           "--pulse",
+                                           std::to_string(pulse_->fd())};
+    pulse_->begin();
+    auto child = spawn({argv, {ready->write.get(), lifeline_.read.get(), pulse_->fd()}, true});
     if (!child) return tl::unexpected(child.error());
     broker_.pid = *child;
+    watchdog_->watch(broker_.pid, [this] { end_hanging_broker(); });
     ready_ = std::move(ready->read);
     auto line =
         reactor_.on_fd(ready_.get(), transport::kReadable, [this](unsigned) { read_ready(); });
@@ -138,8 +140,22 @@ class Supervisor {
     }
   }
 
+  // It says where it is as it dies.
+  void end_hanging_broker() {
+    say(fmt::format("the broker hangs: it has made no turn for {} ms (instance.watchdog)",
+                    config_.watchdog));
+    kill(broker_.pid, SIGABRT);
+    kill_broker_ = reactor_.after(kStackPatience, [this] {
+      pulse_->failed();
+      kill(broker_.pid, SIGKILL);
+    });
+  }
+
   void broker_ended(int status) {
     broker_.pid = 0;
+    watchdog_->stop();
+    kill_broker_.cancel();
+    if (is_crash(status)) pulse_->failed();
     if (ending_) return finish_agent();
     if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) {
       if (!up_) code_ = kExitFailed;  // nothing could be run
@@ -324,14 +340,16 @@ class Supervisor {
   std::vector<std::string> agent_command_;
   std::function<void(const std::string&)> tell_ready_;
   Pipe lifeline_;  // its end of file tells the broker that we are gone
+  std::optional<Pulse> pulse_;
+  std::optional<Watchdog> watchdog_;
   transport::UniqueFd ready_;
   Child broker_, agent_, program_;
   CrashGuard broker_guard_, agent_guard_;
   bool up_ = false, ending_ = false, own_group_ = false, agent_crashed_ = false;
   int code_ = 0;
   std::vector<transport::Subscription> watches_;
-  transport::Subscription ready_watch_, restart_broker_, restart_agent_, lost_timer_, agent_timer_,
-      program_timer_, last_timer_;
+  transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, lost_timer_,
+      agent_timer_, program_timer_, last_timer_;
 };
 
 }  // namespace

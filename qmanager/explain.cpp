@@ -191,6 +191,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) {
                           {},
                           {}};
   if (job.place != Job::Place::pending) return explanation;
+  s.look_at(id);
   explanation.in_the_way = in_the_way(s, job, now);
   // Its own promise must not be in its way. One that is due already waits for what is down.
   const bool later = job.booked && *job.planned > now;
@@ -200,6 +201,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) {
   if (explanation.room_at == now) explanation.room_at = std::nullopt;
   explanation.changes = Explainer(s, job, now).changes();
   if (later) book_again(s, job, now);
+  s.look_at(JobId());
   return explanation;
 }
 

@@ -132,6 +132,7 @@ void Pass::pass_over(Queue& queue, Job& job) {
 }
 
 void Pass::consider(Queue& queue, Job& job) {
+  s_.look_at(job.request.id);
   Walk& walk = queue.walk;
   if (job.booked) return pass_over(queue, job);
   if (outlives_the_lease(job)) return stand_aside(job, Why::lease);
@@ -237,6 +238,7 @@ Pass::Tried Pass::try_start(Job& job) {
   if (memo.epoch == s_.epoch && memo.length <= ticks) return Tried::not_now;
   if (s_.machine->hopeless(job.request, now_)) return Tried::not_now;
   book_the_entitled();
+  s_.look_at(job.request.id);
   Machine::Outcome outcome = job.request.slots && s_.limiter.active()
                                  ? s_.machine->start(within_limits(job), now_, length)
                                  : s_.machine->start(job.request, now_, length);
@@ -262,6 +264,7 @@ JobRequest Pass::within_limits(const Job& job) const {
 }
 
 Pass::Tried Pass::book(Job& job, Time not_before) {
+  s_.look_at(job.request.id);
   // One that starts at once gets no more slots than its limits leave it; what later ones get is
   // seen when they are due.
   if (job.request.slots && s_.limiter.active()) {

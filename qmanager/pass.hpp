@@ -21,6 +21,10 @@ class Pass {
  public:
   Pass(Scheduler::State& state, Time now, Budget budget) : s_(state), now_(now), budget_(budget) {}
 
+  ~Pass() { s_.look_at(JobId()); }
+  Pass(const Pass&) = delete;
+  Pass& operator=(const Pass&) = delete;
+
   StepResult run();
   // Before a question: makes the reservations that no pass had a use for yet, and nothing that the
   // next run() would decide otherwise. What there is to tell is told by that.

@@ -47,6 +47,7 @@ void Pass::hold_overruns() {
 // What can be in the way now is the end of the resources' lease, beyond which nothing is planned,
 // or an advance reservation: up to it the job keeps its units, and then it intrudes.
 void Pass::stretch(JobId id, Job& job) {
+  s_.look_at(id);
   std::vector<Time> ends{stretched_end(job.started, now_)};
   for (const auto& [advance, held] : s_.advances)
     if (held.request.when.begin > now_) ends.push_back(held.request.when.begin);
@@ -79,6 +80,7 @@ Job* Pass::next_due() {
 void Pass::start_due() {
   while (Job* const due = next_due()) {
     Job& job = *due;
+    s_.look_at(job.request.id);
     const Duration length = s_.length_of(job);
     if (auto over = s_.limiter.over(job, now_, length, true)) {
       s_.unbook(job, now_);

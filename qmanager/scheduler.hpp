@@ -4,6 +4,7 @@
 // reports what happened as the next event. The scheduler already holds the resources of every Start
 // it returns. Not thread-safe: one owner.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -89,6 +90,9 @@ struct SchedulerConfig {
   bool tell_waits = true;                                   // Wait decisions are wanted
   // Words for `when`, seen from `now`, in reasons; none: the number.
   std::function<std::string(Time when, Time now)> show_time;
+  // Where the number of the job that is looked at is noted, 0 in between: whoever finds that a pass
+  // does not come to an end can say at which job it is. Null: nowhere.
+  std::atomic<std::uint64_t>* looking_at = nullptr;
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
 };

@@ -133,6 +133,11 @@ struct Scheduler::State {
   std::map<JobId, Intruder> intruders;
   bool occupied = false;  // some advance reservation does without units of its own
 
+  void look_at(JobId job) const {
+    if (config.looking_at != nullptr)
+      config.looking_at->store(job.value(), std::memory_order_relaxed);
+  }
+
   Job* find(JobId id) const {
     const auto found = jobs.find(id);
     return found == jobs.end() ? nullptr : found->second.get();

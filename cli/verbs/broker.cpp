@@ -11,14 +11,16 @@ namespace holon::cli {
 
 int verb_broker(Invocation& call) {
   std::string runtime_dir;
-  std::int64_t ready = -1, lifeline = -1;
+  std::int64_t ready = -1, lifeline = -1, pulse = -1;
   Parser parser("broker", "the process that schedules; made by start");
   parser.required("RUNTIME_DIR", runtime_dir, "where its options and sockets are")
       .option("--ready", ready, "FD", "gets the uri once jobs can be run")
       .option("--lifeline", lifeline, "FD", "end of file means that the supervisor is gone")
-      .example("holon broker DIR --ready 3 --lifeline 4", "as the supervisor does it");
+      .option("--pulse", pulse, "FD", "memory in which it shows the supervisor that it works")
+      .example("holon broker DIR --ready 3 --lifeline 4 --pulse 5", "as the supervisor does it");
   if (const auto code = parser.parse(call)) return *code;
-  return instance::broker_main(runtime_dir, static_cast<int>(ready), static_cast<int>(lifeline));
+  return instance::broker_main(
+      runtime_dir, {static_cast<int>(ready), static_cast<int>(lifeline), static_cast<int>(pulse)});
 }
 
 int verb_agent(Invocation& call) {

@@ -1,0 +1,29 @@
+// crash_guard.hpp - remembers how often a process crashed lately.
+#pragma once
+#include <cstddef>
+#include <deque>
+#include <optional>
+
+#include "base/time.hpp"
+
+namespace holon::instance {
+
+inline constexpr std::size_t kCrashes = 5;        // so many ...
+inline constexpr Duration kCrashWindow = 60'000;  // ... within this time are a loop
+
+class CrashGuard {
+ public:
+  // How long to wait before the next try; nullopt: give up. `now`: ms on a clock that does not go
+  // back.
+  std::optional<Duration> crashed(Time now) {
+    while (!times_.empty() && times_.front() < now - kCrashWindow) times_.pop_front();
+    times_.push_back(now);
+    if (times_.size() > kCrashes) return std::nullopt;
+    return times_.size() == 1 ? 0 : Duration{100} << times_.size();
+  }
+
+ private:
+  std::deque<Time> times_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,55 @@
+// pulse.hpp - what a broker shows its supervisor while it works: that its loop turns, and which job
+// its scheduler looks at. A page of memory that both have; it is still there when the broker is
+// gone, and costs the broker a store.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::instance {
+
+class Pulse {
+ public:
+  // The supervisor's. Errors: system.
+  static Result<Pulse> create();
+  // The broker's, of the descriptor it inherited. Errors: system (it is no such page).
+  static Result<Pulse> open(transport::UniqueFd fd);
+
+  // What a broker inherits; closed on exec otherwise.
+  int fd() const { return fd_.get(); }
+
+  // ---- the broker ----
+  void turn() { page_->turns.fetch_add(1, std::memory_order_relaxed); }
+  // Where the scheduler notes the number of the job it looks at; 0: none.
+  std::atomic<std::uint64_t>& looking_at() { return page_->job; }
+  // The job at which two brokers in a row failed, or more. Asked once: it is forgotten then.
+  std::optional<JobId> take_suspect();
+
+  // ---- the supervisor ----
+  // Of the broker there is now; 0: its loop has not begun.
+  std::uint64_t turns() const { return page_->turns.load(std::memory_order_relaxed); }
+  // Before a broker is started.
+  void begin();
+  // The broker hung or crashed: that counts against the job its scheduler was at.
+  void failed();
+
+ private:
+  struct Page {
+    std::atomic<std::uint64_t> turns, job, suspect, failures;
+  };
+  struct Unmap {
+    void operator()(Page* page) const;
+  };
+  Pulse(transport::UniqueFd fd, Page* page) : fd_(std::move(fd)), page_(page) {}
+  static Result<Pulse> map(transport::UniqueFd fd);
+
+  transport::UniqueFd fd_;
+  std::unique_ptr<Page, Unmap> page_;
+};
+
+}  // namespace holon::instance
