@@ -1,0 +1,27 @@
+// instance_id.hpp - who an instance is, whatever else of it is lost: the file `instance.id` of its
+// state directory.
+//
+// Its first line is 128 random bits in hexadecimal digits, made once. They mark the instance's
+// processes and its journal. The second line says that a journal was made: one that is missing
+// later was lost, and is no reason to begin anew.
+#pragma once
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+
+namespace holon::instance {
+
+struct InstanceId {
+  std::string id;
+  bool has_journal = false;
+};
+
+// The id, made where there is none. Errors: system; invalid_argument for a file that holds no id.
+Result<std::string> instance_id(const std::string& state_dir);
+// What the file says; nullopt: there is none. Errors: as above.
+Result<std::optional<InstanceId>> read_instance_id(const std::string& state_dir);
+// From here on a journal belongs to it. Errors: system.
+Status expect_journal(const std::string& state_dir);
+
+}  // namespace holon::instance
