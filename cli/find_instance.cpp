@@ -46,12 +46,14 @@ std::optional<RunningInstance> root_in(const fs::path& folder) {
 
 std::vector<RunningInstance> running_roots() {
   std::vector<RunningInstance> roots;
-  std::error_code error;
-  for (fs::directory_iterator entry(transport::runtime_base(), error), end; !error && entry != end;
-       entry.increment(error)) {
-    const bool named = entry->path().filename().string().starts_with("holon-");
-    if (!named || !is_ours(entry->path())) continue;
-    if (auto root = root_in(entry->path())) roots.push_back(std::move(*root));
+  for (const auto& base : transport::runtime_bases()) {
+    std::error_code error;
+    for (fs::directory_iterator entry(base, error), end; !error && entry != end;
+         entry.increment(error)) {
+      const bool named = entry->path().filename().string().starts_with("holon-");
+      if (!named || !is_ours(entry->path())) continue;
+      if (auto root = root_in(entry->path())) roots.push_back(std::move(*root));
+    }
   }
   std::sort(roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.uri < b.uri; });
   return roots;

@@ -4,7 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <set>
 
 #include "instance/exit_codes.hpp"
 #include "instance/text.hpp"
@@ -24,6 +27,26 @@ constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
 constexpr Duration kTransit = 1'000;
 
 constexpr const char* kClock = "clock";  // meta
+
+// In the runtime directory: a broker of this run has been up.
+constexpr const char* kWasUp = "/was-up";
+constexpr Duration kLookAtFiles = 1'000;
+
+// On a disk that takes no more there is still what it has; `trouble` says so then.
+Result<Journal> open_again(const std::string& file, Journal::Sync sync,
+                           std::optional<Error>& trouble) {
+  auto journal = Journal::open(file, sync, Journal::OnDamage::repair);
+  if (!journal && journal.error().code == Errc::system) {
+    trouble = journal.error();
+    return Journal::open_frozen(file);
+  }
+  if (!journal) return journal;
+  if (const auto room = journal->room(); !room) {
+    trouble = room.error();
+    journal->freeze();
+  }
+  return journal;
+}
 
 std::string meta_or(const Journal& journal, std::string_view key, std::string otherwise) {
   const auto value = journal.meta(key);
@@ -70,7 +93,11 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   if (!config) return tl::unexpected(config.error());
   const std::string file =
       options.start.journal ? options.start.state_dir + "/journal.db" : std::string();
-  auto journal = Journal::open(file, config->sync);
+  // The broker after one that crashed goes on with what there is: its jobs run.
+  const bool again = std::filesystem::exists(options.runtime_dir + kWasUp);
+  std::optional<Error> trouble;
+  auto journal =
+      again ? open_again(file, config->sync, trouble) : Journal::open(file, config->sync);
   if (!journal) return tl::unexpected(journal.error());
   auto clock = clock_of(*journal);
   if (!clock) return tl::unexpected(clock.error());
@@ -86,6 +113,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
                                             std::move(*journal), std::move(*clock),
                                             std::move(*server)));
   if (pulse != nullptr) broker->show_pulse(pulse);
+  broker->only_lists_ = std::move(trouble);
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
   return broker;
 }
@@ -105,9 +133,6 @@ bool Broker::same_run() const {
 }
 
 Status Broker::begin() {
-  if (config_.keep > 0)
-    if (auto forgotten = journal_.forget_oldest(config_.keep); !forgotten)
-      return tl::unexpected(forgotten.error());
   fresh_ = !same_run();
   journal_.set_meta("runtime_dir", options_.runtime_dir);
   keep_clock();
@@ -119,6 +144,8 @@ Status Broker::begin() {
     core_->children.peer_lost(peer);
   });
   turn_end_ = reactor_.at_turn_end([this] { finish_turn(); });
+  files_timer_ = reactor_.every(kLookAtFiles, [this] { look_at_files(); });
+  tell_news();
   return options_.start.grant ? begin_child() : begin_root();
 }
 
@@ -249,6 +276,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
                            std::move(identity), std::move(*store), parent_.get(), fresh_);
   if (!core) return tl::unexpected(core.error());
   core_ = std::move(*core);
+  core_->only_lists = only_lists_.has_value();
   if (const auto job = pulse_ != nullptr ? pulse_->take_suspect() : std::nullopt) {
     spdlog::error(fmt::format("the scheduler failed twice in a row at job {}; it is set aside",
                               core_->jobs.path_of(*job)));
@@ -267,12 +295,15 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   };
   service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
   phase_ = Phase::up;
+  std::ofstream(options_.runtime_dir + kWasUp).flush();
   watch_lease(lease_end);
   for (const auto& request : std::exchange(early_, {})) service_->handle(request);
   return {};
 }
 
 void Broker::take_request(const transport::Request& request) {
+  if (only_lists_) return only_list(request);
+  of_this_turn_.push_back(request);
   if (service_)
     service_->handle(request);
   else if (early_.size() < 10'000)
@@ -309,6 +340,7 @@ void Broker::look_at_wall_clock() {
 void Broker::finish_turn() {
   if (pulse_ != nullptr) pulse_->turn();
   if (phase_ == Phase::over) return;
+  if (only_lists_) return after_commit_.run();
   const Time now = reactor_.now();
   // Timers stand still while the machine sleeps, leases do not.
   if (core_ && core_->identity.lease_end <= now) begin_end("timeout", "its time is over");
@@ -319,14 +351,69 @@ void Broker::finish_turn() {
   if (auto committed = journal_.commit(); !committed) {
     // Nothing of this turn was acknowledged. Going on would promise what is not written.
     spdlog::critical(to_string(committed.error()));
-    return finish(kTryAgain);
+    return refuse_turn(committed.error());
   }
+  of_this_turn_.clear();
+  tell_news();
   after_commit_.run();
   if (core_) core_->flush();
   if (phase_ == Phase::draining || phase_ == Phase::flushing) drained();
   wake_.cancel();
   if (!after_commit_.empty()) next = reactor_.now();
   if (next) wake_ = reactor_.after(std::max<Duration>(0, *next - reactor_.now()), [] {});
+}
+
+// Whoever asked for something in a turn that cannot be kept is told why. What was changed is thrown
+// away with this process: the next broker reads what the journal has, and lists that until there is
+// room again. Agents and children say again what they have to say.
+void Broker::refuse_turn(const Error& why) {
+  const std::set<std::string> again = {"agent.hello", "agent.report", "hello", "record"};
+  for (const auto& request : std::exchange(of_this_turn_, {})) {
+    if (request.done()) continue;
+    const bool neighbour = again.contains(request.topic());
+    request.fail(
+        {neighbour ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
+  }
+  end_reason_ = why.what;
+  finish(kTryAgain);
+}
+
+void Broker::only_list(const transport::Request& request) {
+  const std::set<std::string> looks = {"jobs",         "job.info", "job.watch", "job.wait",
+                                       "job.attach",   "tree",     "status",    "resource.list",
+                                       "resource.R",   "priority", "explain",   "windows",
+                                       "reservations", "stats"};
+  const std::set<std::string> neighbours = {"agent.hello", "agent.report", "hello", "record"};
+  if (service_ && (looks.contains(request.topic()) || request.topic() == "shutdown"))
+    return service_->handle(request);
+  request.fail(
+      {neighbours.contains(request.topic()) ? Errc::disconnected : only_lists_->code,
+       only_lists_->what + "; jobs run on, and this instance goes on by itself when it can",
+       only_lists_->where});
+}
+
+// A failure is told by the next commit.
+void Broker::look_at_files() {
+  if (only_lists_) {
+    if (journal_.room()) finish(kTryAgain);
+    return;
+  }
+  std::error_code ignored;
+  if (core_ && !std::filesystem::exists(uri().substr(std::strlen("ipc://")), ignored)) {
+    end_reason_ = "its runtime directory was removed";
+    return finish(kTryAgain);
+  }
+  if (const auto looked = journal_.look(); !looked) spdlog::critical(to_string(looked.error()));
+}
+
+// What has happened to the journal. Where all of the state directory is gone its other folders are
+// made again, too: jobs write there.
+void Broker::tell_news() {
+  const auto news = journal_.take_news();
+  for (const auto& item : news) spdlog::critical(item);
+  if (news.empty() || !core_) return;
+  std::error_code ignored;
+  std::filesystem::create_directories(core_->identity.state_dir + "/output", ignored);
 }
 
 // ---- ending ----
@@ -341,6 +428,11 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
     return finish(kEndedInOrder);
   }
   if (phase_ != Phase::up) return;
+  if (only_lists_) {  // its agent is not heard: the supervisor ends that
+    end_reason_ = reason;
+    end_timer_ = reactor_.after(0, [this] { finish(kEndedInOrder); });
+    return;
+  }
   spdlog::info(fmt::format("the instance ends: {}", reason));
   phase_ = Phase::draining;
   end_reason_ = reason;
@@ -382,7 +474,8 @@ void Broker::drained() {
 
 void Broker::finish(int code) {
   if (std::exchange(phase_, Phase::over) == Phase::over) return;
-  if (service_) service_->close({Errc::disconnected, "the instance ended: " + end_reason_, {}});
+  const char* what = code == kTryAgain ? "its broker starts again: " : "the instance ended: ";
+  if (service_) service_->close({Errc::disconnected, what + end_reason_, {}});
   // A broker that cannot write is followed by one that may: the jobs run on for it.
   if (core_ && code != kTryAgain) core_->agent.shutdown();
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "instance/after_commit.hpp"
@@ -70,6 +71,10 @@ class Broker {
   void look_at_wall_clock();
   void show_pulse(Pulse* pulse);
   void finish_turn();
+  void look_at_files();
+  void refuse_turn(const Error& why);
+  void only_list(const transport::Request& request);
+  void tell_news();
   void drained();
   void end_jobs(const std::string& type, const std::string& reason);
   void begin_end(const std::string& type, const std::string& reason);
@@ -91,13 +96,17 @@ class Broker {
   std::unique_ptr<Core> core_;
   std::unique_ptr<Service> service_;
   std::list<transport::Request> early_;  // came before there was a core
+  std::vector<transport::Request> of_this_turn_;
+  // The journal cannot be written: nothing is changed, what there is can be looked at.
+  std::optional<Error> only_lists_;
   Phase phase_ = Phase::waiting_for_grant;
   bool agent_seen_ = false;
   bool fresh_ = true;
   std::string end_reason_;
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
-  transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_;
+  transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
+      files_timer_;
 };
 
 }  // namespace holon::instance

@@ -35,7 +35,7 @@ struct Config {
       60'000;            // a broker whose loop makes no turn for so long is started again; 0: never
   bool monitor = false;  // passes are written to the file "schedule"
   Journal::Sync sync = Journal::Sync::normal;
-  std::uint64_t keep = 0;  // INACTIVE jobs the journal keeps; 0: all
+  std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
 
   // The policy of the queue a job without one gets into.
   const std::string& default_policy() const;

@@ -26,6 +26,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
                [this](const ActiveJob& job) { return grant_for(job); }),
       watchers(jobs, the_journal, the_after_commit),
       outputs(reactor, server, jobs, agent, the_after_commit),
+      retention(the_journal, jobs, the_after_commit, the_config.keep, identity.state_dir),
       journal(the_journal),
       after_commit(the_after_commit),
       parent_(parent) {
@@ -96,6 +97,7 @@ std::optional<Time> Core::turn(Time now) {
   jobs.schedule(now);
   if (schedule_log) schedule_log->turn(now);
   agent.settle(now);
+  if (retention.turn(now)) return now;
   const auto next = jobs.next_turn(now);
   const auto log = schedule_log ? schedule_log->next_turn() : std::nullopt;
   return next && log ? std::min(*next, *log) : next ? next : log;
@@ -126,7 +128,7 @@ msg::TreeNode Core::node(Time now) const {
   n.name = identity.name;
   n.policy = config.default_policy();
   n.uri = identity.uri;
-  n.health = ending ? "ending" : "up";
+  n.health = ending ? "ending" : only_lists ? "read-only" : "up";
   n.pid = getpid();
   n.nodes = store->total("node");
   n.cores = store->total("core");
@@ -190,6 +192,7 @@ void Core::ended(const msg::JobRecord& record) {
   agent.forget(id);
   watchers.ended(id);
   outputs.ended(id);
+  retention.ended(record);
   if (!record.is_instance) return;
   for (const auto& path : children.ended(id, record.t_inactive))
     if (parent_ != nullptr) parent_->changed(path);

@@ -20,6 +20,7 @@
 #include "instance/parent_link.hpp"
 #include "instance/queue_gates.hpp"
 #include "instance/reservations.hpp"
+#include "instance/retention.hpp"
 #include "instance/schedule_log.hpp"
 #include "instance/watchers.hpp"
 #include "resource/store.hpp"
@@ -69,7 +70,8 @@ class Core final : public Outside {
   void ended(const msg::JobRecord& record) override;
   void limit_changed(const ActiveJob& job) override;
 
-  bool ending = false;  // the instance is
+  bool ending = false;      // the instance is
+  bool only_lists = false;  // its journal cannot be written
   Identity identity;
   InstanceClock& clock;
   const Config& config;
@@ -83,6 +85,7 @@ class Core final : public Outside {
   Children children;
   Watchers watchers;
   OutputStreams outputs;
+  Retention retention;
   std::optional<ScheduleLog> schedule_log;  // where it is asked for
   Journal& journal;
   AfterCommit& after_commit;

@@ -17,8 +17,11 @@ struct DatabaseKind {
   const char* schema;
 };
 
-// Creates the tables in an empty database. Errors: invalid_argument where the file is of another
-// kind or version; throws what SQLiteCpp throws.
+// Is it a database of this kind and version? Errors: invalid_argument; throws what SQLiteCpp
+// throws.
+Status expect_kind(SQLite::Database& database, const DatabaseKind& kind, const std::string& file);
+// The same, and creates the tables in an empty database. Errors: invalid_argument where the file is
+// of another kind or version; throws what SQLiteCpp throws.
 Status adopt_schema(SQLite::Database& database, const DatabaseKind& kind, const std::string& file);
 
 }  // namespace holon::instance

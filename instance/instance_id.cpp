@@ -20,13 +20,6 @@ std::string file_of(const std::string& state_dir) {
   return state_dir + "/instance.id";
 }
 
-std::string new_id() {
-  std::random_device random;
-  std::string id;
-  while (id.size() < kDigits) id += fmt::format("{:08x}", static_cast<unsigned>(random()));
-  return id;
-}
-
 bool is_id(const std::string& text) {
   return text.size() == kDigits && std::all_of(text.begin(), text.end(), [](unsigned char c) {
            return std::isxdigit(c) != 0;
@@ -34,6 +27,13 @@ bool is_id(const std::string& text) {
 }
 
 }  // namespace
+
+std::string new_instance_id() {
+  std::random_device random;
+  std::string id;
+  while (id.size() < kDigits) id += fmt::format("{:08x}", static_cast<unsigned>(random()));
+  return id;
+}
 
 Result<std::optional<InstanceId>> read_instance_id(const std::string& state_dir) {
   const std::string file = file_of(state_dir);
@@ -57,17 +57,15 @@ Result<std::string> instance_id(const std::string& state_dir) {
   auto known = read_instance_id(state_dir);
   if (!known) return tl::unexpected(known.error());
   if (*known) return (*known)->id;
-  const std::string id = new_id();
+  const std::string id = new_instance_id();
   if (auto kept = write_durably(file_of(state_dir), id + "\n"); !kept)
     return tl::unexpected(kept.error());
   return id;
 }
 
-Status expect_journal(const std::string& state_dir) {
+Status keep_instance_id(const std::string& state_dir, const std::string& id) {
   const auto known = read_instance_id(state_dir);
-  if (!known) return tl::unexpected(known.error());
-  if (*known && (*known)->has_journal) return {};
-  const std::string id = *known ? (*known)->id : new_id();
+  if (known && *known && (*known)->id == id && (*known)->has_journal) return {};
   return write_durably(file_of(state_dir), fmt::format("{}\n{}\n", id, kJournal));
 }
 

@@ -21,7 +21,9 @@ struct InstanceId {
 Result<std::string> instance_id(const std::string& state_dir);
 // What the file says; nullopt: there is none. Errors: as above.
 Result<std::optional<InstanceId>> read_instance_id(const std::string& state_dir);
-// From here on a journal belongs to it. Errors: system.
-Status expect_journal(const std::string& state_dir);
+// The file says from here on that this instance has a journal. Errors: system.
+Status keep_instance_id(const std::string& state_dir, const std::string& id);
+// One that no other instance has.
+std::string new_instance_id();
 
 }  // namespace holon::instance

@@ -163,6 +163,11 @@ class JobManager {
                  failed = 0;  // failed: inactive and not COMPLETED
   };
   Counts counts() const { return counts_; }
+  // The journal knows these inactive jobs no more.
+  void forgotten(std::uint64_t count, std::uint64_t failed) {
+    counts_.inactive -= static_cast<std::int64_t>(count);
+    counts_.failed -= static_cast<std::int64_t>(failed);
+  }
 
  private:
   ActiveJob* find_mutable(JobId id);
@@ -188,6 +193,8 @@ class JobManager {
   Time end_of(const ActiveJob& job, Time t_alloc) const;
   std::string limit_note(const ActiveJob& job) const;
   Status load(const std::vector<Batch>& batches, Time now);
+  void record_lost(Time now);
+  Status close_torn(const std::set<JobId>& torn, Time now);
   Status restore_allocation(ActiveJob& job);
   Status restore_aside();
   void let_back(JobId id);

@@ -8,6 +8,11 @@
 #include "instance/job_manager.hpp"
 
 namespace holon::instance {
+namespace {
+
+constexpr std::uint64_t kMostLost = 100'000;  // jobs of a lost end of the journal that are recorded
+
+}  // namespace
 
 Status JobManager::recover(Time now, bool fresh) {
   auto next = journal_.next_id();
@@ -23,6 +28,7 @@ Status JobManager::recover(Time now, bool fresh) {
   }
   if (auto loaded = load(*batches, now); !loaded) return loaded;
   if (auto restored = restore_aside(); !restored) return restored;
+  record_lost(now);
   if (auto charged = charge_past_use(now); !charged) return charged;
   std::vector<JobId> ids;
   for (const auto& [id, job] : jobs_) ids.push_back(id);
@@ -37,6 +43,25 @@ Status JobManager::recover(Time now, bool fresh) {
       enqueue_recovered(*job, now);
   dirty_ = true;
   return {};
+}
+
+// Whoever submitted them was told their numbers: all that can be said of them is said there.
+void JobManager::record_lost(Time now) {
+  const auto [first, end] = journal_.lost_ids();
+  const std::uint64_t last = std::min(end.value(), first.value() + kMostLost);
+  for (std::uint64_t id = first.value(); id < last; ++id) {
+    msg::JobRecord record;
+    record.path = path_of(JobId(id));
+    record.id = id;
+    record.state = "INACTIVE";
+    record.result = "FAILED";
+    record.reason = "the journal has lost it: what became of it is not known";
+    record.t_submit = record.t_inactive = now;
+    journal_.add_inactive(record);
+    ++counts_.inactive;
+    ++counts_.failed;
+  }
+  skip_ids(JobId(end.value() == 0 ? 0 : end.value() - 1));
 }
 
 Status JobManager::load(const std::vector<Batch>& batches, Time now) {
@@ -59,22 +84,58 @@ Status JobManager::load(const std::vector<Batch>& batches, Time now) {
     }
   }
   Status sound;
+  std::set<JobId> torn;
   const auto replayed = journal_.replay([&](JobId first, std::uint64_t n, const Event& e) {
     last_heard_ = std::max(last_heard_, e.time);
     for (auto job = jobs_.lower_bound(first);
          job != jobs_.end() && job->first.value() < first.value() + n; ++job) {
       auto next = apply(job->second.life, e);
-      if (next)
+      if (next) {
         job->second.life = std::move(*next);
-      else if (sound)
+        continue;
+      }
+      torn.insert(job->first);
+      if (sound)
         sound = fail(next.error().code,
                      fmt::format("job {}: {}", job->first.value(), next.error().what), "journal");
     }
   });
   if (!replayed) return replayed;
+  if (journal_.rebuilt()) sound = close_torn(torn, now);
   for (const auto& [id, job] : jobs_)
     ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
   return sound;
+}
+
+// What a damaged journal has not lost of a job may make no sense any more, and what its tasks do is
+// not known: such a job is over. Of one that was over before, the record is made again.
+Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
+  for (auto job = jobs_.begin(); job != jobs_.end();) {
+    const auto& life = job->second.life;
+    bool is_torn = torn.contains(job->first) || life.t_submit == 0;
+    if (!is_torn && life.holds_resources) {
+      const auto held = journal_.allocation(job->first);
+      if (!held) return tl::unexpected(held.error());
+      is_torn = !*held;
+    }
+    if (!is_torn && life.state != JobState::inactive) {
+      ++job;
+      continue;
+    }
+    auto record = record_of(job->second);
+    if (is_torn) {
+      record.state = "INACTIVE";
+      record.result = "FAILED";
+      record.reason = "the journal was damaged: what became of it is not known";
+      record.t_inactive = now;
+      record.pids.clear();
+    }
+    journal_.add_inactive(record);
+    ++counts_.inactive;
+    if (record.result != "COMPLETED") ++counts_.failed;
+    job = jobs_.erase(job);
+  }
+  return {};
 }
 
 Status JobManager::restore_allocation(ActiveJob& job) {

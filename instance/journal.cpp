@@ -1,56 +1,53 @@
-// Tables (all times in ms): meta; specs and batches (what was submitted); events, append-only;
-// allocs (R as shares); jobs (final records of own jobs); descendants (records of jobs below);
-// children (grants given); outbox.
-//
-// SQLite in WAL mode with synchronous=NORMAL writes a commit into the page cache and does not wait
-// for the disk: the kernel keeps it whatever happens to processes. FULL adds the fsync.
-// locking_mode=EXCLUSIVE spares the shared-memory index and makes a second broker on the same
-// directory fail at once instead of corrupting the first one's view. SQLiteCpp throws; every public
-// call catches at its edge.
+// Rows in and out. SQLiteCpp throws; every public call catches at its edge. The tables are in
+// journal_schema.hpp, how the file is opened and watched in journal_open.cpp.
 #include "instance/journal.hpp"
 
-#include <SQLiteCpp/SQLiteCpp.h>
-#include <fmt/core.h>
-#include <sqlite3.h>
-
-#include <stdexcept>
-
-#include "instance/database_kind.hpp"
+#include "instance/clock.hpp"
+#include "instance/journal_state.hpp"
 #include "instance/messages.hpp"
+#include "instance/text.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::instance {
 namespace {
 
-constexpr const char* kSchema = R"(
-CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE specs(id INTEGER PRIMARY KEY, jobspec TEXT NOT NULL);
-CREATE TABLE batches(first INTEGER PRIMARY KEY, count INTEGER NOT NULL, spec INTEGER NOT NULL,
-                     is_instance INTEGER NOT NULL, seq INTEGER NOT NULL);
-CREATE TABLE events(seq INTEGER PRIMARY KEY, job INTEGER NOT NULL, count INTEGER NOT NULL, time INTEGER NOT NULL,
-                    name TEXT NOT NULL, context TEXT NOT NULL);
-CREATE INDEX events_of_job ON events(job);
-CREATE TABLE allocs(job INTEGER PRIMARY KEY, begin INTEGER NOT NULL, end INTEGER NOT NULL, shares BLOB NOT NULL);
-CREATE TABLE jobs(id INTEGER PRIMARY KEY, result TEXT NOT NULL, record BLOB NOT NULL);
-CREATE TABLE descendants(path TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE children(job INTEGER PRIMARY KEY, token TEXT NOT NULL, epoch INTEGER NOT NULL, uri TEXT NOT NULL);
-CREATE TABLE outbox(path TEXT PRIMARY KEY) WITHOUT ROWID;
-)";
+constexpr int kPagesGivenBack = 256;  // to the disk, at most, with each call of forget()
 
-constexpr DatabaseKind kKind{"journal", 0x484f4c4e /* "HOLN" */, 1, kSchema};
-
-constexpr const char* kLastForgotten = "jobs.last-forgotten";  // meta: a number no job gets again
 // Of a row of batches: not all of its jobs are INACTIVE.
 constexpr const char* kUnfinished =
     "count > (SELECT count(*) FROM jobs WHERE id >= first AND id < first + count)";
 
 template <class T>
+Result<T> unpack_column(const SQLite::Column& column) {
+  return transport::unpack<T>(
+      {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())});
+}
+
+template <class T>
 T unpacked(const SQLite::Column& column) {
-  const std::string_view bytes(static_cast<const char*>(column.getBlob()),
-                               std::size_t(column.getBytes()));
-  auto value = transport::unpack<T>(bytes);
+  auto value = unpack_column<T>(column);
   if (!value) throw std::runtime_error(to_string(value.error()));
   return std::move(*value);
+}
+
+// In the place of a record that cannot be understood: the job is named, and the others are listed.
+msg::JobRecord unreadable(const std::string& path, std::uint64_t id, const Error& error) {
+  msg::JobRecord record;
+  record.path = path;
+  record.id = id;
+  record.state = "INACTIVE";
+  record.result = "FAILED";
+  record.reason = "its record in the journal is damaged: " + to_string(error);
+  return record;
+}
+
+msg::JobRecord descendant_in(const SQLite::Column& data, const std::string& path) {
+  auto record = unpack_column<msg::JobRecord>(data);
+  if (record) return std::move(*record);
+  const auto cut = path.rfind('/');
+  const auto id =
+      std::strtoull(path.substr(cut == std::string::npos ? 0 : cut + 1).c_str(), nullptr, 10);
+  return unreadable(path, id, record.error());
 }
 
 std::int64_t number(JobId id) {
@@ -79,127 +76,7 @@ resource::Allocation unpack_allocation(JobId job, SQLite::Statement& q) {
   return a;
 }
 
-void set_pragmas(SQLite::Database& db, Journal::Sync sync) {
-  db.exec("PRAGMA locking_mode=EXCLUSIVE");
-  db.exec("PRAGMA journal_mode=WAL");
-  db.exec(sync == Journal::Sync::full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL");
-  db.exec("PRAGMA wal_autocheckpoint=4000");
-  db.exec("PRAGMA temp_store=MEMORY");
-}
-
-tl::unexpected<Error> open_error(const SQLite::Exception& e, const std::string& file) {
-  switch (e.getErrorCode()) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-      return fail(Errc::busy, "another running instance uses this state directory", file);
-    case SQLITE_NOTADB:
-    case SQLITE_CORRUPT:
-      return fail(Errc::invalid_argument, fmt::format("not a usable journal: {}", e.what()), file);
-    default:
-      return fail(Errc::system, e.what(), file);
-  }
-}
-
 }  // namespace
-
-struct Journal::State {
-  SQLite::Database db;
-  std::string file;
-  bool open = false;  // a transaction is
-  std::optional<Error> broken;
-  std::int64_t next_seq = 1;
-
-  SQLite::Statement begin{db, "BEGIN IMMEDIATE"};
-  SQLite::Statement end{db, "COMMIT"};
-  SQLite::Statement spec{db, "INSERT INTO specs(jobspec) VALUES(?)"};
-  SQLite::Statement batch{db, "INSERT INTO batches VALUES(?,?,?,?,?)"};
-  SQLite::Statement event{db, "INSERT INTO events VALUES(?,?,?,?,?,?)"};
-  SQLite::Statement alloc{db, "INSERT OR REPLACE INTO allocs VALUES(?,?,?,?)"};
-  SQLite::Statement inactive{db, "INSERT OR REPLACE INTO jobs VALUES(?,?,?)"};
-  SQLite::Statement descendant{db, "INSERT OR REPLACE INTO descendants VALUES(?,?)"};
-  SQLite::Statement child{db, "INSERT OR REPLACE INTO children VALUES(?,?,?,?)"};
-  SQLite::Statement meta{db, "INSERT OR REPLACE INTO meta VALUES(?,?)"};
-  SQLite::Statement outbox_in{db, "INSERT OR IGNORE INTO outbox VALUES(?)"};
-  SQLite::Statement outbox_out{db, "DELETE FROM outbox WHERE path=?"};
-
-  State(SQLite::Database database, std::string name)
-      : db(std::move(database)), file(std::move(name)) {
-    next_seq = db.execAndGet("SELECT coalesce(max(seq),0)+1 FROM events").getInt64();
-  }
-
-  // Runs one write inside the turn's transaction; remembers the first failure.
-  template <class Write>
-  void write(Write&& body) {
-    if (broken) return;
-    try {
-      if (!open) run(begin);
-      open = true;
-      body();
-    } catch (const std::exception& e) {
-      broken =
-          Error{Errc::system, fmt::format("the journal cannot be written: {}", e.what()), file};
-    }
-  }
-
-  // Of the batch first .. first+count-1 nothing is left.
-  void forget(std::int64_t first, std::int64_t count) {
-    const auto drop = [&](const char* sql) {
-      SQLite::Statement q(db, sql);
-      q.bind(1, first);
-      q.bind(2, first + count);
-      q.exec();
-    };
-    SQLite::Statement ended(db, "SELECT record FROM jobs WHERE id >= ? AND id < ?");
-    ended.bind(1, first);
-    ended.bind(2, first + count);
-    SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
-    while (ended.executeStep()) {
-      const auto record = unpacked<msg::JobRecord>(ended.getColumn(0));
-      if (!record.is_instance) continue;
-      below.reset();
-      below.bind(1, record.path + "/");
-      below.bind(2, record.path + "0");  // the character after '/'
-      below.exec();
-    }
-    drop("DELETE FROM events WHERE job >= ? AND job < ?");
-    drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
-    drop("DELETE FROM children WHERE job >= ? AND job < ?");
-    drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
-    drop("DELETE FROM specs WHERE id IN (SELECT spec FROM batches WHERE first >= ? AND first < ?)");
-    drop("DELETE FROM batches WHERE first >= ? AND first < ?");
-  }
-
-  static void run(SQLite::Statement& statement) {
-    statement.exec();
-    statement.reset();
-  }
-
-  template <class T, class Read>
-  Result<T> read(Read&& body) const {
-    try {
-      return body();
-    } catch (const std::exception& e) {
-      return fail(Errc::system, fmt::format("the journal cannot be read: {}", e.what()), file);
-    }
-  }
-};
-
-Journal::Journal(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Journal::Journal(Journal&&) noexcept = default;
-Journal& Journal::operator=(Journal&&) noexcept = default;
-Journal::~Journal() = default;
-
-Result<Journal> Journal::open(const std::string& file, Sync sync) {
-  try {
-    SQLite::Database db(file.empty() ? ":memory:" : file,
-                        SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    set_pragmas(db, sync);
-    if (auto ours = adopt_schema(db, kKind, file); !ours) return tl::unexpected(ours.error());
-    return Journal(std::make_unique<State>(std::move(db), file));
-  } catch (const SQLite::Exception& e) {
-    return open_error(e, file);
-  }
-}
 
 void Journal::add_batch(const Batch& b) {
   auto& s = *state_;
@@ -212,6 +89,7 @@ void Journal::add_batch(const Batch& b) {
     s.batch.bind(4, b.is_instance ? 1 : 0);
     s.batch.bind(5, s.next_seq);
     s.run(s.batch);
+    s.given_up_to(b.first.value() + b.count);
   });
 }
 
@@ -275,11 +153,7 @@ void Journal::put_child(const ChildGrant& child) {
 
 void Journal::set_meta(std::string_view key, std::string_view value) {
   auto& s = *state_;
-  s.write([&] {
-    s.meta.bind(1, std::string(key));
-    s.meta.bind(2, std::string(value));
-    s.run(s.meta);
-  });
+  s.write([&] { s.put_meta(std::string(key), std::string(value)); });
 }
 
 void Journal::add_outbox(std::string_view path) {
@@ -304,36 +178,107 @@ bool Journal::has_changes() const {
 
 Status Journal::commit() {
   auto& s = *state_;
-  if (!s.broken && s.open) {
-    s.write([&] { s.run(s.end); });
-    s.open = false;
-  }
+  if (s.broken || !s.open) return s.broken ? Status(tl::unexpected(*s.broken)) : Status();
+  const bool changed = s.files_changed(true);
+  s.write([&] {
+    s.put_meta(kCommits, std::to_string(s.progress.commits + 1));
+    s.run(s.end);
+  });
+  s.open = false;
   if (s.broken) return tl::unexpected(*s.broken);
+  if (!s.mark) return {};
+  ++s.progress.commits;
+  s.progress.when = wall_clock_ms();
+  s.mark->write(s.progress);
+  if (changed || s.files_changed(false)) return rescue();
+  s.remember_files();
   return {};
 }
 
-Result<std::uint64_t> Journal::forget_oldest(std::uint64_t keep) {
+msg::JobRecord Journal::State::own_record(const SQLite::Column& data, JobId id) const {
+  auto record = unpack_column<msg::JobRecord>(data);
+  if (record) return std::move(*record);
+  SQLite::Statement q(db, "SELECT value FROM meta WHERE key='grant.path'");
+  const std::string path = q.executeStep() ? q.getColumn(0).getString() : "/";
+  return unreadable(join(path, id), id.value(), record.error());
+}
+
+bool Journal::State::choose_forgotten() {
+  SQLite::Statement oldest(
+      db, fmt::format("SELECT first, count FROM batches WHERE first >= ? AND NOT ({}) ORDER BY "
+                      "first LIMIT 1",
+                      kUnfinished));
+  oldest.bind(1, number(forgotten_to));
+  if (!oldest.executeStep()) {
+    forgotten_to = JobId(0);  // those before may be over the next time
+    return false;
+  }
+  const std::int64_t first = oldest.getColumn(0).getInt64();
+  forgotten_to = JobId(std::uint64_t(first + oldest.getColumn(1).getInt64()));
+  forgetting = {job_id(oldest.getColumn(0)), forgotten_to};
+  for (const char* sql :
+       {"DELETE FROM specs WHERE id IN (SELECT spec FROM batches WHERE first = ?)",
+        "DELETE FROM batches WHERE first = ?"}) {
+    SQLite::Statement q(db, sql);
+    q.bind(1, first);
+    q.exec();
+  }
+  return true;
+}
+
+void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
+  const auto drop = [&](const char* sql) {
+    SQLite::Statement q(db, sql);
+    q.bind(1, number(first));
+    q.bind(2, number(stop));
+    q.exec();
+  };
+  SQLite::Statement ended(db, "SELECT record, id, result FROM jobs WHERE id >= ? AND id < ?");
+  ended.bind(1, number(first));
+  ended.bind(2, number(stop));
+  SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
+  while (ended.executeStep()) {
+    const auto record = own_record(ended.getColumn(0), job_id(ended.getColumn(1)));
+    ++gone.count;
+    gone.failed += ended.getColumn(2).getString() != "COMPLETED";
+    if (!record.is_instance) continue;
+    gone.instances.push_back(job_id(ended.getColumn(1)));
+    below.reset();
+    below.bind(1, record.path + "/");
+    below.bind(2, record.path + "0");  // the character after '/'
+    below.exec();
+  }
+  ended.reset();
+  drop("DELETE FROM events WHERE job >= ? AND job < ?");
+  drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
+  drop("DELETE FROM children WHERE job >= ? AND job < ?");
+  drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
+  gone.jobs.emplace_back(first, stop);
+}
+
+Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most) {
   auto& s = *state_;
-  const auto all = s.db.execAndGet("SELECT count(*) FROM jobs").getInt64();
-  const auto most = static_cast<std::int64_t>(keep);
-  if (all <= most + most / 10) return 0;
-  std::int64_t gone = 0;
+  Forgotten gone;
   s.write([&] {
-    s.meta.bind(1, kLastForgotten);
-    s.meta.bind(2, std::to_string(next_id()->value() - 1));
-    s.run(s.meta);
-    SQLite::Statement oldest(
-        s.db,
-        fmt::format("SELECT first, count FROM batches WHERE NOT ({}) ORDER BY first", kUnfinished));
-    std::vector<std::pair<std::int64_t, std::int64_t>> batches;
-    while (oldest.executeStep() && all - gone > most) {
-      batches.emplace_back(oldest.getColumn(0).getInt64(), oldest.getColumn(1).getInt64());
-      gone += batches.back().second;
+    const auto next = next_id();
+    if (!next) throw std::runtime_error(next.error().what);
+    while (gone.count < at_most && (s.forgetting || gone.count < surplus)) {
+      if (!s.forgetting && !s.choose_forgotten()) break;
+      const auto [first, end] = *s.forgetting;
+      const JobId stop = std::min(end, JobId(first.value() + at_most - gone.count));
+      s.forget(first, stop, gone);
+      s.forgetting = stop < end ? std::optional(std::pair(stop, end)) : std::nullopt;
     }
-    for (const auto& [first, count] : batches) s.forget(first, count);
+    if (gone.jobs.empty()) return;
+    gone.more = s.forgetting || gone.count < surplus;
+    s.put_meta(kLastForgotten, std::to_string(next->value() - 1));
+    s.put_meta(kForgetting, s.forgetting ? fmt::format("{} {}", s.forgetting->first.value(),
+                                                       s.forgetting->second.value())
+                                         : std::string());
+    s.db.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesGivenBack));
   });
   if (s.broken) return tl::unexpected(*s.broken);
-  return static_cast<std::uint64_t>(gone);
+  return gone;
 }
 
 Result<std::optional<std::string>> Journal::meta(std::string_view key) const {
@@ -471,16 +416,17 @@ Result<std::optional<msg::JobRecord>> Journal::inactive(JobId job) const {
     SQLite::Statement q(state_->db, "SELECT record FROM jobs WHERE id=?");
     q.bind(1, number(job));
     if (!q.executeStep()) return std::nullopt;
-    return unpacked<msg::JobRecord>(q.getColumn(0));
+    return state_->own_record(q.getColumn(0), job);
   });
 }
 
 Result<std::vector<msg::JobRecord>> Journal::inactive_jobs(std::uint64_t limit) const {
   return state_->read<std::vector<msg::JobRecord>>([&] {
-    SQLite::Statement q(state_->db, "SELECT record FROM jobs ORDER BY id DESC LIMIT ?");
+    SQLite::Statement q(state_->db, "SELECT record, id FROM jobs ORDER BY id DESC LIMIT ?");
     q.bind(1, limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit));
     std::vector<msg::JobRecord> records;
-    while (q.executeStep()) records.push_back(unpacked<msg::JobRecord>(q.getColumn(0)));
+    while (q.executeStep())
+      records.push_back(state_->own_record(q.getColumn(0), job_id(q.getColumn(1))));
     return records;
   });
 }
@@ -489,10 +435,10 @@ Status Journal::ended_after(Time after,
                             const std::function<void(const msg::JobRecord&)>& take) const {
   return state_->read<void>([&]() -> Status {
     SQLite::Statement q(state_->db,
-                        "SELECT record FROM allocs JOIN jobs ON jobs.id = allocs.job WHERE "
+                        "SELECT record, id FROM allocs JOIN jobs ON jobs.id = allocs.job WHERE "
                         "allocs.end > ? ORDER BY allocs.job");
     q.bind(1, after);
-    while (q.executeStep()) take(unpacked<msg::JobRecord>(q.getColumn(0)));
+    while (q.executeStep()) take(state_->own_record(q.getColumn(0), job_id(q.getColumn(1))));
     return {};
   });
 }
@@ -501,15 +447,17 @@ Result<std::vector<msg::JobRecord>> Journal::descendants(std::string_view prefix
   return state_->read<std::vector<msg::JobRecord>>([&] {
     std::string end(prefix);
     if (!end.empty()) ++end.back();
-    SQLite::Statement q(
-        state_->db, end.empty() ? "SELECT record FROM descendants ORDER BY path"
-                                : "SELECT record FROM descendants WHERE path >= ? AND path < ?");
+    SQLite::Statement q(state_->db,
+                        end.empty()
+                            ? "SELECT record, path FROM descendants ORDER BY path"
+                            : "SELECT record, path FROM descendants WHERE path >= ? AND path < ?");
     if (!end.empty()) {
       q.bind(1, std::string(prefix));
       q.bind(2, end);
     }
     std::vector<msg::JobRecord> records;
-    while (q.executeStep()) records.push_back(unpacked<msg::JobRecord>(q.getColumn(0)));
+    while (q.executeStep())
+      records.push_back(descendant_in(q.getColumn(0), q.getColumn(1).getString()));
     return records;
   });
 }
@@ -519,7 +467,7 @@ Result<std::optional<msg::JobRecord>> Journal::descendant(std::string_view path)
     SQLite::Statement q(state_->db, "SELECT record FROM descendants WHERE path=?");
     q.bind(1, std::string(path));
     if (!q.executeStep()) return std::nullopt;
-    return unpacked<msg::JobRecord>(q.getColumn(0));
+    return descendant_in(q.getColumn(0), std::string(path));
   });
 }
 
@@ -536,8 +484,10 @@ Result<std::vector<JobId>> Journal::inactive_ids(JobId first, std::uint64_t coun
 
 Result<JobId> Journal::next_id() const {
   return state_->read<JobId>([&] {
-    const auto known =
-        job_id(state_->db.execAndGet("SELECT coalesce(max(first + count), 1) FROM batches"));
+    // A job that a damaged journal has lost has a record and no batch.
+    const auto known = job_id(
+        state_->db.execAndGet("SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), "
+                              "coalesce((SELECT max(id) + 1 FROM jobs), 1))"));
     const auto forgotten = meta(kLastForgotten);
     return forgotten && *forgotten ? std::max(known, JobId(std::stoull(**forgotten) + 1)) : known;
   });

@@ -5,8 +5,13 @@
 // broker's loop, and only then are answers sent. Committed means: kept whatever process is killed,
 // when and how. Whether it also outlives a power cut is the choice of Sync. The first failed write
 // makes commit() fail, and every one after it: a broker whose journal is broken stops, so that
-// nothing is acknowledged that was not written. One writer at a time: the database is locked
-// exclusively while it is open.
+// nothing is acknowledged that was not written. One writer at a time: the state directory is locked
+// while its journal is open.
+//
+// What happens to its files is noticed. Who an instance is and how far its journal had come stand
+// beside it (instance_id.hpp, journal_mark.hpp): a journal that is gone, another's, damaged, or has
+// lost its end is never taken for a new one. One that is removed or shortened while it is open is
+// written again from what is open.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -49,6 +54,14 @@ struct ChildGrant {
   bool operator==(const ChildGrant&) const = default;
 };
 
+// What a call of Journal::forget() took away.
+struct Forgotten {
+  std::vector<std::pair<JobId, JobId>> jobs;  // the first, and the one after the last
+  std::vector<JobId> instances;               // of them, those that were children
+  std::uint64_t count = 0, failed = 0;        // failed: of these not COMPLETED
+  bool more = false;                          // a batch is half gone, or more are to go
+};
+
 class Journal {
  public:
   enum class Sync {
@@ -56,10 +69,16 @@ class Journal {
              // the consistency)
     full,    // fsync per commit: survives a power cut too, at some milliseconds a turn
   };
-  // Opens or creates. An empty name: in memory, gone with the process. Errors: invalid_argument for
-  // a file that is not a journal or has another version, busy if another broker has it open,
-  // system.
-  static Result<Journal> open(const std::string& file, Sync sync);
+  enum class OnDamage {
+    refuse,  // and say what can be done
+    repair,  // makes a new journal of what can be read, keeps the old one, and says so in the news
+  };
+  // Opens or creates. An empty name: in memory, gone with the process. Looks for damage for a
+  // second at most. Errors: invalid_argument for a file that is not a journal, has another version,
+  // is another instance's, is damaged, or is gone though there was one; busy if another broker has
+  // it open, system.
+  static Result<Journal> open(const std::string& file, Sync sync,
+                              OnDamage on_damage = OnDamage::refuse);
   Journal(Journal&&) noexcept;
   Journal& operator=(Journal&&) noexcept;
   ~Journal();
@@ -81,12 +100,30 @@ class Journal {
   void remove_outbox(std::string_view path);
   // Something was written since the last commit().
   bool has_changes() const;
-  // Errors: system. O(what was written).
+  // Errors: system; it says of a full disk and a read-only one that they are. O(what was written).
   Status commit();
-  // Forgets the oldest INACTIVE jobs, with their events, R and the records below them, until about
-  // `keep` are left: whole batches, and only once there are a tenth more. Their numbers are not
-  // given again. Returns how many went; errors: system. O(what goes).
-  Result<std::uint64_t> forget_oldest(std::uint64_t keep);
+  // Are the files still the ones that are open? If not, they are written again. To be called once
+  // in a while; commit() looks, too. Errors: system. O(1) while all is well.
+  Status look();
+  // Is there room for more than a few commits? Errors: system, with what is wrong with the disk.
+  Status room();
+  // From here on nothing is written, and commit() does nothing: what there is can be read on a disk
+  // that takes no more.
+  void freeze();
+  // One that is frozen from its beginning, where open() fails for the disk alone. Errors: system.
+  static Result<Journal> open_frozen(const std::string& file);
+  // What has happened to the journal that somebody should be told; told once.
+  std::vector<std::string> take_news();
+  // Was it made of what could be read of a damaged one? Events may be missing in between then.
+  bool rebuilt() const;
+  // Numbers that were given to jobs of which nothing is left: the first, and the one after the
+  // last.
+  std::pair<JobId, JobId> lost_ids() const;
+  // Forgets the oldest INACTIVE jobs, with their events, R and the records below them: batches that
+  // are wholly over, until at least `surplus` jobs have gone. A batch that has more than `at_most`
+  // of them goes in several calls, also across a restart. Their numbers are not given again, and
+  // the file shrinks by and by. Errors: system. O(at_most).
+  Result<Forgotten> forget(std::uint64_t surplus, std::uint64_t at_most);
 
   // ---- reading: sees uncommitted writes too. Errors: system ----
   Result<std::optional<std::string>> meta(std::string_view key) const;
@@ -123,6 +160,7 @@ class Journal {
  private:
   struct State;
   explicit Journal(std::unique_ptr<State> state);
+  Status rescue();
   std::unique_ptr<State> state_;
 };
 

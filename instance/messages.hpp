@@ -166,7 +166,8 @@ struct TreeNode {
   std::string name;
   std::string policy;  // of its default queue
   std::string uri;
-  std::string health;    // up, starting, ending, unreachable, ended
+  std::string health;    // up, read-only (its journal cannot be written), starting, ending,
+                         // unreachable, ended
   std::int64_t pid = 0;  // of the broker
   std::int64_t nodes = 0, cores = 0, cores_free = 0, gpus = 0, gpus_free = 0;
   std::int64_t pending = 0, running = 0, inactive = 0, failed = 0;

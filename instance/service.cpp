@@ -305,11 +305,14 @@ void Service::job_info(const Request& request) {
   const auto batch = core_.journal.batch_of(id);
   const auto events = core_.journal.events_of(id);
   const auto allocation = core_.journal.allocation(id);
-  if (!batch) return request.fail(batch.error());
-  if (!events) return request.fail(events.error());
   if (!allocation) return request.fail(allocation.error());
-  msg::JobInfoReply reply{std::move(*record), batch->jobspec, {}, {}};
-  for (const auto& e : *events) reply.eventlog += eventlog_line(core_.jobs.as_shown(e));
+  // Of a job that a damaged journal has lost there is its record alone.
+  const bool lost = !batch && batch.error().code == Errc::not_found;
+  if (!batch && !lost) return request.fail(batch.error());
+  if (!events && !lost) return request.fail(events.error());
+  msg::JobInfoReply reply{std::move(*record), lost ? std::string() : batch->jobspec, {}, {}};
+  if (events)
+    for (const auto& e : *events) reply.eventlog += eventlog_line(core_.jobs.as_shown(e));
   if (*allocation) {
     resource::Allocation shown = **allocation;
     shown.when = {core_.clock.wall(shown.when.begin), core_.clock.wall(shown.when.end)};

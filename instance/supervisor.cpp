@@ -15,6 +15,7 @@
 #include "instance/crash_guard.hpp"
 #include "instance/exit_codes.hpp"
 #include "instance/pulse.hpp"
+#include "instance/runtime_files.hpp"
 #include "instance/spawn.hpp"
 #include "instance/watchdog.hpp"
 #include "launch/agent.hpp"
@@ -26,9 +27,11 @@
 namespace holon::instance {
 namespace {
 
-constexpr int kExitGaveUp = 3;              // its broker or agent crashed again and again
-constexpr Duration kDiskPatience = 1'000;   // until a broker that could not write is tried again
-constexpr Duration kAgentPatience = 3'000;  // after the broker's end
+constexpr int kExitGaveUp = 3;               // its broker or agent crashed again and again
+constexpr Duration kDiskPatience = 1'000;    // until a broker that could not write is tried again
+constexpr Duration kAgentPatience = 3'000;   // after the broker's end
+constexpr Duration kFilesLook = 1'000;       // how long the runtime directory may be gone
+constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
 constexpr Duration kLostTasksAgain = 10;
 constexpr Duration kProgramGrace = 5'000;   // from SIGTERM to SIGKILL
 constexpr Duration kStackPatience = 3'000;  // for a broker that hangs to say where
@@ -54,7 +57,8 @@ class Supervisor {
         options_(std::move(options)),
         config_(std::move(config)),
         cpuset_(std::move(cpuset)),
-        tell_ready_(std::move(on_ready)) {}
+        tell_ready_(std::move(on_ready)),
+        files_(options_.runtime_dir) {}
 
   int run() {
     if (auto begun = begin(); !begun) {
@@ -86,6 +90,8 @@ class Supervisor {
     });
     if (!others) return tl::unexpected(others.error());
     watches_.push_back(std::move(*others));
+    watches_.push_back(reactor_.every(kFilesLook, [this] { keep_files(); }));
+    watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
     if (auto started = start_broker(); !started) return started;
     return start_agent();
   }
@@ -99,7 +105,16 @@ class Supervisor {
 
   // ---- broker ----
 
+  // Where the broker's socket went with them the broker ends, and the next one makes another.
+  void keep_files() {
+    if (ending_ || files_.whole()) return;
+    const auto made = files_.restore();
+    say(made ? options_.runtime_dir + " was removed by somebody; it was made again"
+             : to_string(made.error()));
+  }
+
   Status start_broker() {
+    keep_files();
     auto ready = make_pipe();
     if (!ready) return tl::unexpected(ready.error());
     const std::vector<std::string> argv = {options_.binary,
@@ -116,6 +131,7 @@ class Supervisor {
     if (!child) return tl::unexpected(child.error());
     broker_.pid = *child;
     watchdog_->watch(broker_.pid, [this] { end_hanging_broker(); });
+    broker_started_ = reactor_.now();
     ready_ = std::move(ready->read);
     auto line =
         reactor_.on_fd(ready_.get(), transport::kReadable, [this](unsigned) { read_ready(); });
@@ -167,8 +183,11 @@ class Supervisor {
       return stop();
     }
     // Jobs run on meanwhile: a full disk is no crash, however long it is full.
-    if (try_again)
-      return start_later(restart_broker_, kDiskPatience, [this] { return start_broker(); });
+    if (try_again) {
+      const bool at_once = reactor_.now() - broker_started_ > kDiskPatience;
+      return start_later(restart_broker_, at_once ? 0 : kDiskPatience,
+                         [this] { return start_broker(); });
+    }
     restart(broker_guard_, "broker", status, restart_broker_, [this] { return start_broker(); });
   }
 
@@ -339,6 +358,7 @@ class Supervisor {
   std::string cpuset_;
   std::vector<std::string> agent_command_;
   std::function<void(const std::string&)> tell_ready_;
+  RuntimeFiles files_;
   Pipe lifeline_;  // its end of file tells the broker that we are gone
   std::optional<Pulse> pulse_;
   std::optional<Watchdog> watchdog_;
@@ -347,6 +367,7 @@ class Supervisor {
   CrashGuard broker_guard_, agent_guard_;
   bool up_ = false, ending_ = false, own_group_ = false, agent_crashed_ = false;
   int code_ = 0;
+  Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, lost_timer_,
       agent_timer_, program_timer_, last_timer_;

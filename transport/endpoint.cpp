@@ -23,6 +23,15 @@ tl::unexpected<Error> system_error(const std::string& what, const std::string& w
   return fail(code, what + ": " + std::strerror(errno), where);
 }
 
+std::string users_dir() {
+  return "/run/user/" + std::to_string(geteuid());
+}
+
+bool may_hold_sockets(const std::string& dir) {
+  return dir.starts_with('/') && access(dir.c_str(), W_OK | X_OK) == 0 &&
+         dir.size() + std::strlen(kNewDir) + kSocketRoom <= kMaxPath;
+}
+
 Result<std::string> new_dir() {
   std::string path = runtime_base() + kNewDir;
   if (!mkdtemp(path.data())) return system_error("cannot make a runtime directory", path);
@@ -34,10 +43,17 @@ Result<std::string> new_dir() {
 std::string runtime_base() {
   for (const char* name : {"XDG_RUNTIME_DIR", "TMPDIR"}) {
     const char* dir = std::getenv(name);
-    if (dir == nullptr || *dir != '/' || access(dir, W_OK | X_OK) != 0) continue;
-    if (std::strlen(dir) + std::strlen(kNewDir) + kSocketRoom <= kMaxPath) return dir;
+    if (dir != nullptr && may_hold_sockets(dir)) return dir;
   }
-  return "/tmp";
+  // Nobody clears it up by age, as is done in /tmp.
+  const std::string own = users_dir();
+  return may_hold_sockets(own) ? own : "/tmp";
+}
+
+std::vector<std::string> runtime_bases() {
+  const std::string base = runtime_base();
+  if (base == users_dir()) return {base, "/tmp"};
+  return {base};
 }
 
 Result<std::string> make_runtime_dir(const std::string& path) {

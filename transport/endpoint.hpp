@@ -1,14 +1,18 @@
 // endpoint.hpp - where processes listen: runtime directories and ipc:// addresses.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
 namespace holon::transport {
 
-// Where new runtime directories are made: $XDG_RUNTIME_DIR, else $TMPDIR, else /tmp: the first that
-// may be written to and is short enough for a socket's path below it.
+// Where new runtime directories are made: $XDG_RUNTIME_DIR, else $TMPDIR, else /run/user/UID, else
+// /tmp: the first that may be written to and is short enough for a socket's path below it.
 std::string runtime_base();
+// Where somebody's runtime directories may be who had another environment: runtime_base(), and /tmp
+// beside /run/user/UID.
+std::vector<std::string> runtime_bases();
 
 // Makes (or accepts) a directory only its owner can enter. Empty `path`: a new one, holon-XXXXXX
 // below runtime_base(), short whatever the nesting; the caller removes it. Errors: denied (it

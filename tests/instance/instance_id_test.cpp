@@ -29,7 +29,7 @@ TEST_F(InstanceIdTest, IsMadeOnceAndKept) {
   EXPECT_EQ(id->size(), 32u);
   EXPECT_EQ(*instance_id(dir_), *id);
   EXPECT_FALSE((*read_instance_id(dir_))->has_journal);
-  ASSERT_TRUE(expect_journal(dir_));
+  ASSERT_TRUE(keep_instance_id(dir_, *id));
   EXPECT_EQ(*instance_id(dir_), *id);
   EXPECT_TRUE((*read_instance_id(dir_))->has_journal);
 }

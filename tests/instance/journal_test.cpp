@@ -123,8 +123,11 @@ TEST_F(JournalTest, TheOldestJobsThatAreOverAreForgottenAndTheirNumbersNotGivenA
     for (const char* path : {"/5/1", "/5/1/2", "/50/1"})
       journal.put_descendant(record(1, path, "FAILED"));
     ASSERT_TRUE(journal.commit());
-    EXPECT_EQ(*journal.forget_oldest(95), 0u) << "not for a few";
-    EXPECT_EQ(*journal.forget_oldest(80), 18u);
+    EXPECT_EQ(journal.forget(0, 1000)->count, 0u);
+    const auto gone = journal.forget(17, 1000);
+    EXPECT_EQ(gone->count, 18u) << "whole batches";
+    EXPECT_EQ(gone->instances, std::vector{JobId(5)});
+    EXPECT_FALSE(gone->more);
     ASSERT_TRUE(journal.commit());
   }
   Journal journal = open();
@@ -138,7 +141,14 @@ TEST_F(JournalTest, TheOldestJobsThatAreOverAreForgottenAndTheirNumbersNotGivenA
   EXPECT_EQ(journal.descendants("")->at(0).path, "/50/1");
   EXPECT_EQ(journal.next_id()->value(), 100u);
   journal.add_inactive(record(8, "/8", "COMPLETED"));
-  EXPECT_EQ(*journal.forget_oldest(0), 81u);
+  // A large batch goes in several turns.
+  std::uint64_t gone = 0;
+  for (auto some = journal.forget(81, 30); some->count > 0; some = journal.forget(81 - gone, 30)) {
+    EXPECT_LE(some->count, 30u);
+    gone += some->count;
+    EXPECT_EQ(some->more, gone < 81);
+  }
+  EXPECT_EQ(gone, 81u);
   EXPECT_EQ(journal.next_id()->value(), 100u);
   EXPECT_TRUE(replay(journal, 8).empty());
 }

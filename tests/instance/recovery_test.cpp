@@ -369,42 +369,6 @@ TEST(Recovery, TasksAKilledAgentHadNotReportedDoNotLiveOn) {
   }));
 }
 
-TEST(Recovery, ABrokerThatCannotWriteItsJournalIsReplacedAndJobsRunOn) {
-  const Live live({"--resources", "node=1/core=1"});
-  const auto id = live.job(live.gated("gate"));
-  const auto before = live.when_running(id);
-  const pid_t broker = live.broker();
-  const rlimit none{0, 0};
-  ASSERT_EQ(prlimit(broker, RLIMIT_FSIZE, &none, nullptr), 0);
-  EXPECT_FALSE(live.submit({"/bin/true"}));
-  ASSERT_TRUE(eventually([&] { return live.broker() != broker && live.broker() != 0; }));
-  EXPECT_EQ(live.record(id).pids, before.pids);
-  live.release("gate");
-  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
-}
-
-TEST(Recovery, AFullDiskIsWaitedForHoweverLongItIsFull) {
-  const Live live({"--resources", "node=1/core=1"});
-  const auto id = live.job(live.gated("gate"));
-  const auto before = live.when_running(id);
-  rlimit room{};
-  ASSERT_EQ(prlimit(live.supervisor(), RLIMIT_FSIZE, nullptr, &room), 0);
-  const rlimit full{0, room.rlim_max};
-  ASSERT_EQ(prlimit(live.supervisor(), RLIMIT_FSIZE, &full, nullptr), 0);  // of later brokers
-  testing::signal_process(live.broker(), SIGKILL);
-  std::set<pid_t> brokers;
-  ASSERT_TRUE(eventually([&] {
-    if (const pid_t broker = live.broker()) brokers.insert(broker);
-    return brokers.size() > 7 || !alive(live.supervisor());
-  }));
-  ASSERT_TRUE(alive(live.supervisor())) << testing::read_file(live.dir() + "/state/instance.log");
-  ASSERT_EQ(prlimit(live.supervisor(), RLIMIT_FSIZE, &room, nullptr), 0);
-  EXPECT_TRUE(eventually([&] { return live.status().has_value(); }));
-  EXPECT_EQ(live.record(id).pids, before.pids);
-  live.release("gate");
-  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
-}
-
 TEST(Recovery, AConfigurationFileThatWasEditedSinceDoesNotStopALaterBroker) {
   const std::string file =
       ::testing::TempDir() + "holon-edited-" + std::to_string(getpid()) + ".toml";
@@ -451,22 +415,6 @@ TEST(Recovery, AKilledSupervisorEndsTheInstanceAndTheNextStartGoesOn) {
   live.start();
   EXPECT_EQ(live.wait_one(queued).result, "COMPLETED");
   EXPECT_EQ(live.record(running).result, "CANCELED");
-}
-
-TEST(Recovery, ANewBrokerForgetsTheOldestJobsWhereItIsToldTo) {
-  Live live({"--resources", "node=1/core=4", "--conf", "journal.keep=10"});
-  std::vector<std::uint64_t> ids;
-  for (int i = 0; i < 30; ++i) ids.push_back(live.job({"/bin/true"}));
-  live.wait(ids);
-  EXPECT_EQ(live.jobs(true, false).size(), 30u);
-  const auto waits = live.job(live.gated("gate"));
-  live.when_running(waits);
-  live.kill_broker();
-  EXPECT_EQ(live.status()->inactive, 10);
-  EXPECT_EQ(live.record(30).result, "COMPLETED");
-  EXPECT_EQ(live.record(waits).state, "RUN");
-  EXPECT_EQ(live.job({"/bin/true"}), waits + 1);
-  live.release("gate");
 }
 
 TEST(Recovery, TheRecordOfAJobThatWasLostSaysWhereItRan) {

@@ -1,0 +1,50 @@
+// journal_mark.hpp - how far an instance's journal had come, kept outside of it: the file
+// `instance.mark` of its state directory.
+//
+// SQLite cuts its log at the first frame that does not check, without a word, and an emptied file
+// is a new database to it. The mark is written after each commit, before answers are sent: a
+// journal that is behind it has lost what it had acknowledged. It is not synced: the kernel keeps
+// it whatever happens to processes, and after a crash of the system `boot` tells that both may be
+// old.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::instance {
+
+struct Progress {
+  std::string id = "-";       // the instance's
+  std::uint64_t commits = 0;  // so many transactions
+  Time when = 0;              // the last of them
+  std::uint64_t next_id = 1;  // after the highest number ever given to a job
+  std::string boot = "-";     // of the operating system it was written under
+
+  bool operator==(const Progress&) const = default;
+};
+
+// Names this start of the operating system; "-" where it does not say.
+std::string boot_id();
+
+class JournalMark {
+ public:
+  // Opens or creates, and locks: one broker at a time has a state directory. On a disk that is
+  // read-only what is there is read. Errors: busy (another broker has it), system.
+  static Result<JournalMark> open(const std::string& state_dir);
+
+  // As it was found; nullopt: none, or one that does not check.
+  const std::optional<Progress>& found() const { return found_; }
+  // One small write into the page cache. Returns 0 or an errno; after a commit nobody needs to
+  // know: that was kept, and the next one fails as well.
+  int write(const Progress& progress) const;
+
+ private:
+  transport::UniqueFd fd_;
+  std::optional<Progress> found_;
+};
+
+}  // namespace holon::instance

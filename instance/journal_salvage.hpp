@@ -1,0 +1,29 @@
+// journal_salvage.hpp - what can still be read of a damaged journal, row by row.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace holon::instance {
+
+struct Salvage {
+  std::map<std::string, std::int64_t> rows;  // copied, by table
+  std::vector<std::string> lost;             // in words: "table events: rows 12 to 20"
+};
+
+// Copies every row that can be read into `to`, which has the journal's empty tables. Where a page
+// cannot be read the rows after it are sought and taken up. Errors: system (`to` cannot be
+// written).
+Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to);
+
+// The rows whose bytes cannot be understood, in words: "job 7: its record". O(rows).
+std::vector<std::string> unreadable_rows(SQLite::Database& journal);
+
+}  // namespace holon::instance

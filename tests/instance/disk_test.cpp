@@ -1,0 +1,195 @@
+// A real instance whose disk takes no more, whose folders are removed, and which is told to keep
+// only so much.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "tests/instance/live.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::Live;
+
+void limit_files(pid_t pid, rlim_t soft) {
+  rlimit now{};
+  ASSERT_EQ(prlimit(pid, RLIMIT_FSIZE, nullptr, &now), 0);
+  now.rlim_cur = soft;
+  ASSERT_EQ(prlimit(pid, RLIMIT_FSIZE, &now, nullptr), 0);
+}
+
+std::string health(const Live& live) {
+  const auto status = live.status();
+  return status ? status->health : status.error().what;
+}
+
+// A limit of 0 on the size of files is a disk that takes nothing. The supervisor's is that of later
+// brokers.
+TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto id = live.job(live.gated("gate"));
+  const auto before = live.when_running(id);
+  const pid_t broker = live.broker();
+  limit_files(live.supervisor(), 0);
+  limit_files(broker, 0);
+  const auto refused = live.submit({"/bin/true"});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("/state is full"));
+  // The broker that follows stays, and answers.
+  ASSERT_TRUE(eventually([&] { return health(live) == "read-only"; }));
+  const pid_t lists = live.broker();
+  EXPECT_NE(lists, broker);
+  EXPECT_EQ(live.record(id).pids, before.pids);
+  const auto again = live.submit({"/bin/true"});
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().what, HasSubstr("/state is full"));
+  EXPECT_THAT(again.error().what, HasSubstr("jobs run on"));
+  // What ends meanwhile is told later.
+  live.release("gate");
+  ASSERT_TRUE(eventually([&] { return !testing::alive(static_cast<pid_t>(before.pids.at(0))); }));
+  EXPECT_EQ(live.record(id).state, "RUN");
+  EXPECT_EQ(live.broker(), lists);
+  for (const pid_t pid : {live.supervisor(), lists}) limit_files(pid, RLIM_INFINITY);
+  ASSERT_TRUE(eventually([&] { return health(live) == "up"; }));
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).id, id + 1);
+}
+
+TEST(Disk, AnInstanceThatMayOnlyListEndsWhenItIsTold) {
+  Live live({"--resources", "node=1/core=1"});
+  for (const pid_t pid : {live.supervisor(), live.broker()}) limit_files(pid, 0);
+  EXPECT_FALSE(live.submit({"/bin/true"}));
+  ASSERT_TRUE(eventually([&] { return health(live) == "read-only"; }));
+  live.stop();
+  EXPECT_FALSE(testing::alive(live.supervisor()));
+}
+
+TEST(Disk, AStateDirectoryThatIsRemovedIsMadeAgainWithItsJournal) {
+  Live live({"--resources", "node=1/core=2"});
+  const auto done = live.job({"/bin/echo", "one"});
+  live.wait_one(done);
+  const auto runs = live.job(live.gated("gate"));
+  live.when_running(runs);
+  fs::remove_all(live.dir() + "/state");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
+  live.kill_broker();
+  EXPECT_EQ(live.record(done).result, "COMPLETED");
+  EXPECT_EQ(live.record(runs).state, "RUN");
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(runs).result, "COMPLETED");
+  live.stop();
+  live.start();
+  EXPECT_EQ(live.jobs(true, false).size(), 3u);
+}
+
+// The journal is removed and the broker killed before it could look: what is lost is lost, and that
+// is said.
+TEST(Disk, AJournalThatIsLostAltogetherIsSaidAndTheInstanceGoesOn) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto lost = live.job({"/bin/sleep", "600"});
+  const auto before = live.when_running(lost);
+  testing::signal_process(live.broker(), SIGSTOP);
+  for (const char* end : {"", "-wal"}) fs::remove(live.dir() + "/state/journal.db" + end);
+  live.kill_broker();
+  const auto record = live.record(lost);
+  EXPECT_EQ(record.result, "FAILED");
+  EXPECT_THAT(record.reason, HasSubstr("the journal has lost it"));
+  EXPECT_TRUE(eventually([&] { return !testing::alive(static_cast<pid_t>(before.pids.at(0))); }));
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).id, lost + 1);
+  EXPECT_THAT(testing::read_file(live.dir() + "/state/instance.log"),
+              HasSubstr("the journal of this state directory is gone"));
+}
+
+// Bytes of the log are damaged and the broker is killed: it goes on with what can be read, and
+// every job that was acknowledged has a record.
+TEST(Disk, ADamagedLogIsSurvived) {
+  const Live live({"--resources", "node=1/core=4"});
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 60; ++i) ids.push_back(live.job({"/bin/true"}));
+  live.wait(ids);
+  for (int i = 0; i < 8; ++i) ids.push_back(live.job({"/bin/sleep", "600"}));
+  live.when_running(ids[62]);
+  const pid_t broker = live.broker();
+  testing::signal_process(broker, SIGSTOP);
+  const std::string log = live.dir() + "/state/journal.db-wal";
+  std::fstream bytes(log, std::ios::in | std::ios::out | std::ios::binary);
+  std::mt19937 random(3);
+  const auto size = fs::file_size(log);
+  for (int i = 0; i < 40; ++i) {
+    bytes.seekp(static_cast<std::streamoff>(100 + random() % (size - 100)));
+    bytes.put('\x5a');
+  }
+  bytes.close();
+  live.kill_broker();
+  ASSERT_TRUE(eventually([&] { return health(live) == "up"; }));
+  std::set<std::uint64_t> there;
+  for (const auto& record : live.jobs(true, false)) there.insert(record.id);
+  for (const auto id : ids) EXPECT_TRUE(there.contains(id)) << id;
+  EXPECT_GT(live.job({"/bin/true"}), ids.back());
+}
+
+TEST(Disk, ARuntimeDirectoryThatIsRemovedIsMadeAgain) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto id = live.job(live.gated("gate"));
+  const auto before = live.when_running(id);
+  fs::remove_all(fs::path(live.uri().substr(6)).parent_path());
+  ASSERT_TRUE(eventually([&] { return health(live) == "up"; }));
+  EXPECT_EQ(live.record(id).pids, before.pids);
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+}
+
+std::size_t files_below(const std::string& dir) {
+  std::error_code none;
+  std::size_t files = 0;
+  for (fs::recursive_directory_iterator entry(dir, none), end; !none && entry != end;
+       entry.increment(none))
+    files += entry->is_regular_file() ? 1 : 0;
+  return files;
+}
+
+TEST(Disk, TheOldestJobsAreForgottenWithAllTheyLeftWhileTheInstanceRuns) {
+  const Live live({"--resources", "node=1/core=4", "--conf", "journal.keep=10"});
+  const auto child = live.child({2});
+  const auto inner = live.job({"/bin/echo", "inner"}, {}, "/" + std::to_string(child));
+  live.wait_one(inner, "/" + std::to_string(child));
+  live.cancel(child);
+  live.wait_one(child);
+  EXPECT_GT(files_below(live.dir() + "/state/children"), 0u);
+  std::vector<std::uint64_t> ids;
+  for (int i = 0; i < 30; ++i) ids.push_back(live.job({"/bin/echo", "hello"}));
+  const auto waits = live.job(live.gated("gate"));
+  ASSERT_TRUE(
+      eventually([&] { return live.status()->inactive <= 11 && live.record(waits).t_start != 0; }));
+  EXPECT_TRUE(eventually([&] {
+    return files_below(live.dir() + "/state/children") == 0 &&
+           files_below(live.dir() + "/state/output") <= 11 + 2;
+  }));
+  EXPECT_EQ(live.record(ids.back()).result, "COMPLETED");
+  EXPECT_EQ(live.record(waits).state, "RUN");
+  live.kill_broker();
+  EXPECT_LE(live.status()->inactive, 11);
+  EXPECT_EQ(live.job({"/bin/true"}), waits + 1);
+  live.release("gate");
+}
+
+TEST(Disk, AnOutputFileThatHoldsNothingGoesWithItsJob) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto silent = live.wait_one(live.job({"/bin/true"}));
+  const auto speaks = live.wait_one(live.job({"/bin/echo", "hello"}));
+  EXPECT_TRUE(eventually([&] { return files_below(live.dir() + "/state/output") == 1; }));
+  EXPECT_FALSE(fs::exists(silent.output));
+  EXPECT_EQ(testing::read_file(speaks.output), "hello\n");
+}
+
+}  // namespace
+}  // namespace holon::instance
