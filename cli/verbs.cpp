@@ -31,6 +31,8 @@ std::span<const Verb> verbs() {
       {"stats", "what the scheduler did, and how long its passes took", Group::look, verb_stats},
       {"query", "ask a resource graph: match, find, allocate, cancel", Group::tools, verb_query},
       {"version", "print the version", Group::tools, verb_version},
+      {"journal", "check, export, repair what an ended instance has kept", Group::tools,
+       verb_journal},
       {"simulate", "replay a trace of jobs under a policy, in virtual time", Group::tools,
        verb_simulate},
       {"broker", "the process that schedules; made by start", Group::hidden, verb_broker},

@@ -19,6 +19,7 @@ int verb_submit(Invocation& call);
 int verb_cancel(Invocation& call);
 int verb_jobs(Invocation& call);
 int verb_job(Invocation& call);
+int verb_journal(Invocation& call);
 int verb_explain(Invocation& call);
 int verb_priority(Invocation& call);
 int verb_plan(Invocation& call);
