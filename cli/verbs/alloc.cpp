@@ -133,6 +133,29 @@ Result<Ended> run_here(const std::vector<std::string>& command, const std::strin
   return ended;
 }
 
+// Ends the child, and waits for that. A signal leaves as soon as the instance knows that the job is
+// to end, or has not said so within two seconds.
+Status give_back(Broker& broker, std::uint64_t id, const std::string& uri) {
+  msg::CancelRequest over;
+  over.ids = {id};
+  over.reason = "the command of holon alloc has ended";
+  transport::Subscription answer;
+  Broker::SignalGuard guard;
+  guard = broker.catch_signals([&](int signal) {
+    answer = broker.cancel_later(over, [&guard, signal] {
+      guard.reset();
+      raise(signal);
+    });
+  });
+  auto child = Broker::connect(uri, "");
+  const auto ended = child ? child->shutdown({over.reason}) : Status(tl::unexpected(child.error()));
+  if (!ended) (void)broker.cancel(over);  // its instance does not answer: end the job itself
+  msg::WaitRequest wait;
+  wait.ids = {id};
+  const auto gone = broker.wait(wait);
+  return gone ? Status() : tl::unexpected(gone.error());
+}
+
 int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
   int interrupted = 0;
   const auto job = [&] {
@@ -152,16 +175,8 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
   }
   put_own_folder_in_path();
   const auto ran = run_here(args.command, job->child_uri);
-  msg::CancelRequest over;
-  over.ids = {id};
-  over.reason = "the command of holon alloc has ended";
-  auto child = Broker::connect(job->child_uri, "");
-  const auto ended = child ? child->shutdown({over.reason}) : Status(tl::unexpected(child.error()));
-  if (!ended) (void)broker.cancel(over);  // its instance does not answer: end the job itself
-  msg::WaitRequest wait;
-  wait.ids = {id};
-  const auto gone = broker.wait(wait);
-  if (!gone) report(call, "alloc", gone.error());
+  if (const auto given = give_back(broker, id, job->child_uri); !given)
+    report(call, "alloc", given.error());
   return ran ? ran->code : report(call, "alloc", ran.error());
 }
 

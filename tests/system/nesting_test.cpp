@@ -193,7 +193,8 @@ TEST(Nesting, AnAllocThatNobodyAnswersEndsWhenItIsTold) {
   alloc.signal(SIGTERM);
   EXPECT_EQ(alloc.finish().code, 128 + SIGTERM);
   for (const pid_t broker : brokers) kill(broker, SIGCONT);
-  sandbox.ok({"cancel", "--all"});
+  sandbox.run({"job", "wait", "1"});  // it was told, and listens again
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["state"], "INACTIVE");
 }
 
 TEST(Nesting, ListingAChildShowsNothingOfOthers) {
