@@ -56,7 +56,7 @@ void JobManager::record_lost(Time now) {
     record.state = "INACTIVE";
     record.result = "FAILED";
     record.reason = "the journal has lost it: what became of it is not known";
-    record.t_submit = record.t_inactive = now;
+    record.t_submit = record.t_inactive = clock_.wall(now);
     journal_.add_inactive(record);
     ++counts_.inactive;
     ++counts_.failed;
@@ -127,7 +127,7 @@ Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
       record.state = "INACTIVE";
       record.result = "FAILED";
       record.reason = "the journal was damaged: what became of it is not known";
-      record.t_inactive = now;
+      record.t_inactive = clock_.wall(now);
       record.pids.clear();
     }
     journal_.add_inactive(record);
