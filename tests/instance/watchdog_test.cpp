@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 
 #include "instance/crash_guard.hpp"
@@ -138,7 +139,8 @@ int ends_with(Duration to_notice, Duration to_end,
 }
 
 void spin() {
-  for (volatile int i = 0;; i = i + 1) {
+  const std::atomic<bool> for_ever{true};
+  while (for_ever) {
   }
 }
 
