@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -163,6 +164,8 @@ lm::StartRequest AgentLink::start_request() {
 }
 
 void AgentLink::send_starts() {
+  // Somebody may have removed where they write.
+  if (!to_start_.empty()) mkdir((settings_.state_dir + "/output").c_str(), 0700);
   while (!to_start_.empty()) send_some();
 }
 

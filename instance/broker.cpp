@@ -375,6 +375,7 @@ void Broker::refuse_turn(const Error& why) {
         {neighbour ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
   }
   end_reason_ = why.what;
+  only_lists_ = why;
   finish(kTryAgain);
 }
 
@@ -384,10 +385,14 @@ void Broker::only_list(const transport::Request& request) {
                                        "resource.R",   "priority", "explain",   "windows",
                                        "reservations", "stats"};
   const std::set<std::string> neighbours = {"agent.hello", "agent.report", "hello", "record"};
-  if (service_ && (looks.contains(request.topic()) || request.topic() == "shutdown"))
+  const bool look = looks.contains(request.topic());
+  // Before the next broker is there: what is in memory may be more than was kept.
+  const bool over = phase_ == Phase::over;
+  if (!over && service_ && (look || request.topic() == "shutdown"))
     return service_->handle(request);
+  const bool again = look || neighbours.contains(request.topic());
   request.fail(
-      {neighbours.contains(request.topic()) ? Errc::disconnected : only_lists_->code,
+      {again ? Errc::disconnected : only_lists_->code,
        only_lists_->what + "; jobs run on, and this instance goes on by itself when it can",
        only_lists_->where});
 }

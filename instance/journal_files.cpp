@@ -1,20 +1,28 @@
 #include "instance/journal_files.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <ctime>
 #include <filesystem>
 
 #include "instance/database_kind.hpp"
 #include "instance/durable_file.hpp"
 #include "instance/journal_schema.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::instance {
 
 namespace fs = std::filesystem;
+
+namespace {
+constexpr std::size_t kProbe = 64 << 10;  // bytes
+}
 
 std::string journal_file(const std::string& state_dir) {
   return state_dir + "/journal.db";
@@ -79,6 +87,18 @@ Result<std::string> put_aside(const std::string& file, Time now) {
     any = true;
   }
   return any ? aside : std::string();
+}
+
+std::optional<std::string> disk_trouble(const std::string& dir) {
+  const std::string file = dir + "/.probe", text(kProbe, '\0');
+  const transport::UniqueFd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const ssize_t n = fd ? write(fd.get(), text.data(), text.size()) : -1;
+  const int error = n < 0 ? errno : 0;
+  if (fd) unlink(file.c_str());
+  if (error == EROFS) return "is read-only";
+  const bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+  if (full || (n >= 0 && n < static_cast<ssize_t>(kProbe))) return "is full";
+  return std::nullopt;
 }
 
 std::optional<FileLook> FileLook::at(const std::string& file) {

@@ -32,6 +32,10 @@ std::unique_ptr<SQLite::Database> open_to_read(const std::string& file);
 // empty: there was nothing. Errors: system.
 Result<std::string> put_aside(const std::string& file, Time now);
 
+// What the disk below a directory says to a small file, in words for the end of "the disk of DIR ":
+// "is full", "is read-only"; nullopt: it takes it.
+std::optional<std::string> disk_trouble(const std::string& dir);
+
 // Which file a name led to.
 struct FileLook {
   dev_t device = 0;

@@ -62,9 +62,9 @@ Result<JournalMark> JournalMark::open(const std::string& state_dir) {
   return mark;
 }
 
-int JournalMark::write(const Progress& progress) const {
+void JournalMark::write(const Progress& progress) const {
   const std::string line = line_of(progress);
-  return pwrite(fd_.get(), line.data(), line.size(), 0) < 0 ? errno : 0;
+  if (pwrite(fd_.get(), line.data(), line.size(), 0) < 0) return;
 }
 
 }  // namespace holon::instance

@@ -38,9 +38,9 @@ class JournalMark {
 
   // As it was found; nullopt: none, or one that does not check.
   const std::optional<Progress>& found() const { return found_; }
-  // One small write into the page cache. Returns 0 or an errno; after a commit nobody needs to
-  // know: that was kept, and the next one fails as well.
-  int write(const Progress& progress) const;
+  // One small write into the page cache. A failure stays unsaid: the commit was kept, and the next
+  // one fails as well.
+  void write(const Progress& progress) const;
 
  private:
   transport::UniqueFd fd_;

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <cerrno>
 #include <cstring>
@@ -41,7 +40,14 @@ void set_pragmas(SQLite::Database& db, Journal::Sync sync) {
   db.exec("PRAGMA temp_store=MEMORY");
 }
 
+Error cannot_write(const std::string& dir, const std::string& trouble) {
+  return {Errc::system,
+          fmt::format("the disk of {} {}: the journal cannot be written", dir, trouble),
+          {}};
+}
+
 Error open_error(const SQLite::Exception& e, const std::string& file) {
+  const std::string dir = fs::path(file).parent_path().string();
   switch (e.getErrorCode()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -50,6 +56,7 @@ Error open_error(const SQLite::Exception& e, const std::string& file) {
     case SQLITE_CORRUPT:
       return {Errc::invalid_argument, fmt::format("not a usable journal: {}", e.what()), file};
     default:
+      if (const auto trouble = disk_trouble(dir)) return cannot_write(dir, *trouble);
       return {Errc::system, e.what(), file};
   }
 }
@@ -217,24 +224,11 @@ std::string Journal::State::state_dir() const {
 Error Journal::State::write_error(const std::exception& e) const {
   const auto* sqlite = dynamic_cast<const SQLite::Exception*>(&e);
   const int code = sqlite != nullptr ? sqlite->getErrorCode() : SQLITE_ERROR;
-  if (code == SQLITE_READONLY || read_only())
-    return {Errc::system,
-            fmt::format("the disk of {} is read-only: the journal cannot be written", state_dir()),
-            ""};
-  if (code == SQLITE_FULL || (code == SQLITE_IOERR && !reserve(log_file(file)))) return full();
+  const bool full = code == SQLITE_FULL;
+  if (const auto trouble = full || file.empty() ? std::nullopt : disk_trouble(state_dir()))
+    return cannot_write(state_dir(), *trouble);
+  if (full) return cannot_write(state_dir(), "is full");
   return {Errc::system, fmt::format("the journal cannot be written: {}", e.what()), file};
-}
-
-bool Journal::State::read_only() const {
-  if (file.empty()) return false;
-  struct statvfs disk {};
-  if (statvfs(state_dir().c_str(), &disk) == 0 && (disk.f_flag & ST_RDONLY) != 0) return true;
-  return mark && mark->write(progress) == EROFS;
-}
-
-Error Journal::State::full() const {
-  return {Errc::system,
-          fmt::format("the disk of {} is full: the journal cannot be written", state_dir()), ""};
 }
 
 void Journal::State::begin_with(JournalMark its_mark, const std::string& id, JobId next) {
@@ -344,11 +338,13 @@ void Journal::freeze() {
 Status Journal::room() {
   State& s = *state_;
   if (s.file.empty()) return {};
-  if (s.read_only()) return tl::unexpected(s.write_error(std::runtime_error("")));
+  if (const auto trouble = disk_trouble(s.state_dir()))
+    return tl::unexpected(cannot_write(s.state_dir(), *trouble));
+  if (s.for_reading) return {};  // who opens it again can write
   // What the log holds may fit where it belongs.
   sqlite3_wal_checkpoint_v2(s.db.getHandle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
                             nullptr);
-  if (!reserve(log_file(s.file))) return tl::unexpected(s.full());
+  if (!reserve(log_file(s.file))) return tl::unexpected(cannot_write(s.state_dir(), "is full"));
   try {
     s.db.exec("BEGIN IMMEDIATE");
     s.db.exec(
@@ -372,6 +368,7 @@ Result<Journal> Journal::open_frozen(const std::string& file) {
       return tl::unexpected(ours.error());
     Journal journal(std::make_unique<State>(std::move(*db), file, Sync::normal));
     journal.freeze();
+    journal.state_->for_reading = true;
     return journal;
   } catch (const SQLite::Exception& e) {
     return tl::unexpected(open_error(e, file));

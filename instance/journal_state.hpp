@@ -21,8 +21,9 @@ struct Journal::State {
   SQLite::Database db;
   std::string file;  // empty: in memory
   Sync sync = Sync::normal;
-  bool open = false;    // a transaction is
-  bool frozen = false;  // writes are left out
+  bool open = false;         // a transaction is
+  bool frozen = false;       // writes are left out
+  bool for_reading = false;  // the database is open for nothing else
   std::optional<Error> broken;
   std::int64_t next_seq = 1;
 
@@ -79,8 +80,6 @@ struct Journal::State {
   // Which of the reasons there are for a write to fail it is: a full disk, a read-only one,
   // another.
   Error write_error(const std::exception& e) const;
-  Error full() const;
-  bool read_only() const;  // is the disk
 
   // The next batch that is to be forgotten leaves the tables of what may be active.
   bool choose_forgotten();
