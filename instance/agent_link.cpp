@@ -282,6 +282,7 @@ void AgentLink::hello(const transport::Request& request, Time now) {
   incarnation_ = hello->incarnation;
   host_ = hello->hostname;
   peer_ = request.peer();
+  server_.favour(peer_);
   journal_.set_meta(kIncarnation, std::to_string(incarnation_));
   after_commit_.add([request, welcome] { request.reply(transport::pack(welcome)); });
 }

@@ -107,6 +107,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   listen.heartbeat = config->heartbeat;
   listen.peer_timeout = config->peer_timeout;
   listen.name = "broker";
+  listen.kept_for = {"agent", "child"};
   auto server = transport::Server::listen(reactor, *uri, listen);
   if (!server) return tl::unexpected(server.error());
   std::unique_ptr<Broker> broker(new Broker(reactor, std::move(options), std::move(*config),
@@ -451,6 +452,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
 // Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
 // directory; a child's journal is never read again.
 void Broker::end_jobs(const std::string& type, const std::string& reason) {
+  core_->jobs.take_all(reactor_.now());
   std::vector<JobId> running, queued;
   for (const auto& [id, job] : core_->jobs.active())
     (job.life.state >= JobState::run ? running : queued).push_back(id);

@@ -82,6 +82,7 @@ void Children::hello(const transport::Request& request, Time now) {
   if (hello->epoch == 0) ++child.grant.epoch;
   child.grant.uri = hello->uri;
   child.peer = request.peer();
+  server_.favour(child.peer);
   child.ending = false;
   journal_.put_child(child.grant);
   grant->epoch = child.grant.epoch;

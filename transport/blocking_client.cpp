@@ -66,8 +66,10 @@ Result<BlockingClient> BlockingClient::connect(const std::string& uri, Duration 
   if (!client) return tl::unexpected<Error>(client.error());
   auto parts = std::make_unique<Parts>(Parts{std::move(*reactor), std::move(*client)});
   Client& connecting = *parts->client;
-  if (!parts->reactor->run_until([&] { return connecting.connected(); }, patience(timeout)))
+  if (!parts->reactor->run_until([&] { return connecting.connected(); }, patience(timeout))) {
+    if (connecting.refusal()) return tl::unexpected<Error>(*connecting.refusal());
     return nobody_there(uri, timeout);
+  }
   return BlockingClient(std::move(parts));
 }
 

@@ -27,7 +27,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   Impl(Reactor& reactor, std::string uri, Options options)
       : uri_(std::move(uri)),
         shared_(std::make_shared<SessionShared>(
-            SessionShared{reactor, std::move(options), new_incarnation(), 0, {}, {}})),
+            SessionShared{reactor, std::move(options), new_incarnation(), 0, {}, {}, 0})),
         session_(std::make_shared<Session>(
             shared_, PeerId{}, [this](std::string bytes) { transmit(std::move(bytes)); })) {}
   ~Impl() { close(); }
@@ -54,6 +54,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
 
   const std::string& uri() const { return uri_; }
   bool connected() const { return session_->is_open(); }
+  const std::optional<Error>& refusal() const { return refusal_; }
   SessionShared& shared() { return *shared_; }
   Session& session() { return *session_; }
 
@@ -152,7 +153,14 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
       return true;
     }
     if (envelope->kind == Kind::bye) {
+      wire_->send("", encode({Kind::bye, 0, "", "", ""}));  // all that came before it was read
       start_over("the server does not know this connection any more");
+      return false;
+    }
+    if (envelope->kind == Kind::error && envelope->id == hello_id_ && !session_->is_open()) {
+      refusal_ = decode_error(envelope->payload);
+      lose("the server has no place for this client");
+      wire_.reset();  // and again at a later tick
       return false;
     }
     if (envelope->kind == Kind::welcome)
@@ -168,6 +176,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
       ++shared_->counters.unexpected;
       return;
     }
+    refusal_.reset();
     session_->peer_limit(greeting->max_message);
     session_->open();
     session_->count_received(bytes);
@@ -192,7 +201,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
 
   void tick() {
     const std::int64_t now = monotonic_ms();
-    if (!wire_) {  // no file descriptors were left for a new socket: try again
+    if (!wire_) {  // turned away, or no file descriptors were left for a new socket: try again
       if (!open_socket()) wire_.reset();
       return;
     }
@@ -206,6 +215,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<SessionShared> shared_;
   std::shared_ptr<Session> session_;
   std::unique_ptr<Wire> wire_;
+  std::optional<Error> refusal_;
   bool closed_ = false;
   bool greeted_ = false;  // hello was sent on the connection there is
   std::uint64_t hello_id_ =
@@ -230,6 +240,9 @@ const std::string& Client::uri() const {
 }
 bool Client::connected() const {
   return impl_->connected();
+}
+const std::optional<Error>& Client::refusal() const {
+  return impl_->refusal();
 }
 void Client::on_connected(std::function<void(const PeerInfo&)> callback) {
   impl_->on_connected = std::move(callback);

@@ -6,6 +6,7 @@
 // (an element has at least one).
 #include "transport/codec.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <msgpack.hpp>
 #include <stdexcept>
@@ -15,7 +16,7 @@ namespace {
 
 class Walk : public msgpack::null_visitor {
  public:
-  explicit Walk(std::size_t budget) : budget_(budget) {}
+  explicit Walk(std::size_t budget) : budget_(std::min(budget, kMaxElements)) {}
 
   bool start_array(std::uint32_t size) { return enter(size); }
   bool end_array() { return leave(); }
@@ -27,12 +28,14 @@ class Walk : public msgpack::null_visitor {
 
   const char* complaint() const {
     if (depth_ > kMaxDepth) return "nested too deeply";
+    if (claimed_ > kMaxElements) return "it has more elements than are accepted";
     if (claimed_ > budget_) return "a container claims more elements than the message has bytes";
     return truncated_ ? "truncated" : "malformed msgpack";
   }
 
  private:
-  // All containers together cannot have more elements than there are bytes.
+  // All containers together cannot have more elements than there are bytes, nor than a message may
+  // have.
   bool enter(std::uint64_t elements) {
     claimed_ += elements;
     return ++depth_ <= kMaxDepth && claimed_ <= budget_;

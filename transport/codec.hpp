@@ -25,8 +25,11 @@ namespace holon::transport {
 
 // Nesting a payload may have; a tree listing uses two levels an instance.
 inline constexpr std::size_t kMaxDepth = 256;
+// Elements of all its containers together: parsed, each takes 24 bytes.
+inline constexpr std::size_t kMaxElements = 4'000'000;
 
-// Errc::protocol unless `bytes` are exactly one well-formed msgpack value no deeper than kMaxDepth.
+// Errc::protocol unless `bytes` are exactly one well-formed msgpack value no deeper than kMaxDepth,
+// and of no more than kMaxElements.
 // O(length).
 Status check_msgpack(std::string_view bytes);
 

@@ -139,8 +139,9 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     dispatch_sockets();
     dispatch_timers();
     run_deferred();
-    for (const auto& hook : std::vector<std::shared_ptr<Hook>>(hooks_))
-      if (hook->live) hook->callback();
+    for (const auto* hooks : {&hooks_, &last_hooks_})
+      for (const auto& hook : std::vector<std::shared_ptr<Hook>>(*hooks))
+        if (hook->live) hook->callback();
   }
 
   Subscription add_timer(std::int64_t delay_ms, std::int64_t period_ms, Callback callback) {
@@ -228,12 +229,12 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     });
   }
 
-  Subscription add_hook(Callback callback) {
+  Subscription add_hook(Callback callback, bool last) {
     auto hook = std::make_shared<Hook>(Hook{true, std::move(callback)});
-    hooks_.push_back(hook);
-    return subscription([hook](Impl& impl) {
+    (last ? last_hooks_ : hooks_).push_back(hook);
+    return subscription([hook, last](Impl& impl) {
       hook->live = false;
-      std::erase(impl.hooks_, hook);
+      std::erase(last ? impl.last_hooks_ : impl.hooks_, hook);
     });
   }
 
@@ -426,11 +427,36 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   std::map<int, SignalWatch> signals_;
   std::unordered_map<pid_t, std::shared_ptr<ChildWatch>> children_;
   std::shared_ptr<std::function<void(const ChildExit&)>> others_;
-  std::vector<std::shared_ptr<Hook>> hooks_;
+  std::vector<std::shared_ptr<Hook>> hooks_, last_hooks_;
   std::vector<Callback> deferred_;
 };
 
+namespace {
+
+// libzmq aborts the process when it finds no descriptor for its own threads. Those of a context, of
+// a socket with its monitor and connection, and of this loop are some 16.
+constexpr std::size_t kDescriptors = 24;
+
+Status find_descriptors() {
+  std::array<UniqueFd, kDescriptors> taken;
+  for (auto& fd : taken) {
+    fd.reset(fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+    if (!fd && errno == EBADF) fd.reset(open("/", O_PATH | O_CLOEXEC));
+    if (fd) continue;
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return fail(Errc::system, "the limit of open files (ulimit -n) is " +
+                                  std::to_string(limit.rlim_cur) +
+                                  ", too few: " + std::to_string(kDescriptors) +
+                                  " more than are open are needed here");
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Reactor>> Reactor::create() {
+  if (auto enough = find_descriptors(); !enough) return tl::unexpected<Error>(enough.error());
   UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
   if (epoll.get() < 0) return system_error("cannot make an epoll instance");
   try {
@@ -509,7 +535,10 @@ Result<Subscription> Reactor::on_other_children(std::function<void(const ChildEx
   return impl_->add_other_children(std::move(callback));
 }
 Subscription Reactor::at_turn_end(Callback callback) {
-  return impl_->add_hook(std::move(callback));
+  return impl_->add_hook(std::move(callback), false);
+}
+Subscription Reactor::before_waiting(Callback callback) {
+  return impl_->add_hook(std::move(callback), true);
 }
 
 }  // namespace holon::transport

@@ -65,7 +65,7 @@ class Reactor {
  public:
   using Callback = std::function<void()>;
 
-  // Errors: system (no file descriptors left).
+  // Errors: system (too few file descriptors are left).
   static Result<std::unique_ptr<Reactor>> create();
   ~Reactor();
   Reactor(const Reactor&) = delete;
@@ -127,6 +127,8 @@ class Reactor {
 
   // Called at the end of every turn, in the order of subscription: the place for a group commit.
   [[nodiscard]] Subscription at_turn_end(Callback callback);
+  // Called after all turn-end hooks: the place to send what they have answered.
+  [[nodiscard]] Subscription before_waiting(Callback callback);
 
   // What all ZeroMQ sockets of this reactor's thread are made from. They must be closed before the
   // reactor ends: its end waits for them.

@@ -12,16 +12,23 @@
 // nothing was heard of it for Options::peer_timeout. A message that cannot be understood is
 // counted, logged by whoever asks counters(), and otherwise ignored, or answered with an error
 // where it can be; it never ends the process.
+//
+// Bounds. A server at an ipc:// address serves its peers in turn, who has used least first; it
+// serves nobody who does not take his answers, and lets nobody connect for whom there are no
+// descriptors (Errc::busy). What that costs it at most is in Options.
 #pragma once
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "transport/principal.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::transport {
@@ -36,13 +43,23 @@ struct Security {
 };
 
 struct Options {
-  std::size_t max_message = std::size_t{64}
-                            << 20;  // bytes, the envelope included; larger ones are refused
-  std::size_t max_backlog = std::size_t{256}
-                            << 20;  // bytes waiting for one slow peer before it counts as lost
-  Duration heartbeat = 1000;        // ms of silence after which a sign of life is sent
-  Duration peer_timeout = 20000;    // ms without any sign of life after which the peer is lost
-  std::string name;                 // who this side says it is, for the other's logs
+  // Bytes of a message, the envelope included, that is sent or received; larger ones are refused.
+  std::size_t max_message = std::size_t{64} << 20;
+  // Of a server: the same for what its clients send it.
+  std::size_t max_received = std::size_t{16} << 20;
+  // Bytes waiting for one slow peer before it counts as lost; of a client, for its server.
+  std::size_t max_backlog = std::size_t{80} << 20;
+  // Of a server: bytes waiting for all peers together before the slowest counts as lost.
+  std::size_t max_unsent = std::size_t{128} << 20;
+  // Of a server: requests of one peer, and of all together, that wait for an answer.
+  std::size_t max_open = 10'000, max_open_of_all = 50'000;
+  // Of a server: first words of the names of those for whom the last places are kept. Who claims
+  // such a name and is not favoured soon may lose the place again.
+  std::vector<std::string> kept_for;
+  Duration heartbeat = 1000;      // ms of silence after which a sign of life is sent
+  Duration peer_timeout = 20000;  // ms without any sign of life after which the peer is lost
+  Duration introduction = 10000;  // ms that a server waits for the hello of a connection
+  std::string name;               // who this side says it is, for the other's logs
   Security security;
 };
 
@@ -56,7 +73,8 @@ struct Counters {
   std::uint64_t malformed = 0;        // not an envelope, or an impossible one
   std::uint64_t unknown_version = 0;  // an envelope of a version this program does not speak
   std::uint64_t unexpected = 0;       // an answer to nothing, a second answer
-  std::uint64_t too_slow = 0;         // peers given up because of max_backlog
+  std::uint64_t too_slow = 0;         // peers given up because of max_backlog or max_unsent
+  std::uint64_t refused = 0;          // peers for whom there was no place
 };
 
 struct RequestState;
@@ -73,6 +91,8 @@ class Request {
   const std::string& path() const;  // "" for this instance, else the instance meant: "/3/7"
   const std::string& payload() const;
   PeerId peer() const;  // 0 on a Client, whose only peer is its server
+  // Who sent it, by the kernel's word; on a Client unknown.
+  Principal principal() const;
 
   void reply(std::string payload) const;
   void fail(Error error) const;
@@ -146,6 +166,16 @@ class Server {
   // The peer is told, and the handler is never called. Unknown and finished calls are ignored.
   void cancel(CallId call);
 
+  // The bounds on what a peer may cost (Options) are not for this one, and its requests are served
+  // before those of others.
+  void favour(PeerId peer);
+  // Its connection is over: it is told so, and may say hello again as a new peer.
+  void dismiss(PeerId peer);
+  // The end of this server: every peer is told that there is no more, new ones are not taken.
+  // `done` is called once all that was sent before has been read by those who are still there, or
+  // after `patience` ms.
+  void take_leave(Duration patience, std::function<void()> done);
+
   Counters counters() const;
 
  private:
@@ -169,6 +199,8 @@ class Client {
 
   const std::string& uri() const;
   bool connected() const;
+  // Why the server has no place for this client, as it said last; nullopt: it did not.
+  const std::optional<Error>& refusal() const;
 
   // Called for every connection made; `incarnation` differs from the last one when the server was
   // restarted. Whoever keeps state at the server says hello again here: calls made inside go out

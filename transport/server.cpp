@@ -1,30 +1,26 @@
-// server.cpp - a ROUTER socket and one Session for each client that said hello.
-//
-// ROUTER does not say when a peer goes. So it is made to refuse sending to those that went
-// (ROUTER_MANDATORY), the monitor's "somebody disconnected" makes the server send every peer a sign
-// of life, and those it cannot be sent to are lost. The monitor may be ahead of the socket's own
-// knowledge by some ms, therefore a second look a little later.
+// server.cpp - one Session for each client that said hello, over the connections of a Door.
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
+#include <set>
 #include <unordered_map>
 
+#include "transport/door.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/session.hpp"
 #include "transport/unique_fd.hpp"
-#include "transport/wire.hpp"
 
 namespace holon::transport {
 namespace {
 
-constexpr int kMessagesPerTurn = 512;  // then others get their turn
-constexpr Duration kSecondLook = 20;   // ms
+constexpr std::string_view kIpc = "ipc://";
+constexpr std::int64_t kProof = 10'000;  // ms in which who has a kept place must be favoured
 
 // Held for the life of a server at an ipc path; released by the kernel when the process dies.
 Result<UniqueFd> lock_path(const std::string& path) {
@@ -43,19 +39,32 @@ bool is_loopback(const std::string& uri) {
   return false;
 }
 
+Error no_place(std::size_t places) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return {Errc::busy,
+          "this instance serves " + std::to_string(places) +
+              " clients at once, and has as many; its limit of open files (ulimit -n) is " +
+              std::to_string(limit.rlim_cur),
+          ""};
+}
+
 }  // namespace
 
 class Server::Impl : public std::enable_shared_from_this<Impl> {
  public:
   struct Peer {
     PeerId id;
-    std::string identity;
+    ConnectionId connection = 0;
     std::shared_ptr<Session> session;
+    bool kept_place = false;  // has one because of the name it gave
+    bool favoured = false;
+    std::int64_t since = 0;  // monotonic ms
   };
 
   Impl(Reactor& reactor, Options options)
       : shared_(std::make_shared<SessionShared>(
-            SessionShared{reactor, std::move(options), new_incarnation(), 0, {}, {}})),
+            SessionShared{reactor, std::move(options), new_incarnation(), 0, {}, {}, 0})),
         nobody_(std::make_shared<Session>(shared_, PeerId{}, [](const std::string&) {})) {
     nobody_->kill({Errc::disconnected, "no such peer, or it went away", ""});
   }
@@ -64,32 +73,29 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   Impl& operator=(const Impl&) = delete;
 
   Status listen(const std::string& uri) {
-    if (uri.starts_with("ipc://")) {
-      if (auto state = probe_ipc(uri); !state && state.error().code != Errc::system)
-        return tl::unexpected<Error>(state.error());
-      auto lock = lock_path(uri.substr(6) + ".lock");
-      if (!lock) return tl::unexpected<Error>(lock.error());
-      lock_ = std::move(*lock);
-    } else if (shared_->options.security.secret_key.empty() && !is_loopback(uri)) {
+    const bool ipc = uri.starts_with(kIpc);
+    if (!ipc && shared_->options.security.secret_key.empty() && !is_loopback(uri))
       return fail(Errc::invalid_argument,
                   "without keys a server listens at ipc:// or a loopback address only", uri);
-    }
-    try {
-      return bind(uri);
-    } catch (const zmq::error_t& e) {
-      return fail(e.num() == EADDRINUSE ? Errc::exists : Errc::invalid_argument,
-                  std::string("cannot listen: ") + e.what(), uri);
-    }
+    if (auto open = ipc ? open_ipc(uri) : open_tcp(uri); !open) return open;
+    places_ = door_->places();
+    kept_ = shared_->options.kept_for.empty() ? 0 : places_ / 8;
+    ticks_ = shared_->reactor.every(std::max<Duration>(shared_->options.heartbeat / 2, 1),
+                                    [weak = weak_from_this()] {
+                                      if (const auto self = weak.lock()) self->tick();
+                                    });
+    return {};
   }
 
   void close() {
-    closed_ = true;
+    if (std::exchange(closed_, true)) return;
     ticks_.cancel();
-    second_look_.cancel();
+    leave_.cancel();
     for (auto& [id, peer] : std::exchange(by_id_, {}))
       peer->session->kill({Errc::disconnected, "the server was closed", ""});
-    by_identity_.clear();
-    wire_.reset();
+    by_connection_.clear();
+    if (door_) door_->shut();
+    door_.reset();
   }
 
   const std::string& uri() const { return uri_; }
@@ -106,74 +112,99 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
       if (peer->session->cancel(call)) return;
   }
 
+  void favour(PeerId id) {
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end() || std::exchange(found->second->favoured, true)) return;
+    found->second->session->favour();
+    door_->favour(found->second->connection);
+  }
+
+  // By the loop, as all losses: whoever asks for it is in the middle of something.
+  void dismiss(PeerId id) {
+    shared_->reactor.defer([weak = weak_from_this(), id] {
+      if (const auto self = weak.lock()) self->lose(id);
+    });
+  }
+
+  // ZeroMQ drops what a client has received and not read when its connection goes. So the
+  // connections stay until each client has read the bye behind the last answers, which it says by
+  // one of its own or by going; one that had confirmed everything before needs no waiting for.
+  void take_leave(Duration patience, std::function<void()> done) {
+    left_ = std::move(done);
+    for (const auto& [id, peer] : by_id_) {
+      if (peer->session->backlog() > 0) awaited_.insert(id);
+      peer->session->send({Kind::bye, 0, "", "", ""});
+    }
+    leave_ = shared_->reactor.after(awaited_.empty() ? 0 : patience, [this] { leave(); });
+  }
+
   std::function<void(PeerId, const PeerInfo&)> on_peer;
   std::function<void(PeerId)> on_peer_lost;
 
  private:
-  Status bind(const std::string& uri) {
-    wire_ = std::make_unique<Wire>(shared_->reactor, zmq::socket_type::router, shared_->options,
-                                   ZMQ_EVENT_DISCONNECTED);
-    zmq::socket_t& socket = wire_->socket();
-    socket.set(zmq::sockopt::router_mandatory, true);
-    apply_security(socket, shared_->options.security, true);
-    socket.bind(uri);
-    uri_ = socket.get(zmq::sockopt::last_endpoint);
-    if (uri.starts_with("ipc://")) {
-      uri_ = uri;
-      chmod(uri.substr(6).c_str(), 0600);
-    }
-    const auto weak = weak_from_this();
-    const Status watched = wire_->watch(
-        [weak] {
-          if (const auto self = weak.lock()) self->drain();
-        },
-        [weak](int) {
-          if (const auto self = weak.lock()) self->look_after_all();
-        });
-    if (!watched) return watched;
-    ticks_ = shared_->reactor.every(std::max<Duration>(shared_->options.heartbeat / 2, 1), [weak] {
-      if (const auto self = weak.lock()) self->tick();
-    });
+  Door::Events door_events() {
+    Door::Events events;
+    events.on_message = [this](ConnectionId from, std::string_view bytes) {
+      on_message(from, bytes);
+    };
+    events.on_closed = [this](ConnectionId connection) {
+      if (const auto found = by_connection_.find(connection); found != by_connection_.end())
+        lose(found->second->id);
+    };
+    events.on_some_closed = [this] { knock(); };
+    events.on_foreign = [this] { ++shared_->counters.malformed; };
+    events.on_too_slow = [this] { ++shared_->counters.too_slow; };
+    return events;
+  }
+
+  std::size_t most_received() const {
+    return std::min(shared_->options.max_message, shared_->options.max_received);
+  }
+
+  Status open_ipc(const std::string& uri) {
+    const std::string path = uri.substr(kIpc.size());
+    if (auto state = probe_ipc(uri); !state && state.error().code != Errc::system)
+      return tl::unexpected<Error>(state.error());
+    auto lock = lock_path(path + ".lock");
+    if (!lock) return tl::unexpected<Error>(lock.error());
+    lock_ = std::move(*lock);
+    auto door = open_ipc_door(shared_->reactor, path, shared_->options, door_events());
+    if (!door) return tl::unexpected<Error>(door.error());
+    door_ = std::move(*door);
+    uri_ = uri;
     return {};
   }
 
-  void drain() {
-    for (int i = 0; i < kMessagesPerTurn && !closed_; ++i) {
-      zmq::message_t identity, body;
-      try {
-        if (!wire_->socket().recv(identity, zmq::recv_flags::dontwait)) return;
-        if (!identity.more()) continue;
-        if (!wire_->socket().recv(body, zmq::recv_flags::dontwait)) return;
-        const bool whole = !body.more();
-        for (bool more = body.more(); more;) {
-          zmq::message_t rest;
-          more = wire_->socket().recv(rest, zmq::recv_flags::dontwait) && rest.more();
-        }
-        if (whole)
-          on_message(identity.to_string(), body.to_string_view());
-        else
-          ++shared_->counters.malformed;
-      } catch (const zmq::error_t&) {
-        return;  // interrupted; the rest is offered again
-      }
-    }
+  Status open_tcp(const std::string& uri) {
+    auto at = open_router_door(shared_->reactor, uri, shared_->options, door_events());
+    if (!at) return tl::unexpected<Error>(at.error());
+    door_ = std::move(at->door);
+    uri_ = std::move(at->uri);
+    return {};
   }
 
-  void on_message(const std::string& identity, std::string_view bytes) {
+  void on_message(ConnectionId from, std::string_view bytes) {
+    const auto alive = shared_from_this();
     auto envelope = decode(bytes);
-    const auto found = by_identity_.find(identity);
-    const auto peer = found == by_identity_.end() ? nullptr : found->second;
-    if (!envelope) return on_rubbish(identity, peer.get(), envelope.error());
-    if (envelope->kind == Kind::hello) return on_hello(identity, *envelope, bytes.size());
+    const std::size_t size = bytes.size();
+    const auto found = by_connection_.find(from);
+    const auto peer = found == by_connection_.end() ? nullptr : found->second;
+    if (!envelope) return on_rubbish(from, peer.get(), envelope.error());
+    if (envelope->kind == Kind::hello) return on_hello(from, *envelope, size);
     if (!peer) {
-      if (envelope->kind != Kind::bye) wire_->send(identity, encode({Kind::bye, 0, "", "", ""}));
-      return;
+      if (envelope->kind != Kind::bye) door_->send(from, encode({Kind::bye, 0, "", "", ""}));
+      return door_->leave(from);
     }
     if (envelope->kind == Kind::bye) return lose(peer->id);
-    peer->session->receive(std::move(*envelope), bytes.size());
+    if (envelope->kind == Kind::heartbeat && !peer->session->is_possible(envelope->id)) {
+      ++shared_->counters.malformed;  // it confirms what was never sent, and cannot be believed
+      return lose(peer->id);
+    }
+    peer->session->receive(std::move(*envelope), size);
+    if (peer->session->backlog() == 0) has_read_all(peer->id);
   }
 
-  void on_rubbish(const std::string& identity, Peer* peer, const DecodeError& rubbish) {
+  void on_rubbish(ConnectionId from, Peer* peer, const DecodeError& rubbish) {
     auto& counters = shared_->counters;
     ++(rubbish.error.code == Errc::unsupported ? counters.unknown_version : counters.malformed);
     if (!rubbish.request_id) return;
@@ -181,43 +212,82 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (peer)
       peer->session->send(answer);
     else
-      wire_->send(identity, encode(answer));
+      door_->send(from, encode(answer));
   }
 
-  void on_hello(const std::string& identity, const Envelope& hello, std::size_t bytes) {
+  void on_hello(ConnectionId from, const Envelope& hello, std::size_t bytes) {
+    if (left_) return;
     const auto greeting = decode_greeting(hello.payload);
     if (!greeting) {
       ++shared_->counters.malformed;
       return;
     }
-    if (const auto found = by_identity_.find(identity); found != by_identity_.end())
-      lose(found->second->id);
+    if (const auto found = by_connection_.find(from); found != by_connection_.end())
+      forget(found->second);
+    const auto& kept_for = shared_->options.kept_for;
+    const std::string kind = greeting->name.substr(0, greeting->name.find(' '));
+    const bool kept = std::find(kept_for.begin(), kept_for.end(), kind) != kept_for.end();
+    if (!has_place(kept)) return refuse(from, hello.id);
     auto peer = std::make_shared<Peer>();
     peer->id = PeerId{++last_peer_};
-    peer->identity = identity;
+    peer->connection = from;
+    peer->kept_place = kept;
+    peer->since = monotonic_ms();
     peer->session = std::make_shared<Session>(
         shared_, peer->id,
         [this, raw = peer.get()](std::string out) { transmit(*raw, std::move(out)); });
-    by_identity_[identity] = peer;
+    if (const auto who = door_->principal(from)) peer->session->principal(*who);
+    by_connection_[from] = peer;
     by_id_[peer->id] = peer;
+    door_->admit(from);
     peer->session->peer_limit(greeting->max_message);
     peer->session->open();
     peer->session->count_received(bytes);
     peer->session->send_now({Kind::welcome, hello.id, "", "",
                              encode_greeting({shared_->options.name, getpid(), shared_->incarnation,
-                                              shared_->options.max_message})});
+                                              most_received()})});
     if (on_peer) on_peer(peer->id, {greeting->name, greeting->pid, greeting->incarnation});
+  }
+
+  // The last places are kept for those whose names are in Options::kept_for. Who has only claimed
+  // such a name makes room for the next who does.
+  bool has_place(bool kept) {
+    if (places_ == 0 || by_id_.size() < places_ - kept_) return true;
+    if (!kept) return false;
+    if (by_id_.size() < places_) return true;
+    const std::int64_t now = monotonic_ms();
+    for (const auto& [id, peer] : by_id_)
+      if (peer->kept_place && !peer->favoured && now - peer->since > kProof) {
+        lose(PeerId(id));
+        return true;
+      }
+    return false;
+  }
+
+  // The other side closes once it has read why.
+  void refuse(ConnectionId from, std::uint64_t hello) {
+    ++shared_->counters.refused;
+    door_->send(from, encode({Kind::error, hello, "", "", encode_error(no_place(places_))}));
+    door_->leave(from);
   }
 
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
   void transmit(const Peer& peer, std::string bytes) {
     if (closed_) return;
-    const bool too_slow = peer.session->backlog() > shared_->options.max_backlog;
-    if (!too_slow && wire_->send(peer.identity, std::move(bytes)) == SendOutcome::sent) return;
+    const bool bounded = door_->unsent(peer.connection).has_value();
+    const bool too_slow = !bounded && peer.session->backlog() > shared_->options.max_backlog;
+    if (!too_slow && door_->send(peer.connection, std::move(bytes))) return;
     if (too_slow) ++shared_->counters.too_slow;
-    shared_->reactor.defer([weak = weak_from_this(), id = peer.id] {
-      if (const auto self = weak.lock()) self->lose(id);
-    });
+    dismiss(peer.id);
+  }
+
+  // Of a peer that has said hello again over the same connection.
+  void forget(const std::shared_ptr<Peer> peer) {
+    by_id_.erase(peer->id);
+    by_connection_.erase(peer->connection);
+    peer->session->kill({Errc::disconnected, "the peer went away", ""});
+    if (on_peer_lost) on_peer_lost(peer->id);
+    has_read_all(peer->id);
   }
 
   void lose(PeerId id) {
@@ -225,11 +295,21 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (found == by_id_.end()) return;
     const auto alive = shared_from_this();
     const auto peer = found->second;
-    by_id_.erase(found);
-    by_identity_.erase(peer->identity);
-    peer->session->kill({Errc::disconnected, "the peer went away", ""});
-    if (!closed_) wire_->send(peer->identity, encode({Kind::bye, 0, "", "", ""}));
-    if (on_peer_lost) on_peer_lost(id);
+    forget(peer);
+    if (closed_) return;
+    door_->send(peer->connection, encode({Kind::bye, 0, "", "", ""}));
+    door_->leave(peer->connection);
+  }
+
+  void has_read_all(PeerId id) {
+    if (awaited_.erase(id) == 0 || !awaited_.empty()) return;
+    leave_ = shared_->reactor.after(0, [this] { leave(); });
+  }
+
+  void leave() {
+    leave_.cancel();
+    awaited_.clear();
+    if (const auto done = std::exchange(left_, [] {})) done();
   }
 
   void tick() {
@@ -242,13 +322,6 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     for (const PeerId id : silent) lose(id);
   }
 
-  void look_after_all() {
-    knock();
-    second_look_ = shared_->reactor.after(kSecondLook, [weak = weak_from_this()] {
-      if (const auto self = weak.lock()) self->knock();
-    });
-  }
-
   void knock() {
     const std::int64_t now = monotonic_ms();
     for (const auto& [id, peer] : by_id_) peer->session->keep_alive(now);
@@ -257,13 +330,17 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<SessionShared> shared_;
   std::shared_ptr<Session> nobody_;  // answers for peers that are gone
   UniqueFd lock_;                    // of its path
-  std::unique_ptr<Wire> wire_;
+  std::shared_ptr<Door> door_;
   std::string uri_;
   bool closed_ = false;
+  std::size_t places_ = 0;  // for peers; 0: without bound
+  std::size_t kept_ = 0;    // of these, for Options::kept_for
   std::uint64_t last_peer_ = 0;
-  std::unordered_map<std::string, std::shared_ptr<Peer>> by_identity_;
+  std::unordered_map<ConnectionId, std::shared_ptr<Peer>> by_connection_;
   std::map<PeerId, std::shared_ptr<Peer>> by_id_;
-  Subscription ticks_, second_look_;
+  std::set<PeerId> awaited_;    // since take_leave(): who may not have read all yet
+  std::function<void()> left_;  // set: no peers are taken any more
+  Subscription ticks_, leave_;
 };
 
 Result<std::unique_ptr<Server>> Server::listen(Reactor& reactor, const std::string& uri,
@@ -305,6 +382,15 @@ void Server::notify(PeerId peer, std::string topic, std::string payload) {
 }
 void Server::cancel(CallId call) {
   impl_->cancel(call);
+}
+void Server::favour(PeerId peer) {
+  impl_->favour(peer);
+}
+void Server::dismiss(PeerId peer) {
+  impl_->dismiss(peer);
+}
+void Server::take_leave(Duration patience, std::function<void()> done) {
+  impl_->take_leave(patience, std::move(done));
 }
 Counters Server::counters() const {
   return impl_->shared().counters;

@@ -53,6 +53,9 @@ const std::string& Request::payload() const {
 PeerId Request::peer() const {
   return state_ ? state_->peer : PeerId{};
 }
+Principal Request::principal() const {
+  return state_ ? state_->principal : Principal{};
+}
 bool Request::done() const {
   return !state_ || state_->done;
 }
@@ -100,6 +103,10 @@ Session::Session(std::shared_ptr<SessionShared> shared, PeerId peer, Transmit tr
       limit_(shared_->options.max_message),
       last_heard_(monotonic_ms()) {}
 
+Session::~Session() {
+  shared_->open_requests -= incoming_.size();
+}
+
 void Session::peer_limit(std::size_t max_message) {
   limit_ = max_message == 0 ? shared_->options.max_message
                             : std::min(shared_->options.max_message, max_message);
@@ -132,6 +139,7 @@ void Session::kill(const Error& why) {
 
 void Session::drop_incoming() {
   auto incoming = std::exchange(incoming_, {});
+  shared_->open_requests -= incoming.size();
   std::vector<std::pair<std::uint64_t, std::shared_ptr<RequestState>>> open;
   for (auto& [id, weak] : incoming)
     if (auto state = weak.lock()) open.emplace_back(id, std::move(state));
@@ -186,14 +194,26 @@ void Session::on_incoming_request(Envelope envelope) {
     ++shared_->counters.malformed;  // an answer could not be told from that of the first one
     return;
   }
+  const Options& options = shared_->options;
+  if (envelope.id != 0 && !favoured_ &&
+      (incoming_.size() >= options.max_open || shared_->open_requests >= options.max_open_of_all)) {
+    const std::string what =
+        "requests that wait for an answer: " + std::to_string(incoming_.size()) +
+        " of this client, " + std::to_string(shared_->open_requests) + " of all; no more are taken";
+    return send({Kind::error, envelope.id, "", "", encode_error({Errc::busy, what, ""})});
+  }
   auto state = std::make_shared<RequestState>();
   state->session = weak_from_this();
   state->peer = peer_;
+  state->principal = principal_;
   state->id = envelope.id;
   state->topic = std::move(envelope.topic);
   state->path = std::move(envelope.path);
   state->payload = std::move(envelope.payload);
-  if (state->id != 0) incoming_.emplace(state->id, state);
+  if (state->id != 0) {
+    incoming_.emplace(state->id, state);
+    ++shared_->open_requests;
+  }
   const Request request(std::move(state));
   if (!shared_->on_request)
     return request.fail({Errc::unsupported, "no requests are served here", ""});
@@ -231,7 +251,7 @@ void Session::on_cancel(std::uint64_t id) {
   const auto found = incoming_.find(id);
   if (found == incoming_.end()) return;  // answered already: the two messages crossed
   const auto state = found->second.lock();
-  incoming_.erase(found);
+  close_request(id);
   if (!state || std::exchange(state->done, true)) return;
   if (const auto callback = std::exchange(state->on_cancel, nullptr)) callback();
 }
@@ -245,8 +265,12 @@ void Session::answer(std::uint64_t id, Kind kind, std::string payload) {
                              " a message may have";
     envelope = {Kind::error, id, "", "", encode_error({Errc::out_of_range, what, ""})};
   }
-  if (envelope.kind != Kind::chunk) incoming_.erase(id);
+  if (envelope.kind != Kind::chunk) close_request(id);
   send(std::move(envelope));
+}
+
+void Session::close_request(std::uint64_t id) {
+  shared_->open_requests -= incoming_.erase(id);
 }
 
 bool Session::too_large(const Envelope& envelope) const {

@@ -20,6 +20,7 @@ class Session;
 struct RequestState {
   std::weak_ptr<Session> session;
   PeerId peer;
+  Principal principal;
   std::uint64_t id = 0;
   std::string topic, path, payload;
   bool done = false;
@@ -39,6 +40,7 @@ struct SessionShared {
   std::uint64_t last_call = 0;
   Counters counters;
   RequestHandler on_request;
+  std::size_t open_requests = 0;  // received and not answered, over all sessions
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -49,6 +51,9 @@ class Session : public std::enable_shared_from_this<Session> {
   using Answer = std::function<void(Kind, Result<std::string>)>;
 
   Session(std::shared_ptr<SessionShared> shared, PeerId peer, Transmit transmit);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
   // Open: envelopes go out at once. Not open: calls wait for open(), everything else is dropped.
   bool is_open() const { return open_; }
@@ -74,6 +79,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void send_now(const Envelope& envelope);
 
   void peer_limit(std::size_t max_message);  // the largest message the peer takes
+  void principal(const Principal& who) { principal_ = who; }
+  // How many requests wait for an answer is not bounded any more.
+  void favour() { favoured_ = true; }
+  // Can the peer have received so many bytes?
+  bool is_possible(std::uint64_t received) const { return received <= sent_; }
   std::size_t backlog() const { return static_cast<std::size_t>(sent_ - confirmed_); }
   PeerId peer() const { return peer_; }
   std::int64_t last_heard() const { return last_heard_; }
@@ -96,14 +106,17 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_incoming_request(Envelope envelope);
   void on_answer(Envelope envelope);
   void on_cancel(std::uint64_t id);
+  void close_request(std::uint64_t id);
   void drop_incoming();
   bool too_large(const Envelope& envelope) const;
 
   std::shared_ptr<SessionShared> shared_;
   PeerId peer_;
+  Principal principal_;
   Transmit transmit_;
   bool open_ = false;
   bool dead_ = false;
+  bool favoured_ = false;
   Error why_dead_;
   std::size_t limit_;
   std::unordered_map<std::uint64_t, Outgoing> outgoing_;

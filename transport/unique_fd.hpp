@@ -1,7 +1,10 @@
 // unique_fd.hpp - the owner of one file descriptor.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <utility>
+
+#include "base/result.hpp"
 
 namespace holon::transport {
 
@@ -29,6 +32,12 @@ class UniqueFd {
 // Puts /dev/null in the place of those of the descriptors 0, 1 and 2 that are closed, lest the next
 // socket or pipe becomes somebody's standard output.
 void take_standard_descriptors();
+
+// How many more descriptors this process may open, as its limit stands now.
+std::size_t free_descriptors();
+
+// Errors: system, if this process may open less than `least` descriptors.
+Status check_descriptor_limit(std::uint64_t least);
 
 // Raises this process's soft limit of open descriptors to its hard one, or a million: whoever has
 // one for each task or client needs more than the usual 1024. Returns the soft limit there was, for

@@ -51,6 +51,7 @@ class HostileTest : public testing::Test {
   zmq::socket_t dealer() {
     zmq::socket_t socket(context_, zmq::socket_type::dealer);
     socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::sndhwm, 0);  // the server reads on the thread that sends here
     socket.connect(uri_);
     return socket;
   }
@@ -94,7 +95,6 @@ TEST_F(HostileTest, BrokenCopiesOfGoodMessagesAfterAProperHelloDoNoHarm) {
   const std::string good[] = {encode({Kind::request, 5, "echo", "", "payload"}),
                               encode({Kind::response, 5, "", "", "x"}),
                               encode({Kind::cancel, 5, "", "", ""}),
-                              encode({Kind::heartbeat, 1ULL << 60, "", "", ""}),
                               encode({Kind::error, 5, "", "", "not an error map"}),
                               encode({Kind::chunk, 6, "", "", ""}),
                               encode({Kind::welcome, 5, "", "", "rubbish"})};
@@ -104,7 +104,9 @@ TEST_F(HostileTest, BrokenCopiesOfGoodMessagesAfterAProperHelloDoNoHarm) {
       bytes[random() % bytes.size()] = static_cast<char>(random());
     if (random() % 4 == 0) bytes.resize(random() % bytes.size());
     const auto envelope = decode(bytes);
-    if (envelope && (envelope->kind == Kind::bye || envelope->kind == Kind::hello)) continue;
+    if (envelope && (envelope->kind == Kind::bye || envelope->kind == Kind::hello ||
+                     envelope->kind == Kind::heartbeat))
+      continue;
     socket.send(zmq::buffer(bytes));
   }
   const std::string last = encode({Kind::request, 424242, "echo", "", "last"});

@@ -1,0 +1,311 @@
+// What one client can cost a server, and the others: descriptors, memory, time.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "tests/transport/raw_peer.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::transport {
+namespace {
+
+constexpr Duration kPatience = 60000;  // ms; only a failing test waits so long
+
+class BoundsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    dir_ = *make_runtime_dir();
+    uri_ = *ipc_uri(dir_, "s");
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+
+  std::unique_ptr<Server> serve(Options options = {}) {
+    auto server = std::move(*Server::listen(*reactor_, uri_, std::move(options)));
+    server->on_request([](const Request& request) { request.reply(request.payload()); });
+    return server;
+  }
+  std::unique_ptr<Client> connect(std::string name = "") {
+    Options options;
+    options.name = std::move(name);
+    return std::move(*Client::connect(*reactor_, uri_, options));
+  }
+  bool until(const std::function<bool()>& done) {
+    const auto tick = reactor_->every(2, [] {});
+    return reactor_->run_until(done, kPatience);
+  }
+  bool is_answered(Client& client) {
+    std::optional<Result<std::string>> answer;
+    client.call({"echo", "x"}, [&](Result<std::string> result) { answer = std::move(result); });
+    return until([&] { return answer.has_value(); }) && *answer == "x";
+  }
+  // A server in a process of its own with so few descriptors, until the object goes.
+  struct Process {
+    explicit Process(pid_t number) : pid(number) {}
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+    ~Process() {
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+    }
+    bool lives() const { return waitpid(pid, nullptr, WNOHANG) == 0; }
+    pid_t pid;
+  };
+  Process serve_with(rlim_t descriptors, const Options& options = {}) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      const rlimit limit{descriptors, descriptors};
+      setrlimit(RLIMIT_NOFILE, &limit);
+      const auto reactor = Reactor::create();
+      if (!reactor) _exit(2);
+      const auto server = Server::listen(**reactor, uri_, options);
+      if (!server) _exit(3);
+      (*server)->on_request([](const Request& request) { request.reply(request.payload()); });
+      (*reactor)->run();
+    }
+    EXPECT_TRUE(until([&] {
+      const auto state = probe_ipc(uri_);
+      return state && *state == IpcState::alive;
+    }));
+    return Process(pid);
+  }
+  static std::size_t resident_mb() {
+    std::size_t all = 0, resident = 0;
+    std::ifstream("/proc/self/statm") >> all >> resident;
+    return resident * 4096 >> 20;
+  }
+
+  std::string dir_, uri_;
+  std::unique_ptr<Reactor> reactor_ = std::move(*Reactor::create());
+};
+
+TEST_F(BoundsTest, SilentConnectionsBeyondTheLimitOfOpenFilesKeepNobodyOut) {
+  const auto server = serve_with(110);
+  std::vector<std::unique_ptr<RawPeer>> silent;
+  for (int i = 0; i < 300; ++i) {
+    silent.push_back(std::make_unique<RawPeer>(uri_));
+    if (i % 2 == 0) silent.back()->handshake();
+  }
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client));
+  EXPECT_TRUE(server.lives());
+}
+
+TEST_F(BoundsTest, ClientsBeyondTheLimitOfOpenFilesAreToldSoAndComeInWhenAPlaceIsFree) {
+  const auto server = serve_with(110);
+  std::vector<std::unique_ptr<Client>> clients;
+  while (clients.empty() || !clients.back()->refusal()) {
+    ASSERT_LT(clients.size(), 110U);
+    clients.push_back(connect());
+    ASSERT_TRUE(until([&] { return clients.back()->connected() || clients.back()->refusal(); }));
+  }
+  EXPECT_GT(clients.size(), 10U);
+  EXPECT_EQ(clients.back()->refusal()->code, Errc::busy);
+  EXPECT_NE(clients.back()->refusal()->what.find("(ulimit -n) is 110"), std::string::npos)
+      << clients.back()->refusal()->what;
+  clients.front().reset();
+  EXPECT_TRUE(is_answered(*clients.back()));
+  EXPECT_TRUE(server.lives());
+}
+
+TEST_F(BoundsTest, TheLastPlacesAreKeptForThoseTheServerNames) {
+  Options options;
+  options.kept_for = {"agent"};
+  const auto server = serve_with(110, options);
+  std::vector<std::unique_ptr<Client>> clients;
+  while (clients.empty() || !clients.back()->refusal()) {
+    ASSERT_LT(clients.size(), 110U);
+    clients.push_back(connect());
+    ASSERT_TRUE(until([&] { return clients.back()->connected() || clients.back()->refusal(); }));
+  }
+  const auto agent = connect("agent 0");
+  EXPECT_TRUE(is_answered(*agent));
+}
+
+TEST_F(BoundsTest, WhoDoesNotIntroduceItselfIsDropped) {
+  Options options;
+  options.introduction = 50;
+  const auto server = serve(options);
+  RawPeer silent(uri_), half(uri_);
+  half.handshake();
+  EXPECT_TRUE(until([&] { return !silent.read() && !half.read(); }));
+}
+
+TEST_F(BoundsTest, AnEndlessMessageOfManyPartsIsNotKept) {
+  const auto server = serve();
+  RawPeer endless(uri_);
+  endless.handshake();
+  std::string part = RawPeer::frame(std::string(1 << 20, 'm'));
+  part[0] = static_cast<char>(part[0] | 1);  // more parts follow
+  const std::size_t before = resident_mb();
+  for (int i = 0; i < 200; ++i) {
+    endless.write(part);
+    ASSERT_TRUE(until([&] {
+      endless.write();
+      return endless.unwritten() == 0;
+    }));
+  }
+  EXPECT_LT(resident_mb(), before + 60);
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client));
+}
+
+TEST_F(BoundsTest, MessagesThatManyBeginAndNobodyCompletesAreNotAllKept) {
+  const auto server = serve();
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  const std::string begin = Zmtp::frame_header(15 << 20) + std::string(10 << 20, 'x');
+  for (int i = 0; i < 10; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(uri_));
+    peers.back()->handshake();
+    peers.back()->write(begin);
+    ASSERT_TRUE(until([&] {
+      peers.back()->write();
+      return !peers.back()->read() || peers.back()->unwritten() == 0;
+    }));
+  }
+  // 64 MiB are kept: of six, and the others have been given up.
+  EXPECT_TRUE(until([&] {
+    return std::count_if(peers.begin(), peers.end(), [](auto& p) { return p->read(); }) <= 6;
+  }));
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client));
+}
+
+TEST_F(BoundsTest, WhoDoesNotReadItsAnswersIsNotServedUntilItDoes) {
+  const auto server = serve();
+  int served = 0;
+  server->on_request([&](const Request& request) {
+    if (request.topic() == "echo") return request.reply(request.payload());
+    ++served;
+    request.reply(std::string(100 << 10, 'x'));
+  });
+  RawPeer deaf(uri_);
+  deaf.handshake();
+  deaf.hello();
+  constexpr int kAsked = 200;
+  for (std::uint64_t id = 1; id <= kAsked; ++id) deaf.send({Kind::request, id, "big", "", ""});
+  const auto client = connect();
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(is_answered(*client));
+  EXPECT_LT(served, 20) << "20 MB are asked for, a few are in the socket's buffer";
+  EXPECT_TRUE(until([&] {
+    deaf.write();
+    return deaf.read() && served == kAsked && deaf.received().size() > kAsked * (100U << 10);
+  }));
+}
+
+TEST_F(BoundsTest, WhatAllAreOwedTogetherIsBounded) {
+  Options options;
+  options.max_unsent = 4 << 20;
+  const auto server = serve(options);
+  int served = 0, lost = 0;
+  server->on_peer_lost([&](PeerId) { ++lost; });
+  std::vector<Request> streams;
+  server->on_request([&](const Request& request) {
+    ++served;
+    streams.push_back(request);
+  });
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  for (int i = 0; i < 8; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(uri_));
+    peers.back()->handshake();
+    peers.back()->hello();
+    peers.back()->send({Kind::request, 7, "watch", "", ""});
+  }
+  ASSERT_TRUE(until([&] { return served == 8; }));
+  for (int i = 0; i < 10; ++i)
+    for (const auto& stream : streams) stream.send(std::string(100 << 10, 'x'));
+  EXPECT_TRUE(until([&] { return lost > 0; }));
+  EXPECT_LT(lost, 8);
+  EXPECT_GT(server->counters().too_slow, 0U);
+}
+
+TEST_F(BoundsTest, AFalseConfirmationEndsTheConnection) {
+  const auto server = serve();
+  bool lost = false;
+  server->on_peer_lost([&](PeerId) { lost = true; });
+  RawPeer liar(uri_);
+  liar.handshake();
+  liar.hello();
+  ASSERT_TRUE(until([&] { return liar.read() && liar.received().size() > 120; }));
+  liar.send({Kind::heartbeat, 8'000'000, "", "", ""});
+  EXPECT_TRUE(until([&] { return lost; }));
+  EXPECT_EQ(server->counters().malformed, 1U);
+}
+
+TEST_F(BoundsTest, AFloodOfRequestsDoesNotKeepOthersWaiting) {
+  const auto server = serve();
+  int flooded = 0;
+  server->on_request([&](const Request& request) {
+    flooded += request.topic() == "flood";
+    request.reply(request.payload());
+  });
+  RawPeer flood(uri_);
+  flood.handshake();
+  flood.hello();
+  std::uint64_t asked = 0;
+  const auto pump = reactor_->every(1, [&] {
+    std::string requests;
+    for (int i = 0; i < 10'000 && flood.unwritten() < (1U << 20); ++i)
+      requests += RawPeer::frame(encode({Kind::request, ++asked, "flood", "", ""}));
+    flood.write(requests);
+    flood.read();
+  });
+  ASSERT_TRUE(until([&] { return flooded > 0; }));
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client)) << "while the flood goes on";
+  EXPECT_LT(static_cast<std::uint64_t>(flooded), asked);
+}
+
+TEST_F(BoundsTest, RequestsThatWaitForAnAnswerAreCounted) {
+  Options options;
+  options.max_open = 10;
+  const auto server = serve(options);
+  std::vector<Request> kept;
+  server->on_request([&](const Request& request) { kept.push_back(request); });
+  const auto client = connect();
+  std::vector<Error> refused;
+  int answered = 0;
+  for (int i = 0; i < 15; ++i)
+    client->call({"wait", "", "", 0}, [&](const Result<std::string>& answer) {
+      ++answered;
+      if (!answer) refused.push_back(answer.error());
+    });
+  ASSERT_TRUE(until([&] { return refused.size() == 5; }));
+  EXPECT_EQ(refused.front().code, Errc::busy);
+  for (const auto& request : std::exchange(kept, {})) request.reply("");
+  ASSERT_TRUE(until([&] { return answered == 15; }));
+  client->call({"wait", "", "", 0}, [](const Result<std::string>&) {});
+  EXPECT_TRUE(until([&] { return kept.size() == 1; })) << "there is room again";
+}
+
+TEST_F(BoundsTest, WhoItIsIsTheKernelsWord) {
+  const auto server = serve();
+  std::optional<Principal> who;
+  server->on_request([&](const Request& request) { who = request.principal(); });
+  const auto client = connect();
+  client->call({"x", ""}, [](const Result<std::string>&) {});
+  ASSERT_TRUE(until([&] { return who.has_value(); }));
+  EXPECT_EQ(*who, (Principal{Principal::Kind::ipc, geteuid(), getegid(), getpid()}));
+}
+
+TEST(ReactorBounds, TooFewDescriptorsAreSaidBeforeAnythingIsMade) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const rlimit limit{6, 6};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const auto reactor = Reactor::create();
+    _exit(!reactor && reactor.error().what.find("(ulimit -n) is 6") != std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  EXPECT_EQ(status, 0) << "aborted, or without a word";
+}
+
+}  // namespace
+}  // namespace holon::transport

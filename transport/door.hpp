@@ -1,0 +1,66 @@
+// door.hpp - where a server's connections come in, and whole messages through them. Private to
+// transport/.
+//
+// Two kinds: IpcDoor for ipc:// addresses bounds what each connection may cost; RouterDoor for
+// tcp:// leaves connections to a ZeroMQ ROUTER socket, which cannot.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "transport/rpc.hpp"
+
+namespace holon::transport {
+
+// One connection; never reused within a process.
+using ConnectionId = std::uint64_t;
+
+class Door {
+ public:
+  struct Events {
+    // `message` is gone when the callback returns.
+    std::function<void(ConnectionId, std::string_view message)> on_message;
+    // The connection has ended, not by close() or leave().
+    std::function<void(ConnectionId)> on_closed;
+    // Somebody has gone, and the door cannot say who: send() to all tells.
+    std::function<void()> on_some_closed;
+    std::function<void()> on_foreign;  // a message of several parts came, and was read over
+    // A connection is about to be closed because it does not take what was sent to it.
+    std::function<void()> on_too_slow;
+  };
+
+  virtual ~Door() = default;
+  // False: there is no such connection (any more), or it cannot be written to.
+  virtual bool send(ConnectionId connection, std::string bytes) = 0;
+  // Nothing more is read of it; it is closed by the other side, or after a while.
+  virtual void leave(ConnectionId connection) = 0;
+  virtual void close(ConnectionId connection) = 0;
+  // It has introduced itself: silence does not end it any more.
+  virtual void admit(ConnectionId connection) = 0;
+  // It is served first, and may have much more sent to it than others.
+  virtual void favour(ConnectionId connection) = 0;
+  // Who is at the other end; nullopt where the kernel does not say.
+  virtual std::optional<Principal> principal(ConnectionId connection) const = 0;
+  // Bytes sent to it that the kernel has not taken yet; nullopt: not known.
+  virtual std::optional<std::size_t> unsent(ConnectionId connection) const = 0;
+  // How many connections may be admitted; 0: no bound is known.
+  virtual std::size_t places() const = 0;
+  // Gives what was sent a moment to leave, and ends.
+  virtual void shut() = 0;
+};
+
+// Errors: system; exists (somebody listens there).
+Result<std::shared_ptr<Door>> open_ipc_door(Reactor& reactor, const std::string& path,
+                                            const Options& options, Door::Events events);
+struct RouterDoorAt {
+  std::shared_ptr<Door> door;
+  std::string uri;  // with the port that was chosen
+};
+// Errors: invalid_argument, exists.
+Result<RouterDoorAt> open_router_door(Reactor& reactor, const std::string& uri,
+                                      const Options& options, Door::Events events);
+
+}  // namespace holon::transport

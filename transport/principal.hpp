@@ -1,0 +1,17 @@
+// principal.hpp - who is at the other end of a connection, as far as the kernel proves it: no
+// message can say it.
+#pragma once
+#include <cstdint>
+
+namespace holon::transport {
+
+struct Principal {
+  enum class Kind : std::uint8_t { unknown, ipc };
+  Kind kind = Kind::unknown;       // the rest means nothing then: tcp proves nobody
+  std::uint32_t uid = 0, gid = 0;  // of the process that connected, at that moment
+  std::int64_t pid = 0;            // it may have ended since; 0: of a pid namespace not seen here
+
+  bool operator==(const Principal&) const = default;
+};
+
+}  // namespace holon::transport
