@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "cli/find_instance.hpp"
 #include "cli/paths.hpp"
+#include "instance/text.hpp"
 #include "transport/blocking_client.hpp"
 #include "transport/endpoint.hpp"
 
@@ -22,6 +26,8 @@ namespace {
 // Submitting a million jobs or listing them takes longer than a look at the state does.
 constexpr Duration kBulkTimeout = 600'000;
 constexpr Duration kForEver = 0;
+constexpr std::size_t kIdsAtOnce =
+    5'000;  // of one request; more are asked about one after the other
 constexpr Duration kCancelPatience = 2'000;
 
 // A path that does not begin with "/" starts at the instance that was connected to.
@@ -54,6 +60,13 @@ auto across_restarts(transport::BlockingClient& client, const Ask& ask) {
     answer = ask();
   }
   return answer;
+}
+
+// The ids from the `begin`th on that one request is about.
+std::vector<std::uint64_t> part_of(const std::vector<std::uint64_t>& ids, std::size_t begin) {
+  const auto first = ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin, ids.size()));
+  const auto left = static_cast<std::size_t>(ids.end() - first);
+  return {first, first + static_cast<std::ptrdiff_t>(std::min(kIdsAtOnce, left))};
 }
 
 Error unreachable(const std::string& uri, const Error& error) {
@@ -119,8 +132,58 @@ Result<msg::SubmitReply> Broker::submit(const msg::SubmitRequest& request) {
   return parts_->client.call<msg::SubmitReply>("submit", request, parts_->path, kBulkTimeout);
 }
 
+Status Broker::each_page(msg::JobsRequest request,
+                         const std::function<bool(std::vector<msg::JobRecord>, bool)>& take) {
+  // The next page is on its way while this one is dealt with.
+  auto& client = parts_->client.client();
+  auto& reactor = parts_->client.reactor();
+  std::optional<Result<std::string>> answer;
+  const auto ask = [&] {
+    answer.reset();
+    return client.call({"jobs", transport::pack(request), parts_->path, kBulkTimeout},
+                       [&answer](Result<std::string> bytes) { answer = std::move(bytes); });
+  };
+  reactor.turn(0);  // a connection lost before is made anew first
+  auto asked = ask();
+  for (;;) {
+    reactor.run_until([&] { return answer.has_value(); }, -1);
+    if (!*answer) return tl::unexpected(answer->error());
+    auto page = transport::unpack<msg::JobsReply>(**answer);
+    if (!page) return tl::unexpected(page.error());
+    request.after = std::move(page->next);
+    const bool more = !request.after.empty();
+    if (more) asked = ask();
+    if (!take(std::move(page->jobs), more)) {
+      client.cancel(asked);
+      return {};
+    }
+    if (!more) return {};
+  }
+}
+
 Result<msg::JobsReply> Broker::jobs(const msg::JobsRequest& request) {
-  return parts_->client.call<msg::JobsReply>("jobs", request, parts_->path, kBulkTimeout);
+  std::map<std::string, msg::JobRecord> by_path;
+  for (std::size_t done = 0; done == 0 || done < request.ids.size(); done += kIdsAtOnce) {
+    msg::JobsRequest part = request;
+    part.ids = part_of(request.ids, done);
+    const auto listed = each_page(std::move(part), [&](std::vector<msg::JobRecord> page, bool) {
+      for (auto& job : page) by_path.try_emplace(job.path, std::move(job));
+      return true;
+    });
+    if (!listed) return tl::unexpected(listed.error());
+  }
+  msg::JobsReply all;
+  for (auto& [path, job] : by_path) all.jobs.push_back(std::move(job));
+  if (request.limit > 0 && all.jobs.size() > request.limit) {
+    std::sort(all.jobs.begin(), all.jobs.end(), [](const auto& a, const auto& b) {
+      return a.t_submit != b.t_submit ? a.t_submit > b.t_submit
+                                      : instance::path_before(b.path, a.path);
+    });
+    all.jobs.resize(request.limit);
+  }
+  std::sort(all.jobs.begin(), all.jobs.end(),
+            [](const auto& a, const auto& b) { return instance::path_before(a.path, b.path); });
+  return all;
 }
 
 Result<msg::JobInfoReply> Broker::info(std::uint64_t id) {
@@ -134,33 +197,63 @@ Result<msg::JobRecord> Broker::record(std::uint64_t id) {
   msg::JobsRequest request;
   request.all = true;
   request.recursive = true;
-  const auto reply = parts_->client.call<msg::JobsReply>("jobs", request, "/", kBulkTimeout);
-  if (!reply) return tl::unexpected(reply.error());
-  for (const auto& job : reply->jobs)
-    if (job.path == path) return job;
-  return fail(Errc::not_found, "there is no such job", path);
+  request.ids = {std::strtoull(path.c_str() + 1, nullptr, 10)};  // the one below the root
+  const std::string here = std::exchange(parts_->path, "/");
+  std::optional<msg::JobRecord> found;
+  const auto listed = each_page(request, [&](std::vector<msg::JobRecord> page, bool) {
+    for (auto& job : page)
+      if (job.path == path) found = std::move(job);
+    return !found;
+  });
+  parts_->path = here;
+  if (!listed) return tl::unexpected(listed.error());
+  if (!found) return fail(Errc::not_found, "there is no such job", path);
+  return std::move(*found);
 }
 
 Result<msg::WaitReply> Broker::wait_for_all() {
   // By their ids: after a restart of the broker those that ended meanwhile are still asked for.
-  const auto active = across_restarts(parts_->client, [this] { return jobs({}); });
-  if (!active && active.error().code == Errc::out_of_range)
-    return wait({});  // too many to be listed
-  if (!active) return tl::unexpected(active.error());
-  if (active->jobs.empty()) return msg::WaitReply{};
   msg::WaitRequest request;
-  for (const auto& job : active->jobs) request.ids.push_back(job.id);
+  const auto listed = across_restarts(parts_->client, [&]() -> Result<msg::Empty> {
+    request.ids.clear();
+    auto pages = each_page({}, [&](const std::vector<msg::JobRecord>& page, bool) {
+      for (const auto& job : page) request.ids.push_back(job.id);
+      return true;
+    });
+    if (!pages) return tl::unexpected(pages.error());
+    return msg::Empty{};
+  });
+  if (!listed) return tl::unexpected(listed.error());
+  if (request.ids.empty()) return msg::WaitReply{};
   return wait(request);
 }
 
 Result<msg::WaitReply> Broker::wait(const msg::WaitRequest& request) {
-  return across_restarts(parts_->client, [&] {
-    return parts_->client.call<msg::WaitReply>("job.wait", request, parts_->path, kForEver);
-  });
+  msg::WaitReply all;
+  for (std::size_t done = 0; done < request.ids.size(); done += kIdsAtOnce) {
+    const msg::WaitRequest part{part_of(request.ids, done)};
+    auto reply = across_restarts(parts_->client, [&] {
+      return parts_->client.call<msg::WaitReply>("job.wait", part, parts_->path, kForEver);
+    });
+    if (!reply) return reply;
+    std::move(reply->jobs.begin(), reply->jobs.end(), std::back_inserter(all.jobs));
+  }
+  return all;
 }
 
 Result<msg::CancelReply> Broker::cancel(const msg::CancelRequest& request) {
-  return parts_->client.call<msg::CancelReply>("cancel", request, parts_->path, kBulkTimeout);
+  msg::CancelReply all;
+  std::size_t done = 0;
+  do {
+    const msg::CancelRequest part{part_of(request.ids, done), request.all, request.reason};
+    auto reply = parts_->client.call<msg::CancelReply>("cancel", part, parts_->path, kBulkTimeout);
+    if (!reply) return reply;
+    all.cancelled.insert(all.cancelled.end(), reply->cancelled.begin(), reply->cancelled.end());
+    all.already_inactive.insert(all.already_inactive.end(), reply->already_inactive.begin(),
+                                reply->already_inactive.end());
+    done += kIdsAtOnce;
+  } while (done < request.ids.size());
+  return all;
 }
 
 Result<msg::ResourceReply> Broker::resources() {

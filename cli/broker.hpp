@@ -38,6 +38,11 @@ class Broker {
   void set_path(std::string path);
 
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request);
+  // Page by page as they come: in the order of their ids (with a limit: reversed), or in none if
+  // `recursive`; then a path may come twice. `take(page, more)` returns false to leave early.
+  Status each_page(msg::JobsRequest request,
+                   const std::function<bool(std::vector<msg::JobRecord>, bool)>& take);
+  // All of them, ordered by path; of a limit the newest.
   Result<msg::JobsReply> jobs(const msg::JobsRequest& request);
   Result<msg::JobInfoReply> info(std::uint64_t id);
   // The record of a job of this path's instance, also where that instance is gone: its ancestors

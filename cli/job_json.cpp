@@ -99,6 +99,24 @@ std::string json_text(const std::vector<instance::msg::JobRecord>& jobs) {
   for (const auto& job : jobs) list.push_back(to_json(job));
   return pretty({{"jobs", std::move(list)}});
 }
+std::string JsonJobs::next(const std::vector<instance::msg::JobRecord>& jobs) {
+  std::string text = begun_ ? "" : "{\n  \"jobs\": [";
+  for (const auto& job : jobs) {
+    text += any_ ? ",\n    " : "\n    ";
+    // A line feed within a string is written as \n, so that each of these begins a line.
+    for (const char c : to_json(job).dump(2, ' ', false, Json::error_handler_t::replace)) {
+      text += c;
+      if (c == '\n') text += "    ";
+    }
+    any_ = true;
+  }
+  begun_ = true;
+  return text;
+}
+std::string JsonJobs::end() {
+  return next({}) + (any_ ? "\n  ]\n}\n" : "]\n}\n");
+}
+
 std::string json_text(const instance::msg::TreeNode& node) {
   return pretty(to_json(node));
 }

@@ -18,6 +18,15 @@ std::string pretty(const nlohmann::ordered_json& json);
 // As pretty() has it. For verbs that do nothing else with JSON: its library takes seconds to
 // compile.
 std::string json_text(const std::vector<instance::msg::JobRecord>& jobs);  // {"jobs": [...]}
+// The same text, piece by piece.
+class JsonJobs {
+ public:
+  std::string next(const std::vector<instance::msg::JobRecord>& jobs);
+  std::string end();
+
+ private:
+  bool begun_ = false, any_ = false;
+};
 std::string json_text(const instance::msg::TreeNode& node);
 std::string json_text(const instance::msg::ResourceReply& resources);
 std::string indented(const std::string& json);  // REQUIRES: it is JSON

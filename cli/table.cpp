@@ -58,14 +58,38 @@ void Table::add(std::vector<Cell> row) {
   rows_.push_back(std::move(row));
 }
 
-std::string Table::render(const Io& io) const {
-  std::vector<std::size_t> shown, widths(columns_.size(), 0);
+Table::Layout Table::layout(bool all) const {
+  Layout layout{{}, std::vector<std::size_t>(columns_.size(), 0)};
+  auto& [shown, widths] = layout;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     for (const auto& row : rows_) widths[c] = std::max(widths[c], display_width(row[c].text));
-    if (widths[c] == 0 && !rows_.empty()) continue;
+    if (widths[c] == 0 && !rows_.empty() && !all) continue;
     widths[c] = std::max(widths[c], display_width(columns_[c].title));
     shown.push_back(c);
   }
+  return layout;
+}
+
+std::string Table::render(const Io& io) const {
+  return lines(io, layout(false), true);
+}
+
+std::string Table::render_next(const Io& io, bool more) {
+  Layout next = layout(more);
+  const bool first = !begun_;
+  if (begun_) {
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      next.widths[c] = std::max(next.widths[c], begun_->widths[c]);
+    next.shown = std::move(begun_->shown);
+  }
+  std::string text = lines(io, next, first);
+  begun_ = std::move(next);
+  rows_.clear();
+  return text;
+}
+
+std::string Table::lines(const Io& io, const Layout& layout, bool titles) const {
+  const auto& [shown, widths] = layout;
   std::size_t before_last = 0;
   for (std::size_t i = 0; i + 1 < shown.size(); ++i) before_last += widths[shown[i]] + kGap;
   const std::size_t columns = io.width > 0 ? static_cast<std::size_t>(io.width) : SIZE_MAX;
@@ -74,7 +98,7 @@ std::string Table::render(const Io& io) const {
           ? SIZE_MAX
           : std::max(columns > before_last ? columns - before_last : 0, kLeastLastColumn);
 
-  const auto line_of = [&](auto&& cell_at) {
+  const auto line_of = [&, &shown = shown, &widths = widths](auto&& cell_at) {
     std::string line;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const std::size_t c = shown[i];
@@ -87,7 +111,8 @@ std::string Table::render(const Io& io) const {
     line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n";
   };
-  std::string text = line_of([&](std::size_t c) { return Cell{columns_[c].title, Colour::bold}; });
+  std::string text;
+  if (titles) text = line_of([&](std::size_t c) { return Cell{columns_[c].title, Colour::bold}; });
   for (const auto& row : rows_) text += line_of([&](std::size_t c) { return row[c]; });
   return text;
 }

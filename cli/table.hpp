@@ -1,5 +1,7 @@
 // table.hpp - rows in aligned columns, no wider than the terminal.
 #pragma once
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,20 @@ class Table {
   // The title line and the rows. Columns are as wide as their widest cell, the last one is cut to
   // what is left of io.width. A column in which every cell is empty is left out.
   std::string render(const Io& io) const;
+  // The same for a table whose rows come piece by piece: the rows since the last call, which are
+  // forgotten; the titles before the first ones. A column only gets wider. Where there are `more`,
+  // the first piece cannot tell which columns stay empty, and all are shown.
+  std::string render_next(const Io& io, bool more);
 
  private:
+  struct Layout {
+    std::vector<std::size_t> shown;  // columns
+    std::vector<std::size_t> widths;
+  };
+  Layout layout(bool all) const;
+  std::string lines(const Io& io, const Layout& layout, bool titles) const;
+
+  std::optional<Layout> begun_;  // by render_next()
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;
 };

@@ -6,6 +6,11 @@
 #include "instance/text.hpp"
 
 namespace holon::instance {
+namespace {
+
+constexpr std::int64_t kPortions = 4'000;  // us of a turn for work that is done in portions
+
+}  // namespace
 
 Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Server& server,
            Journal& the_journal, const Config& the_config, AfterCommit& the_after_commit,
@@ -24,7 +29,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       agent(reactor, server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
       children(server, the_journal, jobs, the_after_commit,
                [this](const ActiveJob& job) { return grant_for(job); }),
-      watchers(jobs, the_journal, the_after_commit),
+      watchers(jobs, the_journal, the_after_commit, portions),
       outputs(reactor, server, jobs, agent, the_after_commit),
       retention(the_journal, jobs, the_after_commit, the_config.keep, identity.state_dir),
       journal(the_journal),
@@ -94,10 +99,12 @@ msg::Lease Core::lease_of(Time end) const {
 }
 
 std::optional<Time> Core::turn(Time now) {
+  portions.turn(kPortions);
   jobs.schedule(now);
   if (schedule_log) schedule_log->turn(now);
   agent.settle(now);
   if (retention.turn(now)) return now;
+  if (!portions.empty()) return now;
   const auto next = jobs.next_turn(now);
   const auto log = schedule_log ? schedule_log->next_turn() : std::nullopt;
   return next && log ? std::min(*next, *log) : next ? next : log;

@@ -18,6 +18,7 @@
 #include "instance/job_manager.hpp"
 #include "instance/output_streams.hpp"
 #include "instance/parent_link.hpp"
+#include "instance/portions.hpp"
 #include "instance/queue_gates.hpp"
 #include "instance/reservations.hpp"
 #include "instance/retention.hpp"
@@ -83,6 +84,7 @@ class Core final : public Outside {
   Drains drains;
   AgentLink agent;
   Children children;
+  Portions portions;
   Watchers watchers;
   OutputStreams outputs;
   Retention retention;

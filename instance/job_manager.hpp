@@ -103,7 +103,13 @@ class JobManager {
 
   // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
   // never run here (the refusal keeps a record).
+  // More jobs than are taken in one turn are journalled at once, and taken by take_more().
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
+  // Some more of those submitted with `first`; false: there are no more of them.
+  bool take_more(JobId first, Time now);
+  bool all_taken(JobId first) const { return !intakes_.contains(first); }
+  // All that were submitted.
+  void take_all(Time now);
 
   // One pass of the scheduler if anything changed.
   void schedule(Time now);
@@ -210,6 +216,15 @@ class JobManager {
                Time now);
   void count(const ActiveJob& job, JobState from);
 
+  // Jobs that were submitted together and are not all in jobs_ yet.
+  struct Intake {
+    std::shared_ptr<const Submission> submission;
+    Lifecycle life;             // of each of them ...
+    std::vector<Event> events;  // ... after these
+    std::uint64_t taken = 0;
+  };
+  ActiveJob& take_in(Intake& intake);
+
   Journal& journal_;
   const InstanceClock& clock_;
   qmanager::Scheduler& scheduler_;
@@ -220,6 +235,7 @@ class JobManager {
   std::string path_;
   std::string output_directory_;
   std::map<JobId, ActiveJob> jobs_;
+  std::map<JobId, Intake> intakes_;  // by their first jobs
   JobId next_id_{1};
   Counts counts_;
   bool dirty_ = false;  // the scheduler has something to look at

@@ -10,6 +10,11 @@
 #include "resource/store.hpp"
 
 namespace holon::instance {
+namespace {
+
+constexpr std::uint64_t kAtOnce = 500;  // jobs taken in one portion
+
+}  // namespace
 
 // Of a job that asks for no limit: the configured one, where the instance lasts that long.
 void JobManager::add_default_limit(Submission& submission, Time now) const {
@@ -61,7 +66,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
   auto first = scheduler_.submit(request_of(job), now);
   if (!first) return tl::unexpected(not_taken(*submission, first.error()));
   if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
-  for (std::uint64_t i = 1; i < request.count; ++i) {
+  for (std::uint64_t i = 1; i < std::min(request.count, kAtOnce); ++i) {
     job.id = JobId(submission->first.value() + i);
     const auto next = scheduler_.submit(request_of(job), now);
     if (next && !*next) continue;
@@ -83,23 +88,51 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
   const bool waits = !submission->dependencies.empty();
   if (!waits) bodies.insert(bodies.end(), {event::Depend{}, event::Priority{request.urgency}});
-  Lifecycle life;
-  for (const auto& body : bodies) {
-    const Event e{now, body};
-    journal_.add_event(first, n, e);
-    life = *apply(life, e);
-    for (std::uint64_t i = 0; i < n; ++i) outside_.happened(JobId(first.value() + i), e);
-  }
-  for (std::uint64_t i = 0; i < n; ++i) {
-    const JobId id(first.value() + i);
-    const auto job = jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, life, {}});
-    outside_.changed(job->second);
-    if (waits) waiting_.look_at(id);
+  Intake intake{submission, {}, {}, 0};
+  for (auto& body : bodies) {
+    intake.events.push_back({now, std::move(body)});
+    journal_.add_event(first, n, intake.events.back());
+    intake.life = *apply(intake.life, intake.events.back());
   }
   next_id_ = JobId(first.value() + n);
-  counts_.pending += static_cast<std::int64_t>(n);
-  dirty_ = true;
+  while (intake.taken < std::min(n, kAtOnce)) take_in(intake);
+  if (intake.taken < n) intakes_.emplace(first, std::move(intake));
   return {first.value(), n};
+}
+
+// The next one of them, which the scheduler knows or is about to be told of.
+ActiveJob& JobManager::take_in(Intake& intake) {
+  const JobId id(intake.submission->first.value() + intake.taken++);
+  const auto job = jobs_.emplace_hint(jobs_.lower_bound(id), id,
+                                      ActiveJob{id, intake.submission, intake.life, {}});
+  ++counts_.pending;
+  dirty_ = true;
+  for (const auto& e : intake.events) outside_.happened(id, e);
+  outside_.changed(job->second);
+  if (intake.life.state == JobState::depend) waiting_.look_at(id);
+  return job->second;
+}
+
+bool JobManager::take_more(JobId first, Time now) {
+  const auto found = intakes_.find(first);
+  if (found == intakes_.end()) return false;
+  Intake& intake = found->second;
+  for (std::uint64_t i = 0; i < kAtOnce && intake.taken < intake.submission->count; ++i) {
+    ActiveJob& job = take_in(intake);
+    const auto taken = scheduler_.submit(request_of(job), now);
+    if (taken && !*taken) continue;
+    // It was told that they are taken, and the queue has been closed since.
+    const JobId id = job.id;
+    post(job, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
+    advance(id, now);
+  }
+  if (intake.taken < intake.submission->count) return true;
+  intakes_.erase(found);
+  return false;
+}
+
+void JobManager::take_all(Time now) {
+  while (!intakes_.empty()) take_more(intakes_.begin()->first, now);
 }
 
 // The scheduler does not know why somebody closed a queue.

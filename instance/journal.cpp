@@ -420,10 +420,22 @@ Result<std::optional<msg::JobRecord>> Journal::inactive(JobId job) const {
   });
 }
 
-Result<std::vector<msg::JobRecord>> Journal::inactive_jobs(std::uint64_t limit) const {
+Result<std::vector<msg::JobRecord>> Journal::inactive_after(JobId job, std::size_t limit) const {
+  return inactive_beside("SELECT record, id FROM jobs WHERE id > ? ORDER BY id LIMIT ?", job,
+                         limit);
+}
+
+Result<std::vector<msg::JobRecord>> Journal::inactive_before(JobId job, std::size_t limit) const {
+  return inactive_beside("SELECT record, id FROM jobs WHERE id < ? ORDER BY id DESC LIMIT ?", job,
+                         limit);
+}
+
+Result<std::vector<msg::JobRecord>> Journal::inactive_beside(const char* query, JobId job,
+                                                             std::size_t limit) const {
   return state_->read<std::vector<msg::JobRecord>>([&] {
-    SQLite::Statement q(state_->db, "SELECT record, id FROM jobs ORDER BY id DESC LIMIT ?");
-    q.bind(1, limit == 0 ? std::int64_t{-1} : static_cast<std::int64_t>(limit));
+    SQLite::Statement q(state_->db, query);
+    q.bind(1, number(job));
+    q.bind(2, static_cast<std::int64_t>(limit));
     std::vector<msg::JobRecord> records;
     while (q.executeStep())
       records.push_back(state_->own_record(q.getColumn(0), job_id(q.getColumn(1))));
@@ -455,6 +467,25 @@ Result<std::vector<msg::JobRecord>> Journal::descendants(std::string_view prefix
       q.bind(1, std::string(prefix));
       q.bind(2, end);
     }
+    std::vector<msg::JobRecord> records;
+    while (q.executeStep())
+      records.push_back(descendant_in(q.getColumn(0), q.getColumn(1).getString()));
+    return records;
+  });
+}
+
+Result<std::vector<msg::JobRecord>> Journal::descendants_after(std::string_view prefix,
+                                                               std::string_view after,
+                                                               std::size_t limit) const {
+  return state_->read<std::vector<msg::JobRecord>>([&] {
+    std::string end(prefix);
+    ++end.back();
+    SQLite::Statement q(state_->db,
+                        "SELECT record, path FROM descendants WHERE path > ? AND path < ? ORDER BY "
+                        "path LIMIT ?");
+    q.bind(1, std::string(std::max(prefix, after)));
+    q.bind(2, end);
+    q.bind(3, static_cast<std::int64_t>(limit));
     std::vector<msg::JobRecord> records;
     while (q.executeStep())
       records.push_back(descendant_in(q.getColumn(0), q.getColumn(1).getString()));

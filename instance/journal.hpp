@@ -142,13 +142,20 @@ class Journal {
   Result<Batch> batch_of(JobId job) const;
   Result<std::vector<Event>> events_of(JobId job) const;
   Result<std::optional<msg::JobRecord>> inactive(JobId job) const;
-  // Newest first, at most `limit` (0: all).
-  Result<std::vector<msg::JobRecord>> inactive_jobs(std::uint64_t limit) const;
+  // Final records of the `limit` jobs next to `job`: those with higher ids, ascending; those with
+  // lower ids, descending.
+  Result<std::vector<msg::JobRecord>> inactive_after(JobId job, std::size_t limit) const;
+  Result<std::vector<msg::JobRecord>> inactive_before(JobId job, std::size_t limit) const;
   // Final records of the jobs that held resources, and were to have them beyond `after`, by id.
   // O(allocations ever made).
   Status ended_after(Time after, const std::function<void(const msg::JobRecord&)>& take) const;
   // Records of descendants whose path starts with `prefix` ("/3/"); all for "".
   Result<std::vector<msg::JobRecord>> descendants(std::string_view prefix) const;
+  // The next `limit` of those, in the order of their paths as text, after the path `after`.
+  // REQUIRES: prefix is not empty.
+  Result<std::vector<msg::JobRecord>> descendants_after(std::string_view prefix,
+                                                        std::string_view after,
+                                                        std::size_t limit) const;
   Result<std::optional<msg::JobRecord>> descendant(std::string_view path) const;
   // Ids of the INACTIVE jobs in [first, first + count), ascending.
   Result<std::vector<JobId>> inactive_ids(JobId first, std::uint64_t count) const;
@@ -159,6 +166,8 @@ class Journal {
 
  private:
   struct State;
+  Result<std::vector<msg::JobRecord>> inactive_beside(const char* query, JobId job,
+                                                      std::size_t limit) const;
   explicit Journal(std::unique_ptr<State> state);
   Status rescue();
   std::unique_ptr<State> state_;

@@ -82,11 +82,17 @@ struct JobsRequest {
   std::vector<std::uint64_t> ids;  // only these; empty: no such filter
   std::uint64_t limit = 0;         // at most so many, the newest ones; 0: no limit
   std::int64_t timeout = 0;        // ms a child may take to answer (recursive); 0: as configured
-  HOLON_FIELDS(all, recursive, ids, limit, timeout)
+  std::string after;               // `next` of the answer before; empty: the first page
+  std::uint64_t page = 0;          // at most so many in this answer; 0: as many as a page has
+  HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page)
 };
+// One page. Without `recursive`, pages follow each other in the order of the ids, with a limit in
+// the reverse order; with it in none, a path may come twice, and the limit is one for each
+// instance.
 struct JobsReply {
   std::vector<JobRecord> jobs;  // ordered by path, numerically
-  HOLON_FIELDS(jobs)
+  std::string next;             // where the next page begins; empty: this was the last one
+  HOLON_FIELDS(jobs, next)
 };
 
 // "job.info": everything kept about one job.

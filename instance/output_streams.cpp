@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <utility>
 
 #include "instance/messages.hpp"
 #include "launch/messages.hpp"
@@ -23,7 +24,7 @@ void OutputStreams::attach(const transport::Request& request) {
   const JobId id(ask->id);
   const ActiveJob* job = jobs_.find(id);
   if (auto record = jobs_.record(id); !record) return request.fail(record.error());
-  streams_.push_back({request, id, false, job == nullptr, {}, {}, {}});
+  streams_.push_back({request, id, false, job == nullptr, {}, {}, {}, {}});
   Stream& stream = streams_.back();
   if (job == nullptr)
     finish_from_files(stream);
@@ -40,17 +41,17 @@ void OutputStreams::open(Stream& stream) {
   stream.skip = stream.at;  // of a task's own file, for which there is no offset to ask for
   stream.skip.erase(kOutput);
   stream.skip.erase(kError);
-  const auto call = server_.open(agent_.peer(), {"agent.output", transport::pack(ask), "", 0},
-                                 {[this, &stream](std::string chunk) { pass_on(stream, chunk); },
-                                  [this, &stream](const Status&) {
-                                    // Ended, or the agent is gone: if the job is over, the files
-                                    // have the rest.
-                                    stream.from_agent = false;
-                                    if (stream.job_ended) finish_from_files(stream);
-                                    sweep();
-                                  }});
-  stream.client.on_cancel([this, &stream, call] {
-    server_.cancel(call);
+  stream.call = server_.open(agent_.peer(), {"agent.output", transport::pack(ask), "", 0},
+                             {[this, &stream](std::string chunk) { pass_on(stream, chunk); },
+                              [this, &stream](const Status&) {
+                                // Ended, or the agent is gone: if the job is over, the files
+                                // have the rest.
+                                stream.from_agent = false;
+                                if (stream.job_ended) finish_from_files(stream);
+                                sweep();
+                              }});
+  stream.client.on_cancel([this, &stream] {
+    server_.cancel(stream.call);
     stream.from_agent = false;
     reactor_.defer([this] { sweep(); });
   });
@@ -67,6 +68,18 @@ void OutputStreams::pass_on(Stream& stream, const std::string& bytes) {
   if (chunk->data.empty()) return;
   stream.at[file] += chunk->data.size();
   stream.client.send(transport::pack(msg::OutputChunk{chunk->task, chunk->error, chunk->data}));
+  if (stream.client.backlog() > kEnough) rest(stream);
+}
+
+// The agent sends as fast as this broker reads. A client that does not keep up is sent the rest of
+// the files when it has read what it has.
+void OutputStreams::rest(Stream& stream) {
+  if (std::exchange(stream.from_agent, false)) server_.cancel(stream.call);
+  stream.pause = reactor_.after(kPause, [this, &stream] {
+    if (stream.client.done()) return reactor_.defer([this] { sweep(); });
+    if (stream.client.backlog() > kEnough / 2) return rest(stream);
+    open(stream);
+  });
 }
 
 void OutputStreams::started(JobId job) {

@@ -44,6 +44,7 @@ class OutputStreams {
     bool job_ended = false;
     std::map<File, std::uint64_t> at;    // bytes passed on
     std::map<File, std::uint64_t> skip;  // bytes the agent sends again
+    transport::CallId call;              // to the agent
     transport::Subscription pause;
   };
   void open(Stream& stream);
@@ -51,6 +52,7 @@ class OutputStreams {
   bool pump(Stream& stream, const std::string& name, File file);
   bool pump_all(Stream& stream, const msg::JobRecord& job, bool error);
   void pass_on(Stream& stream, const std::string& chunk);
+  void rest(Stream& stream);
   void sweep();
 
   transport::Reactor& reactor_;

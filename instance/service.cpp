@@ -19,25 +19,12 @@ using transport::unpack;
 
 // How long a request waits for a child that was started and has not said hello yet.
 constexpr Duration kChildPatience = 15'000;
-
-void sort_by_path(std::vector<msg::JobRecord>& records) {
-  std::sort(records.begin(), records.end(),
-            [](const auto& a, const auto& b) { return path_before(a.path, b.path); });
-}
+constexpr std::size_t kMostIds = 10'000;           // of one request
+constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
+constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
 
 Duration patience_of(Duration asked, Duration configured) {
   return asked > 0 ? asked : configured;
-}
-
-// Keeps the newest `limit` ones.
-void cut(std::vector<msg::JobRecord>& records, std::uint64_t limit) {
-  if (limit == 0 || records.size() <= limit) return;
-  std::nth_element(records.begin(), records.begin() + std::ptrdiff_t(limit), records.end(),
-                   [](const auto& a, const auto& b) {
-                     return a.t_submit != b.t_submit ? a.t_submit > b.t_submit
-                                                     : path_before(b.path, a.path);
-                   });
-  records.resize(limit);
 }
 
 }  // namespace
@@ -47,6 +34,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       server_(server),
       core_(core),
       hooks_(std::move(hooks)),
+      pages_(server, core),
       schedule_(reactor, core),
       queues_(reactor, core),
       reservations_(reactor, core),
@@ -63,7 +51,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
 
 void Service::add_client_requests() {
   dispatcher_.add("submit", [this](const Request& r) { submit(r); });
-  dispatcher_.add("jobs", [this](const Request& r) { list_jobs(r); });
+  dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r); });
   dispatcher_.add("job.info", [this](const Request& r) { job_info(r); });
   dispatcher_.add("job.watch", [this](const Request& r) { core_.watchers.watch(r); });
   dispatcher_.add("job.wait", [this](const Request& r) { core_.watchers.wait(r); });
@@ -159,24 +147,7 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
   const auto self = core_.record(path);
   if (!self || !self->is_instance)
     return request.fail({Errc::not_found, fmt::format("there is no instance {}", path), {}});
-  const auto below = core_.journal.descendants(path + "/");
-  if (!below) return request.fail(below.error());
-  // Its own jobs, and those of its children where all below is asked for.
-  const auto own = [&](const msg::JobRecord& r) {
-    return r.path.find('/', path.size() + 1) == std::string::npos;
-  };
-  if (request.topic() == "jobs") {
-    const auto ask = unpack<msg::JobsRequest>(request.payload());
-    if (!ask) return request.fail(ask.error());
-    msg::JobsReply reply;
-    const std::set<std::uint64_t> ids(ask->ids.begin(), ask->ids.end());
-    for (const auto& r : *below)
-      if ((ask->recursive || own(r)) && ask->all && (ids.empty() || ids.count(r.id) != 0))
-        reply.jobs.push_back(r);
-    cut(reply.jobs, ask->limit);
-    sort_by_path(reply.jobs);
-    return reply_later(request, reply);
-  }
+  if (request.topic() == "jobs") return pages_.list_gone(request, path);
   if (request.topic() == "job.info" || request.topic() == "job.wait") {
     // Both carry the ids they ask for; a wait for what is over is over.
     const auto info = unpack<msg::JobInfoRequest>(request.payload());
@@ -194,12 +165,14 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
     return reply_later(request, msg::JobInfoReply{found.jobs.front(), {}, {}, {}});
   }
   if (request.topic() == "tree" || request.topic() == "status") {
+    const auto below = core_.journal.descendants(path + "/");
+    if (!below) return request.fail(below.error());
     msg::TreeNode node;
     node.path = path;
     node.name = self->name;
     node.health = "ended";
     for (const auto& r : *below) {
-      if (!own(r)) continue;
+      if (r.path.find('/', path.size() + 1) != std::string::npos) continue;  // of a child of it
       ++node.inactive;
       node.failed += r.result != "COMPLETED";
     }
@@ -216,84 +189,16 @@ void Service::submit(const Request& request) {
   if (!ask) return request.fail(ask.error());
   if (hooks_.ending())
     return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
-  auto taken = core_.jobs.submit(*ask, now());
-  if (taken) return reply_later(request, *taken);
-  core_.after_commit.add([request, error = taken.error()] { request.fail(error); });
-}
-
-Result<std::vector<msg::JobRecord>> Service::local_jobs(const msg::JobsRequest& ask) const {
-  std::vector<msg::JobRecord> records;
-  if (!ask.ids.empty()) {
-    for (const auto id : ask.ids) {
-      auto record = core_.jobs.record(JobId(id));
-      if (!record) return tl::unexpected(record.error());
-      records.push_back(std::move(*record));
-    }
-    return records;
-  }
-  if (ask.all) {
-    auto inactive = core_.journal.inactive_jobs(ask.limit);
-    if (!inactive) return inactive;
-    records = std::move(*inactive);
-  }
-  // The newest first, so that a limit spares the work for the rest.
-  const auto& active = core_.jobs.active();
-  std::uint64_t n = 0;
-  for (auto job = active.rbegin(); job != active.rend() && (ask.limit == 0 || n < ask.limit);
-       ++job, ++n)
-    records.push_back(core_.jobs.record_of(job->second));
-  return records;
-}
-
-// Is it one of these jobs, or below one? No ids: all are.
-bool Service::is_wanted(const std::string& path, const std::vector<std::uint64_t>& ids) const {
-  return ids.empty() || std::any_of(ids.begin(), ids.end(), [&](std::uint64_t id) {
-           const std::string top = core_.jobs.path_of(JobId(id));
-           return path == top || path.starts_with(top + "/");
-         });
-}
-
-void Service::list_jobs(const Request& request) {
-  auto ask = unpack<msg::JobsRequest>(request.payload());
-  if (!ask) return request.fail(ask.error());
-  auto local = local_jobs(*ask);
-  if (!local) return request.fail(local.error());
-  std::map<std::string, msg::JobRecord> by_path;
-  for (auto& record : *local) by_path.emplace(record.path, std::move(record));
-  const auto finish = [this, request, limit = ask->limit,
-                       ids = ask->ids](std::map<std::string, msg::JobRecord> all) {
-    msg::JobsReply reply;
-    for (auto& [path, record] : all)
-      if (is_wanted(path, ids)) reply.jobs.push_back(std::move(record));
-    cut(reply.jobs, limit);
-    sort_by_path(reply.jobs);
-    reply_later(request, std::move(reply));
-  };
-  if (!ask->recursive) return finish(std::move(by_path));
-
-  // Children that answer know best; what is said of the others was sent up before.
-  const Duration patience = patience_of(ask->timeout, core_.config.tree_timeout);
-  ask->timeout = patience * 4 / 5;
-  ask->ids.clear();
-  gather(server_, core_.children.connected(), {"jobs", pack(*ask), "", patience},
-         [this, finish, all = ask->all, by_path](const Answers& answers) mutable {
-           std::set<std::string> live;
-           for (const auto& [child, bytes] : answers) {
-             auto reply = unpack<msg::JobsReply>(bytes);
-             if (!reply) continue;
-             live.insert(core_.jobs.path_of(child) + "/");
-             for (auto& record : reply->jobs)
-               by_path.insert_or_assign(record.path, std::move(record));
-           }
-           auto known = core_.journal.descendants("");
-           for (auto& record : known ? *known : std::vector<msg::JobRecord>{}) {
-             const auto end = record.path.find('/', core_.jobs.path_of(JobId(1)).rfind('/') + 1);
-             const bool answered = live.count(record.path.substr(0, end + 1)) != 0;
-             if (!answered && (all || record.state != "INACTIVE"))
-               by_path.emplace(record.path, std::move(record));
-           }
-           finish(std::move(by_path));
-         });
+  const auto taken = core_.jobs.submit(*ask, now());
+  if (!taken)
+    return core_.after_commit.add([request, error = taken.error()] { request.fail(error); });
+  const JobId first(taken->first_id);
+  if (core_.jobs.all_taken(first)) return reply_later(request, *taken);
+  core_.portions.add(request.peer(), [this, request, first, reply = *taken] {
+    if (core_.jobs.take_more(first, now())) return true;
+    reply_later(request, reply);
+    return false;
+  });
 }
 
 void Service::job_info(const Request& request) {
@@ -326,24 +231,45 @@ void Service::job_info(const Request& request) {
 void Service::cancel(const Request& request) {
   const auto ask = unpack<msg::CancelRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
+  if (ask->ids.size() > kMostIds)
+    return request.fail({Errc::out_of_range,
+                         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostIds),
+                         "ids"});
+  if (ask->reason.size() > kLongestReason)
+    return request.fail(
+        {Errc::invalid_argument,
+         fmt::format("has {} bytes; at most {} are accepted", ask->reason.size(), kLongestReason),
+         "reason"});
   msg::CancelReply reply;
-  std::vector<std::uint64_t> ids = ask->ids;
-  if (ask->all) {
-    ids.clear();
-    for (const auto& [id, job] : core_.jobs.active()) ids.push_back(id.value());
-  }
+  if (ask->all)
+    for (const auto& [id, job] : core_.jobs.active()) reply.cancelled.push_back(id.value());
+  else if (auto sorted = sort_by_life(ask->ids, reply); !sorted)
+    return request.fail(sorted.error());
+  const auto note = ask->reason.empty() ? std::string("cancelled by a user") : ask->reason;
+  const auto step = [this, request, note, reply = std::make_shared<msg::CancelReply>(reply),
+                     next = std::make_shared<std::size_t>(0)] {
+    const auto& ids = reply->cancelled;
+    for (std::size_t i = 0; i < kCancelsAtOnce && *next < ids.size(); ++i)
+      core_.jobs.raise(JobId(ids[(*next)++]), "cancel", note, now());
+    if (*next < ids.size()) return true;
+    reply_later(request, std::move(*reply));
+    return false;
+  };
+  if (step()) core_.portions.add(request.peer(), step);
+}
+
+// Errors: not_found, of one of them.
+Status Service::sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelReply& reply) const {
   for (const auto id : ids) {
     if (core_.jobs.find(JobId(id)) != nullptr) {
       reply.cancelled.push_back(id);
       continue;
     }
     auto record = core_.jobs.record(JobId(id));
-    if (!record) return request.fail(record.error());
+    if (!record) return tl::unexpected(record.error());
     reply.already_inactive.push_back(id);
   }
-  const std::string note = ask->reason.empty() ? "cancelled by a user" : ask->reason;
-  for (const auto id : reply.cancelled) core_.jobs.raise(JobId(id), "cancel", note, now());
-  reply_later(request, std::move(reply));
+  return {};
 }
 
 void Service::status(const Request& request) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "instance/core.hpp"
+#include "instance/job_pages.hpp"
 #include "instance/queue_service.hpp"
 #include "instance/reservation_service.hpp"
 #include "instance/resource_service.hpp"
@@ -47,16 +48,14 @@ class Service {
   void child_connected(JobId child);
   void child_ended(JobId child);
   Time now() const { return reactor_.now(); }
-  bool is_wanted(const std::string& path, const std::vector<std::uint64_t>& ids) const;
 
   void submit(const Request& request);
-  void list_jobs(const Request& request);
   void job_info(const Request& request);
   void cancel(const Request& request);
+  Status sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelReply& reply) const;
   void tree(const Request& request);
   void status(const Request& request);
   void lease(const Request& request);
-  Result<std::vector<msg::JobRecord>> local_jobs(const msg::JobsRequest& ask) const;
   template <class Reply>
   void reply_later(const Request& request, Reply reply);
 
@@ -73,6 +72,7 @@ class Service {
   Core& core_;
   Hooks hooks_;
   transport::Dispatcher dispatcher_;
+  JobPages pages_;
   ScheduleService schedule_;
   QueueService queues_;
   ReservationService reservations_;

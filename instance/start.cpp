@@ -19,11 +19,15 @@
 #include "instance/spawn.hpp"
 #include "instance/supervisor.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::instance {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Of each process of an instance: its own, and some clients.
+constexpr std::uint64_t kLeastDescriptors = 128;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -204,6 +208,9 @@ int start_main(StartOptions options) {
          {}});
   const auto config = load_config(options.conf);
   if (!config) return refuse(config.error());
+  // libzmq ends a process that runs out of them: it is said before anything is made.
+  if (auto enough = transport::check_descriptor_limit(kLeastDescriptors); !enough)
+    return refuse(enough.error());
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? variable("HOLON_CPUSET") : "";

@@ -121,7 +121,38 @@ Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals
   return tasks;
 }
 
+namespace {
+
+// The kernel starts nothing whose arguments and environment have more than 6 MiB together.
+constexpr std::size_t kMostJobspec = std::size_t{8} << 20;
+// Of a name: every listing shows some of them.
+constexpr std::size_t kLongestName = 4096;
+
+Status check_names(const Submission& s) {
+  const std::pair<const char*, const std::string&> names[] = {
+      {"attributes.system.job.name", s.name},
+      {"attributes.system.queue", s.queue},
+      {"attributes.system.shell.options.output", s.output},
+      {"attributes.system.shell.options.error", s.error},
+      {"attributes.system.bank", s.wishes.account},
+      {"attributes.system.holon.group", s.wishes.group},
+      {"attributes.system.holon.qos", s.wishes.qos}};
+  for (const auto& [where, name] : names)
+    if (name.size() > kLongestName)
+      return fail(Errc::invalid_argument,
+                  fmt::format("has {} bytes; at most {} are accepted", name.size(), kLongestName),
+                  where);
+  return {};
+}
+
+}  // namespace
+
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
+  if (jobspec.size() > kMostJobspec)
+    return fail(Errc::out_of_range,
+                fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
+                            kMostJobspec),
+                "jobspec");
   auto parsed = resource::parse_jobspec(jobspec);
   if (!parsed) return tl::unexpected(parsed.error());
   if (auto sound = resource::check_submittable(*parsed); !sound)
@@ -132,6 +163,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   s.is_instance = is_instance;
   s.name = parsed->name.empty() ? argv.front().substr(argv.front().rfind('/') + 1) : parsed->name;
   s.queue = parsed->queue;
+  if (auto fits = check_names(s); !fits) return tl::unexpected(fits.error());
   s.command = display_command(argv);
   s.totals = totals_of(*parsed);
   s.resources = describe(s.totals);

@@ -1,19 +1,27 @@
 // watchers.hpp - clients that wait for jobs: "job.wait", and the event streams of "job.watch".
+//
+// What happens to a job costs no more than those who wait for this job.
 #pragma once
-#include <map>
-#include <set>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "instance/after_commit.hpp"
 #include "instance/job_manager.hpp"
+#include "instance/portions.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {
 
 class Watchers {
  public:
-  Watchers(const JobManager& jobs, const Journal& journal, AfterCommit& after_commit)
-      : jobs_(jobs), journal_(journal), after_commit_(after_commit) {}
+  Watchers(const JobManager& jobs, const Journal& journal, AfterCommit& after_commit,
+           Portions& portions)
+      : jobs_(jobs), journal_(journal), after_commit_(after_commit), portions_(portions) {}
 
   void wait(const transport::Request& request);
   void watch(const transport::Request& request);
@@ -24,25 +32,37 @@ class Watchers {
   void close(const Error& why);
 
  private:
-  struct Wait {
+  // One request; the jobs it still waits for are also in by_job_.
+  struct Watcher {
     transport::Request request;
-    std::vector<JobId> asked;
-    std::set<JobId> left;
+    std::vector<JobId> asked;  // of a wait: whose records are its answer
+    std::unordered_set<JobId> left;
+    bool streams = false;
+    bool all = false;   // watches every job
+    bool begun = true;  // false: events of the past are still to be sent
   };
-  struct Watch {
-    transport::Request request;
-    std::set<JobId> left;
-    bool all = false;
-  };
-  void answer(const Wait& wait);
-  void send(const Watch& watch, JobId job, const Event& event);
-  Status replay(Watch& watch, JobId job);
+  using Number = std::uint64_t;
+
+  Watcher& add(const transport::Request& request);
+  void stand_by(Number number, JobId job);
+  void drop(Number number);
+  Status check(const std::vector<std::uint64_t>& ids) const;
+  void answer(Number number);
+  bool replay_some(Number number, std::size_t& next);
+  Result<bool> replay(const Watcher& watcher, JobId job);
+  void end_if_over(Number number);
+  std::shared_ptr<const std::string> pack_event(JobId job, const Event& event) const;
+  void send(const Watcher& watcher, std::shared_ptr<const std::string> event);
 
   const JobManager& jobs_;
   const Journal& journal_;
   AfterCommit& after_commit_;
-  std::vector<Wait> waits_;
-  std::vector<Watch> watches_;
+  Portions& portions_;
+  Number last_ = 0;
+  std::unordered_map<Number, Watcher> watchers_;
+  std::unordered_map<JobId, std::unordered_set<Number>> by_job_;
+  std::unordered_set<Number> of_all_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
 }  // namespace holon::instance

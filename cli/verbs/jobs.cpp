@@ -35,56 +35,97 @@ std::string cores_of(const msg::JobRecord& job) {
   return job.ncores > 0 ? std::to_string(job.ncores) : "";
 }
 
-Table table_of(const Io& io, const Args& args, const std::vector<msg::JobRecord>& jobs, Time now) {
-  using enum Table::Align;
-  Table table({{args.request.recursive ? "PATH" : "ID", args.request.recursive ? left : right},
-               {"NAME", left},
-               {"STATE", left},
-               {"NODES", right},
-               {"CORES", right},
-               {"GPUS", right},
-               {"TIME", right},
-               {"LIMIT", right},
-               {"INFO", left}});
-  for (const auto& job : jobs) {
-    const std::string name = job.is_instance ? job.name + "/" : job.name;
-    table.add({{args.request.recursive ? job.path : std::to_string(job.id)},
-               {shorten(io, name, kLongestName)},
-               {status_of(job), colour_of(job)},
-               {job.nnodes > 0 ? std::to_string(job.nnodes) : ""},
-               {cores_of(job)},
-               {job.ngpus > 0 ? std::to_string(job.ngpus) : ""},
-               {runtime_of(job, now)},
-               {job.limit > 0 ? show_duration(job.limit) : ""},
-               {details_of(job, now)}});
-  }
-  return table;
-}
+// The lines of jobs that come page by page.
+class Lines {
+ public:
+  Lines(Invocation& call, const Args& args)
+      : call_(call), args_(args), table_(columns_of(args)), now_(instance::wall_clock_ms()) {}
 
-// "3 running, 2 pending, 40 completed, 1 failed"
-std::string summary_of(const std::vector<msg::JobRecord>& jobs) {
-  std::map<std::string, std::size_t> counts;
-  for (const auto& job : jobs) {
+  void add(const std::vector<msg::JobRecord>& jobs, bool more) {
+    if (args_.json) {
+      call_.io.out << json_.next(jobs);
+      return;
+    }
+    for (const auto& job : jobs) add_row(job);
+    call_.io.out << table_.render_next(call_.io, more) << std::flush;
+  }
+
+  void end() {
+    if (args_.json)
+      call_.io.out << json_.end();
+    else if (call_.io.terminal && !counts_.empty())
+      call_.io.out << paint(call_.io, Colour::dim, summary() + hint_) << "\n";
+  }
+
+ private:
+  static std::vector<Table::Column> columns_of(const Args& args) {
+    using enum Table::Align;
+    return {{args.request.recursive ? "PATH" : "ID", args.request.recursive ? left : right},
+            {"NAME", left},
+            {"STATE", left},
+            {"NODES", right},
+            {"CORES", right},
+            {"GPUS", right},
+            {"TIME", right},
+            {"LIMIT", right},
+            {"INFO", left}};
+  }
+
+  void add_row(const msg::JobRecord& job) {
+    const std::string name = job.is_instance ? job.name + "/" : job.name;
+    table_.add({{args_.request.recursive ? job.path : std::to_string(job.id)},
+                {shorten(call_.io, name, kLongestName)},
+                {status_of(job), colour_of(job)},
+                {job.nnodes > 0 ? std::to_string(job.nnodes) : ""},
+                {cores_of(job)},
+                {job.ngpus > 0 ? std::to_string(job.ngpus) : ""},
+                {runtime_of(job, now_)},
+                {job.limit > 0 ? show_duration(job.limit) : ""},
+                {details_of(job, now_)}});
     const std::string status = status_of(job);
     const bool ended = job.state == "INACTIVE";
-    ++counts[ended ? status : status == "RUN" || status == "CLEANUP" ? "RUNNING" : "PENDING"];
+    ++counts_[ended ? status : status == "RUN" || status == "CLEANUP" ? "RUNNING" : "PENDING"];
+    if (hint_.empty() && (job.state == "SCHED" || job.state == "DEPEND"))
+      hint_ = fmt::format("; holon explain {} says more about a wait", job.path);
   }
-  std::string text;
-  for (const char* status :
-       {"RUNNING", "PENDING", "COMPLETED", "FAILED", "TIMEOUT", "CANCELED", "REJECTED"}) {
-    if (!counts.contains(status)) continue;
-    std::string word = status;
-    for (char& c : word) c = static_cast<char>(std::tolower(c));
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", counts[status], word);
-  }
-  return text;
-}
 
-std::string hint_of(const std::vector<msg::JobRecord>& jobs) {
-  for (const auto& job : jobs)
-    if (job.state == "SCHED" || job.state == "DEPEND")
-      return fmt::format("; holon explain {} says more about a wait", job.path);
-  return "";
+  // "3 running, 2 pending, 40 completed, 1 failed"
+  std::string summary() const {
+    std::string text;
+    for (const char* status :
+         {"RUNNING", "PENDING", "COMPLETED", "FAILED", "TIMEOUT", "CANCELED", "REJECTED"}) {
+      const auto count = counts_.find(status);
+      if (count == counts_.end()) continue;
+      std::string word = status;
+      for (char& c : word) c = static_cast<char>(std::tolower(c));
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count->second, word);
+    }
+    return text;
+  }
+
+  Invocation& call_;
+  const Args& args_;
+  Table table_;
+  JsonJobs json_;
+  Time now_;
+  std::map<std::string, std::size_t> counts_;
+  std::string hint_;
+};
+
+// In the order of their paths. Pages come in that order unless what is below instances, or the
+// newest only, are asked for.
+Status list(Broker& broker, const Args& args, Lines& lines) {
+  if (args.request.recursive || args.request.limit > 0 || !args.request.ids.empty()) {
+    const auto all = broker.jobs(args.request);
+    if (!all) return tl::unexpected(all.error());
+    lines.add(all->jobs, false);
+    return {};
+  }
+  return broker.each_page(args.request,
+                          [&lines](const std::vector<msg::JobRecord>& page, bool more) {
+                            lines.add(page, more);
+                            return true;
+                          });
 }
 
 }  // namespace
@@ -113,16 +154,10 @@ int verb_jobs(Invocation& call) {
   if (!selected) return report(call, "jobs", selected.error());
   args.request.ids = std::move(selected->ids);
   args.request.all = args.request.all || !args.ids.empty();
-  const auto reply = selected->broker.jobs(args.request);
-  if (!reply) return report(call, "jobs", reply.error());
-  if (args.json) {
-    call.io.out << json_text(reply->jobs);
-    return kOk;
-  }
-  call.io.out << table_of(call.io, args, reply->jobs, instance::wall_clock_ms()).render(call.io);
-  if (call.io.terminal && !reply->jobs.empty())
-    call.io.out << paint(call.io, Colour::dim, summary_of(reply->jobs) + hint_of(reply->jobs))
-                << "\n";
+  Lines lines(call, args);
+  if (const auto listed = list(selected->broker, args, lines); !listed)
+    return report(call, "jobs", listed.error());
+  lines.end();
   return kOk;
 }
 

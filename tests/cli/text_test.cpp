@@ -4,6 +4,7 @@
 
 #include <sstream>
 
+#include "cli/job_json.hpp"
 #include "cli/job_options.hpp"
 #include "cli/paths.hpp"
 #include "cli/table.hpp"
@@ -107,6 +108,31 @@ TEST(Tables, AlignAndLeaveOutEmptyColumns) {
             "ID  NAME  INFO\n"
             " 7  a     x\n"
             "12  böse\n");
+}
+
+TEST(Tables, ComePieceByPieceUnderOneTitle) {
+  Screen screen;
+  Table table({{"ID", Table::Align::right}, {"GPUS"}, {"NAME"}});
+  table.add({{"7"}, {""}, {"long"}});
+  EXPECT_EQ(table.render_next(screen.io, true), "ID  GPUS  NAME\n 7        long\n");
+  table.add({{"8"}, {"1"}, {"a"}});
+  table.add({{"123"}, {""}, {"b"}});
+  EXPECT_EQ(table.render_next(screen.io, false), "  8  1     a\n123        b\n");
+  Table whole({{"ID"}, {"GPUS"}});
+  whole.add({{"1"}, {""}});
+  EXPECT_EQ(whole.render_next(screen.io, false), "ID\n1\n");
+}
+
+TEST(JobsAsJson, AreTheSameTextPieceByPiece) {
+  std::vector<instance::msg::JobRecord> jobs(3);
+  for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].path = "/" + std::to_string(i);
+  jobs[1].name = "two\nlines";
+  jobs[1].pids = {1, 2};
+  JsonJobs pieces;
+  std::string text = pieces.next({jobs[0], jobs[1]});
+  text += pieces.next({}) + pieces.next({jobs[2]}) + pieces.end();
+  EXPECT_EQ(text, json_text(jobs));
+  EXPECT_EQ(JsonJobs().end(), json_text(std::vector<instance::msg::JobRecord>()));
 }
 
 TEST(Tables, CutTheLastColumnToTheTerminal) {

@@ -128,7 +128,7 @@ TEST(Jobs, AreATable) {
   waiting.ncores = 8;
   msg::JobRecord child = ended(1, "campaign.sh", "COMPLETED", 0);
   child.is_instance = true;
-  broker.answer("jobs", msg::JobsReply{{child, ended(2, "bad", "FAILED", 3), waiting}});
+  broker.answer("jobs", msg::JobsReply{{child, ended(2, "bad", "FAILED", 3), waiting}, ""});
   broker.start();
   const Ran ran = run_cli({"jobs", "-a"});
   EXPECT_EQ(ran.out,
@@ -141,7 +141,7 @@ TEST(Jobs, AreATable) {
 
 TEST(Jobs, CanBeJsonWithTheFieldsOfTheProtocol) {
   FakeBroker broker;
-  broker.answer("jobs", msg::JobsReply{{ended(2, "b", "FAILED", 3)}});
+  broker.answer("jobs", msg::JobsReply{{ended(2, "b", "FAILED", 3)}, ""});
   broker.start();
   const Ran ran = run_cli({"jobs", "-R", "--json"});
   const json jobs = json::parse(ran.out)["jobs"];
@@ -178,7 +178,7 @@ TEST(JobWait, FailsWhenAJobDid) {
 // By their ids: a broker that is started again must not forget those that end meanwhile.
 TEST(JobWait, ForAllIsForThoseThereAreNow) {
   FakeBroker broker;
-  broker.answer("jobs", msg::JobsReply{{job(3, "a", "RUN"), job(5, "b", "SCHED")}});
+  broker.answer("jobs", msg::JobsReply{{job(3, "a", "RUN"), job(5, "b", "SCHED")}, ""});
   broker.answer("job.wait",
                 msg::WaitReply{{ended(3, "a", "FAILED", 7), ended(5, "b", "COMPLETED", 0)}});
   broker.start();
@@ -253,7 +253,7 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
   wide.reason = "needs 8 cores, 0 are free";
   auto next = wide;
   next.path = "/1/6";
-  broker.answer("jobs", msg::JobsReply{{wide, next}});
+  broker.answer("jobs", msg::JobsReply{{wide, next}, ""});
   broker.start();
   const Ran ran = run_cli({"tree", "--ascii"});
   EXPECT_EQ(ran.out,

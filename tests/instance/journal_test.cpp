@@ -103,7 +103,12 @@ TEST_F(JournalTest, ABatchIsActiveUntilItsLastJobIsInactive) {
   EXPECT_EQ(journal.batch_of(JobId(2))->first, JobId(1));
   EXPECT_EQ(journal.batch_of(JobId(9)).error().code, Errc::not_found);
   EXPECT_EQ((*journal.inactive(JobId(2)))->result, "FAILED");
-  EXPECT_EQ(journal.inactive_jobs(1)->at(0).id, 2u);
+  ASSERT_EQ(journal.inactive_before(JobId(9), 1)->size(), 1u);
+  EXPECT_EQ(journal.inactive_before(JobId(9), 1)->at(0).id, 2u);
+  EXPECT_EQ(journal.inactive_before(JobId(2), 9)->at(0).id, 1u);
+  EXPECT_EQ(journal.inactive_after(JobId(0), 1)->at(0).id, 1u);
+  EXPECT_EQ(journal.inactive_after(JobId(1), 9)->at(0).id, 2u);
+  EXPECT_TRUE(journal.inactive_after(JobId(2), 9)->empty());
   EXPECT_EQ(journal.inactive_counts()->at("FAILED"), 1);
 }
 

@@ -1,0 +1,219 @@
+// What one request can cost an instance, and those who ask something else meanwhile.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "tests/instance/live.hpp"
+#include "transport/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::Live;
+
+constexpr std::uint32_t kHeld = 0;
+
+std::uint64_t submit_held(const Live& live, std::uint64_t count, const std::string& path = "") {
+  testing::JobOptions options;
+  options.count = count;
+  auto ask = Live::request({"/bin/true"}, options);
+  ask.urgency = kHeld;
+  const auto reply = live.call<msg::SubmitReply>("submit", ask, path, 120'000);
+  EXPECT_TRUE(reply) << reply.error().what;
+  return reply ? reply->first_id : 0;
+}
+
+// Pages of a listing, until there are no more.
+std::vector<std::vector<msg::JobRecord>> pages_of(const Live& live, msg::JobsRequest ask,
+                                                  const std::string& path = "") {
+  std::vector<std::vector<msg::JobRecord>> pages;
+  do {
+    auto reply = live.call<msg::JobsReply>("jobs", ask, path);
+    EXPECT_TRUE(reply) << reply.error().what;
+    if (!reply) break;
+    pages.push_back(std::move(reply->jobs));
+    ask.after = std::move(reply->next);
+  } while (!ask.after.empty() && pages.size() < 1000);
+  return pages;
+}
+
+std::multiset<std::string> paths_of(const std::vector<std::vector<msg::JobRecord>>& pages) {
+  std::multiset<std::string> paths;
+  for (const auto& page : pages)
+    for (const auto& job : page) paths.insert(job.path);
+  return paths;
+}
+
+TEST(Bounds, AListingComesInPagesInWhichEveryJobIsOnce) {
+  const Live live({"--resources", "node=1/core=1"});
+  submit_held(live, 2500);
+  msg::CancelRequest some;
+  for (std::uint64_t id = 1; id <= 2500; id += 7) some.ids.push_back(id);
+  ASSERT_TRUE(live.call<msg::CancelReply>("cancel", some));
+  msg::JobsRequest ask;
+  ask.all = true;
+  const auto pages = pages_of(live, ask);
+  EXPECT_GE(pages.size(), 3u);
+  std::uint64_t last = 0;
+  for (const auto& page : pages) {
+    EXPECT_LE(page.size(), 1000u);
+    for (const auto& job : page) {
+      EXPECT_EQ(job.id, last + 1);
+      last = job.id;
+      EXPECT_EQ(job.state, job.id % 7 == 1 ? "INACTIVE" : "SCHED") << job.id;
+    }
+  }
+  EXPECT_EQ(last, 2500u);
+  ask.page = 1;
+  ask.limit = 4;
+  const auto newest = paths_of(pages_of(live, ask));
+  EXPECT_EQ(newest, (std::multiset<std::string>{"/2497", "/2498", "/2499", "/2500"}));
+  ask = {};
+  ask.ids = {3, 5, 8};
+  ask.page = 2;
+  EXPECT_EQ(paths_of(pages_of(live, ask)), (std::multiset<std::string>{"/3", "/5", "/8"}));
+}
+
+TEST(Bounds, PagesOfAWholeTreeHaveWhatLivesAndWhatIsGone) {
+  const Live live({"--resources", "node=1/core=4"});
+  for (const std::string path : {"", "", "/1"}) live.child({1}, path);
+  for (const std::string path : {"/1", "/2", "/1/1"}) submit_held(live, 3, path);
+  msg::ShutdownRequest end;
+  ASSERT_TRUE(live.call<msg::Empty>("shutdown", end, "/2"));
+  live.wait_one(2);
+  submit_held(live, 2);
+  const std::multiset<std::string> all{"/1",     "/1/1", "/1/2", "/1/3", "/1/4", "/1/1/1", "/1/1/2",
+                                       "/1/1/3", "/2",   "/2/1", "/2/2", "/2/3", "/3",     "/4"};
+  msg::JobsRequest ask;
+  ask.all = true;
+  ask.recursive = true;
+  for (const std::uint64_t page : {1, 2, 3, 5, 100}) {
+    ask.page = page;
+    EXPECT_EQ(paths_of(pages_of(live, ask)), all) << page << " a page";
+  }
+  ask.ids = {2};
+  ask.page = 1;
+  EXPECT_EQ(paths_of(pages_of(live, ask)),
+            (std::multiset<std::string>{"/2", "/2/1", "/2/2", "/2/3"}));
+  ask.ids = {};
+  EXPECT_EQ(paths_of(pages_of(live, ask, "/2")),
+            (std::multiset<std::string>{"/2/1", "/2/2", "/2/3"}));
+}
+
+TEST(Bounds, ACursorThatWasNotGivenOutIsRefused) {
+  const Live live({"--resources", "node=1/core=1"});
+  msg::JobsRequest ask;
+  ask.after = "rubbish";
+  const auto reply = live.call<msg::JobsReply>("jobs", ask);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::invalid_argument);
+}
+
+// The answers of two requests over connections of their own, in the order they came.
+std::vector<std::string> race(const Live& live, const std::string& topic, std::string slow,
+                              Duration patience) {
+  const auto reactor = std::move(*transport::Reactor::create());
+  const auto first = std::move(*transport::Client::connect(*reactor, live.uri()));
+  const auto second = std::move(*transport::Client::connect(*reactor, live.uri()));
+  reactor->run_until([&] { return first->connected() && second->connected(); }, patience);
+  std::vector<std::string> order;
+  bool asked = false;
+  first->call({topic, std::move(slow), "", patience}, [&](const Result<std::string>& answer) {
+    order.push_back(answer ? topic : answer.error().what);
+  });
+  const auto next = reactor->after(1, [&] {  // by now the first one is on its way
+    asked = true;
+    second->call({"status", transport::pack(msg::Empty{}), "", patience},
+                 [&](const Result<std::string>& answer) {
+                   order.push_back(answer ? "status" : answer.error().what);
+                 });
+  });
+  reactor->run_until([&] { return asked && order.size() == 2; }, patience);
+  return order;
+}
+
+TEST(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServed) {
+  const Live live({"--resources", "node=1/core=1"});
+  testing::JobOptions options;
+  options.count = 30'000;
+  auto ask = Live::request({"/bin/true"}, options);
+  ask.urgency = kHeld;
+  EXPECT_EQ(race(live, "submit", transport::pack(ask), 120'000),
+            (std::vector<std::string>{"status", "submit"}));
+  EXPECT_EQ(live.status()->pending, 30'000);
+  live.kill_broker();
+  EXPECT_EQ(live.status()->pending, 30'000) << "they are in the journal";
+  msg::CancelRequest some;
+  some.ids.resize(3000);
+  for (std::uint64_t i = 0; i < some.ids.size(); ++i) some.ids[i] = 10'001 + i;
+  EXPECT_EQ(race(live, "cancel", transport::pack(some), 120'000),
+            (std::vector<std::string>{"status", "cancel"}));
+  EXPECT_EQ(live.status()->inactive, 3000);
+  const auto over = live.wait(some.ids);
+  ASSERT_EQ(over.size(), 3000u);
+  EXPECT_EQ(over.back().id, 13'000u);
+  EXPECT_EQ(over.back().result, "CANCELED");
+}
+
+TEST(Bounds, WhatIsTooLargeIsRefusedWithTheNumberThatIsAccepted) {
+  const Live live({"--resources", "node=1/core=1"});
+  auto ask = Live::request({"/bin/true", std::string(9 << 20, 'x')});
+  const auto jobspec = live.call<msg::SubmitReply>("submit", ask);
+  ASSERT_FALSE(jobspec);
+  EXPECT_NE(jobspec.error().what.find("at most 8388608"), std::string::npos);
+  msg::WaitRequest many;
+  many.ids.assign(10'001, 1);
+  const auto wait = live.call<msg::WaitReply>("job.wait", many);
+  ASSERT_FALSE(wait);
+  EXPECT_NE(wait.error().what.find("one request may have 10000"), std::string::npos);
+  EXPECT_TRUE(live.status());
+}
+
+// Started with so few open files; what it printed, and its exit code.
+std::pair<int, std::string> with_files(rlim_t most, const std::string& command) {
+  int ends[2];
+  if (pipe(ends) != 0) return {-1, "pipe"};
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const rlimit limit{most, most};
+    setrlimit(RLIMIT_NOFILE, &limit);
+    dup2(ends[1], STDERR_FILENO);
+    dup2(ends[1], STDOUT_FILENO);
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[512];
+  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(n));
+  close(ends[0]);
+  int status = 0;
+  waitpid(pid, &status, 0);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+}
+
+TEST(Bounds, TooFewOpenFilesAreSaidBeforeAnythingIsMade) {
+  std::string dir = ::testing::TempDir() + "holon-files-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  const std::string environment = "TMPDIR=" + dir + " XDG_RUNTIME_DIR=" + dir + " ";
+  const auto start = with_files(
+      20, environment + "exec " HOLON_BINARY " start --bg --state-dir " + dir + "/state");
+  EXPECT_EQ(start.first, 1) << start.second;
+  EXPECT_NE(start.second.find("(ulimit -n) is 20"), std::string::npos) << start.second;
+  EXPECT_TRUE(std::filesystem::is_empty(dir)) << "a folder is left";
+  std::filesystem::remove_all(dir);
+  const Live live({"--resources", "node=1/core=1"});
+  const auto jobs = with_files(6, "HOLON_URI=" + live.uri() + " exec " HOLON_BINARY " jobs");
+  EXPECT_GT(jobs.first, 0) << "aborted: " << jobs.second;
+  EXPECT_NE(jobs.second.find("(ulimit -n) is 6"), std::string::npos) << jobs.second;
+}
+
+}  // namespace
+}  // namespace holon::instance
