@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -40,6 +41,21 @@ std::optional<Progress> parse(const std::string& line) {
   return p;
 }
 
+// Who has the lock stands behind the line.
+void say_holder(int fd) {
+  const std::string text = fmt::format("{:<19}\n", getpid());
+  if (pwrite(fd, text.data(), text.size(), kLength) < 0) return;
+}
+
+// "" where it is not known.
+std::string holder(int fd) {
+  std::array<char, 20> text{};
+  const ssize_t n = pread(fd, text.data(), text.size(), kLength);
+  const long pid =
+      n > 0 ? std::strtol(std::string(text.data(), std::size_t(n)).c_str(), nullptr, 10) : 0;
+  return pid > 0 ? fmt::format("; its broker is process {}", pid) : "";
+}
+
 }  // namespace
 
 std::string boot_id() {
@@ -55,7 +71,10 @@ Result<JournalMark> JournalMark::open(const std::string& state_dir) {
   if (!mark.fd_ && errno == EROFS) mark.fd_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!mark.fd_) return fail(Errc::system, std::strerror(errno), file);
   if (flock(mark.fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    return fail(Errc::busy, "another running instance uses this state directory", state_dir);
+    return fail(Errc::busy,
+                "another running instance uses this state directory" + holder(mark.fd_.get()),
+                state_dir);
+  say_holder(mark.fd_.get());
   std::array<char, kLength> line{};
   const ssize_t n = pread(mark.fd_.get(), line.data(), line.size(), 0);
   if (n == static_cast<ssize_t>(kLength)) mark.found_ = parse({line.data(), line.size()});

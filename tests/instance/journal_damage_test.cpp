@@ -313,6 +313,7 @@ TEST_F(JournalDamageTest, ACheckOfASoundJournalChangesNothing) {
   const auto journal = open();
   ASSERT_TRUE(journal);
   EXPECT_EQ(check_journal(dir_).error().code, Errc::busy);
+  EXPECT_THAT(open().error().what, HasSubstr("process " + std::to_string(getpid())));
   EXPECT_EQ(repair_journal(dir_, 0).error().code, Errc::busy);
   fs::create_directory(dir_ + "/none");
   EXPECT_EQ(check_journal(dir_ + "/none").error().code, Errc::not_found);
