@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <sstream>
 #include <unordered_map>
 
 #include "instance/placement.hpp"
 #include "launch/exit_code.hpp"
+#include "launch/process.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::instance {
@@ -17,6 +19,8 @@ namespace {
 namespace lm = launch::msg;
 
 constexpr const char* kIncarnation = "agent.0.incarnation";
+constexpr const char* kOrphans = "agent.0.orphans";      // "PID START PID START ..."
+constexpr const char* kNumbering = "agent.0.numbering";  // see launch::process_numbering()
 // Bytes of starts after which another message is begun; one may have 64 MiB.
 constexpr std::size_t kEnough = 8 << 20;
 
@@ -63,6 +67,14 @@ AgentLink::AgentLink(transport::Reactor& reactor, transport::Server& server, Jou
       settings_(std::move(settings)) {
   if (const auto known = journal_.meta(kIncarnation); known && *known)
     incarnation_ = std::stoull(**known);
+  const std::string numbering = launch::process_numbering();
+  if (const auto known = journal_.meta(kNumbering); known && *known)
+    same_numbering_ = **known == numbering;
+  journal_.set_meta(kNumbering, numbering);
+  if (const auto known = journal_.meta(kOrphans); known && *known && same_numbering_) {
+    std::istringstream words(**known);
+    for (event::Process p; words >> p.pid >> p.start;) orphans_.push_back(p);
+  }
 }
 
 // ---- outgoing ----
@@ -213,7 +225,15 @@ void AgentLink::kill_all_now() {
 }
 
 void AgentLink::kill_orphans(const std::vector<event::Process>& orphans) {
+  if (!same_numbering_ || orphans.empty()) return;
   orphans_.insert(orphans_.end(), orphans.begin(), orphans.end());
+  keep_orphans();
+}
+
+void AgentLink::keep_orphans() {
+  std::string text;
+  for (const auto& p : orphans_) text += fmt::format("{} {} ", p.pid, p.start);
+  journal_.set_meta(kOrphans, text);
 }
 
 void AgentLink::shutdown() {
@@ -275,9 +295,11 @@ void AgentLink::hello(const transport::Request& request, Time now) {
         fmt::format("this instance has one agent, rank 0; rank {} is not expected", hello->rank);
     return request.reply(transport::pack(welcome));
   }
+  if (!hello->swept) welcome.orphans = orphans_for(*hello);
+  if (!welcome.orphans.empty()) return request.reply(transport::pack(welcome));
+  if (!std::exchange(orphans_, {}).empty()) keep_orphans();
   const bool same_agent = hello->incarnation == incarnation_;
   if (!same_agent) sent_.clear();
-  for (const auto& p : std::exchange(orphans_, {})) welcome.orphans.push_back({p.pid, p.start});
   reconcile(*hello, same_agent, welcome, now);
   incarnation_ = hello->incarnation;
   host_ = hello->hostname;
@@ -285,6 +307,24 @@ void AgentLink::hello(const transport::Request& request, Time now) {
   server_.favour(peer_);
   journal_.set_meta(kIncarnation, std::to_string(incarnation_));
   after_commit_.add([request, welcome] { request.reply(transport::pack(welcome)); });
+}
+
+// Known from the journal at each hello anew, until the agent says that they are gone.
+std::vector<lm::ProcessId> AgentLink::orphans_for(const lm::Hello& hello) const {
+  std::vector<lm::ProcessId> orphans;
+  const auto add = [&](const std::vector<event::Process>& processes) {
+    for (const auto& p : processes) orphans.push_back({p.pid, p.start});
+  };
+  add(orphans_);
+  if (hello.incarnation == incarnation_) return orphans;
+  for (const auto& [id, job] : jobs_.active()) {
+    const auto is_it = [n = id.value()](const auto& known) { return known.job == n; };
+    if (job.life.holds_resources && !job.life.finished &&
+        std::none_of(hello.running.begin(), hello.running.end(), is_it) &&
+        std::none_of(hello.finished.begin(), hello.finished.end(), is_it))
+      add(job.life.processes);
+  }
+  return orphans;
 }
 
 void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& welcome, Time now) {
@@ -326,7 +366,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     const bool has_not_run = !job.life.started && (same_agent || to_start_.count(id) != 0);
     sent_.erase(id);
     if (!has_not_run) {
-      lose(job, welcome, now);
+      lose(job, now);
     } else if (next_step(job.life) == Step::start) {
       start_tasks(job);
     } else {
@@ -336,8 +376,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
   }
 }
 
-void AgentLink::lose(const ActiveJob& job, lm::Welcome& welcome, Time now) {
-  for (const auto& p : job.life.processes) welcome.orphans.push_back({p.pid, p.start});
+void AgentLink::lose(const ActiveJob& job, Time now) {
   const std::string where = host_.empty() ? job.life.place.nodelist : host_;
   jobs_.tasks_ended(
       job.id,

@@ -57,7 +57,8 @@ class AgentLink {
 
   bool connected() const { return peer_.value() != 0; }
   transport::PeerId peer() const { return peer_; }
-  // Processes of an earlier agent, to be killed by the one that comes.
+  // Processes of an earlier agent whose jobs are over in the journal: they are ended by the agent
+  // that comes, before it is given anything. Journalled until then.
   void kill_orphans(const std::vector<event::Process>& orphans);
   // May its tasks run there, or its output be asked for?
   bool has(JobId job) const { return sent_.count(job) != 0; }
@@ -69,7 +70,9 @@ class AgentLink {
  private:
   void reconcile(const launch::msg::Hello& hello, bool same_agent, launch::msg::Welcome& welcome,
                  Time now);
-  void lose(const ActiveJob& job, launch::msg::Welcome& welcome, Time now);
+  void lose(const ActiveJob& job, Time now);
+  std::vector<launch::msg::ProcessId> orphans_for(const launch::msg::Hello& hello) const;
+  void keep_orphans();
   // A moment of the agent's clock, and what that clock showed when it was told.
   struct AgentTime {
     Time at = 0, told = 0;
@@ -97,7 +100,8 @@ class AgentLink {
   std::set<JobId> to_start_, to_kill_;
   std::set<JobId> killed_;  // told already; a child instance takes a second SIGTERM as haste
   std::vector<event::Process> orphans_;
-  std::set<JobId> sent_;  // to the agent with incarnation_
+  bool same_numbering_ = true;  // processes of the journal are of this boot
+  std::set<JobId> sent_;        // to the agent with incarnation_
 };
 
 }  // namespace holon::instance

@@ -47,6 +47,15 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.max_overrun, duration(v)); }},
     {"job.max-count", "a number from 1 to 10000000",
      [](Config& c, const Value& v) { return store(c.max_count, whole(v, 1, 10'000'000)); }},
+    {"job.tracking", "auto, cgroup or process",
+     [](Config& c, const Value& v) {
+       const auto name = one_of(v, {"auto", "cgroup", "process"});
+       if (name)
+         c.tracking = *name == "cgroup"    ? TrackingKind::cgroup
+                      : *name == "process" ? TrackingKind::process
+                                           : TrackingKind::automatic;
+       return name.has_value();
+     }},
     {"instance.heartbeat", kDuration,
      [](Config& c, const Value& v) { return store(c.heartbeat, duration(v)); }},
     {"instance.peer-timeout", kDuration,

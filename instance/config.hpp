@@ -15,6 +15,9 @@
 
 namespace holon::instance {
 
+// How the processes of a job are kept together (launch/tracking.hpp).
+enum class TrackingKind { automatic, cgroup, process };
+
 // Durations in ms.
 struct Config {
   qmanager::SchedulerConfig scheduler;
@@ -24,8 +27,9 @@ struct Config {
   Duration max_overrun = 0;             // past its limit until a job is ended
   Duration default_limit = 0;           // of a job that asks for none; 0: until the instance ends
   std::uint64_t max_count = 1'000'000;  // jobs in one submit request
-  Duration heartbeat = 1'000;           // between a child and its parent, a broker and its agents
-  Duration peer_timeout = 20'000;       // silence after which the other side counts as lost
+  TrackingKind tracking = TrackingKind::automatic;  // a cgroup where one can be made
+  Duration heartbeat = 1'000;      // between a child and its parent, a broker and its agents
+  Duration peer_timeout = 20'000;  // silence after which the other side counts as lost
   Duration orphan_timeout =
       3'600'000;  // how long agents keep jobs without a broker, a child its jobs without a parent
   Duration tree_timeout = 2'000;       // how long `tree` and `jobs -R` wait for a child

@@ -14,12 +14,17 @@
 
 #include "instance/crash_guard.hpp"
 #include "instance/exit_codes.hpp"
+#include "instance/instance_cgroup.hpp"
+#include "instance/lost_tasks.hpp"
 #include "instance/pulse.hpp"
 #include "instance/runtime_files.hpp"
 #include "instance/spawn.hpp"
+#include "instance/state_claim.hpp"
 #include "instance/watchdog.hpp"
 #include "launch/agent.hpp"
+#include "launch/cgroup.hpp"
 #include "launch/exit_code.hpp"
+#include "launch/lineage.hpp"
 #include "launch/process.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
@@ -32,9 +37,8 @@ constexpr Duration kDiskPatience = 1'000;    // until a broker that could not wr
 constexpr Duration kAgentPatience = 3'000;   // after the broker's end
 constexpr Duration kFilesLook = 1'000;       // how long the runtime directory may be gone
 constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
-constexpr Duration kLostTasksAgain = 10;
-constexpr Duration kProgramGrace = 5'000;   // from SIGTERM to SIGKILL
-constexpr Duration kStackPatience = 3'000;  // for a broker that hangs to say where
+constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
+constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -58,7 +62,8 @@ class Supervisor {
         config_(std::move(config)),
         cpuset_(std::move(cpuset)),
         tell_ready_(std::move(on_ready)),
-        files_(options_.runtime_dir) {}
+        files_(options_.runtime_dir),
+        lost_tasks_(reactor, say) {}
 
   int run() {
     if (auto begun = begin(); !begun) {
@@ -67,7 +72,7 @@ class Supervisor {
       stop();
     }
     reactor_.run();
-    reap_everything();
+    launch::end_own_children();  // what tasks and programs have left behind
     return code_;
   }
 
@@ -85,15 +90,61 @@ class Supervisor {
       if (!watch) return tl::unexpected(watch.error());
       watches_.push_back(std::move(*watch));
     }
-    auto others = reactor_.on_other_children([this](const transport::ChildExit&) {
-      if (agent_crashed_) end_lost_tasks();  // its children have become ours
-    });
+    auto others = reactor_.on_other_children([](const transport::ChildExit&) {});
     if (!others) return tl::unexpected(others.error());
     watches_.push_back(std::move(*others));
     watches_.push_back(reactor_.every(kFilesLook, [this] { keep_files(); }));
     watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
+    auto claim = StateClaim::take(options_.start.state_dir);
+    if (!claim) return tl::unexpected(claim.error());
+    claim_ = std::move(*claim);
+    mark_processes();
+    end_earlier_runs();
+    lost_tasks_.when_gone([this] { begin_or_give_up([this] { return start_all(); }); });
+    return {};
+  }
+
+  // A child is part of its parent's tree, and known by its job there; a root is its own.
+  void mark_processes() {
+    lineage_ = variable(launch::kLineage);
+    if (!options_.start.grant || lineage_.empty())
+      lineage_ = launch::lineage_of_root(lineage_, claim_.mark);
+    setenv(launch::kLineage, lineage_.c_str(), 1);
+  }
+
+  // Before anything is given away: also the broker and agent of a supervisor that was killed. Those
+  // of a child are part of its job and ended with that.
+  void end_earlier_runs() {
+    if (claim_.is_new) return;
+    launch::Remains::What what;
+    what.prefix = launch::jobs_prefix(lineage_);
+    what.of_instance = !options_.start.grant;
+    what.cgroup = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_);
+    what.state_dir = options_.start.state_dir;
+    lost_tasks_.end(std::move(what));
+  }
+
+  Status start_all() {
+    if (auto made = make_cgroup(); !made) return made;
     if (auto started = start_broker(); !started) return started;
     return start_agent();
+  }
+
+  Status make_cgroup() {
+    if (config_.tracking == TrackingKind::process) return {};
+    const std::string old = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_);
+    if (!old.empty()) launch::remove_cgroup(old);
+    auto made = InstanceCgroup::make(options_.start.state_dir, claim_);
+    if (made) {
+      cgroup_.emplace(std::move(*made));
+    } else if (config_.tracking == TrackingKind::cgroup) {
+      return fail(made.error().code, to_string(made.error()), "job.tracking=cgroup");
+    }
+    if (options_.start.verbose)
+      say(made ? "jobs are kept in cgroups below " + cgroup_->dir()
+               : "jobs are told apart by their processes, not by cgroups: " +
+                     to_string(made.error()));
+    return {};
   }
 
   void on_signal(int signal) {
@@ -196,11 +247,14 @@ class Supervisor {
   Status start_agent() {
     const auto uri = transport::ipc_uri(options_.runtime_dir, "broker");
     if (!uri) return tl::unexpected(uri.error());
-    agent_command_ = {
-        options_.binary, "agent", "--broker-uri",     *uri,
-        "--rank",        "0",     "--orphan-timeout", std::to_string(config_.orphan_timeout)};
-    if (!cpuset_.empty()) agent_command_.insert(agent_command_.end(), {"--cpuset", cpuset_});
-    auto child = spawn({agent_command_, {}, true});
+    std::vector<std::string> command = {options_.binary,    "agent",
+                                        "--broker-uri",     *uri,
+                                        "--rank",           "0",
+                                        "--orphan-timeout", std::to_string(config_.orphan_timeout),
+                                        "--supervisor",     std::to_string(getpid())};
+    if (cgroup_) command.insert(command.end(), {"--cgroup", cgroup_->dir()});
+    if (!cpuset_.empty()) command.insert(command.end(), {"--cpuset", cpuset_});
+    auto child = spawn({command, {}, true});
     if (!child) return tl::unexpected(child.error());
     agent_.pid = *child;
     return watch(agent_, [this](int status) { agent_ended(status); });
@@ -218,29 +272,20 @@ class Supervisor {
     agent_crashed(status);
   }
 
+  // What it has started becomes ours when it dies. The broker gives its cores away when the next
+  // agent says hello.
   void agent_crashed(int status) {
     if (ending_) return;
-    agent_crashed_ = true;
-    end_lost_tasks();
-    restart(agent_guard_, "agent", status, restart_agent_, [this] { return start_agent(); });
-  }
-
-  // What an agent has started becomes ours when it dies; the broker knows only what was reported to
-  // it before, and gives the cores of all to others. A living agent's tasks never get here. The
-  // kernel may leave out children while others end: until there is none.
-  void end_lost_tasks() {
-    bool more = false;
-    for (const pid_t pid : launch::own_children())
-      if (is_lost_task(pid)) more = kill(pid, SIGKILL) == 0 || more;
-    if (more) lost_timer_ = reactor_.after(kLostTasksAgain, [this] { end_lost_tasks(); });
-  }
-
-  bool is_lost_task(pid_t pid) const {
-    if (pid == agent_.pid) return false;
-    const std::string path = launch::variable_of(pid, "HOLON_JOB_PATH");
-    const std::string own = variable("HOLON_JOB_PATH");  // of a root that is a job of another tree
-    if (path.starts_with(options_.job_path + "/") && path != own) return true;
-    return launch::command_of(pid) == agent_command_;  // spawned, and not yet its program
+    launch::Remains::What what;
+    what.prefix = launch::jobs_prefix(lineage_);
+    what.cgroup = cgroup_ ? cgroup_->dir() : "";
+    what.adopted = true;
+    what.spare = {broker_.pid, program_.pid};
+    lost_tasks_.end(std::move(what));
+    restart(agent_guard_, "agent", status, restart_agent_, [this]() -> Status {
+      lost_tasks_.when_gone([this] { begin_or_give_up([this] { return start_agent(); }); });
+      return {};
+    });
   }
 
   void finish_agent() {
@@ -269,14 +314,16 @@ class Supervisor {
   }
 
   void start_later(transport::Subscription& timer, Duration wait, std::function<Status()> start) {
-    timer = reactor_.after(wait, [this, start = std::move(start)] {
-      if (ending_) return;
-      if (auto started = start(); !started) {
-        say(to_string(started.error()));
-        code_ = kExitGaveUp;
-        stop();
-      }
-    });
+    timer = reactor_.after(wait, [this, start = std::move(start)] { begin_or_give_up(start); });
+  }
+
+  void begin_or_give_up(const std::function<Status()>& start) {
+    if (ending_) return;
+    if (auto started = start(); !started) {
+      say(to_string(started.error()));
+      code_ = up_ ? kExitGaveUp : kExitFailed;
+      stop();
+    }
   }
 
   // ---- initial program ----
@@ -326,18 +373,6 @@ class Supervisor {
     if (broker_.pid <= 0 && agent_.pid <= 0 && program_.pid <= 0) reactor_.stop();
   }
 
-  // What tasks and programs have left behind became our child when its parent ended.
-  static void reap_everything() {
-    for (int round = 0; round < 200; ++round) {
-      for (const pid_t pid : launch::own_children()) kill(pid, SIGKILL);
-      int status = 0;
-      pid_t gone = 0;
-      while ((gone = waitpid(-1, &status, WNOHANG)) > 0) continue;
-      if (gone < 0) return;  // no children left
-      usleep(10'000);        // nothing else runs any more in this process
-    }
-  }
-
   struct Child {
     pid_t pid = 0;
     transport::Subscription watch;
@@ -356,21 +391,24 @@ class Supervisor {
   BrokerOptions options_;
   Config config_;
   std::string cpuset_;
-  std::vector<std::string> agent_command_;
   std::function<void(const std::string&)> tell_ready_;
   RuntimeFiles files_;
+  StateClaim claim_;
+  std::string lineage_;  // of our processes
+  std::optional<InstanceCgroup> cgroup_;
+  LostTasks lost_tasks_;
   Pipe lifeline_;  // its end of file tells the broker that we are gone
   std::optional<Pulse> pulse_;
   std::optional<Watchdog> watchdog_;
   transport::UniqueFd ready_;
   Child broker_, agent_, program_;
   CrashGuard broker_guard_, agent_guard_;
-  bool up_ = false, ending_ = false, own_group_ = false, agent_crashed_ = false;
+  bool up_ = false, ending_ = false, own_group_ = false;
   int code_ = 0;
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
-  transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, lost_timer_,
-      agent_timer_, program_timer_, last_timer_;
+  transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, agent_timer_,
+      program_timer_, last_timer_;
 };
 
 }  // namespace

@@ -2,8 +2,9 @@
 // program.
 //
 // It does as little as it can, so that it has little to die of: it restarts a broker or an agent
-// that crashed, ends the instance when the initial program ends, and leaves no process behind. It
-// is a subreaper: whatever loses its parent below becomes its child.
+// that crashed, ends the instance when the initial program ends, and leaves no process behind, nor
+// lets any that is left of earlier runs be there when cores are given away. It is a subreaper:
+// whatever loses its parent below becomes its child.
 #pragma once
 #include <functional>
 #include <string>

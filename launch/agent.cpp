@@ -17,6 +17,8 @@
 #include <random>
 
 #include "launch/jobs.hpp"
+#include "launch/lifeline.hpp"
+#include "launch/lineage.hpp"
 #include "launch/process.hpp"
 #include "transport/codec.hpp"
 #include "transport/dispatcher.hpp"
@@ -32,6 +34,11 @@ using transport::unpack;
 // The end of an instance, and a broker that is started again, are a loss for less than this: no
 // news.
 constexpr Duration kQuietLoss = 1000;
+// After the supervisor's end: for jobs to heed SIGTERM, and for all of it.
+constexpr Duration kHurriedGrace = 5'000;
+constexpr Duration kHurry = 15'000;
+constexpr Duration kLastWord = 500;     // for the broker to acknowledge results
+constexpr Duration kOrphansAgain = 10;  // ms until it is looked again whether they are gone
 constexpr Duration kAgain =
     1000;  // ms until something the broker answered with an error is said again
 
@@ -58,9 +65,10 @@ std::vector<std::string> split(const char* text) {
 
 // GPU number i is the i-th device the root's agent was shown; its children pass the root's list on.
 NodeFrame frame_of(const Node& node, bool nested) {
+  const char* const lineage = std::getenv(kLineage);
   const char* const own = node.amd() ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
   return {node.cpuset(), split(std::getenv(nested ? "HOLON_GPU_DEVICES" : own)), node.gpus() > 0,
-          node.amd()};
+          node.amd(), lineage != nullptr ? lineage : ""};
 }
 
 std::shared_ptr<spdlog::logger> make_logger(const AgentOptions& options) {
@@ -75,13 +83,14 @@ std::shared_ptr<spdlog::logger> make_logger(const AgentOptions& options) {
 class Agent::Impl {
  public:
   Impl(transport::Reactor& reactor, AgentOptions options, Spawner spawner, Node node,
-       NodeFrame frame)
+       NodeFrame frame, std::unique_ptr<ProcessTracking> tracking)
       : reactor_(reactor),
         options_(std::move(options)),
         log_(make_logger(options_)),
         incarnation_(new_incarnation()),
         topology_(node.xml()),
-        jobs_(JobContext{reactor, std::move(spawner), std::move(node), std::move(frame)}) {}
+        jobs_(JobContext{reactor, std::move(spawner), std::move(node), std::move(frame),
+                         std::move(tracking)}) {}
 
   Status connect() {
     transport::Options options;
@@ -120,6 +129,12 @@ class Agent::Impl {
     ending_ = code;
     wait_ = wait;
     jobs_.kill_all(-1, reason);
+  }
+
+  void lose_supervisor() {
+    log_->error("the supervisor is gone: ending");
+    shut_down(kLastWord, "killed", kAgentDone);
+    jobs_.kill_all(kHurriedGrace, "killed");
   }
 
   std::optional<int> exit_code() const { return through_ ? ending_ : std::nullopt; }
@@ -173,6 +188,7 @@ class Agent::Impl {
     hello.waiting = jobs_.waiting();
     hello.finished = jobs_.unacknowledged();
     hello.clock = reactor_.now();
+    hello.swept = swept_;
     report_ = {};                       // all of it is part of the hello
     std::string payload = pack(hello);  // before `finished` is moved from
     client_->call({"agent.hello", std::move(payload), "", 0},
@@ -196,10 +212,22 @@ class Agent::Impl {
       return shut_down(0, "killed", kAgentRefused);
     }
     orphaned_.cancel();
+    if (!welcome->orphans.empty()) return end_orphans(welcome->orphans);
     jobs_.acknowledge(told);
     jobs_.kill({welcome->kill, -1});
-    if (const std::size_t killed = kill_groups(welcome->orphans))
-      log_->warn(fmt::format("killed {} processes of an earlier agent", killed));
+  }
+
+  // The broker gives nothing to this agent before it says that they are gone.
+  void end_orphans(const std::vector<msg::ProcessId>& orphans) {
+    if (const std::size_t alive = kill_sessions(orphans, jobs_.prefix())) {
+      if (!orphans_again_)
+        log_->warn(fmt::format("ending {} processes of an earlier agent", alive));
+      orphans_again_ = reactor_.after(kOrphansAgain, [this, orphans] { end_orphans(orphans); });
+      return;
+    }
+    orphans_again_.cancel();
+    swept_ = true;
+    if (client_->connected()) say_hello();
   }
 
   void send_report() {
@@ -227,7 +255,14 @@ class Agent::Impl {
     });
   }
 
+  void tell_trouble() {
+    if (jobs_.trouble_with_cgroups().empty() || std::exchange(told_trouble_, true)) return;
+    log_->warn(fmt::format("jobs are told apart by their processes, not by cgroups: {}",
+                           jobs_.trouble_with_cgroups()));
+  }
+
   void end_when_idle() {
+    tell_trouble();
     if (!ending_ || through_ || !jobs_.idle()) return;
     if (!last_wait_) last_wait_ = reactor_.after(wait_, [this] { waited_ = true; });
     through_ = waited_ || jobs_.unacknowledged().empty() || !client_->connected();
@@ -246,8 +281,10 @@ class Agent::Impl {
   Duration wait_ = 0;
   bool waited_ = false;
   bool through_ = false;
-  transport::Subscription turn_end_, orphaned_, tell_of_loss_, hello_again_, report_again_,
-      last_wait_;
+  bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
+  bool told_trouble_ = false;
+  transport::Subscription orphans_again_, turn_end_, orphaned_, tell_of_loss_, hello_again_,
+      report_again_, last_wait_;
 };
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options) {
@@ -257,8 +294,10 @@ Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentO
   auto spawner = Spawner::create();
   if (!spawner) return tl::unexpected<Error>(spawner.error());
   NodeFrame frame = frame_of(*node, !options.cpuset.empty());
+  if (frame.lineage.empty()) frame.lineage = lineage_of_root("", random_mark());
+  auto tracking = std::make_unique<ProcessTracking>(frame.lineage, options.cgroup);
   auto impl = std::make_unique<Impl>(reactor, std::move(options), std::move(*spawner),
-                                     std::move(*node), std::move(frame));
+                                     std::move(*node), std::move(frame), std::move(tracking));
   if (const Status connected = impl->connect(); !connected)
     return tl::unexpected<Error>(connected.error());
   return std::unique_ptr<Agent>(new Agent(std::move(impl)));
@@ -268,6 +307,9 @@ Agent::Agent(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Agent::~Agent() = default;
 void Agent::shut_down(Duration wait) {
   impl_->shut_down(wait, "killed", kAgentDone);
+}
+void Agent::lose_supervisor() {
+  impl_->lose_supervisor();
 }
 std::optional<int> Agent::exit_code() const {
   return impl_->exit_code();
@@ -287,13 +329,29 @@ int agent_main(const AgentOptions& options) {
   setpgid(0, 0);  // signals meant for the launching group, Ctrl-C or a time limit of the job
                   // around, are not for it
   for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT}) std::signal(ignored, SIG_IGN);
+  std::unique_ptr<Lifeline> lifeline;
+  if (options.supervisor > 0) {
+    auto tied = Lifeline::to_parent(options.supervisor, kHurry);
+    if (!tied) return report_failure(tied.error());
+    lifeline = std::move(*tied);
+  }
   auto reactor = transport::Reactor::create();
   if (!reactor) return report_failure(reactor.error());
   auto agent = Agent::create(**reactor, options);
   if (!agent) return report_failure(agent.error());
   const auto term = (*reactor)->on_signal(SIGTERM, [&] { (*agent)->shut_down(2000); });
   if (!term) return report_failure(term.error());
+  transport::Subscription alone;
+  if (lifeline) {
+    auto watch = (*reactor)->on_fd(lifeline->descriptor(), transport::kReadable, [&](unsigned) {
+      alone.cancel();
+      (*agent)->lose_supervisor();
+    });
+    if (!watch) return report_failure(watch.error());
+    alone = std::move(*watch);
+  }
   while (!(*agent)->exit_code()) (*reactor)->run();
+  end_own_children();
   return *(*agent)->exit_code();
 }
 

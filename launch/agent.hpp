@@ -4,6 +4,8 @@
 // how to end a job whose time is up, and to end itself when nobody has asked for it during the
 // orphan timeout.
 #pragma once
+#include <sys/types.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +26,8 @@ struct AgentOptions {
   std::string cpuset;  // numbering frame of a child instance, from HOLON_CPUSET; "": what this
                        // process may use
   std::string log_level = "warn";  // to stderr: trace, debug, info, warn, error, off
+  std::string cgroup;              // directory in which each job gets a cgroup; "": jobs get none
+  pid_t supervisor = 0;            // the parent it must not outlive; 0: it may
 };
 
 // The process's exit codes.
@@ -41,6 +45,8 @@ class Agent {
   // Kills what runs, each job with its grace, and is through when the results were acknowledged or
   // `wait` ms have passed since the last job's end.
   void shut_down(Duration wait);
+  // The same, in a hurry: nobody would start it again, and whoever comes next wants the cores.
+  void lose_supervisor();
   // Set when it is through; the reactor is then stopped.
   std::optional<int> exit_code() const;
 

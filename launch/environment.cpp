@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/idset.hpp"
+#include "launch/lineage.hpp"
 
 extern char** environ;
 
@@ -65,6 +66,7 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   for (const auto& [key, value] : start.env) changes[key] = value;
   changes["HOLON_JOB_ID"] = std::to_string(start.job);
   changes["HOLON_JOB_PATH"] = start.path;
+  changes[kLineage] = lineage_of_job(frame.lineage, start.job);
   changes["HOLON_TASK_RANK"] = std::to_string(task.rank);
   changes["HOLON_LOCAL_RANK"] = std::to_string(index);
   changes["HOLON_NTASKS"] = std::to_string(start.ntasks);

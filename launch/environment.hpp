@@ -17,6 +17,7 @@ struct NodeFrame {
       gpus;  // device of GPU number i as its library names it; beyond the end: i itself
   bool has_gpus = false;  // jobs without a GPU are then shown none
   bool amd = false;
+  std::string lineage = "";  // of the instance's own processes (lineage.hpp)
 };
 
 // The program's own variables, on top of `inherited` if it asks for that.

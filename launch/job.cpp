@@ -1,6 +1,7 @@
-// job.cpp - every task leads a process group of its own, and the group ends with it: when the task
-// is a zombie, so that its number cannot have been given away, what is left of the group gets
-// SIGKILL.
+// job.cpp - every task leads a session and a process group, and the group ends with it: when the
+// task is a zombie, so that its number cannot have been given away, what is left of the group gets
+// SIGKILL. When the last task has ended, whatever else is left of the job gets it too, and the end
+// is told when nothing is.
 #include "launch/job.hpp"
 
 #include <algorithm>
@@ -25,7 +26,8 @@ Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramIma
       spec_(std::move(start)),
       program_(std::move(program)),
       on_end_(std::move(on_end)),
-      output_(context_.reactor, spec_, program_->cwd) {}
+      output_(context_.reactor, spec_, program_->cwd),
+      processes_(context_.tracking->track(spec_.job)) {}
 
 bool Job::start() {
   tasks_.resize(spec_.tasks.size());
@@ -47,6 +49,7 @@ bool Job::start() {
         [group = *pid] { ::kill(-group, SIGKILL); });
     if (!exit) {
       ::kill(-*pid, SIGKILL);  // whoever reaps strangers reaps it
+      processes_->ended(*pid);
       task.running = false;
       --running_;
       give_up({126, "cannot watch the process: " + exit.error().what});
@@ -76,8 +79,17 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
     mask = *cpus;
   }
   const auto env = task_environment(program_->env, spec_, index, context_.frame);
-  return context_.spawner.spawn(
-      {program_->argv, env, program_->cwd, ends->out, ends->err, mask.empty() ? nullptr : &mask});
+  const CpuMask* const cpus = mask.empty() ? nullptr : &mask;
+  SpawnRequest what{program_->argv, env,  program_->cwd,       ends->out,
+                    ends->err,      cpus, processes_->cgroup()};
+  auto pid = context_.spawner.spawn(what);
+  if (!pid && pid.error().no_cgroup != 0) {
+    processes_->cannot_start_there(pid.error().no_cgroup);
+    what.cgroup = -1;
+    pid = context_.spawner.spawn(what);
+  }
+  if (pid) processes_->started(*pid, cpus);
+  return pid;
 }
 
 // The job's end is told by the loop, after the caller has put the job into its table.
@@ -87,7 +99,7 @@ void Job::give_up(SpawnError why) {
   exec_code_ = why.exit_code;
   output_.done_opening();
   signal(SIGKILL);
-  if (running_ == 0) end_soon_ = context_.reactor.after(0, [this] { end(); });
+  if (running_ == 0) clear_timer_ = context_.reactor.after(0, [this] { clear_up(); });
 }
 
 void Job::signal(int number) const {
@@ -96,7 +108,7 @@ void Job::signal(int number) const {
 }
 
 void Job::kill(Duration grace, const std::string& reason) {
-  if (over_) return;
+  if (tasks_over_) return;
   if (reason_.empty()) reason_ = reason;
   if (grace < 0) grace = spec_.grace;
   if (grace == 0) return signal(SIGKILL);
@@ -113,7 +125,7 @@ void Job::kill(Duration grace, const std::string& reason) {
 void Job::limit(Duration ms) {
   limit_timer_.cancel();
   spec_.limit = ms;
-  if (ms <= 0 || over_) return;
+  if (ms <= 0 || tasks_over_) return;
   const Duration left = distance(context_.reactor.now(), saturating_add(t_start_, ms));
   limit_timer_ = context_.reactor.after(left, [this] { kill(-1, "timeout"); });
 }
@@ -124,14 +136,25 @@ void Job::on_exit(Task& task, const transport::ChildExit& exit) {
   task.result.status = exit.status;
   task.result.cpu_ms = to_ms(exit.usage.ru_utime) + to_ms(exit.usage.ru_stime);
   task.result.max_rss_kb = exit.usage.ru_maxrss;
-  if (running_ == 0) return end();
+  processes_->ended(exit.pid);
+  if (running_ == 0) return clear_up();
   if (spec_.kill_on_bad_exit && exit.status != 0 && reason_.empty()) kill(-1, "exit");
+}
+
+// Most jobs leave nothing behind and are over at once.
+void Job::clear_up() {
+  constexpr Duration kAtMost = 50;
+  tasks_over_ = true;
+  limit_timer_.cancel();
+  kill_timer_.cancel();
+  if (processes_->clear()) return end();
+  clear_timer_ = context_.reactor.after(look_again_, [this] { clear_up(); });
+  look_again_ = std::min(2 * look_again_, kAtMost);
 }
 
 void Job::end() {
   over_ = true;
-  limit_timer_.cancel();
-  kill_timer_.cancel();
+  processes_.reset();
   output_.finish();
   for (const auto& follower : followers_) follower->job_ended();
   msg::Finished finished;

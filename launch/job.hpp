@@ -1,4 +1,5 @@
-// job.hpp - one job's tasks on this node, from their start to the last one's end.
+// job.hpp - one job's tasks on this node, from their start to the end of the last process that any
+// of them has left behind.
 #pragma once
 #include <functional>
 #include <memory>
@@ -10,6 +11,7 @@
 #include "launch/node.hpp"
 #include "launch/output.hpp"
 #include "launch/spawn.hpp"
+#include "launch/tracking.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::launch {
@@ -20,6 +22,7 @@ struct JobContext {
   Spawner spawner;
   Node node;
   NodeFrame frame;
+  std::unique_ptr<ProcessTracking> tracking = nullptr;  // nullptr: Jobs makes one without cgroups
 };
 
 // A program ready to be started many times.
@@ -65,6 +68,7 @@ class Job {
   tl::expected<pid_t, SpawnError> spawn(std::size_t index);
   void give_up(SpawnError why);
   void on_exit(Task& task, const transport::ChildExit& exit);
+  void clear_up();
   void end();
 
   JobContext& context_;
@@ -72,6 +76,7 @@ class Job {
   std::shared_ptr<const ProgramImage> program_;
   std::function<void(msg::Finished)> on_end_;
   JobOutput output_;
+  std::unique_ptr<JobProcesses> processes_;
   std::vector<Task> tasks_;
   std::vector<std::unique_ptr<OutputFollower>> followers_;
   std::size_t running_ = 0;
@@ -79,8 +84,9 @@ class Job {
   std::int32_t exec_code_ = 0;
   Time t_start_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
-  bool over_ = false;
-  transport::Subscription limit_timer_, kill_timer_, end_soon_;
+  bool tasks_over_ = false, over_ = false;
+  Duration look_again_ = 1;  // ms until what is left is looked at again
+  transport::Subscription limit_timer_, kill_timer_, clear_timer_;
 };
 
 }  // namespace holon::launch

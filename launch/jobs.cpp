@@ -1,19 +1,16 @@
 // jobs.cpp - the table, and the end of those who got away.
 //
-// The agent is a subreaper: whatever a task leaves behind outside its process group (setsid, a dead
-// child instance's tasks) becomes the agent's child. Such a process is killed when the job its
-// environment names does not run here any more. Looking for them may cost a walk over /proc, so it
-// is done a moment after a job's end, for many jobs at once.
+// A job's own end takes its processes along (tracking.hpp). What nobody could tell to be of that
+// job is ended here, when it belongs to no job that is left: a moment after a job's end, for many
+// jobs at once, since looking at strangers costs a walk over /proc.
 #include "launch/jobs.hpp"
 
 #include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <utility>
 
-#include "launch/process.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::launch {
@@ -21,10 +18,6 @@ namespace {
 
 constexpr Duration kSweepAfter = 50;  // ms
 constexpr int kStartsPerTurn = 8;
-
-std::string parent_path(const std::string& job_path) {
-  return job_path.substr(0, job_path.rfind('/') + 1);
-}
 
 Status check(const msg::StartRequest& request) {
   for (const msg::Start& start : request.jobs) {
@@ -42,8 +35,13 @@ Status check(const msg::StartRequest& request) {
 
 Jobs::Jobs(JobContext context) : context_(std::move(context)), inherited_(current_environment()) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  auto strangers =
-      context_.reactor.on_other_children([this](const transport::ChildExit&) { sweep_soon(); });
+  if (context_.frame.lineage.empty()) context_.frame.lineage = lineage_of_root("", random_mark());
+  if (!context_.tracking)
+    context_.tracking = std::make_unique<ProcessTracking>(context_.frame.lineage, "");
+  auto strangers = context_.reactor.on_other_children([this](const transport::ChildExit& exit) {
+    context_.tracking->reaped(exit.pid);
+    sweep_soon();
+  });
   if (strangers) strangers_ = std::move(*strangers);
 }
 
@@ -80,7 +78,6 @@ void Jobs::start_some() {
 }
 
 void Jobs::start_one(Waiting waiting) {
-  if (prefix_.empty()) prefix_ = parent_path(waiting.start.path);
   const std::uint64_t id = waiting.start.job;
   auto job = std::make_unique<Job>(context_, std::move(waiting.start), std::move(waiting.program),
                                    [this](msg::Finished finished) { on_end(std::move(finished)); });
@@ -192,24 +189,7 @@ void Jobs::sweep_soon() {
 // Killing one may hand its own children to this process: they end as strangers, which leads to the
 // next sweep.
 void Jobs::sweep() {
-  if (prefix_.empty()) return;
-  std::set<pid_t> tasks;
-  for (const auto& [id, job] : jobs_)
-    for (const pid_t task : job->running_tasks()) tasks.insert(task);
-  for (const pid_t child : own_children()) {
-    if (tasks.contains(child)) continue;
-    const std::string path = variable_of(child, "HOLON_JOB_PATH");
-    if (path.starts_with(prefix_) && !belongs_to_a_running_job(path)) ::kill(child, SIGKILL);
-  }
-}
-
-bool Jobs::belongs_to_a_running_job(const std::string& path) const {
-  for (const auto& [id, job] : jobs_) {
-    const std::string& own = job->spec().path;
-    if (path.starts_with(own) && (path.size() == own.size() || path[own.size()] == '/'))
-      return true;
-  }
-  return false;
+  if (!context_.tracking->clear_strays()) sweep_soon();
 }
 
 }  // namespace holon::launch

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launch/job.hpp"
+#include "launch/lineage.hpp"
 
 namespace holon::launch {
 
@@ -44,6 +45,10 @@ class Jobs {
   std::vector<std::uint64_t> waiting() const { return {waiting_ids_.begin(), waiting_ids_.end()}; }
   std::vector<msg::Finished> unacknowledged() const;
   void acknowledge(const std::vector<msg::Finished>& finished);
+  // Why jobs have no cgroups of their own although the agent was given one; "": they have.
+  const std::string& trouble_with_cgroups() const { return context_.tracking->trouble(); }
+  // What the lineage of its jobs' processes begins with (lineage.hpp).
+  std::string prefix() const { return jobs_prefix(context_.frame.lineage); }
   // None runs or waits to be started.
   bool idle() const { return jobs_.empty() && waiting_.empty(); }
 
@@ -62,7 +67,6 @@ class Jobs {
   void keep(msg::Finished finished);
   void sweep_soon();
   void sweep();
-  bool belongs_to_a_running_job(const std::string& path) const;
 
   JobContext context_;
   Environment inherited_;
@@ -74,7 +78,6 @@ class Jobs {
   std::map<std::uint64_t, msg::Finished> unacknowledged_;
   std::vector<std::unique_ptr<Job>> ended_;  // until no function of theirs is running any more
   std::vector<std::unique_ptr<OutputFollower>> followers_;
-  std::string prefix_;  // of the paths of this instance's jobs: "/", "/3/"
   transport::Subscription strangers_, sweep_timer_, bury_, start_timer_;
 };
 

@@ -47,7 +47,7 @@ struct Started {
   HOLON_FIELDS(job, t_start, processes)
 };
 
-// This agent's tasks of one job are over, their process groups are gone.
+// This agent's tasks of one job are over, and so is every process that they left behind.
 struct Finished {
   std::uint64_t job = 0;
   std::string reason;  // exit: all tasks ended by themselves, by a signal too (see tasks)
@@ -78,14 +78,16 @@ struct Hello {
   std::vector<std::uint64_t> waiting;  // jobs taken over that it will start, unless told not to
   std::vector<Finished> finished;      // unacknowledged; the answer acknowledges them
   std::int64_t clock = 0;              // the agent's, now
-  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished, clock)
+  bool swept = false;                  // `orphans` of an earlier answer are gone
+  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished, clock, swept)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends
   std::string refusal;              // why not
   std::vector<std::uint64_t> kill;  // of `running` and `waiting`: jobs not wanted any more
-  std::vector<ProcessId>
-      orphans;  // process groups of this rank's earlier agent: killed if they are still the same
+  // Leaders of sessions that earlier agents of this rank left. If there are any the hello was not
+  // taken, and is said again when they and what is in their sessions are gone.
+  std::vector<ProcessId> orphans;
   HOLON_FIELDS(accepted, refusal, kill, orphans)
 };
 

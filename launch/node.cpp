@@ -131,12 +131,22 @@ bool CpuMask::contains(unsigned cpu) const {
   return cpu / kBits < words_.size() && (words_[cpu / kBits] >> (cpu % kBits) & 1UL) != 0;
 }
 
+bool CpuMask::covers(const CpuMask& other) const {
+  for (std::size_t i = 0; i < other.words_.size(); ++i)
+    if ((other.words_[i] & ~(i < words_.size() ? words_[i] : 0UL)) != 0) return false;
+  return true;
+}
+
 Result<CpuMask> CpuMask::current() {
+  return of(0);
+}
+
+Result<CpuMask> CpuMask::of(int pid) {
   CpuMask mask;
   for (std::size_t words = 16; words <= 4096;
        words *= 2) {  // EINVAL: the kernel knows more CPUs than that
     mask.words_.assign(words, 0UL);
-    if (sched_getaffinity(0, words * sizeof(unsigned long),
+    if (sched_getaffinity(pid, words * sizeof(unsigned long),
                           reinterpret_cast<cpu_set_t*>(mask.words_.data())) == 0)
       return mask;
     if (errno != EINVAL) break;
@@ -145,10 +155,13 @@ Result<CpuMask> CpuMask::current() {
 }
 
 Status CpuMask::apply() const {
-  if (sched_setaffinity(0, words_.size() * sizeof(unsigned long),
-                        reinterpret_cast<const cpu_set_t*>(words_.data())) == 0)
-    return {};
+  if (apply_quietly() == 0) return {};
   return system_error("cannot bind to CPUs");
+}
+
+int CpuMask::apply_quietly() const noexcept {
+  const auto* words = reinterpret_cast<const cpu_set_t*>(words_.data());
+  return sched_setaffinity(0, words_.size() * sizeof(unsigned long), words) == 0 ? 0 : errno;
 }
 
 Result<Node> Node::discover(const std::string& cpuset) {

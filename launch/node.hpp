@@ -18,9 +18,16 @@ class CpuMask {
   bool contains(unsigned cpu) const;
   bool operator==(const CpuMask&) const = default;
 
+  // All that `other` has.
+  bool covers(const CpuMask& other) const;
+
   // Of the calling thread. Errors: system.
   static Result<CpuMask> current();
+  // Of a process. Errors: system (there is none with this number).
+  static Result<CpuMask> of(int pid);
   Status apply() const;
+  // The same between vfork(2) and execve(2): 0 or an errno, no memory is asked for.
+  int apply_quietly() const noexcept;
 
  private:
   std::vector<unsigned long> words_;

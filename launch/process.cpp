@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,14 +10,24 @@
 #include <charconv>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
 
+#include "launch/lineage.hpp"
+#include "transport/unique_fd.hpp"
+
+extern "C" {            // glibc 2.36 forgot to say so in this header
+#include <sys/pidfd.h>  // NOLINT: after the others because of that
+}
+
 namespace holon::launch {
 namespace {
+
+constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the flags in /proc/PID/stat
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -71,6 +82,9 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
   const std::string_view rest = text.substr(bracket + 3);  // from field 4, its blank included
   stat.parent = static_cast<pid_t>(number_in(rest, 0));
   stat.group = static_cast<pid_t>(number_in(rest, 1));
+  stat.session = static_cast<pid_t>(number_in(rest, 2));
+  stat.of_kernel = (number_in(rest, 5) & kKernelThread) != 0;
+  stat.threads = number_in(rest, 16);
   stat.start = number_in(rest, 18);
   return stat;
 }
@@ -82,8 +96,9 @@ std::vector<ProcessStat> all_processes() {
   return processes;
 }
 
-std::string variable_of(pid_t pid, const std::string& name) {
-  const std::string block = read_file("/proc/" + std::to_string(pid) + "/environ");
+namespace {
+
+std::string value_in(const std::string& block, const std::string& name) {
   const std::string key = name + "=";
   for (std::size_t at = 0; at < block.size();) {
     const std::size_t end = std::min(block.find('\0', at), block.size());
@@ -94,15 +109,34 @@ std::string variable_of(pid_t pid, const std::string& name) {
   return "";
 }
 
-std::vector<std::string> command_of(pid_t pid) {
-  const std::string block = read_file("/proc/" + std::to_string(pid) + "/cmdline");
-  std::vector<std::string> words;
-  for (std::size_t at = 0; at < block.size();) {
-    const std::size_t end = std::min(block.find('\0', at), block.size());
-    words.push_back(block.substr(at, end - at));
-    at = end + 1;
-  }
-  return words;
+}  // namespace
+
+// execve(2) installs the new, empty memory first and says where command and environment are in it
+// later, the command before the environment: so an environment that is empty when the command is
+// there is one that was given as empty.
+std::optional<std::string> variable_of(const ProcessStat& process, const std::string& name) {
+  const std::string dir = "/proc/" + std::to_string(process.pid);
+  if (process.of_kernel) return "";
+  if (const std::string block = read_file(dir + "/environ"); !block.empty())
+    return value_in(block, name);
+  if (read_file(dir + "/cmdline").empty()) return std::nullopt;
+  return value_in(read_file(dir + "/environ"), name);
+}
+
+bool signal_process(const ProcessStat& process, int signal) {
+  const transport::UniqueFd handle(pidfd_open(process.pid, 0));
+  if (!handle) return false;
+  // From here on the handle means one process; is it this one?
+  const auto now = stat_of(process.pid);
+  return now && now->start == process.start &&
+         pidfd_send_signal(handle.get(), signal, nullptr, 0) == 0;
+}
+
+std::string process_numbering() {
+  std::string boot = read_file("/proc/sys/kernel/random/boot_id");
+  if (boot.ends_with('\n')) boot.pop_back();
+  std::error_code none;
+  return boot + " " + std::filesystem::read_symlink("/proc/self/ns/pid", none).string();
 }
 
 std::vector<pid_t> own_children() {
@@ -120,27 +154,43 @@ std::vector<pid_t> own_children() {
   return children;
 }
 
-std::size_t kill_groups(const std::vector<msg::ProcessId>& leaders) {
+void end_own_children() {
+  for (int round = 0; round < 200; ++round) {
+    for (const pid_t pid : own_children()) kill(pid, SIGKILL);
+    pid_t gone = 0;
+    while ((gone = waitpid(-1, nullptr, WNOHANG)) > 0) continue;
+    if (gone < 0) return;  // no children left
+    usleep(10'000);        // nothing else runs any more in this process
+  }
+}
+
+std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders, const std::string& prefix) {
   std::unordered_map<pid_t, std::uint64_t> wanted;
   for (const msg::ProcessId& leader : leaders)
     if (leader.pid > 1 && leader.start != 0) wanted[static_cast<pid_t>(leader.pid)] = leader.start;
   if (wanted.empty()) return 0;
   const auto processes = all_processes();
-  // A number in use as a process with another start was given away: its group is not the one that
-  // was meant.
+  const auto is_elses = [&](const ProcessStat& process) {
+    const auto lineage = variable_of(process, kLineage);
+    return lineage && !lineage->empty() && !is_within(*lineage, prefix);
+  };
+  // A number in use as a process with another start was given away: its session is not the one that
+  // was meant. A journal that was copied names processes of another instance.
   for (const ProcessStat& process : processes)
     if (const auto found = wanted.find(process.pid);
-        found != wanted.end() && found->second != process.start)
+        found != wanted.end() && (found->second != process.start || is_elses(process)))
       wanted.erase(found);
-  std::size_t signalled = 0;
+  std::size_t alive = 0;
   for (const ProcessStat& process : processes) {
-    const auto found = wanted.find(process.group);
-    if (found == wanted.end() || process.start < found->second || process.state == 'Z') continue;
-    if (process.pid != process.group && variable_of(process.pid, "HOLON_JOB_PATH").empty())
+    auto found = wanted.find(process.pid);
+    if (found == wanted.end()) found = wanted.find(process.session);
+    if (found == wanted.end() || process.start < found->second || process.is_over() ||
+        is_elses(process))
       continue;
-    if (kill(process.pid, SIGKILL) == 0) ++signalled;
+    signal_process(process, SIGKILL);
+    ++alive;
   }
-  return signalled;
+  return alive;
 }
 
 }  // namespace holon::launch

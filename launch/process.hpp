@@ -15,28 +15,44 @@ struct ProcessStat {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t group = 0;
-  std::uint64_t start = 0;  // clock ticks since boot
-  char state = '?';         // 'Z': a zombie
+  pid_t session = 0;
+  std::uint64_t start = 0;    // clock ticks since boot
+  std::uint64_t threads = 0;  // those that still run
+  char state = '?';           // 'Z': a zombie
+  bool of_kernel = false;
+
+  // Nothing of it runs any more; somebody has still to reap it.
+  bool is_over() const { return state == 'X' || (state == 'Z' && threads <= 1); }
 };
 
 // nullopt: there is no such process.
 std::optional<ProcessStat> stat_of(pid_t pid);
 std::vector<ProcessStat> all_processes();
 
-// A variable of the environment the process was started with; "" if it has none or may not be read.
-std::string variable_of(pid_t pid, const std::string& name);
+// A variable of the environment the process was started with; "" if there is none or it may not be
+// read. nullopt: the process is just becoming another program, or ending, and has no environment at
+// all for that time; look again.
+std::optional<std::string> variable_of(const ProcessStat& process, const std::string& name);
 
-// What the process was started with; empty where there is none or it may not be read. One that has
-// been spawned and has not yet become its program shows its parent's.
-std::vector<std::string> command_of(pid_t pid);
+// Sends the signal, unless the number belongs to another process by now. Returns whether it was
+// sent.
+bool signal_process(const ProcessStat& process, int signal);
+
+// Within what numbers of processes, and their starts, mean the same: this boot, this namespace.
+std::string process_numbering();
 
 // This process's children, from /proc/self/task/*/children where the kernel has it, else by looking
 // at all.
 std::vector<pid_t> own_children();
 
-// Sends SIGKILL to the process groups led by these processes, or left behind by them. A group whose
-// number now belongs to somebody else (the leader's start differs) is left alone. Returns how many
-// processes were signalled.
-std::size_t kill_groups(const std::vector<msg::ProcessId>& leaders);
+// Sends SIGKILL to this process's children, and theirs if it is a subreaper, until none is left;
+// waits at most two seconds.
+void end_own_children();
+
+// Sends SIGKILL to these processes and to what is left of the sessions they lead or led. Those
+// whose number now belongs to somebody else (the leader's start differs), and those whose lineage
+// is of another instance than the one with this jobs_prefix(), are left alone. Returns how many
+// processes were found alive.
+std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders, const std::string& prefix);
 
 }  // namespace holon::launch

@@ -1,56 +1,40 @@
-// spawn.cpp - binding without a step between fork and exec: posix_spawn has no attribute for it,
-// but a child inherits the affinity of the thread that makes it. So the caller takes on the child's
-// CPUs, spawns, and takes its own back.
+// spawn.cpp - between fork and exec a task needs more than posix_spawn(3) offers: its CPUs, its
+// limit of descriptors, a signal at the end of whoever made it. So the steps stand here, as
+// posix_spawn(3) does them: the child borrows our memory while we wait (vfork(2)), asks for none,
+// and tells how far it got.
 #include "launch/spawn.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <utility>
 
+#include "launch/vfork_into.hpp"
+
 namespace holon::launch {
+
+enum class Step { start, bind, enter, run };
+
+struct Spawner::Progress {
+  volatile Step step = Step::start;
+  volatile int error = 0;
+};
+
+void Spawner::Unmap::operator()(Progress* memory) const {
+  munmap(memory, sizeof(Progress));
+}
+
 namespace {
-
-class Actions {
- public:
-  Actions() { posix_spawn_file_actions_init(&actions_); }
-  ~Actions() { posix_spawn_file_actions_destroy(&actions_); }
-  Actions(const Actions&) = delete;
-  Actions& operator=(const Actions&) = delete;
-  posix_spawn_file_actions_t* get() { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
-
-class Attributes {
- public:
-  Attributes() {
-    posix_spawnattr_init(&attributes_);
-    sigset_t set;
-    sigfillset(&set);
-    posix_spawnattr_setsigdefault(&attributes_, &set);
-    sigemptyset(&set);
-    posix_spawnattr_setsigmask(&attributes_, &set);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(
-        &attributes_, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-  }
-  ~Attributes() { posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  posix_spawnattr_t* get() { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_{};
-};
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> result;
@@ -99,45 +83,96 @@ tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) 
   return tl::unexpected(SpawnError{127, "command " + quoted(name) + " not found in PATH"});
 }
 
-// There is no spawn attribute for it, and once it runs a program may have asked already: so while
-// this lives the limit is that of the child, which inherits it. `soft` 0: as it is.
-class DescriptorLimit {
- public:
-  explicit DescriptorLimit(std::uint64_t soft) {
-    is_changed_ = soft != 0 && getrlimit(RLIMIT_NOFILE, &own_) == 0 && own_.rlim_cur != soft;
-    if (!is_changed_) return;
-    const rlimit lower{soft, own_.rlim_max};
-    setrlimit(RLIMIT_NOFILE, &lower);
-  }
-  ~DescriptorLimit() {
-    if (is_changed_) setrlimit(RLIMIT_NOFILE, &own_);
-  }
-  DescriptorLimit(const DescriptorLimit&) = delete;
-  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
-
- private:
-  rlimit own_{};
-  bool is_changed_ = false;
-};
-
-// 0, or why nothing can run in this directory.
-int trouble_with(const std::string& dir) {
-  struct stat info {};
-  if (stat(dir.c_str(), &info) != 0) return errno;
-  if (!S_ISDIR(info.st_mode)) return ENOTDIR;
-  return access(dir.c_str(), X_OK) == 0 ? 0 : errno;
-}
-
-// posix_spawn says why, not what for: the directory is asked again to tell its failure from that of
-// the program.
-SpawnError explain(int error, const std::string& program, const std::string& cwd) {
-  if (const int trouble = cwd.empty() ? 0 : trouble_with(cwd))
-    return {126,
-            "cannot enter the working directory " + quoted(cwd) + ": " + std::strerror(trouble)};
+// execve(2) says the same for the program and for the interpreter in its first line.
+SpawnError explain(int error, const std::string& program) {
   const bool exists = access(program.c_str(), F_OK) == 0;
   std::string what = "cannot start " + quoted(program) + ": " + std::strerror(error);
   if (error == ENOENT && exists) what += " (the interpreter in its first line)";
   return {error == ENOENT && !exists ? 127 : 126, std::move(what)};
+}
+
+// All that the child needs, made before it is.
+struct Plan {
+  const char* program;
+  char* const* argv;
+  char* const* shell_argv;  // where the program is a script without a first line
+  char* const* env;
+  const char* cwd;  // nullptr: ours
+  const CpuMask* cpus;
+  int in, out, err;
+  std::uint64_t descriptors;  // soft limit; 0: ours
+  pid_t parent;
+};
+
+[[noreturn]] void give_up(Spawner::Progress& progress, Step step, int error) {
+  progress.error = error;
+  progress.step = step;
+  _exit(127);
+}
+
+void default_signals() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &action, nullptr);
+}
+
+void limit_descriptors(std::uint64_t soft) {
+  rlimit limit{};
+  if (soft == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = soft;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// In the child: memory is the parent's.
+[[noreturn, gnu::noinline]] void become(const Plan& plan, Spawner::Progress& progress) {
+  default_signals();
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.parent) _exit(127);  // it ended before that
+  if (plan.cpus != nullptr)
+    if (const int error = plan.cpus->apply_quietly()) give_up(progress, Step::bind, error);
+  limit_descriptors(plan.descriptors);
+  if (dup2(plan.in, 0) < 0 || dup2(plan.out, 1) < 0 || dup2(plan.err, 2) < 0)
+    give_up(progress, Step::start, errno);
+  close_range(3, ~0U, 0);
+  if (plan.cwd != nullptr && chdir(plan.cwd) != 0) give_up(progress, Step::enter, errno);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  progress.step = Step::run;
+  execve(plan.program, plan.argv, plan.env);
+  if (errno == ENOEXEC) execve("/bin/sh", plan.shell_argv, plan.env);
+  give_up(progress, Step::run, errno);
+}
+
+// Both return the child, or -errno.
+[[gnu::noinline]] pid_t clone_child(clone_args& how, const Plan& plan,
+                                    Spawner::Progress& progress) {
+  const long pid = holon_vfork_clone3(&how, sizeof how);
+  if (pid == 0) become(plan, progress);
+  return static_cast<pid_t>(pid);
+}
+[[gnu::noinline]] pid_t vfork_child(const Plan& plan, Spawner::Progress& progress) {
+  const pid_t pid = vfork();
+  if (pid == 0) become(plan, progress);
+  return pid < 0 ? -errno : pid;
+}
+
+pid_t start(const Plan& plan, int cgroup, Spawner::Progress& progress) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // none of our handlers may run in the child
+  clone_args how{};
+  how.flags = CLONE_VM | CLONE_VFORK;
+  how.exit_signal = SIGCHLD;
+  if (cgroup >= 0) {
+    how.flags |= CLONE_INTO_CGROUP;
+    how.cgroup = static_cast<std::uint64_t>(cgroup);
+  }
+  pid_t pid = clone_child(how, plan, progress);
+  if (pid == -ENOSYS && cgroup < 0) pid = vfork_child(plan, progress);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return pid;
 }
 
 }  // namespace
@@ -147,41 +182,48 @@ Result<Spawner> Spawner::create() {
   spawner.null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   spawner.task_descriptors_ = transport::raise_descriptor_limit();
   if (!spawner.null_) return fail(Errc::system, std::strerror(errno), "/dev/null");
-  auto own = CpuMask::current();
-  if (!own) return tl::unexpected<Error>(own.error());
-  spawner.own_cpus_ = std::move(*own);
+  void* shared =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return fail(Errc::system, std::strerror(errno), "mmap");
+  spawner.progress_.reset(new (shared) Progress);
   return spawner;
 }
 
 tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) const {
   const auto program = find_program(request);
   if (!program) return tl::unexpected(program.error());
-  Actions actions;
-  const int null = null_.get();
-  posix_spawn_file_actions_adddup2(actions.get(), null, 0);
-  posix_spawn_file_actions_adddup2(actions.get(), request.out < 0 ? null : request.out, 1);
-  posix_spawn_file_actions_adddup2(actions.get(), request.err < 0 ? null : request.err, 2);
-  posix_spawn_file_actions_addclosefrom_np(actions.get(), 3);
-  if (!request.cwd.empty())
-    posix_spawn_file_actions_addchdir_np(actions.get(), request.cwd.c_str());
-  Attributes attributes;
-  std::vector<char*> argv = pointers(request.argv);
+  const std::vector<char*> argv = pointers(request.argv);
   const std::vector<char*> env = pointers(request.env);
-  if (request.cpus)
-    if (const Status bound = request.cpus->apply(); !bound)
-      return tl::unexpected(SpawnError{126, bound.error().what});
-  pid_t pid = -1;
-  const DescriptorLimit limit(task_descriptors_);
-  int error =
-      posix_spawn(&pid, program->c_str(), actions.get(), attributes.get(), argv.data(), env.data());
-  if (error == ENOEXEC) {  // a script without a first line: a shell's, as execvp(3) has it
-    argv[0] = const_cast<char*>(program->c_str());
-    argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
-    error = posix_spawn(&pid, "/bin/sh", actions.get(), attributes.get(), argv.data(), env.data());
-  }
-  if (request.cpus) static_cast<void>(own_cpus_.apply());  // at worst it stays where the child is
-  if (error != 0) return tl::unexpected(explain(error, *program, request.cwd));
-  return pid;
+  std::vector<char*> shell_argv = argv;
+  shell_argv[0] = const_cast<char*>(program->c_str());
+  shell_argv.insert(shell_argv.begin(), const_cast<char*>("/bin/sh"));
+  const int null = null_.get();
+  const Plan plan{program->c_str(),
+                  argv.data(),
+                  shell_argv.data(),
+                  env.data(),
+                  request.cwd.empty() ? nullptr : request.cwd.c_str(),
+                  request.cpus,
+                  null,
+                  request.out < 0 ? null : request.out,
+                  request.err < 0 ? null : request.err,
+                  task_descriptors_,
+                  getpid()};
+  progress_->step = Step::start;
+  progress_->error = 0;
+  const pid_t pid = start(plan, request.cgroup, *progress_);
+  if (pid < 0 && request.cgroup >= 0) return tl::unexpected(SpawnError{126, "", -pid});
+  if (pid < 0) return tl::unexpected(explain(-pid, *program));
+  const int error = progress_->error;
+  if (error == 0) return pid;
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (progress_->step == Step::enter)
+    return tl::unexpected(SpawnError{126, "cannot enter the working directory " +
+                                              quoted(request.cwd) + ": " + std::strerror(error)});
+  if (progress_->step == Step::bind)
+    return tl::unexpected(
+        SpawnError{126, std::string("cannot bind to CPUs: ") + std::strerror(error)});
+  return tl::unexpected(explain(error, *program));
 }
 
 }  // namespace holon::launch

@@ -1,7 +1,10 @@
-// spawn.hpp - one process, started by posix_spawn(3): own process group, bound, default signals.
+// spawn.hpp - one process: a session and process group of its own, bound, with default signals,
+// ended by the kernel when this process ends, and in a cgroup from its first instruction on.
 #pragma once
 #include <sys/types.h>
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,29 +21,37 @@ struct SpawnRequest {
   int out = -1;                          // -1: /dev/null, which is also its stdin
   int err = -1;
   const CpuMask* cpus = nullptr;  // nullptr: those of the caller
+  int cgroup = -1;                // descriptor of a cgroup's directory; -1: the caller's
 };
 
 struct SpawnError {
   int exit_code = 126;  // as a shell says it: 127 no such command, 126 found but not startable
   std::string what;     // which step on what, with the system's words
+  int no_cgroup = 0;    // errno: it could not be made a process in that cgroup; try without
 };
 
-// For one thread.
+// For one thread, and what it starts lives no longer than that thread.
 class Spawner {
  public:
   // Raises this process's own limit of open descriptors; tasks keep the one there was. Errors:
   // system.
   static Result<Spawner> create();
 
-  // The child leads its own process group, has no other descriptors than 0, 1 and 2, no signal
-  // blocked or ignored.
+  // The child leads a session and a process group, has no other descriptors than 0, 1 and 2, no
+  // signal blocked or ignored. When this thread ends it gets SIGKILL.
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) const;
+
+  // How far a child got, told in memory that it shares with us.
+  struct Progress;
 
  private:
   Spawner() = default;
+  struct Unmap {
+    void operator()(Progress* memory) const;
+  };
   transport::UniqueFd null_;
   std::uint64_t task_descriptors_ = 0;  // soft limit of open descriptors a task has; 0: ours
-  CpuMask own_cpus_;
+  std::unique_ptr<Progress, Unmap> progress_;
 };
 
 }  // namespace holon::launch

@@ -25,7 +25,7 @@ int verb_broker(Invocation& call) {
 
 int verb_agent(Invocation& call) {
   launch::AgentOptions options;
-  std::int64_t rank = 0;
+  std::int64_t rank = 0, supervisor = 0;
   Parser parser("agent", "the process that runs tasks; made by start");
   parser.option("--broker-uri", options.broker_uri, "URI", "whom to work for");
   parser.option("--rank", rank, "N", "its number in the instance");
@@ -33,6 +33,8 @@ int verb_agent(Invocation& call) {
   parser.option("--orphan-timeout", options.orphan_timeout, "MS",
                 "how long it goes on without a broker");
   parser.option("--cpuset", options.cpuset, "LIST", "numbering frame of the core numbers");
+  parser.option("--cgroup", options.cgroup, "DIR", "where each job gets a cgroup of its own");
+  parser.option("--supervisor", supervisor, "PID", "the process it does not outlive");
   parser.option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off");
   parser.example("holon agent --broker-uri ipc:///run/user/1000/holon-x/broker --rank 0",
                  "as the supervisor does it");
@@ -42,6 +44,7 @@ int verb_agent(Invocation& call) {
   if (rank < 0 || rank > UINT32_MAX)
     return report(call, "agent", {Errc::invalid_argument, "must not be negative", "--rank"});
   options.rank = static_cast<std::uint32_t>(rank);
+  options.supervisor = static_cast<pid_t>(supervisor);
   return launch::agent_main(options);
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "launch/lineage.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/codec.hpp"
 #include "transport/dispatcher.hpp"
@@ -31,7 +32,9 @@ class FakeBroker {
     table.add("agent.hello", [this](const Request& request) {
       peer = request.peer();
       hellos.push_back(*unpack<msg::Hello>(request.payload()));
-      request.reply(pack(welcome));
+      auto said = welcome;
+      if (hellos.back().swept) said.orphans.clear();
+      request.reply(pack(said));
     });
     table.add("agent.report", [this](const Request& request) {
       const auto report = *unpack<msg::Report>(request.payload());
@@ -300,6 +303,7 @@ class AgentProcessTest : public AgentTest {
 #ifdef __SANITIZE_THREAD__
     GTEST_SKIP() << "the thread sanitizer cannot follow a process with threads through fork()";
 #endif
+    setenv(kLineage, "test/", 1);  // of a state directory, in both agents
     AgentTest::SetUp();
   }
   void TearDown() override {
@@ -342,11 +346,17 @@ TEST_F(AgentProcessTest, WhatAKilledAgentLeavesIsKilledByItsSuccessor) {
   const pid_t child = std::stoi(read(dir_ + "/child"));
   end(SIGKILL);
   ASSERT_TRUE(until([&] { return broker_->lost; }));
-  EXPECT_TRUE(alive(static_cast<pid_t>(left[0].pid))) << "jobs outlive their agent";
+  EXPECT_TRUE(until([&] { return !alive(static_cast<pid_t>(left[0].pid)); }))
+      << "the kernel ends tasks with their agent";
+  EXPECT_TRUE(alive(child));
   broker_->hellos.clear();
   broker_->welcome.orphans = left;
   begin_process();
-  EXPECT_TRUE(until([&] { return !alive(static_cast<pid_t>(left[0].pid)) && !alive(child); }));
+  // It says so when they are gone, and is given nothing before.
+  ASSERT_TRUE(until([&] { return broker_->hellos.size() > 1; }));
+  EXPECT_FALSE(broker_->hellos[0].swept);
+  EXPECT_TRUE(broker_->hellos[1].swept);
+  EXPECT_FALSE(alive(child));
 }
 
 TEST_F(AgentProcessTest, AnAgentThatCannotBeginSaysWhy) {

@@ -146,7 +146,7 @@ TEST(Process, StatReadsNamesWithBracketsAndBlanks) {
   EXPECT_FALSE(stat_of(pid));
 }
 
-TEST(Process, AGroupIsKilledOnlyWhileItIsStillTheSame) {
+TEST(Process, ASessionIsEndedOnlyWhileItIsStillTheSame) {
   const pid_t pid = fork();
   if (pid == 0) {
     setpgid(0, 0);
@@ -157,10 +157,11 @@ TEST(Process, AGroupIsKilledOnlyWhileItIsStillTheSame) {
   waitpid(pid, &status, WUNTRACED);
   const auto stat = stat_of(pid);
   ASSERT_TRUE(stat);
-  EXPECT_EQ(kill_groups({{pid, stat->start + 1}}), 0U) << "the number was given to somebody else";
-  EXPECT_EQ(kill_groups({{pid, 0}}), 0U) << "unknown start";
-  EXPECT_EQ(kill_groups({{1, stat_of(1)->start}}), 0U) << "never init";
-  EXPECT_EQ(kill_groups({{pid, stat->start}}), 1U);
+  EXPECT_EQ(kill_sessions({{pid, stat->start + 1}}, "m/"), 0U)
+      << "the number was given to somebody else";
+  EXPECT_EQ(kill_sessions({{pid, 0}}, "m/"), 0U) << "unknown start";
+  EXPECT_EQ(kill_sessions({{1, stat_of(1)->start}}, "m/"), 0U) << "never init";
+  EXPECT_EQ(kill_sessions({{pid, stat->start}}, "m/"), 1U);
   waitpid(pid, &status, 0);
   EXPECT_EQ(WTERMSIG(status), SIGKILL);
 }
