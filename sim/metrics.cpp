@@ -38,6 +38,22 @@ struct Sample {
   std::vector<double> slowdown;
 };
 
+// Jobs that started while one that was submitted before them still waited.
+std::size_t count_overtaking(const SimResult& result) {
+  std::vector<const JobOutcome*> started;
+  for (const JobOutcome& outcome : result.jobs)
+    if (outcome.start) started.push_back(&outcome);
+  std::stable_sort(started.begin(), started.end(),
+                   [](const auto* a, const auto* b) { return a->submitted < b->submitted; });
+  std::size_t overtaking = 0;
+  Time last = INT64_MIN;  // start of those before
+  for (const JobOutcome* outcome : started) {
+    overtaking += *outcome->start < last;
+    last = std::max(last, *outcome->start);
+  }
+  return overtaking;
+}
+
 }  // namespace
 
 Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs) {
@@ -72,6 +88,8 @@ Metrics measure(const Workload& workload, const SimResult& result, std::int64_t 
   metrics.makespan = result.end - result.first_submit;
   metrics.utilization = used / (static_cast<double>(procs) * static_cast<double>(metrics.makespan));
   metrics.backfilled_share = static_cast<double>(backfilled) / static_cast<double>(metrics.jobs);
+  metrics.overtaking_share =
+      static_cast<double>(count_overtaking(result)) / static_cast<double>(metrics.jobs);
   metrics.wait = distribution(std::move(all.wait));
   metrics.bounded_slowdown = distribution(std::move(all.slowdown));
   for (std::size_t c = 0; c < kClasses.size(); ++c)

@@ -38,6 +38,7 @@ struct Metrics {
   Duration makespan = 0;   // from the first submission to the last end
   double utilization = 0;  // processor-seconds used of those there were over the makespan, 0 to 1
   double backfilled_share = 0;   // of the jobs that ran, 0 to 1
+  double overtaking_share = 0;   // started while one submitted earlier still waited; likewise
   std::vector<SizeClass> sizes;  // those that have jobs, by processors
 };
 

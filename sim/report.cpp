@@ -2,6 +2,7 @@
 // here would be tens of megabytes for a year of jobs; the data are two.
 #include "sim/report.hpp"
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include <fmt/core.h>
@@ -41,14 +42,19 @@ Json rounded(const std::vector<double>& values) {
   return list;
 }
 
-// [job id, start, end, first processor, processors, backfilled], relative to the first submission.
+// [job id, start, end, first processor, processors, how it was started, wait]; times in seconds
+// from the first submission on. How: 0 in turn, 1 backfilled, 2 as reserved.
 Json gantt(const ReportInput& input, const SimResult& result) {
   Json list = Json::array();
   for (const Rectangle& r : rectangles(input.workload, result, input.procs)) {
     const TraceJob& job = input.workload.jobs[r.job];
-    const Time start = *result.jobs[r.job].start - result.first_submit;
-    list.push_back({job.id, start, start + job.run, r.first, r.count,
-                    result.jobs[r.job].selection == qmanager::Selection::backfill ? 1 : 0});
+    const JobOutcome& outcome = result.jobs[r.job];
+    const Time start = *outcome.start - result.first_submit;
+    const int how = outcome.selection == qmanager::Selection::backfill   ? 1
+                    : outcome.selection == qmanager::Selection::reserved ? 2
+                                                                         : 0;
+    list.push_back({job.id, start, start + job.run, r.first, r.count, how,
+                    *outcome.start - outcome.submitted});
   }
   return list;
 }
@@ -60,20 +66,50 @@ Json sizes(const Metrics& metrics) {
   return list;
 }
 
+// "2 d 7 h", "52 min", "9 s": the two largest units.
+std::string span_text(double seconds) {
+  const auto whole = static_cast<std::int64_t>(seconds + 0.5);
+  constexpr std::array<std::pair<std::int64_t, const char*>, 4> kUnits = {
+      {{86'400, "d"}, {3'600, "h"}, {60, "min"}, {1, "s"}}};
+  for (std::size_t i = 0; i < kUnits.size(); ++i) {
+    const auto [length, name] = kUnits[i];
+    if (whole < length) continue;
+    std::string text = fmt::format("{} {}", whole / length, name);
+    if (i + 1 == kUnits.size()) return text;
+    const auto [next, its_name] = kUnits[i + 1];
+    const std::int64_t rest = whole % length / next;
+    return rest == 0 ? text : text + fmt::format(" {} {}", rest, its_name);
+  }
+  return "0";
+}
+
+// What a person reads, and the seconds for who points at it.
+std::string time_cell(double seconds) {
+  return fmt::format("<td title=\"{:.1f} s\">{}</td>", seconds, span_text(seconds));
+}
+
 std::string table(const std::vector<PolicyRun>& runs) {
   std::string rows;
   for (const PolicyRun& run : runs) {
     const Metrics& m = run.metrics;
-    rows += fmt::format(
-        "<tr><th>{}</th><td>{}</td><td>{:.1f}</td><td>{:.0f}</td><td>{:.0f}</td><td>{:.0f}</"
-        "td><td>{:.3f}</td>"
-        "<td>{:.2f}</td><td>{:.2f}</td><td>{:.2f}</td><td>{:.1f} %</td><td>{}</td><td>{:.1f} "
-        "%</td></tr>\n",
-        escaped(run.name), m.jobs, m.wait.mean, m.wait.median, m.wait.p95, m.wait.max,
-        m.bounded_slowdown.mean, m.bounded_slowdown.median, m.bounded_slowdown.p95,
-        m.bounded_slowdown.max, 100 * m.utilization, m.makespan, 100 * m.backfilled_share);
+    rows += fmt::format("<tr><th>{}</th><td>{}</td>", escaped(run.name), m.jobs);
+    for (const double wait : {m.wait.mean, m.wait.median, m.wait.p95, m.wait.max})
+      rows += time_cell(wait);
+    const Distribution& slowdown = m.bounded_slowdown;
+    for (const double value : {slowdown.mean, slowdown.median, slowdown.p95, slowdown.max})
+      rows += fmt::format("<td>{:.2f}</td>", value);
+    rows += fmt::format("<td>{:.1f} %</td>{}<td>{:.1f} %</td><td>{:.1f} %</td></tr>\n",
+                        100 * m.utilization, time_cell(static_cast<double>(m.makespan)),
+                        100 * m.backfilled_share, 100 * m.overtaking_share);
   }
   return rows;
+}
+
+std::string fact_list(const ReportInput& input) {
+  std::string list = "<dl>";
+  for (const auto& [name, value] : input.facts)
+    list += fmt::format("<div><dt>{}</dt><dd>{}</dd></div>", escaped(name), escaped(value));
+  return list + "</dl>\n";
 }
 
 }  // namespace
@@ -94,10 +130,9 @@ std::string html_report(const ReportInput& input) {
   for (std::size_t at = json.find("</"); at != std::string::npos; at = json.find("</", at))
     json.replace(at, 2, "<\\/");
   std::string page = kReportHead;
-  page += fmt::format("<title>{0}</title></head><body><h1>{0}</h1>\n", escaped(input.title));
-  page += fmt::format("<p>{} processors. Times in seconds; bounded slowdown with tau = {} s.</p>\n",
-                      input.procs, kTau);
-  page += kReportTableHead + table(input.runs) + kReportTableEnd;
+  page += fmt::format("<title>{0}</title></head><body><main><h1>{0}</h1>\n", escaped(input.title));
+  page += fact_list(input) + kReportTableHead + table(input.runs) + kReportTableEnd;
+  page += "</main><div id=\"tip\"></div>\n";
   page += "<script>const DATA = " + json + ";\n" + kReportScript + "</script></body></html>\n";
   return page;
 }

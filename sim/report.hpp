@@ -3,6 +3,7 @@
 // loaded from elsewhere.
 #pragma once
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/study.hpp"
@@ -11,6 +12,9 @@ namespace holon::sim {
 
 struct ReportInput {
   std::string title;
+  // What was simulated, for the head of the page: {"trace", "kth.swf"}, {"machine", "100
+  // processors"}.
+  std::vector<std::pair<std::string, std::string>> facts;
   const Workload& workload;
   const std::vector<PolicyRun>& runs;
   std::int64_t procs = 0;

@@ -25,18 +25,6 @@ std::map<std::string, std::int64_t> depths_of(const qmanager::SchedulerConfig& c
 }
 
 // "all", "32", or by queue: "32 of batch, all of debug".
-std::string depth_text(const std::map<std::string, std::int64_t>& depths) {
-  const auto text = [](std::int64_t depth) {
-    return depth >= qmanager::kMaxQueueDepth ? std::string("all") : std::to_string(depth);
-  };
-  const std::int64_t first = depths.begin()->second;
-  if (std::all_of(depths.begin(), depths.end(), [&](const auto& d) { return d.second == first; }))
-    return text(first);
-  std::string list;
-  for (const auto& [name, depth] : depths)
-    list += fmt::format("{}{} of queue {}", list.empty() ? "" : ", ", text(depth), name);
-  return list;
-}
 
 Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
                              const std::string& policy) {
@@ -81,6 +69,19 @@ Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPl
   return done;
 }
 
+std::string depth_text(const std::map<std::string, std::int64_t>& depths) {
+  const auto text = [](std::int64_t depth) {
+    return depth >= qmanager::kMaxQueueDepth ? std::string("all") : std::to_string(depth);
+  };
+  const std::int64_t first = depths.begin()->second;
+  if (std::all_of(depths.begin(), depths.end(), [&](const auto& d) { return d.second == first; }))
+    return text(first);
+  std::string list;
+  for (const auto& [name, depth] : depths)
+    list += fmt::format("{}{} of queue {}", list.empty() ? "" : ", ", text(depth), name);
+  return list;
+}
+
 std::string metrics_table(const std::vector<PolicyRun>& runs) {
   std::string text =
       fmt::format("{:<22} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10} {:>6} {:>9} {:>6}\n",
@@ -108,6 +109,8 @@ std::string metrics_table(const std::vector<PolicyRun>& runs) {
           size.name, size.jobs, size.wait.mean, size.wait.median, size.wait.p95, size.wait.max,
           size.bounded_slowdown.mean, size.bounded_slowdown.median, size.bounded_slowdown.p95);
   }
+  text +=
+      fmt::format("\nwaits and makespan in seconds; BSLD: bounded slowdown, tau = {} s\n", kTau);
   return text;
 }
 
@@ -129,6 +132,7 @@ std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings) {
                    {"utilization", m.utilization},
                    {"makespan", m.makespan},
                    {"backfilled_share", m.backfilled_share},
+                   {"overtaking_share", m.overtaking_share},
                    {"passes", run.result.passes},
                    {"queue_depth", run.depths},
                    {"wait", to_json(m.wait)},

@@ -36,6 +36,10 @@ struct StudyPlan {
 // policy that has one.
 Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPlan& plan);
 
+// How many waiting jobs of each queue a pass looks at, for people: "all", "32", "32 of queue a,
+// ...".
+std::string depth_text(const std::map<std::string, std::int64_t>& depths);
+
 // A table for people: a line a policy, then for each policy a line a size class.
 std::string metrics_table(const std::vector<PolicyRun>& runs);
 // An array, one object a policy. `timings` adds how long it took, which differs from run to run.

@@ -1,6 +1,7 @@
 // holon simulate - a trace through the scheduler under a virtual clock.
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <thread>
@@ -87,8 +88,9 @@ void tell_issues(Io& io, const std::string& path, const sim::SwfTrace& trace) {
                           issue.skipped ? "; the job is left out" : "");
   }
   if (trace.issue_count > 0)
-    io.err << fmt::format("{}: {} issues, {} jobs left out, {} are simulated\n", path,
-                          trace.issue_count, trace.skipped, trace.workload.jobs.size());
+    io.err << fmt::format("{}: {} issue{}, {} job{} left out, {} simulated\n", path,
+                          trace.issue_count, trace.issue_count == 1 ? "" : "s", trace.skipped,
+                          trace.skipped == 1 ? "" : "s", trace.workload.jobs.size());
 }
 
 // A replay is about the policy: the whole queue is looked at unless a depth is asked for.
@@ -118,6 +120,32 @@ qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
   return config;
 }
 
+// The trace's name without its folder and endings.
+std::string title_of(const SimulateOptions& options) {
+  if (!options.title.empty()) return options.title;
+  std::filesystem::path name = std::filesystem::path(options.trace).filename();
+  for (const char* ending : {".gz", ".swf", ".jsonl", ".json"})
+    if (name.extension() == ending) name.replace_extension();
+  return name.string();
+}
+
+// What whoever reads the report later needs to get the same.
+std::vector<std::pair<std::string, std::string>> facts_of(const SimulateOptions& options,
+                                                          const sim::SwfTrace& trace,
+                                                          const std::vector<sim::PolicyRun>& runs,
+                                                          std::int64_t procs) {
+  std::string conf;
+  for (const auto& item : options.conf) conf += (conf.empty() ? "" : ", ") + item;
+  const std::string machine = fmt::format("{} processors", procs);
+  return {{"trace", options.trace},
+          {"jobs", std::to_string(trace.workload.jobs.size())},
+          {"machine", options.resources.empty() ? machine : options.resources + ", " + machine},
+          {"order", options.order},
+          {"looked at in a pass", sim::depth_text(runs.front().depths)},
+          {"configuration", conf.empty() ? "default" : conf},
+          {"holon", HOLON_VERSION}};
+}
+
 Status write_results(const SimulateOptions& options, const sim::SwfTrace& trace,
                      const std::vector<sim::PolicyRun>& runs, const sim::ScheduleFile& schedule,
                      std::int64_t procs) {
@@ -129,8 +157,9 @@ Status write_results(const SimulateOptions& options, const sim::SwfTrace& trace,
   if (!options.schedule.empty())
     if (Status ok = write_file(options.schedule, schedule.text()); !ok) return ok;
   if (options.report.empty()) return {};
-  const std::string title = options.title.empty() ? options.trace : options.title;
-  return write_file(options.report, sim::html_report({title, trace.workload, runs, procs}));
+  return write_file(options.report,
+                    sim::html_report({title_of(options), facts_of(options, trace, runs, procs),
+                                      trace.workload, runs, procs}));
 }
 
 Result<sim::GraphMachine> graph_of(const std::string& resources) {

@@ -66,7 +66,7 @@ struct Bad {
 
 TEST(Simulate, WhatIsWrongIsToldWithLineAndFieldAndCounted) {
   const Bad cases[] = {
-      {"missing fields", "3 7 -1\n", {":4: ", "1 issues, 1 jobs left out, 2 are simulated"}, 2},
+      {"missing fields", "3 7 -1\n", {":4: ", "1 issue, 1 job left out, 2 simulated"}, 2},
       {"a negative submit time", line(3, -7, 1, 1, 1), {":4: submit time"}, 2},
       {"no time limit and no run time", line(3, 7, -1, 1, -1), {":4: "}, 2},
       {"larger than the machine", line(3, 7, 1, 5, 1), {":4: ", "5"}, 2},
@@ -267,7 +267,7 @@ TEST(Simulate, JobsLargerThanTheGraphAreNamedAndCounted) {
   const Ran ran = simulate(trace.name(), {"--resources", "node=1/core=2", "--json"});
   EXPECT_EQ(ran.code, kOk) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("4 processors asked for, the machine has 2"));
-  EXPECT_THAT(ran.err, HasSubstr("1 jobs left out, 1 are simulated"));
+  EXPECT_THAT(ran.err, HasSubstr("1 job left out, 1 simulated"));
   EXPECT_EQ(ran.out, simulate(trace.name(), {"--procs", "2", "--json"}).out);
 }
 
