@@ -7,6 +7,8 @@
 #include <array>
 #include <set>
 
+#include "base/idset.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -89,6 +91,17 @@ Status check_file_name(const std::string& file, const char* where) {
   return {};
 }
 
+Status check_input(const Submission& submission) {
+  const std::string& tasks = submission.input_tasks;
+  if (!tasks.empty() && tasks != "all")
+    if (const auto ranks = Idset::parse(tasks); !ranks)
+      return fail(
+          Errc::invalid_argument,
+          fmt::format("\"{}\" names no tasks; accepted are \"all\" and ranks like \"0-3\"", tasks),
+          "/attributes/system/shell/options/input/stdin/ranks");
+  return check_file_name(submission.input, "/attributes/system/shell/options/input/stdin");
+}
+
 }  // namespace
 
 Status check_new(const Submission& submission, const qmanager::SchedulerConfig& config) {
@@ -104,7 +117,10 @@ Status check_new(const Submission& submission, const qmanager::SchedulerConfig& 
   if (auto known = check_file_name(submission.output, "/attributes/system/shell/options/output");
       !known)
     return known;
-  return check_file_name(submission.error, "/attributes/system/shell/options/error");
+  if (auto known = check_file_name(submission.error, "/attributes/system/shell/options/error");
+      !known)
+    return known;
+  return check_input(submission);
 }
 
 }  // namespace holon::instance

@@ -37,7 +37,7 @@ lm::Program program_of(const resource::Jobspec& spec) {
   program.env = spec.environment;
   for (const auto& name : spec.unset_environment) program.env.erase(name);
   program.cwd = spec.cwd;
-  program.inherit_env = spec.environment.empty();
+  program.inherit_env = spec.environment.empty() && !spec.empty_environment;
   return program;
 }
 
@@ -128,10 +128,13 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   if (what.is_instance)
     start.tasks.push_back({0, "", ""});  // all of the job's cores
   else
-    for (const auto& node : nodes)
+    for (const auto& node : nodes) {
       for (const auto& task : node.tasks)
         start.tasks.push_back(
             {static_cast<std::uint32_t>(task.rank), idset_text(task.cores), idset_text(task.gpus)});
+      if (nodes.size() > 1)
+        start.node_tasks.push_back(static_cast<std::uint32_t>(node.tasks.size()));
+    }
   if (nodes.empty() && !what.is_instance)
     for (std::uint32_t i = 0; i < start.ntasks; ++i) start.tasks.push_back({i, "", ""});
   if (nodes.size() == 1) {
@@ -139,6 +142,8 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.gpus = idset_text(nodes.front().gpus);
   }
   const auto files = jobs_.files_of(job);
+  start.input = files.input;
+  start.input_tasks = what.input_tasks;
   start.output = files.output;
   start.error = files.error;
   start.label = what.label;

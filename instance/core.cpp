@@ -32,6 +32,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       watchers(jobs, the_journal, the_after_commit, portions),
       outputs(reactor, server, jobs, agent, the_after_commit),
       retention(the_journal, jobs, the_after_commit, the_config.keep, identity.state_dir),
+      inputs(server, jobs, agent, the_after_commit),
       journal(the_journal),
       after_commit(the_after_commit),
       parent_(parent) {
@@ -146,6 +147,7 @@ msg::TreeNode Core::node(Time now) const {
   n.running = counts.running;
   n.inactive = counts.inactive;
   n.failed = counts.failed;
+  n.cancelled = counts.cancelled;
   n.t_started = clock.wall(identity.started);
   n.expiration = identity.lease_end == kTimeMax ? 0 : clock.wall(identity.lease_end);
   return n;
@@ -173,7 +175,10 @@ void Core::take_records(const transport::Request& request, Time now) {
 
 void Core::happened(JobId job, const Event& event) {
   watchers.happened(job, event);
-  if (std::holds_alternative<event::Start>(event.body)) outputs.started(job);
+  if (std::holds_alternative<event::Start>(event.body)) {
+    outputs.started(job);
+    inputs.started(job);
+  }
   if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
 }
 
@@ -199,6 +204,7 @@ void Core::ended(const msg::JobRecord& record) {
   agent.forget(id);
   watchers.ended(id);
   outputs.ended(id);
+  inputs.ended(id);
   retention.ended(record);
   if (!record.is_instance) return;
   for (const auto& path : children.ended(id, record.t_inactive))

@@ -15,6 +15,7 @@
 #include "instance/clock.hpp"
 #include "instance/config.hpp"
 #include "instance/drains.hpp"
+#include "instance/input_streams.hpp"
 #include "instance/job_manager.hpp"
 #include "instance/output_streams.hpp"
 #include "instance/parent_link.hpp"
@@ -88,6 +89,7 @@ class Core final : public Outside {
   Watchers watchers;
   OutputStreams outputs;
   Retention retention;
+  InputStreams inputs;
   std::optional<ScheduleLog> schedule_log;  // where it is asked for
   Journal& journal;
   AfterCommit& after_commit;

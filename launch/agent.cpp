@@ -174,6 +174,7 @@ class Agent::Impl {
                                return {};
                              });
     table.add("agent.output", [this](const Request& request) { jobs_.follow(request); });
+    table.add("agent.input", [this](const Request& request) { jobs_.take_input(request); });
     client_->on_request(table);
   }
 

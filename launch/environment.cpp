@@ -55,11 +55,27 @@ void add_threads(Changes& changes, const Environment& base, const std::string& c
   changes["OMP_NUM_THREADS"] = changes["HOLON_OMP_NUM_THREADS"] = std::to_string(ids->count());
 }
 
+// A task's place on its node.
+struct Seat {
+  std::size_t node = 0, rank = 0, tasks = 0;
+};
+
+Seat seat_of(const msg::Start& start, std::size_t index) {
+  Seat seat{start.node_index, index, start.tasks.size()};
+  for (const std::uint32_t there : start.node_tasks) {
+    if (seat.rank < there) return {seat.node, seat.rank, there};
+    seat.rank -= there;
+    ++seat.node;
+  }
+  return {start.node_index, index, start.tasks.size()};
+}
+
 Changes changes_for(const Environment& base, const msg::Start& start, std::size_t index,
                     const NodeFrame& frame) {
   const msg::Task& task = start.tasks[index];
   const std::string& cores = task.cores.empty() ? start.cores : task.cores;
   const std::string& gpus = task.gpus.empty() ? start.gpus : task.gpus;
+  const Seat seat = seat_of(start, index);
   Changes changes;
   add_threads(changes, base, cores);
   add_gpus(changes, gpus, frame);
@@ -68,11 +84,11 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   changes["HOLON_JOB_PATH"] = start.path;
   changes[kLineage] = lineage_of_job(frame.lineage, start.job);
   changes["HOLON_TASK_RANK"] = std::to_string(task.rank);
-  changes["HOLON_LOCAL_RANK"] = std::to_string(index);
+  changes["HOLON_LOCAL_RANK"] = std::to_string(seat.rank);
   changes["HOLON_NTASKS"] = std::to_string(start.ntasks);
-  changes["HOLON_LOCAL_NTASKS"] = std::to_string(start.tasks.size());
+  changes["HOLON_LOCAL_NTASKS"] = std::to_string(seat.tasks);
   changes["HOLON_NNODES"] = std::to_string(start.nnodes);
-  changes["HOLON_NODE_INDEX"] = std::to_string(start.node_index);
+  changes["HOLON_NODE_INDEX"] = std::to_string(seat.node);
   changes["HOLON_NODELIST"] = start.nodelist;
   changes["HOLON_CORES"] = cores;
   changes["HOLON_GPUS"] = gpus;

@@ -26,6 +26,7 @@ Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramIma
       spec_(std::move(start)),
       program_(std::move(program)),
       on_end_(std::move(on_end)),
+      input_(context_.reactor, spec_, program_->cwd),
       output_(context_.reactor, spec_, program_->cwd),
       processes_(context_.tracking->track(spec_.job)) {}
 
@@ -57,7 +58,7 @@ bool Job::start() {
     }
     task.exit = std::move(*exit);
   }
-  output_.done_opening();
+  done_opening();
   limit(spec_.limit);
   return true;
 }
@@ -65,6 +66,8 @@ bool Job::start() {
 tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
   if (program_->argv.empty()) return tl::unexpected(SpawnError{127, "there is no command to run"});
   const msg::Task& task = spec_.tasks[index];
+  const auto in = input_.open_for(task.rank);
+  if (!in) return tl::unexpected(SpawnError{126, in.error().what});
   const auto ends = output_.open_for(task.rank);
   if (!ends) return tl::unexpected(SpawnError{126, ends.error().what});
   CpuMask mask;
@@ -80,8 +83,8 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
   }
   const auto env = task_environment(program_->env, spec_, index, context_.frame);
   const CpuMask* const cpus = mask.empty() ? nullptr : &mask;
-  SpawnRequest what{program_->argv, env,  program_->cwd,       ends->out,
-                    ends->err,      cpus, processes_->cgroup()};
+  SpawnRequest what{program_->argv, env,       program_->cwd, *in,
+                    ends->out,      ends->err, cpus,          processes_->cgroup()};
   auto pid = context_.spawner.spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {
     processes_->cannot_start_there(pid.error().no_cgroup);
@@ -92,12 +95,17 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
   return pid;
 }
 
+void Job::done_opening() {
+  input_.done_opening();
+  output_.done_opening();
+}
+
 // The job's end is told by the loop, after the caller has put the job into its table.
 void Job::give_up(SpawnError why) {
   reason_ = "exec";
   what_ = std::move(why.what);
   exec_code_ = why.exit_code;
-  output_.done_opening();
+  done_opening();
   signal(SIGKILL);
   if (running_ == 0) clear_timer_ = context_.reactor.after(0, [this] { clear_up(); });
 }
@@ -155,6 +163,7 @@ void Job::clear_up() {
 void Job::end() {
   over_ = true;
   processes_.reset();
+  input_.finish();
   output_.finish();
   for (const auto& follower : followers_) follower->job_ended();
   msg::Finished finished;

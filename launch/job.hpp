@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "launch/environment.hpp"
+#include "launch/input.hpp"
 #include "launch/messages.hpp"
 #include "launch/node.hpp"
 #include "launch/output.hpp"
@@ -54,6 +55,9 @@ class Job {
   const msg::Start& spec() const { return spec_; }
   bool over() const { return over_; }
   void follow(transport::Request request, const msg::OutputRequest& from);
+  void take_input(const transport::Request& request, const msg::InputRequest& piece) {
+    input_.take(request, piece);
+  }
   // Readers that are still to get a rest of the output; they outlive the job.
   std::vector<std::unique_ptr<OutputFollower>> take_followers() { return std::move(followers_); }
 
@@ -66,6 +70,7 @@ class Job {
   };
 
   tl::expected<pid_t, SpawnError> spawn(std::size_t index);
+  void done_opening();
   void give_up(SpawnError why);
   void on_exit(Task& task, const transport::ChildExit& exit);
   void clear_up();
@@ -75,6 +80,7 @@ class Job {
   msg::Start spec_;
   std::shared_ptr<const ProgramImage> program_;
   std::function<void(msg::Finished)> on_end_;
+  JobInput input_;
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;
   std::vector<Task> tasks_;

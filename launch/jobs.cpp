@@ -144,6 +144,16 @@ void Jobs::follow(const transport::Request& request) {
   found->second->follow(request, *from);
 }
 
+void Jobs::take_input(const transport::Request& request) {
+  const auto piece = transport::unpack<msg::InputRequest>(request.payload());
+  if (!piece) return request.fail(piece.error());
+  const auto found = jobs_.find(piece->job);
+  if (found == jobs_.end())
+    return request.fail(
+        {Errc::not_found, "job " + std::to_string(piece->job) + " does not run on this node", ""});
+  found->second->take_input(request, *piece);
+}
+
 std::vector<msg::Started> Jobs::running() const {
   std::vector<msg::Started> all;
   for (const auto& [id, job] : jobs_) all.push_back(job->started());

@@ -38,8 +38,9 @@ class Jobs {
   void kill(const msg::KillRequest& request);
   void kill_all(Duration grace, const std::string& reason);
   void limit(const msg::LimitRequest& request);
-  // Errors: not_found, answered to the request.
+  // Errors of both: not_found, answered to the request.
   void follow(const transport::Request& request);
+  void take_input(const transport::Request& request);
 
   std::vector<msg::Started> running() const;
   std::vector<std::uint64_t> waiting() const { return {waiting_ids_.begin(), waiting_ids_.end()}; }

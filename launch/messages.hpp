@@ -130,9 +130,15 @@ struct Start {
   std::uint32_t nnodes = 1;
   std::uint32_t node_index = 0;  // this node's place in nodelist
   std::string nodelist;          // hostlist
-  std::string cores;             // the job's cores on this node
+  // Where this agent stands for several nodes of a declared shape: how many of `tasks` each of them
+  // has, in their order, node_index being that of the first.
+  std::vector<std::uint32_t> node_tasks;
+  std::string cores;  // the job's cores on this node
   std::string gpus;
-  bool bind = true;    // to the cores; false: a declared shape, cores are only numbers
+  bool bind = true;  // to the cores; false: a declared shape, cores are only numbers
+  // Standard input: a file, or of these tasks ("all", or an idset of ranks) what "agent.input"
+  // brings; both empty: /dev/null. "{{taskid}}" as in output.
+  std::string input, input_tasks;
   std::string output;  // file, appended to or truncated; "": /dev/null. "{{taskid}}" becomes the
                        // task's rank
   std::string error;   // "": the same as output
@@ -142,8 +148,9 @@ struct Start {
   std::int64_t grace = 5000;      // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
   bool kill_on_bad_exit = false;  // a task's non-zero exit ends the job's other tasks here
   std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, HOLON_TOKEN, ...
-  HOLON_FIELDS(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, cores, gpus, bind,
-               output, error, truncate, label, limit, grace, kill_on_bad_exit, env)
+  HOLON_FIELDS(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks, cores,
+               gpus, bind, input, input_tasks, output, error, truncate, label, limit, grace,
+               kill_on_bad_exit, env)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of
@@ -190,6 +197,24 @@ struct OutputChunk {
   bool error = false;      // stderr
   std::string data;
   HOLON_FIELDS(task, error, data)
+};
+
+// Bytes of input that one message brings at most.
+inline constexpr std::size_t kMostInput = 256 << 10;
+
+// "agent.input": a piece of the standard input of a job's tasks here, those that Start::input_tasks
+// names. Answered once it is in their pipes; one piece at a time. A piece that came before, by its
+// offset, is not written again. not_found for a job this agent does not hold.
+struct InputRequest {
+  std::uint64_t job = 0;
+  std::uint64_t offset = 0;  // bytes before this piece
+  std::string data;
+  bool end = false;  // nothing comes after it
+  HOLON_FIELDS(job, offset, data, end)
+};
+struct InputReply {
+  bool open = false;  // somebody still reads
+  HOLON_FIELDS(open)
 };
 
 // "agent.shutdown": kills what runs (with its grace), waits for the last acknowledgement at most

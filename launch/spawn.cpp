@@ -80,7 +80,10 @@ tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) 
   }
   if (forbidden)
     return tl::unexpected(SpawnError{126, "command " + quoted(name) + ": Permission denied"});
-  return tl::unexpected(SpawnError{127, "command " + quoted(name) + " not found in PATH"});
+  const char* hint = name.find(' ') == std::string::npos
+                         ? ""
+                         : "; it holds a blank: drop the quotes, or use sh -c";
+  return tl::unexpected(SpawnError{127, "command " + quoted(name) + " not found in PATH" + hint});
 }
 
 // execve(2) says the same for the program and for the interpreter in its first line.
@@ -204,7 +207,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
                   env.data(),
                   request.cwd.empty() ? nullptr : request.cwd.c_str(),
                   request.cpus,
-                  null,
+                  request.in < 0 ? null : request.in,
                   request.out < 0 ? null : request.out,
                   request.err < 0 ? null : request.err,
                   task_descriptors_,

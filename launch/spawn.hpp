@@ -18,7 +18,8 @@ struct SpawnRequest {
   const std::vector<std::string>& argv;  // REQUIRES: not empty
   const std::vector<std::string>& env;   // "KEY=VALUE"; its PATH is where argv[0] is looked for
   const std::string& cwd;                // "": the caller's
-  int out = -1;                          // -1: /dev/null, which is also its stdin
+  int in = -1;                           // -1: /dev/null
+  int out = -1;                          // -1: /dev/null
   int err = -1;
   const CpuMask* cpus = nullptr;  // nullptr: those of the caller
   int cgroup = -1;                // descriptor of a cgroup's directory; -1: the caller's

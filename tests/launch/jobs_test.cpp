@@ -45,6 +45,9 @@ TEST_F(JobsTest, ACommandThatIsNotThereSaysSo) {
   EXPECT_EQ(ended.what, "command \"no-such-command-here\" not found in PATH");
   EXPECT_EQ(ended.t_start, 0);
   EXPECT_FALSE(ended.tasks[0].started);
+  EXPECT_EQ(
+      run(program({"ls -la"}), start(5)).what,
+      "command \"ls -la\" not found in PATH; it holds a blank: drop the quotes, or use sh -c");
   const auto path = run(program({"/no/such/file"}), start(2));
   EXPECT_EQ(path.exit_code, 127);
   EXPECT_EQ(path.what, "cannot start \"/no/such/file\": No such file or directory");

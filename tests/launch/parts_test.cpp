@@ -57,6 +57,24 @@ TEST(Environment, ThreadsFollowTheCoresUnlessTheUserSaidOtherwise) {
   EXPECT_EQ(value(task_environment({}, start, 0, {}), "OMP_NUM_THREADS"), "(unset)");
 }
 
+// A declared shape: one agent runs the tasks of all its nodes.
+TEST(Environment, TasksOfSeveralNodesHaveTheirPlaceOnEach) {
+  msg::Start start;
+  start.ntasks = 5;
+  start.nnodes = 3;
+  for (std::uint32_t rank = 0; rank < 5; ++rank) start.tasks.push_back({rank, "", ""});
+  start.node_tasks = {2, 0, 3};
+  const auto has = [&](std::size_t index, const std::string& entry) {
+    const auto all = task_environment({}, start, index, {"", {}, false, false});
+    return std::find(all.begin(), all.end(), entry) != all.end();
+  };
+  EXPECT_TRUE(has(1, "HOLON_NODE_INDEX=0") && has(1, "HOLON_LOCAL_RANK=1") &&
+              has(1, "HOLON_LOCAL_NTASKS=2"));
+  EXPECT_TRUE(has(2, "HOLON_NODE_INDEX=2") && has(2, "HOLON_LOCAL_RANK=0") &&
+              has(2, "HOLON_LOCAL_NTASKS=3"));
+  EXPECT_TRUE(has(4, "HOLON_NODE_INDEX=2") && has(4, "HOLON_LOCAL_RANK=2"));
+}
+
 TEST(Environment, GpusAreNamedAsTheirLibraryCountsThem) {
   auto start = one_task();
   start.gpus = "0-1";
