@@ -34,6 +34,7 @@ class EnvironmentMachine final : public Machine {
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   bool intact(JobId job) override { return inner_->intact(job); }
+  std::string outage() override { return inner_->outage(); }
   Outcome claim(const JobRequest& job, Time now, Duration length) override {
     return inner_->claim(settled(job), now, length);
   }

@@ -123,15 +123,26 @@ class Explainer {
   Time now_;
 };
 
+// When a job for which enough processors are free, but not where it needs them, is to start.
+std::optional<Time> start_of(Scheduler::State& s, const Job& job, Time now) {
+  if (job.booked) return job.planned;
+  return s.machine->earliest(job.request, {now, now, s.length_of(job)});
+}
+
 // Who has, or is promised, what it waits for. Of processors in use: running jobs in the order in
-// which they will be over, until what they free is enough.
+// which they will be over, until what they free is enough; where it is not for their number that it
+// waits, until the job is to start.
 std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
   Cause cause = cause_of(s, job, now);
   std::vector<JobId> jobs = std::move(cause.who);
   if (jobs.size() > kNamedJobs) jobs.resize(kNamedJobs);
   std::int64_t missing = cause.in_use ? job.procs - s.machine->free_procs(now) : 0;
+  const bool elsewhere = cause.in_use && missing <= 0;
+  const auto until = elsewhere ? start_of(s, job, now) : std::nullopt;
   for (auto at = s.running_by_end.begin();
-       at != s.running_by_end.end() && missing > 0 && jobs.size() < kNamedJobs; ++at) {
+       at != s.running_by_end.end() && jobs.size() < kNamedJobs &&
+       (missing > 0 || (elsewhere && (!until || at->first <= *until)));
+       ++at) {
     jobs.push_back(at->second);
     missing -= s.find(at->second)->procs;
   }

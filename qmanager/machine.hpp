@@ -91,6 +91,8 @@ class Machine {
   // Is all that it holds up? True also where it is not decided yet which units these are. REQUIRES:
   // it holds something.
   virtual bool intact(JobId) { return true; }
+  // How many nodes are down or drained, as a clause: "all 4 nodes are drained"; "": none.
+  virtual std::string outage() { return {}; }
   // A reservation that begins at `now` becomes an allocation. NotNow: its units are gone.
   virtual Outcome claim(const JobRequest& job, Time now, Duration length) = 0;
   // Holds exactly `when`, which may begin later, for a holder that stays whatever is planned anew.

@@ -132,9 +132,12 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
   switch (job.why) {
     case Why::held:
       return "held: its urgency is 0";
-    case Why::blocked:
-      return job.detail.empty() ? "what could serve it is down or drained"
-                                : "what could serve it is down or drained: " + job.detail;
+    case Why::blocked: {
+      const std::string outage = state.machine->outage();
+      const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
+      if (all) return outage;
+      return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage);
+    }
     case Why::limit:
     case Why::idle_limit:
       return job.detail;

@@ -160,6 +160,24 @@ bool StoreMachine::placeable(const JobRequest& job) {
   return of_job.placeable;
 }
 
+std::string StoreMachine::outage() {
+  const resource::ResourceGraph& graph = store_.graph();
+  std::size_t down = 0, drained = 0;
+  const auto nodes = graph.by_type("node");
+  for (const resource::VertexId v : nodes) {
+    down += !graph[v].up;
+    drained += graph[v].up && graph[v].drained;
+  }
+  const std::size_t out = down + drained;
+  const std::string how = drained == 0 ? "down" : down == 0 ? "drained" : "down or drained";
+  if (out == 0) return {};
+  if (out < nodes.size())
+    return std::to_string(out) + " of " + std::to_string(nodes.size()) + " nodes " +
+           (out == 1 ? "is " : "are ") + how;
+  return nodes.size() == 1 ? "its only node is " + how
+                           : "all " + std::to_string(out) + " nodes are " + how;
+}
+
 bool StoreMachine::anything_down() {
   if (down_known_ != status_) {
     const resource::ResourceGraph& graph = store_.graph();
@@ -214,7 +232,7 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
   // A range of slots has its smallest count in the jobspec.
   const Outcome outcome = match(job, MatchOp::without_allocating, when.begin, when.length());
   if (const auto* short_of = std::get_if<NotNow>(&outcome))
-    return Shortage{"it " + short_of->reason + slot_text(*job.spec, short_of->reason), {}};
+    return Shortage{short_of->reason + slot_text(*job.spec, short_of->reason), {}};
   return std::nullopt;
 }
 

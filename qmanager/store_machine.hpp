@@ -35,6 +35,7 @@ class StoreMachine : public Machine {
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   bool intact(JobId job) override;
+  std::string outage() override;
   Outcome claim(const JobRequest& job, Time now, Duration length) override;
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override;

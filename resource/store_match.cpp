@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "resource/refusal.hpp"
 #include "resource/store_state.hpp"
 
 namespace holon::resource {
@@ -38,12 +39,12 @@ bool looks_ahead(MatchOp op) {
   return op == MatchOp::allocate_orelse_reserve || op == MatchOp::without_allocating_future;
 }
 
-std::string describe(const match::Shortage& shortage, const char* when) {
-  if (shortage.type.empty()) return std::string("nothing that fits is ") + when;
-  const bool several = shortage.wanted != 1 && !shortage.type.ends_with('y');  // 4 memory
-  return "needs " + std::to_string(shortage.wanted) + " " + shortage.type +
-         (several ? "s, " : ", ") + std::to_string(shortage.found) + " that fit " +
-         (shortage.found == 1 ? "is " : "are ") + when;
+// "the 4 slots it needs are not free: 1 is", of a time: "free", "free then".
+std::string describe(const match::Shortage& shortage, const std::string& when) {
+  if (shortage.type.empty()) return "nothing that fits is " + when;
+  if (shortage.wanted == 1) return "the " + shortage.type + " it needs is not " + when;
+  return "the " + amount_text(shortage.wanted, shortage.type) + " it needs are not " + when + ": " +
+         std::to_string(shortage.found) + (shortage.found == 1 ? " is" : " are");
 }
 
 Status check_request(const Jobspec& spec) {
@@ -224,7 +225,7 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
 
   Matcher matcher(*this, asked, now, duration, now, to_the_end);
   if (op == MatchOp::satisfiability) {
-    if (!matcher.ever()) return MatchOutcome(Never{describe(matcher.shortage(), "here at all")});
+    if (!matcher.ever()) return MatchOutcome(Never{refusal(graph, spec, matcher.shortage())});
     Allocation nothing;
     nothing.job = job;
     return MatchOutcome(nothing);
@@ -245,11 +246,11 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
   if (!selection) {
     const bool asks_ever = op == MatchOp::allocate_with_satisfiability || looks_ahead(op);
     if (asks_ever && !matcher.ever())
-      return MatchOutcome(Never{describe(matcher.shortage(), "here at all")});
+      return MatchOutcome(Never{refusal(graph, spec, matcher.shortage())});
     if (saturating_add(now, duration) > horizon.end)
       return MatchOutcome(NotNow{"would run past the end of the instance, " +
                                  std::to_string(distance(now, horizon.end)) + " ticks from now"});
-    return MatchOutcome(NotNow{describe(shortage, "free now")});
+    return MatchOutcome(NotNow{describe(shortage, "free")});
   }
   if (selection->empty() && options.as_fluxion)
     return MatchOutcome(NotNow{"nothing of what was found would be held"});
@@ -314,7 +315,7 @@ Result<MatchOutcome> ResourceStore::State::extend(JobId job, const Jobspec& more
   if (from >= mine.end) return MatchOutcome(NotNow{"the time of what the job holds is over"});
   Matcher matcher(*this, **request, from, mine.end - from, now);
   const auto selection = matcher.at(from);
-  if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free now")});
+  if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free")});
   if (auto ok = check_held(*selection); !ok) return tl::unexpected(ok.error());
   add_shares(at->second.allocation, allocation_of(graph, job, mine, *selection));
   std::vector<Share> shares = at->second.allocation.shares;

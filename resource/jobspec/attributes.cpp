@@ -31,6 +31,7 @@ Status take(const Place& place, std::string& field) {
 
 Status take_environment(const Place& place, Jobspec& into) {
   if (auto ok = place.require_map(); !ok) return ok;
+  into.empty_environment = place->items.empty();
   for (std::size_t i = 0; i < place->items.size(); ++i) {
     const std::string& name = place->keys[i];
     const Place value = place.at(name, place->items[i]);

@@ -71,6 +71,7 @@ Result<Jobspec> jobspec_for(JobShape shape) {
   jobspec.queue = std::move(shape.queue);
   jobspec.name = std::move(shape.name);
   jobspec.cwd = std::move(shape.cwd);
+  jobspec.empty_environment = !shape.inherit_environment && shape.environment.empty();
   jobspec.environment = std::move(shape.environment);
   jobspec.constraints = std::move(shape.constraints);
   return jobspec;

@@ -75,7 +75,8 @@ struct Jobspec {
   std::string cwd;
   std::map<std::string, std::string> environment;
   std::vector<std::string>
-      unset_environment;  // names given as null: taken out of the task's environment
+      unset_environment;           // names given as null: taken out of the task's environment
+  bool empty_environment = false;  // it is given and has no names: tasks inherit nothing
   Constraint constraints;
   // everything under attributes that is not known above, kept as JSON text (an object with "system"
   // and "user")
@@ -132,6 +133,7 @@ struct JobShape {
   std::string name;
   std::string cwd;
   std::map<std::string, std::string> environment;
+  bool inherit_environment = true;  // where `environment` is empty: from whoever starts the tasks
   Constraint constraints;
 };
 

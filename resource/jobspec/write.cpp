@@ -79,6 +79,7 @@ Json attributes(const Jobspec& jobspec) {
   if (!jobspec.queue.empty()) system["queue"] = jobspec.queue;
   if (!jobspec.name.empty()) system["job"]["name"] = jobspec.name;
   if (!jobspec.cwd.empty()) system["cwd"] = jobspec.cwd;
+  if (jobspec.empty_environment) system["environment"] = Json::object();
   for (const auto& [name, value] : jobspec.environment) system["environment"][name] = value;
   for (const std::string& name : jobspec.unset_environment) system["environment"][name] = nullptr;
   if (!jobspec.constraints.op.empty()) system["constraints"] = to_json(jobspec.constraints);

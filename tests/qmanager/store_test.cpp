@@ -63,6 +63,29 @@ std::string told(const qmanager::StepResult& step) {
   return text;
 }
 
+// There are enough processors, but not two nodes that nobody is on.
+TEST(OverTheGraph, WhoWaitsForNodesIsToldWhoIsOnThem) {
+  auto store = store_of("node=2/core=4");
+  Scheduler scheduler = *Scheduler::create(policy("easy"), store);
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(1), 60), 0));
+  ASSERT_TRUE(scheduler.submit(job(2, spec_of(2, 2, 0, true), 30), 0));
+  scheduler.step(0);
+  const auto why = scheduler.explain(JobId{2}, 0);
+  ASSERT_TRUE(why);
+  EXPECT_EQ(why->in_the_way, std::vector<JobId>{JobId{1}});
+  EXPECT_EQ(why->reason, "the 2 nodes it needs are not free: 1 is");
+}
+
+TEST(OverTheGraph, NodesThatAreDrainedAreSaidToBe) {
+  auto store = store_of("node=2/core=4");
+  Scheduler scheduler = *Scheduler::create(policy("fcfs"), store);
+  for (const auto v : store.graph().by_type("node")) store.set_drained(v, true);
+  scheduler.resources_changed();
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(1, 1), 60), 0));
+  scheduler.step(0);
+  EXPECT_EQ(scheduler.outlook(JobId{1})->reason, "all 2 nodes are drained");
+}
+
 TEST(OverTheGraph, AWindowLastsUntilTheFirstReservationOfItsCores) {
   auto store = store_of("node=1/core=4,gpu=1");
   Scheduler scheduler = *Scheduler::create(policy("easy"), store);

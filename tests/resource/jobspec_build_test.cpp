@@ -43,6 +43,19 @@ TEST(JobspecFor, TasksOnNodesAreSpreadAndRoundedUp) {
   EXPECT_TRUE(check_v1(*jobspec));
 }
 
+TEST(JobspecFor, AnEmptyEnvironmentIsNotAnAbsentOne) {
+  JobShape asked = shape(0, 1);
+  EXPECT_EQ(write_jobspec(*jobspec_for(asked)).find("environment"), std::string::npos);
+  asked.inherit_environment = false;
+  const auto jobspec = jobspec_for(asked);
+  ASSERT_TRUE(jobspec);
+  EXPECT_THAT(write_jobspec(*jobspec), HasSubstr("\"environment\":{}"));
+  const auto again = parse_jobspec(write_jobspec(*jobspec));
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_TRUE(again->empty_environment);
+  EXPECT_EQ(*again, *jobspec);
+}
+
 TEST(JobspecFor, SaysWhichOptionIsWrong) {
   const auto where = [](const JobShape& asked) {
     const auto jobspec = jobspec_for(asked);

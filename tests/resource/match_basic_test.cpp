@@ -95,13 +95,36 @@ TEST(Match, ASharedNodeCannotBeTakenExclusively) {
   EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 3, shaped(0, 1, 1), MatchOp::allocate)));
 }
 
+TEST(Match, ARefusalSaysWhatWasAskedForAndWhatThereIs) {
+  ResourceStore store = store_of(cluster(2, 4));
+  const auto refusal = [&](const Jobspec& spec) {
+    return as<Never>(match(store, 1, spec, MatchOp::satisfiability)).reason;
+  };
+  EXPECT_EQ(refusal(shaped(0, 5, 2)),
+            "asks for 5 tasks of 2 cores; this instance can hold 4 at most (8 cores)");
+  EXPECT_EQ(refusal(shaped(0, 1, 5)), "no node has 5 cores; the largest has 4");
+  EXPECT_EQ(refusal(shaped(3, 3, 1)), "asks for 3 nodes; this instance has 2");
+  EXPECT_EQ(refusal(shaped(2, 4, 3)),
+            "asks for 2 tasks of 3 cores on each node; the largest node can hold 1");
+  JobShape shape;
+  shape.memory_per_task = 1000;
+  EXPECT_EQ(refusal(jobspec_for(shape).value()),
+            "no node has 1000 GiB of memory; the largest has 16");
+  shape.memory_per_task = 0;
+  shape.gpus_per_task = 1;
+  EXPECT_EQ(refusal(jobspec_for(shape).value()), "no node has 1 GPU");
+  Jobspec bound = shaped(2, 2, 1);
+  bound.constraints = {"hostlist", {"node1"}, {}};
+  EXPECT_EQ(refusal(bound), "asks for 2 nodes; this instance has 1 that meet its constraints");
+}
+
 TEST(Match, WhatDoesNotFitWaitsAndWhatNeverFitsIsRefused) {
   ResourceStore store = store_of(cluster(2, 4));
   match(store, 1, shaped(2, 2, 4), MatchOp::allocate);
   const auto busy = match(store, 2, shaped(1, 1, 1), MatchOp::allocate_with_satisfiability);
-  EXPECT_THAT(as<NotNow>(busy).reason, HasSubstr("needs 1 node, 0 that fit are free now"));
+  EXPECT_THAT(as<NotNow>(busy).reason, HasSubstr("the node it needs is not free"));
   const auto never = match(store, 2, shaped(3, 3, 1), MatchOp::allocate_with_satisfiability);
-  EXPECT_THAT(as<Never>(never).reason, HasSubstr("needs 3 nodes, 2 that fit"));
+  EXPECT_THAT(as<Never>(never).reason, HasSubstr("asks for 3 nodes; this instance has 2"));
   EXPECT_TRUE(
       std::holds_alternative<Never>(match(store, 2, shaped(1, 1, 5), MatchOp::satisfiability)));
   EXPECT_TRUE(std::holds_alternative<Allocation>(

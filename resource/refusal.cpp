@@ -1,0 +1,157 @@
+// A request as a command line makes it, slots or nodes of slots, is compared with the nodes one by
+// one: first what no node has, then how many nodes, or slots, there are. What is left, constraints
+// and jobspecs of other forms, is told by what the search ran out of.
+#include "resource/refusal.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace holon::resource {
+namespace {
+
+using Amounts = std::map<std::string, std::int64_t>;  // by type
+
+std::int64_t least(const Count& count) {
+  return count.values.empty() ? count.min : count.values.front();
+}
+
+const Request* slot_of(const std::vector<Request>& requests) {
+  return requests.size() == 1 && requests.front().type == "slot" ? &requests.front() : nullptr;
+}
+
+bool is_simple(const Request& slot) {
+  return !slot.with.empty() &&
+         std::all_of(slot.with.begin(), slot.with.end(), [](const Request& part) {
+           return part.with.empty() && part.type != "node" && part.type != "slot";
+         });
+}
+
+// What -N, -n, -c, -g and -m ask for.
+struct Asked {
+  std::int64_t nodes = 0;  // 0: slots anywhere
+  std::int64_t slots = 1;  // of each node, or in all
+  Amounts slot;            // what one slot is made of
+};
+
+std::optional<Asked> read(const Jobspec& spec) {
+  Asked asked;
+  const std::vector<Request>* within = &spec.resources;
+  if (within->size() == 1 && within->front().type == "node") {
+    asked.nodes = least(within->front().count);
+    within = &within->front().with;
+  }
+  const Request* slot = slot_of(*within);
+  if (slot == nullptr || !is_simple(*slot) || !spec.constraints.op.empty()) return std::nullopt;
+  asked.slots = least(slot->count);
+  for (const Request& part : slot->with) asked.slot[part.type] += least(part.count);
+  return asked;
+}
+
+// Does all that stands in a slot stand below nodes, as far as there is any?
+bool is_on_nodes(const ResourceGraph& graph, const Asked& asked) {
+  const auto node = graph.words().types.find("node");
+  return node && std::all_of(asked.slot.begin(), asked.slot.end(), [&](const auto& part) {
+           const auto all = graph.by_type(part.first);
+           return std::all_of(all.begin(), all.end(), [&](VertexId v) {
+             return graph.ancestor_of_type(v, *node) != kNoVertex;
+           });
+         });
+}
+
+Amounts amounts_of(const ResourceGraph& graph, VertexId node) {
+  Amounts amounts;
+  for (const VertexId v : graph.subtree(node)) amounts[graph.type_name(v)] += graph[v].size;
+  return amounts;
+}
+
+std::int64_t slots_in(const Amounts& there, const Asked& asked) {
+  std::int64_t most = INT64_MAX;
+  for (const auto& [type, each] : asked.slot) {
+    const auto found = there.find(type);
+    const std::int64_t amount = found == there.end() ? 0 : found->second;
+    if (each > 0) most = std::min(most, amount / each);
+  }
+  return most == INT64_MAX ? 0 : most;
+}
+
+std::string slot_text(const Asked& asked) {
+  std::string text;
+  for (const auto& [type, each] : asked.slot)
+    text += (text.empty() ? "" : ", ") + amount_text(each, type);
+  return text;
+}
+
+// Of some type no node has as much as one slot needs; empty: of none.
+std::string missing_everywhere(const std::vector<Amounts>& nodes, const Asked& asked) {
+  for (const auto& [type, each] : asked.slot) {
+    std::int64_t largest = 0;
+    for (const Amounts& node : nodes)
+      if (const auto found = node.find(type); found != node.end())
+        largest = std::max(largest, found->second);
+    if (largest >= each) continue;
+    const std::string none = "no node has " + amount_text(each, type);
+    return largest == 0 ? none : none + "; the largest has " + std::to_string(largest);
+  }
+  return {};
+}
+
+// Empty: it is not their number.
+std::string nodes_short(const std::vector<Amounts>& nodes, const Asked& asked) {
+  const auto all = static_cast<std::int64_t>(nodes.size());
+  if (asked.nodes > all)
+    return "asks for " + amount_text(asked.nodes, "node") + "; this instance has " +
+           std::to_string(all);
+  std::int64_t good = 0, most = 0;
+  for (const Amounts& node : nodes) {
+    const std::int64_t slots = slots_in(node, asked);
+    good += slots >= asked.slots;
+    most = std::max(most, slots);
+  }
+  const std::string tasks = amount_text(asked.slots, "task") + " of " + slot_text(asked);
+  if (good == 0)
+    return "asks for " + tasks + " on each node; the largest node can hold " + std::to_string(most);
+  if (good >= asked.nodes) return {};
+  return "asks for " + amount_text(asked.nodes, "node") + " with " + tasks + " each; " +
+         std::to_string(good) + (good == 1 ? " node has" : " nodes have") + " that much";
+}
+
+// The same of slots.
+std::string slots_short(const std::vector<Amounts>& nodes, const Asked& asked) {
+  std::int64_t can = 0, cores = 0;
+  for (const Amounts& node : nodes) {
+    can += slots_in(node, asked);
+    const auto found = node.find("core");
+    cores += found == node.end() ? 0 : found->second;
+  }
+  if (can >= asked.slots) return {};
+  return "asks for " + amount_text(asked.slots, "task") + " of " + slot_text(asked) +
+         "; this instance can hold " + std::to_string(can) + " at most (" +
+         amount_text(cores, "core") + ")";
+}
+
+}  // namespace
+
+std::string amount_text(std::int64_t amount, const std::string& type) {
+  if (type == "memory") return std::to_string(amount) + " GiB of memory";
+  const std::string name = type == "gpu" ? "GPU" : type;
+  return std::to_string(amount) + " " + name + (amount == 1 ? "" : "s");
+}
+
+std::string refusal(const ResourceGraph& graph, const Jobspec& spec,
+                    const match::Shortage& shortage) {
+  std::vector<Amounts> nodes;
+  for (const VertexId node : graph.by_type("node")) nodes.push_back(amounts_of(graph, node));
+  if (const auto asked = read(spec); asked && is_on_nodes(graph, *asked)) {
+    std::string text = missing_everywhere(nodes, *asked);
+    if (text.empty())
+      text = asked->nodes > 0 ? nodes_short(nodes, *asked) : slots_short(nodes, *asked);
+    if (!text.empty()) return text;
+  }
+  if (shortage.type.empty()) return "asks for what this instance does not have";
+  const bool bound = !spec.constraints.op.empty();
+  return "asks for " + amount_text(shortage.wanted, shortage.type) + "; this instance has " +
+         std::to_string(shortage.found) + (bound ? " that meet its constraints" : " that would do");
+}
+
+}  // namespace holon::resource
