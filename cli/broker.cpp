@@ -6,10 +6,13 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ostream>
+#include <thread>
 #include <utility>
 
 #include "cli/find_instance.hpp"
 #include "cli/paths.hpp"
+#include "instance/clock.hpp"
 #include "instance/text.hpp"
 #include "transport/blocking_client.hpp"
 #include "transport/endpoint.hpp"
@@ -76,6 +79,20 @@ Error unreachable(const std::string& uri, const Error& error) {
   return {Errc::disconnected, "the instance does not answer: " + error.what, uri};
 }
 
+// Tries again while somebody is about to start a broker there; says so once.
+Result<transport::BlockingClient> connect_patiently(const std::string& uri, std::ostream* notices) {
+  const std::int64_t give_up = instance::monotonic_us() + kRestartPatience * 1000;
+  while (true) {
+    auto client = transport::BlockingClient::connect(uri);
+    if (client || !may_come_back(uri) || instance::monotonic_us() > give_up) return client;
+    if (notices != nullptr)
+      *std::exchange(notices, nullptr)
+          << "holon: the broker of this instance is being started again; waiting for it\n"
+          << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookAgain));
+  }
+}
+
 }  // namespace
 
 Broker::Broker(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -86,11 +103,16 @@ Broker::~Broker() = default;
 Result<Broker> Broker::connect(const Invocation& call) {
   const auto uri = find_instance();
   if (!uri) return tl::unexpected(uri.error());
-  return connect(*uri, call.instance);
+  return connect(*uri, call.instance, &call.io.err);
 }
 
 Result<Broker> Broker::connect(const std::string& uri, const std::string& path) {
-  auto client = transport::BlockingClient::connect(uri);
+  return connect(uri, path, nullptr);
+}
+
+Result<Broker> Broker::connect(const std::string& uri, const std::string& path,
+                               std::ostream* notices) {
+  auto client = connect_patiently(uri, notices);
   if (!client) return tl::unexpected(unreachable(uri, client.error()));
   std::string target;
   if (!path.empty()) {
@@ -385,15 +407,114 @@ transport::Reactor& Broker::reactor() {
   return parts_->client.reactor();
 }
 
+namespace {
+
+transport::Subscription ask_later(transport::BlockingClient& client, transport::Call call,
+                                  std::function<void(const Result<std::string>&)> on_answer) {
+  const auto wanted = std::make_shared<bool>(true);
+  client.client().call(std::move(call), [wanted, on_answer = std::move(on_answer)](
+                                            const Result<std::string>& answer) {
+    if (*wanted) on_answer(answer);
+  });
+  return transport::Subscription([wanted] { *wanted = false; });
+}
+
+}  // namespace
+
 transport::Subscription Broker::cancel_later(const msg::CancelRequest& request,
                                              std::function<void()> on_answer) {
-  const auto wanted = std::make_shared<bool>(true);
-  transport::Call call{"cancel", transport::pack(request), parts_->path, kCancelPatience};
-  parts_->client.client().call(
-      std::move(call), [wanted, on_answer = std::move(on_answer)](const Result<std::string>&) {
-        if (*wanted) on_answer();
-      });
-  return transport::Subscription([wanted] { *wanted = false; });
+  return ask_later(parts_->client,
+                   {"cancel", transport::pack(request), parts_->path, kCancelPatience},
+                   [on_answer = std::move(on_answer)](const Result<std::string>&) { on_answer(); });
+}
+
+transport::Subscription Broker::record_later(std::uint64_t id,
+                                             std::function<void(const msg::JobRecord&)> on_answer) {
+  msg::JobsRequest request;
+  request.ids = {id};
+  return ask_later(parts_->client, {"jobs", transport::pack(request), parts_->path, kBulkTimeout},
+                   [on_answer = std::move(on_answer)](const Result<std::string>& answer) {
+                     if (!answer) return;
+                     const auto reply = transport::unpack<msg::JobsReply>(*answer);
+                     if (reply && !reply->jobs.empty()) on_answer(reply->jobs.front());
+                   });
+}
+
+transport::Subscription Broker::input_later(
+    const msg::InputRequest& request,
+    std::function<void(const Result<msg::InputReply>&)> on_answer) {
+  return ask_later(parts_->client, {"job.input", transport::pack(request), parts_->path, kForEver},
+                   [on_answer = std::move(on_answer)](const Result<std::string>& answer) {
+                     on_answer(answer ? transport::unpack<msg::InputReply>(*answer)
+                                      : tl::unexpected<Error>(answer.error()));
+                   });
+}
+
+namespace {
+
+// Follows the events of one job until it is over; begins anew with each broker.
+class Vigil : public std::enable_shared_from_this<Vigil> {
+ public:
+  using OnOver = std::function<void(const Result<msg::JobRecord>&)>;
+  Vigil(transport::BlockingClient& client, std::string path, std::uint64_t id, OnOver on_over)
+      : client_(client), path_(std::move(path)), id_(id), on_over_(std::move(on_over)) {}
+
+  void begin() {
+    msg::WatchRequest request;
+    request.ids = {id_};
+    transport::StreamHandlers handlers;
+    handlers.on_chunk = [weak = weak_from_this()](const std::string& bytes) {
+      const auto event = transport::unpack<msg::JobEvent>(bytes);
+      const auto self = weak.lock();
+      if (self && event && (event->name == "exception" || event->name == "finish")) self->look();
+    };
+    handlers.on_end = [weak = weak_from_this()](const Status& ended) {
+      if (const auto self = weak.lock()) ended ? self->look() : self->lost(ended.error());
+    };
+    client_.client().open({"job.watch", transport::pack(request), path_, kForEver},
+                          std::move(handlers));
+  }
+
+ private:
+  void look() {
+    msg::JobsRequest request;
+    request.ids = {id_};
+    record_ = ask_later(client_, {"jobs", transport::pack(request), path_, kBulkTimeout},
+                        [this](const Result<std::string>& answer) {
+                          if (!answer) return;  // the stream ends as well
+                          const auto reply = transport::unpack<msg::JobsReply>(*answer);
+                          if (!reply || reply->jobs.empty()) return;
+                          const auto& job = reply->jobs.front();
+                          if (job.state == "CLEANUP" || job.state == "INACTIVE") over(job);
+                        });
+  }
+
+  void lost(const Error& why) {
+    if (why.code != Errc::disconnected) return over(tl::unexpected<Error>(why));
+    again_ = client_.reactor().after(kLookAgain, [this, why] {
+      const bool there = client_.client().connected() || may_come_back(client_.client().uri());
+      there ? begin() : over(tl::unexpected<Error>(why));
+    });
+  }
+
+  void over(const Result<msg::JobRecord>& job) {
+    if (auto on_over = std::exchange(on_over_, nullptr)) on_over(job);
+  }
+
+  transport::BlockingClient& client_;
+  std::string path_;
+  std::uint64_t id_;
+  OnOver on_over_;
+  transport::Subscription record_, again_;
+};
+
+}  // namespace
+
+transport::Subscription Broker::over_later(
+    std::uint64_t id, std::function<void(const Result<msg::JobRecord>&)> on_over) {
+  auto vigil = std::make_shared<Vigil>(parts_->client, parts_->path, id, std::move(on_over));
+  vigil->begin();
+  return transport::Subscription([vigil]() mutable { vigil.reset(); });
 }
 
 bool Broker::wait_until_gone(std::int64_t timeout) {

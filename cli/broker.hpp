@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "cli/verb.hpp"
+#include "instance/input_messages.hpp"
 #include "instance/messages.hpp"
 #include "instance/queue_messages.hpp"
 #include "instance/reservation_messages.hpp"
@@ -29,6 +30,9 @@ class Broker {
   static Result<Broker> connect(const Invocation& call);
   // A known address and the path to ask for there; "" is the instance at the address itself.
   static Result<Broker> connect(const std::string& uri, const std::string& path);
+  // The same; what it waits for is said on `notices`, if there is one.
+  static Result<Broker> connect(const std::string& uri, const std::string& path,
+                                std::ostream* notices);
   Broker(Broker&&) noexcept;
   Broker& operator=(Broker&&) noexcept;
   ~Broker();
@@ -81,10 +85,22 @@ class Broker {
   [[nodiscard]] SignalGuard catch_signals(std::function<void(int signal)> on_signal);
   // What turns during any call above, for what is to go on meanwhile.
   transport::Reactor& reactor();
-  // Cancels during the call that is under way. `on_answer` is called once it has been answered, or
-  // was not within two seconds; not any more when what is returned has gone.
+  // Requests beside the call that is under way; the callback is not called any more when what is
+  // returned has gone. cancel_later()'s is called once it has been answered, or was not within two
+  // seconds; input_later() waits for as long as it takes.
   [[nodiscard]] transport::Subscription cancel_later(const msg::CancelRequest& request,
                                                      std::function<void()> on_answer);
+  [[nodiscard]] transport::Subscription record_later(
+      std::uint64_t id, std::function<void(const msg::JobRecord&)> on_answer);
+  [[nodiscard]] transport::Subscription input_later(
+      const msg::InputRequest& request,
+      std::function<void(const Result<msg::InputReply>&)> on_answer);
+
+  // Calls `on_over` once during later calls: when the job is over, or about to be, with its record;
+  // or with an error when its instance has gone for good. Nothing any more when what is returned
+  // has gone.
+  [[nodiscard]] transport::Subscription over_later(
+      std::uint64_t id, std::function<void(const Result<msg::JobRecord>&)> on_over);
 
   // Returns once the broker connected to has gone, or after `timeout` ms (false).
   bool wait_until_gone(std::int64_t timeout);

@@ -11,7 +11,13 @@
 #include <optional>
 #include <sstream>
 
+#include "cli/units.hpp"
+#include "instance/clock.hpp"
+#include "instance/messages.hpp"
 #include "instance/options.hpp"
+#include "instance/resources.hpp"
+#include "instance/supervisor_lock.hpp"
+#include "transport/blocking_client.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::cli {
@@ -31,15 +37,18 @@ std::string read_file(const fs::path& file) {
   return text.str();
 }
 
-// A root whose broker listens; nothing for a child or a directory left behind by a crash.
+// A root; nothing for a child or a directory left behind by a crash.
 std::optional<RunningInstance> root_in(const fs::path& folder) {
   const auto options = instance::parse_options(read_file(folder / "instance.json"));
   if (!options || !options->parent_uri.empty()) return std::nullopt;
   const auto uri = transport::ipc_uri(folder.string(), "broker");
   if (!uri) return std::nullopt;
   const auto state = transport::probe_ipc(*uri);
-  if (!state || *state != transport::IpcState::alive) return std::nullopt;
-  return RunningInstance{*uri, options->start.name};
+  const bool listens = state && *state == transport::IpcState::alive;
+  if (!listens && !instance::supervisor_lives(folder.string())) return std::nullopt;
+  const std::string& resources = options->start.resources;
+  return RunningInstance{*uri, options->start.name, options->start.state_dir, listens,
+                         resources.empty() || resources == instance::kThisMachine};
 }
 
 }  // namespace
@@ -59,6 +68,22 @@ std::vector<RunningInstance> running_roots() {
   return roots;
 }
 
+std::string describe(const RunningInstance& root) {
+  constexpr Duration kPatience = 500;
+  std::string text = root.name;
+  auto client = transport::BlockingClient::connect(root.uri, kPatience);
+  const auto node = client ? client->call<instance::msg::TreeNode>(
+                                 "status", instance::msg::StatusRequest{}, "", kPatience)
+                           : tl::unexpected<Error>(client.error());
+  if (node)
+    text += fmt::format(", pid {}, since {}, {} job{} running", node->pid,
+                        show_time(node->t_started, instance::wall_clock_ms()), node->running,
+                        node->running == 1 ? "" : "s");
+  else
+    text += ", does not answer just now";
+  return text + ", state in " + root.state_dir;
+}
+
 Result<std::string> find_instance() {
   if (const char* uri = std::getenv("HOLON_URI"); uri != nullptr && *uri != '\0') return uri;
   const auto roots = running_roots();
@@ -67,9 +92,16 @@ Result<std::string> find_instance() {
     return fail(Errc::disconnected,
                 "no instance runs here; `holon start` makes one, HOLON_URI names one elsewhere");
   std::string list;
-  for (const auto& root : roots) list += fmt::format("\n  HOLON_URI={}  # {}", root.uri, root.name);
+  for (const auto& root : roots)
+    list += fmt::format("\n  HOLON_URI={}  # {}", root.uri, describe(root));
   return fail(Errc::disconnected,
               fmt::format("{} instances run here; say which one:{}", roots.size(), list));
+}
+
+bool may_come_back(const std::string& uri) {
+  constexpr std::string_view kScheme = "ipc://";
+  if (!uri.starts_with(kScheme)) return false;
+  return instance::supervisor_lives(fs::path(uri.substr(kScheme.size())).parent_path().string());
 }
 
 }  // namespace holon::cli

@@ -17,6 +17,18 @@ constexpr Duration kPatience = 30'000;
 Interrupter::Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb)
     : call_(call), broker_(broker), job_(job), verb_(std::move(verb)) {
   guard_ = broker.catch_signals([this](int signal) { on_signal(signal); });
+  before_pipe_ = std::signal(SIGPIPE, SIG_IGN);  // a failed write says the same
+}
+
+Interrupter::~Interrupter() {
+  std::signal(SIGPIPE, before_pipe_);
+}
+
+void Interrupter::output_is_gone(const std::string& why) {
+  if (signal_ != 0) return;
+  signal_ = SIGPIPE;
+  call_.io.err << fmt::format("{}: {}; cancelling job {}\n", verb_, why, job_) << std::flush;
+  cancel_job(why);
 }
 
 void Interrupter::on_signal(int signal) {
@@ -25,7 +37,10 @@ void Interrupter::on_signal(int signal) {
     // Nobody is there any more to ask again.
     if (signal != SIGINT)
       again_ = broker_.reactor().after(kPatience, [this] { on_signal(signal_); });
-    return cancel_job(signal);
+    call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
+    return cancel_job(signal == SIGINT ? "Ctrl-C in " + verb_
+                                       : fmt::format("{} was ended by {}", verb_,
+                                                     signal == SIGHUP ? "SIGHUP" : "SIGTERM"));
   }
   // Whoever asks a second time does not want to wait for the job's end.
   if (!std::exchange(leaving_, true))
@@ -36,13 +51,10 @@ void Interrupter::on_signal(int signal) {
   if (answered_) leave();
 }
 
-void Interrupter::cancel_job(int signal) {
-  call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
+void Interrupter::cancel_job(const std::string& reason) {
   msg::CancelRequest request;
   request.ids = {job_};
-  request.reason = signal == SIGINT ? "Ctrl-C in " + verb_
-                                    : fmt::format("{} was ended by {}", verb_,
-                                                  signal == SIGHUP ? "SIGHUP" : "SIGTERM");
+  request.reason = reason;
   // Two signals may come in one turn, before anything was sent: a process that ended then would
   // leave its job behind.
   answer_ = broker_.cancel_later(request, [this] {

@@ -1,5 +1,5 @@
-// interrupter.hpp - Ctrl-C, or the end of the terminal, while a verb waits for its job: the job is
-// cancelled, then waited for.
+// interrupter.hpp - Ctrl-C, the end of the terminal, or of whoever reads the output, while a verb
+// waits for its job: the job is cancelled, then waited for.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -19,12 +19,18 @@ class Interrupter {
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
 
+  ~Interrupter();
+
+  // Nobody reads what is written here any more, or it cannot be written: ends the job as SIGPIPE
+  // would end this process.
+  void output_is_gone(const std::string& why);
+
   // The last signal that came; 0: none.
   int signal() const { return signal_; }
 
  private:
   void on_signal(int signal);
-  void cancel_job(int signal);
+  void cancel_job(const std::string& reason);
   void leave();
 
   Invocation& call_;
@@ -32,6 +38,7 @@ class Interrupter {
   std::uint64_t job_;
   std::string verb_;
   int signal_ = 0;
+  void (*before_pipe_)(int) = nullptr;  // what SIGPIPE did
   bool leaving_ = false;
   bool answered_ = false;  // the broker, to our cancelling
   transport::Subscription answer_, again_;

@@ -56,6 +56,8 @@ const char* code_of(Colour colour) {
 Io standard_io() {
   Io io{std::cout, std::cerr};
   io.terminal = isatty(STDOUT_FILENO) == 1;
+  io.err_terminal = isatty(STDERR_FILENO) == 1;
+  io.input = STDIN_FILENO;
   io.colour = io.terminal && environment("NO_COLOR").empty() && environment("TERM") != "dumb";
   io.unicode = locale_is_utf8();
   io.width = io.terminal ? window_width() : 0;

@@ -63,6 +63,7 @@ Json to_json(const instance::msg::TreeNode& node) {
                {"running", node.running},
                {"inactive", node.inactive},
                {"failed", node.failed},
+               {"cancelled", node.cancelled},
                {"t_started", node.t_started},
                {"expiration", node.expiration},
                {"children", Json::array()}};

@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <charconv>
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -31,7 +32,7 @@ std::string user_name() {
   return entry != nullptr ? entry->pw_name : std::to_string(getuid());
 }
 
-// Where the tasks' output goes, in the place RFC 25 gives it.
+// Where the tasks' output goes and their input comes from, in the places that Flux gives them.
 void add_shell_options(const JobOptions& options, const std::string& cwd,
                        nlohmann::ordered_json& system) {
   nlohmann::ordered_json shell = nlohmann::ordered_json::object();
@@ -41,6 +42,10 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
   };
   if (options.output) shell["output"]["stdout"] = file(*options.output);
   if (options.error) shell["output"]["stderr"] = file(*options.error);
+  if (!options.forwarded.empty())
+    shell["input"]["stdin"] = {{"type", "service"}, {"ranks", options.forwarded}};
+  else if (options.input && *options.input != "none")
+    shell["input"]["stdin"] = file(*options.input);
   if (options.label_io) shell["label-io"] = true;
   if (!shell.empty()) system["shell"]["options"] = shell;
 }
@@ -60,6 +65,7 @@ Status check_words(const resource::JobShape& shape, const JobOptions& options) {
   if (!resource::is_utf8(shape.name)) return bad("--name");
   if (!resource::is_utf8(options.output.value_or(""))) return bad("--output");
   if (!resource::is_utf8(options.error.value_or(""))) return bad("--error");
+  if (!resource::is_utf8(options.input.value_or(""))) return bad("--input");
   return {};
 }
 
@@ -120,6 +126,7 @@ std::function<Status(const std::string&)> slots_reader(JobOptions& options) {
   return [&options](const std::string& word) -> Status {
     const auto slots = instance::read_slots(word);
     if (!slots) return tl::unexpected(slots.error());
+    options.tasks_given = true;
     options.shape.tasks = slots->values.empty() ? slots->min : slots->values.front();
     options.slots = slots->min == slots->max && slots->values.size() < 2 ? "" : word;
     return {};
@@ -187,6 +194,32 @@ Result<std::string> own_group(const std::string& wanted) {
       "--group");
 }
 
+// Whoever takes apart what was typed says what is wrong with it by that name.
+Status check_dependency(const std::string& word) {
+  const auto colon = word.find(':');
+  const std::string scheme = word.substr(0, colon);
+  const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
+  const auto wrong = [&word](const std::string& what) {
+    return fail(Errc::invalid_argument, what, "--dependency " + word);
+  };
+  if (scheme == "singleton")
+    return value.empty() ? Status() : wrong("singleton takes no job: it is about all of this name");
+  if (scheme == "begin-time") return {};
+  static const std::set<std::string> kOfAJob = {"after", "afterstart", "afterany", "afterok",
+                                                "afternotok"};
+  if (!kOfAJob.contains(scheme))
+    return wrong(
+        fmt::format("'{}' is none of after, afterany, afterok, afternotok, singleton and "
+                    "begin-time",
+                    scheme));
+  if (!value.empty() && value.size() < 20 &&
+      value.find_first_not_of("0123456789") == std::string::npos)
+    return {};
+  if (value.find_first_of(":,?") != std::string::npos)
+    return wrong("one job id; repeat --dependency for more");
+  return wrong(fmt::format("'{}' is no job id; {}:7 is one", value, scheme));
+}
+
 // RFC 26: a list of {scheme, value}.
 nlohmann::ordered_json dependencies_of(const JobOptions& options) {
   auto list = nlohmann::ordered_json::array();
@@ -206,6 +239,8 @@ nlohmann::ordered_json dependencies_of(const JobOptions& options) {
 Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   const auto group = own_group(options.group);
   if (!group) return tl::unexpected(group.error());
+  for (const auto& word : options.dependencies)
+    if (auto good = check_dependency(word); !good) return good;
   if (!options.account.empty()) system["bank"] = options.account;
   if (auto list = dependencies_of(options); !list.empty()) system["dependencies"] = std::move(list);
   auto& ours = system["holon"];
@@ -226,6 +261,15 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
 }
 
 }  // namespace
+
+std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape) {
+  return [&shape](const std::string& word) -> Status {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), shape.nodes);
+    if (error == std::errc{} && end == word.data() + word.size() && shape.nodes >= 1) return {};
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' is no number of nodes, at least 1", word));
+  };
+}
 
 void add_license_option(Parser& parser, JobOptions& options) {
   parser.option(
@@ -275,8 +319,11 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
             return {};
           },
           "SIZE", "memory " + per + ": 512M, 4G; whole GiB are reserved")
-      .option("-N,--nodes", shape.nodes, "N",
-              "spread over N nodes; without it, wherever there is room")
+      .option("-N,--nodes", nodes_reader(shape), "N",
+              task ? "spread over N nodes, one task each unless -n says more; without it, wherever "
+                     "there is room"
+                   : "spread over N nodes, one slot each unless -n says more; without it, wherever "
+                     "there is room")
       .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N")
       .option(
           "-t,--time-limit",
@@ -286,7 +333,9 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
             options.limit = *limit;
             return {};
           },
-          "TIME", "end it after 30s, 5m, 2h, 1.5d; a bare number is minutes; 0 or inf: no limit");
+          "TIME",
+          "end it after 30s, 5m, 2h, 1.5d, 01:30:00 or 1-12:00; a bare number is minutes; 0 or "
+          "inf: no limit");
   parser.group("Job")
       .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")
       .option("--name", shape.name, "NAME", "how listings call it; the command's name unless given")
@@ -363,6 +412,7 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
   if (!environment) return tl::unexpected(environment.error());
 
   resource::JobShape shape = options.shape;
+  if (!options.tasks_given) shape.tasks = std::max<std::int64_t>(shape.nodes, 1);
   if (shape.name.empty()) shape.name = name_of_command(command);
   std::error_code error;
   const auto cwd = std::filesystem::absolute(shape.cwd.empty() ? "." : shape.cwd, error);
@@ -375,6 +425,7 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
     if (is_no_text(variable)) made.left_out.push_back(variable.first);
   for (const auto& name : made.left_out) environment->erase(name);
   shape.environment = std::move(*environment);
+  shape.inherit_environment = false;
   shape.command = std::move(command);
   if (auto good = check_words(shape, options); !good) return tl::unexpected(good.error());
 

@@ -1,5 +1,6 @@
 // job_options.hpp - the options that say what a job is: shared by run, submit, batch and alloc.
 #pragma once
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,7 +19,10 @@ struct JobOptions {
   resource::JobShape shape;
   Duration limit = 0;  // ms; 0: none asked for
   std::int64_t urgency = 16;
+  bool tasks_given = false;                  // -n was
   std::optional<std::string> output, error;  // file names, may hold {{id}} and the like
+  std::optional<std::string> input;          // a file; "none"
+  std::string forwarded;  // tasks that get what the client sends: "all" or an idset; "": none
   bool label_io = false;
   std::vector<std::string> environment;  // rules in the order given, see apply_environment()
   bool dry_run = false;
@@ -46,6 +50,9 @@ void add_job_options(Parser& parser, JobOptions& options);
 // -L alone.
 void add_license_option(Parser& parser, JobOptions& options);
 
+// Takes -N: at least 1.
+std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape);
+
 // "0" to "31", "hold", "default", "expedite". Errors: invalid_argument.
 Result<std::uint32_t> parse_urgency(const std::string& word);
 
@@ -54,7 +61,7 @@ struct JobRequest {
   instance::msg::SubmitRequest request;
   std::vector<std::string> left_out;  // inherited variables that a jobspec cannot hold
 };
-// An absent --name is the command's. Errors: invalid_argument.
+// An absent --name is the command's; -N alone is a task a node. Errors: invalid_argument.
 Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command);
 // Says on io.err which variables are left out, if any.
 void tell_left_out(Invocation& call, std::string_view verb, const JobRequest& made);

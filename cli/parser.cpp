@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <deque>
 #include <ostream>
@@ -24,6 +25,14 @@ Result<std::int64_t> whole_number(const std::string& text) {
 }
 
 }  // namespace
+
+std::function<Status(const std::string&)> not_empty(std::string& target) {
+  return [&target](const std::string& word) -> Status {
+    if (word.empty()) return fail(Errc::invalid_argument, "its value is empty");
+    target = word;
+    return {};
+  };
+}
 
 struct Parser::State {
   struct Value {
@@ -47,9 +56,12 @@ struct Parser::State {
   std::vector<std::string>* command = nullptr;
   bool command_required = false;
   std::string command_name;
+  std::string wrapped;  // what stands behind "--wrap="; "true" where nothing does
+  bool* wrap_given = nullptr;
 
   std::optional<Error> split(const std::vector<std::string>& args);
   std::optional<Error> take_command();
+  void take_wrapped();
   std::optional<Error> read_values();
   Error unknown_option(const std::string& word) const;
 };
@@ -171,6 +183,13 @@ Parser& Parser::command(std::string name, std::vector<std::string>& target, std:
   return *this;
 }
 
+Parser& Parser::wrap(bool& given, std::string help) {
+  state_->wrap_given = &given;
+  state_->app.add_flag("--wrap", state_->wrapped);
+  state_->page.options.push_back({state_->group, "--wrap", "", std::move(help)});
+  return *this;
+}
+
 Parser& Parser::instance(Invocation& call) {
   return option("-i,--instance", call.instance, "PATH",
                 "the instance to talk to: / is the root, /3/7 the child of job 7 in the child of "
@@ -191,12 +210,51 @@ Parser& Parser::example(std::string command, std::string what) {
   return *this;
 }
 
+namespace {
+
+// Options of Slurm, Flux and Grid Engine that people type, and what says the same here.
+struct Foreign {
+  std::string_view theirs, ours, text;
+};
+constexpr Foreign kForeign[] = {
+    {"-p", "-q", "a queue is -q"},
+    {"--partition", "-q", "a queue is -q"},
+    {"-J", "--name", "a name is --name"},
+    {"--job-name", "--name", "a name is --name"},
+    {"-o", "--output", "a file for the output is --output"},
+    {"-e", "--error", "a file for standard error is --error"},
+    {"-D", "--cwd", "a folder to run in is --cwd"},
+    {"--chdir", "--cwd", "a folder to run in is --cwd"},
+    {"-d", "--dependency", "it is --dependency"},
+    {"-a", "--count", "so many equal jobs are --count"},
+    {"--array", "--count", "so many equal jobs are --count"},
+    {"--cpus-per-task", "-c", "cores are -c"},
+    {"--gres", "-g", "GPUs are -g"},
+    {"--gpus", "-g", "GPUs are -g"},
+    {"--time", "-t", "a time limit is -t"},
+    {"-H", "--urgency", "a job is held by --urgency hold"},
+    {"--hold", "--urgency", "a job is held by --urgency hold"},
+    {"--begin", "--begin-time", "it is --begin-time"},
+    {"--export", "--env", "a variable is --env NAME=VALUE"},
+    {"-l", "--label-io", "labels are --label-io"},
+    {"--label", "--label-io", "labels are --label-io"},
+    {"--immediate", "--now", "it is --now y"},
+};
+
+}  // namespace
+
 Error Parser::State::unknown_option(const std::string& word) const {
   std::vector<std::string> known;
   for (const auto& option : page.options)
     for (const auto& name : split_names(option.names)) known.push_back(name);
+  const std::string typed = word.substr(0, word.find('='));
+  for (const Foreign& foreign : kForeign)
+    if (foreign.theirs == typed &&
+        std::find(known.begin(), known.end(), foreign.ours) != known.end())
+      return {Errc::invalid_argument, "no such option; " + std::string(foreign.text), word};
   std::string what = "there is no such option";
-  const auto close = nearest(word.substr(0, word.find('=')), known);
+  // Any letter is as near to one letter as any other.
+  const auto close = typed.size() > 2 ? nearest(typed, known) : std::vector<std::string>{};
   if (!close.empty()) what += fmt::format("; did you mean {}?", fmt::join(close, " or "));
   return {Errc::invalid_argument, what, word};
 }
@@ -225,9 +283,17 @@ std::optional<Error> Parser::State::take_command() {
     command->erase(command->begin());
   else if (!command->empty() && command->front().size() > 1 && command->front()[0] == '-')
     return unknown_option(command->front());
+  take_wrapped();
   if (command->empty() && command_required && !wants_help)
     return Error{Errc::invalid_argument, fmt::format("{} is missing", command_name), ""};
   return std::nullopt;
+}
+
+void Parser::State::take_wrapped() {
+  if (wrap_given == nullptr || wrapped.empty()) return;
+  *wrap_given = true;
+  if (wrapped != "true") command->insert(command->begin(), wrapped);
+  if (command->size() == 1) *command = {"/bin/sh", "-c", command->front()};
 }
 
 std::optional<Error> Parser::State::read_values() {

@@ -63,6 +63,9 @@ class Parser {
   // of its own included. `required`: parse() fails without one.
   Parser& command(std::string name, std::vector<std::string>& target, std::string help,
                   bool required);
+  // --wrap: the command is one line for the shell, as --wrap "a; b" or --wrap="a; b"; where several
+  // words follow, they are a command and its arguments all the same. REQUIRES: after command().
+  Parser& wrap(bool& given, std::string help);
 
   // The standard pairs: -i PATH into call.instance, and --json.
   Parser& instance(Invocation& call);
@@ -78,5 +81,8 @@ class Parser {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Reads a value into `target`; an empty one, of an unset variable of a script, is refused.
+std::function<Status(const std::string&)> not_empty(std::string& target);
 
 }  // namespace holon::cli

@@ -3,16 +3,14 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "cli/glyph.hpp"
 
 namespace holon::cli {
 namespace {
 
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastLastColumn = 10;  // narrower than this helps nobody: let it run over
-
-bool begins_character(char c) {
-  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-}
+constexpr std::size_t kReadable = 30;         // columns in which a sentence can be read
 
 std::string padded(const Io& io, const Table::Cell& cell, std::size_t width, Table::Align align,
                    bool last) {
@@ -23,30 +21,70 @@ std::string padded(const Io& io, const Table::Cell& cell, std::size_t width, Tab
   return last ? text : text + fill;
 }
 
+// So many bytes of `text` take `width` columns at most.
+std::size_t bytes_within(std::string_view text, std::size_t width) {
+  std::size_t bytes = 0;
+  while (bytes < text.size()) {
+    const Glyph glyph = first_glyph(text.substr(bytes));
+    if (glyph.width > width) break;
+    width -= glyph.width;
+    bytes += glyph.bytes;
+  }
+  return bytes;
+}
+
+// Where a line of `width` columns ends: behind a word, if there is one.
+std::size_t line_end(std::string_view text, std::size_t width) {
+  const std::size_t most = bytes_within(text, width);
+  if (most == text.size() || text[most] == ' ') return most;
+  const auto blank = text.rfind(' ', most);
+  return blank == std::string_view::npos || blank == 0 ? most : blank;
+}
+
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Glyph glyph = first_glyph(text);
+    width += glyph.width;
+    text.remove_prefix(glyph.bytes);
+  }
+  return width;
 }
 
 std::string shorten(const Io& io, std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   const std::string mark = io.unicode ? "…" : "...";
   const std::size_t room = width > display_width(mark) ? width - display_width(mark) : 0;
-  std::size_t kept = 0, bytes = 0;
-  while (bytes < text.size()) {
-    if (begins_character(text[bytes]) && kept++ == room) break;
-    ++bytes;
-  }
-  return std::string(text.substr(0, bytes)) + mark;
+  return std::string(text.substr(0, bytes_within(text, room))) + mark;
 }
 
 // Names and commands may hold anything: a line feed would break a table, ESC would command the
 // terminal.
 std::string printable(std::string_view text) {
-  std::string safe(text);
-  std::replace_if(
-      safe.begin(), safe.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  std::string safe;
+  safe.reserve(text.size());
+  while (!text.empty()) {
+    const Glyph glyph = first_glyph(text);
+    if (glyph.is_printable)
+      safe += text.substr(0, glyph.bytes);
+    else
+      safe += '?';
+    text.remove_prefix(glyph.bytes);
+  }
+  return safe;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string safe;
+  for (bool more = true; more;) {
+    const auto end = std::min(text.find('\n'), text.size());
+    safe += printable(text.substr(0, end));
+    more = end < text.size();
+    if (more) safe += '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   return safe;
 }
 
@@ -98,18 +136,28 @@ std::string Table::lines(const Io& io, const Layout& layout, bool titles) const 
           ? SIZE_MAX
           : std::max(columns > before_last ? columns - before_last : 0, kLeastLastColumn);
 
+  // Beside a column as narrow as this there is more room below it.
+  const bool beside = last_width >= kReadable;
+  const std::size_t indent = beside ? before_last : std::min(before_last, kGap * 2);
   const auto line_of = [&, &shown = shown, &widths = widths](auto&& cell_at) {
-    std::string line;
+    std::string line, rest;
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const std::size_t c = shown[i];
       const bool last = i + 1 == shown.size();
       Cell cell = cell_at(c);
-      if (last) cell.text = shorten(io, cell.text, last_width);
+      if (last && display_width(cell.text) > last_width) {
+        const std::size_t end = line_end(cell.text, last_width);
+        const std::size_t next = std::min(cell.text.find_first_not_of(' ', end), cell.text.size());
+        Cell more{shorten(io, cell.text.substr(next), std::max(columns - indent, kLeastLastColumn)),
+                  cell.colour};
+        rest = std::string(indent, ' ') + paint(io, more.colour, more.text) + "\n";
+        cell.text.resize(end);
+      }
       line += padded(io, cell, widths[c], columns_[c].align, last);
       if (!last) line += std::string(kGap, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    return line + "\n";
+    return line + "\n" + rest;
   };
   std::string text;
   if (titles) text = line_of([&](std::size_t c) { return Cell{columns_[c].title, Colour::bold}; });

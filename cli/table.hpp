@@ -26,8 +26,9 @@ class Table {
   // REQUIRES: as many cells as columns.
   void add(std::vector<Cell> row);
 
-  // The title line and the rows. Columns are as wide as their widest cell, the last one is cut to
-  // what is left of io.width. A column in which every cell is empty is left out.
+  // The title line and the rows. Columns are as wide as their widest cell; the last one has what is
+  // left of io.width: what is longer goes on in a second line, and is cut there. A column in which
+  // every cell is empty is left out.
   std::string render(const Io& io) const;
   // The same for a table whose rows come piece by piece: the rows since the last call, which are
   // forgotten; the titles before the first ones. A column only gets wider. Where there are `more`,
@@ -47,14 +48,17 @@ class Table {
   std::vector<std::vector<Cell>> rows_;
 };
 
-// Columns that `text` takes on a terminal: code points of UTF-8, not bytes.
+// Columns that `text`, which is UTF-8, takes on a terminal: two for a CJK character or an emoji,
+// none for a combining mark.
 std::size_t display_width(std::string_view text);
 
 // Is `a` before `b` in a list for people? Numbers in names count as numbers: core2 before core10.
 bool natural_before(std::string_view a, std::string_view b);
 
-// `text` with a question mark for each control character.
+// `text` with a question mark for each control character and each byte that is not UTF-8.
 std::string printable(std::string_view text);
+// The same, but its line feeds stay.
+std::string printable_lines(std::string_view text);
 
 // `text` cut to `width` columns, with an ellipsis where something was cut off.
 std::string shorten(const Io& io, std::string_view text, std::size_t width);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ctime>
 #include <optional>
+#include <vector>
 
 #include "base/duration.hpp"
 #include "instance/text.hpp"
@@ -26,6 +27,50 @@ std::optional<double> take_number(std::string_view& text) {
   if (error != std::errc{} || !std::isfinite(number)) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return number;
+}
+
+// Numbers with colons between them, as Slurm and Grid Engine write them; nullopt: something else.
+std::optional<std::vector<std::int64_t>> clock_parts(std::string_view text) {
+  constexpr std::size_t kMostDigits = 9;
+  std::vector<std::int64_t> parts;
+  for (bool more = true; more;) {
+    const auto colon = std::min(text.find(':'), text.size());
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + colon, number);
+    const bool digits = colon > 0 && colon <= kMostDigits && text.front() != '-' &&
+                        error == std::errc{} && end == text.data() + colon;
+    if (!digits) return std::nullopt;
+    // Only what stands first may exceed its unit: 120:00:00 is five days.
+    if (!parts.empty() && number > 59) return std::nullopt;
+    parts.push_back(number);
+    more = colon < text.size();
+    text.remove_prefix(std::min(colon + 1, text.size()));
+  }
+  return parts;
+}
+
+// MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; nullopt: none of them.
+std::optional<Duration> clock_limit(std::string_view text) {
+  const auto dash = text.find('-');
+  std::int64_t days = 0;
+  if (dash != std::string_view::npos) {
+    const auto first = clock_parts(text.substr(0, dash));
+    if (!first || first->size() != 1) return std::nullopt;
+    days = first->front();
+    text.remove_prefix(dash + 1);
+  }
+  auto parts = clock_parts(text);
+  if (!parts || parts->size() > 3) return std::nullopt;
+  const bool with_days = dash != std::string_view::npos;
+  if (with_days) {
+    if (parts->front() > 23) return std::nullopt;
+    parts->resize(3);  // hours first
+  } else if (parts->size() == 1) {
+    return std::nullopt;  // a bare number has its own meaning
+  } else if (parts->size() == 2) {
+    parts->insert(parts->begin(), 0);
+  }
+  return days * kDay + (*parts)[0] * kHour + (*parts)[1] * kMinute + (*parts)[2] * kSecond;
 }
 
 // `text` read by one of `formats`, as a whole, on top of `parts`.
@@ -72,8 +117,13 @@ Result<Time> parse_time(const std::string& text, Time now) {
 }
 
 Result<Duration> parse_limit(const std::string& text) {
+  if (const auto clock = clock_limit(text)) return *clock;
   const auto seconds = parse_minutes(text);
-  if (!seconds) return tl::unexpected(seconds.error());
+  if (!seconds)
+    return fail(Errc::invalid_argument,
+                seconds.error().what.substr(0, seconds.error().what.find(';')) +
+                    "; accepted are 30s, 5m, 2h, 1.5d, 01:30:00, 1-12:00, inf, and a bare number "
+                    "for minutes");
   if (std::isinf(*seconds)) return 0;
   if (*seconds > kMaxSeconds)
     return fail(Errc::invalid_argument, fmt::format("'{}' is too long", text));

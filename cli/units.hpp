@@ -8,8 +8,9 @@
 
 namespace holon::cli {
 
-// A time limit, "30s", "5m", "2h", "1.5d", to milliseconds; a bare number is minutes, as in Flux. 0
-// and "inf" are no limit, which is 0. Errors: invalid_argument.
+// A time limit to milliseconds: "30s", "5m", "2h", "1.5d", and Slurm's "MM:SS", "HH:MM:SS", "D-HH",
+// "D-HH:MM", "D-HH:MM:SS"; a bare number is minutes, as in Flux and Slurm. 0 and "inf" are no
+// limit, which is 0. Errors: invalid_argument.
 Result<Duration> parse_limit(const std::string& text);
 
 // "512M", "4G", "1T" or a number of GiB, to GiB, rounded up. Errors: invalid_argument.
@@ -23,7 +24,7 @@ Result<Time> parse_time(const std::string& text, Time now);
 // Milliseconds as "0.21s", "7.3s", "4m12s", "2h05m", "3d04h"; "-" for a negative one.
 std::string show_duration(Duration ms);
 
-// A point in time, ms since the epoch: "14:03:27" within a day of `now`, else "2026-11-20 14:03";
+// A point in time, ms since the epoch: "14:03:27" on the day of `now`, else "2026-11-20 14:03";
 // local.
 std::string show_time(Time when, Time now);
 

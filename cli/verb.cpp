@@ -7,6 +7,7 @@
 
 #include "base/similar.hpp"
 #include "cli/help.hpp"
+#include "cli/table.hpp"
 
 namespace holon::cli {
 namespace {
@@ -75,7 +76,7 @@ int run_group(const VerbGroup& group, Invocation& call) {
 }
 
 int report(Invocation& call, std::string_view verb, const Error& error) {
-  call.io.err << fmt::format("holon {}: {}\n", verb, to_string(error));
+  call.io.err << fmt::format("holon {}: {}\n", verb, printable_lines(to_string(error)));
   return exit_code_of(error.code);
 }
 

@@ -150,11 +150,27 @@ Status Broker::begin() {
   return options_.start.grant ? begin_child() : begin_root();
 }
 
+std::string Broker::resources() const {
+  const std::int64_t nodes = core_->store->total("node");
+  return describe(
+      {nodes > 1 ? nodes : 0, core_->store->total("core"), core_->store->total("gpu"), 0});
+}
+
+// Resources that were declared stay those of the instance until others are. A machine may have
+// changed since.
 Status Broker::begin_root() {
   ResourceSource source{meta_or(journal_, "resources.kind", ""),
                         meta_or(journal_, "resources.text", ""),
                         meta_or(journal_, "resources.bind", "1") == "1"};
-  if (fresh_ || source.kind.empty()) {
+  const bool declared = !source.kind.empty() && !source.bind;
+  const bool keeps = declared && options_.start.resources.empty();
+  if (fresh_ && keeps)
+    std::fputs(fmt::format("holon start: it has the resources that it was made with{}; "
+                           "--resources {} gives it this machine's\n",
+                           source.kind == "shape" ? ", " + source.text : "", kThisMachine)
+                   .c_str(),
+               stderr);
+  if ((fresh_ && !keeps) || source.kind.empty()) {
     auto found = find_resources(options_.start.resources);
     if (!found) return tl::unexpected(found.error());
     source = std::move(*found);

@@ -50,6 +50,8 @@ class Broker {
   void hurry();
 
   const std::string& uri() const { return server_->uri(); }
+  // What it has, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
+  std::string resources() const;
 
  private:
   enum class Phase { waiting_for_grant, up, draining, flushing, over };

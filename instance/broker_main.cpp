@@ -30,12 +30,13 @@ Result<BrokerOptions> read_options(const std::string& runtime_dir) {
 }
 
 int refuse(const Error& error) {
-  std::fputs(("holon broker: " + to_string(error) + "\n").c_str(), stderr);
+  std::fputs(("holon start: " + to_string(error) + "\n").c_str(), stderr);
   return error.code == Errc::system ? kTryAgain : kCannotStart;
 }
 
-void say_ready(int fd, const std::string& uri) {
-  const std::string line = uri + "\n";
+// Two lines in one write: where it listens, and what it has.
+void say_ready(int fd, const Broker& broker) {
+  const std::string line = broker.uri() + "\n" + broker.resources() + "\n";
   if (fd >= 0 && write(fd, line.data(), line.size()) < 0)
     spdlog::warn("nobody waits for this broker");
   if (fd >= 0) close(fd);
@@ -70,7 +71,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
   auto broker = Broker::create(loop, options, pulse ? &*pulse : nullptr);
   if (!broker) return refuse(broker.error());
   int code = 0;
-  (*broker)->on_ready([&] { say_ready(inherited.ready, (*broker)->uri()); });
+  (*broker)->on_ready([&] { say_ready(inherited.ready, **broker); });
   (*broker)->on_end([&](int how) {
     code = how;
     loop.stop();

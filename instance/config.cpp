@@ -175,6 +175,19 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
   return {};
 }
 
+// A table is a queue, whether anything stands in it or not.
+Status make_queues(qmanager::SchedulerConfig& scheduler, const toml::table& table,
+                   const std::string& file) {
+  const toml::node* node = table.get("queues");
+  if (node == nullptr) return {};
+  const std::string where = fmt::format("{}:{}", file, node->source().begin.line);
+  if (!node->is_table())
+    return fail(Errc::invalid_argument, "'queues' is a table of queues: [queues.NAME]", where);
+  for (const auto& [name, queue] : *node->as_table())
+    if (queue.is_table()) scheduler.queues.try_emplace(std::string(name.str()), scheduler.defaults);
+  return {};
+}
+
 // The value of KEY=VALUE: what TOML makes of it, or the bare words as a string.
 Value parse_value(const std::string& word) {
   try {
@@ -206,10 +219,16 @@ Status apply_item(Config& config, const std::string& item) {
 
 Status check_whole(const Config& c) {
   const auto& s = c.scheduler;
-  if (!s.queues.empty() && s.queues.count(s.default_queue) == 0 && s.default_queue != "default")
+  if (!s.queues.empty() && s.queues.count(s.default_queue) == 0) {
+    std::vector<std::string> names;
+    for (const auto& [name, queue] : s.queues) names.push_back(name);
+    const std::string one_of = fmt::format("name one of {}", fmt::join(names, ", "));
     return fail(Errc::invalid_argument,
-                fmt::format("there is no queue '{}' in [queues]", s.default_queue),
+                s.default_queue == "default"
+                    ? one_of + ": the queue of jobs that name none"
+                    : fmt::format("there is no queue '{}'; {}", s.default_queue, one_of),
                 "queue.default");
+  }
   // Clients and agents give a sign of life each second and wait for ours for 20.
   if (c.heartbeat < 10 || c.heartbeat > 5'000)
     return fail(Errc::invalid_argument, "accepted are 10ms to 5s", "instance.heartbeat");
@@ -252,8 +271,14 @@ Status apply_toml(Config& config, std::string_view text, const std::string& file
       return !s.key.starts_with("queues.") && !s.key.ends_with("-per-queue");
     });
     Config next = config;
-    for (const auto& s : settings)
-      if (auto done = set(next, s); !done) return done;
+    const auto of_queues = std::find_if(settings.begin(), settings.end(), [](const Setting& s) {
+      return s.key.starts_with("queues.");
+    });
+    for (auto s = settings.begin(); s != of_queues; ++s)
+      if (auto done = set(next, *s); !done) return done;
+    if (auto done = make_queues(next.scheduler, table, file); !done) return done;
+    for (auto s = of_queues; s != settings.end(); ++s)
+      if (auto done = set(next, *s); !done) return done;
     config = std::move(next);
     return {};
   } catch (const toml::parse_error& e) {

@@ -62,7 +62,10 @@ Result<Dependency> read_one(const json& entry, const std::string& where) {
   }
   const auto id = parse_whole<std::uint64_t>(value);
   if (!id)
-    return fail(Errc::invalid_argument, "is no job; accepted is its id, as a string",
+    return fail(Errc::invalid_argument,
+                fmt::format("\"{}\" is no job id; accepted is one, as a string; more jobs are more "
+                            "entries of the list",
+                            value),
                 where + "/value");
   dependency.job = JobId(*id);
   return dependency;

@@ -104,8 +104,10 @@ void JobManager::count(const ActiveJob& job, JobState from) {
   };
   --column(from);
   ++column(to);
-  if (to == JobState::inactive && from != to && result_of(job.life) != "COMPLETED")
-    ++counts_.failed;
+  if (to != JobState::inactive || from == to) return;
+  const std::string result = result_of(job.life);
+  counts_.failed += result != "COMPLETED";
+  counts_.cancelled += result == "CANCELED";
 }
 
 void JobManager::post(ActiveJob& job, EventBody body, Time when) {

@@ -55,10 +55,12 @@ class Outside {
   virtual void limit_changed(const ActiveJob& job) = 0;
 };
 
-// Where a job's output goes: as asked for, else below `directory`. "{{id}}" in a name is the job's
-// id, "{{name}}" its name with '_' for '/'. What a task makes of it: launch::file_of_task.
+// Where a job's output goes: as asked for, else below `directory`; and the file it reads, if any.
+// "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/'. What a task makes of
+// it: launch::file_of_task.
 struct OutputFiles {
   std::string output, error;  // error "": the same file
+  std::string input;          // "": none
 };
 OutputFiles output_files(const ActiveJob& job, const std::string& directory);
 
@@ -166,7 +168,8 @@ class JobManager {
 
   struct Counts {
     std::int64_t pending = 0, running = 0, inactive = 0,
-                 failed = 0;  // failed: inactive and not COMPLETED
+                 failed = 0,  // inactive and not COMPLETED, cancelled ones included
+        cancelled = 0;        // of these
   };
   Counts counts() const { return counts_; }
   // The journal knows these inactive jobs no more.

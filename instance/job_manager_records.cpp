@@ -116,10 +116,11 @@ OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
     if (name.empty() || name.front() == '/' || what.spec->cwd.empty()) return name;
     return what.spec->cwd + "/" + name;
   };
+  const std::string input = named(what.input);
   if (what.output.empty() && what.error.empty())
-    return {directory + "/" + id + ".out", directory + "/" + id + ".err"};
+    return {directory + "/" + id + ".out", directory + "/" + id + ".err", input};
   return {what.output.empty() ? directory + "/" + id + ".out" : named(what.output),
-          named(what.error)};
+          named(what.error), input};
 }
 
 Result<msg::JobRecord> JobManager::record(JobId id) const {

@@ -25,6 +25,7 @@ Status JobManager::recover(Time now, bool fresh) {
   for (const auto& [result, n] : *ended) {
     counts_.inactive += n;
     if (result != "COMPLETED") counts_.failed += n;
+    if (result == "CANCELED") counts_.cancelled += n;
   }
   if (auto loaded = load(*batches, now); !loaded) return loaded;
   if (auto restored = restore_aside(); !restored) return restored;

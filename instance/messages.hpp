@@ -176,11 +176,12 @@ struct TreeNode {
                          // unreachable, ended
   std::int64_t pid = 0;  // of the broker
   std::int64_t nodes = 0, cores = 0, cores_free = 0, gpus = 0, gpus_free = 0;
-  std::int64_t pending = 0, running = 0, inactive = 0, failed = 0;
+  // failed: inactive and not COMPLETED; cancelled: of these, those that are CANCELED
+  std::int64_t pending = 0, running = 0, inactive = 0, failed = 0, cancelled = 0;
   std::int64_t t_started = 0, expiration = 0;
   std::vector<TreeNode> children;
   HOLON_FIELDS(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus, gpus_free,
-               pending, running, inactive, failed, t_started, expiration, children)
+               pending, running, inactive, failed, cancelled, t_started, expiration, children)
 };
 
 // "status": the same node without children.

@@ -31,6 +31,32 @@ std::set<std::string> busy_hosts(const Core& core) {
   return hosts;
 }
 
+// Of each type that has cores below it, how many nobody has anything of: a node on which one core
+// is in use is not free.
+std::map<std::string, std::int64_t> idle_containers(const Core& core) {
+  const auto& graph = core.store->graph();
+  std::set<resource::VertexId> used, containers;
+  const auto mark_above = [&graph](resource::VertexId v, std::set<resource::VertexId>& marked) {
+    while ((v = graph.parent(v)) != resource::kNoVertex && marked.insert(v).second) continue;
+  };
+  for (const auto v : graph.by_type("core")) mark_above(v, containers);
+  for (const auto& [id, job] : core.jobs.active()) {
+    if (!job.allocation) continue;
+    for (const auto& share : job.allocation->shares) {
+      const auto v = graph.find_uniq(share.uniq_id);
+      if (!v || (share.amount == 0 && !share.exclusive)) continue;
+      if (used.insert(*v).second) mark_above(*v, used);
+      if (share.exclusive)
+        for (const auto below : graph.subtree(*v)) used.insert(below);
+    }
+  }
+  std::map<std::string, std::int64_t> idle;
+  for (const auto v : containers)
+    idle[graph.type_name(v)] +=
+        !used.contains(v) && graph[v].up && !graph[v].drained ? graph[v].size : 0;
+  return idle;
+}
+
 }  // namespace
 
 void ResourceService::add_to(transport::Dispatcher& dispatcher) {
@@ -53,6 +79,7 @@ void ResourceService::list(const Request& request) {
     reply.free[type] = core_.store->available(type, now);
     reply.drained[type] = core_.store->drained(type, now);
   }
+  for (const auto& [type, n] : idle_containers(core_)) reply.free[type] = n;
   const std::set<std::string> busy = busy_hosts(core_);
   NodeLists lists = node_lists(graph, busy);
   reply.nodes_free = std::move(lists.free);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -25,17 +26,23 @@ Result<std::string> kind_of(const std::string& text, const std::string& file) {
   const json document = json::parse(text, nullptr, false);
   if (document.is_object() && document.contains("graph")) return "jgf";
   if (document.is_object() && document.contains("execution")) return "rv1";
-  return fail(Errc::invalid_argument, "neither JGF, Rv1 nor hwloc XML", file);
+  return fail(Errc::invalid_argument,
+              "neither JGF, Rv1 nor hwloc XML; a shape like node=4/core=8 needs no file",
+              "--resources " + file);
 }
 
 }  // namespace
 
 Result<ResourceSource> find_resources(const std::string& word) {
-  if (word.empty()) {
+  if (word.empty() || word == kThisMachine) {
     auto xml = launch::topology_xml();
     if (!xml) return tl::unexpected(xml.error());
     return ResourceSource{"hwloc", std::move(*xml), true};
   }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(word, ignored))
+    return fail(Errc::invalid_argument, "a folder; accepted are a JGF, Rv1 or hwloc XML file",
+                "--resources " + word);
   std::ifstream in(word, std::ios::binary);
   if (!in) {
     if (word.find('=') != std::string::npos) return ResourceSource{"shape", word, false};
@@ -62,6 +69,26 @@ Result<resource::GraphSpec> read_resources(const ResourceSource& source) {
   }
   return fail(Errc::invalid_argument, fmt::format("unknown kind of resources '{}'", source.kind),
               "journal");
+}
+
+Status check_resources(const std::string& word) {
+  if (word.empty() || word == kThisMachine) return {};
+  const auto source = find_resources(word);
+  if (!source) return tl::unexpected(source.error());
+  const auto spec = read_resources(*source);
+  if (!spec) {
+    Error error = spec.error();
+    error.where = "--resources " + word + (error.where.empty() ? "" : ": " + error.where);
+    return tl::unexpected(error);
+  }
+  const auto core = spec->words.types.find("core");
+  const bool has_cores = core && std::any_of(spec->rows.begin(), spec->rows.end(),
+                                             [&](const auto& row) { return row.type == *core; });
+  if (source->kind != "shape" || has_cores) return {};
+  return fail(
+      Errc::invalid_argument,
+      "there are no cores in it, and every job needs one; " + word + "/core=8 has eight each",
+      "--resources " + word);
 }
 
 Result<std::string> grant_text(const resource::ResourceGraph& graph,

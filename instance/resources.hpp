@@ -20,9 +20,15 @@ struct ResourceSource {
   bool bind = false;  // core numbers are those of this machine
 };
 
-// A shape ("node=4/core=8") or the name of a file (JGF, Rv1 or hwloc XML); empty: this machine as
-// hwloc sees it. Errors: invalid_argument, not_found, system.
+// The word for this machine, as hwloc sees it.
+inline constexpr const char* kThisMachine = "hwloc";
+
+// A shape ("node=4/core=8") or the name of a file (JGF, Rv1 or hwloc XML); empty or kThisMachine:
+// this machine. Errors: invalid_argument, not_found, system.
 Result<ResourceSource> find_resources(const std::string& word);
+// Whether it could be used, before anything is started with it. Errors: those of find_resources()
+// and read_resources(); a shape without cores.
+Status check_resources(const std::string& word);
 
 // Errors: invalid_argument with the place.
 Result<resource::GraphSpec> read_resources(const ResourceSource& source);

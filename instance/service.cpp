@@ -56,6 +56,7 @@ void Service::add_client_requests() {
   dispatcher_.add("job.watch", [this](const Request& r) { core_.watchers.watch(r); });
   dispatcher_.add("job.wait", [this](const Request& r) { core_.watchers.wait(r); });
   dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
+  dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
   dispatcher_.add("cancel", [this](const Request& r) { cancel(r); });
   dispatcher_.add("tree", [this](const Request& r) { tree(r); });
   dispatcher_.add("status", [this](const Request& r) { status(r); });
@@ -145,8 +146,10 @@ void Service::child_ended(JobId child) {
 // What can be said of an instance from the records it has left.
 void Service::answer_for_gone(const Request& request, const std::string& path) {
   const auto self = core_.record(path);
-  if (!self || !self->is_instance)
+  if (!self)
     return request.fail({Errc::not_found, fmt::format("there is no instance {}", path), {}});
+  if (!self->is_instance)
+    return request.fail({Errc::not_found, fmt::format("{} is a job, not an instance", path), {}});
   if (request.topic() == "jobs") return pages_.list_gone(request, path);
   if (request.topic() == "job.info" || request.topic() == "job.wait") {
     // Both carry the ids they ask for; a wait for what is over is over.
@@ -175,6 +178,7 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
       if (r.path.find('/', path.size() + 1) != std::string::npos) continue;  // of a child of it
       ++node.inactive;
       node.failed += r.result != "COMPLETED";
+      node.cancelled += r.result == "CANCELED";
     }
     return reply_later(request, node);
   }
@@ -308,6 +312,7 @@ void Service::lease(const Request& request) {
 void Service::close(const Error& why) {
   core_.watchers.close(why);
   core_.outputs.close(why);
+  core_.inputs.close(why);
   for (const auto& w : waiting_) w.request.fail(why);
   waiting_.clear();
 }

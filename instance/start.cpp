@@ -16,6 +16,7 @@
 
 #include "instance/config.hpp"
 #include "instance/options.hpp"
+#include "instance/resources.hpp"
 #include "instance/spawn.hpp"
 #include "instance/supervisor.hpp"
 #include "transport/endpoint.hpp"
@@ -211,6 +212,8 @@ int start_main(StartOptions options) {
   // libzmq ends a process that runs out of them: it is said before anything is made.
   if (auto enough = transport::check_descriptor_limit(kLeastDescriptors); !enough)
     return refuse(enough.error());
+  if (const auto usable = check_resources(options.resources); !usable)
+    return refuse(usable.error());
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? variable("HOLON_CPUSET") : "";

@@ -6,6 +6,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "instance/request_text.hpp"
+#include "resource/refusal.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -34,6 +37,22 @@ void add_up(const resource::Request& request, std::int64_t factor, Totals& total
   for (const auto& child : request.with) add_up(child, n, totals);
 }
 
+// shell.options.input.stdin: {"type": "file", "path"} or {"type": "service", "ranks"}.
+void read_input(const json& options, Submission& s) {
+  const auto word = [](const json& from, const char* key) {
+    return from.contains(key) && from[key].is_string() ? from[key].get<std::string>()
+                                                       : std::string();
+  };
+  const auto input = options.find("input");
+  if (input == options.end() || !input->is_object() || !input->contains("stdin")) return;
+  const json& from = input->at("stdin");
+  if (!from.is_object()) return;
+  if (word(from, "type") == "file") s.input = word(from, "path");
+  if (word(from, "type") != "service") return;
+  const std::string ranks = word(from, "ranks");
+  s.input_tasks = ranks.empty() ? "all" : ranks;
+}
+
 // attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
 // {output,error,label-io} as words.
 void read_shell_options(const json& system, Submission& s) {
@@ -52,6 +71,7 @@ void read_shell_options(const json& system, Submission& s) {
     if (output->contains("stdout")) s.output = file(output->at("stdout"), "path");
     if (output->contains("stderr")) s.error = file(output->at("stderr"), "path");
   }
+  read_input(options, s);
   if (const auto label = options.find("label-io"); label != options.end())
     s.label = label->is_boolean() ? label->get<bool>() : *label != json(0);
 }
@@ -95,9 +115,8 @@ Totals totals_of(const resource::Jobspec& spec) {
 
 std::string describe(const Totals& t) {
   std::string text;
-  const auto add = [&text](std::int64_t n, const char* unit) {
-    if (n > 0)
-      text += fmt::format("{}{} {}{}", text.empty() ? "" : ", ", n, unit, n == 1 ? "" : "s");
+  const auto add = [&text](std::int64_t n, const char* type) {
+    if (n > 0) text += (text.empty() ? "" : ", ") + resource::amount_text(n, type);
   };
   add(t.nodes, "node");
   add(t.cores, "core");
@@ -166,7 +185,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   if (auto fits = check_names(s); !fits) return tl::unexpected(fits.error());
   s.command = display_command(argv);
   s.totals = totals_of(*parsed);
-  s.resources = describe(s.totals);
+  s.resources = request_text(*parsed, s.wishes);
   const auto tasks = task_count(parsed->tasks.front(), s.totals);
   if (!tasks) return tl::unexpected(tasks.error());
   // A child instance is one process, however many slots it was given.

@@ -22,7 +22,7 @@ struct Totals {
 };
 Totals totals_of(const resource::Jobspec& spec);
 
-// "2 cores", "1 node, 8 cores, 1 gpu"; "" for nothing.
+// "2 cores", "1 node, 8 cores, 1 GPU"; "" for nothing.
 std::string describe(const Totals& totals);
 
 // Tasks of one job beyond one a slot: each costs the broker and the agent memory and a process.
@@ -45,8 +45,9 @@ struct Submission {
   std::int64_t ntasks = 1;
   Duration limit = 0;  // ms; 0: none asked for
   // shell.options: files as asked for, "" for the default
-  std::string output, error;
-  bool label = false;  // label-io
+  std::string input, output, error;
+  std::string input_tasks;  // whose standard input a client sends: "all" or an idset; "": nobody's
+  bool label = false;       // label-io
   Wishes wishes;
   std::vector<Dependency> dependencies;
 };

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "instance/crash_guard.hpp"
 #include "instance/exit_codes.hpp"
@@ -20,6 +21,7 @@
 #include "instance/runtime_files.hpp"
 #include "instance/spawn.hpp"
 #include "instance/state_claim.hpp"
+#include "instance/supervisor_lock.hpp"
 #include "instance/watchdog.hpp"
 #include "launch/agent.hpp"
 #include "launch/cgroup.hpp"
@@ -32,6 +34,7 @@
 namespace holon::instance {
 namespace {
 
+constexpr int kExitTimeLimit = 124;          // the initial program was ended by it
 constexpr int kExitGaveUp = 3;               // its broker or agent crashed again and again
 constexpr Duration kDiskPatience = 1'000;    // until a broker that could not write is tried again
 constexpr Duration kAgentPatience = 3'000;   // after the broker's end
@@ -95,6 +98,8 @@ class Supervisor {
     watches_.push_back(std::move(*others));
     watches_.push_back(reactor_.every(kFilesLook, [this] { keep_files(); }));
     watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
+    if (options_.start.limit_ms > 0)
+      limit_timer_ = reactor_.after(options_.start.limit_ms, [this] { limit_reached_ = true; });
     auto claim = StateClaim::take(options_.start.state_dir);
     if (!claim) return tl::unexpected(claim.error());
     claim_ = std::move(*claim);
@@ -196,8 +201,11 @@ class Supervisor {
     const auto n = read(ready_.get(), text.data(), text.size());
     ready_watch_.cancel();
     if (n <= 0 || ending_ || std::exchange(up_, true)) return;
-    std::string uri(text.data(), static_cast<std::size_t>(n));
-    uri.erase(uri.find_last_not_of('\n') + 1);
+    std::istringstream lines(std::string(text.data(), static_cast<std::size_t>(n)));
+    std::string uri, resources;
+    std::getline(lines, uri);
+    std::getline(lines, resources);
+    tell_person(resources);
     setenv("HOLON_URI", uri.c_str(), 1);
     tell_ready_(uri);
     if (auto started = start_program(); !started) {
@@ -218,6 +226,13 @@ class Supervisor {
     });
   }
 
+  // Whoever leaves a shell does not think of what else ends with it.
+  void tell_person(const std::string& resources) const {
+    const bool shell = options_.start.command.empty() && !options_.start.background;
+    if (shell && !options_.start.grant)
+      say(fmt::format("instance / with {}; leaving this shell ends it and its jobs", resources));
+  }
+
   void broker_ended(int status) {
     broker_.pid = 0;
     watchdog_->stop();
@@ -226,6 +241,10 @@ class Supervisor {
     if (ending_) return finish_agent();
     if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) {
       if (!up_) code_ = kExitFailed;  // nothing could be run
+      if (limit_reached_ && program_.pid > 0) {
+        say("its time limit was reached; the instance ends");
+        timed_out_ = true;
+      }
       return stop();
     }
     const bool try_again = WIFEXITED(status) && WEXITSTATUS(status) == kTryAgain;
@@ -345,7 +364,7 @@ class Supervisor {
 
   void program_ended(int status) {
     program_.pid = 0;
-    code_ = launch::exit_code_of(status);
+    code_ = timed_out_ ? kExitTimeLimit : launch::exit_code_of(status);
     ending_ ? finish_if_all_gone() : stop();
   }
 
@@ -404,11 +423,12 @@ class Supervisor {
   Child broker_, agent_, program_;
   CrashGuard broker_guard_, agent_guard_;
   bool up_ = false, ending_ = false, own_group_ = false;
+  bool limit_reached_ = false, timed_out_ = false;
   int code_ = 0;
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, agent_timer_,
-      program_timer_, last_timer_;
+      program_timer_, last_timer_, limit_timer_;
 };
 
 }  // namespace
@@ -424,6 +444,7 @@ int supervise(const BrokerOptions& options, const Config& config, const std::str
   // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
   // has both signals back.
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
+  const auto lock = lock_supervisor(options.runtime_dir);
   int code = kExitFailed;
   auto reactor = transport::Reactor::create();
   if (!reactor) {

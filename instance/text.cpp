@@ -64,13 +64,16 @@ bool path_before(std::string_view a, std::string_view b) {
 }
 
 std::string time_text(Time when, Time now) {
-  constexpr Time kDay = 86'400'000;
-  const std::time_t seconds = when / 1000;
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
+  const auto local = [](Time ms) {
+    const std::time_t seconds = ms / 1000;
+    std::tm parts{};
+    localtime_r(&seconds, &parts);
+    return parts;
+  };
+  const std::tm parts = local(when), today = local(now);
+  const bool is_today = parts.tm_yday == today.tm_yday && parts.tm_year == today.tm_year;
   std::array<char, 64> text{};
-  const char* const format =
-      std::max(when, now) - std::min(when, now) < kDay ? "%H:%M:%S" : "%Y-%m-%d %H:%M";
+  const char* const format = is_today ? "%H:%M:%S" : "%Y-%m-%d %H:%M";
   const std::size_t length = std::strftime(text.data(), text.size(), format, &parts);
   return {text.data(), length};
 }

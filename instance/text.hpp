@@ -26,8 +26,7 @@ std::optional<JobId> child_towards(const std::string& base, const std::string& p
 // "/3/10")?
 bool path_before(std::string_view a, std::string_view b);
 
-// `when` in local time as a person says it at `now`: "14:05:00", or with the date when that is a
-// day or more away.
+// `when` in local time as a person says it at `now`: "14:05:00" today, else with the date.
 std::string time_text(Time when, Time now);
 
 // ms as a person says it: "350ms", "30s", "5m30s", "2h", "1d4h": the two largest units.

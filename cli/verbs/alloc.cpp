@@ -1,12 +1,9 @@
 // holon alloc: a child instance with a person in it. The child is a job without an initial program;
 // the command, or the shell, runs here with HOLON_URI set to the child, and its end ends the child.
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <ctime>
 #include <ostream>
 
@@ -15,9 +12,9 @@
 #include "cli/job_options.hpp"
 #include "cli/outcome.hpp"
 #include "cli/parser.hpp"
+#include "cli/program_here.hpp"
 #include "cli/start_options.hpp"
 #include "cli/verbs.hpp"
-#include "launch/exit_code.hpp"
 
 namespace holon::cli {
 namespace {
@@ -59,36 +56,7 @@ Result<msg::JobRecord> wait_until_up(Invocation& call, Broker& broker, std::uint
   return job;
 }
 
-constexpr time_t kProgramGrace = 5;  // s from SIGTERM or SIGHUP to SIGKILL
-constexpr time_t kLastWords = 30;    // s from there for the instance to take back what it gave
-
-struct Ended {
-  int code = 0;
-  int asked_by = 0;  // the signal that asked this process to end; 0: none did
-};
-
-// Waits for the program. SIGTERM and SIGHUP, which are blocked here, are passed on to it. Whoever
-// sends them wants this process to end, and interactive shells take no SIGTERM: then SIGKILL
-// follows.
-Ended wait_for_program(pid_t pid, const sigset_t& blocked) {
-  int status = 0, asked_by = 0;
-  while (waitpid(pid, &status, WNOHANG) == 0) {
-    const timespec grace{kProgramGrace, 0};
-    const int signal =
-        asked_by == 0 ? sigwaitinfo(&blocked, nullptr) : sigtimedwait(&blocked, nullptr, &grace);
-    if (signal == SIGTERM || signal == SIGHUP) {
-      kill(pid, signal);
-      asked_by = signal;
-    } else if (signal < 0 && errno == EAGAIN) {
-      kill(pid, SIGKILL);
-    }
-  }
-  // What came after the program's end must not end this process before the child.
-  const timespec at_once{0, 0};
-  for (int more = 0; (more = sigtimedwait(&blocked, nullptr, &at_once)) > 0;)
-    if (more != SIGCHLD) asked_by = more;
-  return {launch::exit_code_of(status), asked_by};
-}
+constexpr time_t kLastWords = 30;  // s for the instance to take back what it gave
 
 // The signal comes again after a while, wherever this process is then.
 void end_soon(int signal) {
@@ -100,37 +68,10 @@ void end_soon(int signal) {
   if (timer_create(CLOCK_MONOTONIC, &again, &timer) == 0) timer_settime(timer, 0, &when, nullptr);
 }
 
-// In the foreground of this terminal; Ctrl-C is the program's, not ours. Whatever ends this process
-// must end the program first, and then the child: nobody else would.
-Result<Ended> run_here(const std::vector<std::string>& command, const std::string& uri) {
-  std::vector<std::string> words = command;
-  if (words.empty()) {
-    const char* shell = std::getenv("SHELL");
-    words.emplace_back(shell != nullptr && *shell != '\0' ? shell : "/bin/sh");
-  }
-  std::vector<char*> argv;
-  for (auto& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  sigset_t blocked, before;
-  sigemptyset(&blocked);
-  for (const int signal : {SIGCHLD, SIGTERM, SIGHUP}) sigaddset(&blocked, signal);
-  sigprocmask(SIG_BLOCK, &blocked, &before);
-  const pid_t pid = fork();
-  if (pid < 0) return fail(Errc::system, "fork failed", words.front());
-  if (pid == 0) {
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    setenv("HOLON_URI", uri.c_str(), 1);
-    execvp(argv[0], argv.data());
-    _exit(errno == ENOENT ? 127 : 126);
-  }
-  const auto before_int = std::signal(SIGINT, SIG_IGN);
-  const auto before_quit = std::signal(SIGQUIT, SIG_IGN);
-  const Ended ended = wait_for_program(pid, blocked);
-  if (ended.asked_by != 0) end_soon(ended.asked_by);
-  std::signal(SIGINT, before_int);
-  std::signal(SIGQUIT, before_quit);
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  return ended;
+// The program was ended because its instance was.
+int code_of_outlived(Broker& broker, std::uint64_t id) {
+  const auto job = record_of(broker, id);
+  return job && job->result == "TIMEOUT" ? kTimeLimit : kNotRun;
 }
 
 // Ends the child, and waits for that. A signal leaves as soon as the instance knows that the job is
@@ -174,7 +115,10 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
     return kOk;
   }
   put_own_folder_in_path();
-  const auto ran = run_here(args.command, job->child_uri);
+  // Whatever ends this process must end the program first, and then the child: nobody else would.
+  const auto ran = run_here(call, broker, id, args.command, job->child_uri);
+  if (ran && ran->asked_by != 0) end_soon(ran->asked_by);
+  if (ran && ran->outlived) return code_of_outlived(broker, id);
   if (const auto given = give_back(broker, id, job->child_uri); !given)
     report(call, "alloc", given.error());
   return ran ? ran->code : report(call, "alloc", ran.error());
@@ -193,7 +137,9 @@ int verb_alloc(Invocation& call) {
       .instance(call)
       .note(
           "Waits until the resources are there. The command runs in this terminal with HOLON_URI "
-          "set to the child; its end ends the child, and its exit code is alloc's.")
+          "set to the child; its end ends the child, and its exit code is alloc's. When the child "
+          "ends first, by its time limit or because somebody cancelled it, the command gets SIGHUP "
+          "and alloc exits with 124 or 125.")
       .example("holon alloc -n 4 -t 1h", "a shell with four cores and a queue of its own")
       .example("holon alloc -n 4 --conf queue.policy=easy ./campaign.sh", "a script instead")
       .example("holon alloc --bg -n 2", "a child for later: holon -i /ID submit ...");

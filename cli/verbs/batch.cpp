@@ -63,7 +63,9 @@ int verb_batch(Invocation& call) {
   add_resource_options(parser, args.job, Unit::slot);
   add_job_options(parser, args.job);
   add_instance_options(parser, args.instance);
-  parser.flag("--wrap", args.wrap, "SCRIPT is a command, looked for in PATH")
+  parser
+      .wrap(args.wrap,
+            "SCRIPT is one line for the shell, --wrap 'a; b', or a command looked for in PATH")
       .instance(call)
       .json(args.json)
       .note(
@@ -71,7 +73,7 @@ int verb_batch(Invocation& call) {
           "submits runs inside. It ends when the script does, or at its time limit.")
       .example("holon batch -n 8 -t 1h --conf queue.policy=easy ./campaign.sh",
                "eight cores with a backfilling queue, for an hour")
-      .example("holon batch -N 2 -n 2 -x --wrap sh -c 'holon submit ./w; holon job wait --all'",
+      .example("holon batch -N 2 -x --wrap 'holon submit ./w; holon job wait --all'",
                "two whole nodes");
   if (const auto code = parser.parse(call)) return *code;
   const auto made = request_of(args);

@@ -51,10 +51,10 @@ class Sheet {
   void job(const msg::Explained& job) {
     if (!text_.empty()) text_ += "\n";
     line("job", fmt::format("{}  {}", job.path, printable(job.name)));
-    line("state", job.state + (job.reason.empty() ? "" : ": " + job.reason));
+    line("state", job.state + (job.reason.empty() ? "" : ": " + printable(job.reason)));
     if (job.state == "RUN" || job.state == "CLEANUP" || job.state == "INACTIVE") return;
-    line("asks for", job.resources + (job.limit > 0 ? " for " + show_duration(job.limit)
-                                                    : ", without a time limit"));
+    line("asks for", printable(job.resources) + (job.limit > 0 ? " for " + show_duration(job.limit)
+                                                               : ", without a time limit"));
     if (job.t_planned > 0) line("planned", show_time(job.t_planned, now_));
     if (job.t_room > 0) line("room", show_time(job.t_room, now_) + ", if nobody takes it before");
     if (job.pending > 0)

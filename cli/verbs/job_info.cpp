@@ -9,6 +9,7 @@
 #include "cli/job_json.hpp"
 #include "cli/outcome.hpp"
 #include "cli/parser.hpp"
+#include "cli/table.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/job_verbs.hpp"
@@ -41,6 +42,10 @@ nlohmann::ordered_json all_of(const msg::JobInfoReply& info) {
 class Sheet {
  public:
   void line(const std::string& name, const std::string& value) {
+    line_as_it_is(name, printable(value));
+  }
+  // REQUIRES: nothing in it came from a user.
+  void line_as_it_is(const std::string& name, const std::string& value) {
     if (!value.empty()) text_ += fmt::format("{:<11}{}\n", name, value);
   }
   const std::string& text() const { return text_; }
@@ -53,7 +58,8 @@ std::string sheet_of(const Io& io, const msg::JobRecord& job, Time now) {
   const auto at = [now](Time when) { return when > 0 ? show_time(when, now) : std::string(); };
   Sheet sheet;
   sheet.line("job", fmt::format("{}  {}", job.path, job.name));
-  sheet.line("state", paint(io, colour_of(job), status_of(job)) +
+  sheet.line_as_it_is("state",
+                      paint(io, colour_of(job), status_of(job)) +
                           (job.exit_code >= 0 ? fmt::format(", exit code {}", job.exit_code) : ""));
   const bool waits = job.state == "DEPEND" || job.state == "SCHED";
   sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", job.path) : ""));
@@ -68,7 +74,10 @@ std::string sheet_of(const Io& io, const msg::JobRecord& job, Time now) {
   sheet.line("limit", job.limit > 0 ? show_duration(job.limit) : "none");
   sheet.line("submitted", at(job.t_submit));
   sheet.line("planned", job.t_start == 0 ? at(job.t_estimate) : "");
-  sheet.line("started", at(job.t_start) + (job.selection.empty() ? "" : "  " + job.selection));
+  const std::string how = job.selection == "backfill"   ? ", backfilled"
+                          : job.selection == "reserved" ? ", as reserved"
+                                                        : "";
+  sheet.line("started", job.t_start > 0 ? at(job.t_start) + how : "");
   sheet.line("ended", at(job.t_finish));
   if (job.t_start > 0)
     sheet.line("ran for", show_duration((job.t_finish > 0 ? job.t_finish : now) - job.t_start));

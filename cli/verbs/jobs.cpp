@@ -98,6 +98,7 @@ class Lines {
       if (count == counts_.end()) continue;
       std::string word = status;
       for (char& c : word) c = static_cast<char>(std::tolower(c));
+      if (word == "canceled") word = "cancelled";  // the state is Flux's word, this is ours
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count->second, word);
     }
     return text;

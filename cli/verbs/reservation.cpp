@@ -5,6 +5,7 @@
 
 #include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 #include "cli/broker.hpp"
@@ -98,6 +99,7 @@ int verb_reservation_delete(Invocation& call) {
 
 struct Args {
   JobOptions options;
+  std::optional<std::int64_t> slots;
   Time begin = 0;
   Time end = 0;
   Duration length = 0;
@@ -142,10 +144,10 @@ void add_options(Parser& parser, Args& args) {
           },
           "TIME", "instead of --end: 30s, 5m, 2h, 1.5d; a bare number is minutes")
       .group("Resources")
-      .option("-n,--nslots", shape.tasks, "N", "number of slots, 1 unless given")
+      .option("-n,--nslots", args.slots, "N", "number of slots; 1, or one a node, unless given")
       .option("-c,--cores-per-slot", shape.cores_per_task, "N", "cores per slot, 1 unless given")
       .option("-g,--gpus-per-slot", shape.gpus_per_task, "N", "GPUs per slot")
-      .option("-N,--nodes", shape.nodes, "N", "spread over N nodes")
+      .option("-N,--nodes", nodes_reader(shape), "N", "spread over N nodes")
       .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N");
   add_license_option(parser, args.options);
   parser.group("Who")
@@ -173,6 +175,8 @@ int verb_reserve(Invocation& call) {
         call, "reserve",
         {Errc::invalid_argument, "say when it ends, one of the two", "--duration, --end"});
   args.options.environment = {"-*"};  // nothing is run
+  args.options.tasks_given = args.slots.has_value();
+  args.options.shape.tasks = args.slots.value_or(1);
   const auto job = make_request(args.options, {"reservation"});
   if (!job) return report(call, "reserve", job.error());
   msg::ReserveRequest request;

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <functional>
 
 #include "cli/parser.hpp"
 #include "qmanager/policy/policy.hpp"
@@ -22,15 +21,6 @@ std::vector<std::string> split(const std::string& text) {
     begin = comma + 1;
   }
   return parts;
-}
-
-// An unset variable of a script is no answer to the question which file.
-std::function<Status(const std::string&)> not_empty(std::string& target) {
-  return [&target](const std::string& word) -> Status {
-    if (word.empty()) return fail(Errc::invalid_argument, "its value is empty");
-    target = word;
-    return {};
-  };
 }
 
 // A result that has nowhere to go is told before it is computed, not after it.

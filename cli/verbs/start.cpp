@@ -1,10 +1,50 @@
 // holon start: makes an instance and runs the initial program in it.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+
+#include "cli/find_instance.hpp"
 #include "cli/parser.hpp"
 #include "cli/start_options.hpp"
+#include "cli/table.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
+#include "instance/resources.hpp"
 
 namespace holon::cli {
+namespace {
+
+bool is_same_folder(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error) && !error;
+}
+
+// Two instances cannot share a state directory; two on one machine share its cores, which whoever
+// starts the second one should know. What runs inside a job has that job's cores.
+Status look_at_others(Invocation& call, const instance::StartOptions& options) {
+  const char* const job = std::getenv("HOLON_JOB_PATH");
+  const bool is_machine = options.resources.empty() || options.resources == instance::kThisMachine;
+  bool warned = !is_machine || (job != nullptr && *job != '\0');
+  for (const auto& other : running_roots()) {
+    if (!options.state_dir.empty() && is_same_folder(options.state_dir, other.state_dir))
+      return fail(
+          Errc::busy,
+          fmt::format("an instance uses it already: HOLON_URI={} ({})", other.uri, describe(other)),
+          "--state-dir " + options.state_dir);
+    if (warned || !other.is_machine) continue;
+    warned = true;
+    call.io.err << fmt::format(
+        "holon start: another instance gives out this machine's cores already, HOLON_URI={} ({}); "
+        "`holon alloc` makes one with cores of its own\n",
+        other.uri, printable(describe(other)));
+  }
+  return {};
+}
+
+}  // namespace
+
 int verb_start(Invocation& call) {
   instance::StartOptions options;
   bool no_journal = false;
@@ -15,11 +55,13 @@ int verb_start(Invocation& call) {
   parser
       .flag("--bg", options.background,
             "no initial program: print the instance's address and return; `holon shutdown` ends it")
-      .option("--resources", options.resources, "WHAT",
-              "a shape such as node=4/core=8,memory=16,gpu=1, or a file: JGF, Rv1, hwloc XML; what "
-              "hwloc finds here unless given")
-      .option("--state-dir", options.state_dir, "DIR",
-              "journal and output; an instance that was here before goes on, with its queued jobs")
+      .option("--resources", not_empty(options.resources), "WHAT",
+              "a shape such as node=4/core=8,memory=16,gpu=1, or a file: JGF, Rv1, hwloc XML; or "
+              "hwloc: what it finds here, which is so unless an instance that goes on had declared "
+              "ones")
+      .option("--state-dir", not_empty(options.state_dir), "DIR",
+              "journal and output; an instance that was here before goes on, with its queued jobs "
+              "and the resources that were declared for it")
       .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")
       .option(
           "-t,--time-limit",
@@ -29,7 +71,7 @@ int verb_start(Invocation& call) {
             options.limit_ms = *limit;
             return {};
           },
-          "TIME", "end it after 30s, 5m, 2h; a bare number is minutes")
+          "TIME", "end it after 30s, 5m, 2h, 01:30:00; a bare number is minutes")
       .flag("--no-journal", no_journal, "keep nothing on disk; a crash of the broker loses all")
       .flag("-v,--verbose", options.verbose, "log more");
   parser.note("With a shape that is larger than this machine, tasks run here, unbound.")
@@ -43,6 +85,9 @@ int verb_start(Invocation& call) {
     return report(
         call, "start",
         {Errc::invalid_argument, "an instance in the background has no initial program", "--bg"});
+  if (!options.grant)
+    if (auto good = look_at_others(call, options); !good)
+      return report(call, "start", good.error());
   options.journal = !no_journal;
   put_own_folder_in_path();
   return instance::start_main(std::move(options));

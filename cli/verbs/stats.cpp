@@ -20,9 +20,10 @@ std::string show_us(std::int64_t us) {
 }
 
 std::string sheet_of(const Io& io, const msg::StatsReply& stats) {
-  std::string text = fmt::format(
-      "{} passes over {} vertices: the last took {}, the mean {}, the longest {}\n\n", stats.passes,
-      stats.vertices, show_us(stats.last_us), show_us(stats.mean_us), show_us(stats.longest_us));
+  std::string text =
+      fmt::format("{} pass{} over {} vertices: the last took {}, the mean {}, the longest {}\n\n",
+                  stats.passes, stats.passes == 1 ? "" : "es", stats.vertices,
+                  show_us(stats.last_us), show_us(stats.mean_us), show_us(stats.longest_us));
   using enum Table::Align;
   Table table({{"QUEUE", left},
                {"POLICY", left},

@@ -1,6 +1,7 @@
 // holon submit: jobs into the queue, ids out.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -13,12 +14,38 @@
 namespace holon::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct Args {
   JobOptions job;
   std::int64_t count = 1;
+  bool wrap = false;
   bool json = false;
   std::vector<std::string> command;
 };
+
+// Each of several jobs begins its file anew: of those that share one only the last one's would be
+// left.
+Status check_shared(const Args& args, const std::optional<std::string>& file, const char* option) {
+  if (args.count < 2 || !file || file->find("{{id}}") != std::string::npos) return {};
+  std::error_code ignored;
+  const fs::path path = fs::path(args.job.shape.cwd) / *file;
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return {};  // /dev/null
+  const fs::path name(*file);
+  const std::string own =
+      (name.parent_path() / (name.stem().string() + "-{{id}}" + name.extension().string()))
+          .string();
+  return fail(Errc::invalid_argument,
+              fmt::format("each of the {} jobs would write over the others' output; {} gives each "
+                          "a file of its own",
+                          args.count, own),
+              fmt::format("{} {}", option, *file));
+}
+
+Status check_files(const Args& args) {
+  if (auto good = check_shared(args, args.job.output, "--output"); !good) return good;
+  return check_shared(args, args.job.error, "--error");
+}
 
 void print_ids(Invocation& call, const Args& args, const msg::SubmitReply& reply) {
   if (args.json) {
@@ -56,10 +83,16 @@ int verb_submit(Invocation& call) {
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
+  parser.group("Job")
+      .option("--input", args.job.input, "FILE",
+              "standard input, opened where the tasks run; {{id}}, {{name}} and {{taskid}} as in "
+              "--output; empty unless given")
+      .wrap(args.wrap, "COMMAND is one line for the shell: --wrap 'a; b'");
   parser.group("Submission").option("--count", args.count, "N", "N equal jobs in one request");
   parser.instance(call).json(args.json);
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
+      .example("holon submit --wrap 'make && make test'", "a line for the shell")
       .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
       .example("holon submit --dependency afterok:7 ./collect.sh", "when job 7 has completed")
       .example("holon submit --output run-{{id}}.log hostname",
@@ -70,6 +103,7 @@ int verb_submit(Invocation& call) {
                   {Errc::invalid_argument,
                    fmt::format("{} is not accepted, at least 1 is", args.count), "--count"});
 
+  if (auto good = check_files(args); !good) return report(call, "submit", good.error());
   auto made = make_request(args.job, std::move(args.command));
   if (!made) return report(call, "submit", made.error());
   tell_left_out(call, "submit", *made);

@@ -65,7 +65,8 @@ Reasons reasons_in(const std::vector<msg::JobRecord>& jobs, Time now) {
                          count > 1 ? fmt::format(" and {} more", count - 1) : "", line);
     }
     if (all > kReasonsShown)
-      lines.push_back(fmt::format("and {} other reasons", all - kReasonsShown));
+      lines.push_back(fmt::format("and {} other reason{}", all - kReasonsShown,
+                                  all == kReasonsShown + 1 ? "" : "s"));
   }
   return reasons;
 }
@@ -86,8 +87,9 @@ std::string jobs_of(const Io& io, const msg::TreeNode& node) {
     parts.push_back(paint(io, Colour::yellow, fmt::format("{} waiting", node.pending)));
   const std::int64_t good = node.inactive - node.failed;
   if (good > 0) parts.push_back(fmt::format("{} completed", good));
-  if (node.failed > 0)
-    parts.push_back(paint(io, Colour::red, fmt::format("{} not completed", node.failed)));
+  if (node.cancelled > 0) parts.push_back(fmt::format("{} cancelled", node.cancelled));
+  const std::int64_t bad = node.failed - node.cancelled;
+  if (bad > 0) parts.push_back(paint(io, Colour::red, fmt::format("{} failed", bad)));
   return parts.empty() ? "no jobs" : fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -27,13 +27,24 @@ TEST(TimeLimits, AreReadWithTheirUnits) {
   EXPECT_EQ(parse_limit("inf"), 0) << "no limit";
 }
 
+TEST(TimeLimits, AreReadAsSlurmAndGridEngineWriteThem) {
+  EXPECT_EQ(parse_limit("00:05:00"), 300'000);
+  EXPECT_EQ(parse_limit("01:30:15"), 5'415'000);
+  EXPECT_EQ(parse_limit("5:30"), 330'000) << "minutes and seconds";
+  EXPECT_EQ(parse_limit("120:00:00"), 432'000'000) << "what stands first may exceed its unit";
+  EXPECT_EQ(parse_limit("1-00"), 86'400'000);
+  EXPECT_EQ(parse_limit("1-00:00"), 86'400'000);
+  EXPECT_EQ(parse_limit("2-03:04:05"), 183'845'000);
+}
+
 TEST(TimeLimits, AreRefusedWithWhatIsAccepted) {
-  for (const char* text : {"", "s", "5x", "-5m", "5m3", "nan", "5 m", "1e30d", "0.0001ms"}) {
+  for (const char* text : {"", "s", "5x", "-5m", "5m3", "nan", "5 m", "1e30d", "0.0001ms", "1:60",
+                           "1:2:3:4", "1-24", "1-", "-1:00", "1-2-3", ":30", "1:", "1--1"}) {
     const auto limit = parse_limit(text);
     ASSERT_FALSE(limit) << text;
     EXPECT_EQ(limit.error().code, Errc::invalid_argument);
   }
-  EXPECT_THAT(parse_limit("5x").error().what, HasSubstr("accepted: 30s"));
+  EXPECT_THAT(parse_limit("5x").error().what, HasSubstr("accepted are 30s"));
 }
 
 TEST(Durations, AreShownWithTwoFigures) {
@@ -135,14 +146,42 @@ TEST(JobsAsJson, AreTheSameTextPieceByPiece) {
   EXPECT_EQ(JsonJobs().end(), json_text(std::vector<instance::msg::JobRecord>()));
 }
 
-TEST(Tables, CutTheLastColumnToTheTerminal) {
+TEST(Widths, AreThoseOfTheTerminal) {
+  EXPECT_EQ(display_width("abc"), 3u);
+  EXPECT_EQ(display_width("b\u00f6se"), 4u);
+  EXPECT_EQ(display_width("\u6a21\u62df"), 4u) << "CJK characters take two columns";
+  EXPECT_EQ(display_width("\U0001F680x"), 3u) << "so does an emoji";
+  EXPECT_EQ(display_width("e\u0301"), 1u) << "a combining accent takes none";
+  Screen screen;
+  EXPECT_EQ(shorten(screen.io, "\u6a21\u62df\u6a21\u62df", 7), "\u6a21\u62df...");
+  Table table({{"NAME"}, {"INFO"}});
+  table.add({{"\u6a21\u62df"}, {"x"}});
+  table.add({{"abcd"}, {"y"}});
+  EXPECT_EQ(table.render(screen.io), "NAME  INFO\n\u6a21\u62df  x\nabcd  y\n");
+}
+
+TEST(Printable, LeavesNothingThatCommandsATerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb"), "a?[31mb");
+  EXPECT_EQ(printable("a\u009b31m"), "a?31m") << "the one-character form of ESC [";
+  EXPECT_EQ(printable("a\x9b"
+                      "b\xffz"),
+            "a?b?z");
+  EXPECT_EQ(printable("\u202eabc"), "?abc") << "turns the direction";
+  EXPECT_EQ(printable("a\nb"), "a?b");
+  EXPECT_EQ(printable_lines("a\nb\x1b"), "a\nb?");
+  EXPECT_EQ(printable("b\u00f6se \u6a21"), "b\u00f6se \u6a21");
+}
+
+TEST(Tables, GoOnInASecondLineAndAreCutThere) {
   Screen screen;
   screen.io.width = 20;
   Table table({{"ID"}, {"INFO"}});
   table.add({{"7"}, {"a sentence that is too long for it"}});
-  EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence th...\n");
+  EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence that\n    is too long f...\n");
   screen.io.unicode = true;
-  EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence that…\n");
+  EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence that\n    is too long for…\n");
+  screen.io.width = 40;
+  EXPECT_EQ(table.render(screen.io), "ID  INFO\n7   a sentence that is too long for it\n");
 }
 
 TEST(Tables, ShowControlCharactersAsQuestionMarks) {

@@ -70,6 +70,43 @@ TEST(Submit, PrintsOneIdALineAndSendsAJobspec) {
   EXPECT_FALSE(system["environment"].contains("HOLON_URI")) << "that is the submitter's own";
 }
 
+// The jobspec that a command line is sent as.
+json spec_of(std::vector<std::string> args) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{1, 1});
+  broker.start();
+  const Ran ran = run_cli(std::move(args));
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  return json::parse(broker.last<msg::SubmitRequest>("submit").jobspec);
+}
+
+TEST(Submit, NodesAloneAreATaskEach) {
+  const json node = spec_of({"submit", "-N4", "true"})["resources"][0];
+  EXPECT_EQ(node["type"], "node");
+  EXPECT_EQ(node["count"], 4);
+  EXPECT_EQ(node["with"][0]["count"], 1);
+}
+
+TEST(Submit, AnEmptyEnvironmentIsSentAsOne) {
+  const json system = spec_of({"submit", "--env", "-*", "true"})["attributes"]["system"];
+  EXPECT_EQ(system["environment"], json::object());
+}
+
+TEST(Submit, ALineForTheShellAndAFileToReadAreSent) {
+  const json spec = spec_of({"submit", "--wrap", "--input", "in.txt", "echo a; echo b"});
+  EXPECT_EQ(spec["tasks"][0]["command"], json({"/bin/sh", "-c", "echo a; echo b"}));
+  const json input = spec["attributes"]["system"]["shell"]["options"]["input"]["stdin"];
+  EXPECT_EQ(input["type"], "file");
+  EXPECT_THAT(input["path"].get<std::string>(), testing::EndsWith("/in.txt"));
+  EXPECT_EQ(spec_of({"submit", "--wrap=a; b"})["tasks"][0]["command"],
+            json({"/bin/sh", "-c", "a; b"}));
+}
+
+TEST(Submit, JobsOfOneCountMayShareWhatIsNoFile) {
+  spec_of({"submit", "--count", "3", "--output", "/dev/null", "true"});
+  spec_of({"submit", "--count", "3", "--output", "o-{{id}}", "true"});
+}
+
 TEST(Submit, SaysWhyAJobWasRefused) {
   FakeBroker broker;
   broker.refuse("submit", {Errc::unsatisfiable, "99 cores in one slot, a node has 4", ""});
@@ -241,8 +278,9 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
   auto child = node("/1", "physics", "easy", 8, 0);
   child.running = 4;
   child.pending = 2;
-  child.inactive = 12;
-  child.failed = 1;
+  child.inactive = 14;
+  child.failed = 3;
+  child.cancelled = 2;
   auto lost = node("/1/9", "deep", "fcfs", 2, 2);
   lost.health = "unreachable";
   child.children = {lost};
@@ -260,7 +298,7 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
             "/  here  fcfs\n"
             "|  8 of 16 cores free; 1 running\n"
             "|- /1  physics  easy\n"
-            "|  |  0 of 8 cores free; 4 running, 2 waiting, 11 completed, 1 not completed\n"
+            "|  |  0 of 8 cores free; 4 running, 2 waiting, 11 completed, 2 cancelled, 1 failed\n"
             "|  |  /1/5 and 1 more waits: needs 8 cores, 0 are free\n"
             "|  `- /1/9  deep  unreachable\n"
             "`- /2  bio  fcfs\n"

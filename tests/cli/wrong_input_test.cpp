@@ -57,8 +57,36 @@ const std::vector<Row> kRows = {
      "holon submit: -x,--exclusive: whole nodes need the number of nodes"},
     {{"submit", "-t", "5x", "true"},
      kUsage,
-     "holon submit: -t,--time-limit: '5x' has the unknown unit 'x'; accepted: 30s, 5m, 2h, 1.5d, "
-     "500ms, inf"},
+     "holon submit: -t,--time-limit: '5x' has the unknown unit 'x'; accepted are 30s, 5m, 2h, "
+     "1.5d, "
+     "01:30:00, 1-12:00, inf, and a bare number for minutes"},
+    {{"submit", "-p", "debug", "true"}, kUsage, "holon submit: -p: no such option; a queue is -q"},
+    {{"submit", "--job-name=x", "true"},
+     kUsage,
+     "holon submit: --job-name=x: no such option; a name is --name"},
+    {{"submit", "-z", "true"}, kUsage, "holon submit: -z: there is no such option"},
+    {{"submit", "-N", "0", "true"},
+     kUsage,
+     "holon submit: -N,--nodes: '0' is no number of nodes, at least 1"},
+    {{"submit", "--dependency", "afterok:1:2", "true"},
+     kUsage,
+     "holon submit: --dependency afterok:1:2: one job id; repeat --dependency for more"},
+    {{"submit", "--dependency", "afterok", "true"},
+     kUsage,
+     "holon submit: --dependency afterok: '' is no job id; afterok:7 is one"},
+    {{"submit", "--dependency", "befor:1", "true"},
+     kUsage,
+     "holon submit: --dependency befor:1: 'befor' is none of after, afterany, afterok, afternotok, "
+     "singleton and begin-time"},
+    {{"submit", "--count", "3", "--output", "all.txt", "true"},
+     kUsage,
+     "holon submit: --output all.txt: each of the 3 jobs would write over the others' output; "
+     "all-{{id}}.txt gives each a file of its own"},
+    {{"run", "--input", "3", "-n", "2", "true"},
+     kUsage,
+     "holon run: --input 3: there are 2 tasks, counted from 0; ./3 is a file of that name"},
+    {{"start", "--resources", "", "true"}, kUsage, "holon start: --resources: its value is empty"},
+    {{"start", "--state-dir", "", "true"}, kUsage, "holon start: --state-dir: its value is empty"},
     {{"submit", "-m", "4Q", "true"},
      kUsage,
      "holon submit: -m,--mem: '4Q' is not a size of memory; accepted are 512M, 4G, 1T; a bare "

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -85,7 +86,52 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
   }
   const auto no_queue = load_config({"queues.a.depth=3", "queue.default=b"});
   ASSERT_FALSE(no_queue);
-  EXPECT_THAT(no_queue.error().what, HasSubstr("no queue 'b'"));
+  EXPECT_EQ(no_queue.error().what, "there is no queue 'b'; name one of a");
+  const auto none_named = load_config({"queues.debug.depth=3", "queues.batch.depth=3"});
+  ASSERT_FALSE(none_named);
+  EXPECT_EQ(to_string(none_named.error()),
+            "queue.default: name one of batch, debug: the queue of jobs that name none");
+}
+
+TEST(Config, AnEmptyTableIsAQueue) {
+  Config config;
+  const auto applied = apply_toml(
+      config, "[queues.batch]\n[queue]\ndepth = 7\npolicy = \"easy\"\ndefault = \"batch\"\n",
+      "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  ASSERT_TRUE(config.scheduler.queues.contains("batch"));
+  EXPECT_EQ(config.scheduler.queues.at("batch").queue_depth, 7) << "it inherits";
+  EXPECT_EQ(config.scheduler.queues.at("batch").policy, "easy");
+  EXPECT_FALSE(apply_toml(config, "queues = 3\n", "site.toml"));
+}
+
+// What a reader copies must work.
+TEST(Config, EveryExampleOfThePagesIsAccepted) {
+  std::size_t examples = 0;
+  for (const auto& page : std::filesystem::directory_iterator(HOLON_SOURCE_DIR "/docs")) {
+    std::ifstream in(page.path());
+    std::string text;
+    bool inside = false;
+    const auto check = [&](const std::string& file) {
+      std::ofstream(file) << text;
+      const auto config = load_config({file});
+      EXPECT_TRUE(config) << page.path() << ": " << to_string(config.error()) << "\n" << text;
+      std::filesystem::remove(file);
+    };
+    for (std::string line; std::getline(in, line);) {
+      if (inside && line == "```") {
+        check(testing::TempDir() + "/holon-example.toml");
+        ++examples;
+        inside = false;
+      } else if (line == "```toml") {
+        inside = true;
+        text.clear();
+      } else if (inside) {
+        text += line + "\n";
+      }
+    }
+  }
+  EXPECT_GE(examples, 1u);
 }
 
 TEST(Config, PrioritiesFairshareAndQos) {
@@ -237,13 +283,13 @@ TEST(Config, LimitsAndPoolsAreRead) {
 }
 
 TEST(Config, ReservationsThresholdsAndTargetsAsMauiHasThem) {
-  const auto config =
-      load_config({"queue.reservation-policy=highest", "queue.reservation-threshold-type=queuetime",
-                   "queue.reservation-threshold-value=10m", "queue.backfill-metric=peseconds",
-                   "queue.backfill-max-schedules=50", "queues.b.reservation-threshold-type=xfactor",
-                   "queues.b.reservation-threshold-value=2.5", "priority.targetqueuetime-weight=3",
-                   "priority.target-weight=2", "priority.qos.hi.qttarget=2h",
-                   "priority.qos.hi.xftarget=5", "qos.hi.flags=DEDICATED"});
+  const auto config = load_config(
+      {"queue.reservation-policy=highest", "queue.reservation-threshold-type=queuetime",
+       "queue.reservation-threshold-value=10m", "queue.backfill-metric=peseconds",
+       "queue.backfill-max-schedules=50", "queues.b.reservation-threshold-type=xfactor",
+       "queues.b.reservation-threshold-value=2.5", "queue.default=b",
+       "priority.targetqueuetime-weight=3", "priority.target-weight=2",
+       "priority.qos.hi.qttarget=2h", "priority.qos.hi.xftarget=5", "qos.hi.flags=DEDICATED"});
   ASSERT_TRUE(config) << to_string(config.error());
   const auto& s = config->scheduler;
   using Type = qmanager::ReservationThreshold::Type;

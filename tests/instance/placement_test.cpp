@@ -88,7 +88,7 @@ TEST(Placement, AnAllocationIsSummedUpByNode) {
   ASSERT_NE(allocation, nullptr);
   const auto summary = summarize(store->graph(), *allocation);
   EXPECT_EQ(Hostlist::parse(summary.nodelist)->count(), 2u) << summary.nodelist;
-  EXPECT_EQ(describe(summary.held), "2 nodes, 6 cores, 2 gpus");
+  EXPECT_EQ(describe(summary.held), "2 nodes, 6 cores, 2 GPUs");
 }
 
 }  // namespace

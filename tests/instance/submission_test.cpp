@@ -58,5 +58,50 @@ TEST(Submission, ALongCommandIsCutBetweenCharacters) {
   EXPECT_TRUE(command.ends_with("\xc3\xa9"));
 }
 
+// A jobspec with these resources and attributes.system.holon.
+std::string resources(const std::string& of, const std::string& ours = "{}") {
+  return R"({"version":1,"resources":)" + of +
+         R"(,"tasks":[{"command":["run"],"slot":"task","count":{"per_slot":1}}],)"
+         R"("attributes":{"system":{"duration":60,"holon":)" +
+         ours + "}}}";
+}
+
+TEST(Submission, WhatIsAskedForIsSaidWhole) {
+  const auto text = [](const std::string& spec) {
+    const auto made = make_submission(spec, false);
+    return made ? made->resources : to_string(made.error());
+  };
+  const std::string slot =
+      R"({"type":"slot","count":2,"label":"task","with":[{"type":"core","count":2}]})";
+  EXPECT_EQ(text(resources("[" + slot + "]")), "4 cores");
+  EXPECT_EQ(text(resources(R"([{"type":"node","count":3,"with":[)" + slot + "]}]")),
+            "3 nodes, 12 cores");
+  EXPECT_EQ(
+      text(resources(R"([{"type":"node","count":4,"exclusive":true,"with":[)" + slot + "]}]")),
+      "4 whole nodes");
+  EXPECT_EQ(text(resources(
+                R"([{"type":"slot","count":1,"label":"task","with":[{"type":"core","count":1},)"
+                R"({"type":"memory","count":16},{"type":"gpu","count":1}]}])")),
+            "1 core, 16 GiB of memory, 1 GPU");
+  EXPECT_EQ(text(resources("[" + slot + "]", R"({"slots":"2-16"})")), "2-16 slots of 2 cores");
+  EXPECT_EQ(text(resources("[" + slot + "]", R"({"licenses":{"matlab":2},)"
+                                             R"("licenses_per_slot":{"ansys":1}})")),
+            "4 cores, 2 matlab, 1 ansys a slot");
+}
+
+TEST(Submission, StandardInputIsAFileOrComesFromAClient) {
+  const auto made = [](const std::string& from) {
+    std::string spec = jobspec(R"({"per_slot":1})");
+    const std::string at = R"("duration":60)";
+    spec.replace(spec.find(at), at.size(),
+                 at + R"(,"shell":{"options":{"input":{"stdin":)" + from + "}}}");
+    return *make_submission(spec, false);
+  };
+  EXPECT_EQ(made(R"({"type":"file","path":"/in"})").input, "/in");
+  EXPECT_EQ(made(R"({"type":"service"})").input_tasks, "all");
+  EXPECT_EQ(made(R"({"type":"service","ranks":"0-1"})").input_tasks, "0-1");
+  EXPECT_EQ(make_submission(jobspec(R"({"per_slot":1})"), false)->input_tasks, "");
+}
+
 }  // namespace
 }  // namespace holon::instance

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <ctime>
+
 #include <algorithm>
 
 namespace holon::instance {
@@ -31,6 +34,15 @@ TEST(Path, ListingsOrderNumbersAsNumbers) {
   std::vector<std::string> paths = {"/10", "/9/2", "/9", "/9/10", "/1/1/1"};
   std::sort(paths.begin(), paths.end(), path_before);
   EXPECT_EQ(paths, (std::vector<std::string>{"/1/1/1", "/9", "/9/2", "/9/10", "/10"}));
+}
+
+TEST(TimeText, HasTheDateWhenItIsNotToday) {
+  setenv("TZ", "UTC", 1);
+  tzset();
+  const Time now = 1'795'302'000'000;  // 2026-11-21 23:00:00
+  EXPECT_EQ(time_text(now + 1'800'000, now), "23:30:00");
+  EXPECT_EQ(time_text(now + 7'200'000, now), "2026-11-22 01:00") << "two hours later, but tomorrow";
+  EXPECT_EQ(time_text(now - 86'399'000, now), "2026-11-20 23:00");
 }
 
 TEST(Duration, IsSaidInItsTwoLargestUnits) {

@@ -118,7 +118,7 @@ TEST(OneInstance, AJobThatCanNeverRunIsRefusedWithTheReason) {
   const Ran ran = sandbox.run({"submit", "-c", "5", "true"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("needs"));
+  EXPECT_THAT(ran.err, HasSubstr("no node has 5 cores; the largest has 4"));
   const auto jobs = sandbox.json({"jobs", "-a"})["jobs"];
   ASSERT_EQ(jobs.size(), 1u) << "the refusal leaves a record";
   EXPECT_EQ(jobs[0]["result"], "REJECTED");
