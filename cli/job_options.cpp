@@ -144,14 +144,11 @@ std::function<Status(const std::string&)> yes_or_no(bool& target) {
 
 void add_scheduling_options(Parser& parser, JobOptions& options) {
   add_license_option(parser, options);
+  add_environment_option(parser, options);
   parser.option("-A,--account,--bank", options.account, "NAME", "the account it counts for")
       .option("--qos", options.qos, "NAME", "the quality of service it asks for")
       .option("--group", options.group, "NAME",
               "one of your groups it counts for; your primary group unless given")
-      .option("--pe", options.parallel, "NAME",
-              "a parallel environment: how its slots are spread over hosts (environments.NAME); "
-              "'mpi*': any "
-              "that matches")
       .option("--reservation", options.reservation, "ID",
               "run in this advance reservation (holon reserve)")
       .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
@@ -294,16 +291,24 @@ Result<std::uint32_t> parse_urgency(const std::string& word) {
   return static_cast<std::uint32_t>(std::stoul(word));
 }
 
+void add_slots_option(Parser& parser, JobOptions& options, Unit unit) {
+  const bool task = unit == Unit::task;
+  parser.option(task ? "-n,--ntasks" : "-n,--nslots", slots_reader(options), "N",
+                std::string("number of ") + (task ? "tasks" : "slots") +
+                    ", 1 unless given; 4-16, 4-, -16 or 1-3,5-6: the most that fit");
+}
+
+void add_environment_option(Parser& parser, JobOptions& options) {
+  parser.option("--pe", options.parallel, "NAME",
+                "a parallel environment: how its slots are spread over hosts (environments.NAME); "
+                "'mpi*': any that matches");
+}
+
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
   const bool task = unit == Unit::task;
   auto& shape = options.shape;
   parser.group("Resources");
-  if (task)
-    parser.option("-n,--ntasks", slots_reader(options), "N",
-                  "number of tasks, 1 unless given; 4-16, 4- or 2,4,8: the most that fit");
-  else
-    parser.option("-n,--nslots", slots_reader(options), "N",
-                  "number of slots, 1 unless given; 4-16, 4- or 2,4,8: the most that fit");
+  add_slots_option(parser, options, unit);
   const std::string per = task ? "per task" : "per slot";
   parser
       .option(task ? "-c,--cores-per-task" : "-c,--cores-per-slot", shape.cores_per_task, "N",

@@ -47,8 +47,10 @@ enum class Unit { task, slot };
 // --output --error --dry-run.
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
 void add_job_options(Parser& parser, JobOptions& options);
-// -L alone.
+// -L, -n, --pe alone.
 void add_license_option(Parser& parser, JobOptions& options);
+void add_slots_option(Parser& parser, JobOptions& options, Unit unit);
+void add_environment_option(Parser& parser, JobOptions& options);
 
 // Takes -N: at least 1.
 std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape);

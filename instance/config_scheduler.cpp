@@ -327,7 +327,13 @@ Status set_scheduler_key(qmanager::SchedulerConfig& scheduler, const Setting& s)
   for (const char* each : {"policy", "queue-params", "policy-params"})
     if (key == fmt::format("queue.{}-per-queue", each)) return set_each_queue(scheduler, s, each);
   if (key.starts_with("environments.")) return set_environment(scheduler, s);
-  if (key.starts_with("queue.")) return set_queue_key(s, key.substr(6), scheduler.defaults);
+  if (key.starts_with("queue.")) {
+    Status set = set_queue_key(s, key.substr(6), scheduler.defaults);
+    // For all queues together, as Grid Engine has it; each inherits it as its own bound as well.
+    if (set && key == "queue.max-reservation")
+      scheduler.max_reservation = scheduler.defaults.max_reservation;
+    return set;
+  }
   if (key.starts_with("limits.")) return set_limit(scheduler, s);
   if (key.starts_with("priority.")) return set_priority(scheduler.priority, s);
   if (key.starts_with("fairshare.")) return set_fairshare(scheduler.priority.fairshare, s);

@@ -53,6 +53,7 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   settings.show_time = [&clock](Time when, Time now) {
     return time_text(clock.wall(when), clock.wall(now));
   };
+  settings.show_length = duration_text;
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Core> core(new Core(reactor, clock, server, journal, config, after_commit,

@@ -59,10 +59,12 @@ class File {
 ScheduleLog::ScheduleLog(std::string path, JobManager& jobs, const resource::ResourceGraph& graph,
                          AfterCommit& after_commit)
     : path_(std::move(path)), jobs_(jobs), after_commit_(after_commit) {
-  format_.ticks_per_second = kTicksPerSecond;
-  format_.hosts = [&graph](const qmanager::PlannedSpan& span) {
+  qmanager::ScheduleFormat format;
+  format.ticks_per_second = kTicksPerSecond;
+  format.hosts = [&graph](const qmanager::PlannedSpan& span) {
     return host_uses(graph, span.allocation);
   };
+  sections_ = qmanager::ScheduleText(std::move(format));
 }
 
 void ScheduleLog::turn(Time now) {
@@ -71,7 +73,7 @@ void ScheduleLog::turn(Time now) {
   auto plan = jobs_.plan(now);
   const InstanceClock& clock = jobs_.clock();
   for (auto& span : plan) span.when = {clock.wall(span.when.begin), clock.wall(span.when.end)};
-  std::string section = qmanager::schedule_section(plan, std::exchange(starting_, {}), format_);
+  std::string section = sections_.section(plan, std::exchange(starting_, {}));
   recorded_ = jobs_.pass_times().passes;
   rest(now, monotonic_us() - begun);
   after_commit_.add([this, now, section = std::move(section)] {

@@ -40,7 +40,7 @@ class ScheduleLog {
   std::string path_;
   JobManager& jobs_;
   AfterCommit& after_commit_;
-  qmanager::ScheduleFormat format_;
+  qmanager::ScheduleText sections_;
   std::unordered_set<JobId> starting_;  // since the last section
   std::int64_t recorded_ = 0;           // passes that sections stand for
   Time not_before_ = 0;                 // of the next section

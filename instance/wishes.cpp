@@ -70,7 +70,9 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
 
 }  // namespace
 
-Result<resource::Count> read_slots(const std::string& text) {
+Result<resource::Count> read_slots(const std::string& word) {
+  // "-3" begins at 1, as Grid Engine has it.
+  const std::string text = word.size() > 1 && word.front() == '-' ? "1" + word : word;
   const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
     std::int64_t n = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
@@ -89,7 +91,9 @@ Result<resource::Count> read_slots(const std::string& text) {
     return count;
   }
   return fail(Errc::invalid_argument,
-              fmt::format("'{}' is no number of slots; accepted are 4, 4-16, 4- and 2,4,8", text));
+              fmt::format("'{}' is no number of slots; accepted are 4, 4-16, 4-, -16 and ascending "
+                          "lists like 2,4,8 and 1-3,5-6",
+                          word));
 }
 
 Result<Wishes> read_wishes(const json& system) {

@@ -25,9 +25,9 @@ struct Wishes {
   bool immediate = false;   // starts in the first pass or fails (-now y)
 };
 
-// Slots as Grid Engine's users write them: "4-16", "4-", "2,4,8", "3+"; not their
-// "-16", which is a negative number to everybody else. Errors: invalid_argument.
-Result<resource::Count> read_slots(const std::string& text);
+// Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".
+// Errors: invalid_argument.
+Result<resource::Count> read_slots(const std::string& word);
 
 // `system` is an object. Errors: invalid_argument with the pointer: an unknown key of `holon`, a
 // value that does not fit.

@@ -29,15 +29,19 @@ std::optional<std::string> unknown_pool(const Scheduler::State& state, const Job
   return std::nullopt;
 }
 
-// The queue's own pools of the same name are debited as well, as Grid Engine does at every level.
+// The queue's own pools of the same name are debited as well, as Grid Engine does at every level:
+// on each host that the job is on, or of a machine without hosts.
 void add_queue_pools(const Scheduler::State& state, JobRequest& job, const Queue& queue) {
   std::vector<Consumes> all;
+  std::vector<Consumes> of_hosts;
   for (const Consumes& use : job.consumes) {
     const bool here = queue.config.pools.contains(use.pool);
     if (!here || state.config.pools.contains(use.pool)) all.push_back(use);
-    if (here) all.push_back({of_queue(use.pool, queue.name), use.amount, use.per_slot});
+    if (here) of_hosts.push_back({of_queue(use.pool, queue.name), use.amount, use.per_slot});
   }
-  if (queue.config.slots) all.push_back({of_queue("slots", queue.name), 1, true});
+  if (queue.config.slots) of_hosts.push_back({of_queue("slots", queue.name), 1, true});
+  if (!state.has_hosts) all.insert(all.end(), of_hosts.begin(), of_hosts.end());
+  if (state.has_hosts) job.on_hosts = std::move(of_hosts);
   job.consumes = std::move(all);
 }
 
@@ -125,12 +129,17 @@ std::optional<std::string> dedicate(const Scheduler::State& state, JobRequest& j
 
 }  // namespace
 
-std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config) {
-  std::map<std::string, resource::Amount> pools = config.pools;
+std::map<std::string, resource::Amount> queue_pools(const SchedulerConfig& config) {
+  std::map<std::string, resource::Amount> pools;
   for (const auto& [name, queue] : config.queues) {
     for (const auto& [pool, amount] : queue.pools) pools[of_queue(pool, name)] = amount;
     if (queue.slots) pools[of_queue("slots", name)] = *queue.slots;
   }
+  return pools;
+}
+
+std::map<std::string, resource::Amount> global_pools(const SchedulerConfig& config) {
+  std::map<std::string, resource::Amount> pools = config.pools;
   for (const auto& [name, environment] : config.environments)
     if (environment.slots) pools[of_environment(name)] = *environment.slots;
   return pools;

@@ -9,9 +9,11 @@
 
 namespace holon::qmanager {
 
-// Every consumable of the configuration, by the name under which jobs hold it: "license",
-// "license@batch" and "slots@batch" of a queue, "mpi/slots" of a parallel environment.
-std::map<std::string, resource::Amount> all_pools(const SchedulerConfig& config);
+// The consumables of the configuration, by the name under which jobs hold them: "license", and
+// "mpi/slots" of a parallel environment.
+std::map<std::string, resource::Amount> global_pools(const SchedulerConfig& config);
+// "license@batch" and "slots@batch" of a queue: so many on each host.
+std::map<std::string, resource::Amount> queue_pools(const SchedulerConfig& config);
 
 // Puts the job into that environment. A text: it can never run there, and why.
 std::optional<std::string> enter_environment(JobRequest& job, const std::string& name,

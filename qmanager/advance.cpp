@@ -18,12 +18,13 @@ namespace {
 
 // Limits, queues' slots and environments' slots are matters of the outside; of the pools a
 // reservation has what it asked for.
-SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& asked) {
+SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& asked,
+                              std::int64_t slots) {
   SchedulerConfig config = outside;
   config.limits = {};
   config.pools.clear();
   for (const Consumes& use : asked.consumes)
-    config.pools[use.pool] += use.per_slot ? use.amount * least_slots(asked) : use.amount;
+    config.pools[use.pool] += use.per_slot ? use.amount * slots : use.amount;
   for (auto& [name, queue] : config.queues) {
     queue.pools.clear();
     queue.slots.reset();
@@ -32,15 +33,20 @@ SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& 
   return config;
 }
 
-// REQUIRES: the resources are held under its number.
-Status open(Scheduler::State& s, AdvanceRequest request) {
+// REQUIRES: the resources are held under its number, as for `held`.
+Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held) {
   const JobId id = request.resources.id;
   Result<std::unique_ptr<Machine>> machine = s.machine->part(id);
   if (!machine) return tl::unexpected(machine.error());
   request.resources.procs = s.machine->procs_held(id);
-  auto inner = Scheduler::create(config_within(s.config, request.resources), std::move(*machine));
+  request.resources.queue = held.queue;
+  const std::int64_t slots = slots_with(held, request.resources.procs);
+  auto inner =
+      Scheduler::create(config_within(s.config, request.resources, slots), std::move(*machine));
   if (!inner) return tl::unexpected(inner.error());
   Advance advance;
+  advance.environment = s.machine->settled(held).environment;
+  advance.slots = slots;
   advance.inner = std::make_unique<Scheduler>(std::move(*inner));
   // The gates of its queues are those of the outside.
   for (const Queue& queue : s.queues) {
@@ -86,6 +92,7 @@ Result<std::optional<Reject>> Scheduler::reserve_ahead(AdvanceRequest request, T
   JobRequest held = request.resources;
   const Result<const Queue*> queue = queue_for(s, held);
   if (!queue) return tl::unexpected(queue.error());
+  held.queue = (*queue)->name;
   auto refusal = admit(s, held, **queue);
   if (refusal && !*refusal) refusal = s.machine->refuses(held, now, request.when.length());
   if (!refusal) return tl::unexpected(refusal.error());
@@ -101,7 +108,7 @@ Result<std::optional<Reject>> Scheduler::reserve_ahead(AdvanceRequest request, T
                           : "what it asks for is not free over that time"};
   }
   ++s.plan;
-  if (Status opened = open(s, std::move(request)); !opened) {
+  if (Status opened = open(s, std::move(request), held); !opened) {
     s.machine->release(id, now);
     return tl::unexpected(opened.error());
   }
@@ -115,12 +122,13 @@ Status Scheduler::recover_advance(AdvanceRequest request, const Allocation& allo
   const Result<const Queue*> queue = queue_for(s, request.resources);
   if (!queue) return tl::unexpected(queue.error());
   JobRequest held = request.resources;
+  held.queue = (*queue)->name;
   if (const auto refusal = admit(s, held, **queue, Arrives::with_resources); !refusal)
     return tl::unexpected(refusal.error());
   s.machine->settle();
   if (Status imposed = s.machine->impose(held, allocation); !imposed) return imposed;
   s.freed();
-  return open(s, std::move(request));
+  return open(s, std::move(request), held);
 }
 
 Result<std::vector<JobId>> Scheduler::cancel_advance(JobId id, Time now) {
@@ -171,8 +179,9 @@ Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job,
     return Reject{id, fmt::format("advance reservation {} is not for user \"{}\"",
                                   job.advance.value(), job.user)};
   if (job.limit > advance.when.length())
-    return Reject{id, fmt::format("asks for {} ticks, advance reservation {} lasts {}", job.limit,
-                                  job.advance.value(), advance.when.length())};
+    return Reject{id, fmt::format("asks for {}, advance reservation {} lasts {}",
+                                  s.config.length_text(job.limit), job.advance.value(),
+                                  s.config.length_text(advance.when.length()))};
   job.advance = {};  // within, it is a job like any other
   auto refused = found->second.inner->submit(std::move(job), std::max(now, advance.when.begin));
   if (refused && !*refused) s.in_advance.emplace(id, found->first);

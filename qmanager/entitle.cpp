@@ -25,12 +25,21 @@ bool Pass::entitled(Queue& queue, const Job& job) const {
   if (qos.reserve_always) return true;
   const auto bucket = bucket_of(queue, job);
   if (!bucket) return false;
+  if (s_.config.max_reservation && reservations_in_all() >= *s_.config.max_reservation)
+    return false;
   if (!past_threshold(queue, job)) return false;
   const auto held = queue.walk.reservations.find(*bucket);
   const auto& buckets = queue.config.buckets;
   const std::int64_t depth =
       buckets.empty() ? queue.policy.reservations : buckets.at(*bucket).depth;
   return (held == queue.walk.reservations.end() ? 0 : held->second) < depth;
+}
+
+std::int64_t Pass::reservations_in_all() const {
+  std::int64_t all = 0;
+  for (const Queue& queue : s_.queues)
+    for (const auto& [bucket, held] : queue.walk.reservations) all += held;
+  return all;
 }
 
 void Pass::count_reservation(Queue& queue, const Job& job) {

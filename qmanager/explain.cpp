@@ -66,7 +66,7 @@ class Explainer {
                    fit - offset,
                    {},
                    1.0 - static_cast<double>(fit) / static_cast<double>(most),
-                   fmt::format("a time limit of {} ticks or less", fit - offset)});
+                   fmt::format("a time limit of {} or less", s_.config.length_text(fit - offset))});
   }
 
   // Fewer of what the request counts first: nodes, slots, or processors on a flat machine.

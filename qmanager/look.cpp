@@ -6,6 +6,7 @@
 #include "qmanager/pass.hpp"
 #include "qmanager/reason.hpp"
 #include "qmanager/scheduler.hpp"
+#include "qmanager/slots.hpp"
 
 namespace holon::qmanager {
 
@@ -129,13 +130,18 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
   const Job& job = *state.find(id);
   Units units = state.machine->units_of(id);
   resource::Allocation& allocation = units.allocation;
+  const std::int64_t procs = job.request.slots ? state.machine->procs_held(id) : job.procs;
   return {.job = id,
           .queue = state.queue_of(job).name,
           .reserved = job.booked,
           .when = allocation.when,
-          .procs = job.request.slots ? state.machine->procs_held(id) : job.procs,
+          .procs = procs,
           .consumes = consumed(units),
-          .allocation = std::move(allocation)};
+          .allocation = std::move(allocation),
+          .environment = job.request.environments.empty()
+                             ? job.request.environment
+                             : state.machine->settled(job.request).environment,
+          .slots = slots_with(job.request, procs)};
 }
 
 }  // namespace
@@ -156,9 +162,14 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) {
                      .when = allocation.when,
                      .procs = state_->machine->procs_held(id),
                      .consumes = consumed(units),
-                     .allocation = std::move(allocation)});
+                     .allocation = std::move(allocation),
+                     .environment = advance.environment,
+                     .slots = advance.slots});
     if (later) continue;
-    for (PlannedSpan& span : advance.inner->plan(now)) spans.push_back(std::move(span));
+    for (PlannedSpan& span : advance.inner->plan(now)) {
+      span.environment.clear();  // it has the slots of the reservation
+      spans.push_back(std::move(span));
+    }
   }
   return spans;
 }

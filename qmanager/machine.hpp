@@ -144,6 +144,10 @@ class Machine {
   // Was the way of planning changed since last asked? Then all reservations must be made again.
   virtual bool must_replan() { return false; }
 
+  // Each host is to have so many of these consumables, by the names in JobRequest::on_hosts. False:
+  // this machine has no hosts.
+  virtual bool add_host_pools(const std::map<std::string, resource::Amount>&) { return false; }
+
   // From now on it is to be known which units a reservation has, not only how many. True: all
   // reservations must be made again.
   virtual bool settle() { return false; }

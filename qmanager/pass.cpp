@@ -1,5 +1,7 @@
 #include "qmanager/pass.hpp"
 
+#include <algorithm>
+
 #include "qmanager/reason.hpp"
 #include "qmanager/slots.hpp"
 
@@ -53,12 +55,7 @@ void Pass::catch_up() {
 void Pass::decide() {
   start_due();
   s_.sliced = false;
-  for (Queue& queue : s_.queues) {
-    if (!queue.started) continue;
-    do walk(queue);
-    while (!s_.sliced && fill_windows(queue));
-    if (s_.sliced) break;
-  }
+  walk_all();
   if (s_.sliced) return;
   for (Queue& queue : s_.queues)
     if (queue.started && queue.walk.over_soft) use_leftovers(queue);
@@ -92,27 +89,78 @@ bool Pass::drop_reservations(bool also_kept) {
   return !drop.empty();
 }
 
-void Pass::walk(Queue& queue) {
-  Walk& walk = queue.walk;
-  PendingList& pending = queue.pending;
-  for (std::size_t slot = walk.last ? pending.behind(*walk.last) : pending.front();
-       slot < pending.slots() && !walk.closed; ++slot) {
-    Job* job = pending.at(slot);
-    if (job == nullptr) continue;
-    if (walk.considered >= queue.config.queue_depth) walk.closed = true;
-    // Who is planned at once, or ages by what limits say, must be looked at even on a full machine;
-    // nobody else.
-    if (!thorough_ && !queue.policy.keep && !s_.limits_stop_aging && s_.machine->exhausted(now_) &&
-        walk.blocked_by.value() != 0)
-      return;
-    if (walk.closed) return;
-    if (budget_.jobs-- <= 0) {
-      s_.sliced = true;
-      return;
+// Queue by queue, or the jobs of all of them in one order.
+void Pass::walk_all() {
+  if (s_.config.max_reservation) {
+    for (bool more = true; more && !s_.sliced;) {
+      walk_in_one_order();
+      more = false;
+      for (Queue& queue : s_.queues)
+        if (queue.started && !s_.sliced) more = fill_windows(queue) || more;
     }
-    walk.last = pending.key_at(slot);
-    consider(queue, *job);
+    return;
   }
+  for (Queue& queue : s_.queues) {
+    if (!queue.started) continue;
+    do walk(queue);
+    while (!s_.sliced && fill_windows(queue));
+    if (s_.sliced) return;
+  }
+}
+
+namespace {
+
+std::size_t next_slot(const Queue& queue) {
+  const auto& last = queue.walk.last;
+  return last ? queue.pending.behind(*last) : queue.pending.front();
+}
+
+}  // namespace
+
+void Pass::walk(Queue& queue) {
+  const PendingList& pending = queue.pending;
+  for (std::size_t slot = next_slot(queue); slot < pending.slots() && !queue.walk.closed; ++slot)
+    if (pending.at(slot) != nullptr && !look_at(queue, slot)) return;
+}
+
+void Pass::walk_in_one_order() {
+  std::vector<std::pair<Queue*, std::size_t>> at;
+  for (Queue& queue : s_.queues)
+    if (queue.started) at.emplace_back(&queue, next_slot(queue));
+  while (!s_.sliced) {
+    for (auto& [queue, slot] : at)
+      while (slot < queue->pending.slots() && queue->pending.at(slot) == nullptr) ++slot;
+    std::erase_if(at, [](const auto& place) {
+      return place.first->walk.closed || place.second >= place.first->pending.slots();
+    });
+    if (at.empty()) return;
+    const auto first = std::min_element(at.begin(), at.end(), [](const auto& a, const auto& b) {
+      return a.first->pending.key_at(a.second) < b.first->pending.key_at(b.second);
+    });
+    if (look_at(*first->first, first->second))
+      ++first->second;
+    else
+      at.erase(first);
+  }
+}
+
+// False: nobody behind it in its queue is to be looked at now.
+bool Pass::look_at(Queue& queue, std::size_t slot) {
+  Walk& walk = queue.walk;
+  if (walk.considered >= queue.config.queue_depth) walk.closed = true;
+  // Who is planned at once, or ages by what limits say, must be looked at even on a full machine;
+  // nobody else.
+  if (!thorough_ && !queue.policy.keep && !s_.limits_stop_aging && s_.machine->exhausted(now_) &&
+      walk.blocked_by.value() != 0)
+    return false;
+  if (walk.closed) return false;
+  if (budget_.jobs-- <= 0) {
+    s_.sliced = true;
+    return false;
+  }
+  walk.last = queue.pending.key_at(slot);
+  consider(queue, *queue.pending.at(slot));
+  return true;
 }
 
 // A job whose kept reservation is still there. One that comes due now stays where it is.
@@ -310,7 +358,8 @@ void Pass::complete_plan() {
 
 void Pass::plan_all() {
   thorough_ = true;
-  if (!s_.sliced)
+  if (!s_.sliced && s_.config.max_reservation) walk_in_one_order();
+  if (!s_.sliced && !s_.config.max_reservation)
     for (Queue& queue : s_.queues)
       if (queue.started) walk(queue);
   book_the_entitled();

@@ -59,6 +59,10 @@ class Pass {
   Job* next_due();
   void replan();
   void walk(Queue& queue);
+  void walk_all();
+  void walk_in_one_order();
+  bool look_at(Queue& queue, std::size_t slot);
+  std::int64_t reservations_in_all() const;
 
   void pass_over(Queue& queue, Job& job);
   void consider(Queue& queue, Job& job);

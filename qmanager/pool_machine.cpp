@@ -209,7 +209,9 @@ Units PoolMachine::hold_what_is_left(JobId job, const Units& units, Interval whe
   Units rest = inner_->hold_what_is_left(job, units, when, now);
   Held held{{}, {now, when.end}};
   for (const auto& [name, wanted] : units.pools) {
-    Pool& pool = pools_.at(name);
+    const auto found = pools_.find(name);
+    if (found == pools_.end()) continue;  // of hosts: the inner machine's
+    Pool& pool = found->second;
     const resource::Amount free = pool.capacity() - pool.used.max_used(held.when);
     const resource::Amount mine = std::clamp<resource::Amount>(free, 0, wanted);
     if (mine < wanted) rest.pools[name] = wanted - mine;

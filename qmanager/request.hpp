@@ -42,6 +42,8 @@ struct JobRequest {
   std::shared_ptr<const resource::Jobspec>
       spec;  // shared by the jobs of an array; null on a flat machine
   std::vector<Consumes> consumes;
+  // Those of which each host has so many for the jobs of its queue; set by the scheduler.
+  std::vector<Consumes> on_hosts;
   // How many slots suit it, where that is not one number ("4-16", "2,4,8"): it gets the most that
   // fit when it is started or booked. A slot is a processor on a flat machine, the one slot at the
   // top of `spec` on a graph; `procs` and the count in `spec` are then those of the smallest.

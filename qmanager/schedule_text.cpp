@@ -17,69 +17,128 @@ std::string column(std::string name) {
   return name;
 }
 
+// "license@batch@node0" is of the queue on that host, "license@batch" of a queue on a machine
+// without hosts, "mpi/slots" of an environment, whose line says it anyhow, "license" of everybody.
+struct PoolName {
+  std::string resource, queue, host;
+  bool of_environment = false;
+
+  explicit PoolName(const std::string& name) : of_environment(name.find('/') != std::string::npos) {
+    const std::size_t first = name.find('@');
+    resource = name.substr(0, first);
+    if (first == std::string::npos) return;
+    const std::size_t second = name.find('@', first + 1);
+    queue = name.substr(first + 1, second - first - 1);
+    if (second != std::string::npos) host = name.substr(second + 1);
+  }
+};
+
 // The lines of one span.
 class Lines {
  public:
-  Lines(const PlannedSpan& span, const char* state, const ScheduleFormat& format, std::string& text)
-      : span_(span), hosts_(format.hosts(span)), text_(text) {
+  Lines(const PlannedSpan& span, const std::string& who, const ScheduleFormat& format, int sign)
+      : span_(span), hosts_(format.hosts(span)), sign_(sign) {
     const std::int64_t second = format.ticks_per_second;
     const Time begin = span.when.begin / second + format.epoch;
     const Duration length =
         span.when.end == kTimeMax
             ? std::max<Duration>(0, kLastSecond - begin)
             : span.when.length() / second + (span.when.length() % second > 0 ? 1 : 0);
-    head_ = fmt::format("{}:1:{}:{}:{}", span.job.value(), state, begin, length);
+    head_ = fmt::format("{}:{}:{}", who, begin, length);
   }
 
-  void write() {
-    for (const Consumes& use : span_.consumes) consumable(use);
-    for (const HostUse& use : hosts_)
-      for (const auto& [type, amount] : use.other) line('H', use.host, type, amount);
-    if (hosts_.empty() && span_.procs > 0) line('Q', span_.queue, "slots", span_.procs);
-    for (const HostUse& use : hosts_)
-      if (use.slots > 0) line('Q', span_.queue + "@" + use.host, "slots", use.slots);
+  std::string of_environment() const {
+    if (span_.environment.empty()) return {};
+    return line('P', span_.environment, "slots", span_.slots);
+  }
+
+  std::string of_everybody() const {
+    std::string text;
+    for (const Consumes& use : span_.consumes) {
+      const PoolName pool(use.pool);
+      if (!pool.of_environment && pool.queue.empty())
+        text += line('G', "global", pool.resource, use.amount);
+    }
+    return text;
+  }
+
+  std::string of_hosts() const {
+    std::string text;
+    if (hosts_.empty()) {
+      text += of_queue("");
+      if (span_.procs > 0) text += line('Q', span_.queue, "slots", span_.procs);
+    }
+    for (const HostUse& use : hosts_) {
+      for (const auto& [type, amount] : use.other) text += line('H', use.host, type, amount);
+      text += of_queue(use.host);
+      if (use.slots > 0) text += line('Q', at(use.host), "slots", use.slots);
+    }
+    return text;
   }
 
  private:
-  // By the names that admit.cpp gives them: "license", "license@batch", "mpi/slots". The slots of a
-  // queue are those that each host's line tells.
-  void consumable(const Consumes& use) {
-    const std::size_t at = use.pool.find('@');
-    const std::size_t slash = use.pool.find('/');
-    if (slash != std::string::npos)
-      line('P', use.pool.substr(0, slash), "slots", use.amount);
-    else if (at == std::string::npos)
-      line('G', "global", use.pool, use.amount);
-    else if (!use.pool.starts_with("slots@"))
-      line('Q', hosts_.size() == 1 ? span_.queue + "@" + hosts_[0].host : span_.queue,
-           use.pool.substr(0, at), use.amount);
+  // Consumables of the queue; its slots are those that the cores tell.
+  std::string of_queue(const std::string& host) const {
+    std::string text;
+    for (const Consumes& use : span_.consumes) {
+      const PoolName pool(use.pool);
+      const bool here = pool.host.empty() || pool.host == host;
+      if (pool.queue.empty() || pool.resource == "slots" || !here) continue;
+      text += line('Q', at(host), pool.resource, use.amount);
+    }
+    return text;
   }
 
-  void line(char level, const std::string& object, const std::string& resource,
-            std::int64_t amount) {
-    text_ += fmt::format("{}:{}:{}:{}:{}.000000\n", head_, level, column(object), column(resource),
-                         amount);
+  std::string at(const std::string& host) const {
+    return host.empty() ? span_.queue : span_.queue + "@" + host;
+  }
+
+  std::string line(char level, const std::string& object, const std::string& resource,
+                   std::int64_t amount) const {
+    return fmt::format("{}:{}:{}:{}:{}.000000\n", head_, level, column(object), column(resource),
+                       sign_ * amount);
   }
 
   const PlannedSpan& span_;
   std::vector<HostUse> hosts_;
-  std::string& text_;
+  int sign_;
   std::string head_;
 };
 
 }  // namespace
 
-std::string schedule_section(const std::vector<PlannedSpan>& plan,
-                             const std::unordered_set<JobId>& starting,
-                             const ScheduleFormat& format) {
+std::string ScheduleText::advances(const std::vector<PlannedSpan>& plan) {
+  std::string text;
+  const auto write = [&](const PlannedSpan& span, int sign) {
+    const Lines lines(span, "0:0:RESERVING", format_, sign);
+    text += lines.of_everybody() + lines.of_hosts() + lines.of_environment();
+  };
+  std::map<JobId, PlannedSpan> there;
+  for (const PlannedSpan& span : plan) {
+    if (!span.advance) continue;
+    const auto known = told_.find(span.job);
+    if (known == told_.end()) write(span, 1);
+    there.emplace(span.job, known == told_.end() ? span : known->second);
+  }
+  for (const auto& [id, span] : told_)
+    if (!there.contains(id)) write(span, -1);
+  told_ = std::move(there);
+  return text;
+}
+
+std::string ScheduleText::section(const std::vector<PlannedSpan>& plan,
+                                  const std::unordered_set<JobId>& starting) {
   constexpr const char* kStates[] = {"RUNNING", "STARTING", "RESERVING"};
   const auto state_of = [&](const PlannedSpan& span) {
-    return span.reserved || span.advance ? 2 : starting.contains(span.job) ? 1 : 0;
+    return span.reserved ? 2 : starting.contains(span.job) ? 1 : 0;
   };
-  std::string text = "::::::::\n";
+  std::string text = advances(plan) + "::::::::\n";
   for (int state = 0; state < 3; ++state)
-    for (const PlannedSpan& span : plan)
-      if (state_of(span) == state) Lines(span, kStates[state], format, text).write();
+    for (const PlannedSpan& span : plan) {
+      if (span.advance || state_of(span) != state) continue;
+      const Lines lines(span, fmt::format("{}:1:{}", span.job.value(), kStates[state]), format_, 1);
+      text += lines.of_environment() + lines.of_everybody() + lines.of_hosts();
+    }
   return text;
 }
 

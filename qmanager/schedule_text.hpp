@@ -3,12 +3,16 @@
 //
 // A line "::::::::" begins a section; then a line for each thing held or to be held:
 // job:task:state:start:duration:level:object:resource:amount, times in seconds, state RUNNING,
-// STARTING or RESERVING. Levels: G(lobal), a consumable; P(E), slots of a parallel environment;
-// H(ost), what else it has of a host; Q(ueue), its slots and consumables of the queue alone. The
-// duration is the planned one, with the queue's offset.
+// STARTING or RESERVING. Levels: P(E), slots of a parallel environment; G(lobal), a consumable;
+// then host by host: H(ost), what else it has of a host; Q(ueue), consumables of the queue there
+// and its slots. The duration is the planned one, with the queue's offset.
+//
+// An advance reservation is no job: 0:0:RESERVING, written once, before the next section, when it
+// has been made, and once more, with negative amounts, when it has ended.
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -34,12 +38,21 @@ struct ScheduleFormat {
   std::function<std::vector<HostUse>(const PlannedSpan&)> hosts;
 };
 
-// One section. `starting`: jobs that began with this pass. An advance reservation is a job that
-// RESERVES for as long as it is there. A span without an end ends in the last second that Grid
-// Engine can write, 4294967295. ':' in names becomes '_'. O(plan).
-std::string schedule_section(const std::vector<PlannedSpan>& plan,
-                             const std::unordered_set<JobId>& starting,
-                             const ScheduleFormat& format);
+class ScheduleText {
+ public:
+  explicit ScheduleText(ScheduleFormat format = {}) : format_(std::move(format)) {}
+
+  // The next section. `starting`: jobs that began with this pass. A span without an end ends in the
+  // last second that Grid Engine can write, 4294967295. ':' in names becomes '_'. O(plan).
+  std::string section(const std::vector<PlannedSpan>& plan,
+                      const std::unordered_set<JobId>& starting);
+
+ private:
+  std::string advances(const std::vector<PlannedSpan>& plan);
+
+  ScheduleFormat format_;
+  std::map<JobId, PlannedSpan> told_;  // advance reservations
+};
 
 // Who starts by what a pass decided.
 std::unordered_set<JobId> jobs_started(const StepResult& step);

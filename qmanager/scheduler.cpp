@@ -91,8 +91,10 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
                 "an interval is at least a tick, and the depth of fairshare from 1 to 1000",
                 "priority");
   if (constexpr Duration kMost = kTimeMax / 2000; priority.fairshare.interval > kMost)
-    return fail(Errc::invalid_argument,
-                fmt::format("an interval of fairshare is {} ticks at most", kMost), "priority");
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("an interval of fairshare is {} at most", state->config.length_text(kMost)),
+        "priority");
   for (const Queue& queue : state->queues)
     state->counts_bypass =
         state->counts_bypass || queue.config.threshold.type == ReservationThreshold::Type::bypass;
@@ -106,8 +108,12 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   for (std::size_t i = 0; i < kFactors; ++i)
     if (component_of(static_cast<Factor>(i)) == Component::fairshare)
       state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
-  if (const auto pools = all_pools(state->config); !pools.empty())
-    machine = std::make_unique<PoolMachine>(std::move(machine), pools);
+  auto pools = global_pools(state->config);
+  if (auto of_queues = queue_pools(state->config); !of_queues.empty()) {
+    state->has_hosts = machine->add_host_pools(of_queues);
+    if (!state->has_hosts) pools.merge(std::move(of_queues));
+  }
+  if (!pools.empty()) machine = std::make_unique<PoolMachine>(std::move(machine), pools);
   if (state->config.environments.size() > 1)
     machine = std::make_unique<EnvironmentMachine>(std::move(machine), state->config.environments);
   state->machine = std::move(machine);

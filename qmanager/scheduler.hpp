@@ -82,6 +82,9 @@ struct SchedulerConfig {
   QueueConfig defaults;
   std::map<std::string, QueueConfig> queues;  // by name; empty: one queue called "default"
   std::string default_queue = "default";
+  // Grid Engine's way: so many reservations in all queues together, beside what each has as a bound
+  // of its own, and the jobs of all queues are looked at in one order. nullopt: queue by queue.
+  std::optional<std::int64_t> max_reservation;
   std::map<std::string, resource::Amount> pools;  // consumables beside the resource tree
   LimitsConfig limits;
   PriorityConfig priority;
@@ -90,11 +93,16 @@ struct SchedulerConfig {
   bool tell_waits = true;                                   // Wait decisions are wanted
   // Words for `when`, seen from `now`, in reasons; none: the number.
   std::function<std::string(Time when, Time now)> show_time;
+  std::function<std::string(Duration)> show_length;  // as show_time, of lengths
   // Where the number of the job that is looked at is noted, 0 in between: whoever finds that a pass
   // does not come to an end can say at which job it is. Null: nowhere.
   std::atomic<std::uint64_t>* looking_at = nullptr;
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
+
+  std::string length_text(Duration length) const {
+    return show_length ? show_length(length) : std::to_string(length);
+  }
 };
 
 // What happened in a queue since it was made.
@@ -138,6 +146,8 @@ struct PlannedSpan {
   std::int64_t procs = 0;
   std::vector<Consumes> consumes;
   resource::Allocation allocation;
+  std::string environment{};  // the parallel environment, and its slots there; "": none
+  std::int64_t slots = 0;
 
   bool operator==(const PlannedSpan&) const = default;
 };

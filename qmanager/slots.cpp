@@ -30,6 +30,13 @@ std::int64_t most_slots(const JobRequest& job, std::int64_t at_most) {
   return all <= at_most ? all : 0;
 }
 
+std::int64_t slots_with(const JobRequest& job, std::int64_t procs) {
+  const std::int64_t least = least_slots(job);
+  if (!job.slots) return least;
+  const std::int64_t of_least = job.spec ? least_units(*job.spec, "core") : least;
+  return least * procs / std::max<std::int64_t>(1, of_least);
+}
+
 JobRequest with_slots(const JobRequest& job, std::int64_t count) {
   JobRequest fixed = job;
   fixed.slots.reset();

@@ -11,6 +11,8 @@ namespace holon::qmanager {
 std::int64_t least_slots(const JobRequest& job);
 // The largest that suits it and is not above `at_most`; 0: none.
 std::int64_t most_slots(const JobRequest& job, std::int64_t at_most);
+// How many it has with so many processors.
+std::int64_t slots_with(const JobRequest& job, std::int64_t procs);
 // The same job with exactly `count` slots. REQUIRES: it has a range.
 JobRequest with_slots(const JobRequest& job, std::int64_t count);
 // The same job with at most so many. REQUIRES: it has a range.

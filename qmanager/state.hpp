@@ -59,6 +59,8 @@ struct Queue {
 struct Advance {
   AdvanceRequest request;
   std::unique_ptr<Scheduler> inner;
+  std::string environment;  // that its slots were spread by
+  std::int64_t slots = 0;
   bool cancelled = false;
   std::vector<JobId> intruders;  // who uses units of it, though they were promised to it
 
@@ -111,6 +113,7 @@ struct Scheduler::State {
   Fairshare fairshare;
   bool counts_usage = false;       // fairshare plays a part
   bool counts_bypass = false;      // so does how often a job was passed by others
+  bool has_hosts = false;          // consumables of queues are per host
   bool limits_stop_aging = false;  // whether waiting earns priority depends on limits
   Time clock = 0;                  // the latest time that was told
   std::optional<Time> aged;        // when priorities were computed last

@@ -45,13 +45,15 @@ bool same_content(const resource::Jobspec& a, const resource::Jobspec& b) {
 
 }  // namespace
 
-namespace {
-
-bool spread_over_hosts(const JobRequest& job) {
-  return job.rule.kind != AllocationRule::Kind::any;
+bool StoreMachine::goes_by_host(const JobRequest& job) const {
+  return spread_over_hosts(job) || (!job.on_hosts.empty() && check_host_placement(job));
 }
 
-}  // namespace
+bool StoreMachine::add_host_pools(const std::map<std::string, resource::Amount>& each) {
+  if (store_.graph().by_type("node").empty()) return false;
+  host_pools_.define(each);
+  return true;
+}
 
 StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(store) {
   const auto cores = static_cast<std::int64_t>(store.graph().by_type("core").size());
@@ -79,11 +81,14 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
   auto outcome = store_.match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
   if (!outcome) return tl::unexpected(outcome.error());
   if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
-  if (spread_over_hosts(job)) {
+  if (spread_over_hosts(job))
     if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
-    if (!could_be_spread(store_, job, false))
-      return "its slots can never be spread over the hosts as its parallel environment wants";
-  }
+  const bool fits_hosts = goes_by_host(job)
+                              ? could_be_spread(store_, host_pools_, job, false)
+                              : host_pools_.slots_at_most(job.on_hosts) >= slots_a_node(*job.spec);
+  if (!fits_hosts && spread_over_hosts(job))
+    return "its slots can never be spread over the hosts as its parallel environment wants";
+  if (!fits_hosts) return "asks for more consumables of its queue than the hosts have";
   if (!job.slots) {
     of_job.satisfiable_at = status_;
     of_job.satisfiable_for = asked;
@@ -95,7 +100,7 @@ ShapeId StoreMachine::shape_of(const JobRequest& job) {
   // Jobs of one size share a jobspec; those that were asked about lately are not read again.
   Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(job.spec.get()) >> 6) % kRecent];
   if (recent.spec == job.spec && recent.slots == job.slots.has_value() &&
-      shapes_[recent.shape].rule == job.rule)
+      shapes_[recent.shape].rule == job.rule && shapes_[recent.shape].on_hosts == job.on_hosts)
     return recent.shape;
   const ShapeId id = find_shape(job);
   recent = {job.spec, job.slots.has_value(), id};
@@ -108,13 +113,15 @@ ShapeId StoreMachine::find_shape(const JobRequest& job) {
   const auto [begin, end] = by_content_.equal_range(hash);
   for (auto at = begin; at != end; ++at) {
     const Shape& known = shapes_[at->second];
-    if (known.rule == job.rule && same_content(*known.spec, *job.spec)) return at->second;
+    if (known.rule == job.rule && known.on_hosts == job.on_hosts &&
+        same_content(*known.spec, *job.spec))
+      return at->second;
   }
   const auto id = static_cast<ShapeId>(shapes_.size());
   std::int64_t cores = least_units(*job.spec, "core");
   if (uniform_ && unit_ == Unit::node)
     cores = cores_of_whole_nodes(*job.spec, *node_cores_).value_or(cores);
-  shapes_.push_back({job.spec, job.rule, cores});
+  shapes_.push_back({job.spec, job.rule, job.on_hosts, cores});
   by_content_.emplace(hash, id);
   coreless_shapes_ = coreless_shapes_ || cores == 0;
   return id;
@@ -128,7 +135,8 @@ void StoreMachine::keep_uniform_for(const JobRequest& job) {
     unit = Unit::core;
   else if (!job.slots && node_cores_ && cores_of_whole_nodes(*job.spec, *node_cores_))
     unit = Unit::node;
-  if (unit == Unit::none || spread_over_hosts(job) || (unit_ != Unit::none && unit_ != unit))
+  if (unit == Unit::none || spread_over_hosts(job) || !job.on_hosts.empty() ||
+      (unit_ != Unit::none && unit_ != unit))
     return leave_uniform();
   unit_ = unit;
 }
@@ -154,7 +162,7 @@ bool StoreMachine::placeable(const JobRequest& job) {
   Shape& of_job = shape(job);
   if (of_job.placeable_at != status_) {
     of_job.placeable = store_.placeable(*job.spec).value_or(false) &&
-                       (!spread_over_hosts(job) || could_be_spread(store_, job, true));
+                       (!goes_by_host(job) || could_be_spread(store_, host_pools_, job, true));
     of_job.placeable_at = status_;
   }
   return of_job.placeable;
@@ -225,14 +233,17 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
   const std::int64_t free = free_cores_at_most(when.begin);
   if (const std::int64_t cores = shape(job).cores; cores > free)
     return Shortage{processors_short(cores, free, procs()), {}};
-  if (spread_over_hosts(job)) {
-    if (place_on_hosts(store_, job, when)) return std::nullopt;
-    return Shortage{"its slots do not fit now on the hosts as its parallel environment wants", {}};
+  if (goes_by_host(job)) {
+    if (place_on_hosts(store_, host_pools_, job, when)) return std::nullopt;
+    return Shortage{not_on_hosts(job), {}};
   }
   // A range of slots has its smallest count in the jobspec.
   const Outcome outcome = match(job, MatchOp::without_allocating, when.begin, when.length());
   if (const auto* short_of = std::get_if<NotNow>(&outcome))
     return Shortage{short_of->reason + slot_text(*job.spec, short_of->reason), {}};
+  if (const auto* found = std::get_if<Allocation>(&outcome); found != nullptr)
+    if (!host_pools_.fits(job.on_hosts, slots_on_hosts(job, *found), when))
+      return Shortage{not_on_hosts(job), {}};
   return std::nullopt;
 }
 
@@ -270,8 +281,7 @@ Machine::Outcome StoreMachine::holds(Outcome outcome) {
 Machine::Outcome StoreMachine::allocate(const JobRequest& job, Time now, Duration length) {
   const Duration asked = length == kTimeMax ? until_horizon(now) : length;
   if (asked <= 0) return NotNow{"the lease of these resources is over"};
-  if (job.slots || spread_over_hosts(job))
-    return hold_now_or_then(job, {now, saturating_add(now, asked)}, now);
+  if (!is_plain(job)) return hold_now_or_then(job, {now, saturating_add(now, asked)}, now);
   return holds(match(job, MatchOp::allocate, now, asked));
 }
 
@@ -310,19 +320,35 @@ Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval 
   if (when.empty() || when.end > store_.options().horizon.end ||
       when.begin < store_.options().horizon.begin)
     return NotNow{"it would not end before the end of the resources' lease"};
-  if (spread_over_hosts(job)) {
-    auto placed = place_on_hosts(store_, job, when);
-    if (!placed)
-      return NotNow{"its slots do not fit on the hosts as its parallel environment wants"};
-    if (Status held = store_.update(*placed, now); !held) return NotNow{held.error().what};
-    return holds(std::move(*placed));
-  }
+  if (goes_by_host(job)) return hold_on_hosts(job, when, now);
   const std::int64_t count = job.slots ? most_that_fit(job, when, now) : least_slots(job);
   if (count == 0) return NotNow{"not even its smallest number of slots is free"};
   const auto spec = job.slots ? with_slots(job, count).spec : job.spec;
   auto outcome = store_.allocate(job.id, *spec, when, now);
   if (!outcome) return Never{to_string(outcome.error())};
+  if (const auto* found = std::get_if<Allocation>(&*outcome)) {
+    const HostSlots slots = slots_on_hosts(job, *found);
+    if (!host_pools_.fits(job.on_hosts, slots, when)) {
+      static_cast<void>(store_.release(job.id));
+      return NotNow{not_on_hosts(job)};
+    }
+    host_pools_.hold(job.id, job.on_hosts, slots, when);
+  }
   return holds(std::move(*outcome));
+}
+
+Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval when, Time now) {
+  auto placed = place_on_hosts(store_, host_pools_, job, when);
+  if (!placed) return NotNow{not_on_hosts(job)};
+  if (Status held = store_.update(placed->allocation, now); !held) return NotNow{held.error().what};
+  host_pools_.hold(job.id, job.on_hosts, placed->slots, when);
+  return holds(std::move(placed->allocation));
+}
+
+// Where consumables of hosts play no part nobody has to know.
+HostSlots StoreMachine::slots_on_hosts(const JobRequest& job, const Allocation& allocation) const {
+  if (job.on_hosts.empty()) return {};
+  return slots_by_host(store_.graph(), allocation, slots_with(job, cores_of(allocation)));
 }
 
 bool StoreMachine::all_up(const Allocation& allocation) const {
@@ -373,8 +399,7 @@ Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) 
     planned->shares.clear();  // it is not known yet which
     return outcome;
   }
-  const bool plain = !job.slots && !spread_over_hosts(job);
-  if (plain && wish.length != kTimeMax && wish.not_before == wish.now)
+  if (is_plain(job) && wish.length != kTimeMax && wish.not_before == wish.now)
     return holds(match(job, MatchOp::allocate_orelse_reserve, wish.now, wish.length));
   return hold_at(job, wish);
 }
@@ -409,7 +434,8 @@ std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wi
     const auto* found = std::get_if<Allocation>(&outcome);
     return found == nullptr ? std::nullopt : std::optional(found->when.begin);
   };
-  if (!spread_over_hosts(job) && wish.length != kTimeMax && wish.not_before == wish.now)
+  const bool plain = !spread_over_hosts(job) && job.on_hosts.empty();
+  if (plain && wish.length != kTimeMax && wish.not_before == wish.now)
     return begin_of(match(job, MatchOp::without_allocating_future, wish.now, wish.length));
   // Held for the question only, and not under the job's own number: it may hold something already.
   JobRequest question = job;
@@ -426,11 +452,13 @@ Machine::Outcome StoreMachine::hold_exactly(const JobRequest& job, Interval when
 
 void StoreMachine::vacate(JobId job, Time) {
   free_at_ = -1;
+  host_pools_.release(job);
   static_cast<void>(store_.release(job));
 }
 
 void StoreMachine::release(JobId job, Time now) {
   free_at_ = -1;
+  host_pools_.release(job);
   if (uniform_ && uniform_->holds(job)) uniform_->release(job, now);
   if (const auto end = ends_.find(job); end != ends_.end()) {
     all_ends_.erase(all_ends_.find(end->second));
@@ -445,6 +473,8 @@ Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation)
   Status held = store_.update(allocation);
   if (!held) return held;
   static_cast<void>(holds(allocation));
+  if (!job.on_hosts.empty())
+    host_pools_.hold(job.id, job.on_hosts, slots_on_hosts(job, allocation), allocation.when);
   if (!uniform_) return {};
   Allocation cores{allocation.job, allocation.when, {}, {}};
   const resource::ResourceGraph& graph = store_.graph();
@@ -463,6 +493,7 @@ Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation)
 
 Status StoreMachine::set_end(JobId job, Time end) {
   free_at_ = -1;
+  if (Status room = host_pools_.check_end(job, end); !room) return room;
   Time& known = ends_[job];
   // The store lets who is not over hold on from tick to tick, also where that was promised to
   // others: whether it was is to be seen from the end that was planned.
@@ -471,6 +502,7 @@ Status StoreMachine::set_end(JobId job, Time end) {
     static_cast<void>(store_.set_end(job, known));
   Status moved = store_.set_end(job, end);
   if (!moved) return moved;
+  host_pools_.set_end(job, end);
   if (uniform_ && !uniform_->set_end(job, end)) leave_uniform();
   if (const auto at = all_ends_.find(known); at != all_ends_.end()) all_ends_.erase(at);
   all_ends_.insert(known = end);
@@ -484,88 +516,21 @@ Allocation StoreMachine::holding(JobId job) const {
   return nothing;
 }
 
-// A vertex above one that others hold is not its own any more: it is passed through only.
-Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval when, Time now) {
-  leave_uniform();
-  const resource::ResourceGraph& graph = store_.graph();
-  std::unordered_map<std::int64_t, resource::Amount> free;
-  for (const resource::Share& share : store_.available(Interval{now, when.end}))
-    free.emplace(share.uniq_id, share.amount);
-  Units rest{{job, when, {}, {}}, {}};
-  Allocation mine{job, when, {}, units.allocation.labels};
-  std::set<std::int64_t> shared;
-  for (resource::Share share : units.allocation.shares) {
-    const auto here = free.find(share.uniq_id);
-    const resource::Amount left = std::min(share.amount, here == free.end() ? 0 : here->second);
-    if (left < share.amount) {
-      rest.allocation.shares.push_back({share.uniq_id, share.amount - left, false});
-      const auto v = graph.find_uniq(share.uniq_id);
-      for (auto up = v ? graph.parent(*v) : resource::kNoVertex; up != resource::kNoVertex;
-           up = graph.parent(up))
-        shared.insert(graph[up].uniq_id);
-      share.exclusive = false;
-    }
-    share.amount = left;
-    if (left > 0) mine.shares.push_back(share);
-  }
-  std::erase_if(mine.shares, [&](const resource::Share& s) { return shared.contains(s.uniq_id); });
-  if (mine.shares.empty()) return rest;
-  free_at_ = -1;
-  if (!store_.update(resource::Holding{mine, {now, when.end}, false})) return units;
-  static_cast<void>(holds(std::move(mine)));
-  return rest;
-}
-
 std::int64_t StoreMachine::procs_held(JobId job) const {
   if (uniform_ && uniform_->holds(job)) return uniform_->procs_held(job);
   const Allocation* held = store_.find(job);
+  return held == nullptr ? 1 : std::max<std::int64_t>(cores_of(*held), 1);
+}
+
+std::int64_t StoreMachine::cores_of(const Allocation& allocation) const {
   const resource::ResourceGraph& graph = store_.graph();
   const auto core = graph.words().types.find("core");
   std::int64_t cores = 0;
-  if (held == nullptr || !core) return 1;
-  for (const resource::Share& share : held->shares) {
+  for (const resource::Share& share : allocation.shares) {
     const auto v = graph.find_uniq(share.uniq_id);
-    if (v && graph[*v].type == *core) cores += share.amount;
+    if (v && core && graph[*v].type == *core) cores += share.amount;
   }
-  return std::max<std::int64_t>(cores, 1);
-}
-
-// Every core that is free now, until the first reservation that holds it.
-std::vector<Window> StoreMachine::windows(Time now) {
-  if (uniform_) return uniform_->windows(now);
-  const resource::ResourceGraph& graph = store_.graph();
-  const auto core = graph.words().types.find("core");
-  std::unordered_map<std::int64_t, Time> free_until;  // by uniq_id
-  for (const resource::Share& share : store_.available(now)) {
-    const auto v = graph.find_uniq(share.uniq_id);
-    if (v && core && graph[*v].type == *core && share.amount > 0)
-      free_until.emplace(share.uniq_id, kTimeMax);
-  }
-  const auto promised = [&](resource::VertexId v, Time from) {
-    const auto known = free_until.find(graph[v].uniq_id);
-    if (known != free_until.end()) known->second = std::min(known->second, from);
-  };
-  for (const auto& [id, end] : ends_) {
-    const Allocation* held = store_.find(id);
-    if (held == nullptr || held->when.begin <= now) continue;
-    for (const resource::Share& share : held->shares) {
-      const auto v = graph.find_uniq(share.uniq_id);
-      if (!v) continue;
-      promised(*v, held->when.begin);
-      if (!share.exclusive) continue;
-      for (const resource::VertexId below : graph.subtree(*v)) promised(below, held->when.begin);
-    }
-  }
-  std::map<Time, std::int64_t> cores;  // by the time until which they are free
-  for (const auto& [uniq, until] : free_until) ++cores[until];
-  std::vector<Window> all;
-  auto left = static_cast<std::int64_t>(free_until.size());
-  for (const auto& [until, n] : cores) {
-    const bool open = until == kTimeMax && horizon().end == kTimeMax;
-    all.push_back({left, open ? kTimeMax : std::min(until, horizon().end) - now});
-    left -= n;
-  }
-  return all;
+  return cores;
 }
 
 std::int64_t StoreMachine::procs() const {
@@ -590,6 +555,7 @@ void StoreMachine::resources_changed() {
 
 void StoreMachine::check_invariants() const {
   store_.check_invariants();
+  host_pools_.check_invariants();
 }
 
 Result<Scheduler> Scheduler::create(SchedulerConfig config, resource::ResourceStore& store) {

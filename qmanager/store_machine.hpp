@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "qmanager/flat_machine.hpp"
+#include "qmanager/host_pools.hpp"
 #include "qmanager/machine.hpp"
 #include "qmanager/uniform.hpp"
 
@@ -47,7 +48,7 @@ class StoreMachine : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
-  Units units_of(JobId job) const override { return {holding(job), {}}; }
+  Units units_of(JobId job) const override { return {holding(job), host_pools_.held_by(job)}; }
   Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
   // What is here of them is known to who has a part of the graph only: part_machine.cpp.
   Units occupy(Units units) override { return units; }
@@ -57,6 +58,7 @@ class StoreMachine : public Machine {
   std::int64_t free_procs(Time now) override;
   resource::Amount total(std::string_view type) const override { return store_.total(type); }
   Interval horizon() const override;
+  bool add_host_pools(const std::map<std::string, resource::Amount>& each) override;
   void resources_changed() override;
   bool settle() override {
     leave_uniform();
@@ -69,6 +71,7 @@ class StoreMachine : public Machine {
   struct Shape {
     std::shared_ptr<const resource::Jobspec> spec;  // one of those that have it
     AllocationRule rule;
+    std::vector<Consumes> on_hosts;
     std::int64_t cores = 0;          // the least it needs
     std::uint64_t placeable_at = 0;  // status generation of the answer below
     bool placeable = false;
@@ -96,6 +99,10 @@ class StoreMachine : public Machine {
   Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
   Outcome holds(Outcome outcome);
   Outcome hold_now_or_then(const JobRequest& job, Interval when, Time now);
+  Outcome hold_on_hosts(const JobRequest& job, Interval when, Time now);
+  HostSlots slots_on_hosts(const JobRequest& job, const resource::Allocation& allocation) const;
+  bool goes_by_host(const JobRequest& job) const;
+  std::int64_t cores_of(const resource::Allocation& allocation) const;
   std::int64_t most_that_fit(const JobRequest& job, Interval when, Time now);
   Outcome allocate(const JobRequest& job, Time now, Duration length);
   void leave_uniform();
@@ -106,6 +113,7 @@ class StoreMachine : public Machine {
   std::int64_t free_cores_at_most(Time now);
 
   resource::ResourceStore& store_;
+  HostPools host_pools_;
   std::optional<FlatMachine>
       uniform_;             // running jobs and reservations by number of cores; see above
   Unit unit_ = Unit::none;  // while uniform_

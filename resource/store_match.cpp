@@ -248,8 +248,7 @@ Result<MatchOutcome> ResourceStore::State::match(JobId job, const Jobspec& spec,
     if (asks_ever && !matcher.ever())
       return MatchOutcome(Never{refusal(graph, spec, matcher.shortage())});
     if (saturating_add(now, duration) > horizon.end)
-      return MatchOutcome(NotNow{"would run past the end of the instance, " +
-                                 std::to_string(distance(now, horizon.end)) + " ticks from now"});
+      return MatchOutcome(NotNow{"it would run past the end of the instance"});
     return MatchOutcome(NotNow{describe(shortage, "free")});
   }
   if (selection->empty() && options.as_fluxion)

@@ -3,15 +3,17 @@
 namespace holon::sim {
 
 ScheduleFile::ScheduleFile(Time epoch, const std::string& host) {
-  format_.epoch = epoch;
-  format_.hosts = [host](const qmanager::PlannedSpan& span) {
+  qmanager::ScheduleFormat format;
+  format.epoch = epoch;
+  format.hosts = [host](const qmanager::PlannedSpan& span) {
     return std::vector<qmanager::HostUse>{{host, span.procs, {}}};
   };
+  sections_ = qmanager::ScheduleText(std::move(format));
 }
 
 void ScheduleFile::record(Time now, qmanager::Scheduler& scheduler,
                           const qmanager::StepResult& step) {
-  text_ += qmanager::schedule_section(scheduler.plan(now), qmanager::jobs_started(step), format_);
+  text_ += sections_.section(scheduler.plan(now), qmanager::jobs_started(step));
 }
 
 }  // namespace holon::sim

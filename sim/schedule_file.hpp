@@ -18,7 +18,7 @@ class ScheduleFile {
   const std::string& text() const { return text_; }
 
  private:
-  qmanager::ScheduleFormat format_;
+  qmanager::ScheduleText sections_;
   std::string text_;
 };
 

@@ -99,7 +99,6 @@ int verb_reservation_delete(Invocation& call) {
 
 struct Args {
   JobOptions options;
-  std::optional<std::int64_t> slots;
   Time begin = 0;
   Time end = 0;
   Duration length = 0;
@@ -143,13 +142,14 @@ void add_options(Parser& parser, Args& args) {
             return {};
           },
           "TIME", "instead of --end: 30s, 5m, 2h, 1.5d; a bare number is minutes")
-      .group("Resources")
-      .option("-n,--nslots", args.slots, "N", "number of slots; 1, or one a node, unless given")
-      .option("-c,--cores-per-slot", shape.cores_per_task, "N", "cores per slot, 1 unless given")
+      .group("Resources");
+  add_slots_option(parser, args.options, Unit::slot);
+  parser.option("-c,--cores-per-slot", shape.cores_per_task, "N", "cores per slot, 1 unless given")
       .option("-g,--gpus-per-slot", shape.gpus_per_task, "N", "GPUs per slot")
       .option("-N,--nodes", nodes_reader(shape), "N", "spread over N nodes")
       .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N");
   add_license_option(parser, args.options);
+  add_environment_option(parser, args.options);
   parser.group("Who")
       .option("--name", args.name, "NAME", "how listings call it")
       .option("-u,--user", user_reader(args.users), "NAME",
@@ -175,8 +175,6 @@ int verb_reserve(Invocation& call) {
         call, "reserve",
         {Errc::invalid_argument, "say when it ends, one of the two", "--duration, --end"});
   args.options.environment = {"-*"};  // nothing is run
-  args.options.tasks_given = args.slots.has_value();
-  args.options.shape.tasks = args.slots.value_or(1);
   const auto job = make_request(args.options, {"reservation"});
   if (!job) return report(call, "reserve", job.error());
   msg::ReserveRequest request;

@@ -110,6 +110,7 @@ qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
     queue.reservation_retry /= kConfigTicks;
     queue.queue_depth = options.queue_depth.value_or(queue.queue_depth);
   };
+  config.show_length = [](Duration seconds) { return fmt::format("{} s", seconds); };
   config.priority.ticks_per_second = 1;
   for (Duration* length : {&config.priority.interval, &config.priority.least_limit,
                            &config.priority.fairshare.interval})

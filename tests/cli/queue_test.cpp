@@ -70,6 +70,22 @@ TEST(Submit, ARangeOfSlotsLeavesTheLeastInTheJobspec) {
   EXPECT_FALSE(system_of(broker)["holon"].contains("slots"));
   EXPECT_EQ(run_cli({"submit", "-n", "4-16", "-N", "2", "true"}).code, kUsage);
   EXPECT_EQ(run_cli({"submit", "-n", "16-4", "true"}).code, kUsage);
+  for (const char* range : {"-3", "1-3,5-6", "-2,4"}) {
+    EXPECT_EQ(run_cli({"submit", "-n", range, "true"}).code, kOk) << range;
+    EXPECT_EQ(system_of(broker)["holon"]["slots"], range);
+    const json ranged = json::parse(broker.last<msg::SubmitRequest>("submit").jobspec);
+    EXPECT_EQ(ranged["resources"][0]["count"], 1);
+  }
+}
+
+TEST(Reserve, TakesAParallelEnvironmentAndARangeOfSlots) {
+  FakeBroker broker;
+  broker.answer("reserve", msg::ReserveReply{7});
+  broker.start();
+  EXPECT_EQ(run_cli({"reserve", "-d", "1h", "-n", "2-4", "--pe", "fill"}).out, "7\n");
+  const json spec = json::parse(broker.last<msg::ReserveRequest>("reserve").jobspec);
+  EXPECT_EQ(spec["attributes"]["system"]["holon"]["environment"], "fill");
+  EXPECT_EQ(spec["attributes"]["system"]["holon"]["slots"], "2-4");
 }
 
 TEST(Submit, RefusesSchedulingOptionsThatMakeNoSense) {

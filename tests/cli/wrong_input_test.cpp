@@ -36,19 +36,19 @@ const std::vector<Row> kRows = {
     {{"submit", "-n"}, kUsage, "holon submit: --ntasks: a value is missing"},
     {{"submit", "-n", "x", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: 'x' is no number of slots; accepted are 4, 4-16, 4- and "
-     "2,4,8"},
+     "holon submit: -n,--ntasks: 'x' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "ascending lists like 2,4,8 and 1-3,5-6"},
     {{"submit", "-n", "0", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: '0' is no number of slots; accepted are 4, 4-16, 4- and "
-     "2,4,8"},
+     "holon submit: -n,--ntasks: '0' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "ascending lists like 2,4,8 and 1-3,5-6"},
     {{"submit", "-c", "-2", "true"},
      kUsage,
      "holon submit: -c: -2 is not accepted, at least 1 and at most 4294967295 are"},
     {{"submit", "-n", "99999999999999999999", "true"},
      kUsage,
      "holon submit: -n,--ntasks: '99999999999999999999' is no number of slots; accepted are 4, "
-     "4-16, 4- and 2,4,8"},
+     "4-16, 4-, -16 and ascending lists like 2,4,8 and 1-3,5-6"},
     {{"submit", "-N", "3", "-n", "2", "true"},
      kUsage,
      "holon submit: -N,--nodes: 3 nodes for 2 tasks: every node needs a task"},
@@ -151,10 +151,10 @@ const std::vector<Row> kRows = {
     {{"job", "output", "7-9"},
      kUsage,
      "holon job output: 7-9: one job at a time: an id (7) or a path (/3/7)"},
-    {{"submit", "-n", "-16", "true"},
+    {{"submit", "-n", "--16", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: '-16' is no number of slots; accepted are 4, 4-16, 4- and "
-     "2,4,8"},
+     "holon submit: -n,--ntasks: '--16' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "ascending lists like 2,4,8 and 1-3,5-6"},
     {{"reserve", "-d", "0"},
      kUsage,
      "holon reserve: -d,--duration: a reservation without an end is not accepted"},

@@ -120,7 +120,12 @@ TEST(Slots, OfARangeAreTheMostThatFitAndEachHasATask) {
   const auto listed =
       live.wait_one(live.job({"/bin/true"}, with(R"({"holon":{"slots":"1,2,4,8"}})")));
   EXPECT_EQ(listed.ntasks, 4);
-  for (const char* bad : {"", "0", "-4", "0-4", "5-4", "four", "-", "4-x"}) {
+  const auto ranges =
+      live.wait_one(live.job({"/bin/true"}, with(R"({"holon":{"slots":"1-2,4,8-9"}})")));
+  EXPECT_EQ(ranges.ntasks, 4);
+  const auto from_one = live.wait_one(live.job({"/bin/true"}, with(R"({"holon":{"slots":"-3"}})")));
+  EXPECT_EQ(from_one.ntasks, 3);
+  for (const char* bad : {"", "0", "-0", "--4", "0-4", "5-4", "four", "-", "4-x", "4-5,1-2"}) {
     const auto refused =
         live.submit({"/bin/true"}, with(R"({"holon":{"slots":")" + std::string(bad) + "\"}}"));
     ASSERT_FALSE(refused) << bad;

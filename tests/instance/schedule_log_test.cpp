@@ -140,9 +140,9 @@ TEST(ScheduleLog, AllThatAJobHasOfItsHostsIsThere) {
     return times({s}, reply->first_id, "STARTING") + times({s}, reply->first_id, "RUNNING") > 0;
   });
   EXPECT_THAT(uses(section, reply->first_id),
-              ElementsAre("H:node0:gpu:1.000000", "H:node0:memory:3.000000", "H:node1:gpu:1.000000",
-                          "H:node1:memory:3.000000", "Q:default@node0:slots:2.000000",
-                          "Q:default@node1:slots:2.000000"));
+              ElementsAre("H:node0:gpu:1.000000", "H:node0:memory:3.000000",
+                          "Q:default@node0:slots:2.000000", "H:node1:gpu:1.000000",
+                          "H:node1:memory:3.000000", "Q:default@node1:slots:2.000000"));
   // It ends with the instance, which has no end.
   for (const Line& line : section) EXPECT_EQ(line.begin + line.length, 4'294'967'295) << line.job;
   live.cancel(reply->first_id);

@@ -1,6 +1,8 @@
 // Grid Engine's resource reservation, consumables and monitoring.
 #include <gtest/gtest.h>
 
+#include <fmt/core.h>
+
 #include "qmanager/flat_machine.hpp"
 #include "scenario.hpp"
 #include "sim/schedule_file.hpp"
@@ -105,6 +107,82 @@ TEST(GridEngine, TheSixIntervalsOfTheLicenceJobs) {
             "3:1:STARTING:40:31:G:global:license:1.000000\n"
             "3:1:STARTING:40:31:Q:default@host:slots:1.000000\n"
             "::::::::\n");
+}
+
+// Two queues. In one order, D of queue b is the most urgent and has the one reservation, and C does
+// not take what that needs; queue by queue, queue a has what it can get first.
+TEST(GridEngine, PriorityIsGlobalAndReservationsAreCountedOverAllQueues) {
+  const char* const jobs = R"(
+        A   0      2     4     4   queue=a
+        B   1      1     4     4   queue=a
+        C   1      1     9     9   queue=a urgency=10
+        D   1      3     2     2   queue=b urgency=20
+        E   1      2     2     2   queue=a urgency=18)";
+  qmanager::SchedulerConfig config = grid_engine(1);
+  config.default_queue = "a";
+  config.queues["a"] = config.queues["b"] = config.defaults;
+  EXPECT_EQ(gantt(run({.nodes = 4, .jobs = parse_jobs(jobs), .config = config})), R"(
+      n0 |AAAA...DD...|
+      n1 |AAAA...DD...|
+      n2 |.EEBBBBDD...|
+      n3 |.EECCCCCCCCC|
+)") << "queue by queue";
+  config.max_reservation = 1;
+  EXPECT_EQ(gantt(run({.nodes = 4, .jobs = parse_jobs(jobs), .config = config})), R"(
+      n0 |AAAADDCCCCCCCCC|
+      n1 |AAAADD.........|
+      n2 |.EEBBBB........|
+      n3 |.EE.DD.........|
+)") << "as Grid Engine does";
+}
+
+// An advance reservation is written once, before the next section, and once more when it is over.
+TEST(GridEngine, RowsOfAnAdvanceReservation) {
+  qmanager::SchedulerConfig config = grid_engine(5);
+  config.environments["fill"] = {.slots = 9, .rule = {qmanager::AllocationRule::Kind::fill_up, 0}};
+  auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
+  sim::ScheduleFile file(0, "host");
+  qmanager::AdvanceRequest request;
+  request.resources = parse_jobs("A 0 3 9 9 user=ann pe=fill").front().request;
+  request.resources.id = JobId{90};
+  request.when = {5, 15};
+  ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->has_value());
+  auto inside = parse_jobs("A 0 2 3 3 user=ann pe=fill").front().request;
+  inside.advance = JobId{90};
+  ASSERT_FALSE(scheduler.submit(inside, 0)->has_value());
+  for (const Time now : {0, 5, 8, 15}) {
+    if (now == 8) {
+      ASSERT_TRUE(scheduler.finish(inside.id, now));
+    }
+    const auto step = scheduler.step(now);
+    file.record(now, scheduler, step);
+  }
+  EXPECT_EQ(file.text(),
+            "0:0:RESERVING:5:10:Q:default@host:slots:3.000000\n"
+            "0:0:RESERVING:5:10:P:fill:slots:3.000000\n"
+            "::::::::\n"
+            "::::::::\n"
+            "1:1:STARTING:5:3:Q:default@host:slots:2.000000\n"
+            "::::::::\n"
+            "0:0:RESERVING:5:10:Q:default@host:slots:-3.000000\n"
+            "0:0:RESERVING:5:10:P:fill:slots:-3.000000\n"
+            "::::::::\n");
+}
+
+TEST(GridEngine, ALengthIsToldAsTheCallerShowsIt) {
+  qmanager::SchedulerConfig config = grid_engine(1);
+  config.show_length = [](Duration length) { return fmt::format("{} s", length); };
+  auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
+  qmanager::AdvanceRequest request;
+  request.resources = parse_jobs("A 0 3 9 9 user=ann").front().request;
+  request.resources.id = JobId{90};
+  request.when = {5, 15};
+  ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->has_value());
+  auto inside = parse_jobs("A 0 2 20 3 user=ann").front().request;
+  inside.advance = JobId{90};
+  const auto refused = scheduler.submit(inside, 0);
+  ASSERT_TRUE(refused && *refused);
+  EXPECT_EQ((**refused).reason, "asks for 20 s, advance reservation 90 lasts 10 s");
 }
 
 TEST(GridEngine, MoreOfAConsumableThanThereIsIsRefused) {
