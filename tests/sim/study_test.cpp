@@ -48,7 +48,8 @@ TEST(Study, IsTheSameToTheByteWithOneThreadAndWithTwo) {
   EXPECT_EQ(metrics_json(*once, false), metrics_json(*again, false));
   EXPECT_EQ(metrics_table(*once), metrics_table(*again));
   const Workload workload = small();
-  EXPECT_EQ(html_report({"t", workload, *once, 3}), html_report({"t", workload, *again, 3}));
+  EXPECT_EQ(html_report({"t", {}, workload, *once, 3}),
+            html_report({"t", {}, workload, *again, 3}));
 }
 
 TEST(Study, JsonHasAnObjectAPolicy) {
