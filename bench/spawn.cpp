@@ -46,7 +46,8 @@ void BM_SpawnerAndWait(benchmark::State& state) {
   const std::vector<std::string> env = {"PATH=/usr/bin:/bin"};
   const std::string cwd = "/";
   for (auto _ : state) {
-    const auto pid = spawner.spawn({argv, env, cwd, -1, -1, state.range(0) != 0 ? &mask : nullptr});
+    const auto pid =
+        spawner.spawn({argv, env, cwd, -1, -1, -1, state.range(0) != 0 ? &mask : nullptr});
     waitpid(*pid, nullptr, 0);
   }
   state.SetItemsProcessed(state.iterations());
