@@ -120,6 +120,18 @@ TEST_P(ClockStep, AChildKeepsItsLeaseAndItsJobs) {
   live.wait_one(child);
 }
 
+TEST_P(ClockStep, AnInstanceThatWasStoppedGoesOnWhereItWas) {
+  Live live({"--resources", "node=1/core=1"});
+  const auto before = live.wait_one(live.job({"/bin/true"}));
+  live.stop();
+  clock_.set(GetParam());
+  live.start();
+  const auto after = live.wait_one(live.job({"/bin/true"}));
+  const Duration passed = after.t_submit - GetParam() - before.t_inactive;
+  EXPECT_GE(passed, -500) << "the clock as it is shown is right to half a second";
+  EXPECT_LT(passed, 60'000);
+}
+
 JobOptions beginning_in(Duration ms) {
   JobOptions options;
   options.system = R"({"dependencies":[{"scheme":"begin-time","value":")" +
