@@ -38,9 +38,9 @@ class ClockStep : public ::testing::TestWithParam<Duration> {
 };
 
 INSTANTIATE_TEST_SUITE_P(By, ClockStep, ::testing::Values(-2 * kHour, -5'000, 2 * kHour),
-                         [](const auto& info) {
-                           return info.param == -5'000 ? "5SecondsBack"
-                                  : info.param < 0     ? "2HoursBack"
+                         [](const auto& step) {
+                           return step.param == -5'000 ? "5SecondsBack"
+                                  : step.param < 0     ? "2HoursBack"
                                                        : "2HoursForward";
                          });
 
