@@ -12,6 +12,7 @@
 #include "launch/exit_code.hpp"
 #include "launch/process.hpp"
 #include "transport/codec.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::instance {
 namespace {
@@ -57,13 +58,14 @@ std::size_t size_of(const lm::Start& start) {
 
 AgentLink::AgentLink(transport::Reactor& reactor, transport::Server& server, Journal& journal,
                      JobManager& jobs, const resource::ResourceGraph& graph,
-                     AfterCommit& after_commit, TaskSettings settings)
+                     AfterCommit& after_commit, Refusals& refusals, TaskSettings settings)
     : reactor_(reactor),
       server_(server),
       journal_(journal),
       jobs_(jobs),
       graph_(graph),
       after_commit_(after_commit),
+      refusals_(refusals),
       settings_(std::move(settings)) {
   if (const auto known = journal_.meta(kIncarnation); known && *known)
     incarnation_ = std::stoull(**known);
@@ -152,11 +154,10 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
   start.env = {{"HOLON_URI", settings_.uri}, {"HOLON_PE", job.life.environment}};
   if (what.is_instance) {
-    start.env["HOLON_PARENT_URI"] = settings_.uri;
-    start.env["HOLON_TOKEN"] = settings_.token(job.id);
-    start.env["HOLON_JOB_PATH"] = start.path;
-    start.env["HOLON_STATE_DIR"] =
-        settings_.state_dir + "/children/" + std::to_string(job.id.value());
+    start.secrets = {
+        {"HOLON_PARENT_URI", settings_.uri},
+        {"HOLON_TOKEN", settings_.token(job.id)},
+        {"HOLON_STATE_DIR", settings_.state_dir + "/children/" + std::to_string(job.id.value())}};
   }
   return start;
 }
@@ -282,35 +283,48 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
 void AgentLink::report(const transport::Request& request, Time now) {
   const auto report = transport::unpack<lm::Report>(request.payload());
   if (!report) return request.fail(report.error());
-  if (request.peer() != peer_)
-    return request.fail(
-        {Errc::denied, "reports are taken from the agent that said hello last", {}});
   for (const auto& s : report->started) take_started(s, report->clock, now);
   for (const auto& f : report->finished) take_finished(f, report->clock, now);
   after_commit_.add([request] { request.reply(transport::pack(lm::Empty{})); });
 }
 
+// An agent that somebody else has taken the place of would take it back for ever, each in turn.
+bool AgentLink::is_welcome(const lm::Hello& hello, lm::Welcome& welcome) const {
+  if (hello.rank != 0)
+    welcome.refusal =
+        fmt::format("this instance has one agent, rank 0; rank {} is not expected", hello.rank);
+  else if (replaced_.contains(hello.incarnation))
+    welcome.refusal = "another agent of this instance has taken its place";
+  return welcome.accepted = welcome.refusal.empty();
+}
+
+void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
+  const auto before = std::exchange(peer_, peer);
+  server_.favour(peer_);
+  if (hello.incarnation != incarnation_) replaced_.insert(incarnation_);
+  incarnation_ = hello.incarnation;
+  host_ = hello.hostname;
+  journal_.set_meta(kIncarnation, std::to_string(incarnation_));
+  // It says hello again and learns where it stands.
+  if (before.value() != 0 && before != peer) server_.dismiss(before);
+}
+
 void AgentLink::hello(const transport::Request& request, Time now) {
   const auto hello = transport::unpack<lm::Hello>(request.payload());
   if (!hello) return request.fail(hello.error());
+  if (!transport::is_same_secret(hello->secret, settings_.agent_secret))
+    return refusals_.refuse(
+        request, {Errc::denied, "agent.hello: the secret is not that of this instance's agent", {}},
+        now);
   lm::Welcome welcome;
-  if (hello->rank != 0) {
-    welcome.accepted = false;
-    welcome.refusal =
-        fmt::format("this instance has one agent, rank 0; rank {} is not expected", hello->rank);
-    return request.reply(transport::pack(welcome));
-  }
+  if (!is_welcome(*hello, welcome)) return request.reply(transport::pack(welcome));
   if (!hello->swept) welcome.orphans = orphans_for(*hello);
   if (!welcome.orphans.empty()) return request.reply(transport::pack(welcome));
   if (!std::exchange(orphans_, {}).empty()) keep_orphans();
   const bool same_agent = hello->incarnation == incarnation_;
   if (!same_agent) sent_.clear();
   reconcile(*hello, same_agent, welcome, now);
-  incarnation_ = hello->incarnation;
-  host_ = hello->hostname;
-  peer_ = request.peer();
-  server_.favour(peer_);
-  journal_.set_meta(kIncarnation, std::to_string(incarnation_));
+  take_over(request.peer(), *hello);
   after_commit_.add([request, welcome] { request.reply(transport::pack(welcome)); });
 }
 

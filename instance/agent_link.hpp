@@ -15,6 +15,7 @@
 
 #include "instance/after_commit.hpp"
 #include "instance/job_manager.hpp"
+#include "instance/refusals.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
 
@@ -33,13 +34,14 @@ struct TaskSettings {
   Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
   // The secret a child instance shows first, the same each time it is asked for; journalled.
   std::function<std::string(JobId)> token;
+  std::string agent_secret;  // what an agent has to show to be taken for this instance's
 };
 
 class AgentLink {
  public:
   AgentLink(transport::Reactor& reactor, transport::Server& server, Journal& journal,
             JobManager& jobs, const resource::ResourceGraph& graph, AfterCommit& after_commit,
-            TaskSettings settings);
+            Refusals& refusals, TaskSettings settings);
 
   // Called by the broker's Outside.
   void start_tasks(const ActiveJob& job);
@@ -68,6 +70,8 @@ class AgentLink {
   void shutdown();
 
  private:
+  bool is_welcome(const launch::msg::Hello& hello, launch::msg::Welcome& welcome) const;
+  void take_over(transport::PeerId peer, const launch::msg::Hello& hello);
   void reconcile(const launch::msg::Hello& hello, bool same_agent, launch::msg::Welcome& welcome,
                  Time now);
   void lose(const ActiveJob& job, Time now);
@@ -92,11 +96,13 @@ class AgentLink {
   JobManager& jobs_;
   const resource::ResourceGraph& graph_;
   AfterCommit& after_commit_;
+  Refusals& refusals_;
   TaskSettings settings_;
   transport::PeerId peer_{0};
   std::string host_;
   std::uint64_t incarnation_ =
       0;  // of the agent that was last welcomed, from the journal after a restart
+  std::set<std::uint64_t> replaced_;  // incarnations another agent has taken the place of
   std::set<JobId> to_start_, to_kill_;
   std::set<JobId> killed_;  // told already; a child instance takes a second SIGTERM as haste
   std::vector<event::Process> orphans_;

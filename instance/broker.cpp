@@ -17,9 +17,7 @@ namespace holon::instance {
 namespace {
 
 constexpr Duration kForcePatience = 5'000;  // from SIGKILL to giving up on a job that will not die
-// A ZeroMQ client drops what it has received and not read yet when the connection goes: the last
-// answers get this long.
-constexpr Duration kLastWords = 50;
+constexpr Duration kLastWords = 2'000;      // for clients to read their last answers
 constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last records
 constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
 // A parent's word about a lease is on its way for so long at most; then its end is not the one that
@@ -185,12 +183,12 @@ Status Broker::begin_root() {
 
 Status Broker::begin_child() {
   const auto cut = options_.job_path.rfind('/');
-  if (cut == std::string::npos || options_.token.empty())
-    return fail(Errc::invalid_argument,
-                "a child instance needs HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH");
+  if (cut == std::string::npos || options_.secrets.token.empty())
+    return fail(Errc::invalid_argument, "a child instance needs its job's path and its token");
   ParentLink::Identity identity{
-      options_.token, JobId(std::strtoull(options_.job_path.c_str() + cut + 1, nullptr, 10)),
-      server_->uri(), std::stoull(meta_or(journal_, "grant.epoch", "0"))};
+      options_.secrets.token,
+      JobId(std::strtoull(options_.job_path.c_str() + cut + 1, nullptr, 10)), server_->uri(),
+      std::stoull(meta_or(journal_, "grant.epoch", "0"))};
   ParentLink::Callbacks callbacks;
   callbacks.granted = [this](const msg::Grant& grant) { hear_grant(grant); };
   callbacks.denied = [this](const Error& error) {
@@ -284,6 +282,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   journal_.set_meta("resources.bind", source.bind ? "1" : "0");
   identity.uri = server_->uri();
   identity.state_dir = options_.start.state_dir;
+  identity.agent_secret = options_.secrets.agent;
   identity.bind = source.bind;
   identity.started = std::stoll(meta_or(journal_, "started", "0"));
   identity.lease_end = lease_end;
@@ -504,7 +503,8 @@ void Broker::finish(int code) {
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
   // exit code.
   if (auto committed = journal_.commit(); !committed && code == 0) code = kTryAgain;
-  end_timer_ = reactor_.after(kLastWords, [this, code] { on_end_(code); });
+  end_timer_.cancel();
+  server_->take_leave(kLastWords, [this, code] { on_end_(code); });
 }
 
 }  // namespace holon::instance

@@ -16,6 +16,7 @@
 #include "instance/exit_codes.hpp"
 #include "instance/lifeline.hpp"
 #include "instance/pulse.hpp"
+#include "transport/secret.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::instance {
@@ -27,6 +28,12 @@ Result<BrokerOptions> read_options(const std::string& runtime_dir) {
   text << in.rdbuf();
   if (!in) return fail(Errc::not_found, "there are no instance options here", runtime_dir);
   return parse_options(text.str());
+}
+
+Result<BrokerOptions::Secrets> read_secrets(int descriptor) {
+  if (descriptor < 0) return BrokerOptions::Secrets{};
+  const auto text = transport::take_secret(descriptor);
+  return text ? parse_secrets(*text) : tl::unexpected(text.error());
 }
 
 int refuse(const Error& error) {
@@ -108,6 +115,10 @@ int broker_main(const std::string& runtime_dir, const BrokerDescriptors& inherit
   report_crashes();
   auto options = read_options(runtime_dir);
   if (!options) return refuse(options.error());
+  if (auto told = read_secrets(inherited.secrets); told)
+    options->secrets = std::move(*told);
+  else
+    return refuse(told.error());
   transport::raise_descriptor_limit();  // each client is one or two
   umask(077);  // journal and outputs are the owner's, wherever he keeps them
   // Messages nobody reads are lost, and a limit on the size of files is a full disk: neither is our

@@ -2,21 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <random>
+#include <utility>
 
+#include "instance/ancestry.hpp"
 #include "instance/text.hpp"
 #include "transport/codec.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::instance {
 namespace {
-
-// 128 bits from the system's generator.
-std::string new_token() {
-  std::random_device random;
-  std::string token;
-  for (int i = 0; i < 4; ++i) token += fmt::format("{:08x}", static_cast<unsigned>(random()));
-  return token;
-}
 
 // What is known of a job whose instance is gone is all there will be.
 void close(msg::JobRecord& record, Time now) {
@@ -31,11 +25,12 @@ void close(msg::JobRecord& record, Time now) {
 }  // namespace
 
 Children::Children(transport::Server& server, Journal& journal, JobManager& jobs,
-                   AfterCommit& after_commit, MakeGrant make_grant)
+                   AfterCommit& after_commit, Refusals& refusals, MakeGrant make_grant)
     : server_(server),
       journal_(journal),
       jobs_(jobs),
       after_commit_(after_commit),
+      refusals_(refusals),
       make_grant_(std::move(make_grant)) {}
 
 Status Children::recover() {
@@ -52,18 +47,18 @@ std::string Children::token(JobId job) {
   Child& child = children_[job];
   if (child.grant.token.empty()) {
     child.grant.job = job;
-    child.grant.token = new_token();
+    child.grant.token = transport::new_secret();
     journal_.put_child(child.grant);
   }
   return child.grant.token;
 }
 
-Status Children::admit(Child& child, const msg::Hello& hello) const {
-  if (child.grant.token.empty() || hello.token != child.grant.token)
-    return fail(Errc::denied, fmt::format("the token is not that of job {}", hello.job));
-  if (hello.epoch != 0 && hello.epoch != child.grant.epoch)
-    return fail(Errc::denied, fmt::format("epoch {} is stale: the grant is at epoch {}",
-                                          hello.epoch, child.grant.epoch));
+Status Children::admit(const ChildGrant& grant, const msg::Hello& hello) const {
+  if (!transport::is_same_secret(hello.token, grant.token))
+    return fail(Errc::denied, fmt::format("hello: the token is not that of job {}", hello.job));
+  if (hello.epoch != 0 && hello.epoch != grant.epoch)
+    return fail(Errc::denied, fmt::format("hello: epoch {} is stale: the grant is at epoch {}",
+                                          hello.epoch, grant.epoch));
   return {};
 }
 
@@ -72,21 +67,48 @@ void Children::hello(const transport::Request& request, Time now) {
   if (!hello) return request.fail(hello.error());
   const JobId id(hello->job);
   const ActiveJob* job = jobs_.find(id);
-  if (job == nullptr || !job->submission->is_instance || !job->life.holds_resources)
-    return request.fail(
-        {Errc::denied, fmt::format("job {} is no running child instance", hello->job), {}});
-  Child& child = children_[id];
-  if (auto admitted = admit(child, *hello); !admitted) return request.fail(admitted.error());
-  auto grant = make_grant_(*job);
+  const auto child = children_.find(id);
+  const bool runs = job != nullptr && job->submission->is_instance && job->life.holds_resources;
+  if (!runs || child == children_.end())
+    return refusals_.refuse(
+        request,
+        {Errc::denied, fmt::format("hello: job {} is no running child instance", hello->job), {}},
+        now);
+  if (auto admitted = admit(child->second.grant, *hello); !admitted)
+    return refusals_.refuse(request, admitted.error(), now);
+  // The agent is about to say which processes the job's are, and is perhaps slower than they are.
+  if (!job->life.started) {
+    early_.insert_or_assign(id, request);
+    return;
+  }
+  if (!descends_from(request.principal().pid, job->life.processes))
+    return refusals_.refuse(
+        request,
+        {Errc::denied, fmt::format("hello: the process is none of job {}", hello->job), {}}, now);
+  welcome(request, *hello, *job, now);
+}
+
+void Children::tasks_started(JobId job, Time now) {
+  const auto early = early_.extract(job);
+  if (!early.empty() && !early.mapped().done()) hello(early.mapped(), now);
+}
+
+void Children::welcome(const transport::Request& request, const msg::Hello& hello,
+                       const ActiveJob& job, Time now) {
+  auto grant = make_grant_(job);
   if (!grant) return request.fail(grant.error());
-  if (hello->epoch == 0) ++child.grant.epoch;
-  child.grant.uri = hello->uri;
-  child.peer = request.peer();
+  const JobId id = job.id;
+  Child& child = children_.at(id);
+  if (hello.epoch == 0) ++child.grant.epoch;
+  child.grant.uri = hello.uri;
+  const auto before = std::exchange(child.peer, request.peer());
   server_.favour(child.peer);
+  // Who was there before says hello again, and learns from its epoch whether it still is the child.
+  if (before.value() != 0 && before != child.peer) server_.dismiss(before);
   child.ending = false;
   journal_.put_child(child.grant);
   grant->epoch = child.grant.epoch;
-  jobs_.child_is_up(id, hello->uri, now);
+  jobs_.child_is_up(id, hello.uri, now);
   after_commit_.add([this, request, id, grant = std::move(*grant)] {
     request.reply(transport::pack(grant));
     on_connected(id);
@@ -121,11 +143,14 @@ std::vector<std::string> Children::records(const transport::Request& request, Ti
                      : records.error());
     return {};
   }
-  for (const auto& record : records->jobs)
-    if (!record.path.starts_with(below)) {
-      request.fail({Errc::denied, fmt::format("{} is not below {}", record.path, below), "jobs"});
-      return {};
-    }
+  for (const auto& record : records->jobs) {
+    const auto job = job_at(record.path);
+    if (job && job->value() == record.id && record.path.starts_with(below)) continue;
+    const std::string what = fmt::format("record: {:.200} is not the path of a job {} below {}",
+                                         record.path, record.id, below);
+    refusals_.refuse(request, {Errc::denied, what, "jobs"}, now);
+    return {};
+  }
   std::vector<std::string> paths;
   const bool gone = leaving_.contains(request.peer());
   for (auto& record : records->jobs) {
@@ -144,6 +169,7 @@ void Children::peer_lost(transport::PeerId peer) {
 }
 
 std::vector<std::string> Children::ended(JobId job, Time now) {
+  early_.erase(job);
   const auto child = children_.find(job);
   if (child == children_.end()) return {};
   if (child->second.peer.value() != 0) leaving_.emplace(child->second.peer, job);

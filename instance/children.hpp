@@ -1,6 +1,8 @@
 // children.hpp - the parent's side of its child instances: who may say hello, what was granted
 // under which epoch, who is connected, and the job records they send up (docs/protocol.md).
 //
+// A hello has to show the job's token and to come from a process of the job, by the kernel's word.
+//
 // The journal is the truth about grants. An epoch is a child's proof that it is the holder: the
 // token buys the first one, each hello without one (a child that lost its journal before it could
 // keep it) buys the next, and whoever shows an older one is turned away and has to end.
@@ -14,6 +16,7 @@
 #include "instance/after_commit.hpp"
 #include "instance/job_manager.hpp"
 #include "instance/messages.hpp"
+#include "instance/refusals.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {
@@ -24,13 +27,15 @@ class Children {
   using MakeGrant = std::function<Result<msg::Grant>(const ActiveJob&)>;
 
   Children(transport::Server& server, Journal& journal, JobManager& jobs, AfterCommit& after_commit,
-           MakeGrant make_grant);
+           Refusals& refusals, MakeGrant make_grant);
 
   Status recover();
   // The secret of the child that `job` is or will be; made and journalled once.
   std::string token(JobId job);
 
   void hello(const transport::Request& request, Time now);
+  // The job's processes are known from now on: a hello that came before is looked at.
+  void tasks_started(JobId job, Time now);
   // Returns the paths taken into the journal. `now` here and in ended(): by the wall clock, as
   // records are.
   std::vector<std::string> records(const transport::Request& request, Time now);
@@ -43,6 +48,8 @@ class Children {
   std::map<JobId, transport::PeerId> connected() const;
   // 0: not connected.
   transport::PeerId peer(JobId job) const;
+  // Has a child said hello over this connection?
+  bool knows(transport::PeerId peer) const { return !reports_below(peer).empty(); }
   // "ending" from a child.
   void begins_to_end(const transport::Request& request);
   bool ending(JobId job) const;
@@ -55,7 +62,9 @@ class Children {
     transport::PeerId peer{0};
     bool ending = false;  // it said so since its last hello
   };
-  Status admit(Child& child, const msg::Hello& hello) const;
+  Status admit(const ChildGrant& grant, const msg::Hello& hello) const;
+  void welcome(const transport::Request& request, const msg::Hello& hello, const ActiveJob& job,
+               Time now);
   // Below which path the child at the other end of this connection reports; empty: it is no child.
   std::string reports_below(transport::PeerId peer) const;
 
@@ -63,8 +72,11 @@ class Children {
   Journal& journal_;
   JobManager& jobs_;
   AfterCommit& after_commit_;
+  Refusals& refusals_;
   MakeGrant make_grant_;
   std::map<JobId, Child> children_;
+  // Hellos with the right token that came before the agent's report of the job's processes.
+  std::map<JobId, transport::Request> early_;
   // Children whose job is over and who are still connected: their last records are taken, so that
   // a job in a child that was killed does not vanish.
   std::map<transport::PeerId, JobId> leaving_;

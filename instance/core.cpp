@@ -26,8 +26,9 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
            identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
-      agent(reactor, server, the_journal, jobs, store->graph(), the_after_commit, task_settings()),
-      children(server, the_journal, jobs, the_after_commit,
+      agent(reactor, server, the_journal, jobs, store->graph(), the_after_commit, refusals,
+            task_settings()),
+      children(server, the_journal, jobs, the_after_commit, refusals,
                [this](const ActiveJob& job) { return grant_for(job); }),
       watchers(jobs, the_journal, the_after_commit, portions),
       outputs(reactor, server, jobs, agent, the_after_commit),
@@ -78,6 +79,7 @@ TaskSettings Core::task_settings() {
   settings.grace = config.grace;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
+  settings.agent_secret = identity.agent_secret;
   return settings;
 }
 
@@ -179,6 +181,7 @@ void Core::happened(JobId job, const Event& event) {
   if (std::holds_alternative<event::Start>(event.body)) {
     outputs.started(job);
     inputs.started(job);
+    after_commit.add([this, job, now = event.time] { children.tasks_started(job, now); });
   }
   if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
 }

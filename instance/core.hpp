@@ -21,6 +21,7 @@
 #include "instance/parent_link.hpp"
 #include "instance/portions.hpp"
 #include "instance/queue_gates.hpp"
+#include "instance/refusals.hpp"
 #include "instance/reservations.hpp"
 #include "instance/retention.hpp"
 #include "instance/schedule_log.hpp"
@@ -35,6 +36,7 @@ struct Identity {
   std::string name;
   std::string uri;
   std::string state_dir;
+  std::string agent_secret;
   bool bind = true;  // tasks are bound to the cores of their R
   Time started = 0;
   Time lease_end = kTimeMax;
@@ -83,6 +85,7 @@ class Core final : public Outside {
   JobManager jobs;
   Reservations reservations;
   Drains drains;
+  Refusals refusals;
   AgentLink agent;
   Children children;
   Portions portions;

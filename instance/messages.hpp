@@ -197,7 +197,7 @@ struct ShutdownRequest {
 
 // "hello" (child to parent), answered with Grant.
 struct Hello {
-  std::string token;        // from HOLON_TOKEN
+  std::string token;        // HOLON_TOKEN of what the agent handed over
   std::uint64_t job = 0;    // the parent's job that is this child
   std::string uri;          // where this child listens
   std::uint64_t epoch = 0;  // 0: has no grant yet

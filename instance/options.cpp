@@ -7,7 +7,8 @@ namespace holon::instance {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, background, resources, conf,
                                                 state_dir, name, limit_ms, journal, grant, verbose)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
-                                                parent_uri, token, job_path)
+                                                parent_uri, job_path)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets, agent, token)
 
 Result<std::string> write_options(const BrokerOptions& options) {
   try {
@@ -22,6 +23,18 @@ Result<BrokerOptions> parse_options(std::string_view json) {
     return nlohmann::json::parse(json).get<BrokerOptions>();
   } catch (const nlohmann::json::exception& e) {
     return fail(Errc::invalid_argument, e.what(), "instance.json");
+  }
+}
+
+std::string write_secrets(const BrokerOptions::Secrets& secrets) {
+  return nlohmann::json(secrets).dump();
+}
+
+Result<BrokerOptions::Secrets> parse_secrets(std::string_view json) {
+  try {
+    return nlohmann::json::parse(json).get<BrokerOptions::Secrets>();
+  } catch (const nlohmann::json::exception&) {  // its words may hold a part of them
+    return fail(Errc::invalid_argument, "these are no secrets of a broker");
   }
 }
 

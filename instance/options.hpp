@@ -34,8 +34,8 @@ struct StartOptions {
   std::string name;           // for display; empty: the host's name, or the job's in a child
   std::int64_t limit_ms = 0;  // the instance ends in order after so long; 0: never
   bool journal = true;        // false: nothing is kept on disk, a broker crash loses everything
-  // This is a child: HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH say whose, the parent's grant
-  // says what it has.
+  // This is a child: what the agent has handed over says whose (start.cpp), the parent's grant says
+  // what it has.
   bool grant = false;
   bool verbose = false;  // log at level debug
 
@@ -47,13 +47,20 @@ struct BrokerOptions {
   StartOptions start;       // conf files as absolute names, state_dir filled in; no command
   std::string runtime_dir;  // 0700; holds the sockets, so it is short
   std::string binary;       // the holon program, absolute
-  std::string parent_uri, token, job_path;  // of a child; else empty
+  std::string parent_uri, job_path;  // of a child; else empty
+
+  // Never written: the supervisor hands them to each broker in a descriptor.
+  struct Secrets {
+    std::string agent;  // what this instance's agent shows
+    std::string token;  // of a child, for its parent
+    bool operator==(const Secrets&) const = default;
+  } secrets;
 
   bool operator==(const BrokerOptions&) const = default;
 };
 
-// JSON text of the options, and back. Errors: invalid_argument with the field, or for text that is
-// not UTF-8.
+// JSON text of the options, without the secrets, and back. Errors: invalid_argument with the field,
+// or for text that is not UTF-8.
 Result<std::string> write_options(const BrokerOptions& options);
 Result<BrokerOptions> parse_options(std::string_view json);
 
@@ -63,11 +70,16 @@ Result<BrokerOptions> parse_options(std::string_view json);
 // again and again.
 int start_main(StartOptions options);
 
+// The secrets as text for a descriptor, and back. Errors: invalid_argument.
+std::string write_secrets(const BrokerOptions::Secrets& secrets);
+Result<BrokerOptions::Secrets> parse_secrets(std::string_view json);
+
 // Descriptors that a broker inherits; -1: there is none.
 struct BrokerDescriptors {
   int ready = -1;     // gets one line when the broker listens: its uri
   int lifeline = -1;  // its end of file means that the supervisor is gone
   int pulse = -1;     // memory shared with the supervisor, pulse.hpp
+  int secrets = -1;   // BrokerOptions::Secrets; without them no agent is taken
 };
 
 // `holon broker RUNTIME_DIR`: started by the supervisor only.

@@ -12,6 +12,7 @@ namespace {
 constexpr std::size_t kRecordsAtOnce = 1000;
 constexpr std::size_t kBytesAtOnce = 8 << 20;  // of records, a message may have 64 MiB
 constexpr Duration kHelloTimeout = 60'000;
+constexpr Duration kHelloAgain = 1'000;  // after a refusal
 
 // Bytes on the wire, roughly; only what has no bound of its own is counted.
 std::size_t size_of(const msg::JobRecord& r) {
@@ -41,6 +42,7 @@ Result<std::unique_ptr<ParentLink>> ParentLink::connect(
   link->client_->on_connected([self](const transport::PeerInfo&) { self->say_hello(); });
   link->client_->on_lost([self] {
     self->welcome_ = false;
+    self->hello_again_.cancel();  // the next connection says hello
     self->callbacks_.lost();
   });
   link->client_->on_request(
@@ -111,11 +113,11 @@ void ParentLink::send_now() {
     in_flight_.insert(std::move(path.value()));
   }
   client_->call({"record", transport::pack(records), "", 0},
-                [this](const Result<std::string>& answer) { acknowledged(answer.has_value()); });
+                [this](const Result<std::string>& answer) { acknowledged(answer); });
 }
 
-void ParentLink::acknowledged(bool taken) {
-  if (taken) {
+void ParentLink::acknowledged(const Result<std::string>& answer) {
+  if (answer) {
     // A path that changed again meanwhile is in `dirty_` and keeps its row.
     for (const auto& path : in_flight_)
       if (dirty_.count(path) == 0) journal_.remove_outbox(path);
@@ -123,6 +125,11 @@ void ParentLink::acknowledged(bool taken) {
     dirty_.merge(in_flight_);
   }
   in_flight_.clear();
+  if (!answer && answer.error().code == Errc::denied) {
+    // Not taken for the child: the answer to a hello says whether it still is.
+    welcome_ = false;
+    hello_again_ = reactor_.after(kHelloAgain, [this] { say_hello(); });
+  }
   schedule();
 }
 

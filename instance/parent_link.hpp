@@ -55,7 +55,7 @@ class ParentLink {
              Duration record_interval);
   void say_hello();
   void schedule();
-  void acknowledged(bool taken);
+  void acknowledged(const Result<std::string>& answer);
 
   transport::Reactor& reactor_;
   std::unique_ptr<transport::Client> client_;
@@ -66,7 +66,7 @@ class ParentLink {
   bool welcome_ = false;
   std::set<std::string> dirty_, in_flight_;
   Time sent_ = 0;  // the last records
-  transport::Subscription timer_;
+  transport::Subscription timer_, hello_again_;
 };
 
 }  // namespace holon::instance

@@ -18,8 +18,9 @@ void ReservationService::add_to(transport::Dispatcher& dispatcher) {
 }
 
 void ReservationService::reserve(const Request& request) {
-  const auto ask = unpack<msg::ReserveRequest>(request.payload());
+  auto ask = unpack<msg::ReserveRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
+  if (ask->user.empty()) ask->user = transport::user_of(request.principal());
   const auto id = core_.reservations.add(*ask, reactor_.now());
   if (!id) return request.fail(id.error());
   core_.after_commit.add(

@@ -106,8 +106,6 @@ void ResourceService::drain(const Request& request) {
 
 // "drain" of the instance above.
 void ResourceService::follow(const Request& request) {
-  if (request.peer().value() != 0)  // a request over our own connection upwards has no peer number
-    return request.fail({Errc::denied, "what is drained above comes from the parent", {}});
   const auto told = unpack<msg::DrainedAbove>(request.payload());
   if (!told) return request.fail(told.error());
   Drains::ByHost above;

@@ -1,12 +1,14 @@
 #include "instance/service.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
 
 #include "instance/gather.hpp"
 #include "instance/resources.hpp"
+#include "instance/rights.hpp"
 #include "instance/text.hpp"
 #include "transport/codec.hpp"
 
@@ -34,6 +36,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       server_(server),
       core_(core),
       hooks_(std::move(hooks)),
+      owner_(geteuid()),
       pages_(server, core),
       schedule_(reactor, core),
       queues_(reactor, core),
@@ -90,11 +93,23 @@ void Service::reply_later(const Request& request, Reply reply) {
 
 // ---- the tree: who answers ----
 
+// What the sender has proved to be (rights.hpp).
+unsigned Service::kinds_of(const Request& request) const {
+  const auto peer = request.peer();
+  if (peer.value() == 0) return kParent;  // over our own connection upwards
+  const auto& who = request.principal();
+  const bool known = who.kind == transport::Principal::Kind::ipc;
+  unsigned kinds = known && (who.uid == owner_ || who.uid == 0) ? unsigned{kOwner} : 0U;
+  if (peer == core_.agent.peer()) kinds |= kAgent;
+  if (core_.children.knows(peer)) kinds |= kChild;
+  return kinds;
+}
+
 void Service::handle(const Request& request) {
-  if (request.path().empty()) return dispatcher_(request);
-  // What neighbours say to each other is said over their own connection, never through a third.
-  if (neighbours_.count(request.topic()) != 0)
-    return request.fail({Errc::denied, request.topic() + " is not passed on", {}});
+  const bool passed_on = !request.path().empty();
+  if (auto may = may_ask(request.topic(), kinds_of(request), passed_on); !may)
+    return core_.refusals.refuse(request, may.error(), now());
+  if (!passed_on) return dispatcher_(request);
   const auto path = resolve(core_.identity.path, request.path());
   if (!path) return request.fail(path.error());
   route(request, *path);
@@ -189,8 +204,9 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
 // ---- requests ----
 
 void Service::submit(const Request& request) {
-  const auto ask = unpack<msg::SubmitRequest>(request.payload());
+  auto ask = unpack<msg::SubmitRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
+  if (ask->user.empty()) ask->user = transport::user_of(request.principal());
   if (hooks_.ending())
     return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
   const auto taken = core_.jobs.submit(*ask, now());
@@ -301,8 +317,6 @@ void Service::tree(const Request& request) {
 }
 
 void Service::lease(const Request& request) {
-  if (request.peer().value() != 0)  // a request over our own connection upwards has no peer number
-    return request.fail({Errc::denied, "a lease comes from the parent", {}});
   const auto lease = unpack<msg::Lease>(request.payload());
   if (!lease) return request.fail(lease.error());
   hooks_.lease(*lease);

@@ -6,7 +6,6 @@
 #pragma once
 #include <functional>
 #include <list>
-#include <set>
 #include <string>
 
 #include "instance/core.hpp"
@@ -42,6 +41,7 @@ class Service {
   using Request = transport::Request;
   void add_client_requests();
   void add_instance_requests();
+  unsigned kinds_of(const Request& request) const;
   void route(const Request& request, const std::string& path);
   void to_child(JobId child, const Request& request, const std::string& path);
   void answer_for_gone(const Request& request, const std::string& path);
@@ -71,14 +71,13 @@ class Service {
   transport::Server& server_;
   Core& core_;
   Hooks hooks_;
+  const std::uint32_t owner_;  // user of this process
   transport::Dispatcher dispatcher_;
   JobPages pages_;
   ScheduleService schedule_;
   QueueService queues_;
   ReservationService reservations_;
   ResourceService resources_;
-  const std::set<std::string> neighbours_ = {"agent.hello", "agent.report", "hello", "record",
-                                             "ending",      "lease",        "drain"};
   std::list<Waiting> waiting_;
 };
 

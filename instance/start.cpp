@@ -19,6 +19,7 @@
 #include "instance/resources.hpp"
 #include "instance/spawn.hpp"
 #include "instance/supervisor.hpp"
+#include "launch/environment.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -71,18 +72,16 @@ Result<BrokerOptions> prepare(StartOptions options) {
   if (!options.resources.empty() && fs::exists(options.resources, error))
     options.resources = fs::absolute(options.resources, error).string();
   if (options.grant) {
-    prepared.parent_uri = variable("HOLON_PARENT_URI");
-    prepared.token = variable("HOLON_TOKEN");
+    auto handed = launch::take_secrets();
     prepared.job_path = variable("HOLON_JOB_PATH");
-    if (prepared.parent_uri.empty() || prepared.token.empty() || prepared.job_path.empty())
+    if (!handed || (*handed)["HOLON_TOKEN"].empty() || prepared.job_path.empty())
       return fail(Errc::invalid_argument,
-                  "HOLON_PARENT_URI, HOLON_TOKEN and HOLON_JOB_PATH are not set: only `holon "
-                  "batch` and `holon alloc` "
-                  "make child instances",
+                  "this is no job that was submitted to become a child instance: only `holon "
+                  "batch` and `holon alloc` make them, and each job is one instance only",
                   "--grant");
-    if (options.state_dir.empty()) options.state_dir = variable("HOLON_STATE_DIR");
-    // The secret is not for what runs inside.
-    for (const char* name : {"HOLON_TOKEN", "HOLON_STATE_DIR", "HOLON_PARENT_URI"}) unsetenv(name);
+    prepared.parent_uri = (*handed)["HOLON_PARENT_URI"];
+    prepared.secrets.token = (*handed)["HOLON_TOKEN"];
+    if (options.state_dir.empty()) options.state_dir = (*handed)["HOLON_STATE_DIR"];
   }
   prepared.start = std::move(options);
   return prepared;
@@ -133,7 +132,10 @@ Result<BrokerOptions> with_directories(StartOptions options) {
   auto runtime_dir = transport::make_runtime_dir();
   if (!runtime_dir) return tl::unexpected(runtime_dir.error());
   prepared->runtime_dir = std::move(*runtime_dir);
-  if (auto furnished = furnish(*prepared); !furnished) {
+  const mode_t usual = umask(077);
+  const auto furnished = furnish(*prepared);
+  umask(usual);  // of what runs in the instance
+  if (!furnished) {
     std::error_code ignored;
     fs::remove_all(prepared->runtime_dir, ignored);
     return tl::unexpected(furnished.error());

@@ -30,6 +30,7 @@
 #include "launch/process.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::instance {
 namespace {
@@ -88,6 +89,7 @@ class Supervisor {
     if (!pulse) return tl::unexpected(pulse.error());
     pulse_ = std::move(*pulse);
     watchdog_.emplace(reactor_, *pulse_, config_.watchdog);
+    options_.secrets.agent = transport::new_secret();
     for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
       if (!watch) return tl::unexpected(watch.error());
@@ -173,6 +175,8 @@ class Supervisor {
     keep_files();
     auto ready = make_pipe();
     if (!ready) return tl::unexpected(ready.error());
+    const auto secrets = transport::secret_in_descriptor(write_secrets(options_.secrets));
+    if (!secrets) return tl::unexpected(secrets.error());
     const std::vector<std::string> argv = {options_.binary,
                                            "broker",
                                            options_.runtime_dir,
@@ -181,9 +185,12 @@ class Supervisor {
                                            "--lifeline",
                                            std::to_string(lifeline_.read.get()),
                                            "--pulse",
-                                           std::to_string(pulse_->fd())};
+                                           std::to_string(pulse_->fd()),
+                                           "--secrets",
+                                           std::to_string(secrets->get())};
     pulse_->begin();
-    auto child = spawn({argv, {ready->write.get(), lifeline_.read.get(), pulse_->fd()}, true});
+    auto child = spawn(
+        {argv, {ready->write.get(), lifeline_.read.get(), pulse_->fd(), secrets->get()}, true});
     if (!child) return tl::unexpected(child.error());
     broker_.pid = *child;
     watchdog_->watch(broker_.pid, [this] { end_hanging_broker(); });
@@ -266,14 +273,17 @@ class Supervisor {
   Status start_agent() {
     const auto uri = transport::ipc_uri(options_.runtime_dir, "broker");
     if (!uri) return tl::unexpected(uri.error());
+    const auto secret = transport::secret_in_descriptor(options_.secrets.agent);
+    if (!secret) return tl::unexpected(secret.error());
     std::vector<std::string> command = {options_.binary,    "agent",
                                         "--broker-uri",     *uri,
                                         "--rank",           "0",
+                                        "--secret",         std::to_string(secret->get()),
                                         "--orphan-timeout", std::to_string(config_.orphan_timeout),
                                         "--supervisor",     std::to_string(getpid())};
     if (cgroup_) command.insert(command.end(), {"--cgroup", cgroup_->dir()});
     if (!cpuset_.empty()) command.insert(command.end(), {"--cpuset", cpuset_});
-    auto child = spawn({command, {}, true});
+    auto child = spawn({command, {secret->get()}, true});
     if (!child) return tl::unexpected(child.error());
     agent_.pid = *child;
     return watch(agent_, [this](int status) { agent_ended(status); });

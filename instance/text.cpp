@@ -10,6 +10,11 @@
 #include <vector>
 
 namespace holon::instance {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;  // bytes, as in an envelope
+
+}  // namespace
 
 std::string join(std::string_view path, JobId id) {
   return fmt::format("{}/{}", path == "/" ? std::string_view() : path, id.value());
@@ -41,6 +46,13 @@ Result<std::string> resolve(const std::string& base, const std::string& path) {
   std::string resolved;
   for (const auto& part : parts) resolved += "/" + part;
   return resolved.empty() ? "/" : resolved;
+}
+
+std::optional<JobId> job_at(const std::string& path) {
+  if (path.size() > kLongestPath) return std::nullopt;
+  const auto same = resolve("/", path);
+  if (!same || *same != path || path == "/") return std::nullopt;
+  return JobId(std::strtoull(path.c_str() + path.rfind('/') + 1, nullptr, 10));
 }
 
 std::optional<JobId> child_towards(const std::string& base, const std::string& path) {

@@ -18,6 +18,10 @@ std::string join(std::string_view path, JobId id);
 // there are levels).
 Result<std::string> resolve(const std::string& base, const std::string& path);
 
+// The job that `path` names; nullopt unless it is written as join() does it: "/3/7", and neither
+// "/3/../7" nor "/03" nor "/0".
+std::optional<JobId> job_at(const std::string& path);
+
 // The child of `base` that is or leads to `path`: of "/3" and "/3/7/9" it is 7. nullopt: `path` is
 // not below `base`.
 std::optional<JobId> child_towards(const std::string& base, const std::string& path);

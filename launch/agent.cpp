@@ -190,6 +190,7 @@ class Agent::Impl {
     hello.finished = jobs_.unacknowledged();
     hello.clock = reactor_.now();
     hello.swept = swept_;
+    hello.secret = options_.secret;
     report_ = {};                       // all of it is part of the hello
     std::string payload = pack(hello);  // before `finished` is moved from
     client_->call({"agent.hello", std::move(payload), "", 0},
@@ -204,14 +205,12 @@ class Agent::Impl {
     if (!welcome) {
       if (welcome.error().code == Errc::disconnected)
         return;  // the next connection says hello itself
+      if (welcome.error().code == Errc::denied) return refused(welcome.error().what);
       log_->error(fmt::format("the broker did not take the hello: {}", to_string(welcome.error())));
       hello_again_ = reactor_.after(kAgain, [this] { say_hello(); });
       return;
     }
-    if (!welcome->accepted) {
-      log_->error(fmt::format("refused by the broker: {}", welcome->refusal));
-      return shut_down(0, "killed", kAgentRefused);
-    }
+    if (!welcome->accepted) return refused(welcome->refusal);
     orphaned_.cancel();
     if (!welcome->orphans.empty()) return end_orphans(welcome->orphans);
     jobs_.acknowledge(told);
@@ -231,6 +230,12 @@ class Agent::Impl {
     if (client_->connected()) say_hello();
   }
 
+  // It is not this instance's agent, or not any more: what it runs is nobody's.
+  void refused(const std::string& why) {
+    log_->error(fmt::format("refused by the broker: {}", why));
+    shut_down(0, "killed", kAgentRefused);
+  }
+
   void send_report() {
     if (report_.started.empty() && report_.finished.empty()) return;
     if (!client_->connected()) return;  // the next hello tells it
@@ -243,8 +248,12 @@ class Agent::Impl {
                     if (answer.error().code == Errc::disconnected) return;
                     log_->error(fmt::format("the broker did not take a report: {}",
                                             to_string(answer.error())));
-                    report_again_ = reactor_.after(
-                        kAgain, [this] { report_.finished = jobs_.unacknowledged(); });
+                    // Whoever is not taken for the agent has to learn where it stands.
+                    const bool denied = answer.error().code == Errc::denied;
+                    report_again_ = reactor_.after(kAgain, [this, denied] {
+                      if (denied) return say_hello();
+                      report_.finished = jobs_.unacknowledged();
+                    });
                   });
   }
 

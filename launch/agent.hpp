@@ -19,6 +19,7 @@ namespace holon::launch {
 
 struct AgentOptions {
   std::string broker_uri;
+  std::string secret;  // shown to the broker in every hello
   std::uint32_t rank = 0;
   std::string hostname;                // "": gethostname(2)
   Duration orphan_timeout = 3600'000;  // ms without a broker after which it kills its jobs and

@@ -2,16 +2,22 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
 #include "base/idset.hpp"
 #include "launch/lineage.hpp"
+#include "launch/spawn.hpp"
+#include "transport/secret.hpp"
 
 extern char** environ;
 
 namespace holon::launch {
 namespace {
+
+constexpr const char* kSecretsVariable = "HOLON_SECRETS_FD";
 
 // A value that takes a variable away.
 using Changes = std::map<std::string, std::optional<std::string>>;
@@ -94,7 +100,15 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   changes["HOLON_GPUS"] = gpus;
   changes["HOLON_CPUSET"] = frame.cpuset;
   if (!frame.gpus.empty()) changes["HOLON_GPU_DEVICES"] = join(frame.gpus);
+  if (!start.secrets.empty()) changes[kSecretsVariable] = std::to_string(kSecretsDescriptor);
   return changes;
+}
+
+// Adds "KEY=VALUE" to the map; of malformed entries (without '=') nothing.
+void add_entry(Environment& all, std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals != std::string_view::npos && equals > 0)
+    all.emplace(text.substr(0, equals), text.substr(equals + 1));
 }
 
 }  // namespace
@@ -108,13 +122,29 @@ Environment base_environment(const msg::Program& program, const Environment& inh
 
 Environment current_environment() {
   Environment all;
-  for (char** entry = environ; entry && *entry; ++entry) {
-    const std::string_view text = *entry;
-    const auto equals = text.find('=');
-    if (equals != std::string_view::npos && equals > 0)
-      all.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
+  for (char** entry = environ; entry && *entry; ++entry) add_entry(all, *entry);
   return all;
+}
+
+std::string secrets_text(const Environment& secrets) {
+  std::string text;
+  for (const auto& [key, value] : secrets) text += key + "=" + value + '\0';
+  return text;
+}
+
+Result<Environment> take_secrets() {
+  const char* const number = std::getenv(kSecretsVariable);
+  if (number == nullptr) return fail(Errc::not_found, "not set", kSecretsVariable);
+  const auto text = transport::take_secret(std::atoi(number));
+  unsetenv(kSecretsVariable);
+  if (!text) return tl::unexpected(text.error());
+  Environment secrets;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const auto entry = rest.substr(0, rest.find('\0'));
+    add_entry(secrets, entry);
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+  }
+  return secrets;
 }
 
 std::vector<std::string> task_environment(const Environment& base, const msg::Start& start,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "launch/messages.hpp"
 
 namespace holon::launch {
@@ -22,6 +23,12 @@ struct NodeFrame {
 
 // The program's own variables, on top of `inherited` if it asks for that.
 Environment base_environment(const msg::Program& program, const Environment& inherited);
+
+// What is in Start::secrets, as text for the descriptor that its tasks inherit; HOLON_SECRETS_FD
+// says its number. take_secrets() reads it in the task's process, once: then both are gone.
+// Errors: not_found (the agent gave this process none).
+std::string secrets_text(const Environment& secrets);
+Result<Environment> take_secrets();
 
 // The calling process's environment; of malformed entries (without '=') nothing.
 Environment current_environment();

@@ -10,6 +10,7 @@
 
 #include "launch/exit_code.hpp"
 #include "launch/process.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::launch {
 namespace {
@@ -81,10 +82,16 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
           SpawnError{126, "cannot bind to cores " + cores + ": " + cpus.error().what});
     mask = *cpus;
   }
+  transport::UniqueFd secrets;
+  if (!spec_.secrets.empty()) {
+    auto held = transport::secret_in_descriptor(secrets_text(spec_.secrets));
+    if (!held) return tl::unexpected(SpawnError{126, to_string(held.error())});
+    secrets = std::move(*held);
+  }
   const auto env = task_environment(program_->env, spec_, index, context_.frame);
   const CpuMask* const cpus = mask.empty() ? nullptr : &mask;
-  SpawnRequest what{program_->argv, env,       program_->cwd, *in,
-                    ends->out,      ends->err, cpus,          processes_->cgroup()};
+  SpawnRequest what{program_->argv, env,  program_->cwd,        *in,          ends->out,
+                    ends->err,      cpus, processes_->cgroup(), secrets.get()};
   auto pid = context_.spawner.spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {
     processes_->cannot_start_there(pid.error().no_cgroup);

@@ -79,7 +79,9 @@ struct Hello {
   std::vector<Finished> finished;      // unacknowledged; the answer acknowledges them
   std::int64_t clock = 0;              // the agent's, now
   bool swept = false;                  // `orphans` of an earlier answer are gone
-  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished, clock, swept)
+  std::string secret;                  // what the supervisor gave both
+  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished, clock, swept,
+               secret)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends
@@ -147,10 +149,12 @@ struct Start {
   std::int64_t limit = 0;         // ms from the first task's start to SIGTERM; 0: none
   std::int64_t grace = 5000;      // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
   bool kill_on_bad_exit = false;  // a task's non-zero exit ends the job's other tasks here
-  std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, HOLON_TOKEN, ...
+  std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, ...
+  // For the task's eyes alone: it inherits a descriptor with them (environment.hpp).
+  std::map<std::string, std::string> secrets;
   HOLON_FIELDS(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks, cores,
                gpus, bind, input, input_tasks, output, error, truncate, label, limit, grace,
-               kill_on_bad_exit, env)
+               kill_on_bad_exit, env, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

@@ -103,6 +103,7 @@ struct Plan {
   const char* cwd;  // nullptr: ours
   const CpuMask* cpus;
   int in, out, err;
+  int secrets;                // -1: none
   std::uint64_t descriptors;  // soft limit; 0: ours
   pid_t parent;
 };
@@ -137,7 +138,14 @@ void limit_descriptors(std::uint64_t soft) {
   limit_descriptors(plan.descriptors);
   if (dup2(plan.in, 0) < 0 || dup2(plan.out, 1) < 0 || dup2(plan.err, 2) < 0)
     give_up(progress, Step::start, errno);
-  close_range(3, ~0U, 0);
+  unsigned first_closed = 3;
+  if (plan.secrets >= 0) {
+    // Where it is there already, dup2() does not take close-on-exec away.
+    if (dup2(plan.secrets, kSecretsDescriptor) < 0 || fcntl(kSecretsDescriptor, F_SETFD, 0) != 0)
+      give_up(progress, Step::start, errno);
+    first_closed = kSecretsDescriptor + 1;
+  }
+  close_range(first_closed, ~0U, 0);
   if (plan.cwd != nullptr && chdir(plan.cwd) != 0) give_up(progress, Step::enter, errno);
   sigset_t none;
   sigemptyset(&none);
@@ -210,6 +218,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
                   request.in < 0 ? null : request.in,
                   request.out < 0 ? null : request.out,
                   request.err < 0 ? null : request.err,
+                  request.secrets,
                   task_descriptors_,
                   getpid()};
   progress_->step = Step::start;

@@ -14,6 +14,7 @@ namespace {
 // A broker that is started again removes its socket and makes it anew. The directory goes with the
 // instance: as long as it is there, the socket may come back.
 constexpr Duration kRestart = 2000;
+constexpr Duration kLookForDirectory = 100;
 
 Duration patience(Duration timeout) {
   return timeout == 0 ? -1 : timeout;
@@ -65,12 +66,15 @@ Result<BlockingClient> BlockingClient::connect(const std::string& uri, Duration 
   auto client = Client::connect(**reactor, uri, std::move(options));
   if (!client) return tl::unexpected<Error>(client.error());
   auto parts = std::make_unique<Parts>(Parts{std::move(*reactor), std::move(*client)});
+  // An instance that is just ending takes no new clients, and then its directory goes.
+  bool gone = false;
+  const auto look = parts->reactor->every(
+      kLookForDirectory, [&] { gone = uri.starts_with("ipc://") && !directory_is_there(uri); });
   Client& connecting = *parts->client;
-  if (!parts->reactor->run_until([&] { return connecting.connected(); }, patience(timeout))) {
-    if (connecting.refusal()) return tl::unexpected<Error>(*connecting.refusal());
-    return nobody_there(uri, timeout);
-  }
-  return BlockingClient(std::move(parts));
+  parts->reactor->run_until([&] { return connecting.connected() || gone; }, patience(timeout));
+  if (connecting.connected()) return BlockingClient(std::move(parts));
+  if (connecting.refusal()) return tl::unexpected<Error>(*connecting.refusal());
+  return nobody_there(uri, gone ? 0 : timeout);
 }
 
 Result<std::string> BlockingClient::call(const std::string& topic, std::string payload,

@@ -2,6 +2,7 @@
 // message can say it.
 #pragma once
 #include <cstdint>
+#include <string>
 
 namespace holon::transport {
 
@@ -13,5 +14,8 @@ struct Principal {
 
   bool operator==(const Principal&) const = default;
 };
+
+// The user's name, or his number where nobody knows it; who is unknown passes for this process's.
+std::string user_of(const Principal& who);
 
 }  // namespace holon::transport

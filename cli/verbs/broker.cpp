@@ -6,32 +6,36 @@
 #include "cli/verbs.hpp"
 #include "instance/options.hpp"
 #include "launch/agent.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::cli {
 
 int verb_broker(Invocation& call) {
   std::string runtime_dir;
-  std::int64_t ready = -1, lifeline = -1, pulse = -1;
+  std::int64_t ready = -1, lifeline = -1, pulse = -1, secrets = -1;
   Parser parser("broker", "the process that schedules; made by start");
   parser.required("RUNTIME_DIR", runtime_dir, "where its options and sockets are")
       .option("--ready", ready, "FD", "gets the uri once jobs can be run")
       .option("--lifeline", lifeline, "FD", "end of file means that the supervisor is gone")
       .option("--pulse", pulse, "FD", "memory in which it shows the supervisor that it works")
-      .example("holon broker DIR --ready 3 --lifeline 4 --pulse 5", "as the supervisor does it");
+      .option("--secrets", secrets, "FD", "what proves its agent to it, and it to its parent")
+      .example("holon broker DIR --ready 3 --lifeline 4 --pulse 5 --secrets 6",
+               "as the supervisor does it");
   if (const auto code = parser.parse(call)) return *code;
-  return instance::broker_main(
-      runtime_dir, {static_cast<int>(ready), static_cast<int>(lifeline), static_cast<int>(pulse)});
+  return instance::broker_main(runtime_dir, {static_cast<int>(ready), static_cast<int>(lifeline),
+                                             static_cast<int>(pulse), static_cast<int>(secrets)});
 }
 
 int verb_agent(Invocation& call) {
   launch::AgentOptions options;
-  std::int64_t rank = 0, supervisor = 0;
+  std::int64_t rank = 0, supervisor = 0, secret = -1;
   Parser parser("agent", "the process that runs tasks; made by start");
   parser.option("--broker-uri", options.broker_uri, "URI", "whom to work for");
   parser.option("--rank", rank, "N", "its number in the instance");
   parser.option("--hostname", options.hostname, "NAME", "what this node is called");
   parser.option("--orphan-timeout", options.orphan_timeout, "MS",
                 "how long it goes on without a broker");
+  parser.option("--secret", secret, "FD", "what proves it to the broker");
   parser.option("--cpuset", options.cpuset, "LIST", "numbering frame of the core numbers");
   parser.option("--cgroup", options.cgroup, "DIR", "where each job gets a cgroup of its own");
   parser.option("--supervisor", supervisor, "PID", "the process it does not outlive");
@@ -45,6 +49,11 @@ int verb_agent(Invocation& call) {
     return report(call, "agent", {Errc::invalid_argument, "must not be negative", "--rank"});
   options.rank = static_cast<std::uint32_t>(rank);
   options.supervisor = static_cast<pid_t>(supervisor);
+  if (secret >= 0) {
+    auto shown = transport::take_secret(static_cast<int>(secret));
+    if (!shown) return report(call, "agent", shown.error());
+    options.secret = std::move(*shown);
+  }
   return launch::agent_main(options);
 }
 

@@ -91,11 +91,7 @@ struct JobOptions {
 
 class Live {
  public:
-  explicit Live(std::vector<std::string> options) : options_(std::move(options)) {
-    std::string name = ::testing::TempDir() + "holon-live-XXXXXX";
-    dir_ = mkdtemp(name.data());
-    start();
-  }
+  explicit Live(std::vector<std::string> options) : options_(std::move(options)) { start(); }
   ~Live() {
     stop();
     std::filesystem::remove_all(dir_);
@@ -249,9 +245,17 @@ class Live {
   }
   void release(const std::string& gate) const { std::ofstream(dir_ + "/" + gate) << "go\n"; }
 
+ protected:
+  Live() = default;  // a directory, and nothing started
+  std::string uri_;
+
  private:
+  static std::string new_dir() {
+    std::string name = ::testing::TempDir() + "holon-live-XXXXXX";
+    return mkdtemp(name.data());
+  }
   std::vector<std::string> options_;
-  std::string dir_, uri_;
+  std::string dir_ = new_dir();
   pid_t supervisor_ = 0;
 };
 

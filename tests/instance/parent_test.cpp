@@ -7,12 +7,14 @@
 #include <optional>
 
 #include "instance/clock.hpp"
+#include "launch/environment.hpp"
 #include "places.hpp"  // written by CMake
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
 #include "resource/graph/graph.hpp"
 #include "tests/instance/live.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::instance {
 namespace {
@@ -26,13 +28,20 @@ class ChildProcess {
                std::vector<std::string> options) {
     std::vector<std::string> words = {HOLON_BINARY, "start", "--grant", "--bg"};
     words.insert(words.end(), options.begin(), options.end());
-    std::vector<std::string> variables = {"HOLON_PARENT_URI=" + parent_uri, "HOLON_TOKEN=secret",
-                                          "HOLON_JOB_PATH=/7", "HOLON_STATE_DIR=" + state_dir};
+    std::vector<std::string> variables = {"HOLON_JOB_PATH=/7", "HOLON_SECRETS_FD=3"};
     const char* path = std::getenv("PATH");
     variables.push_back(std::string("PATH=") + (path != nullptr ? path : "/usr/bin:/bin"));
-    EXPECT_EQ(posix_spawn(&pid_, HOLON_BINARY, nullptr, nullptr, pointers(words).data(),
+    const auto secrets =
+        transport::secret_in_descriptor(launch::secrets_text({{"HOLON_PARENT_URI", parent_uri},
+                                                              {"HOLON_TOKEN", "secret"},
+                                                              {"HOLON_STATE_DIR", state_dir}}));
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, secrets->get(), 3);
+    EXPECT_EQ(posix_spawn(&pid_, HOLON_BINARY, &files, nullptr, pointers(words).data(),
                           pointers(variables).data()),
               0);
+    posix_spawn_file_actions_destroy(&files);
   }
   ~ChildProcess() {
     if (pid_ <= 0) return;
@@ -74,8 +83,11 @@ class ParentTest : public ::testing::Test {
     server_ = std::move(*transport::Server::listen(*reactor_, *transport::ipc_uri(dir_, "p")));
     server_->on_request([this](const transport::Request& request) {
       if (request.topic() == "record") ++records_;
+      if (request.topic() == "record" && deny_)
+        return request.fail({Errc::denied, "who are you?", {}});
       if (request.topic() != "hello") return request.reply(transport::pack(msg::Empty{}));
       hello_ = *transport::unpack<msg::Hello>(request.payload());
+      if (deny_ && records_ > 0) return request.fail({Errc::denied, "another is the child", {}});
       child_peer_ = request.peer();
       request.reply(transport::pack(grant()));
     });
@@ -125,6 +137,7 @@ class ParentTest : public ::testing::Test {
   Duration time_left_ = 3'600'000;
   std::int64_t lease_ = 1;
   int records_ = 0;
+  bool deny_ = false;  // records, and then the next hello
 };
 
 TEST_F(ParentTest, AChildEndsAtItsLeasesNewEnd) {
@@ -175,6 +188,20 @@ TEST_F(ParentTest, ALeaseThatIsToldAgainIsNeitherLongerNorShorter) {
   EXPECT_EQ(told_again(3'700'000), before->expiration);
   EXPECT_EQ(told_again(3'600'000), before->expiration);
   EXPECT_LT(told_again(600'000), before->expiration);
+}
+
+// It ran on, and nobody heard of its jobs.
+TEST_F(ParentTest, AChildWhoseRecordsAreRefusedSaysHelloAgainAndLearnsThatItIsNotTheChild) {
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  EXPECT_EQ(hello_->token, "secret");
+  deny_ = true;
+  server_->call(child_peer_,
+                {"submit", transport::pack(testing::Live::request({"/bin/true"})), "", 0},
+                [](const Result<std::string>& answer) { EXPECT_TRUE(answer); });
+  EXPECT_TRUE(until([&] { return child_->ended().has_value(); }));
+  EXPECT_EQ(hello_->epoch, 1u);
 }
 
 TEST_F(ParentTest, AChildThatNeverReachesItsParentDoesNotWaitForEver) {

@@ -1,6 +1,5 @@
 // What survives `kill -9`: of the broker, the agent, the supervisor.
-#include "places.hpp"  // written by CMake
-#include "tests/instance/live.hpp"
+#include "tests/instance/lone_broker.hpp"
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
@@ -13,8 +12,10 @@ namespace {
 
 using testing::alive;
 using testing::eventually;
+using testing::FakeAgent;
 using ::testing::HasSubstr;
 using testing::Live;
+using testing::LoneBroker;
 
 int starts_of(const Live& live, std::uint64_t id, const std::string& path = "") {
   const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{id}, path);
@@ -138,77 +139,9 @@ TEST(Recovery, FairshareKnowsWhatWasUsedBeforeTheBrokerAndTheInstanceWereStarted
   expect_ann_used_more(live, "stopped");
 }
 
-// The real agent does nothing while this lives.
-class SleepingAgent {
- public:
-  explicit SleepingAgent(const Live& live) : pid_(live.agent()) {
-    testing::signal_process(pid_, SIGSTOP);
-  }
-  ~SleepingAgent() { testing::signal_process(pid_, SIGCONT); }
-  SleepingAgent(const SleepingAgent&) = delete;
-  SleepingAgent& operator=(const SleepingAgent&) = delete;
-
- private:
-  pid_t pid_;
-};
-
-// An agent of the test's own, in the place of the real one.
-class FakeAgent {
- public:
-  static launch::msg::Hello first_hello() {
-    launch::msg::Hello hello;
-    hello.incarnation = 42;
-    return hello;
-  }
-  FakeAgent(const Live& live, const launch::msg::Hello& hello) : FakeAgent(live) {
-    say_hello(hello);
-  }
-  explicit FakeAgent(const Live& live)
-      : client_(std::move(*transport::BlockingClient::connect(live.uri(), 30'000))) {
-    client_.client().on_request([this](const transport::Request& request) {
-      topics_.insert(request.topic());
-      if (request.topic() == "agent.start")
-        starts.push_back(*transport::unpack<launch::msg::StartRequest>(request.payload()));
-      silent ? kept_.push_back(request) : request.reply(transport::pack(launch::msg::Empty{}));
-    });
-  }
-  void say_hello(const launch::msg::Hello& hello) {
-    const auto answer = client_.call<launch::msg::Welcome>("agent.hello", hello);
-    EXPECT_TRUE(answer) << answer.error().what;
-    if (answer) welcome = *answer;
-  }
-  // Without waiting for an answer.
-  template <class Ask>
-  void send(const std::string& topic, const Ask& ask) {
-    client_.client().call({topic, transport::pack(ask)}, [](const Result<std::string>&) {});
-    client_.reactor().turn(0);
-  }
-  bool is_told(const std::string& topic) {
-    return client_.reactor().run_until([&] { return topics_.count(topic) != 0; }, 30'000);
-  }
-  void report(const launch::msg::Finished& finished, Time clock = 0) {
-    EXPECT_TRUE(client_.call<launch::msg::Empty>("agent.report",
-                                                 launch::msg::Report{{}, {finished}, clock}));
-  }
-  void report(const launch::msg::Started& started, Time clock = 0) {
-    EXPECT_TRUE(client_.call<launch::msg::Empty>("agent.report",
-                                                 launch::msg::Report{{started}, {}, clock}));
-  }
-  std::size_t times_told(const std::string& topic) const { return topics_.count(topic); }
-  launch::msg::Welcome welcome;
-  std::vector<launch::msg::StartRequest> starts;
-  bool silent = false;  // answers nothing
-
- private:
-  transport::BlockingClient client_;
-  std::multiset<std::string> topics_;
-  std::vector<transport::Request> kept_;
-};
-
 TEST(Recovery, AJobTheAgentHasStillToStartHoldsItsCoresUntilTheAgentGivesItUp) {
-  const Live live({"--resources", "node=1/core=1"});
-  const SleepingAgent asleep(live);
-  auto hello = FakeAgent::first_hello();
+  LoneBroker live("node=1/core=1");
+  auto hello = FakeAgent::first_hello(live);
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto id = live.job({"/bin/true"});
   EXPECT_TRUE(agent->is_told("agent.start"));
@@ -230,9 +163,8 @@ TEST(Recovery, AJobTheAgentHasStillToStartHoldsItsCoresUntilTheAgentGivesItUp) {
 // Sent before the connection broke, never got, sent again, and not wanted any more in the same
 // turn.
 TEST(Recovery, AJobThatIsCancelledWhenItIsSentAgainIsOver) {
-  const Live live({"--resources", "node=1/core=1"});
-  const SleepingAgent asleep(live);
-  auto hello = FakeAgent::first_hello();
+  LoneBroker live("node=1/core=1");
+  auto hello = FakeAgent::first_hello(live);
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto id = live.job({"/bin/true"});
   EXPECT_TRUE(agent->is_told("agent.start"));
@@ -248,9 +180,8 @@ TEST(Recovery, AJobThatIsCancelledWhenItIsSentAgainIsOver) {
 }
 
 TEST(Recovery, TheOutputOfAJobIsNotAskedForByWhomHasLeft) {
-  const Live live({"--resources", "node=1/core=1"});
-  const SleepingAgent asleep(live);
-  auto hello = FakeAgent::first_hello();
+  LoneBroker live("node=1/core=1");
+  auto hello = FakeAgent::first_hello(live);
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto id = live.job({"/bin/true"});
   ASSERT_TRUE(agent->is_told("agent.start"));
@@ -279,9 +210,8 @@ TEST(Recovery, TheOutputOfAJobIsNotAskedForByWhomHasLeft) {
 // Its clock is another one: only how long ago something was counts, and that is put in order: not
 // before the job had its cores, not in the future.
 TEST(Recovery, WhatTheAgentsClockSaysIsPutInOrder) {
-  const Live live({"--resources", "node=1/core=1"});
-  const SleepingAgent asleep(live);
-  auto hello = FakeAgent::first_hello();
+  LoneBroker live("node=1/core=1");
+  auto hello = FakeAgent::first_hello(live);
   auto agent = std::make_optional<FakeAgent>(live, hello);
   const auto first = live.job({"/bin/true"});
   const auto second = live.job({"/bin/true"});
@@ -306,18 +236,17 @@ TEST(Recovery, WhatTheAgentsClockSaysIsPutInOrder) {
 
 // What a child shows its parent is on disk before the child has it.
 TEST(Recovery, TheTokenOfAChildSurvivesABrokerThatIsKilledRightAfterItsStart) {
-  const Live live({"--resources", "node=1/core=1"});
-  const SleepingAgent asleep(live);
-  auto hello = FakeAgent::first_hello();
+  LoneBroker live("node=1/core=1");
+  auto hello = FakeAgent::first_hello(live);
   auto agent = std::make_optional<FakeAgent>(live, hello);
   agent->silent = true;
   live.child({1});
   ASSERT_TRUE(agent->is_told("agent.start"));
   live.kill_broker();
-  const auto token = agent->starts.at(0).jobs.at(0).env.at("HOLON_TOKEN");
+  const auto token = agent->starts.at(0).jobs.at(0).secrets.at("HOLON_TOKEN");
   agent.emplace(live, hello);  // it has not got the start, for all it says
   ASSERT_TRUE(agent->is_told("agent.start"));
-  EXPECT_EQ(agent->starts.at(0).jobs.at(0).env.at("HOLON_TOKEN"), token);
+  EXPECT_EQ(agent->starts.at(0).jobs.at(0).secrets.at("HOLON_TOKEN"), token);
   live.cancel(1);
 }
 

@@ -54,5 +54,13 @@ TEST(Duration, IsSaidInItsTwoLargestUnits) {
   EXPECT_EQ(duration_text(90'061'000), "1d1h");
 }
 
+TEST(Text, AJobsPathIsTakenAsItIsWrittenOnly) {
+  EXPECT_EQ(job_at("/7"), JobId(7));
+  EXPECT_EQ(job_at("/3/12"), JobId(12));
+  for (const char* other :
+       {"", "/", "7", "/3/", "//3", "/03", "/0", "/3/../7", "/./3", "/x", "/3 "})
+    EXPECT_FALSE(job_at(other)) << other;
+}
+
 }  // namespace
 }  // namespace holon::instance

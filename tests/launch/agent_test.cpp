@@ -32,6 +32,7 @@ class FakeBroker {
     table.add("agent.hello", [this](const Request& request) {
       peer = request.peer();
       hellos.push_back(*unpack<msg::Hello>(request.payload()));
+      if (deny_hello) return request.fail({Errc::denied, "that is no secret of mine", ""});
       auto said = welcome;
       if (hellos.back().swept) said.orphans.clear();
       request.reply(pack(said));
@@ -41,6 +42,7 @@ class FakeBroker {
       for (const auto& one : report.started) started[one.job] = one;
       for (const auto& one : report.finished) finished[one.job] = one;
       ++reports;
+      if (deny) return request.fail({Errc::denied, "who are you?", ""});
       acknowledge ? request.reply(pack(msg::Empty{})) : kept.push_back(request);
     });
     server_->on_request(table);
@@ -69,6 +71,7 @@ class FakeBroker {
   transport::PeerId peer;
   msg::Welcome welcome;
   bool acknowledge = true;
+  bool deny = false, deny_hello = false;
   bool lost = false;
   std::vector<msg::Hello> hellos;
   std::map<std::uint64_t, msg::Started> started;
@@ -115,14 +118,39 @@ class AgentTest : public ProcessTest {
 };
 
 TEST_F(AgentTest, SaysWhoItIsAndWhatItHas) {
+  options_.secret = "given by the supervisor";
   begin();
   const msg::Hello& hello = broker_->hellos[0];
+  EXPECT_EQ(hello.secret, "given by the supervisor");
   EXPECT_EQ(hello.rank, 3U);
   EXPECT_EQ(hello.pid, getpid());
   EXPECT_FALSE(hello.hostname.empty());
   EXPECT_NE(hello.incarnation, 0U);
   EXPECT_NE(hello.topology.find("<topology"), std::string::npos);
   EXPECT_TRUE(hello.running.empty());
+}
+
+// It was refused every second for ever, and its jobs held their cores.
+TEST_F(AgentTest, OneWhoseReportsAreRefusedSaysHelloAgainAndLearnsWhereItStands) {
+  begin();
+  broker_->deny = true;
+  broker_->welcome.accepted = false;
+  broker_->tell("agent.start", request(shell("exec sleep 1000"), start(9)));
+  EXPECT_TRUE(until([&] { return agent_->exit_code().has_value(); }));
+  EXPECT_EQ(agent_->exit_code(), kAgentRefused);
+  EXPECT_EQ(broker_->hellos.size(), 2U);
+}
+
+TEST_F(AgentTest, OneWithAWrongSecretEndsItsJobsAndItself) {
+  begin();
+  broker_->tell("agent.start", request(shell("exec sleep 1000"), start(1)));
+  ASSERT_TRUE(until([&] { return broker_->started.contains(1); }));
+  const auto task = static_cast<pid_t>(broker_->started[1].processes.at(0).pid);
+  restart_broker();
+  broker_->deny_hello = true;
+  EXPECT_TRUE(until([&] { return agent_->exit_code().has_value(); }));
+  EXPECT_EQ(agent_->exit_code(), kAgentRefused);
+  EXPECT_FALSE(alive(task));
 }
 
 TEST_F(AgentTest, ReportsStartAndEndOfAJob) {

@@ -32,6 +32,15 @@ TEST_F(JobsTest, ExitCodesAndSignalsAreReportedAsTheyAre) {
   EXPECT_TRUE(WIFSIGNALED(killed.tasks[0].status));
 }
 
+TEST_F(JobsTest, SecretsAreInheritedInADescriptorAndStandInNoEnvironment) {
+  auto trusted = start(1);
+  trusted.secrets = {{"KEY", "value"}, {"TOKEN", "abc"}};
+  run(shell("tr '\\0' ' ' <&3; env | grep -c 'abc\\|KEY='"), trusted);
+  EXPECT_EQ(read(dir_ + "/1.out"), "KEY=value TOKEN=abc 0\n");
+  run(shell("echo ${HOLON_SECRETS_FD-none}; ls /proc/self/fd"), start(2));
+  EXPECT_EQ(read(dir_ + "/2.out"), "none\n0\n1\n2\n3\n") << "3 is ls's own";
+}
+
 TEST_F(JobsTest, UsageOfTheTaskAndItsChildrenIsMeasured) {
   const auto ended = run("i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done");
   EXPECT_GT(ended.tasks[0].cpu_ms, 0);

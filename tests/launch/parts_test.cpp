@@ -10,6 +10,7 @@
 #include "launch/node.hpp"
 #include "launch/process.hpp"
 #include "launch/topology.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::launch {
 namespace {
@@ -42,6 +43,17 @@ TEST(Environment, IsSortedAndEveryKeyIsThereOnce) {
   EXPECT_EQ(value(env, "B"), "job");
   EXPECT_EQ(value(env, "Z"), "");
   EXPECT_EQ(value(env, "HOLON_JOB_ID"), "4");
+}
+
+TEST(Environment, SecretsAreTakenOnce) {
+  const Environment secrets = {{"A", "1=2"}, {"B", ""}};
+  const int fd = dup(transport::secret_in_descriptor(secrets_text(secrets))->get());
+  setenv("HOLON_SECRETS_FD", std::to_string(fd).c_str(), 1);
+  EXPECT_EQ(take_secrets(), secrets);
+  EXPECT_EQ(std::getenv("HOLON_SECRETS_FD"), nullptr);
+  EXPECT_EQ(take_secrets().error().code, Errc::not_found);
+  setenv("HOLON_SECRETS_FD", "0", 1);
+  EXPECT_FALSE(take_secrets());
 }
 
 TEST(Environment, ThreadsFollowTheCoresUnlessTheUserSaidOtherwise) {

@@ -1,0 +1,30 @@
+// refusals.hpp - says no to requests, and logs it: once a source and minute, so that nobody fills a
+// disk by asking.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/time.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Refusals {
+ public:
+  // Answers `request` with `error`.
+  void refuse(const transport::Request& request, const Error& error, Time now);
+
+  // The line to be logged; empty: this source was refused within the last minute, and is counted.
+  // Public for its test.
+  std::string note(const std::string& source, const std::string& what, Time now);
+
+ private:
+  struct Source {
+    Time logged = 0;
+    std::uint64_t unlogged = 0;
+  };
+  std::map<std::string, Source> sources_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,35 @@
+// rights.hpp - who may ask a broker what: the only place that knows. A topic without a row does not
+// exist (docs/security.md has the same table for people).
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+namespace holon::instance {
+
+// What the other end of a connection has proved to be; several may be true of one.
+enum Asker : unsigned {
+  kOwner = 1,   // a process of the instance's own user, or root: by the kernel's word
+  kAgent = 2,   // the agent that said hello last and showed the secret
+  kChild = 4,   // a child instance that said hello with its token, from within its job
+  kParent = 8,  // over the connection that this broker made to its parent
+};
+
+// May the request be passed on through the tree, or do only neighbours say it to each other?
+enum class Reach { tree, neighbours };
+
+struct Right {
+  std::string_view topic;
+  unsigned askers;  // any of these
+  Reach reach;
+};
+
+std::span<const Right> rights();
+
+// May an asker of these kinds ask for it? `passed_on`: the request names a path. Errors:
+// unsupported (no such topic), denied.
+Status may_ask(std::string_view topic, unsigned askers, bool passed_on);
+
+}  // namespace holon::instance

@@ -1,0 +1,27 @@
+// secret.hpp - secrets between processes of one user: made by the kernel's generator, handed over
+// in a descriptor, and so never in an environment, on a command line or in a file, where other
+// processes of the user find them by looking.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::transport {
+
+// 128 bits as 32 hexadecimal digits.
+std::string new_secret();
+
+// The end of a pipe that holds `text`, at most some 4 KiB; closed on exec unless it is passed on.
+// Errors: system.
+Result<UniqueFd> secret_in_descriptor(std::string_view text);
+
+// What secret_in_descriptor() has put there, once, by whoever inherited `fd`, which is closed.
+// Errors: invalid_argument (nothing of that kind; then it stays open unless it is a pipe).
+Result<std::string> take_secret(int fd);
+
+// In a time that depends on their lengths only. An empty one is no secret and equals none.
+bool is_same_secret(std::string_view a, std::string_view b);
+
+}  // namespace holon::transport
