@@ -9,6 +9,7 @@
 
 #include "instance/messages.hpp"
 #include "instance/queue_messages.hpp"
+#include "instance/reservation_messages.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 
