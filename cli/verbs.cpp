@@ -37,6 +37,8 @@ std::span<const Verb> verbs() {
        verb_simulate},
       {"broker", "the process that schedules; made by start", Group::hidden, verb_broker},
       {"agent", "the process that runs tasks; made by start", Group::hidden, verb_agent},
+      {"remains", "reads what an ended instance left of its jobs; made by agent", Group::hidden,
+       verb_remains},
       {"pty", "runs a program at somebody's terminal; made by run --pty", Group::hidden, verb_pty},
       {"man", "write the man pages", Group::hidden, verb_man},
   });

@@ -12,6 +12,7 @@ int verb_start(Invocation& call);
 int verb_alloc(Invocation& call);
 int verb_broker(Invocation& call);
 int verb_agent(Invocation& call);
+int verb_remains(Invocation& call);
 int verb_pty(Invocation& call);
 int verb_batch(Invocation& call);
 int verb_run(Invocation& call);

@@ -222,6 +222,17 @@ void AgentLink::set_limit(JobId job, Duration limit) {
     tell("agent.limit", transport::pack(lm::LimitRequest{job.value(), limit}));
 }
 
+void AgentLink::capture(std::vector<std::string> argv,
+                        std::function<void(const Result<lm::CaptureReply>&)> done) {
+  lm::CaptureRequest ask;
+  ask.argv = std::move(argv);
+  server_.call(peer_, {"agent.capture", transport::pack(ask), "", 0},
+               [done = std::move(done)](const Result<std::string>& answer) {
+                 done(answer ? transport::unpack<lm::CaptureReply>(*answer)
+                             : tl::unexpected(answer.error()));
+               });
+}
+
 void AgentLink::kill_all_now() {
   if (!connected()) return;
   lm::KillRequest kill;

@@ -65,6 +65,9 @@ class AgentLink {
   // May its tasks run there, or its output be asked for?
   bool has(JobId job) const { return sent_.count(job) != 0; }
   void set_limit(JobId job, Duration limit);
+  // Runs a program beside it, which is no job. REQUIRES: connected().
+  void capture(std::vector<std::string> argv,
+               std::function<void(const Result<launch::msg::CaptureReply>&)> done);
   // SIGKILL to everything that runs, at once.
   void kill_all_now();
   void shutdown();

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "instance/exit_codes.hpp"
+#include "instance/journal_schema.hpp"
 #include "instance/text.hpp"
 #include "transport/endpoint.hpp"
 
@@ -23,8 +24,6 @@ constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
 // A parent's word about a lease is on its way for so long at most; then its end is not the one that
 // was worked out from an earlier word.
 constexpr Duration kTransit = 1'000;
-
-constexpr const char* kClock = "clock";  // meta
 
 // In the runtime directory: a broker of this run has been up.
 constexpr const char* kWasUp = "/was-up";
@@ -277,11 +276,13 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   store_options.horizon = {0, lease_end};
   auto store = resource::ResourceStore::load(*spec, store_options);
   if (!store) return tl::unexpected(store.error());
+  journal_.set_meta(kDefaultQueue, config_.scheduler.default_queue);  // for who reads the journal
   journal_.set_meta("resources.kind", source.kind);
   journal_.set_meta("resources.text", source.text);
   journal_.set_meta("resources.bind", source.bind ? "1" : "0");
   identity.uri = server_->uri();
   identity.state_dir = options_.start.state_dir;
+  identity.binary = options_.binary;
   identity.agent_secret = options_.secrets.agent;
   identity.bind = source.bind;
   identity.started = std::stoll(meta_or(journal_, "started", "0"));
@@ -373,6 +374,7 @@ void Broker::finish_turn() {
   tell_news();
   after_commit_.run();
   if (core_) core_->flush();
+  if (parent_) parent_->flush();
   if (phase_ == Phase::draining || phase_ == Phase::flushing) drained();
   wake_.cancel();
   if (!after_commit_.empty()) next = reactor_.now();
@@ -465,7 +467,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
 }
 
 // Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
-// directory; a child's journal is never read again.
+// directory; there is none on a child's.
 void Broker::end_jobs(const std::string& type, const std::string& reason) {
   core_->jobs.take_all(reactor_.now());
   std::vector<JobId> running, queued;
@@ -491,6 +493,8 @@ void Broker::drained() {
   }
   // A parent that is away just now may be back in time.
   if (parent_ && !parent_->all_sent()) return parent_->send_now();
+  const auto left = core_->jobs.counts();
+  if (parent_ && left.pending + left.running == 0) parent_->say_told_all();
   finish(kEndedInOrder);
 }
 

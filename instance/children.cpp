@@ -10,19 +10,6 @@
 #include "transport/secret.hpp"
 
 namespace holon::instance {
-namespace {
-
-// What is known of a job whose instance is gone is all there will be.
-void close(msg::JobRecord& record, Time now) {
-  if (record.state == "INACTIVE") return;
-  record.reason = "its instance ended before it could report more";
-  record.result = record.t_alloc == 0 ? "CANCELED" : "FAILED";
-  record.state = "INACTIVE";
-  record.t_inactive = now;
-  record.pids.clear();
-}
-
-}  // namespace
 
 Children::Children(transport::Server& server, Journal& journal, JobManager& jobs,
                    AfterCommit& after_commit, Refusals& refusals, MakeGrant make_grant)
@@ -37,8 +24,8 @@ Status Children::recover() {
   auto known = journal_.children();
   if (!known) return tl::unexpected(known.error());
   for (auto& grant : *known) {
-    if (jobs_.find(grant.job) == nullptr) continue;
-    children_[grant.job].grant = std::move(grant);
+    const JobId job = grant.job;
+    children_[job].grant = std::move(grant);
   }
   return {};
 }
@@ -105,7 +92,7 @@ void Children::welcome(const transport::Request& request, const msg::Hello& hell
   server_.favour(child.peer);
   // Who was there before says hello again, and learns from its epoch whether it still is the child.
   if (before.value() != 0 && before != child.peer) server_.dismiss(before);
-  child.ending = false;
+  child.ending = child.told_all = false;
   journal_.put_child(child.grant);
   grant->epoch = child.grant.epoch;
   jobs_.child_is_up(id, hello.uri, now);
@@ -116,16 +103,19 @@ void Children::welcome(const transport::Request& request, const msg::Hello& hell
 }
 
 std::string Children::reports_below(transport::PeerId peer) const {
-  if (const auto left = leaving_.find(peer); left != leaving_.end())
-    return jobs_.path_of(left->second) + "/";
   for (const auto& [id, child] : children_)
     if (child.peer == peer) return jobs_.path_of(id) + "/";
   return {};
 }
 
 void Children::begins_to_end(const transport::Request& request) {
-  for (auto& [id, child] : children_)
-    if (child.peer == request.peer()) child.ending = true;
+  const auto said = transport::unpack<msg::Ending>(request.payload());
+  if (!said) return request.fail(said.error());
+  for (auto& [id, child] : children_) {
+    if (child.peer != request.peer()) continue;
+    child.ending = true;
+    child.told_all = said->told_all;
+  }
   request.reply(transport::pack(msg::Empty{}));
 }
 
@@ -134,8 +124,13 @@ bool Children::ending(JobId job) const {
   return found != children_.end() && found->second.ending;
 }
 
+bool Children::has_told_all(JobId job) const {
+  const auto found = children_.find(job);
+  return found != children_.end() && found->second.told_all;
+}
+
 std::vector<std::string> Children::records(const transport::Request& request, Time now) {
-  auto records = transport::unpack<msg::Records>(request.payload());
+  const auto records = transport::unpack<msg::Records>(request.payload());
   const std::string below = reports_below(request.peer());
   if (!records || below.empty()) {
     request.fail(records
@@ -152,38 +147,15 @@ std::vector<std::string> Children::records(const transport::Request& request, Ti
     return {};
   }
   std::vector<std::string> paths;
-  const bool gone = leaving_.contains(request.peer());
-  for (auto& record : records->jobs) {
-    if (gone) close(record, now);
-    journal_.put_descendant(record);
-    paths.push_back(record.path);
-  }
+  for (const auto& record : records->jobs)
+    if (journal_.put_descendant(record)) paths.push_back(record.path);
   after_commit_.add([request] { request.reply(transport::pack(msg::Empty{})); });
   return paths;
 }
 
 void Children::peer_lost(transport::PeerId peer) {
-  leaving_.erase(peer);
   for (auto& [id, child] : children_)
     if (child.peer == peer) child.peer = transport::PeerId{0};
-}
-
-std::vector<std::string> Children::ended(JobId job, Time now) {
-  early_.erase(job);
-  const auto child = children_.find(job);
-  if (child == children_.end()) return {};
-  if (child->second.peer.value() != 0) leaving_.emplace(child->second.peer, job);
-  children_.erase(child);
-  std::vector<std::string> paths;
-  const auto known = journal_.descendants(jobs_.path_of(job) + "/");
-  if (!known) return {};
-  for (auto record : *known) {
-    if (record.state == "INACTIVE") continue;
-    close(record, now);
-    journal_.put_descendant(record);
-    paths.push_back(record.path);
-  }
-  return paths;
 }
 
 std::vector<JobId> Children::all() const {

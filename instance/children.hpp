@@ -36,12 +36,13 @@ class Children {
   void hello(const transport::Request& request, Time now);
   // The job's processes are known from now on: a hello that came before is looked at.
   void tasks_started(JobId job, Time now);
-  // Returns the paths taken into the journal. `now` here and in ended(): by the wall clock, as
-  // records are.
+  // Returns the paths of those that were news.
   std::vector<std::string> records(const transport::Request& request, Time now);
   void peer_lost(transport::PeerId peer);
-  // The child's job is over: records of it that are not INACTIVE are closed. Returns their paths.
-  std::vector<std::string> ended(JobId job, Time now);
+  void forget(JobId job) {
+    early_.erase(job);
+    children_.erase(job);
+  }
 
   // Children that were started, and the peers of those that are connected.
   std::vector<JobId> all() const;
@@ -53,6 +54,10 @@ class Children {
   // "ending" from a child.
   void begins_to_end(const transport::Request& request);
   bool ending(JobId job) const;
+  // Was it ever to be started?
+  bool has_begun(JobId job) const { return children_.count(job) != 0; }
+  // Did it say, as its last word, that we have all of its records as they will stay?
+  bool has_told_all(JobId job) const;
   void tell_lease(JobId job, const msg::Lease& lease);
   std::function<void(JobId)> on_connected = [](JobId) {};
 
@@ -60,7 +65,8 @@ class Children {
   struct Child {
     ChildGrant grant;
     transport::PeerId peer{0};
-    bool ending = false;  // it said so since its last hello
+    bool ending = false;    // it said so since its last hello
+    bool told_all = false;  // the same
   };
   Status admit(const ChildGrant& grant, const msg::Hello& hello) const;
   void welcome(const transport::Request& request, const msg::Hello& hello, const ActiveJob& job,
@@ -77,9 +83,6 @@ class Children {
   std::map<JobId, Child> children_;
   // Hellos with the right token that came before the agent's report of the job's processes.
   std::map<JobId, transport::Request> early_;
-  // Children whose job is over and who are still connected: their last records are taken, so that
-  // a job in a child that was killed does not vanish.
-  std::map<transport::PeerId, JobId> leaving_;
 };
 
 }  // namespace holon::instance

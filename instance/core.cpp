@@ -30,6 +30,8 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
             task_settings()),
       children(server, the_journal, jobs, the_after_commit, refusals,
                [this](const ActiveJob& job) { return grant_for(job); }),
+      takeovers(reactor, clock, the_journal, jobs, agent,
+                {identity.binary, identity.path, identity.state_dir}),
       watchers(jobs, the_journal, the_after_commit, portions),
       outputs(reactor, server, jobs, agent, the_after_commit),
       retention(the_journal, jobs, the_after_commit, the_config.keep, identity.state_dir),
@@ -37,6 +39,8 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       journal(the_journal),
       after_commit(the_after_commit),
       parent_(parent) {
+  if (parent_ != nullptr)
+    takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };
   if (config.monitor)
     schedule_log.emplace(identity.state_dir + "/schedule", jobs, store->graph(), after_commit);
 }
@@ -62,12 +66,14 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
                                       parent));
   if (auto held = core->reservations.recover(reactor.now(), fresh); !held)
     return tl::unexpected(held.error());
+  // Before the jobs: one that was a child is over only when what the child left is taken over.
+  if (auto known = core->children.recover(); !known) return tl::unexpected(known.error());
   if (auto recovered = core->jobs.recover(reactor.now(), fresh); !recovered)
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
   if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
   core->agent.kill_orphans(core->jobs.orphans());
-  if (auto known = core->children.recover(); !known) return tl::unexpected(known.error());
+  core->takeovers.close_strays();
   return core;
 }
 
@@ -104,14 +110,16 @@ msg::Lease Core::lease_of(Time end) const {
 
 std::optional<Time> Core::turn(Time now) {
   portions.turn(kPortions);
+  auto next = takeovers.turn(now);
   jobs.schedule(now);
   if (schedule_log) schedule_log->turn(now);
   agent.settle(now);
   if (retention.turn(now)) return now;
   if (!portions.empty()) return now;
-  const auto next = jobs.next_turn(now);
-  const auto log = schedule_log ? schedule_log->next_turn() : std::nullopt;
-  return next && log ? std::min(*next, *log) : next ? next : log;
+  for (const auto& other :
+       {jobs.next_turn(now), schedule_log ? schedule_log->next_turn() : std::nullopt})
+    if (other) next = next ? std::min(*next, *other) : other;
+  return next;
 }
 
 void Core::set_lease(Time end, Time now) {
@@ -172,7 +180,7 @@ msg::TreeNode Core::silent_child(const ActiveJob& job) const {
 }
 
 void Core::take_records(const transport::Request& request, Time now) {
-  for (const auto& path : children.records(request, clock.wall(now)))
+  for (const auto& path : children.records(request, now))
     if (parent_ != nullptr) parent_->changed(path);
 }
 
@@ -203,6 +211,11 @@ void Core::limit_changed(const ActiveJob& job) {
   });
 }
 
+bool Core::may_end(const ActiveJob& job) {
+  if (!job.submission->is_instance || !children.has_begun(job.id)) return true;
+  return takeovers.done(job.id, children.has_told_all(job.id));
+}
+
 void Core::ended(const msg::JobRecord& record) {
   const JobId id(record.id);
   agent.forget(id);
@@ -211,8 +224,8 @@ void Core::ended(const msg::JobRecord& record) {
   inputs.ended(id);
   retention.ended(record);
   if (!record.is_instance) return;
-  for (const auto& path : children.ended(id, record.t_inactive))
-    if (parent_ != nullptr) parent_->changed(path);
+  children.forget(id);
+  takeovers.forget(id);
   on_child_ended(id);
 }
 

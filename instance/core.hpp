@@ -25,6 +25,7 @@
 #include "instance/reservations.hpp"
 #include "instance/retention.hpp"
 #include "instance/schedule_log.hpp"
+#include "instance/takeover.hpp"
 #include "instance/watchers.hpp"
 #include "resource/store.hpp"
 
@@ -37,7 +38,8 @@ struct Identity {
   std::string uri;
   std::string state_dir;
   std::string agent_secret;
-  bool bind = true;  // tasks are bound to the cores of their R
+  std::string binary;  // the holon program
+  bool bind = true;    // tasks are bound to the cores of their R
   Time started = 0;
   Time lease_end = kTimeMax;
 };
@@ -73,6 +75,7 @@ class Core final : public Outside {
   void changed(const ActiveJob& job) override;
   void ended(const msg::JobRecord& record) override;
   void limit_changed(const ActiveJob& job) override;
+  bool may_end(const ActiveJob& job) override;
 
   bool ending = false;      // the instance is
   bool only_lists = false;  // its journal cannot be written
@@ -88,6 +91,7 @@ class Core final : public Outside {
   Refusals refusals;
   AgentLink agent;
   Children children;
+  Takeovers takeovers;
   Portions portions;
   Watchers watchers;
   OutputStreams outputs;

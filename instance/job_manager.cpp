@@ -138,6 +138,7 @@ void JobManager::advance(JobId id, Time now) {
         free(*job, now);
         break;
       case Step::clean:
+        if (!outside_.may_end(*job)) return outside_.changed(*job);
         post(*job, event::Clean{}, now);
         end(*job);
         return;

@@ -51,6 +51,9 @@ class Outside {
   // The record as listings show it is another one now; the last call for a job has state INACTIVE.
   virtual void changed(const ActiveJob& job) = 0;
   virtual void ended(const msg::JobRecord& record) = 0;
+  // Its end is all that is left to write down. False: what it leaves behind is not settled yet;
+  // go_on() is called when it is.
+  virtual bool may_end(const ActiveJob& job) = 0;
   // A job that holds resources has another `life.expiration`, or end of its allocation, now.
   virtual void limit_changed(const ActiveJob& job) = 0;
 };
@@ -63,6 +66,12 @@ struct OutputFiles {
   std::string input;          // "": none
 };
 OutputFiles output_files(const ActiveJob& job, const std::string& directory);
+
+// The record of a job of the instance `path`, but for what its scheduler has to say of it.
+msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
+                             const std::string& output_directory, const InstanceClock& clock);
+// The event with its times by the wall clock.
+Event as_shown(Event event, const InstanceClock& clock);
 
 // How the tasks of a job ended, as the agent tells it.
 struct TasksEnded {
@@ -146,6 +155,8 @@ class JobManager {
   // The tasks of a job that is to be killed were never started and never will be.
   void never_started(JobId id, Time now);
   void child_is_up(JobId id, const std::string& uri, Time now);
+  // What its end waited for (Outside::may_end) has happened.
+  void go_on(JobId id, Time now) { advance(id, now); }
 
   // As the scheduler is told of it.
   qmanager::JobRequest request_of(const ActiveJob& job) const;
@@ -161,7 +172,7 @@ class JobManager {
   Result<msg::JobRecord> record(JobId id) const;
   msg::JobRecord record_of(const ActiveJob& job) const;
   // With times by the wall clock, as in records.
-  Event as_shown(Event event) const;
+  Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }
   const InstanceClock& clock() const { return clock_; }
   std::string path_of(JobId id) const;
   OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }

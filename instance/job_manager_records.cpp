@@ -17,20 +17,21 @@ Totals held_by(const Lifecycle& life) {
 
 }  // namespace
 
-msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
+msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
+                             const std::string& output_directory, const InstanceClock& clock) {
   const auto& life = job.life;
   const auto& what = *job.submission;
   const bool placed = life.t_alloc != 0;
   const Totals totals = placed ? held_by(life) : what.totals;
   msg::JobRecord r;
-  r.path = path_of(job.id);
+  r.path = join(path, job.id);
   r.id = job.id.value();
   r.name = what.name;
   r.user = life.user;
   r.group = what.wishes.group;
   r.account = what.wishes.account;
   r.qos = what.wishes.qos;
-  r.queue = what.queue.empty() ? scheduler_.config().default_queue : what.queue;
+  r.queue = what.queue;
   r.urgency = life.urgency;
   r.state = name_of(life.state);
   r.result = result_of(life);
@@ -43,24 +44,30 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   r.ncores = totals.cores;
   r.ngpus = totals.gpus;
   r.ntasks = tasks_of(job);
-  r.t_submit = clock_.wall(life.t_submit);
-  r.t_alloc = clock_.wall(life.t_alloc);
-  r.t_start = clock_.wall(life.t_start);
-  r.t_finish = clock_.wall(life.t_finish);
-  r.t_inactive = clock_.wall(life.t_inactive);
-  r.expiration = clock_.wall(life.expiration);
+  r.t_submit = clock.wall(life.t_submit);
+  r.t_alloc = clock.wall(life.t_alloc);
+  r.t_start = clock.wall(life.t_start);
+  r.t_finish = clock.wall(life.t_finish);
+  r.t_inactive = clock.wall(life.t_inactive);
+  r.expiration = clock.wall(life.expiration);
   r.limit = what.limit;
   r.selection = life.selection;
   r.is_instance = what.is_instance;
   r.child_uri = life.child_uri;
   r.cpu_ms = life.cpu_ms;
   r.max_rss_kb = life.max_rss_kb;
-  const auto files = output_files(job, output_directory_);
+  const auto files = output_files(job, output_directory);
   r.output = files.output;
   r.error = files.error;
   for (const auto& p : life.processes) r.pids.push_back(p.pid);
-  if (life.state == JobState::sched) add_outlook(job, r);
-  if (life.state == JobState::depend) add_wait(job, r);
+  return r;
+}
+
+msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
+  msg::JobRecord r = record_of_job(job, path_, output_directory_, clock_);
+  if (r.queue.empty()) r.queue = scheduler_.config().default_queue;
+  if (job.life.state == JobState::sched) add_outlook(job, r);
+  if (job.life.state == JobState::depend) add_wait(job, r);
   return r;
 }
 
@@ -86,12 +93,12 @@ void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
   for (const auto& d : job.submission->dependencies) r.t_estimate = std::max(r.t_estimate, d.at);
 }
 
-Event JobManager::as_shown(Event event) const {
-  event.time = clock_.wall(event.time);
+Event as_shown(Event event, const InstanceClock& clock) {
+  event.time = clock.wall(event.time);
   if (auto* alloc = std::get_if<event::Alloc>(&event.body))
-    alloc->expiration = clock_.wall(alloc->expiration);
+    alloc->expiration = clock.wall(alloc->expiration);
   if (auto* update = std::get_if<event::ResourceUpdate>(&event.body))
-    update->expiration = clock_.wall(update->expiration);
+    update->expiration = clock.wall(update->expiration);
   return event;
 }
 

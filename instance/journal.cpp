@@ -2,9 +2,13 @@
 // journal_schema.hpp, how the file is opened and watched in journal_open.cpp.
 #include "instance/journal.hpp"
 
+#include <algorithm>
+
+#include "instance/allocation_codec.hpp"
 #include "instance/clock.hpp"
 #include "instance/journal_state.hpp"
 #include "instance/messages.hpp"
+#include "instance/record_order.hpp"
 #include "instance/text.hpp"
 #include "transport/codec.hpp"
 
@@ -57,25 +61,6 @@ JobId job_id(const SQLite::Column& column) {
   return JobId(static_cast<std::uint64_t>(column.getInt64()));
 }
 
-using Labels = std::vector<std::pair<std::int64_t, std::string>>;
-
-// Shares as one flat array: uniq_id, amount, exclusive, uniq_id, ...
-std::string pack_shares(const std::vector<resource::Share>& shares, const Labels& labels) {
-  std::vector<std::int64_t> flat;
-  flat.reserve(shares.size() * 3);
-  for (const auto& s : shares) flat.insert(flat.end(), {s.uniq_id, s.amount, s.exclusive});
-  return transport::pack(std::pair(flat, labels));
-}
-
-resource::Allocation unpack_allocation(JobId job, SQLite::Statement& q) {
-  resource::Allocation a{job, {q.getColumn(0).getInt64(), q.getColumn(1).getInt64()}, {}, {}};
-  auto [flat, labels] = unpacked<std::pair<std::vector<std::int64_t>, Labels>>(q.getColumn(2));
-  for (std::size_t i = 0; i + 2 < flat.size(); i += 3)
-    a.shares.push_back({flat[i], flat[i + 1], flat[i + 2] != 0});
-  a.labels = std::move(labels);
-  return a;
-}
-
 }  // namespace
 
 void Journal::add_batch(const Batch& b) {
@@ -110,7 +95,7 @@ void Journal::add_event(JobId first, std::uint64_t count, const Event& e) {
 void Journal::add_allocation(const resource::Allocation& a) {
   auto& s = *state_;
   s.write([&] {
-    const std::string shares = pack_shares(a.shares, a.labels);
+    const std::string shares = pack_shares(a);
     s.alloc.bind(1, number(a.job));
     s.alloc.bind(2, a.when.begin);
     s.alloc.bind(3, a.when.end);
@@ -130,14 +115,34 @@ void Journal::add_inactive(const msg::JobRecord& record) {
   });
 }
 
-void Journal::put_descendant(const msg::JobRecord& record) {
+// Is there no record of this job, or one that this one takes the place of?
+bool Journal::State::is_news(const msg::JobRecord& record, std::string_view data) {
+  known.bindNoCopy(1, record.path);
+  if (!known.executeStep()) {
+    known.reset();
+    return true;
+  }
+  const auto column = known.getColumn(0);
+  const std::string_view bytes(static_cast<const char*>(column.getBlob()),
+                               std::size_t(column.getBytes()));
+  const bool same = bytes == data;
+  const auto before = transport::unpack<msg::JobRecord>(bytes);  // a damaged one is replaced
+  known.reset();
+  return !same && (!before || supersedes(record, *before));
+}
+
+bool Journal::put_descendant(const msg::JobRecord& record) {
   auto& s = *state_;
+  bool taken = false;
   s.write([&] {
     const std::string data = transport::pack(record);
+    if (!s.is_news(record, data)) return;
     s.descendant.bindNoCopy(1, record.path);
     s.descendant.bindNoCopy(2, data.data(), static_cast<int>(data.size()));
     s.run(s.descendant);
+    taken = true;
   });
+  return taken;
 }
 
 void Journal::put_child(const ChildGrant& child) {
@@ -351,13 +356,20 @@ Result<std::optional<resource::Allocation>> Journal::allocation(JobId job) const
         SQLite::Statement q(state_->db, "SELECT begin, end, shares FROM allocs WHERE job=?");
         q.bind(1, number(job));
         if (!q.executeStep()) return std::nullopt;
-        return unpack_allocation(job, q);
+        const auto shares = q.getColumn(2);
+        auto allocation = unpack_shares(
+            job, {q.getColumn(0).getInt64(), q.getColumn(1).getInt64()},
+            {static_cast<const char*>(shares.getBlob()), std::size_t(shares.getBytes())});
+        if (!allocation) throw std::runtime_error(to_string(allocation.error()));
+        return std::move(*allocation);
       });
 }
 
 Result<std::vector<ChildGrant>> Journal::children() const {
   return state_->read<std::vector<ChildGrant>>([&] {
-    SQLite::Statement q(state_->db, "SELECT job, token, epoch, uri FROM children ORDER BY job");
+    SQLite::Statement q(state_->db,
+                        "SELECT job, token, epoch, uri FROM children WHERE job NOT IN (SELECT id "
+                        "FROM jobs) ORDER BY job");
     std::vector<ChildGrant> children;
     while (q.executeStep())
       children.push_back({job_id(q.getColumn(0)), q.getColumn(1).getString(),

@@ -91,8 +91,9 @@ class Journal {
   void add_allocation(const resource::Allocation& allocation);
   // The final record of a job of this instance; from here on it is INACTIVE.
   void add_inactive(const msg::JobRecord& record);
-  // The newest record of a job of a descendant.
-  void put_descendant(const msg::JobRecord& record);
+  // A record of a job of a descendant. False: what is known of that job is the same, or newer
+  // (record_order.hpp).
+  bool put_descendant(const msg::JobRecord& record);
   void put_child(const ChildGrant& child);
   void set_meta(std::string_view key, std::string_view value);
   // Paths whose newest record the parent has not acknowledged yet.
@@ -135,6 +136,7 @@ class Journal {
   // The latest time among the last events; 0: there are none. O(1).
   Result<Time> latest_event() const;
   Result<std::optional<resource::Allocation>> allocation(JobId job) const;
+  // Those whose job is not INACTIVE.
   Result<std::vector<ChildGrant>> children() const;
   Result<std::vector<std::string>> outbox() const;
   // The batch the job came with, the job's own events in order, its final record. Errors:

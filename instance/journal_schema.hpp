@@ -31,6 +31,8 @@ inline constexpr const char* kCommits = "journal.commits";  // so many transacti
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again
 
+inline constexpr const char* kClock = "clock";  // InstanceClock::text_to_keep()
+inline constexpr const char* kDefaultQueue = "queue.default";
 inline constexpr const char* kForgetting = "jobs.forgetting";  // the rest of a batch that is to go
 
 }  // namespace holon::instance

@@ -7,6 +7,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Journal::State {
   SQLite::Statement alloc{db, "INSERT OR REPLACE INTO allocs VALUES(?,?,?,?)"};
   SQLite::Statement inactive{db, "INSERT OR REPLACE INTO jobs VALUES(?,?,?)"};
   SQLite::Statement descendant{db, "INSERT OR REPLACE INTO descendants VALUES(?,?)"};
+  SQLite::Statement known{db, "SELECT record FROM descendants WHERE path=?"};
   SQLite::Statement child{db, "INSERT OR REPLACE INTO children VALUES(?,?,?,?)"};
   SQLite::Statement meta{db, "INSERT OR REPLACE INTO meta VALUES(?,?)"};
   SQLite::Statement outbox_in{db, "INSERT OR IGNORE INTO outbox VALUES(?)"};
@@ -85,6 +87,8 @@ struct Journal::State {
   bool choose_forgotten();
   // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
   void forget(JobId first, JobId stop, Forgotten& gone);
+  // Does this record, packed `data`, change what is known of the job of a descendant?
+  bool is_news(const msg::JobRecord& record, std::string_view data);
   // The final record of an own job, or what stands in for one that is damaged.
   msg::JobRecord own_record(const SQLite::Column& data, JobId id) const;
 

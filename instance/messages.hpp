@@ -214,7 +214,12 @@ struct Grant {
   bool bind = true;  // false: the resources are declared, tasks are not bound
   HOLON_FIELDS(jgf, time_left, lease, epoch, path, name, bind)
 };
-// "ending" (up, answered with Empty): the child begins its end.
+// "ending" (up, answered with Empty): the child begins its end. Said again as its last word once
+// all its jobs are INACTIVE and the parent has acknowledged all records.
+struct Ending {
+  bool told_all = false;
+  HOLON_FIELDS(told_all)
+};
 
 // "lease" (down): another end; as in Grant.
 struct Lease {

@@ -1,6 +1,7 @@
 #include "instance/output_streams.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <utility>
 
@@ -24,12 +25,32 @@ void OutputStreams::attach(const transport::Request& request) {
   const JobId id(ask->id);
   const ActiveJob* job = jobs_.find(id);
   if (auto record = jobs_.record(id); !record) return request.fail(record.error());
-  streams_.push_back({request, id, false, job == nullptr, {}, {}, {}, {}});
-  Stream& stream = streams_.back();
+  Stream& stream = streams_.emplace_back();
+  stream.client = request;
+  stream.job = id;
+  stream.job_ended = job == nullptr;
   if (job == nullptr)
     finish_from_files(stream);
   else if (job->life.started)
     open(stream);
+}
+
+void OutputStreams::attach_to_files(const transport::Request& request, const msg::JobRecord& job) {
+  std::error_code error;
+  if (job.t_start == 0)
+    return request.fail({Errc::not_found, "it never ran, so it wrote nothing", job.path});
+  // A file of the instance's own naming that held nothing is gone, and its folder is there.
+  const std::filesystem::path first = launch::file_of_task(job.output, 0);
+  if (!std::filesystem::exists(first, error) &&
+      !std::filesystem::exists(first.parent_path(), error))
+    return request.fail({Errc::not_found, "the output is not there any more", first.string()});
+  Stream& stream = streams_.emplace_back();
+  stream.client = request;
+  stream.job = JobId(job.id);
+  stream.job_ended = true;
+  stream.left = job;
+  finish_from_files(stream);
+  sweep();
 }
 
 void OutputStreams::open(Stream& stream) {
@@ -86,7 +107,7 @@ void OutputStreams::started(JobId job) {
   if (streams_.empty()) return;
   after_commit_.add([this, job] {
     for (auto& stream : streams_)
-      if (stream.job == job) open(stream);
+      if (stream.job == job && !stream.job_ended) open(stream);
   });
 }
 
@@ -99,7 +120,7 @@ void OutputStreams::ended(JobId job) {
   if (streams_.empty()) return;
   after_commit_.add([this, job] {
     for (auto& stream : streams_) {
-      if (stream.job != job) continue;
+      if (stream.job != job || stream.left) continue;
       stream.job_ended = true;
       if (!stream.from_agent) finish_from_files(stream);
     }
@@ -137,7 +158,7 @@ bool OutputStreams::pump_all(Stream& stream, const msg::JobRecord& job, bool err
 
 void OutputStreams::finish_from_files(Stream& stream) {
   if (stream.client.done()) return;
-  const auto record = jobs_.record(stream.job);
+  const auto record = stream.left ? Result<msg::JobRecord>(*stream.left) : jobs_.record(stream.job);
   if (!record) return stream.client.fail(record.error());
   const bool separate = !record->error.empty() && record->error != record->output;
   const bool whole =

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "instance/after_commit.hpp"
 #include "instance/agent_link.hpp"
 #include "instance/job_manager.hpp"
+#include "instance/messages.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
 
@@ -30,6 +32,8 @@ class OutputStreams {
         after_commit_(after_commit) {}
 
   void attach(const transport::Request& request);
+  // "job.attach" for a job of an instance that has ended; errors: not_found (no file).
+  void attach_to_files(const transport::Request& request, const msg::JobRecord& job);
   void started(JobId job);  // its tasks run
   void agent_is_back();     // after a reconnect: what was interrupted goes on
   void ended(JobId job);
@@ -46,6 +50,7 @@ class OutputStreams {
     std::map<File, std::uint64_t> skip;  // bytes the agent sends again
     transport::CallId call;              // to the agent
     transport::Subscription pause;
+    std::optional<msg::JobRecord> left;  // of a job that is not one of this instance
   };
   void open(Stream& stream);
   void finish_from_files(Stream& stream);

@@ -81,10 +81,9 @@ void ParentLink::changed(const std::string& path) {
   schedule();
 }
 
-void ParentLink::say_ending() {
+void ParentLink::say_ending(const msg::Ending& word) {
   if (!welcome_) return;
-  client_->call({"ending", transport::pack(msg::Empty{}), "", 0},
-                [](const Result<std::string>&) {});
+  client_->call({"ending", transport::pack(word), "", 0}, [](const Result<std::string>&) {});
 }
 
 void ParentLink::schedule() {
@@ -95,8 +94,12 @@ void ParentLink::schedule() {
   timer_ =
       reactor_.after(std::clamp<Duration>(record_interval_ - since, 0, record_interval_), [this] {
         timer_.cancel();
-        send_now();
+        due_ = true;
       });
+}
+
+void ParentLink::flush() {
+  if (std::exchange(due_, false)) send_now();
 }
 
 void ParentLink::send_now() {

@@ -43,8 +43,12 @@ class ParentLink {
   // What an earlier broker of this instance had not got acknowledged.
   void load_outbox();
   // This instance begins its end: silence is no loss from now on.
-  void say_ending();
+  void say_ending() { say_ending({false}); }
+  // Its last word. REQUIRES: all_sent(), and no job is active.
+  void say_told_all() { say_ending({true}); }
   bool all_sent() const { return dirty_.empty() && in_flight_.empty(); }
+  // After the commit, lest the parent knows what this instance may forget: sends what is due.
+  void flush();
   void send_now();
   void forward(const transport::Request& request, const std::string& path) {
     client_->forward(request, path);
@@ -54,6 +58,7 @@ class ParentLink {
   ParentLink(transport::Reactor& reactor, Identity identity, Journal& journal, Callbacks callbacks,
              Duration record_interval);
   void say_hello();
+  void say_ending(const msg::Ending& word);
   void schedule();
   void acknowledged(const Result<std::string>& answer);
 
@@ -65,7 +70,8 @@ class ParentLink {
   Duration record_interval_;
   bool welcome_ = false;
   std::set<std::string> dirty_, in_flight_;
-  Time sent_ = 0;  // the last records
+  Time sent_ = 0;     // the last records
+  bool due_ = false;  // to be sent after the commit of this turn
   transport::Subscription timer_, hello_again_;
 };
 

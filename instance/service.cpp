@@ -37,6 +37,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       core_(core),
       hooks_(std::move(hooks)),
       owner_(geteuid()),
+      gone_jobs_(core),
       pages_(server, core),
       schedule_(reactor, core),
       queues_(reactor, core),
@@ -128,7 +129,8 @@ void Service::to_child(JobId child, const Request& request, const std::string& p
     return server_.forward(peer, request, path);
   const ActiveJob* job = core_.jobs.find(child);
   if (job == nullptr) return answer_for_gone(request, path);
-  if (!job->submission->is_instance || !job->life.holds_resources) {
+  // One that is ending is expected to have ended, and what it left to be taken over.
+  if (!job->submission->is_instance || is_pending(job->life.state)) {
     const char* what =
         job->submission->is_instance ? "has not started yet" : "is a job, not an instance";
     return request.fail(
@@ -166,22 +168,7 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
   if (!self->is_instance)
     return request.fail({Errc::not_found, fmt::format("{} is a job, not an instance", path), {}});
   if (request.topic() == "jobs") return pages_.list_gone(request, path);
-  if (request.topic() == "job.info" || request.topic() == "job.wait") {
-    // Both carry the ids they ask for; a wait for what is over is over.
-    const auto info = unpack<msg::JobInfoRequest>(request.payload());
-    const auto wait = unpack<msg::WaitRequest>(request.payload());
-    if (!info || !wait) return request.fail(info ? wait.error() : info.error());
-    const bool one = request.topic() == "job.info";
-    msg::WaitReply found;
-    for (const auto id : one ? std::vector{info->id} : wait->ids) {
-      auto record = core_.record(join(path, JobId(id)));
-      if (!record)
-        return request.fail({Errc::not_found, fmt::format("no job {}", join(path, JobId(id))), {}});
-      found.jobs.push_back(std::move(*record));
-    }
-    if (!one) return reply_later(request, found);
-    return reply_later(request, msg::JobInfoReply{found.jobs.front(), {}, {}, {}});
-  }
+  if (of_single_jobs_.count(request.topic()) != 0) return answer_for_gone_jobs(request, path);
   if (request.topic() == "tree" || request.topic() == "status") {
     const auto below = core_.journal.descendants(path + "/");
     if (!below) return request.fail(below.error());
@@ -199,6 +186,26 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
   }
   request.fail(
       {Errc::not_found, fmt::format("instance {} has ended ({})", path, self->result), {}});
+}
+
+void Service::answer_for_gone_jobs(const Request& request, const std::string& path) {
+  // Each of these carries the ids it asks for in the one way or the other; a wait for what is over
+  // is over.
+  const auto one = unpack<msg::JobInfoRequest>(request.payload());
+  const auto many = unpack<msg::WaitRequest>(request.payload());
+  if (!one || !many) return request.fail(one ? many.error() : one.error());
+  const bool wants_one = request.topic() == "job.info" || request.topic() == "job.attach";
+  msg::WaitReply found;
+  for (const auto id : wants_one ? std::vector{one->id} : many->ids) {
+    auto record = core_.record(join(path, JobId(id)));
+    if (!record)
+      return request.fail({Errc::not_found, fmt::format("no job {}", join(path, JobId(id))), {}});
+    found.jobs.push_back(std::move(*record));
+  }
+  if (request.topic() == "job.wait") return reply_later(request, found);
+  if (request.topic() == "job.info") return gone_jobs_.info(request, found.jobs.front());
+  if (request.topic() == "job.watch") return gone_jobs_.watch(request, found.jobs);
+  core_.outputs.attach_to_files(request, found.jobs.front());
 }
 
 // ---- requests ----

@@ -6,9 +6,11 @@
 #pragma once
 #include <functional>
 #include <list>
+#include <set>
 #include <string>
 
 #include "instance/core.hpp"
+#include "instance/gone_jobs.hpp"
 #include "instance/job_pages.hpp"
 #include "instance/queue_service.hpp"
 #include "instance/reservation_service.hpp"
@@ -45,6 +47,7 @@ class Service {
   void route(const Request& request, const std::string& path);
   void to_child(JobId child, const Request& request, const std::string& path);
   void answer_for_gone(const Request& request, const std::string& path);
+  void answer_for_gone_jobs(const Request& request, const std::string& path);
   void child_connected(JobId child);
   void child_ended(JobId child);
   Time now() const { return reactor_.now(); }
@@ -72,12 +75,14 @@ class Service {
   Core& core_;
   Hooks hooks_;
   const std::uint32_t owner_;  // user of this process
+  GoneJobs gone_jobs_;
   transport::Dispatcher dispatcher_;
   JobPages pages_;
   ScheduleService schedule_;
   QueueService queues_;
   ReservationService reservations_;
   ResourceService resources_;
+  const std::set<std::string> of_single_jobs_ = {"job.info", "job.wait", "job.watch", "job.attach"};
   std::list<Waiting> waiting_;
 };
 

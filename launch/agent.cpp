@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "launch/capture.hpp"
 #include "launch/jobs.hpp"
 #include "launch/lifeline.hpp"
 #include "launch/lineage.hpp"
@@ -82,15 +83,17 @@ std::shared_ptr<spdlog::logger> make_logger(const AgentOptions& options) {
 
 class Agent::Impl {
  public:
-  Impl(transport::Reactor& reactor, AgentOptions options, Spawner spawner, Node node,
-       NodeFrame frame, std::unique_ptr<ProcessTracking> tracking)
+  Impl(transport::Reactor& reactor, AgentOptions options, Spawner spawner, Spawner for_captures,
+       Node node, NodeFrame frame, std::unique_ptr<ProcessTracking> tracking)
       : reactor_(reactor),
         options_(std::move(options)),
         log_(make_logger(options_)),
         incarnation_(new_incarnation()),
         topology_(node.xml()),
+        tracking_(*tracking),
         jobs_(JobContext{reactor, std::move(spawner), std::move(node), std::move(frame),
-                         std::move(tracking)}) {}
+                         std::move(tracking)}),
+        captures_(reactor, std::move(for_captures), tracking_) {}
 
   Status connect() {
     transport::Options options;
@@ -175,6 +178,7 @@ class Agent::Impl {
                              });
     table.add("agent.output", [this](const Request& request) { jobs_.follow(request); });
     table.add("agent.input", [this](const Request& request) { jobs_.take_input(request); });
+    table.add("agent.capture", [this](const Request& request) { captures_.run(request); });
     client_->on_request(table);
   }
 
@@ -284,7 +288,9 @@ class Agent::Impl {
   std::shared_ptr<spdlog::logger> log_;
   std::uint64_t incarnation_;
   std::string topology_;
+  ProcessTracking& tracking_;  // of jobs_
   Jobs jobs_;
+  Captures captures_;
   std::unique_ptr<transport::Client> client_;
   msg::Report report_;
   std::optional<int> ending_;  // the exit code, once decided
@@ -303,11 +309,14 @@ Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentO
   if (!node) return tl::unexpected<Error>(node.error());
   auto spawner = Spawner::create();
   if (!spawner) return tl::unexpected<Error>(spawner.error());
+  auto for_captures = Spawner::create();
+  if (!for_captures) return tl::unexpected<Error>(for_captures.error());
   NodeFrame frame = frame_of(*node, !options.cpuset.empty());
   if (frame.lineage.empty()) frame.lineage = lineage_of_root("", random_mark());
   auto tracking = std::make_unique<ProcessTracking>(frame.lineage, options.cgroup);
   auto impl = std::make_unique<Impl>(reactor, std::move(options), std::move(*spawner),
-                                     std::move(*node), std::move(frame), std::move(tracking));
+                                     std::move(*for_captures), std::move(*node), std::move(frame),
+                                     std::move(tracking));
   if (const Status connected = impl->connect(); !connected)
     return tl::unexpected<Error>(connected.error());
   return std::unique_ptr<Agent>(new Agent(std::move(impl)));

@@ -221,6 +221,20 @@ struct InputReply {
   HOLON_FIELDS(open)
 };
 
+// "agent.capture": runs a program beside the agent, which is no job, and answers with what it wrote
+// once it has ended. It has the agent's environment and nothing on its standard input.
+struct CaptureRequest {
+  std::vector<std::string> argv;
+  std::int64_t timeout = 60'000;     // ms after which it is killed; 0: none
+  std::uint64_t limit = 12u << 20u;  // bytes of both streams together after which it is killed
+  HOLON_FIELDS(argv, timeout, limit)
+};
+struct CaptureReply {
+  std::int32_t status = 0;  // as in waitpid(2)
+  std::string output, error;
+  HOLON_FIELDS(status, output, error)
+};
+
 // "agent.shutdown": kills what runs (with its grace), waits for the last acknowledgement at most
 // `wait` ms, ends. Answered (Empty) at once.
 struct ShutdownRequest {

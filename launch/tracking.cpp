@@ -114,7 +114,7 @@ std::vector<pid_t> ProcessTracking::strangers() const {
   std::vector<pid_t> found = own_children();
   std::erase_if(found, [this](pid_t pid) {
     const auto task = tasks_.find(pid);
-    return task != tasks_.end() && task->second.is_running;
+    return spared_.contains(pid) || (task != tasks_.end() && task->second.is_running);
   });
   return found;
 }

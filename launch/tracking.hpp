@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,9 @@ class ProcessTracking {
   ProcessTracking& operator=(const ProcessTracking&) = delete;
 
   std::unique_ptr<JobProcesses> track(std::uint64_t job);
+  // A child of the agent that is part of no job and is to be left alone; until it has ended.
+  void spare(pid_t helper) { spared_.insert(helper); }
+  void spare_no_more(pid_t helper) { spared_.erase(helper); }
   // A child of the agent that was no task was reaped.
   void reaped(pid_t stranger);
   // Sends SIGKILL to strangers that belong to no job that is tracked. True: there were none.
@@ -101,6 +105,7 @@ class ProcessTracking {
   std::vector<std::unique_ptr<JobCgroup>> free_;
   std::map<std::uint64_t, int> jobs_;  // those that are tracked
   std::map<pid_t, Task> tasks_;  // of these jobs; a number stays theirs while its session lives
+  std::set<pid_t> spared_;
   std::map<pid_t, int> doubts_;  // strangers that have shown neither command nor environment
   std::map<pid_t, std::uint64_t> known_;  // strangers, until they are reaped: whose they are
 };

@@ -1,10 +1,13 @@
-// holon broker, holon agent: the processes of an instance, started by `holon start` and not by
-// people.
+// holon broker, holon agent, holon remains: the processes of an instance, started by `holon start`
+// and its agent and not by people.
+#include <algorithm>
 #include <cstdint>
+#include <ostream>
 
 #include "cli/parser.hpp"
 #include "cli/verbs.hpp"
 #include "instance/options.hpp"
+#include "instance/remains.hpp"
 #include "launch/agent.hpp"
 #include "transport/secret.hpp"
 
@@ -55,6 +58,21 @@ int verb_agent(Invocation& call) {
     options.secret = std::move(*shown);
   }
   return launch::agent_main(options);
+}
+
+int verb_remains(Invocation& call) {
+  instance::RemainsOptions options;
+  std::int64_t job = 0;
+  Parser parser("remains", "what an instance that has ended left of its jobs, in msgpack");
+  parser.required("STATE_DIR", options.state_dir, "its state directory")
+      .required("PATH", options.path, "which instance it was")
+      .option("--from", options.from, "PLACE", "go on where the answer before this one ended")
+      .option("--job", job, "ID", "all that is kept about this job instead")
+      .example("holon remains ~/.local/state/holon/x/children/1 /1",
+               "as its parent's agent does it");
+  if (const auto code = parser.parse(call)) return *code;
+  options.job = static_cast<std::uint64_t>(std::max<std::int64_t>(0, job));
+  return instance::remains_main(options, call.io.out);
 }
 
 }  // namespace holon::cli

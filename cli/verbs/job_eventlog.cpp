@@ -33,6 +33,9 @@ std::string event_line(Time since, const std::string& name, const std::string& c
 int print_kept(Invocation& call, Broker& broker, const Args& args, std::uint64_t id) {
   const auto info = broker.info(id);
   if (!info) return report(call, "job eventlog", info.error());
+  if (info->eventlog.empty())  // every job has been submitted
+    return report(call, "job eventlog",
+                  {Errc::not_found, "its events are not kept any more", info->job.path});
   if (args.json) {
     call.io.out << info->eventlog;
     return kOk;

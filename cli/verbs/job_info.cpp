@@ -33,7 +33,7 @@ nlohmann::ordered_json all_of(const msg::JobInfoReply& info) {
   std::istringstream lines(info.eventlog);
   for (std::string line; std::getline(lines, line);) events.push_back(parsed(line));
   nlohmann::ordered_json json = to_json(info.job);
-  json["jobspec"] = parsed(info.jobspec);
+  json["jobspec"] = info.jobspec.empty() ? nlohmann::ordered_json() : parsed(info.jobspec);
   json["R"] = info.R.empty() ? nlohmann::ordered_json() : parsed(info.R);
   json["eventlog"] = events;
   return json;
@@ -128,6 +128,9 @@ int verb_job_info(Invocation& call) {
       info = msg::JobInfoReply{std::move(*record), "null", "", ""};
   }
   if (!info) return report(call, "job info", info.error());
+  if (args.key == "jobspec" && info->jobspec.empty())  // every job has one
+    return report(call, "job info",
+                  {Errc::not_found, "its jobspec is not kept any more", info->job.path});
   return print(call, args, *info);
 }
 

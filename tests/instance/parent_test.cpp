@@ -7,6 +7,8 @@
 #include <optional>
 
 #include "instance/clock.hpp"
+#include "instance/journal.hpp"
+#include "instance/parent_link.hpp"
 #include "launch/environment.hpp"
 #include "places.hpp"  // written by CMake
 #include "resource/formats/readers.hpp"
@@ -209,6 +211,36 @@ TEST_F(ParentTest, AChildThatNeverReachesItsParentDoesNotWaitForEver) {
   std::optional<int> code;
   EXPECT_TRUE(until([&] { return (code = child_->ended()).has_value(); }));
   EXPECT_EQ(code, 1);
+}
+
+// A broker that is killed between the two would not know what its parent knows.
+TEST_F(ParentTest, NoRecordIsToldBeforeItIsCommitted) {
+  listen();
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  bool granted = false;
+  ParentLink::Callbacks callbacks;
+  callbacks.granted = [&](const msg::Grant&) { granted = true; };
+  callbacks.denied = [](const Error& error) { ADD_FAILURE() << error.what; };
+  callbacks.lost = [] {};
+  callbacks.request = [](const transport::Request&) {};
+  callbacks.record = [](const std::string& path) {
+    msg::JobRecord record;
+    record.path = path;
+    return std::optional(record);
+  };
+  auto link = ParentLink::connect(*reactor_, "ipc://" + dir_ + "/p", {},
+                                  {"secret", JobId(7), "ipc://nowhere", 0}, *journal,
+                                  std::move(callbacks), 0);
+  ASSERT_TRUE(link) << link.error().what;
+  ASSERT_TRUE(until([&] { return granted; }));
+  (*link)->changed("/7/1");
+  for (int turns = 0; turns < 5; ++turns) reactor_->turn(20);
+  EXPECT_EQ(records_, 0) << "it is due, and the turn has not been committed";
+  ASSERT_TRUE(journal->commit());
+  (*link)->flush();
+  EXPECT_TRUE(until([&] { return records_ == 1; }));
+  EXPECT_TRUE(until([&] { return (*link)->all_sent(); }));
 }
 
 }  // namespace

@@ -164,6 +164,33 @@ TEST_F(AgentTest, ReportsStartAndEndOfAJob) {
   EXPECT_EQ(broker_->finished[9].exit_code, 4);
 }
 
+TEST_F(AgentTest, RunsAProgramThatIsNoJobAndAnswersWithWhatItWrote) {
+  begin();
+  const auto capture = [&](const msg::CaptureRequest& ask) -> Result<msg::CaptureReply> {
+    broker_->tell("agent.capture", ask);
+    EXPECT_TRUE(until([&] { return broker_->answer.has_value(); }));
+    if (!*broker_->answer) return tl::unexpected(broker_->answer->error());
+    return unpack<msg::CaptureReply>(**broker_->answer);
+  };
+  const auto words = [](const std::string& script) {
+    return std::vector<std::string>{"/bin/sh", "-c", script};
+  };
+  const auto reply = capture({words("echo out; echo err >&2; exit 3")});
+  ASSERT_TRUE(reply) << to_string(reply.error());
+  EXPECT_EQ(reply->output, "out\n");
+  EXPECT_EQ(reply->error, "err\n");
+  EXPECT_EQ(WEXITSTATUS(reply->status), 3);
+  const auto large = capture({words("head -c 3000000 /dev/zero")});
+  ASSERT_TRUE(large) << to_string(large.error());
+  EXPECT_EQ(large->output.size(), 3'000'000U);
+
+  EXPECT_EQ(capture({words("sleep 1000"), 50}).error().code, Errc::timed_out);
+  EXPECT_EQ(capture({words("yes"), 60'000, 1'000'000}).error().code, Errc::out_of_range);
+  EXPECT_EQ(capture({{dir_ + "/nothing"}}).error().code, Errc::system);
+  EXPECT_EQ(capture({}).error().code, Errc::invalid_argument);
+  EXPECT_TRUE(broker_->finished.empty());
+}
+
 TEST_F(AgentTest, JobsRunOnWithoutABrokerAndAreToldToItsSuccessor) {
   begin();
   msg::StartRequest ask{{shell("while [ ! -e go ]; do sleep 0.01; done"), shell("exec sleep 1000")},

@@ -1,0 +1,22 @@
+// record_order.hpp - which of two records of one job is the newer one.
+//
+// Records travel up the tree, are sent again after a loss, and are read again from the journal of
+// an instance that has ended: one may come twice, or after a newer one.
+#pragma once
+#include "base/time.hpp"
+#include "instance/messages.hpp"
+
+namespace holon::instance {
+
+// May `next` take the place of `known`? What is INACTIVE stays as it is; before that, a record
+// further on in the life of the job (RFC 21's states, then what has happened in them) is the newer
+// one, and of two that are equally far the one that came last. Times say nothing: they are shown by
+// the wall clock, which may have been set.
+bool supersedes(const msg::JobRecord& next, const msg::JobRecord& known);
+
+// Closes a record of which nothing more will be heard: INACTIVE, with the result it says it will
+// have, else CANCELED if it never had resources and FAILED if it had. One that is INACTIVE is left
+// as it is.
+void close_record(msg::JobRecord& record, const std::string& reason, std::int64_t now);
+
+}  // namespace holon::instance

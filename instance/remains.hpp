@@ -1,0 +1,63 @@
+// remains.hpp - what an instance that has ended has left of its jobs, read from its journal.
+//
+// An acknowledged job is in the journal of the instance that acknowledged it. When that instance is
+// over, however it ended, its parent reads the records from there, and those of instances below it
+// that nobody above them has taken over yet: their journals lie in `children/ID` of its state
+// directory. The reading is done by a process of its own beside the files (`holon remains`, made by
+// the parent's agent): a journal that is damaged, huge or hostile costs no broker anything.
+//
+// It comes in pieces, each from a process that remembers nothing of the one before. Nothing is
+// changed in the files.
+#pragma once
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "instance/messages.hpp"
+
+namespace holon::instance {
+
+namespace msg {
+
+// A piece of the records of an instance's jobs and of all below.
+struct Remains {
+  std::vector<JobRecord> jobs;
+  std::string next;                   // where the next piece begins; "": this was the last one
+  std::vector<std::string> problems;  // what could not be read, in words
+  bool busy = false;                  // a process has a journal open: to be read again later
+  HOLON_FIELDS(jobs, next, problems, busy)
+};
+
+// All that is kept about one job but its record.
+struct RemainsOfJob {
+  std::string jobspec, R;  // as in JobInfoReply
+  std::vector<JobEvent> events;
+  HOLON_FIELDS(jobspec, R, events)
+};
+
+}  // namespace msg
+
+// The piece that begins at `from` ("": the first). A journal that is not there has nothing, one
+// that is damaged what can be read of it. Records of jobs that are not over carry, in CLEANUP, the
+// result they would have had. O(piece).
+msg::Remains read_remains(const std::string& state_dir, const std::string& path,
+                          const std::string& from);
+
+// Errors: not_found (no journal, or no such job in it), busy, system.
+Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std::uint64_t job);
+
+// Where the instance `path` keeps its journal, seen from its ancestor `above` at `state_dir`.
+// REQUIRES: path is below above.
+std::string state_dir_below(const std::string& state_dir, const std::string& above,
+                            const std::string& path);
+
+// `holon remains`: writes one of the two, packed, to `out`. Returns the process's exit code.
+struct RemainsOptions {
+  std::string state_dir, path, from;
+  std::uint64_t job = 0;  // only this one; 0: the records of all
+};
+int remains_main(const RemainsOptions& options, std::ostream& out);
+
+}  // namespace holon::instance
