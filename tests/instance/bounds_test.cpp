@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/instance/live.hpp"
+#include "tests/transport/raw_peer.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::instance {
@@ -159,6 +160,34 @@ TEST(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServ
   ASSERT_EQ(over.size(), 3000u);
   EXPECT_EQ(over.back().id, 13'000u);
   EXPECT_EQ(over.back().result, "CANCELED");
+}
+
+std::size_t most_memory_mb(pid_t pid) {
+  const std::string status = testing::read_file("/proc/" + std::to_string(pid) + "/status");
+  return std::stoul(status.substr(status.find("VmHWM:") + 6)) >> 10;
+}
+
+TEST(Bounds, AnAttachedClientThatDoesNotReadIsNotReadForWithoutEnd) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto id = live.job({"/bin/sh", "-c", "head -c 150000000 /dev/zero; exec sleep 600"});
+  const std::string output = live.when_running(id).output;
+  ASSERT_TRUE(testing::eventually([&] {
+    std::error_code not_yet;
+    return std::filesystem::file_size(output, not_yet) == 150'000'000U;
+  }));
+  const std::size_t before = most_memory_mb(live.broker());
+  transport::RawPeer deaf(live.uri());
+  deaf.handshake();
+  deaf.hello();
+  msg::AttachRequest attach;
+  attach.id = id;
+  deaf.send({transport::Kind::request, 7, "job.attach", "", transport::pack(attach)});
+  EXPECT_TRUE(testing::eventually([&] {
+    deaf.write();
+    return deaf.hung_up();
+  })) << "it is given up when it has taken nothing for a while";
+  EXPECT_LT(most_memory_mb(live.broker()), before + 50);
+  live.cancel(id);
 }
 
 TEST(Bounds, WhatIsTooLargeIsRefusedWithTheNumberThatIsAccepted) {

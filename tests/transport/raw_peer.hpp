@@ -2,6 +2,7 @@
 // middle, does not read, sends what it likes.
 #pragma once
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -58,6 +59,11 @@ class RawPeer {
     }
   }
   const std::string& received() const { return in_; }
+  // Has the other side closed? Tells without reading.
+  bool hung_up() const {
+    pollfd state{fd_.get(), 0, 0};
+    return poll(&state, 1, 0) == 1 && (state.revents & POLLHUP) != 0;
+  }
 
  private:
   UniqueFd fd_;
