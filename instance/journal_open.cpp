@@ -232,25 +232,26 @@ Error Journal::State::write_error(const std::exception& e) const {
 }
 
 void Journal::State::begin_with(JournalMark its_mark, const std::string& id, JobId next) {
-  auto known = its_mark.found();
-  if (known && known->id != id) known.reset();  // copied here from another one
+  auto before = its_mark.found();
+  if (before && before->id != id) before.reset();  // copied here from another one
   mark.emplace(std::move(its_mark));
   progress.id = id;
   progress.boot = boot_id();
   progress.commits = number_in_meta(db, kCommits);
   progress.next_id = next.value();
-  if (known && known->commits > progress.commits) {
+  if (before && before->commits > progress.commits) {
     news.push_back(fmt::format(
         "the journal has lost the last {} of its {} commits, the last of {}{}: what they had "
         "acknowledged is not known any more",
-        known->commits - progress.commits, known->commits, time_text(known->when, wall_clock_ms()),
-        known->boot == progress.boot ? "" : " (the operating system was started again since)"));
-    progress.commits = known->commits;
+        before->commits - progress.commits, before->commits,
+        time_text(before->when, wall_clock_ms()),
+        before->boot == progress.boot ? "" : " (the operating system was started again since)"));
+    progress.commits = before->commits;
   }
-  if (known && known->next_id > progress.next_id) {
-    lost_ids = {JobId(progress.next_id), JobId(known->next_id)};
-    news.push_back(fmt::format("lost are jobs {} to {}", progress.next_id, known->next_id - 1));
-    progress.next_id = known->next_id;
+  if (before && before->next_id > progress.next_id) {
+    lost_ids = {JobId(progress.next_id), JobId(before->next_id)};
+    news.push_back(fmt::format("lost are jobs {} to {}", progress.next_id, before->next_id - 1));
+    progress.next_id = before->next_id;
   }
   mark->write(progress);
   remember_files();
