@@ -28,6 +28,8 @@ constexpr Duration kTransit = 1'000;
 // In the runtime directory: a broker of this run has been up.
 constexpr const char* kWasUp = "/was-up";
 constexpr Duration kLookAtFiles = 1'000;
+constexpr std::int64_t kListing =
+    10'000;  // us of a turn for long answers of a broker that only lists
 
 // On a disk that takes no more there is still what it has; `trouble` says so then.
 Result<Journal> open_again(const std::string& file, Journal::Sync sync,
@@ -354,10 +356,19 @@ void Broker::look_at_wall_clock() {
   if (core_) core_->jobs.wall_clock_was_set();
 }
 
+// Long answers are made in portions, also where nothing may be changed.
+void Broker::finish_listing_turn() {
+  if (core_) core_->portions.turn(kListing);
+  after_commit_.run();
+  wake_.cancel();
+  if (!after_commit_.empty() || (core_ && !core_->portions.empty()))
+    wake_ = reactor_.after(0, [] {});
+}
+
 void Broker::finish_turn() {
   if (pulse_ != nullptr) pulse_->turn();
   if (phase_ == Phase::over) return;
-  if (only_lists_) return after_commit_.run();
+  if (only_lists_) return finish_listing_turn();
   const Time now = reactor_.now();
   // Timers stand still while the machine sleeps, leases do not.
   if (core_ && core_->identity.lease_end <= now) begin_end("timeout", "its time is over");

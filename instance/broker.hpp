@@ -73,6 +73,7 @@ class Broker {
   void look_at_wall_clock();
   void show_pulse(Pulse* pulse);
   void finish_turn();
+  void finish_listing_turn();
   void look_at_files();
   void refuse_turn(const Error& why);
   void only_list(const transport::Request& request);
