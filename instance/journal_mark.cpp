@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <sstream>
 
 namespace holon::instance {
@@ -57,12 +56,6 @@ std::string holder(int fd) {
 }
 
 }  // namespace
-
-std::string boot_id() {
-  std::ifstream in("/proc/sys/kernel/random/boot_id");
-  std::string id;
-  return std::getline(in, id) && !id.empty() ? id : "-";
-}
 
 Result<JournalMark> JournalMark::open(const std::string& state_dir) {
   const std::string file = state_dir + "/instance.mark";

@@ -22,13 +22,10 @@ struct Progress {
   std::uint64_t commits = 0;  // so many transactions
   Time when = 0;              // the last of them
   std::uint64_t next_id = 1;  // after the highest number ever given to a job
-  std::string boot = "-";     // of the operating system it was written under
+  std::string boot = "-";     // boot_id() when it was written; "-": not known
 
   bool operator==(const Progress&) const = default;
 };
-
-// Names this start of the operating system; "-" where it does not say.
-std::string boot_id();
 
 class JournalMark {
  public:

@@ -236,7 +236,7 @@ void Journal::State::begin_with(JournalMark its_mark, const std::string& id, Job
   if (before && before->id != id) before.reset();  // copied here from another one
   mark.emplace(std::move(its_mark));
   progress.id = id;
-  progress.boot = boot_id();
+  if (auto boot = boot_id(); !boot.empty()) progress.boot = std::move(boot);
   progress.commits = number_in_meta(db, kCommits);
   progress.next_id = next.value();
   if (before && before->commits > progress.commits) {
