@@ -413,7 +413,9 @@ void Broker::only_list(const transport::Request& request) {
                                        "job.attach",   "tree",     "status",    "resource.list",
                                        "resource.R",   "priority", "explain",   "windows",
                                        "reservations", "stats"};
-  const std::set<std::string> neighbours = {"agent.hello", "agent.report", "hello", "record"};
+  // They ask again by themselves: so does who passes on a job's input.
+  const std::set<std::string> neighbours = {"agent.hello", "agent.report", "hello", "record",
+                                            "job.input"};
   const bool look = looks.contains(request.topic());
   // Before the next broker is there: what is in memory may be more than was kept.
   const bool over = phase_ == Phase::over;
