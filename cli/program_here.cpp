@@ -62,17 +62,21 @@ class Attendance {
         pid_,
         [this, &over](const transport::ChildExit& how) {
           end_.code = launch::exit_code_of(how.status);
+          pid_ = 0;
           over = true;
         },
         [this] { signal(SIGKILL, own_group_); });
     if (!exit) return tl::unexpected(exit.error());
     watch_ = broker_.over_later(job_, [this](const Result<msg::JobRecord>& job) { outlived(job); });
     broker_.reactor().run_until([&over] { return over; }, -1);
+    broker_.reactor().turn(0);  // a signal that came with the program's end
     return end_;
   }
 
  private:
-  void signal(int number, bool group) const { kill(group ? -pid_ : pid_, number); }
+  void signal(int number, bool group) const {
+    if (pid_ > 0) kill(group ? -pid_ : pid_, number);
+  }
 
   void asked(int by) {
     end_.asked_by = by;
