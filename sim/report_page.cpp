@@ -12,7 +12,7 @@ dl { display: flex; flex-wrap: wrap; gap: .1em 1.6em; margin: 0 0 1.2em; color: 
 dl div { display: flex; gap: .4em; min-width: 0; } dt { color: #777; } dd { margin: 0; color: #222; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; width: 100%; }
 th, td { padding: .25em .5em; border-bottom: 1px solid #ddd; text-align: right; white-space: nowrap; }
-thead th { font-weight: 600; vertical-align: bottom; } th:first-child { text-align: left; }
+thead th { font-weight: 600; vertical-align: bottom; } th[colspan] { text-align: center; } th:first-child { text-align: left; }
 .note { color: #666; font-size: .92em; max-width: 75em; } figure { margin: 1.8em 0 0; break-inside: avoid; }
 figure svg, figure canvas { display: block; width: 100%; } .key { margin-right: 1.4em; white-space: nowrap; }
 .key i { display: inline-block; width: .9em; height: .9em; margin-right: .35em; vertical-align: -.1em; }
