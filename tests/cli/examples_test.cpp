@@ -2,6 +2,7 @@
 // verb, with an instance that refuses all it is asked.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,14 +25,18 @@ namespace fs = std::filesystem;
 const std::set<std::string> kLeftOut = {"start", "broker",   "agent",  "pty",
                                         "query", "simulate", "journal"};
 
-// "$ " is a prompt, "#" begins a comment; what holds "..." is no whole command.
+// "$ " is a prompt, "#" begins a comment; what holds "..." is no whole command, and "holon start: "
+// begins a message.
 std::optional<std::string> command_of(std::string line) {
   line.erase(0, line.find_first_not_of(" "));
   if (line.starts_with("$ ")) line.erase(0, 2);
   if (!line.starts_with("holon ") || line.find("...") != std::string::npos) return std::nullopt;
+  if (line.find(':') < line.find(' ', 6)) return std::nullopt;
   for (const char* end : {" #", " | ", " > ", " < ", " && ", "; "})
-    if (const auto at = line.find(end); at != std::string::npos && line.find('\'') > at)
-      line.resize(at);
+    if (const auto at = line.find(end); at != std::string::npos) {
+      const auto quotes = std::count(line.begin(), line.begin() + std::ptrdiff_t(at), '\'');
+      if (quotes % 2 == 0) line.resize(at);
+    }
   return line;
 }
 
