@@ -199,7 +199,7 @@ TEST(Windows, SayWhichQueuesWouldStartNothing) {
       msg::WindowsReply{1'000, 8, {{2, 0}}, {{"debug", "it is stopped"}, {"long", "job 4 waits"}}});
   broker.start();
   EXPECT_EQ(run_cli({"windows"}).out,
-            "CORES       FOR  UNTIL\n"
+            "CORES       FOR\n"
             "    2  any time\n"
             "queue debug: nothing would start at once; it is stopped\n"
             "queue long: nothing would start at once; job 4 waits\n");
