@@ -458,6 +458,11 @@ void Broker::end(const std::string& reason) {
   begin_end("cancel", reason);
 }
 
+void Broker::end_alone(const std::string& reason) {
+  alone_ = true;
+  end(reason);
+}
+
 void Broker::begin_end(const std::string& type, const std::string& reason) {
   if (!core_) {
     spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
@@ -500,7 +505,8 @@ void Broker::hurry() {
 
 void Broker::drained() {
   if (phase_ == Phase::draining) {
-    if (core_->jobs.counts().running > 0) return;
+    const bool nobody_will_say = alone_ && !core_->agent.connected();
+    if (core_->jobs.counts().running > 0 && !nobody_will_say) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }

@@ -46,6 +46,9 @@ class Broker {
   // Begins the orderly end: running jobs are ended, records sent up, the agent is sent home.
   // Further calls change nothing.
   void end(const std::string& reason);
+  // The same, when nobody is there any more to start an agent or another broker: what only an agent
+  // that is gone could say is left to whoever reads the journal next.
+  void end_alone(const std::string& reason);
   // Of an end that has begun: SIGKILL for what still runs.
   void hurry();
 
@@ -102,6 +105,7 @@ class Broker {
   std::vector<transport::Request> of_this_turn_;
   // The journal cannot be written: nothing is changed, what there is can be looked at.
   std::optional<Error> only_lists_;
+  bool alone_ = false;  // without a supervisor
   Phase phase_ = Phase::waiting_for_grant;
   bool agent_seen_ = false;
   bool fresh_ = true;

@@ -96,7 +96,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
       gone.cancel();
       lifeline->noticed();
       alone = true;
-      (*broker)->end("its supervisor is gone");
+      (*broker)->end_alone("its supervisor is gone");
       // Whoever ended a child's supervisor has taken its resources back already.
       if (options.start.grant) (*broker)->hurry();
     });

@@ -45,7 +45,9 @@ void all_are_over(const Live& live, const std::vector<std::string>& acknowledged
     ASSERT_TRUE(records.contains(path)) << path << " was acknowledged";
     const auto& record = records.at(path);
     EXPECT_EQ(record.state, "INACTIVE") << path;
-    EXPECT_EQ(record.result, record.t_alloc == 0 ? "CANCELED" : "FAILED") << path;
+    // One that had cores may have been cancelled by its instance before that was killed.
+    EXPECT_TRUE(record.result == "CANCELED" || (record.t_alloc != 0 && record.result == "FAILED"))
+        << path << ": " << record.result;
     EXPECT_FALSE(record.reason.empty()) << path;
   }
 }
@@ -131,9 +133,18 @@ TEST(Takeover, AJournalThatCannotBeReadIsSaidInTheReason) {
   const Live live({"--resources", "node=1/core=2"});
   live.child({2});
   const auto acknowledged = fill(live, "/1", 2);
-  ASSERT_TRUE(eventually([&] { return by_path(live).size() == 7; }));
   const auto child = processes_of(live, "/1");
-  for (const pid_t pid : {child.supervisor, child.broker}) testing::signal_process(pid, SIGSTOP);
+  // Of a child that does not answer the root says what it knows itself.
+  ASSERT_TRUE(eventually([&] {
+    for (const pid_t pid : {child.supervisor, child.broker}) testing::signal_process(pid, SIGSTOP);
+    msg::JobsRequest ask;
+    ask.all = ask.recursive = true;
+    ask.timeout = 200;
+    const auto known = live.call<msg::JobsReply>("jobs", ask);
+    if (known && known->jobs.size() == 7) return true;
+    for (const pid_t pid : {child.supervisor, child.broker}) testing::signal_process(pid, SIGCONT);
+    return false;
+  }));
   const std::string journal = live.dir() + "/state/children/1/journal.db";
   for (const char* suffix : {"", "-wal"}) std::ofstream(journal + suffix) << std::string(8192, 'x');
   kill_at_once({child.supervisor, child.broker});
