@@ -38,6 +38,7 @@ constexpr Duration kQuietLoss = 1000;
 // After the supervisor's end: for jobs to heed SIGTERM, and for all of it.
 constexpr Duration kHurriedGrace = 5'000;
 constexpr Duration kHurry = 15'000;
+constexpr Duration kBrokerFirst = 500;  // for the broker to begin the end
 constexpr Duration kLastWord = 500;     // for the broker to acknowledge results
 constexpr Duration kOrphansAgain = 10;  // ms until it is looked again whether they are gone
 constexpr Duration kAgain =
@@ -111,6 +112,7 @@ class Agent::Impl {
         log_->warn(fmt::format("lost the broker; {} jobs run on", jobs_.running().size()));
       });
       hello_again_.cancel();
+      if (alone_) return end_alone();
       await_broker();
     });
     serve();
@@ -134,8 +136,15 @@ class Agent::Impl {
     jobs_.kill_all(-1, reason);
   }
 
+  // A broker that is there ends its jobs itself, and knows why.
   void lose_supervisor() {
     log_->error("the supervisor is gone: ending");
+    alone_ = true;
+    if (!client_->connected()) return end_alone();
+    broker_first_ = reactor_.after(kBrokerFirst, [this] { end_alone(); });
+  }
+
+  void end_alone() {
     shut_down(kLastWord, "killed", kAgentDone);
     jobs_.kill_all(kHurriedGrace, "killed");
   }
@@ -297,10 +306,11 @@ class Agent::Impl {
   Duration wait_ = 0;
   bool waited_ = false;
   bool through_ = false;
+  bool alone_ = false;  // its supervisor is gone
   bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
   bool told_trouble_ = false;
-  transport::Subscription orphans_again_, turn_end_, orphaned_, tell_of_loss_, hello_again_,
-      report_again_, last_wait_;
+  transport::Subscription broker_first_, orphans_again_, turn_end_, orphaned_, tell_of_loss_,
+      hello_again_, report_again_, last_wait_;
 };
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options) {
