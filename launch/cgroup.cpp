@@ -108,8 +108,10 @@ Status try_to_start_in(const std::string& dir) {
   if (pid < 0)
     return fail(Errc::system, std::string("cannot start a process there: ") + std::strerror(errno),
                 dir);
-  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
-  return {};
+  int status = -1;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  if (status == 0) return {};
+  return fail(Errc::system, "what is started there does not live", dir);
 }
 
 }  // namespace

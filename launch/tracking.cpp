@@ -56,6 +56,7 @@ bool JobProcesses::clear() {
   bool is_clear = true;
   if (cgroup_ && is_populated(*cgroup_)) {
     kill_cgroup(cgroup_->dir);
+    cgroup_->was_killed = true;
     is_clear = false;
   }
   return (!outside_ || all_.clear_strangers_of(job_)) && is_clear;
@@ -98,12 +99,15 @@ std::unique_ptr<JobCgroup> ProcessTracking::take_cgroup() {
   return nullptr;
 }
 
-// A child instance that was killed leaves its jobs' cgroups below its own.
+// A child instance that was killed leaves its jobs' cgroups below its own. One whose cgroup.kill
+// was written is of no use any more: Linux 6.14 and later compare how often that happened to the
+// cgroup of who starts a process and to the one it is started in (CLONE_INTO_CGROUP), and kill it
+// where that differs.
 void ProcessTracking::give_back(std::unique_ptr<JobCgroup> cgroup) {
   constexpr nlink_t kNoneBelow = 2;
   struct stat info {};
   if (is_populated(*cgroup) || fstat(cgroup->handle.get(), &info) != 0) return;
-  if (info.st_nlink != kNoneBelow) {
+  if (cgroup->was_killed || info.st_nlink != kNoneBelow) {
     remove_cgroup(cgroup->dir);
     return;
   }

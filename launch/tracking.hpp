@@ -30,6 +30,7 @@ class ProcessTracking;
 struct JobCgroup {
   std::string dir;
   transport::UniqueFd handle, events;
+  bool was_killed = false;  // some kernels kill whatever is started in it from then on
 };
 
 // Of one job.

@@ -143,6 +143,15 @@ TEST_P(TrackingTest, WithoutTheCgroupThatWasPromisedJobsRunAllTheSame) {
   EXPECT_NE(jobs_->trouble_with_cgroups().find(cgroup_), std::string::npos);
 }
 
+TEST_P(TrackingTest, AfterAJobThatLeftSomethingTheNextOneRuns) {
+  for (const std::uint64_t job : {1, 2, 3}) {
+    ASSERT_TRUE(jobs_->start(request(shell("setsid sleep 1000 & echo ran"), start(job))));
+    ASSERT_TRUE(until([&] { return finished_.contains(job); }));
+    EXPECT_EQ(finished_[job].exit_code, 0) << finished_[job].what;
+    EXPECT_EQ(output(job), "ran\n");
+  }
+}
+
 TEST_P(TrackingTest, ATaskHasASessionOfItsOwn) {
   ASSERT_TRUE(jobs_->start(request(shell("cut -d' ' -f5,6 /proc/$$/stat; echo $$"), start(1))));
   ASSERT_TRUE(until([&] { return finished_.contains(1); }));
