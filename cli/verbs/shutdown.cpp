@@ -1,6 +1,5 @@
 // holon shutdown: ends an instance in order, and returns once it is gone.
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include "cli/paths.hpp"
 #include "cli/units.hpp"
 #include "cli/verbs.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::cli {
 namespace {
@@ -23,26 +23,29 @@ struct Args {
 };
 
 // The supervisor of an instance on this machine: the parent of its broker. It is the last process
-// to go, after tasks, agent and directories. -1 where it cannot be seen.
-int handle_of_supervisor(std::int64_t broker) {
+// to go, after tasks, agent and directories. None where it cannot be seen.
+transport::UniqueFd handle_of_supervisor(std::int64_t broker) {
   std::ifstream status(fmt::format("/proc/{}/status", broker));
   for (std::string line; std::getline(status, line);)
     if (line.starts_with("PPid:"))
-      return static_cast<int>(syscall(SYS_pidfd_open, std::stol(line.substr(5)), 0));
-  return -1;
+      return transport::UniqueFd(
+          static_cast<int>(syscall(SYS_pidfd_open, std::stol(line.substr(5)), 0)));
+  return {};
+}
+
+// Serves the connection meanwhile: an instance that ends waits for clients that do not read.
+bool ends(Broker& broker, int supervisor, Duration patience) {
+  bool gone = false;
+  const auto watch =
+      broker.reactor().on_fd(supervisor, transport::kReadable, [&gone](unsigned) { gone = true; });
+  return watch && broker.reactor().run_until([&gone] { return gone; }, patience);
 }
 
 // The instance is the one connected to: its end is its supervisor's or, from another machine, the
 // connection's.
-Status wait_for_own_end(Broker& broker, int supervisor, Duration patience) {
-  if (supervisor >= 0) {
-    pollfd gone{supervisor, POLLIN, 0};
-    const int ready = poll(&gone, 1, static_cast<int>(patience));
-    close(supervisor);
-    if (ready == 1) return {};
-  } else if (broker.wait_until_gone(patience)) {
+Status wait_for_own_end(Broker& broker, const transport::UniqueFd& supervisor, Duration patience) {
+  if (supervisor ? ends(broker, supervisor.get(), patience) : broker.wait_until_gone(patience))
     return {};
-  }
   return fail(Errc::timed_out, "it is still ending after " + show_duration(patience));
 }
 
@@ -67,7 +70,8 @@ Status shut_down(Broker& broker, const Args& args) {
   if (!nearest) return tl::unexpected(nearest.error());
   const bool own = nearest->path == here->path;
   broker.set_path(target);
-  const int supervisor = own && !args.background ? handle_of_supervisor(here->pid) : -1;
+  const auto supervisor =
+      own && !args.background ? handle_of_supervisor(here->pid) : transport::UniqueFd();
   msg::ShutdownRequest request;
   request.reason = args.reason;
   if (const auto asked = broker.shutdown(request); !asked) return asked;
