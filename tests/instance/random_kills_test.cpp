@@ -161,7 +161,8 @@ class Round {
   }
 
   std::mt19937_64 random_;
-  Live live_{{"--resources", "node=1/core=4", "--conf", "job.grace=500ms"}};
+  Live live_{{"--resources", "node=1/core=4", "--conf", "job.grace=500ms", "--conf",
+              "instance.shutdown-timeout=8s"}};
   std::vector<std::string> paths_;
   std::set<std::string> acknowledged_;
   std::map<std::string, std::string> over_;  // path and result of what was seen to be over
