@@ -80,15 +80,14 @@ Error unreachable(const std::string& uri, const Error& error) {
 }
 
 // Tries again while somebody is about to start a broker there; says so once.
-Result<transport::BlockingClient> connect_patiently(const std::string& uri, std::ostream* notices) {
+Result<transport::BlockingClient> connect_patiently(const std::string& uri, std::ostream& notices) {
   const std::int64_t give_up = instance::monotonic_us() + kRestartPatience * 1000;
-  while (true) {
+  for (bool said = false;; said = true) {
     auto client = transport::BlockingClient::connect(uri);
     if (client || !may_come_back(uri) || instance::monotonic_us() > give_up) return client;
-    if (notices != nullptr)
-      *std::exchange(notices, nullptr)
-          << "holon: the broker of this instance is being started again; waiting for it\n"
-          << std::flush;
+    if (!said)
+      notices << "holon: the broker of this instance is being started again; waiting for it\n"
+              << std::flush;
     std::this_thread::sleep_for(std::chrono::milliseconds(kLookAgain));
   }
 }
@@ -112,7 +111,8 @@ Result<Broker> Broker::connect(const std::string& uri, const std::string& path) 
 
 Result<Broker> Broker::connect(const std::string& uri, const std::string& path,
                                std::ostream* notices) {
-  auto client = connect_patiently(uri, notices);
+  auto client = notices != nullptr ? connect_patiently(uri, *notices)
+                                   : transport::BlockingClient::connect(uri);
   if (!client) return tl::unexpected(unreachable(uri, client.error()));
   std::string target;
   if (!path.empty()) {

@@ -30,7 +30,7 @@ class Broker {
   static Result<Broker> connect(const Invocation& call);
   // A known address and the path to ask for there; "" is the instance at the address itself.
   static Result<Broker> connect(const std::string& uri, const std::string& path);
-  // The same; what it waits for is said on `notices`, if there is one.
+  // The same. With `notices` it waits for a broker that is being started again, and says so there.
   static Result<Broker> connect(const std::string& uri, const std::string& path,
                                 std::ostream* notices);
   Broker(Broker&&) noexcept;
