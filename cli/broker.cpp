@@ -84,7 +84,9 @@ Result<transport::BlockingClient> connect_patiently(const std::string& uri, std:
   const std::int64_t give_up = instance::monotonic_us() + kRestartPatience * 1000;
   for (bool said = false;; said = true) {
     auto client = transport::BlockingClient::connect(uri);
-    if (client || !may_come_back(uri) || instance::monotonic_us() > give_up) return client;
+    // One that is there and does not answer is not being started.
+    const bool is_away = !client && client.error().code != Errc::timed_out;
+    if (!is_away || !may_come_back(uri) || instance::monotonic_us() > give_up) return client;
     if (!said)
       notices << "holon: the broker of this instance is being started again; waiting for it\n"
               << std::flush;
