@@ -55,8 +55,10 @@ auto across_restarts(transport::BlockingClient& client, const Ask& ask) {
     reactor.turn(kLookAgain);
     const Time give_up = saturating_add(reactor.now(), kRestartPatience);
     while (!client.client().connected()) {
+      // A broker that ended in order, as on a full disk, has taken its socket away.
       const auto socket = transport::probe_ipc(client.client().uri());
-      const bool ended = !socket || *socket == transport::IpcState::absent;
+      const bool gone = !socket || *socket == transport::IpcState::absent;
+      const bool ended = gone && !may_come_back(client.client().uri());
       if (ended || reactor.now() > give_up) return answer;
       reactor.turn(kLookAgain);
     }

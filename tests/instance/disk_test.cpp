@@ -39,6 +39,11 @@ TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
   const auto id = live.job(live.gated("gate"));
   const auto before = live.when_running(id);
   const pid_t broker = live.broker();
+  // Whoever waits for it goes on waiting, whatever brokers come and go.
+  FILE* waits = popen(
+      ("HOLON_URI=" + live.uri() + " " HOLON_BINARY " job wait " + std::to_string(id)).c_str(),
+      "r");
+  ASSERT_NE(waits, nullptr);
   limit_files(live.supervisor(), 0);
   limit_files(broker, 0);
   const auto refused = live.submit({"/bin/true"});
@@ -62,6 +67,7 @@ TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
   ASSERT_TRUE(eventually([&] { return health(live) == "up"; }));
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).id, id + 1);
+  EXPECT_EQ(pclose(waits), 0);
 }
 
 TEST(Disk, AnInstanceThatMayOnlyListEndsWhenItIsTold) {
