@@ -59,6 +59,7 @@ bool Job::start() {
     }
     task.exit = std::move(*exit);
   }
+  for (const OutputFile& file : output_.files()) processes_->writes(file.path);
   done_opening();
   limit(spec_.limit);
   return true;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
 
 #include "launch/cgroup.hpp"
@@ -32,6 +33,7 @@ bool is_populated(const JobCgroup& cgroup) {
 
 JobProcesses::~JobProcesses() {
   std::erase_if(all_.tasks_, [this](const auto& task) { return task.second.job == job_; });
+  std::erase_if(all_.outputs_, [this](const auto& output) { return output.second == job_; });
   if (const auto found = all_.jobs_.find(job_); found != all_.jobs_.end() && --found->second == 0)
     all_.jobs_.erase(found);
   if (cgroup_) all_.give_back(std::move(cgroup_));
@@ -50,6 +52,10 @@ void JobProcesses::started(pid_t task, const CpuMask* cpus) {
 void JobProcesses::ended(pid_t task) {
   const auto found = all_.tasks_.find(task);
   if (found != all_.tasks_.end()) found->second.is_running = false;
+}
+
+void JobProcesses::writes(const std::string& file) {
+  if (outside_) all_.outputs_.emplace(file, job_);
 }
 
 bool JobProcesses::clear() {
@@ -134,6 +140,7 @@ ProcessTracking::Owner ProcessTracking::owner_of(pid_t stranger) {
     if (const auto leader = tasks_.find(process->session); leader != tasks_.end())
       job = leader->second.job;
   if (!job) job = owner_by_cpus(stranger);
+  if (!job) job = owner_by_output(stranger);
   if (job) known_[stranger] = *job;
   return {true, job};
 }
@@ -149,6 +156,16 @@ std::optional<std::uint64_t> ProcessTracking::owner_by_cpus(pid_t stranger) cons
     owner = task.job;
   }
   return owner;
+}
+
+std::optional<std::uint64_t> ProcessTracking::owner_by_output(pid_t stranger) const {
+  for (const char* descriptor : {"1", "2"}) {
+    std::error_code none;
+    const auto file = std::filesystem::read_symlink(
+        "/proc/" + std::to_string(stranger) + "/fd/" + descriptor, none);
+    if (outputs_.count(file.string()) == 1) return outputs_.find(file.string())->second;
+  }
+  return std::nullopt;
 }
 
 bool ProcessTracking::clear_strangers_of(std::uint64_t job) {

@@ -4,8 +4,9 @@
 // With a cgroup of its own for each job that is exact: nothing leaves a cgroup. Without, what a
 // task leaves behind becomes the agent's child when its parent ends (the agent is a subreaper), and
 // is known by its lineage; if it has thrown its environment away, by the session it is in, which a
-// task leads; if it has made one of its own, by the CPUs it is bound to. One that has nothing of
-// all that is ended when no other job is left that it could belong to.
+// task leads; if it has made one of its own, by the CPUs it is bound to, or the job's file it still
+// writes to. One that has nothing of all that is ended when no other job is left that it could
+// belong to.
 #pragma once
 #include <sys/types.h>
 
@@ -47,6 +48,8 @@ class JobProcesses {
   // `cpus`: those the task is bound to; nullptr: none of its own.
   void started(pid_t task, const CpuMask* cpus);
   void ended(pid_t task);
+  // A file that its tasks write to.
+  void writes(const std::string& file);
   // Sends SIGKILL to what is left of the job. True: nothing is. REQUIRES: no task runs.
   bool clear();
 
@@ -100,6 +103,7 @@ class ProcessTracking {
   std::vector<pid_t> strangers() const;
   Owner owner_of(pid_t stranger);
   std::optional<std::uint64_t> owner_by_cpus(pid_t stranger) const;
+  std::optional<std::uint64_t> owner_by_output(pid_t stranger) const;
 
   std::string prefix_, dir_, trouble_;
   std::uint64_t made_ = 0;
@@ -107,6 +111,8 @@ class ProcessTracking {
   std::map<std::uint64_t, int> jobs_;  // those that are tracked
   std::map<pid_t, Task> tasks_;  // of these jobs; a number stays theirs while its session lives
   std::set<pid_t> spared_;
+  // Files, and which of these jobs write there.
+  std::multimap<std::string, std::uint64_t> outputs_;
   std::map<pid_t, int> doubts_;  // strangers that have shown neither command nor environment
   std::map<pid_t, std::uint64_t> known_;  // strangers, until they are reaped: whose they are
 };

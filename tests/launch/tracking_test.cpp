@@ -107,6 +107,17 @@ TEST_P(TrackingTest, WhatAnotherJobLeavesToUsIsLeftAlone) {
   EXPECT_FALSE(*outlived);
 }
 
+// Nothing but its output tells whose it is.
+TEST_P(TrackingTest, WhatHasNothingLeftOfItsJobIsKnownByWhereItWrites) {
+  ASSERT_TRUE(jobs_->start(request(shell("exec sleep 1000"), start(1))));
+  std::optional<bool> outlived;
+  at_end_ = [&](std::uint64_t) { outlived = alive(std::stoi(read(dir_ + "/left"))); };
+  const std::string script = std::string(kWaysOut[4]) + " until [ -s left ]; do sleep 0.01; done";
+  ASSERT_TRUE(jobs_->start(request(shell(script), start(2))));
+  ASSERT_TRUE(until([&] { return outlived.has_value(); }));
+  EXPECT_FALSE(*outlived);
+}
+
 // A child instance's own cgroups lie below the one of its job.
 TEST_P(TrackingTest, TasksStartInTheJobsCgroupAndTheNextJobGetsItEmpty) {
   if (cgroup_.empty()) GTEST_SKIP() << "about cgroups";
