@@ -45,16 +45,16 @@ constexpr std::size_t kReadAtOnce = 64 << 10;          // bytes
 constexpr std::int64_t kRead = 4'000;                  // us of one turn for reading
 constexpr std::int64_t kServe = 4'000;                 // us of one turn for requests
 constexpr std::int64_t kQuantum = 1'000;               // us at a stretch for one connection
-constexpr std::size_t kChoke = 1024 << 10;             // bytes unread at which it is not served ...
-constexpr std::size_t kRelief = 256 << 10;             // ... until so few are left
+constexpr std::size_t kChoke = 8 << 20;                // bytes unread at which it is not served ...
+constexpr std::size_t kRelief = 2 << 20;               // ... until so few are left
 constexpr std::size_t kMaxBegun = 64 << 20;            // bytes of all messages begun, not completed
 constexpr std::size_t kMaxFavouredUnsent = 256 << 20;  // bytes for one favoured connection
 constexpr std::size_t kMaxConnections = 10'000;
 constexpr std::size_t kKeptDescriptors = 40;    // for files, pipes and those who wait
 constexpr std::size_t kFewest = 8;              // connections, however tight the limit
 constexpr std::int64_t kMoment = 1'000;         // ms that a full house leaves its guests
-constexpr std::int64_t kStuck = 5'000;          // ms in which who is not served takes something
-constexpr std::int64_t kLeave = 2'000;          // ms for the other side to close what we left
+constexpr std::int64_t kStuck = 10'000;         // ms in which who is not served takes something
+constexpr std::int64_t kLeave = 60'000;         // ms for the other side to close what we left
 constexpr std::int64_t kLinger = 1'000;         // ms for the last answers of a server that ends
 constexpr Duration kTick = 500;                 // ms
 constexpr std::size_t kFlushAbove = 128 << 10;  // bytes: written at once, not at the turn's end
@@ -113,6 +113,7 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void flush(IpcConnection& c);
   void flush_all();
   void silence(IpcConnection& c);
+  void give_up(IpcConnection& c);
   void doom(IpcConnection& c);
   void bury();
   void drop(ConnectionId id);
@@ -440,18 +441,14 @@ void IpcDoor::push(IpcConnection& c, std::string header, std::string bytes) {
 
 void IpcDoor::bound_unsent(IpcConnection& sender) {
   const std::size_t most = sender.favoured ? kMaxFavouredUnsent : options_.max_backlog;
-  if (sender.out.size() > most) {
-    events_.on_too_slow();
-    doom(sender);
-  }
+  if (sender.out.size() > most) give_up(sender);
   while (unsent_ > options_.max_unsent) {
     IpcConnection* largest = nullptr;
     for (const auto& [id, c] : connections_)
       if (!c->doomed && !c->favoured && (largest == nullptr || c->out.size() > largest->out.size()))
         largest = c.get();
     if (largest == nullptr || largest->out.size() == 0) return;
-    events_.on_too_slow();
-    doom(*largest);
+    give_up(*largest);
   }
 }
 
@@ -483,6 +480,22 @@ void IpcDoor::silence(IpcConnection& c) {
   c.mute = true;
   unsent_ -= c.out.size();
   c.out.clear();
+}
+
+// It does not take what it is sent. A ZeroMQ socket that its owner does not read does not see the
+// end of its connection either, and blocks its owner for ever when it cannot send any more: what it
+// still says is read and thrown away until it closes, as of all that are left.
+void IpcDoor::give_up(IpcConnection& c) {
+  events_.on_too_slow();
+  silence(c);
+  c.choked = c.has_message = false;
+  queue_.set_ready(c.id, false);
+  reactor_.defer([weak = weak_from_this(), id = c.id] {
+    const auto self = weak.lock();
+    if (!self || self->closed_ || self->find(id) == nullptr) return;
+    self->events_.on_closed(id);
+    if (!self->closed_) self->leave(id);
+  });
 }
 
 // Closed from the loop, not from inside a call that may be about it. It costs nothing more.
@@ -574,11 +587,8 @@ void IpcDoor::tick() {
     for (const auto& [id, c] : guests)
       if (now - c->since > (c->left ? kLeave : options_.introduction)) over.push_back(id);
   for (const ConnectionId id : over) drop(id);
-  for (const auto& [id, c] : connections_) {
-    if (!c->choked || c->doomed || now - c->progress < kStuck) continue;
-    events_.on_too_slow();
-    doom(*c);
-  }
+  for (const auto& [id, c] : connections_)
+    if (c->choked && !c->doomed && now - c->progress >= kStuck) give_up(*c);
   watch_listener(true);
 }
 
