@@ -352,7 +352,6 @@ void IpcDoor::serve_soon() {
 
 void IpcDoor::serve() {
   const auto alive = shared_from_this();
-  serving_ = false;
   const std::int64_t until = monotonic_us() + kServe;
   while (!closed_) {
     const auto id = queue_.next();
@@ -360,6 +359,7 @@ void IpcDoor::serve() {
     serve_one(*find(*id));
     if (closed_ || monotonic_us() > until) break;
   }
+  serving_ = false;  // not before: what is left is for the next turn, when others have been read
   if (closed_) return;
   bury();
   if (!queue_.empty()) again_ = reactor_.after(0, [this] { serve_soon(); });
