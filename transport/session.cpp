@@ -197,9 +197,10 @@ void Session::on_incoming_request(Envelope envelope) {
   const Options& options = shared_->options;
   if (envelope.id != 0 && !favoured_ &&
       (incoming_.size() >= options.max_open || shared_->open_requests >= options.max_open_of_all)) {
-    const std::string what =
-        "requests that wait for an answer: " + std::to_string(incoming_.size()) +
-        " of this client, " + std::to_string(shared_->open_requests) + " of all; no more are taken";
+    // Short: who sends a flood gets a flood of these.
+    const bool own = incoming_.size() >= options.max_open;
+    const std::string what = std::to_string(own ? incoming_.size() : shared_->open_requests) +
+                             (own ? " requests of this client are open" : " requests are open");
     return send({Kind::error, envelope.id, "", "", encode_error({Errc::busy, what, ""})});
   }
   auto state = std::make_shared<RequestState>();
