@@ -30,6 +30,17 @@ std::int64_t HostPools::slots_at_most(const std::vector<Consumes>& uses) const {
   return slots;
 }
 
+std::string HostPools::too_much(const std::vector<Consumes>& uses) const {
+  for (const Consumes& use : uses) {
+    const std::size_t cut = use.pool.find('@');
+    if (const resource::Amount has = each_.at(use.pool); use.amount > has)
+      return fmt::format("asks for {} {}{}, and each node has {} for the jobs of queue {}",
+                         use.amount, use.pool.substr(0, cut), use.per_slot ? " a slot" : "", has,
+                         use.pool.substr(cut + 1));
+  }
+  return "asks for more slots than all nodes have room for beside the consumables of its queue";
+}
+
 resource::Amount HostPools::free(const Place& place, Interval when) const {
   const auto used = used_.find(place);
   return each_.at(place.first) - (used == used_.end() ? 0 : used->second.max_used(when));

@@ -25,7 +25,11 @@ class HostPools {
 
   // Slots that a host has room for, were nobody there; INT64_MAX: as far as these go, any number.
   std::int64_t slots_at_most(const std::vector<Consumes>& uses) const;
-  // The same of those by the slot, beside who holds something over `when`.
+  // What a job asks for that no host ever has: "asks for 3 lic a slot, and each node has 2 for the
+  // jobs of queue batch"; else that there are too few hosts for its slots.
+  std::string too_much(const std::vector<Consumes>& uses) const;
+  // Slots that a host has room for by what is used by the slot, beside who holds something over
+  // `when`.
   std::int64_t slots_on(const std::string& host, const std::vector<Consumes>& uses,
                         Interval when) const;
   // Has it what is used once a job, on its first host?

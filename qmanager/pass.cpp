@@ -351,8 +351,9 @@ void Pass::complete_plan() {
   hold_overruns();
   hold_outstaying();
   hold_intruders();
+  // Where something was freed, who is entitled to a reservation could start.
   if (!s_.dirty && !s_.unseen) plan_all();
-  book_the_entitled();
+  if (!s_.dirty) book_the_entitled();
   keep_untold();
 }
 

@@ -8,18 +8,17 @@
 #include "qmanager/scheduler.hpp"
 #include "qmanager/slots.hpp"
 #include "resource/graph/graph.hpp"
+#include "resource/question.hpp"
 
 namespace holon::qmanager {
 
 using resource::Allocation;
+using resource::kQuestion;
 using resource::MatchOp;
 using resource::Never;
 using resource::NotNow;
 
 namespace {
-
-// No job has this number.
-constexpr JobId kQuestion{UINT64_MAX};
 
 // Jobs that ask for the same resources under the same constraints are of one shape, whatever they
 // run.
@@ -88,7 +87,7 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
                               : host_pools_.slots_at_most(job.on_hosts) >= slots_a_node(*job.spec);
   if (!fits_hosts && spread_over_hosts(job))
     return "its slots can never be spread over the hosts as its parallel environment wants";
-  if (!fits_hosts) return "asks for more consumables of its queue than the hosts have";
+  if (!fits_hosts) return host_pools_.too_much(job.on_hosts);
   if (!job.slots) {
     of_job.satisfiable_at = status_;
     of_job.satisfiable_for = asked;

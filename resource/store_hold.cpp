@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "base/check.hpp"
+#include "resource/question.hpp"
 #include "resource/store_state.hpp"
 
 namespace holon::resource {
@@ -70,7 +71,8 @@ void ResourceStore::State::exchange(JobId job, std::vector<Share> shares, Time f
 
 void ResourceStore::State::touch(std::span<const Chosen> selection, Interval when, Time now,
                                  bool dry) {
-  if (!policy.stop_at_first) return;
+  // Who only asks changes nothing, but in Fluxion.
+  if (!policy.stop_at_first || (dry && !options.as_fluxion)) return;
   for (const Chosen& chosen : selection) {
     if (occupancy.is_leaf(chosen.vertex)) continue;
     Amount left = occupancy.scarcest_free(graph[chosen.vertex].type, chosen.vertex, now);
@@ -213,7 +215,7 @@ Status ResourceStore::State::impose(const Holding& holding, Time now) {
   over_held.when = holding.held;
   take(std::move(over_held), *selection, holding.reserved);
   held.at(allocation.job).allocation.when = allocation.when;
-  touch(*selection, holding.held, now, false);
+  touch(*selection, holding.held, now, holding.allocation.job == kQuestion);
   return {};
 }
 

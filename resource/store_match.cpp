@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "resource/question.hpp"
 #include "resource/refusal.hpp"
 #include "resource/store_state.hpp"
 
@@ -295,7 +296,7 @@ Result<MatchOutcome> ResourceStore::State::allocate(JobId job, const Jobspec& sp
   if (auto ok = check_held(*selection); !ok) return tl::unexpected(ok.error());
   Allocation allocation = allocation_of(graph, job, when, *selection);
   take(allocation, *selection, when.begin > now);
-  touch(*selection, when, now, false);
+  touch(*selection, when, now, job == kQuestion);
   return MatchOutcome(std::move(allocation));
 }
 

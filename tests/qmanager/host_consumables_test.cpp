@@ -111,9 +111,9 @@ TEST(HostConsumables, OfAQueueAreThereOnEachHost) {
   ASSERT_TRUE(world.scheduler().finish(JobId{2}, 4));
   EXPECT_EQ(world.step(4), "3: node1 1");
   EXPECT_EQ(world.submit(licensed(4, 1, 3, true, 10)),
-            "asks for more consumables of its queue than the hosts have");
+            "asks for 3 lic a slot, and each node has 2 for the jobs of queue default");
   EXPECT_EQ(world.submit(licensed(5, 5, 1, true, 10)),
-            "asks for more consumables of its queue than the hosts have");
+            "asks for more slots than all nodes have room for beside the consumables of its queue");
 }
 
 TEST(HostConsumables, PerSlotTheySpreadAJobPerJobTheyAreOfItsFirstHost) {
@@ -139,8 +139,9 @@ TEST(HostConsumables, SlotsOfAQueueAreThoseOfEachHost) {
     request.queue = "narrow";
     EXPECT_EQ(world.submit(request), "");
   }
+  EXPECT_EQ(world.step(0), "1: node0 2; 2: node1 2");
   EXPECT_EQ(world.submit(slots(4, 4, 10)), "");
-  EXPECT_EQ(world.step(0), "1: node0 2; 2: node1 2; 4: node0 2 node1 2");
+  EXPECT_EQ(world.step(0), "4: node0 2 node1 2") << "of another queue";
   EXPECT_EQ(world.scheduler().outlook(JobId{3})->planned_start, 10);
   JobRequest wide = slots(5, 5, 10);
   wide.queue = "narrow";
@@ -156,7 +157,7 @@ TEST(HostConsumables, HoldForJobsOfNodesToo) {
   shape.nodes = 2;
   shape.tasks = 6;
   EXPECT_EQ(world.submit(job(1, shape, 10)),
-            "asks for more consumables of its queue than the hosts have");
+            "asks for more slots than all nodes have room for beside the consumables of its queue");
   shape.tasks = 4;
   EXPECT_EQ(world.submit(job(2, shape, 10)), "");
   EXPECT_EQ(world.submit(slots(3, 2, 10)), "");

@@ -119,7 +119,7 @@ class World {
     make_jobs();
   }
 
-  // A line for each job that starts or is refused.
+  // A line for each job that starts, with what it gets, or is refused.
   std::string play() {
     for (now_ = 0; now_ < 150 || scheduler_->running() > 0; ++now_) {
       const bool due = wake_ && *wake_ <= now_;
@@ -219,8 +219,7 @@ class World {
     // Some run over their limits.
     const bool late = job.request.limit > 0 && job.trace.id % 7 == 0;
     ends_.emplace(now_ + (late ? job.request.limit + 3 : job.trace.run), start->job);
-    log_ += fmt::format("{} {} starts{}:", now_, start->job.value(),
-                        start->selection == qmanager::Selection::backfill ? " before others" : "");
+    log_ += fmt::format("{} {} starts:", now_, start->job.value());
     for (const resource::Share& share : start->allocation.shares)
       log_ += fmt::format(" {}x{}", share.uniq_id, share.amount);
     log_ += "\n";
