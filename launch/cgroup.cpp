@@ -24,11 +24,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_all(const std::string& file) {
-  std::ifstream in(file);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
 // Blanks and the like are "\040" in /proc/self/mountinfo.
 std::string unescaped(const std::string& text) {
   std::string plain;
@@ -89,7 +84,7 @@ void signal_each(const std::string& dir) {
   std::ifstream in(dir + "/cgroup.procs");
   for (pid_t pid = 0; in >> pid;)
     if (const auto process = stat_of(pid)) {
-      const std::string where = read_all("/proc/" + std::to_string(pid) + "/cgroup");
+      const std::string where = text_of_file("/proc/" + std::to_string(pid) + "/cgroup");
       if (where.find(fs::path(dir).filename().string()) != std::string::npos)
         signal_process(*process, SIGKILL);
     }
@@ -140,7 +135,7 @@ Status make_cgroup(const std::string& dir) {
 }
 
 bool is_populated(const std::string& dir) {
-  return read_all(dir + "/cgroup.events").find("populated 1") != std::string::npos;
+  return text_of_file(dir + "/cgroup.events").find("populated 1") != std::string::npos;
 }
 
 void kill_cgroup(const std::string& dir) {

@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -28,11 +27,6 @@ namespace holon::launch {
 namespace {
 
 constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the flags in /proc/PID/stat
-
-std::string read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<pid_t> numbers_in(const std::string& dir) {
   std::vector<pid_t> numbers;
@@ -61,6 +55,19 @@ std::uint64_t number_in(std::string_view text, int n) {
 }
 
 }  // namespace
+
+// No stream: what one throws when a process ends between open(2) and read(2) would end this
+// process.
+std::string text_of_file(const std::string& path) {
+  const transport::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t n = 1; file && n > 0;) {
+    n = read(file.get(), buffer.data(), buffer.size());
+    if (n > 0) text.append(buffer.data(), static_cast<std::size_t>(n));
+  }
+  return text;
+}
 
 // "pid (name) state ppid pgrp ... starttime ...": the name may hold anything, blanks and brackets
 // too, so the fields are counted from its last bracket. Read for every task that is started: no
@@ -117,10 +124,10 @@ std::string value_in(const std::string& block, const std::string& name) {
 std::optional<std::string> variable_of(const ProcessStat& process, const std::string& name) {
   const std::string dir = "/proc/" + std::to_string(process.pid);
   if (process.of_kernel) return "";
-  if (const std::string block = read_file(dir + "/environ"); !block.empty())
+  if (const std::string block = text_of_file(dir + "/environ"); !block.empty())
     return value_in(block, name);
-  if (read_file(dir + "/cmdline").empty()) return std::nullopt;
-  return value_in(read_file(dir + "/environ"), name);
+  if (text_of_file(dir + "/cmdline").empty()) return std::nullopt;
+  return value_in(text_of_file(dir + "/environ"), name);
 }
 
 bool signal_process(const ProcessStat& process, int signal) {
@@ -133,7 +140,7 @@ bool signal_process(const ProcessStat& process, int signal) {
 }
 
 std::string process_numbering() {
-  std::string boot = read_file("/proc/sys/kernel/random/boot_id");
+  std::string boot = text_of_file("/proc/sys/kernel/random/boot_id");
   if (boot.ends_with('\n')) boot.pop_back();
   std::error_code none;
   return boot + " " + std::filesystem::read_symlink("/proc/self/ns/pid", none).string();

@@ -11,6 +11,9 @@
 
 namespace holon::launch {
 
+// Of a file of /proc or of a cgroup. "": there is none any more, or it may not be read.
+std::string text_of_file(const std::string& path);
+
 struct ProcessStat {
   pid_t pid = 0;
   pid_t parent = 0;

@@ -132,7 +132,8 @@ std::vector<pid_t> ProcessTracking::strangers() const {
 ProcessTracking::Owner ProcessTracking::owner_of(pid_t stranger) {
   if (const auto found = known_.find(stranger); found != known_.end()) return {true, found->second};
   const auto process = stat_of(stranger);
-  if (!process || process->is_over()) return {true, 0};
+  // One that has just ended may have left children to us after the list was read.
+  if (!process || process->is_over()) return {false, std::nullopt};
   const auto lineage = variable_of(*process, kLineage);
   if (!lineage && ++doubts_[stranger] < kDoubts) return {false, std::nullopt};
   auto job = job_within(lineage.value_or(""), prefix_);
@@ -171,8 +172,6 @@ std::optional<std::uint64_t> ProcessTracking::owner_by_output(pid_t stranger) co
 bool ProcessTracking::clear_strangers_of(std::uint64_t job) {
   bool is_clear = true;
   for (const pid_t stranger : strangers()) {
-    const auto process = stat_of(stranger);
-    if (!process || process->is_over()) continue;
     const Owner owner = owner_of(stranger);
     if (owner.is_settled && owner.job.value_or(jobs_.size() == 1 ? job : 0) != job) continue;
     if (owner.is_settled) kill(stranger, SIGKILL);
@@ -184,8 +183,6 @@ bool ProcessTracking::clear_strangers_of(std::uint64_t job) {
 bool ProcessTracking::clear_strays() {
   bool is_clear = true;
   for (const pid_t stranger : strangers()) {
-    const auto process = stat_of(stranger);
-    if (!process || process->is_over()) continue;
     const Owner owner = owner_of(stranger);
     const bool is_somebodys = owner.job ? jobs_.contains(*owner.job) : !jobs_.empty();
     if (owner.is_settled && is_somebodys) continue;
