@@ -86,8 +86,10 @@ Result<transport::BlockingClient> connect_patiently(const std::string& uri, std:
   const std::int64_t give_up = instance::monotonic_us() + kRestartPatience * 1000;
   for (bool said = false;; said = true) {
     auto client = transport::BlockingClient::connect(uri);
-    // One that is there and does not answer is not being started.
-    const bool is_away = !client && client.error().code != Errc::timed_out;
+    // One that is there and does not answer is not being started; what this process lacks (open
+    // files) does not come back either.
+    const bool is_away = !client && (client.error().code == Errc::not_found ||
+                                     client.error().code == Errc::disconnected);
     if (!is_away || !may_come_back(uri) || instance::monotonic_us() > give_up) return client;
     if (!said)
       notices << "holon: the broker of this instance is being started again; waiting for it\n"

@@ -1,3 +1,5 @@
+#include "transport/ipc_door.hpp"
+
 // ipc_door.cpp - a listening unix socket, and ZMTP spoken by hand on what it accepts.
 //
 // libzmq aborts the process when accept() finds no descriptor left (its issue 1306), collects a
@@ -22,18 +24,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
-#include <map>
-#include <unordered_map>
-#include <vector>
 
-#include "transport/door.hpp"
-#include "transport/fair_queue.hpp"
-#include "transport/ipc_connection.hpp"
 #include "transport/session.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace holon::transport {
 namespace {
@@ -41,7 +35,6 @@ namespace {
 constexpr int kListenBacklog = 1024;
 constexpr int kAcceptsPerTurn = 128;
 constexpr int kEventsPerTurn = 512;
-constexpr std::size_t kReadAtOnce = 64 << 10;          // bytes
 constexpr std::int64_t kRead = 4'000;                  // us of one turn for reading
 constexpr std::int64_t kServe = 4'000;                 // us of one turn for requests
 constexpr std::int64_t kQuantum = 1'000;               // us at a stretch for one connection
@@ -51,7 +44,6 @@ constexpr std::size_t kMaxBegun = 64 << 20;            // bytes of all messages 
 constexpr std::size_t kMaxFavouredUnsent = 256 << 20;  // bytes for one favoured connection
 constexpr std::size_t kMaxConnections = 10'000;
 constexpr std::size_t kKeptDescriptors = 40;    // for files, pipes and those who wait
-constexpr std::size_t kFewest = 8;              // connections, however tight the limit
 constexpr std::int64_t kMoment = 1'000;         // ms that a full house leaves its guests
 constexpr std::int64_t kStuck = 10'000;         // ms in which who is not served takes something
 constexpr std::int64_t kLeave = 60'000;         // ms for the other side to close what we left
@@ -71,77 +63,11 @@ tl::unexpected<Error> system_error(const std::string& what, const std::string& w
 
 std::size_t most_connections() {
   const std::size_t left = free_descriptors();
-  return std::clamp(left > kKeptDescriptors ? left - kKeptDescriptors : 0, kFewest,
+  return std::clamp(left > kKeptDescriptors ? left - kKeptDescriptors : 0, IpcDoor::kFewest,
                     kMaxConnections);
 }
 
-using Guests = std::map<ConnectionId, IpcConnection*>;  // oldest first
-
-class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> {
- public:
-  IpcDoor(Reactor& reactor, const Options& options, Events events)
-      : reactor_(reactor), options_(options), events_(std::move(events)) {}
-  ~IpcDoor() override { shut(); }
-  IpcDoor(const IpcDoor&) = delete;
-  IpcDoor& operator=(const IpcDoor&) = delete;
-
-  Status open(const std::string& path);
-
-  bool send(ConnectionId id, std::string bytes) override;
-  void leave(ConnectionId id) override;
-  void close(ConnectionId id) override { drop(id); }
-  void admit(ConnectionId id) override;
-  void favour(ConnectionId id) override;
-  std::optional<Principal> principal(ConnectionId id) const override;
-  std::optional<std::size_t> unsent(ConnectionId id) const override;
-  std::size_t places() const override { return most_ - most_guests_; }
-  void shut() override;
-
- private:
-  Status bind(const std::string& path);
-  IpcConnection* find(ConnectionId id) const;
-  void on_ready();
-  void accept_some();
-  void take(UniqueFd socket);
-  bool make_room_for(const Principal& newcomer);
-  void watch_listener(bool wanted);
-  void read(IpcConnection& c);
-  void advance(IpcConnection& c);
-  void serve();
-  void serve_one(IpcConnection& c);
-  void settle(IpcConnection& c);
-  void flush(IpcConnection& c);
-  void flush_all();
-  void silence(IpcConnection& c);
-  void give_up(IpcConnection& c);
-  void doom(IpcConnection& c);
-  void bury();
-  void drop(ConnectionId id);
-  void forget_guest(IpcConnection& c);
-  void bound_begun();
-  void push(IpcConnection& c, std::string header, std::string bytes = {});
-  void bound_unsent(IpcConnection& sender);
-  void tick();
-  void serve_soon();
-
-  Reactor& reactor_;
-  Options options_;
-  Events events_;
-  UniqueFd listener_, epoll_;
-  std::string path_;
-  bool closed_ = false;
-  bool listening_ = false, serving_ = false;
-  std::size_t most_ = kFewest, most_guests_ = 1;
-  ConnectionId last_id_ = 0;
-  std::unordered_map<ConnectionId, std::unique_ptr<IpcConnection>> connections_;
-  std::unordered_map<std::int64_t, Guests> guests_;  // not admitted, or left; by process
-  std::size_t guest_count_ = 0;
-  std::vector<ConnectionId> unflushed_, doomed_;
-  std::size_t begun_ = 0, unsent_ = 0;  // bytes of all
-  FairQueue queue_;
-  Subscription readable_, flushing_, ticks_, again_;
-  std::array<char, kReadAtOnce> scratch_{};
-};
+}  // namespace
 
 // ---- listening ----
 
@@ -610,8 +536,6 @@ void IpcDoor::shut() {
   }
   connections_.clear();
 }
-
-}  // namespace
 
 Result<std::shared_ptr<Door>> open_ipc_door(Reactor& reactor, const std::string& path,
                                             const Options& options, Door::Events events) {

@@ -218,6 +218,7 @@ std::pair<int, std::string> with_files(rlim_t most, const std::string& command) 
     setrlimit(RLIMIT_NOFILE, &limit);
     dup2(ends[1], STDERR_FILENO);
     dup2(ends[1], STDOUT_FILENO);
+    close_range(3, ~0U, 0);  // whatever this process inherited would count
     execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
     _exit(127);
   }
