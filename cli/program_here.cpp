@@ -50,6 +50,7 @@ class Attendance {
   Result<ProgramEnd> run(const std::vector<std::string>& command, const std::string& uri) {
     sigset_t mask;
     sigprocmask(SIG_SETMASK, nullptr, &mask);
+    for (const int caught : {SIGINT, SIGTERM, SIGHUP}) sigdelset(&mask, caught);  // by the caller
     guard_ = broker_.catch_signals([this](int signal) {
       if (signal != SIGINT) asked(signal);  // which the program gets from the terminal, too
     });

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <ctime>
 #include <ostream>
+#include <utility>
 
 #include "cli/broker.hpp"
 #include "cli/interrupter.hpp"
@@ -76,15 +77,18 @@ int code_of_outlived(Broker& broker, std::uint64_t id) {
 
 // Ends the child, and waits for that. A signal leaves as soon as the instance knows that the job is
 // to end, or has not said so within two seconds.
-Status give_back(Broker& broker, std::uint64_t id, const std::string& uri) {
+// `held` has kept signals away since before the program's end.
+Status give_back(Broker& broker, std::uint64_t id, const std::string& uri,
+                 Broker::SignalGuard held) {
   msg::CancelRequest over;
   over.ids = {id};
   over.reason = "the command of holon alloc has ended";
   transport::Subscription answer;
   Broker::SignalGuard guard;
   guard = broker.catch_signals([&](int signal) {
-    answer = broker.cancel_later(over, [&guard, signal] {
+    answer = broker.cancel_later(over, [&guard, &held, signal] {
       guard.reset();
+      held.reset();
       raise(signal);
     });
   });
@@ -116,10 +120,14 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
   }
   put_own_folder_in_path();
   // Whatever ends this process must end the program first, and then the child: nobody else would.
+  auto held = broker.catch_signals([](int) {});  // also between the one and the other
   const auto ran = run_here(call, broker, id, args.command, job->child_uri);
   if (ran && ran->asked_by != 0) end_soon(ran->asked_by);
-  if (ran && ran->outlived) return code_of_outlived(broker, id);
-  if (const auto given = give_back(broker, id, job->child_uri); !given)
+  if (ran && ran->outlived) {
+    held.reset();
+    return code_of_outlived(broker, id);
+  }
+  if (const auto given = give_back(broker, id, job->child_uri, std::move(held)); !given)
     report(call, "alloc", given.error());
   return ran ? ran->code : report(call, "alloc", ran.error());
 }

@@ -1,6 +1,7 @@
 // Instances in instances: grants, policies of their own, addresses, ends, records.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <csignal>
 #include <set>
@@ -171,6 +172,24 @@ TEST(Nesting, AnAllocWhoseProgramTakesNoSignalEndsAllTheSame) {
   EXPECT_EQ(alloc.finish().code, 128 + SIGKILL);
   EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
   EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 1);
+}
+
+TEST(Nesting, AnAllocThatNobodyAnswersEndsWhenItIsTold) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=1"});
+  Process alloc = sandbox.start({"alloc", "sh", "-c", "echo $$; exec cat"});
+  const pid_t program = std::stoi(alloc.read_line());
+  const auto brokers = sandbox.processes({"holon broker"});
+  EXPECT_EQ(brokers.size(), 2u);
+  for (const pid_t broker : brokers) kill(broker, SIGSTOP);
+  alloc.close_input();  // the program ends, and now its child is to be ended
+  for (int i = 0; i < 6'000 && kill(program, 0) == 0; ++i) poll(nullptr, 0, 5);
+  ASSERT_NE(kill(program, 0), 0) << "it has not been waited for";
+  alloc.signal(SIGTERM);
+  EXPECT_EQ(alloc.finish().code, 128 + SIGTERM);
+  for (const pid_t broker : brokers) kill(broker, SIGCONT);
+  sandbox.run({"job", "wait", "1"});  // it was told, and listens again
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["state"], "INACTIVE");
 }
 
 TEST(Nesting, ListingAChildShowsNothingOfOthers) {
