@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/instance/live.hpp"
+#include "tests/transport/raw_peer.hpp"
 #include "transport/codec.hpp"
 
 namespace holon::instance {
@@ -159,6 +160,36 @@ TEST(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServ
   ASSERT_EQ(over.size(), 3000u);
   EXPECT_EQ(over.back().id, 13'000u);
   EXPECT_EQ(over.back().result, "CANCELED");
+}
+
+std::size_t most_memory_mb(pid_t pid) {
+  const std::string status = testing::read_file("/proc/" + std::to_string(pid) + "/status");
+  return std::stoul(status.substr(status.find("VmHWM:") + 6)) >> 10;
+}
+
+TEST(Bounds, ForAnAttachedClientThatReadsSlowlyOnlySomeOutputIsKept) {
+  const Live live({"--resources", "node=1/core=1"});
+  constexpr std::size_t kBytes = 60'000'000;
+  const auto id = live.job({"/bin/sh", "-c", "head -c 60000000 /dev/zero; exec sleep 600"});
+  const std::string output = live.when_running(id).output;
+  ASSERT_TRUE(testing::eventually([&] {
+    std::error_code not_yet;
+    return std::filesystem::file_size(output, not_yet) == kBytes;
+  }));
+  const std::size_t before = most_memory_mb(live.broker());
+  transport::RawPeer slow(live.uri());
+  slow.handshake();
+  slow.hello();
+  msg::AttachRequest attach;
+  attach.id = id;
+  slow.send({transport::Kind::request, 7, "job.attach", "", transport::pack(attach)});
+  EXPECT_TRUE(testing::eventually([&] {
+    const std::size_t read = slow.skip_some(256 << 10);
+    slow.send({transport::Kind::heartbeat, read, "", "", ""});
+    return read > kBytes;
+  }));
+  EXPECT_LT(most_memory_mb(live.broker()), before + 30);
+  live.cancel(id);
 }
 
 TEST(Bounds, WhatIsTooLargeIsRefusedWithTheNumberThatIsAccepted) {
