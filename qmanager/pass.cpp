@@ -345,8 +345,10 @@ Pass::Tried Pass::book(Job& job, Time not_before) {
 }
 
 // What has come, ended or become due since the last pass is left to the next one: whoever asks in
-// between must not make a difference to what that decides.
+// between must not make a difference to what that decides. Where a limit or a reservation has come
+// due, the plan of the last pass is what there is to show.
 void Pass::complete_plan() {
+  if (s_.boundary && *s_.boundary <= now_) return;
   s_.clock = std::max(s_.clock, now_);
   hold_overruns();
   hold_outstaying();

@@ -248,7 +248,6 @@ const std::set<std::string> kQuestionsStillTouchThePlan = {"conservative",
                                                            "conservative-rebuild",
                                                            "expansion factors, an idle limit",
                                                            "waiting, an idle limit, in queue order",
-                                                           "waiting counts under limits only",
                                                            "soft limits, bestfit",
                                                            "two queues"};
 
