@@ -24,6 +24,12 @@ std::string note_of(const TasksEnded& how) {
   return {};
 }
 
+// A child looks at its lease itself, and may have ended before the agent's timer runs out.
+bool was_ended_by_its_lease(const ActiveJob& job, const TasksEnded& how) {
+  return job.submission->is_instance && how.reason == "exit" && job.life.expiration != 0 &&
+         how.when >= job.life.expiration;
+}
+
 }  // namespace
 
 JobManager::JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
@@ -336,7 +342,7 @@ void JobManager::tasks_ended(JobId id, const TasksEnded& how, Time now) {
   ActiveJob* job = find_mutable(id);
   if (job == nullptr || job->life.finished || !job->life.holds_resources) return;
   if (job->life.state == JobState::run) {
-    if (how.reason == "timeout")
+    if (how.reason == "timeout" || was_ended_by_its_lease(*job, how))
       post(*job, event::Exception{"timeout", 0, limit_note(*job)}, how.when);
     else if (how.reason != "exit")
       post(*job,

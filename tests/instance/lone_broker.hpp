@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "instance/options.hpp"
+#include "instance/remains.hpp"
 #include "instance/spawn.hpp"
 #include "launch/messages.hpp"
 #include "places.hpp"  // written by CMake
@@ -82,7 +83,9 @@ class FakeAgent {
       topics_.insert(request.topic());
       if (request.topic() == "agent.start")
         starts.push_back(*transport::unpack<launch::msg::StartRequest>(request.payload()));
-      silent ? kept_.push_back(request) : request.reply(transport::pack(launch::msg::Empty{}));
+      if (silent) return kept_.push_back(request);
+      request.reply(request.topic() == "agent.capture" ? nothing_remains()
+                                                       : transport::pack(launch::msg::Empty{}));
     });
   }
   void say_hello(const launch::msg::Hello& hello) {
@@ -114,6 +117,13 @@ class FakeAgent {
   bool silent = false;  // answers nothing
 
  private:
+  // What the reader of a gone child's journal says of one that had no jobs.
+  static std::string nothing_remains() {
+    launch::msg::CaptureReply reply;
+    reply.output = transport::pack(msg::Remains{});
+    return transport::pack(reply);
+  }
+
   transport::BlockingClient client_;
   std::multiset<std::string> topics_;
   std::vector<transport::Request> kept_;

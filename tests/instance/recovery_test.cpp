@@ -234,6 +234,27 @@ TEST(Recovery, WhatTheAgentsClockSaysIsPutInOrder) {
   live.wait_one(second);
 }
 
+// A child looks at its lease itself: its processes may be gone before the agent's timer runs out.
+TEST(Recovery, AChildThatEndsWhenItsLeaseDoesHasReachedItsTimeLimit) {
+  LoneBroker live("node=1/core=2");
+  FakeAgent agent(live, FakeAgent::first_hello(live));
+  const auto early = live.child({.cores = 1, .duration = 3600});
+  const auto late = live.child({.cores = 1, .duration = 0.01});
+  ASSERT_TRUE(eventually([&] {
+    const auto child = live.record(late);
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return child.t_alloc != 0 && now / std::chrono::milliseconds(1) > child.expiration;
+  }));
+  launch::msg::Finished finished;
+  finished.reason = "exit";
+  for (const auto child : {early, late}) {
+    finished.job = child;
+    agent.report(finished);
+  }
+  EXPECT_EQ(live.wait_one(early).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(late).result, "TIMEOUT");
+}
+
 // What a child shows its parent is on disk before the child has it.
 TEST(Recovery, TheTokenOfAChildSurvivesABrokerThatIsKilledRightAfterItsStart) {
   LoneBroker live("node=1/core=1");
