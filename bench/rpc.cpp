@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/rpc.hpp"
 

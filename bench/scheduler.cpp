@@ -10,7 +10,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/store.hpp"

@@ -10,12 +10,12 @@
 
 #include "base/result.hpp"
 #include "cli/verb.hpp"
-#include "instance/input_messages.hpp"
+#include "instance/agents/input_messages.hpp"
 #include "instance/messages.hpp"
-#include "instance/queue_messages.hpp"
-#include "instance/reservation_messages.hpp"
-#include "instance/resource_messages.hpp"
-#include "instance/schedule_messages.hpp"
+#include "instance/service/queue_messages.hpp"
+#include "instance/service/reservation_messages.hpp"
+#include "instance/service/resource_messages.hpp"
+#include "instance/service/schedule_messages.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::cli {

@@ -4,8 +4,8 @@
 
 #include <ostream>
 
-#include "cli/help.hpp"
 #include "cli/io.hpp"
+#include "cli/options/help.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {

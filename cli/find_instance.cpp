@@ -11,12 +11,12 @@
 #include <optional>
 #include <sstream>
 
-#include "cli/units.hpp"
+#include "cli/show/units.hpp"
 #include "instance/clock.hpp"
 #include "instance/messages.hpp"
 #include "instance/options.hpp"
-#include "instance/resources.hpp"
-#include "instance/supervisor_lock.hpp"
+#include "instance/process/supervisor_lock.hpp"
+#include "instance/resources/resources.hpp"
 #include "transport/blocking_client.hpp"
 #include "transport/endpoint.hpp"
 

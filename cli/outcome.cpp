@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/units.hpp"
+#include "cli/show/units.hpp"
 #include "cli/verb.hpp"
 
 namespace holon::cli {

@@ -10,7 +10,7 @@
 #include <ostream>
 
 #include "cli/outcome.hpp"
-#include "cli/table.hpp"
+#include "cli/show/table.hpp"
 #include "launch/exit_code.hpp"
 
 namespace holon::cli {

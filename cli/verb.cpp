@@ -6,8 +6,8 @@
 #include <ostream>
 
 #include "base/similar.hpp"
-#include "cli/help.hpp"
-#include "cli/table.hpp"
+#include "cli/options/help.hpp"
+#include "cli/show/table.hpp"
 
 namespace holon::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "instance/config.hpp"
+#include "config/config.hpp"
 #include "sim/swf.hpp"
 #include "sim/trace_file.hpp"
 
@@ -29,8 +29,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check(sim::read_swf(text, {.strict = strict, .keep_overruns = strict, .procs = kProcs}));
     check(sim::read_json_lines(text, {.strict = strict, .keep_overruns = strict, .procs = kProcs}));
   }
-  instance::Config config;
-  if (const auto read = instance::apply_toml(config, text, "x.toml");
+  config::Config config;
+  if (const auto read = config::apply_toml(config, text, "x.toml");
       !read && read.error().where.empty())
     std::abort();
   return 0;

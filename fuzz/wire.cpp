@@ -6,8 +6,8 @@
 
 #include "instance/messages.hpp"
 #include "launch/messages.hpp"
-#include "transport/codec.hpp"
-#include "transport/envelope.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/codec/envelope.hpp"
 
 namespace {
 

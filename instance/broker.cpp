@@ -10,7 +10,7 @@
 #include <set>
 
 #include "instance/exit_codes.hpp"
-#include "instance/journal_schema.hpp"
+#include "instance/journal/schema.hpp"
 #include "instance/text.hpp"
 #include "transport/endpoint.hpp"
 
@@ -62,8 +62,9 @@ Result<std::shared_ptr<InstanceClock>> clock_of(const Journal& journal) {
 
 }  // namespace
 
-Broker::Broker(transport::Reactor& reactor, BrokerOptions options, Config config, Journal journal,
-               std::shared_ptr<InstanceClock> clock, std::unique_ptr<transport::Server> server)
+Broker::Broker(transport::Reactor& reactor, BrokerOptions options, config::Config config,
+               Journal journal, std::shared_ptr<InstanceClock> clock,
+               std::unique_ptr<transport::Server> server)
     : reactor_(reactor),
       options_(std::move(options)),
       config_(std::move(config)),
@@ -88,7 +89,7 @@ transport::Options Broker::peer_options(const std::string& name) const {
 
 Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, BrokerOptions options,
                                                Pulse* pulse) {
-  auto config = load_config(options.start.conf);
+  auto config = config::load_config(options.start.conf);
   if (!config) return tl::unexpected(config.error());
   const std::string file =
       options.start.journal ? options.start.state_dir + "/journal.db" : std::string();

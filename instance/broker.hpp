@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "instance/after_commit.hpp"
+#include "config/config.hpp"
 #include "instance/clock.hpp"
-#include "instance/config.hpp"
 #include "instance/core.hpp"
-#include "instance/journal.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/journal.hpp"
 #include "instance/options.hpp"
-#include "instance/parent_link.hpp"
-#include "instance/pulse.hpp"
-#include "instance/resources.hpp"
-#include "instance/service.hpp"
+#include "instance/process/pulse.hpp"
+#include "instance/resources/resources.hpp"
+#include "instance/service/service.hpp"
+#include "instance/tree/parent_link.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
 
@@ -59,7 +59,7 @@ class Broker {
  private:
   enum class Phase { waiting_for_grant, up, draining, flushing, over };
 
-  Broker(transport::Reactor& reactor, BrokerOptions options, Config config, Journal journal,
+  Broker(transport::Reactor& reactor, BrokerOptions options, config::Config config, Journal journal,
          std::shared_ptr<InstanceClock> clock, std::unique_ptr<transport::Server> server);
   Status begin();
   Status begin_root();
@@ -91,7 +91,7 @@ class Broker {
   transport::Reactor& reactor_;
   Pulse* pulse_ = nullptr;
   BrokerOptions options_;
-  Config config_;
+  config::Config config_;
   Journal journal_;
   std::shared_ptr<InstanceClock> clock_;
   Time clock_kept_ = 0;        // when it was written to the journal

@@ -12,10 +12,10 @@
 #include <sstream>
 
 #include "instance/broker.hpp"
-#include "instance/crash_report.hpp"
 #include "instance/exit_codes.hpp"
-#include "instance/lifeline.hpp"
-#include "instance/pulse.hpp"
+#include "instance/process/crash_report.hpp"
+#include "instance/process/lifeline.hpp"
+#include "instance/process/pulse.hpp"
 #include "transport/secret.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -51,14 +51,14 @@ void say_ready(int fd, const Broker& broker) {
 
 // A broker that hangs is gone a while after its supervisor; one that ends in order has the time
 // that may take.
-Result<std::unique_ptr<Lifeline>> hold_lifeline(int fd, const Config& config) {
+Result<std::unique_ptr<Lifeline>> hold_lifeline(int fd, const config::Config& config) {
   constexpr Duration kUnwatched = 30'000, kMargin = 20'000;
   return Lifeline::hold(fd, config.watchdog > 0 ? config.watchdog : kUnwatched,
                         config.shutdown_timeout + kMargin);
 }
 
 int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
-  const auto config = load_config(options.start.conf);
+  const auto config = config::load_config(options.start.conf);
   if (!config) return refuse(config.error());
   std::unique_ptr<Lifeline> lifeline;  // before what may hang as it begins or ends
   if (inherited.lifeline >= 0) {

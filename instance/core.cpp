@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "instance/resources.hpp"
+#include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
 
 namespace holon::instance {
@@ -13,7 +13,7 @@ constexpr std::int64_t kPortions = 4'000;  // us of a turn for work that is done
 }  // namespace
 
 Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Server& server,
-           Journal& the_journal, const Config& the_config, AfterCommit& the_after_commit,
+           Journal& the_journal, const config::Config& the_config, AfterCommit& the_after_commit,
            Identity who, std::unique_ptr<resource::ResourceStore> the_store,
            qmanager::Scheduler the_scheduler, ParentLink* parent)
     : identity(std::move(who)),
@@ -47,7 +47,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
 
 Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, InstanceClock& clock,
                                            transport::Server& server, Journal& journal,
-                                           const Config& config, AfterCommit& after_commit,
+                                           const config::Config& config, AfterCommit& after_commit,
                                            Identity identity, resource::ResourceStore store,
                                            ParentLink* parent, bool fresh) {
   // The scheduler keeps a reference to the store, so the store must be where it stays before the

@@ -9,24 +9,24 @@
 #include <optional>
 #include <string>
 
-#include "instance/after_commit.hpp"
-#include "instance/agent_link.hpp"
-#include "instance/children.hpp"
+#include "config/config.hpp"
+#include "instance/agents/agent_link.hpp"
+#include "instance/agents/input_streams.hpp"
+#include "instance/agents/output_streams.hpp"
 #include "instance/clock.hpp"
-#include "instance/config.hpp"
-#include "instance/drains.hpp"
-#include "instance/input_streams.hpp"
-#include "instance/job_manager.hpp"
-#include "instance/output_streams.hpp"
-#include "instance/parent_link.hpp"
-#include "instance/portions.hpp"
-#include "instance/queue_gates.hpp"
-#include "instance/refusals.hpp"
-#include "instance/reservations.hpp"
-#include "instance/retention.hpp"
-#include "instance/schedule_log.hpp"
-#include "instance/takeover.hpp"
-#include "instance/watchers.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/job/queue_gates.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/retention.hpp"
+#include "instance/resources/drains.hpp"
+#include "instance/resources/reservations.hpp"
+#include "instance/service/portions.hpp"
+#include "instance/service/refusals.hpp"
+#include "instance/service/schedule_log.hpp"
+#include "instance/service/watchers.hpp"
+#include "instance/tree/children.hpp"
+#include "instance/tree/parent_link.hpp"
+#include "instance/tree/takeover.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {
@@ -50,9 +50,10 @@ class Core final : public Outside {
   // task of an earlier broker can still be under an agent's watch. `parent` may be null.
   static Result<std::unique_ptr<Core>> create(transport::Reactor& reactor, InstanceClock& clock,
                                               transport::Server& server, Journal& journal,
-                                              const Config& config, AfterCommit& after_commit,
-                                              Identity identity, resource::ResourceStore store,
-                                              ParentLink* parent, bool fresh);
+                                              const config::Config& config,
+                                              AfterCommit& after_commit, Identity identity,
+                                              resource::ResourceStore store, ParentLink* parent,
+                                              bool fresh);
 
   // Before the commit: schedules. Returns when the next turn is needed at the latest.
   std::optional<Time> turn(Time now);
@@ -81,7 +82,7 @@ class Core final : public Outside {
   bool only_lists = false;  // its journal cannot be written
   Identity identity;
   InstanceClock& clock;
-  const Config& config;
+  const config::Config& config;
   std::unique_ptr<resource::ResourceStore> store;
   qmanager::Scheduler scheduler;
   QueueGates gates;
@@ -104,7 +105,7 @@ class Core final : public Outside {
 
  private:
   Core(transport::Reactor& reactor, InstanceClock& clock, transport::Server& server,
-       Journal& journal, const Config& config, AfterCommit& after_commit, Identity identity,
+       Journal& journal, const config::Config& config, AfterCommit& after_commit, Identity identity,
        std::unique_ptr<resource::ResourceStore> store, qmanager::Scheduler scheduler,
        ParentLink* parent);
   TaskSettings task_settings();

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <random>
 
-#include "instance/durable_file.hpp"
+#include "instance/journal/durable_file.hpp"
 
 namespace holon::instance {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/fields.hpp"
+#include "transport/codec/fields.hpp"
 
 namespace holon::instance::msg {
 

@@ -14,12 +14,12 @@
 #include <filesystem>
 #include <fstream>
 
-#include "instance/config.hpp"
+#include "config/config.hpp"
 #include "instance/options.hpp"
-#include "instance/resources.hpp"
-#include "instance/spawn.hpp"
-#include "instance/supervisor.hpp"
-#include "launch/environment.hpp"
+#include "instance/process/spawn.hpp"
+#include "instance/process/supervisor.hpp"
+#include "instance/resources/resources.hpp"
+#include "launch/tasks/environment.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -92,7 +92,7 @@ Result<BrokerOptions> prepare(StartOptions options) {
 Status keep_configuration(BrokerOptions& told) {
   for (std::size_t i = 0; i < told.start.conf.size(); ++i) {
     auto& item = told.start.conf[i];
-    if (!is_conf_file(item)) continue;
+    if (!config::is_conf_file(item)) continue;
     const std::string copy = fmt::format("{}/conf-{}.toml", told.runtime_dir, i);
     std::error_code error;
     fs::copy_file(item, copy, error);
@@ -152,7 +152,7 @@ void leave_descriptors(int except) {
 
 // The calling process waits until the instance is up, prints its uri and returns; the instance
 // lives on in a session of its own, with its messages in the state directory.
-int start_in_background(const BrokerOptions& options, const Config& config,
+int start_in_background(const BrokerOptions& options, const config::Config& config,
                         const std::string& cpuset) {
   auto up = make_pipe();
   if (!up) {
@@ -209,7 +209,7 @@ int start_main(StartOptions options) {
         {Errc::invalid_argument,
          "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
          {}});
-  const auto config = load_config(options.conf);
+  const auto config = config::load_config(options.conf);
   if (!config) return refuse(config.error());
   // libzmq ends a process that runs out of them: it is said before anything is made.
   if (auto enough = transport::check_descriptor_limit(kLeastDescriptors); !enough)

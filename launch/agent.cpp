@@ -16,12 +16,12 @@
 #include <cstdlib>
 #include <random>
 
-#include "launch/capture.hpp"
 #include "launch/jobs.hpp"
 #include "launch/lifeline.hpp"
-#include "launch/lineage.hpp"
-#include "launch/process.hpp"
-#include "transport/codec.hpp"
+#include "launch/streams/capture.hpp"
+#include "launch/tasks/process.hpp"
+#include "launch/tracking/lineage.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/unique_fd.hpp"
 

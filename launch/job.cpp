@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "launch/exit_code.hpp"
-#include "launch/process.hpp"
+#include "launch/tasks/process.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::launch {

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "launch/environment.hpp"
-#include "launch/input.hpp"
 #include "launch/messages.hpp"
 #include "launch/node.hpp"
-#include "launch/output.hpp"
-#include "launch/spawn.hpp"
-#include "launch/tracking.hpp"
+#include "launch/streams/input.hpp"
+#include "launch/streams/output.hpp"
+#include "launch/tasks/environment.hpp"
+#include "launch/tasks/spawn.hpp"
+#include "launch/tracking/tracking.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::launch {

@@ -11,7 +11,7 @@
 #include <csignal>
 #include <utility>
 
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::launch {
 namespace {

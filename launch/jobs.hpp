@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "launch/job.hpp"
-#include "launch/lineage.hpp"
+#include "launch/tracking/lineage.hpp"
 
 namespace holon::launch {
 

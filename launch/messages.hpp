@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/fields.hpp"
+#include "transport/codec/fields.hpp"
 
 namespace holon::launch::msg {
 

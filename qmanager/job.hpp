@@ -3,9 +3,9 @@
 #include <optional>
 #include <string>
 
-#include "qmanager/demand.hpp"
-#include "qmanager/machine.hpp"
-#include "qmanager/pending.hpp"
+#include "qmanager/engine/demand.hpp"
+#include "qmanager/engine/pending.hpp"
+#include "qmanager/machine/machine.hpp"
 #include "qmanager/request.hpp"
 
 namespace holon::qmanager {

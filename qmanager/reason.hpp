@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "qmanager/state.hpp"
+#include "qmanager/engine/state.hpp"
 
 namespace holon::qmanager {
 

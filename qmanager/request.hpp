@@ -8,7 +8,7 @@
 
 #include "base/strong.hpp"
 #include "base/time.hpp"
-#include "qmanager/environment.hpp"
+#include "qmanager/site/environment.hpp"
 #include "resource/allocation.hpp"
 #include "resource/jobspec/jobspec.hpp"
 

@@ -7,10 +7,10 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/admit.hpp"
-#include "qmanager/environment_machine.hpp"
-#include "qmanager/pass.hpp"
-#include "qmanager/pool_machine.hpp"
+#include "qmanager/engine/admit.hpp"
+#include "qmanager/engine/pass.hpp"
+#include "qmanager/machine/environment_machine.hpp"
+#include "qmanager/machine/pool_machine.hpp"
 
 namespace holon::qmanager {
 

@@ -1,6 +1,6 @@
 #include "sim/graph_machine.hpp"
 
-#include "qmanager/store_machine.hpp"
+#include "qmanager/machine/store_machine.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/store.hpp"
 

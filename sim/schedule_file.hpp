@@ -1,9 +1,9 @@
 // schedule_file.hpp - all passes of a simulation in Grid Engine's monitoring format
-// (qmanager/schedule_text.hpp).
+// (qmanager/engine/schedule_text.hpp).
 #pragma once
 #include <string>
 
-#include "qmanager/schedule_text.hpp"
+#include "qmanager/engine/schedule_text.hpp"
 
 namespace holon::sim {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "qmanager/machine.hpp"
+#include "qmanager/machine/machine.hpp"
 #include "qmanager/scheduler.hpp"
 #include "sim/workload.hpp"
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::transport {

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
+#include "transport/codec/wire.hpp"
 #include "transport/session.hpp"
-#include "transport/wire.hpp"
 
 namespace holon::transport {
 namespace {

@@ -11,10 +11,10 @@
 #include <set>
 #include <unordered_map>
 
-#include "transport/door.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/session.hpp"
 #include "transport/unique_fd.hpp"
+#include "transport/zmtp/door.hpp"
 
 namespace holon::transport {
 namespace {

@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "transport/envelope.hpp"
+#include "transport/codec/envelope.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::transport {

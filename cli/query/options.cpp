@@ -9,7 +9,7 @@
 #include <ostream>
 #include <string_view>
 
-#include "cli/parser.hpp"
+#include "cli/options/parser.hpp"
 
 namespace holon::cli::query {
 namespace {

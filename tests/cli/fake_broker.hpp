@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/rpc.hpp"
 

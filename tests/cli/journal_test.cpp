@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "instance/journal.hpp"
+#include "instance/journal/journal.hpp"
 #include "instance/messages.hpp"
 #include "tests/cli/run.hpp"
 

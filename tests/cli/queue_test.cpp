@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include "instance/messages.hpp"
-#include "instance/queue_messages.hpp"
-#include "instance/reservation_messages.hpp"
+#include "instance/service/queue_messages.hpp"
+#include "instance/service/reservation_messages.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/table.hpp"
-#include "instance/schedule_messages.hpp"
+#include "cli/show/table.hpp"
+#include "instance/service/schedule_messages.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 

@@ -4,11 +4,11 @@
 
 #include <sstream>
 
-#include "cli/job_json.hpp"
-#include "cli/job_options.hpp"
+#include "cli/options/job_options.hpp"
 #include "cli/paths.hpp"
-#include "cli/table.hpp"
-#include "cli/units.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
 
 namespace holon::cli {
 namespace {

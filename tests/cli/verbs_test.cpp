@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "instance/messages.hpp"
-#include "instance/resource_messages.hpp"
+#include "instance/service/resource_messages.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 

@@ -11,7 +11,7 @@
 
 #include "tests/instance/live.hpp"
 #include "tests/transport/raw_peer.hpp"
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::instance {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "instance/options.hpp"
-#include "instance/remains.hpp"
-#include "instance/spawn.hpp"
+#include "instance/process/spawn.hpp"
+#include "instance/tree/remains.hpp"
 #include "launch/messages.hpp"
 #include "places.hpp"  // written by CMake
 #include "tests/instance/live.hpp"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::instance {
 namespace {

@@ -1,6 +1,6 @@
 // RFC 16's database: what is saved is loaded, a save of changes writes what a whole one would, and
 // a damaged file is told with its place.
-#include "instance/resource_database.hpp"
+#include "instance/resources/resource_database.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>

@@ -1,7 +1,7 @@
 // What a live instance says about its schedule: explain, plan, windows, at any place of the tree.
 #include <gmock/gmock.h>
 
-#include "instance/schedule_messages.hpp"
+#include "instance/service/schedule_messages.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 
-#include "launch/lineage.hpp"
+#include "launch/tracking/lineage.hpp"
 #include "tests/launch/fixture.hpp"
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
 
 namespace holon::launch {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "launch/jobs.hpp"
-#include "launch/process.hpp"
+#include "launch/tasks/process.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::launch {

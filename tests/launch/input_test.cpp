@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "tests/launch/fixture.hpp"
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::launch {

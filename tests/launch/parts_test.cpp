@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "launch/environment.hpp"
 #include "launch/node.hpp"
-#include "launch/process.hpp"
+#include "launch/tasks/environment.hpp"
+#include "launch/tasks/process.hpp"
 #include "launch/topology.hpp"
 #include "transport/secret.hpp"
 

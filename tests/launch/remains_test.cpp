@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "launch/lifeline.hpp"
-#include "launch/lineage.hpp"
-#include "launch/remains.hpp"
+#include "launch/tracking/lineage.hpp"
+#include "launch/tracking/remains.hpp"
 #include "tests/launch/fixture.hpp"
 
 namespace holon::launch {

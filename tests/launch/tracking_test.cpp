@@ -6,9 +6,9 @@
 #include <optional>
 #include <sstream>
 
-#include "launch/cgroup.hpp"
-#include "launch/lineage.hpp"
-#include "launch/tracking.hpp"
+#include "launch/tracking/cgroup.hpp"
+#include "launch/tracking/lineage.hpp"
+#include "launch/tracking/tracking.hpp"
 #include "tests/launch/fixture.hpp"
 
 namespace holon::launch {

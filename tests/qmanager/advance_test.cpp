@@ -5,7 +5,7 @@
 #include <random>
 #include <sstream>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

@@ -7,7 +7,7 @@
 #include <map>
 #include <random>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "sim/graph_machine.hpp"
 
 namespace holon::qmanager {

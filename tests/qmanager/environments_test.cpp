@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

@@ -2,7 +2,7 @@
 // real scheduler.
 #include <gtest/gtest.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

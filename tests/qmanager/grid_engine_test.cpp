@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 #include "sim/schedule_file.hpp"
 

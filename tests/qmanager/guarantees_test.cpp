@@ -1,7 +1,7 @@
 // What each policy guarantees, on random workloads. A failure names policy and seed.
 #include <gtest/gtest.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

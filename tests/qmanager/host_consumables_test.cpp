@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/host_placement.hpp"
+#include "qmanager/machine/host_placement.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/jobspec/jobspec.hpp"

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/scheduler.hpp"
 
 namespace holon::tests {

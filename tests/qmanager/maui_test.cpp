@@ -1,7 +1,7 @@
 // Maui's backfill and throttling, as drawings.
 #include <gtest/gtest.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

@@ -9,7 +9,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "resource/store.hpp"

@@ -1,5 +1,5 @@
 // The queue's list against a sorted set, through inserts, gaps, compaction and new orders.
-#include "qmanager/pending.hpp"
+#include "qmanager/engine/pending.hpp"
 
 #include <gtest/gtest.h>
 

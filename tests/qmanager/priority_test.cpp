@@ -6,8 +6,8 @@
 #include <functional>
 #include <random>
 
-#include "qmanager/flat_machine.hpp"
 #include "qmanager/job.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/store.hpp"
 #include "scenario.hpp"

@@ -1,7 +1,7 @@
 // What a QOS grants: flags, limits in place of others, buckets of reservations.
 #include <gtest/gtest.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

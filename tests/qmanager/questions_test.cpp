@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "qmanager/flat_machine.hpp"
-#include "qmanager/pass.hpp"
+#include "qmanager/engine/pass.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

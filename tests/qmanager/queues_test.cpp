@@ -1,8 +1,8 @@
 // Several queues over one machine: gates, what stopping one does to the others, shared jobspecs.
 #include <gtest/gtest.h>
 
-#include "qmanager/admit.hpp"
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/engine/admit.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

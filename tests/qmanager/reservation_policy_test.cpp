@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/store.hpp"
 #include "scenario.hpp"

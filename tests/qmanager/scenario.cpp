@@ -6,7 +6,7 @@
 #include <random>
 #include <sstream>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 
 namespace holon::tests {
 

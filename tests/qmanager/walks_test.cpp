@@ -3,9 +3,9 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/fairshare.hpp"
-#include "qmanager/flat_machine.hpp"
-#include "qmanager/pool_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
+#include "qmanager/machine/pool_machine.hpp"
+#include "qmanager/site/fairshare.hpp"
 #include "scenario.hpp"
 
 namespace holon::tests {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "places.hpp"  // written by CMake
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "sim/trace_file.hpp"
 
 namespace holon::sim {

@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "sim/simulate.hpp"
 #include "sim/study.hpp"
 #include "sim/swf.hpp"

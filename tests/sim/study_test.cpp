@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "sim/report.hpp"
 #include "sim/schedule_file.hpp"
 #include "sim/series.hpp"

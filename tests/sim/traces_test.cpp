@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include "places.hpp"  // written by CMake
-#include "qmanager/flat_machine.hpp"
+#include "qmanager/machine/flat_machine.hpp"
 #include "sim/graph_machine.hpp"
 #include "sim/simulate.hpp"
 #include "sim/swf.hpp"

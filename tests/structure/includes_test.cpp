@@ -19,10 +19,11 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"resource", {"base"}},
     {"qmanager", {"base", "resource"}},
     {"sim", {"base", "resource", "qmanager"}},
+    {"config", {"base", "qmanager"}},
     {"transport", {"base"}},
     {"launch", {"base", "transport"}},
-    {"instance", {"base", "resource", "qmanager", "transport", "launch"}},
-    {"cli", {"base", "resource", "qmanager", "sim", "transport", "launch", "instance"}},
+    {"instance", {"base", "resource", "qmanager", "config", "transport", "launch"}},
+    {"cli", {"base", "resource", "qmanager", "sim", "config", "transport", "launch", "instance"}},
 };
 
 struct Include {

@@ -10,9 +10,9 @@
 #include <csignal>
 #include <filesystem>
 
+#include "transport/codec/fields.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/endpoint.hpp"
-#include "transport/fields.hpp"
 
 namespace holon::transport {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/fair_queue.hpp"
+#include "transport/zmtp/fair_queue.hpp"
 
 #include <gtest/gtest.h>
 

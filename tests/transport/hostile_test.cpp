@@ -12,8 +12,8 @@
 #include <random>
 #include <zmq.hpp>
 
+#include "transport/codec/envelope.hpp"
 #include "transport/endpoint.hpp"
-#include "transport/envelope.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::transport {

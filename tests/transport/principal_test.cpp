@@ -13,8 +13,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "transport/codec/envelope.hpp"
 #include "transport/endpoint.hpp"
-#include "transport/envelope.hpp"
 #include "transport/rpc.hpp"
 #include "transport/secret.hpp"
 

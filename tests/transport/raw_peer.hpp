@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "transport/envelope.hpp"
+#include "transport/codec/envelope.hpp"
 #include "transport/unique_fd.hpp"
-#include "transport/zmtp.hpp"
+#include "transport/zmtp/zmtp.hpp"
 
 namespace holon::transport {
 

@@ -10,7 +10,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "transport/codec.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/endpoint.hpp"
 

@@ -6,9 +6,9 @@
 #include <msgpack.hpp>
 #include <set>
 
-#include "transport/codec.hpp"
-#include "transport/envelope.hpp"
-#include "transport/fields.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/codec/envelope.hpp"
+#include "transport/codec/fields.hpp"
 
 namespace holon::transport {
 namespace {

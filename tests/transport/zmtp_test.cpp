@@ -1,4 +1,4 @@
-#include "transport/zmtp.hpp"
+#include "transport/zmtp/zmtp.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,462 @@
+#include "cli/options/job_options.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fnmatch.h>
+#include <grp.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <ostream>
+#include <set>
+
+#include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
+#include "instance/clock.hpp"
+#include "instance/job/wishes.hpp"
+#include "resource/graph/spec.hpp"
+
+extern char** environ;
+
+namespace holon::cli {
+namespace {
+
+constexpr std::uint32_t kMaxUrgency = 31;
+
+std::string user_name() {
+  const passwd* entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
+}
+
+// Where the tasks' output goes and their input comes from, in the places that Flux gives them.
+void add_shell_options(const JobOptions& options, const std::string& cwd,
+                       nlohmann::ordered_json& system) {
+  nlohmann::ordered_json shell = nlohmann::ordered_json::object();
+  const auto file = [&cwd](const std::string& name) {
+    return nlohmann::ordered_json{{"type", "file"},
+                                  {"path", (std::filesystem::path(cwd) / name).string()}};
+  };
+  if (options.output) shell["output"]["stdout"] = file(*options.output);
+  if (options.error) shell["output"]["stderr"] = file(*options.error);
+  if (!options.forwarded.empty())
+    shell["input"]["stdin"] = {{"type", "service"}, {"ranks", options.forwarded}};
+  else if (options.input && *options.input != "none")
+    shell["input"]["stdin"] = file(*options.input);
+  if (options.label_io) shell["label-io"] = true;
+  if (!shell.empty()) system["shell"]["options"] = shell;
+}
+
+std::string name_of_command(const std::vector<std::string>& command) {
+  return command.empty() ? "" : std::filesystem::path(command.front()).filename().string();
+}
+
+// A jobspec is JSON: bytes that are no text would arrive as other ones.
+Status check_words(const resource::JobShape& shape, const JobOptions& options) {
+  const auto bad = [](const char* where) {
+    return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", where);
+  };
+  for (const auto& word : shape.command)
+    if (!resource::is_utf8(word)) return bad("COMMAND");
+  if (!resource::is_utf8(shape.cwd)) return bad("--cwd");
+  if (!resource::is_utf8(shape.name)) return bad("--name");
+  if (!resource::is_utf8(options.output.value_or(""))) return bad("--output");
+  if (!resource::is_utf8(options.error.value_or(""))) return bad("--error");
+  if (!resource::is_utf8(options.input.value_or(""))) return bad("--input");
+  return {};
+}
+
+bool is_no_text(const Environment::value_type& variable) {
+  return !resource::is_utf8(variable.first) || !resource::is_utf8(variable.second);
+}
+
+// What others have put into the environment and is no text does not stop a job; what is asked for
+// by name does.
+Status check_environment(const JobOptions& options) {
+  for (const auto& rule : options.environment)
+    if (!resource::is_utf8(rule))
+      return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", "--env");
+  return {};
+}
+
+Status bad_shape(const Error& error) {
+  // The builder speaks of its own fields; a person typed options.
+  static const std::map<std::string, std::string> kOption = {
+      {"nodes", "-N,--nodes"},
+      {"tasks", "-n"},
+      {"cores_per_task", "-c"},
+      {"gpus_per_task", "-g"},
+      {"memory_per_task", "-m,--mem"},
+      {"exclusive", "-x,--exclusive"},
+      {"duration_seconds", "-t,--time-limit"}};
+  const auto found = kOption.find(error.where);
+  return fail(error.code, error.what, found == kOption.end() ? error.where : found->second);
+}
+
+// "matlab=2", "matlab:2", "matlab", "matlab=2/slot", several of them with commas.
+Status read_licenses(const std::string& word, JobOptions& options) {
+  constexpr std::string_view kEach = "/slot";
+  std::size_t begin = 0;
+  while (begin <= word.size()) {
+    const std::size_t end = std::min(word.find(',', begin), word.size());
+    std::string item = word.substr(begin, end - begin);
+    begin = end + 1;
+    const bool each = std::string_view(item).ends_with(kEach);
+    if (each) item.resize(item.size() - kEach.size());
+    const std::size_t cut = item.find_first_of("=:");
+    const std::string name = item.substr(0, cut);
+    const std::string amount = cut == std::string::npos ? "1" : item.substr(cut + 1);
+    const bool digits = !amount.empty() && amount.size() < 10 &&
+                        amount.find_first_not_of("0123456789") == std::string::npos;
+    if (name.empty() || !digits || std::stoll(amount) == 0)
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is not accepted; NAME, NAME=2, NAME=2/slot and NAME=2,OTHER=1 "
+                              "are",
+                              item));
+    (each ? options.licenses_per_slot : options.licenses)[name] += std::stoll(amount);
+  }
+  return {};
+}
+
+// One number, or a range of which the least goes into the jobspec.
+std::function<Status(const std::string&)> slots_reader(JobOptions& options) {
+  return [&options](const std::string& word) -> Status {
+    const auto slots = instance::read_slots(word);
+    if (!slots) return tl::unexpected(slots.error());
+    options.tasks_given = true;
+    options.shape.tasks = slots->values.empty() ? slots->min : slots->values.front();
+    options.slots = slots->min == slots->max && slots->values.size() < 2 ? "" : word;
+    return {};
+  };
+}
+
+std::function<Status(const std::string&)> yes_or_no(bool& target) {
+  return [&target](const std::string& word) -> Status {
+    if (word != "y" && word != "n" && word != "yes" && word != "no")
+      return fail(Errc::invalid_argument, fmt::format("'{}' is not accepted; y and n are", word));
+    target = word.front() == 'y';
+    return {};
+  };
+}
+
+void add_scheduling_options(Parser& parser, JobOptions& options) {
+  add_license_option(parser, options);
+  add_environment_option(parser, options);
+  parser.option("-A,--account,--bank", options.account, "NAME", "the account it counts for")
+      .option("--qos", options.qos, "NAME", "the quality of service it asks for")
+      .option("--group", options.group, "NAME",
+              "one of your groups it counts for; your primary group unless given")
+      .option("--reservation", options.reservation, "ID",
+              "run in this advance reservation (holon reserve)")
+      .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
+              "whether it may hold a reservation while it waits; y unless given")
+      .option("--now", yes_or_no(options.immediate), "y|n",
+              "y: start at once or fail; n unless given")
+      .option(
+          "--dependency", options.dependencies, "SCHEME:ID",
+          "wait for another job: after (it has started), afterany (ended), afterok (completed), "
+          "afternotok (failed); singleton: for all earlier ones of this name; begin-time:SECONDS; "
+          "may be repeated")
+      .option(
+          "--begin-time",
+          [&options](const std::string& word) -> Status {
+            const auto at = parse_time(word, instance::wall_clock_ms());
+            if (!at) return tl::unexpected(at.error());
+            options.begin = *at;
+            return {};
+          },
+          "TIME", "not before +30m, 18:30 or 2026-12-24T18:30");
+}
+
+std::string group_name(gid_t id) {
+  const ::group* entry = getgrgid(id);
+  return entry != nullptr ? entry->gr_name : std::to_string(id);
+}
+
+// The named group if this process is in it; without a name the primary one.
+Result<std::string> own_group(const std::string& wanted) {
+  if (wanted.empty()) return group_name(getgid());
+  std::vector<gid_t> ids(static_cast<std::size_t>(std::max(getgroups(0, nullptr), 0)));
+  if (!ids.empty()) getgroups(static_cast<int>(ids.size()), ids.data());
+  ids.insert(ids.begin(), getgid());
+  std::set<std::string> names;
+  for (const gid_t id : ids) names.insert(group_name(id));
+  if (names.contains(wanted)) return wanted;
+  return fail(
+      Errc::invalid_argument,
+      fmt::format("you are not in group '{}'; yours are {}", wanted, fmt::join(names, ", ")),
+      "--group");
+}
+
+// Whoever takes apart what was typed says what is wrong with it by that name.
+Status check_dependency(const std::string& word) {
+  const auto colon = word.find(':');
+  const std::string scheme = word.substr(0, colon);
+  const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
+  const auto wrong = [&word](const std::string& what) {
+    return fail(Errc::invalid_argument, what, "--dependency " + word);
+  };
+  if (scheme == "singleton")
+    return value.empty() ? Status() : wrong("singleton takes no job: it is about all of this name");
+  if (scheme == "begin-time") return {};
+  static const std::set<std::string> kOfAJob = {"after", "afterstart", "afterany", "afterok",
+                                                "afternotok"};
+  if (!kOfAJob.contains(scheme))
+    return wrong(
+        fmt::format("'{}' is none of after, afterany, afterok, afternotok, singleton and "
+                    "begin-time",
+                    scheme));
+  if (!value.empty() && value.size() < 20 &&
+      value.find_first_not_of("0123456789") == std::string::npos)
+    return {};
+  if (value.find_first_of(":,?") != std::string::npos)
+    return wrong("one job id; repeat --dependency for more");
+  return wrong(fmt::format("'{}' is no job id; {}:7 is one", value, scheme));
+}
+
+// RFC 26: a list of {scheme, value}.
+nlohmann::ordered_json dependencies_of(const JobOptions& options) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& word : options.dependencies) {
+    const auto colon = word.find(':');
+    const auto value = colon == std::string::npos ? "" : word.substr(colon + 1);
+    list.push_back({{"scheme", word.substr(0, colon)}, {"value", value}});
+  }
+  if (options.begin > 0)
+    list.push_back(
+        {{"scheme", "begin-time"},
+         {"value", fmt::format("{}.{:03}", options.begin / 1000, options.begin % 1000)}});
+  return list;
+}
+
+// What the scheduler reads: attributes.system.bank and our own object (docs/protocol.md).
+Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
+  const auto group = own_group(options.group);
+  if (!group) return tl::unexpected(group.error());
+  for (const auto& word : options.dependencies)
+    if (auto good = check_dependency(word); !good) return good;
+  if (!options.account.empty()) system["bank"] = options.account;
+  if (auto list = dependencies_of(options); !list.empty()) system["dependencies"] = std::move(list);
+  auto& ours = system["holon"];
+  ours["group"] = *group;
+  if (!options.qos.empty()) ours["qos"] = options.qos;
+  if (options.reservation < 0)
+    return fail(Errc::invalid_argument, "is no number of a reservation", "--reservation");
+  if (options.reservation > 0) ours["reservation"] = options.reservation;
+  if (!options.parallel.empty()) ours["environment"] = options.parallel;
+  if (!options.slots.empty() && options.shape.nodes > 0)
+    return fail(Errc::invalid_argument, "a range of slots cannot be spread over -N nodes", "-n");
+  if (!options.slots.empty()) ours["slots"] = options.slots;
+  if (!options.licenses.empty()) ours["licenses"] = options.licenses;
+  if (!options.licenses_per_slot.empty()) ours["licenses_per_slot"] = options.licenses_per_slot;
+  if (!options.reserve) ours["reserve"] = false;
+  if (options.immediate) ours["immediate"] = true;
+  return {};
+}
+
+}  // namespace
+
+std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape) {
+  return [&shape](const std::string& word) -> Status {
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), shape.nodes);
+    if (error == std::errc{} && end == word.data() + word.size() && shape.nodes >= 1) return {};
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' is no number of nodes, at least 1", word));
+  };
+}
+
+void add_license_option(Parser& parser, JobOptions& options) {
+  parser.option(
+      "-L,--license", [&options](const std::string& word) { return read_licenses(word, options); },
+      "NAME=N",
+      "N units of a consumable beside the resources (pools.NAME), N/slot: for each slot; may be "
+      "repeated");
+}
+
+Result<std::uint32_t> parse_urgency(const std::string& word) {
+  if (word == "hold") return 0;
+  if (word == "default") return 16;
+  if (word == "expedite") return kMaxUrgency;
+  const bool digits = !word.empty() && word.size() <= 2 &&
+                      word.find_first_not_of("0123456789") == std::string::npos;
+  if (!digits || std::stoul(word) > kMaxUrgency)
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("'{}' is not accepted; 0 (held) to 31 (at once) are, and hold, default, "
+                    "expedite",
+                    word));
+  return static_cast<std::uint32_t>(std::stoul(word));
+}
+
+void add_slots_option(Parser& parser, JobOptions& options, Unit unit) {
+  const bool task = unit == Unit::task;
+  parser.option(task ? "-n,--ntasks" : "-n,--nslots", slots_reader(options), "N",
+                std::string("number of ") + (task ? "tasks" : "slots") +
+                    ", 1 unless given; 4-16, 4-, -16 or 1-3,5-6: the most that fit");
+}
+
+void add_environment_option(Parser& parser, JobOptions& options) {
+  parser.option("--pe", options.parallel, "NAME",
+                "a parallel environment: how its slots are spread over hosts (environments.NAME); "
+                "'mpi*': any that matches");
+}
+
+void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
+  const bool task = unit == Unit::task;
+  auto& shape = options.shape;
+  parser.group("Resources");
+  add_slots_option(parser, options, unit);
+  const std::string per = task ? "per task" : "per slot";
+  parser
+      .option(task ? "-c,--cores-per-task" : "-c,--cores-per-slot", shape.cores_per_task, "N",
+              "cores " + per + ", 1 unless given")
+      .option(task ? "-g,--gpus-per-task" : "-g,--gpus-per-slot", shape.gpus_per_task, "N",
+              "GPUs " + per)
+      .option(
+          "-m,--mem",
+          [&shape](const std::string& word) -> Status {
+            const auto size = parse_memory(word);
+            if (!size) return tl::unexpected(size.error());
+            shape.memory_per_task = *size;
+            return {};
+          },
+          "SIZE", "memory " + per + ": 512M, 4G; whole GiB are reserved")
+      .option("-N,--nodes", nodes_reader(shape), "N",
+              task ? "spread over N nodes, one task each unless -n says more; without it, wherever "
+                     "there is room"
+                   : "spread over N nodes, one slot each unless -n says more; without it, wherever "
+                     "there is room")
+      .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N")
+      .option(
+          "-t,--time-limit",
+          [&options](const std::string& word) -> Status {
+            const auto limit = parse_limit(word);
+            if (!limit) return tl::unexpected(limit.error());
+            options.limit = *limit;
+            return {};
+          },
+          "TIME",
+          "end it after 30s, 5m, 2h, 1.5d, 01:30:00 or 1-12:00; a bare number is minutes; 0 or "
+          "inf: no limit");
+  parser.group("Job")
+      .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")
+      .option("--name", shape.name, "NAME", "how listings call it; the command's name unless given")
+      .option(
+          "--urgency",
+          [&options](const std::string& word) -> Status {
+            const auto urgency = parse_urgency(word);
+            if (!urgency) return tl::unexpected(urgency.error());
+            options.urgency = *urgency;
+            return {};
+          },
+          "0-31", "0 holds it, 16 is usual, 31 puts it first");
+  add_scheduling_options(parser, options);
+}
+
+void add_job_options(Parser& parser, JobOptions& options) {
+  parser.group("Job")
+      .option(
+          "--env", options.environment, "RULE",
+          "NAME=VALUE sets, NAME passes on, -PATTERN takes out (-* everything); may be repeated")
+      .option("--cwd", options.shape.cwd, "DIR", "where it runs; here unless given")
+      .option("--output", options.output, "FILE",
+              "standard output; {{id}}, {{name}} and {{taskid}} stand for the job's")
+      .option("--error", options.error, "FILE", "standard error; with the output unless given")
+      .flag("--label-io", options.label_io, "begin each line of output with the task's number")
+      .flag("--dry-run", options.dry_run, "print the jobspec, submit nothing");
+}
+
+Environment process_environment() {
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const auto equals = text.find('=');
+    if (equals != std::string::npos) environment[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return environment;
+}
+
+Environment without_own_variables(Environment environment) {
+  std::erase_if(environment, [](const auto& item) { return item.first.starts_with("HOLON_"); });
+  return environment;
+}
+
+Result<Environment> apply_environment(Environment base, const Environment& process,
+                                      const std::vector<std::string>& rules) {
+  for (const auto& rule : rules) {
+    const auto equals = rule.find('=');
+    if (rule.starts_with('-')) {
+      const std::string pattern = rule.substr(1);
+      std::erase_if(base, [&](const auto& item) {
+        return fnmatch(pattern.c_str(), item.first.c_str(), 0) == 0;
+      });
+    } else if (equals == 0 || rule.empty()) {
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' has no name; accepted are NAME=VALUE, NAME, -PATTERN", rule),
+                  "--env");
+    } else if (equals != std::string::npos) {
+      base[rule.substr(0, equals)] = rule.substr(equals + 1);
+    } else if (const auto found = process.find(rule); found != process.end()) {
+      base[rule] = found->second;
+    } else {
+      return fail(Errc::invalid_argument, fmt::format("'{}' is not in this environment", rule),
+                  "--env");
+    }
+  }
+  return base;
+}
+
+Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command) {
+  JobRequest made;
+  const Environment process = process_environment();
+  auto environment =
+      apply_environment(without_own_variables(process), process, options.environment);
+  if (!environment) return tl::unexpected(environment.error());
+
+  resource::JobShape shape = options.shape;
+  if (!options.tasks_given) shape.tasks = std::max<std::int64_t>(shape.nodes, 1);
+  if (shape.name.empty()) shape.name = name_of_command(command);
+  std::error_code error;
+  const auto cwd = std::filesystem::absolute(shape.cwd.empty() ? "." : shape.cwd, error);
+  if (error) return fail(Errc::system, error.message(), "--cwd");
+  shape.cwd = cwd.lexically_normal().string();
+  if (shape.cwd.size() > 1 && shape.cwd.ends_with('/')) shape.cwd.pop_back();
+  shape.duration_seconds = static_cast<double>(options.limit) / 1000;
+  if (auto good = check_environment(options); !good) return tl::unexpected(good.error());
+  for (const auto& variable : *environment)
+    if (is_no_text(variable)) made.left_out.push_back(variable.first);
+  for (const auto& name : made.left_out) environment->erase(name);
+  shape.environment = std::move(*environment);
+  shape.inherit_environment = false;
+  shape.command = std::move(command);
+  if (auto good = check_words(shape, options); !good) return tl::unexpected(good.error());
+
+  auto jobspec = resource::jobspec_for(std::move(shape));
+  if (!jobspec) return tl::unexpected(bad_shape(jobspec.error()).error());
+  nlohmann::ordered_json attributes;
+  add_shell_options(options, jobspec->cwd, attributes["system"]);
+  if (auto added = add_wishes(options, attributes["system"]); !added)
+    return tl::unexpected(added.error());
+  jobspec->other_attributes =
+      attributes.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+
+  made.request.jobspec = resource::write_jobspec(*jobspec);
+  made.request.urgency = static_cast<std::uint32_t>(options.urgency);
+  made.request.user = user_name();
+  return made;
+}
+
+void tell_left_out(Invocation& call, std::string_view verb, const JobRequest& made) {
+  if (made.left_out.empty()) return;
+  std::string names;
+  for (const auto& name : made.left_out) names += (names.empty() ? "" : ", ") + printable(name);
+  call.io.err << fmt::format(
+      "holon {}: these variables are not UTF-8, which a jobspec cannot hold; the job runs without "
+      "them: {}\n",
+      verb, names);
+}
+
+}  // namespace holon::cli

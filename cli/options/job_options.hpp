@@ -1,0 +1,81 @@
+// job_options.hpp - the options that say what a job is: shared by run, submit, batch and alloc.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "cli/options/parser.hpp"
+#include "instance/messages.hpp"
+#include "resource/jobspec/jobspec.hpp"
+
+namespace holon::cli {
+
+struct JobOptions {
+  resource::JobShape shape;
+  Duration limit = 0;  // ms; 0: none asked for
+  std::int64_t urgency = 16;
+  bool tasks_given = false;                  // -n was
+  std::optional<std::string> output, error;  // file names, may hold {{id}} and the like
+  std::optional<std::string> input;          // a file; "none"
+  std::string forwarded;  // tasks that get what the client sends: "all" or an idset; "": none
+  bool label_io = false;
+  std::vector<std::string> environment;  // rules in the order given, see apply_environment()
+  bool dry_run = false;
+  // For the scheduler:
+  std::map<std::string, std::int64_t> licenses, licenses_per_slot;
+  std::string account, group, qos;
+  std::string parallel;                   // the parallel environment
+  std::string slots;                      // "4-16"; empty: shape.tasks of them
+  bool reserve = true;                    // may hold a reservation while it waits
+  std::int64_t reservation = 0;           // the advance reservation it runs in; 0: none
+  bool immediate = false;                 // starts at once or fails
+  std::vector<std::string> dependencies;  // "afterok:7"
+  Time begin = 0;                         // not before then, ms since the epoch; 0: at any time
+};
+
+// Whether the job's unit is a task ("-n,--ntasks") or, for a child instance, a slot
+// ("-n,--nslots").
+enum class Unit { task, slot };
+
+// -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now --dependency
+// --begin-time, then --env --cwd
+// --output --error --dry-run.
+void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
+void add_job_options(Parser& parser, JobOptions& options);
+// -L, -n, --pe alone.
+void add_license_option(Parser& parser, JobOptions& options);
+void add_slots_option(Parser& parser, JobOptions& options, Unit unit);
+void add_environment_option(Parser& parser, JobOptions& options);
+
+// Takes -N: at least 1.
+std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape);
+
+// "0" to "31", "hold", "default", "expedite". Errors: invalid_argument.
+Result<std::uint32_t> parse_urgency(const std::string& word);
+
+// The request as the broker wants it.
+struct JobRequest {
+  instance::msg::SubmitRequest request;
+  std::vector<std::string> left_out;  // inherited variables that a jobspec cannot hold
+};
+// An absent --name is the command's; -N alone is a task a node. Errors: invalid_argument.
+Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command);
+// Says on io.err which variables are left out, if any.
+void tell_left_out(Invocation& call, std::string_view verb, const JobRequest& made);
+
+// `base` after the rules of --env, in order: NAME=VALUE sets, NAME takes it from `process`,
+// -PATTERN (with * and ?) takes names out. Errors: invalid_argument (no such name in `process`).
+using Environment = std::map<std::string, std::string>;
+Result<Environment> apply_environment(Environment base, const Environment& process,
+                                      const std::vector<std::string>& rules);
+
+Environment process_environment();
+// Without HOLON_*, which belong to the job this process runs in.
+Environment without_own_variables(Environment environment);
+
+}  // namespace holon::cli

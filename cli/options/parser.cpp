@@ -1,0 +1,332 @@
+// CLI11 splits the words; the meaning of each value is read here, by one function per option, so
+// that a bad value is reported in the same words wherever it appears: "-n,--ntasks: 'x' is not a
+// whole number".
+#include "cli/options/parser.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <ostream>
+
+#include "cli/options/help.hpp"
+
+namespace holon::cli {
+namespace {
+
+Result<std::int64_t> whole_number(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+    return fail(Errc::invalid_argument, fmt::format("'{}' is not a whole number", text));
+  return number;
+}
+
+}  // namespace
+
+std::function<Status(const std::string&)> not_empty(std::string& target) {
+  return [&target](const std::string& word) -> Status {
+    if (word.empty()) return fail(Errc::invalid_argument, "its value is empty");
+    target = word;
+    return {};
+  };
+}
+
+struct Parser::State {
+  struct Value {
+    std::string names;
+    std::vector<std::string> words;
+    std::function<Status(const std::string&)> read;
+  };
+  struct Flag {
+    bool given = false;
+    bool* target = nullptr;
+  };
+
+  CLI::App app;
+  HelpPage page;
+  std::string group = "Options";
+  bool wants_help = false;
+  bool wants_man = false;
+  std::deque<Value> values;  // deque: CLI11 keeps pointers to the elements
+  std::deque<Flag> flags;
+  std::vector<std::pair<std::string, std::string*>> required;
+  std::vector<std::string>* command = nullptr;
+  bool command_required = false;
+  std::string command_name;
+  std::string wrapped;  // what stands behind "--wrap="; "true" where nothing does
+  bool* wrap_given = nullptr;
+
+  std::optional<Error> split(const std::vector<std::string>& args);
+  std::optional<Error> take_command();
+  void take_wrapped();
+  std::optional<Error> read_values();
+  Error unknown_option(const std::string& word) const;
+};
+
+Parser::Parser(std::string name, std::string summary) : state_(std::make_unique<State>()) {
+  state_->page.name = std::move(name);
+  state_->page.summary = std::move(summary);
+  state_->app.set_help_flag();  // ours is rendered by help.cpp
+  state_->app.add_flag("-h,--help", state_->wants_help);
+  state_->app.allow_windows_style_options(false);
+}
+
+Parser::~Parser() = default;
+
+Parser& Parser::group(std::string heading) {
+  state_->group = std::move(heading);
+  return *this;
+}
+
+Parser& Parser::hidden_flag(const std::string& names, bool& target) {
+  auto& flag = state_->flags.emplace_back();
+  flag.target = &target;
+  state_->app.add_flag(names, flag.given)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  return *this;
+}
+
+Parser& Parser::flag(const std::string& names, bool& target, std::string help) {
+  hidden_flag(names, target);
+  state_->page.options.push_back({state_->group, names, "", std::move(help)});
+  return *this;
+}
+
+Parser& Parser::option(const std::string& names, std::function<Status(const std::string&)> read,
+                       std::string value, std::string help) {
+  auto& slot = state_->values.emplace_back();
+  slot.names = names;
+  slot.read = std::move(read);
+  state_->app.add_option(names, slot.words)->allow_extra_args(false);
+  state_->page.options.push_back({state_->group, names, std::move(value), std::move(help)});
+  return *this;
+}
+
+Parser& Parser::option(const std::string& names, std::string& target, std::string value,
+                       std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    target = word;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::optional<std::string>& target,
+                       std::string value, std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    target = word;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::int64_t& target, std::string value,
+                       std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    const auto number = whole_number(word);
+    if (!number) return tl::unexpected(number.error());
+    target = *number;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::optional<std::int64_t>& target,
+                       std::string value, std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    const auto number = whole_number(word);
+    if (!number) return tl::unexpected(number.error());
+    target = *number;
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::option(const std::string& names, std::vector<std::string>& target,
+                       std::string value, std::string help) {
+  const auto read = [&target](const std::string& word) -> Status {
+    target.push_back(word);
+    return {};
+  };
+  return option(names, read, std::move(value), std::move(help));
+}
+
+Parser& Parser::positional(const std::string& name, std::string& target, std::string help) {
+  state_->app.add_option(name, target);
+  state_->page.positionals.push_back({name, std::move(help), false});
+  return *this;
+}
+
+Parser& Parser::required(const std::string& name, std::string& target, std::string help) {
+  state_->required.emplace_back(name, &target);
+  positional(name, target, std::move(help));
+  state_->page.positionals.back().required = true;
+  return *this;
+}
+
+Parser& Parser::positional(const std::string& name, std::vector<std::string>& target,
+                           std::string help) {
+  state_->app.add_option(name, target);
+  state_->page.positionals.push_back({name, std::move(help), true});
+  return *this;
+}
+
+Parser& Parser::command(std::string name, std::vector<std::string>& target, std::string help,
+                        bool required) {
+  state_->app.prefix_command();
+  state_->command = &target;
+  state_->command_required = required;
+  state_->command_name = name;
+  state_->page.command = {std::move(name), std::move(help), required};
+  return *this;
+}
+
+Parser& Parser::wrap(bool& given, std::string help) {
+  state_->wrap_given = &given;
+  state_->app.add_flag("--wrap", state_->wrapped);
+  state_->page.options.push_back({state_->group, "--wrap", "", std::move(help)});
+  return *this;
+}
+
+Parser& Parser::instance(Invocation& call) {
+  return option("-i,--instance", call.instance, "PATH",
+                "the instance to talk to: / is the root, /3/7 the child of job 7 in the child of "
+                "job 3; a path without / at its front starts at this instance, .. is its parent");
+}
+
+Parser& Parser::json(bool& target) {
+  return flag("--json", target, "print JSON, for programs");
+}
+
+Parser& Parser::note(std::string paragraph) {
+  state_->page.notes.push_back(std::move(paragraph));
+  return *this;
+}
+
+Parser& Parser::example(std::string command, std::string what) {
+  state_->page.examples.push_back({std::move(command), std::move(what)});
+  return *this;
+}
+
+namespace {
+
+// Options of Slurm, Flux and Grid Engine that people type, and what says the same here.
+struct Foreign {
+  std::string_view theirs, ours, text;
+};
+constexpr Foreign kForeign[] = {
+    {"-p", "-q", "a queue is -q"},
+    {"--partition", "-q", "a queue is -q"},
+    {"-J", "--name", "a name is --name"},
+    {"--job-name", "--name", "a name is --name"},
+    {"-o", "--output", "a file for the output is --output"},
+    {"-e", "--error", "a file for standard error is --error"},
+    {"-D", "--cwd", "a folder to run in is --cwd"},
+    {"--chdir", "--cwd", "a folder to run in is --cwd"},
+    {"-d", "--dependency", "it is --dependency"},
+    {"-a", "--count", "so many equal jobs are --count"},
+    {"--array", "--count", "so many equal jobs are --count"},
+    {"--cpus-per-task", "-c", "cores are -c"},
+    {"--gres", "-g", "GPUs are -g"},
+    {"--gpus", "-g", "GPUs are -g"},
+    {"--time", "-t", "a time limit is -t"},
+    {"-H", "--urgency", "a job is held by --urgency hold"},
+    {"--hold", "--urgency", "a job is held by --urgency hold"},
+    {"--begin", "--begin-time", "it is --begin-time"},
+    {"--export", "--env", "a variable is --env NAME=VALUE"},
+    {"-l", "--label-io", "labels are --label-io"},
+    {"--label", "--label-io", "labels are --label-io"},
+    {"--immediate", "--now", "it is --now y"},
+};
+
+}  // namespace
+
+Error Parser::State::unknown_option(const std::string& word) const {
+  std::vector<std::string> known;
+  for (const auto& option : page.options)
+    for (const auto& name : split_names(option.names)) known.push_back(name);
+  const std::string typed = word.substr(0, word.find('='));
+  for (const Foreign& foreign : kForeign)
+    if (foreign.theirs == typed &&
+        std::find(known.begin(), known.end(), foreign.ours) != known.end())
+      return {Errc::invalid_argument, "no such option; " + std::string(foreign.text), word};
+  std::string what = "there is no such option";
+  // Any letter is as near to one letter as any other.
+  const auto close = typed.size() > 2 ? nearest(typed, known) : std::vector<std::string>{};
+  if (!close.empty()) what += fmt::format("; did you mean {}?", fmt::join(close, " or "));
+  return {Errc::invalid_argument, what, word};
+}
+
+std::optional<Error> Parser::State::split(const std::vector<std::string>& args) {
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::ExtrasError&) {
+    const auto rest = app.remaining();
+    for (const auto& word : rest)
+      if (word.size() > 1 && word[0] == '-') return unknown_option(word);
+    return Error{Errc::invalid_argument, "not expected here", rest.empty() ? "" : rest.front()};
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();  // "--ntasks: 1 required TEXT missing"
+    return Error{Errc::invalid_argument, "a value is missing", text.substr(0, text.find(':'))};
+  } catch (const CLI::ParseError& error) {
+    return Error{Errc::invalid_argument, error.what(), ""};
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Parser::State::take_command() {
+  if (command == nullptr) return std::nullopt;
+  *command = app.remaining();
+  if (!command->empty() && command->front() == "--")
+    command->erase(command->begin());
+  else if (!command->empty() && command->front().size() > 1 && command->front()[0] == '-')
+    return unknown_option(command->front());
+  take_wrapped();
+  if (command->empty() && command_required && !wants_help)
+    return Error{Errc::invalid_argument, fmt::format("{} is missing", command_name), ""};
+  return std::nullopt;
+}
+
+void Parser::State::take_wrapped() {
+  if (wrap_given == nullptr || wrapped.empty()) return;
+  *wrap_given = true;
+  if (wrapped != "true") command->insert(command->begin(), wrapped);
+  if (command->size() == 1) *command = {"/bin/sh", "-c", command->front()};
+}
+
+std::optional<Error> Parser::State::read_values() {
+  for (const auto& [name, target] : required)
+    if (target->empty()) return Error{Errc::invalid_argument, name + " is missing", ""};
+  for (auto& flag : flags)
+    if (flag.given) *flag.target = true;
+  for (auto& value : values) {
+    for (const auto& word : value.words) {
+      const Status status = value.read(word);
+      if (!status) return Error{status.error().code, status.error().what, value.names};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<int> Parser::parse(Invocation& call) {
+  if (call.as_man_page) {
+    call.io.out << render_man(state_->page);
+    return kOk;
+  }
+  std::optional<Error> error = state_->split(call.args);
+  if (state_->wants_help) {
+    call.io.out << render_help(call.io, state_->page);
+    return kOk;
+  }
+  if (!error) error = state_->take_command();
+  if (!error) error = state_->read_values();
+  if (!error) return std::nullopt;
+  const int code = report(call, state_->page.name, *error);
+  call.io.err << fmt::format("usage: {}\n`holon {} --help` tells more\n", synopsis(state_->page),
+                             state_->page.name);
+  return code;
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,64 @@
+#include "cli/options/start_options.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "config/config.hpp"
+
+namespace holon::cli {
+namespace {
+
+// KEY=VALUE as it is; a file's name so that it means the same file elsewhere.
+std::string portable_conf(const std::string& item) {
+  if (!config::is_conf_file(item)) return item;
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(item, error);
+  return error ? item : absolute.string();
+}
+
+}  // namespace
+
+void add_instance_options(Parser& parser, instance::StartOptions& options) {
+  parser.group("Instance")
+      .option(
+          "--conf", options.conf, "KEY=VALUE|FILE",
+          "its configuration, later ones win: queue.policy=easy, or a TOML file; may be repeated");
+}
+
+Result<std::string> own_binary() {
+  std::error_code error;
+  const auto binary = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
+  return binary.string();
+}
+
+Result<std::vector<std::string>> child_command(const instance::StartOptions& options) {
+  // The child would only say it in its job's output, once it has resources.
+  if (const auto config = config::load_config(options.conf); !config)
+    return tl::unexpected(config.error());
+  const auto binary = own_binary();
+  if (!binary) return tl::unexpected(binary.error());
+  std::vector<std::string> command = {*binary, "start", "--grant"};
+  for (const auto& item : options.conf) {
+    command.emplace_back("--conf");
+    command.push_back(portable_conf(item));
+  }
+  if (options.background) command.emplace_back("--bg");
+  if (!options.command.empty()) {
+    command.emplace_back("--");
+    command.insert(command.end(), options.command.begin(), options.command.end());
+  }
+  return command;
+}
+
+void put_own_folder_in_path() {
+  const auto binary = own_binary();
+  if (!binary) return;
+  const std::string folder = std::filesystem::path(*binary).parent_path();
+  const char* path = std::getenv("PATH");
+  const std::string rest = path != nullptr ? path : "/usr/local/bin:/usr/bin:/bin";
+  if ((":" + rest + ":").find(":" + folder + ":") == std::string::npos)
+    setenv("PATH", (folder + ":" + rest).c_str(), 1);
+}
+
+}  // namespace holon::cli

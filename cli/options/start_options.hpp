@@ -1,0 +1,26 @@
+// start_options.hpp - options of whoever makes an instance: start, batch, alloc.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/options/parser.hpp"
+#include "instance/options.hpp"
+
+namespace holon::cli {
+
+// --conf
+void add_instance_options(Parser& parser, instance::StartOptions& options);
+
+// The command line of a job that is a child instance: `holon start --grant ...`, with the absolute
+// name of this program and of the files that --conf names. Errors: system; those of
+// config::load_config.
+Result<std::vector<std::string>> child_command(const instance::StartOptions& options);
+
+// This program's own file. Errors: system.
+Result<std::string> own_binary();
+
+// Scripts say `holon` and mean this program, wherever it was started from: for what this process
+// starts.
+void put_own_folder_in_path();
+
+}  // namespace holon::cli

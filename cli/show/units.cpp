@@ -1,0 +1,172 @@
+#include "cli/show/units.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <ctime>
+#include <optional>
+#include <vector>
+
+#include "base/duration.hpp"
+#include "instance/text.hpp"
+
+namespace holon::cli {
+namespace {
+
+constexpr double kMaxSeconds = 1e12;  // some 30,000 years
+constexpr Duration kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute, kDay = 24 * kHour;
+
+// Takes a number without a sign off the front of `text`.
+std::optional<double> take_number(std::string_view& text) {
+  if (text.empty() || text[0] == '-' || text[0] == '+') return std::nullopt;
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc{} || !std::isfinite(number)) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return number;
+}
+
+// Numbers with colons between them, as Slurm and Grid Engine write them; nullopt: something else.
+std::optional<std::vector<std::int64_t>> clock_parts(std::string_view text) {
+  constexpr std::size_t kMostDigits = 9;
+  std::vector<std::int64_t> parts;
+  for (bool more = true; more;) {
+    const auto colon = std::min(text.find(':'), text.size());
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + colon, number);
+    const bool digits = colon > 0 && colon <= kMostDigits && text.front() != '-' &&
+                        error == std::errc{} && end == text.data() + colon;
+    if (!digits) return std::nullopt;
+    // Only what stands first may exceed its unit: 120:00:00 is five days.
+    if (!parts.empty() && number > 59) return std::nullopt;
+    parts.push_back(number);
+    more = colon < text.size();
+    text.remove_prefix(std::min(colon + 1, text.size()));
+  }
+  return parts;
+}
+
+// MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS; nullopt: none of them.
+std::optional<Duration> clock_limit(std::string_view text) {
+  const auto dash = text.find('-');
+  std::int64_t days = 0;
+  if (dash != std::string_view::npos) {
+    const auto first = clock_parts(text.substr(0, dash));
+    if (!first || first->size() != 1) return std::nullopt;
+    days = first->front();
+    text.remove_prefix(dash + 1);
+  }
+  auto parts = clock_parts(text);
+  if (!parts || parts->size() > 3) return std::nullopt;
+  const bool with_days = dash != std::string_view::npos;
+  if (with_days) {
+    if (parts->front() > 23) return std::nullopt;
+    parts->resize(3);  // hours first
+  } else if (parts->size() == 1) {
+    return std::nullopt;  // a bare number has its own meaning
+  } else if (parts->size() == 2) {
+    parts->insert(parts->begin(), 0);
+  }
+  return days * kDay + (*parts)[0] * kHour + (*parts)[1] * kMinute + (*parts)[2] * kSecond;
+}
+
+// `text` read by one of `formats`, as a whole, on top of `parts`.
+bool read_clock(const std::string& text, std::initializer_list<const char*> formats,
+                std::tm& parts) {
+  for (const char* format : formats) {
+    std::tm read = parts;
+    read.tm_sec = 0;
+    const char* end = strptime(text.c_str(), format, &read);
+    if (end == nullptr || *end != '\0') continue;
+    parts = read;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Time> parse_time(const std::string& text, Time now) {
+  if (text.starts_with('+')) {
+    const auto after = parse_limit(text.substr(1));
+    if (after && *after > 0) return now + *after;
+  }
+  const std::time_t seconds = now / 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  parts.tm_isdst = -1;
+  if (read_clock(text, {"%H:%M:%S", "%H:%M"}, parts)) {
+    std::time_t at = std::mktime(&parts);
+    if (at * 1000 <= now) {
+      ++parts.tm_mday;
+      parts.tm_isdst = -1;
+      at = std::mktime(&parts);
+    }
+    return at * 1000;
+  }
+  if (read_clock(text,
+                 {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"},
+                 parts))
+    return std::mktime(&parts) * 1000;
+  return fail(
+      Errc::invalid_argument,
+      fmt::format("'{}' is not a time; accepted are +30m, 18:30 and 2026-12-24T18:30", text));
+}
+
+Result<Duration> parse_limit(const std::string& text) {
+  if (const auto clock = clock_limit(text)) return *clock;
+  const auto seconds = parse_minutes(text);
+  if (!seconds)
+    return fail(Errc::invalid_argument,
+                seconds.error().what.substr(0, seconds.error().what.find(';')) +
+                    "; accepted are 30s, 5m, 2h, 1.5d, 01:30:00, 1-12:00, inf, and a bare number "
+                    "for minutes");
+  if (std::isinf(*seconds)) return 0;
+  if (*seconds > kMaxSeconds)
+    return fail(Errc::invalid_argument, fmt::format("'{}' is too long", text));
+  const auto ms = static_cast<Duration>(std::llround(*seconds * 1000));
+  if (ms == 0 && *seconds > 0)
+    return fail(Errc::invalid_argument, fmt::format("'{}' is shorter than a millisecond", text));
+  return ms;
+}
+
+Result<std::int64_t> parse_memory(const std::string& text) {
+  std::string_view rest = text;
+  const auto number = take_number(rest);
+  double factor = 0;
+  if (rest.empty() || rest == "G" || rest == "GiB") factor = 1;
+  if (rest == "M" || rest == "MiB") factor = 1.0 / 1024;
+  if (rest == "T" || rest == "TiB") factor = 1024;
+  if (!number || factor == 0 || *number <= 0 || *number * factor > 1e9)
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("'{}' is not a size of memory; accepted are 512M, 4G, 1T; a bare number "
+                    "is GiB",
+                    text));
+  return static_cast<std::int64_t>(std::ceil(*number * factor));
+}
+
+std::string show_duration(Duration ms) {
+  if (ms < 0) return "-";
+  if (ms < 10 * kSecond) return fmt::format("{}.{:02}s", ms / kSecond, ms % kSecond / 10);
+  if (ms < kMinute) return fmt::format("{}.{}s", ms / kSecond, ms % kSecond / 100);
+  if (ms < kHour) return fmt::format("{}m{:02}s", ms / kMinute, ms % kMinute / kSecond);
+  if (ms < kDay) return fmt::format("{}h{:02}m", ms / kHour, ms % kHour / kMinute);
+  return fmt::format("{}d{:02}h", ms / kDay, ms % kDay / kHour);
+}
+
+std::string show_time(Time when, Time now) {
+  if (when <= 0) return "-";
+  return instance::time_text(when, now);
+}
+
+std::string show_kib(std::int64_t kib) {
+  if (kib < 1024) return fmt::format("{} KiB", kib);
+  const double mib = static_cast<double>(kib) / 1024;
+  return mib < 1024 ? fmt::format("{:.0f} MiB", mib) : fmt::format("{:.1f} GiB", mib / 1024);
+}
+
+}  // namespace holon::cli

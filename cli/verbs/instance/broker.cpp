@@ -1,0 +1,78 @@
+// holon broker, holon agent, holon remains: the processes of an instance, started by `holon start`
+// and its agent and not by people.
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+
+#include "cli/options/parser.hpp"
+#include "cli/verbs.hpp"
+#include "instance/options.hpp"
+#include "instance/tree/remains.hpp"
+#include "launch/agent.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::cli {
+
+int verb_broker(Invocation& call) {
+  std::string runtime_dir;
+  std::int64_t ready = -1, lifeline = -1, pulse = -1, secrets = -1;
+  Parser parser("broker", "the process that schedules; made by start");
+  parser.required("RUNTIME_DIR", runtime_dir, "where its options and sockets are")
+      .option("--ready", ready, "FD", "gets the uri once jobs can be run")
+      .option("--lifeline", lifeline, "FD", "end of file means that the supervisor is gone")
+      .option("--pulse", pulse, "FD", "memory in which it shows the supervisor that it works")
+      .option("--secrets", secrets, "FD", "what proves its agent to it, and it to its parent")
+      .example("holon broker DIR --ready 3 --lifeline 4 --pulse 5 --secrets 6",
+               "as the supervisor does it");
+  if (const auto code = parser.parse(call)) return *code;
+  return instance::broker_main(runtime_dir, {static_cast<int>(ready), static_cast<int>(lifeline),
+                                             static_cast<int>(pulse), static_cast<int>(secrets)});
+}
+
+int verb_agent(Invocation& call) {
+  launch::AgentOptions options;
+  std::int64_t rank = 0, supervisor = 0, secret = -1;
+  Parser parser("agent", "the process that runs tasks; made by start");
+  parser.option("--broker-uri", options.broker_uri, "URI", "whom to work for");
+  parser.option("--rank", rank, "N", "its number in the instance");
+  parser.option("--hostname", options.hostname, "NAME", "what this node is called");
+  parser.option("--orphan-timeout", options.orphan_timeout, "MS",
+                "how long it goes on without a broker");
+  parser.option("--secret", secret, "FD", "what proves it to the broker");
+  parser.option("--cpuset", options.cpuset, "LIST", "numbering frame of the core numbers");
+  parser.option("--cgroup", options.cgroup, "DIR", "where each job gets a cgroup of its own");
+  parser.option("--supervisor", supervisor, "PID", "the process it does not outlive");
+  parser.option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off");
+  parser.example("holon agent --broker-uri ipc:///run/user/1000/holon-x/broker --rank 0",
+                 "as the supervisor does it");
+  if (const auto code = parser.parse(call)) return *code;
+  if (options.broker_uri.empty())
+    return report(call, "agent", {Errc::invalid_argument, "an address is missing", "--broker-uri"});
+  if (rank < 0 || rank > UINT32_MAX)
+    return report(call, "agent", {Errc::invalid_argument, "must not be negative", "--rank"});
+  options.rank = static_cast<std::uint32_t>(rank);
+  options.supervisor = static_cast<pid_t>(supervisor);
+  if (secret >= 0) {
+    auto shown = transport::take_secret(static_cast<int>(secret));
+    if (!shown) return report(call, "agent", shown.error());
+    options.secret = std::move(*shown);
+  }
+  return launch::agent_main(options);
+}
+
+int verb_remains(Invocation& call) {
+  instance::RemainsOptions options;
+  std::int64_t job = 0;
+  Parser parser("remains", "what an instance that has ended left of its jobs, in msgpack");
+  parser.required("STATE_DIR", options.state_dir, "its state directory")
+      .required("PATH", options.path, "which instance it was")
+      .option("--from", options.from, "PLACE", "go on where the answer before this one ended")
+      .option("--job", job, "ID", "all that is kept about this job instead")
+      .example("holon remains ~/.local/state/holon/x/children/1 /1",
+               "as its parent's agent does it");
+  if (const auto code = parser.parse(call)) return *code;
+  options.job = static_cast<std::uint64_t>(std::max<std::int64_t>(0, job));
+  return instance::remains_main(options, call.io.out);
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,96 @@
+// holon start: makes an instance and runs the initial program in it.
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <ostream>
+
+#include "cli/find_instance.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/options/start_options.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
+#include "cli/verbs.hpp"
+#include "instance/resources/resources.hpp"
+
+namespace holon::cli {
+namespace {
+
+bool is_same_folder(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error) && !error;
+}
+
+// Two instances cannot share a state directory; two on one machine share its cores, which whoever
+// starts the second one should know. What runs inside a job has that job's cores.
+Status look_at_others(Invocation& call, const instance::StartOptions& options) {
+  const char* const job = std::getenv("HOLON_JOB_PATH");
+  const bool is_machine = options.resources.empty() || options.resources == instance::kThisMachine;
+  bool warned = !is_machine || (job != nullptr && *job != '\0');
+  for (const auto& other : running_roots()) {
+    if (!options.state_dir.empty() && is_same_folder(options.state_dir, other.state_dir))
+      return fail(
+          Errc::busy,
+          fmt::format("an instance uses it already: HOLON_URI={} ({})", other.uri, describe(other)),
+          "--state-dir " + options.state_dir);
+    if (warned || !other.is_machine) continue;
+    warned = true;
+    call.io.err << fmt::format(
+        "holon start: another instance gives out this machine's cores already, HOLON_URI={} ({}); "
+        "`holon alloc` makes one with cores of its own\n",
+        other.uri, printable(describe(other)));
+  }
+  return {};
+}
+
+}  // namespace
+
+int verb_start(Invocation& call) {
+  instance::StartOptions options;
+  bool no_journal = false;
+  Parser parser("start", "make an instance; its end is the end of SCRIPT, or of a shell");
+  parser.command("SCRIPT [ARGS...]", options.command,
+                 "the initial program; a shell on a terminal without one", false);
+  add_instance_options(parser, options);
+  parser
+      .flag("--bg", options.background,
+            "no initial program: print the instance's address and return; `holon shutdown` ends it")
+      .option("--resources", not_empty(options.resources), "WHAT",
+              "a shape such as node=4/core=8,memory=16,gpu=1, or a file: JGF, Rv1, hwloc XML; or "
+              "hwloc: what it finds here, which is so unless an instance that goes on had declared "
+              "ones")
+      .option("--state-dir", not_empty(options.state_dir), "DIR",
+              "journal and output; an instance that was here before goes on, with its queued jobs "
+              "and the resources that were declared for it")
+      .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")
+      .option(
+          "-t,--time-limit",
+          [&options](const std::string& word) -> Status {
+            const auto limit = parse_limit(word);
+            if (!limit) return tl::unexpected(limit.error());
+            options.limit_ms = *limit;
+            return {};
+          },
+          "TIME", "end it after 30s, 5m, 2h, 01:30:00; a bare number is minutes")
+      .flag("--no-journal", no_journal, "keep nothing on disk; a crash of the broker loses all")
+      .flag("-v,--verbose", options.verbose, "log more");
+  parser.note("With a shape that is larger than this machine, tasks run here, unbound.")
+      .example("holon start", "a shell in an instance of this machine")
+      .example("holon start --conf queue.policy=easy ./campaign.sh", "run a script of submissions")
+      .example("holon start --bg --resources node=4/core=8",
+               "four pretended nodes, in the background");
+  parser.hidden_flag("--grant", options.grant);
+  if (const auto code = parser.parse(call)) return *code;
+  if (options.background && !options.command.empty() && !options.grant)
+    return report(
+        call, "start",
+        {Errc::invalid_argument, "an instance in the background has no initial program", "--bg"});
+  if (!options.grant)
+    if (auto good = look_at_others(call, options); !good)
+      return report(call, "start", good.error());
+  options.journal = !no_journal;
+  put_own_folder_in_path();
+  return instance::start_main(std::move(options));
+}
+
+}  // namespace holon::cli

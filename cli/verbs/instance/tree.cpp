@@ -1,0 +1,183 @@
+// holon tree: all instances below one, with what they have, what they do and what they wait for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/outcome.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
+#include "cli/verbs.hpp"
+#include "instance/clock.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Args {
+  bool json = false;
+  bool ascii = false;
+  bool hide_reasons = false;
+};
+
+// The strokes in front of a node's lines.
+struct Strokes {
+  const char* branch;
+  const char* last;
+  const char* pass;
+  const char* blank = "   ";
+};
+constexpr Strokes kBox = {"├─ ", "└─ ", "│  "};
+constexpr Strokes kAscii = {"|- ", "`- ", "|  "};
+
+constexpr std::size_t kReasonsShown = 3;  // of each instance
+
+using Reasons = std::map<std::string, std::vector<std::string>>;  // instance path -> lines
+
+std::string parent_of(const std::string& job_path) {
+  const auto cut = job_path.rfind('/');
+  return cut == 0 || cut == std::string::npos ? "/" : job_path.substr(0, cut);
+}
+
+// Why jobs wait, the oldest first, equal reasons of one instance once.
+Reasons reasons_in(const std::vector<msg::JobRecord>& jobs, Time now) {
+  Reasons reasons;
+  std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::string>> seen;
+  for (const auto& job : jobs) {
+    if (job.state == "INACTIVE" || job.t_alloc > 0 || job.reason.empty()) continue;
+    const std::string reason = why_it_waits(job, now);
+    const std::string at = parent_of(job.path);
+    auto& [count, first] = seen[{at, reason}];
+    if (count++ == 0) {
+      first = job.path;
+      reasons[at].push_back(reason);
+    }
+  }
+  for (auto& [at, lines] : reasons) {
+    const std::size_t all = lines.size();
+    if (all > kReasonsShown) lines.resize(kReasonsShown);
+    for (auto& line : lines) {
+      const auto& [count, first] = seen.at({at, line});
+      line = fmt::format("{}{} waits: {}", first,
+                         count > 1 ? fmt::format(" and {} more", count - 1) : "", line);
+    }
+    if (all > kReasonsShown)
+      lines.push_back(fmt::format("and {} other reason{}", all - kReasonsShown,
+                                  all == kReasonsShown + 1 ? "" : "s"));
+  }
+  return reasons;
+}
+
+std::string resources_of(const msg::TreeNode& node) {
+  std::string text =
+      fmt::format("{} of {} core{} free", node.cores_free, node.cores, node.cores == 1 ? "" : "s");
+  if (node.nodes > 1) text = fmt::format("{} nodes, ", node.nodes) + text;
+  if (node.gpus > 0) text += fmt::format(", {} of {} gpus", node.gpus_free, node.gpus);
+  return text;
+}
+
+std::string jobs_of(const Io& io, const msg::TreeNode& node) {
+  std::vector<std::string> parts;
+  if (node.running > 0)
+    parts.push_back(paint(io, Colour::green, fmt::format("{} running", node.running)));
+  if (node.pending > 0)
+    parts.push_back(paint(io, Colour::yellow, fmt::format("{} waiting", node.pending)));
+  const std::int64_t good = node.inactive - node.failed;
+  if (good > 0) parts.push_back(fmt::format("{} completed", good));
+  if (node.cancelled > 0) parts.push_back(fmt::format("{} cancelled", node.cancelled));
+  const std::int64_t bad = node.failed - node.cancelled;
+  if (bad > 0) parts.push_back(paint(io, Colour::red, fmt::format("{} failed", bad)));
+  return parts.empty() ? "no jobs" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+class Drawing {
+ public:
+  Drawing(const Io& io, const Strokes& strokes, const Reasons& reasons, Time now)
+      : io_(io), strokes_(strokes), reasons_(reasons), now_(now) {}
+
+  std::string draw(const msg::TreeNode& root) {
+    node(root, "", "");
+    return std::move(text_);
+  }
+
+ private:
+  void node(const msg::TreeNode& at, const std::string& first, const std::string& rest) {
+    text_ += first + title(at) + "\n";
+    const std::string stem = rest + (at.children.empty() ? strokes_.blank : strokes_.pass);
+    if (at.health == "up") {
+      text_ += stem + resources_of(at) + "; " + jobs_of(io_, at) + "\n";
+      if (const auto found = reasons_.find(at.path); found != reasons_.end())
+        for (const auto& line : found->second) text_ += stem + cut(line, stem) + "\n";
+    }
+    for (std::size_t i = 0; i < at.children.size(); ++i) {
+      const bool last = i + 1 == at.children.size();
+      node(at.children[i], rest + (last ? strokes_.last : strokes_.branch),
+           rest + (last ? strokes_.blank : strokes_.pass));
+    }
+  }
+
+  std::string title(const msg::TreeNode& at) const {
+    std::string text = paint(io_, Colour::bold, at.path);
+    if (!at.name.empty()) text += "  " + printable(at.name);
+    if (at.health != "up")
+      return text + "  " + paint(io_, Colour::red, at.health.empty() ? "no answer" : at.health);
+    text += "  " + paint(io_, Colour::cyan, at.policy);
+    if (at.t_started > 0) text += "  up " + show_duration(now_ - at.t_started);
+    if (at.expiration > 0)
+      text += fmt::format(", {} left", show_duration(std::max<Time>(at.expiration - now_, 0)));
+    return text;
+  }
+
+  std::string cut(const std::string& line, const std::string& stem) const {
+    if (io_.width <= 0) return line;
+    const std::size_t used = display_width(stem);
+    const auto width = static_cast<std::size_t>(io_.width);
+    return shorten(io_, line, width > used + 20 ? width - used : 20);
+  }
+
+  const Io& io_;
+  const Strokes& strokes_;
+  const Reasons& reasons_;
+  Time now_;
+  std::string text_;
+};
+
+}  // namespace
+
+int verb_tree(Invocation& call) {
+  Args args;
+  Parser parser("tree", "show the instances, what they have, do and wait for");
+  parser.flag("--ascii", args.ascii, "draw with |- and `- only")
+      .flag("--no-reasons", args.hide_reasons, "leave out why jobs wait")
+      .instance(call)
+      .json(args.json)
+      .example("holon tree", "this instance and all below it")
+      .example("holon tree -i /", "the whole tree, from anywhere in it");
+  if (const auto code = parser.parse(call)) return *code;
+
+  auto broker = Broker::connect(call);
+  if (!broker) return report(call, "tree", broker.error());
+  const auto tree = broker->tree();
+  if (!tree) return report(call, "tree", tree.error());
+  if (args.json) {
+    call.io.out << json_text(*tree);
+    return kOk;
+  }
+  const Time now = instance::wall_clock_ms();
+  Reasons reasons;
+  if (!args.hide_reasons) {
+    msg::JobsRequest request;
+    request.recursive = true;
+    const auto jobs = broker->jobs(request);
+    if (!jobs) return report(call, "tree", jobs.error());
+    reasons = reasons_in(jobs->jobs, now);
+  }
+  const bool box = call.io.unicode && !args.ascii;
+  call.io.out << Drawing(call.io, box ? kBox : kAscii, reasons, now).draw(*tree);
+  return kOk;
+}
+
+}  // namespace holon::cli

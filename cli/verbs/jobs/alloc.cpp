@@ -1,0 +1,174 @@
+// holon alloc: a child instance with a person in it. The child is a job without an initial program;
+// the command, or the shell, runs here with HOLON_URI set to the child, and its end ends the child.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <ostream>
+#include <utility>
+
+#include "cli/broker.hpp"
+#include "cli/interrupter.hpp"
+#include "cli/options/job_options.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/options/start_options.hpp"
+#include "cli/outcome.hpp"
+#include "cli/program_here.hpp"
+#include "cli/verbs.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Args {
+  JobOptions job;
+  instance::StartOptions instance;
+  bool background = false;
+  std::vector<std::string> command;
+};
+
+Result<msg::JobRecord> record_of(Broker& broker, std::uint64_t id) {
+  msg::JobsRequest request;
+  request.all = true;
+  request.ids = {id};
+  auto reply = broker.jobs(request);
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->jobs.empty()) return fail(Errc::not_found, fmt::format("job {} is gone", id));
+  return std::move(reply->jobs.front());
+}
+
+// Looks at the job whenever something happened to it, until its child answers or it is over.
+Result<msg::JobRecord> wait_until_up(Invocation& call, Broker& broker, std::uint64_t id) {
+  Result<msg::JobRecord> job = record_of(broker, id);
+  if (job && job->t_alloc == 0 && job->state != "INACTIVE")
+    call.io.err << fmt::format("holon alloc: job {} waits{}{}\n", id,
+                               job->reason.empty() ? "" : ": ", job->reason);
+  msg::WatchRequest request;
+  request.ids = {id};
+  const auto watched = broker.watch(request, [&](const msg::JobEvent& event) {
+    return event.name != "instance" && event.name != "clean";
+  });
+  if (!watched) return tl::unexpected(watched.error());
+  job = record_of(broker, id);
+  if (job && job->child_uri.empty())
+    return fail(Errc::unsatisfiable,
+                failure_of(*job).empty() ? "it ended at once" : failure_of(*job),
+                fmt::format("job {}", id));
+  return job;
+}
+
+constexpr time_t kLastWords = 30;  // s for the instance to take back what it gave
+
+// The signal comes again after a while, wherever this process is then.
+void end_soon(int signal) {
+  sigevent again{};
+  again.sigev_notify = SIGEV_SIGNAL;
+  again.sigev_signo = signal;
+  timer_t timer{};
+  const itimerspec when{{0, 0}, {kLastWords, 0}};
+  if (timer_create(CLOCK_MONOTONIC, &again, &timer) == 0) timer_settime(timer, 0, &when, nullptr);
+}
+
+// The program was ended because its instance was.
+int code_of_outlived(Broker& broker, std::uint64_t id) {
+  const auto job = record_of(broker, id);
+  return job && job->result == "TIMEOUT" ? kTimeLimit : kNotRun;
+}
+
+// Ends the child, and waits for that. A signal leaves as soon as the instance knows that the job is
+// to end, or has not said so within two seconds.
+// `held` has kept signals away since before the program's end.
+Status give_back(Broker& broker, std::uint64_t id, const std::string& uri,
+                 Broker::SignalGuard held) {
+  msg::CancelRequest over;
+  over.ids = {id};
+  over.reason = "the command of holon alloc has ended";
+  transport::Subscription answer;
+  Broker::SignalGuard guard;
+  guard = broker.catch_signals([&](int signal) {
+    answer = broker.cancel_later(over, [&guard, &held, signal] {
+      guard.reset();
+      held.reset();
+      raise(signal);
+    });
+  });
+  auto child = Broker::connect(uri, "");
+  const auto ended = child ? child->shutdown({over.reason}) : Status(tl::unexpected(child.error()));
+  if (!ended) (void)broker.cancel(over);  // its instance does not answer: end the job itself
+  msg::WaitRequest wait;
+  wait.ids = {id};
+  const auto gone = broker.wait(wait);
+  return gone ? Status() : tl::unexpected(gone.error());
+}
+
+int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
+  int interrupted = 0;
+  const auto job = [&] {
+    const Interrupter interrupter(call, broker, id, "holon alloc");
+    auto up = wait_until_up(call, broker, id);
+    interrupted = interrupter.signal();
+    return up;
+  }();
+  if (!job) report(call, "alloc", job.error());
+  if (!job || interrupted != 0)  // nobody would ever use it; the interrupter's word may not be out
+    (void)broker.cancel({{id}, false, "holon alloc gave it up"});
+  if (interrupted != 0) return 128 + interrupted;
+  if (!job) return kNotRun;
+  if (args.background) {
+    call.io.out << fmt::format("{}\n", id);
+    return kOk;
+  }
+  put_own_folder_in_path();
+  // Whatever ends this process must end the program first, and then the child: nobody else would.
+  auto held = broker.catch_signals([](int) {});  // also between the one and the other
+  const auto ran = run_here(call, broker, id, args.command, job->child_uri);
+  if (ran && ran->asked_by != 0) end_soon(ran->asked_by);
+  if (ran && ran->outlived) {
+    held.reset();
+    return code_of_outlived(broker, id);
+  }
+  if (const auto given = give_back(broker, id, job->child_uri, std::move(held)); !given)
+    report(call, "alloc", given.error());
+  return ran ? ran->code : report(call, "alloc", ran.error());
+}
+
+}  // namespace
+
+int verb_alloc(Invocation& call) {
+  Args args;
+  Parser parser("alloc", "a child instance to work in");
+  parser.command("COMMAND [ARGS...]", args.command,
+                 "what to run in it, here; your shell without one", false);
+  add_resource_options(parser, args.job, Unit::slot);
+  add_instance_options(parser, args.instance);
+  parser.flag("--bg", args.background, "run nothing: print the job's id once the child is up")
+      .instance(call)
+      .note(
+          "Waits until the resources are there. The command runs in this terminal with HOLON_URI "
+          "set to the child; its end ends the child, and its exit code is alloc's. When the child "
+          "ends first, by its time limit or because somebody cancelled it, the command gets SIGHUP "
+          "and alloc exits with 124 or 125.")
+      .example("holon alloc -n 4 -t 1h", "a shell with four cores and a queue of its own")
+      .example("holon alloc -n 4 --conf queue.policy=easy ./campaign.sh", "a script instead")
+      .example("holon alloc --bg -n 2", "a child for later: holon -i /ID submit ...");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.background && !args.command.empty())
+    return report(call, "alloc",
+                  {Errc::invalid_argument, "nothing is run with --bg", args.command.front()});
+
+  args.instance.background = true;
+  auto command = child_command(args.instance);
+  if (!command) return report(call, "alloc", command.error());
+  if (args.job.shape.name.empty()) args.job.shape.name = "alloc";
+  auto made = make_request(args.job, std::move(*command));
+  if (!made) return report(call, "alloc", made.error());
+  tell_left_out(call, "alloc", *made);
+  made->request.is_instance = true;
+  auto broker = Broker::connect(call);
+  if (!broker) return report(call, "alloc", broker.error());
+  const auto reply = broker->submit(made->request);
+  if (!reply) return report(call, "alloc", reply.error());
+  return use(call, args, *broker, reply->first_id);
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,97 @@
+// holon batch: a child instance as a job; the script is its initial program.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/options/job_options.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/options/start_options.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/verbs.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Args {
+  JobOptions job;
+  instance::StartOptions instance;
+  bool wrap = false;
+  bool json = false;
+  std::vector<std::string> command;
+};
+
+// A script by its absolute name, so that the child finds it from wherever it runs.
+Result<std::vector<std::string>> initial_program(const Args& args) {
+  if (args.wrap) return args.command;
+  namespace fs = std::filesystem;
+  std::vector<std::string> program = args.command;
+  std::error_code error;
+  const fs::path script = fs::absolute(program.front(), error);
+  if (error || !fs::is_regular_file(script, error))
+    return fail(Errc::invalid_argument, "there is no such script; --wrap takes a command instead",
+                program.front());
+  if (access(script.c_str(), X_OK) != 0)
+    return fail(Errc::invalid_argument,
+                "the script may not be executed; `chmod +x` helps, or --wrap sh", program.front());
+  program.front() = script.string();
+  return program;
+}
+
+Result<JobRequest> request_of(Args& args) {
+  auto program = initial_program(args);
+  if (!program) return tl::unexpected(program.error());
+  if (args.job.shape.name.empty())
+    args.job.shape.name = std::filesystem::path(program->front()).filename().string();
+  args.instance.command = std::move(*program);
+  auto command = child_command(args.instance);
+  if (!command) return tl::unexpected(command.error());
+  auto made = make_request(args.job, std::move(*command));
+  if (made) made->request.is_instance = true;
+  return made;
+}
+
+}  // namespace
+
+int verb_batch(Invocation& call) {
+  Args args;
+  Parser parser("batch", "queue a child instance that runs a script");
+  parser.command("SCRIPT [ARGS...]", args.command, "the child's initial program", true);
+  add_resource_options(parser, args.job, Unit::slot);
+  add_job_options(parser, args.job);
+  add_instance_options(parser, args.instance);
+  parser
+      .wrap(args.wrap,
+            "SCRIPT is one line for the shell, --wrap 'a; b', or a command looked for in PATH")
+      .instance(call)
+      .json(args.json)
+      .note(
+          "The child gets the slots it asks for, a queue and a policy of its own; what the script "
+          "submits runs inside. It ends when the script does, or at its time limit.")
+      .example("holon batch -n 8 -t 1h --conf queue.policy=easy ./campaign.sh",
+               "eight cores with a backfilling queue, for an hour")
+      .example("holon batch -N 2 -x --wrap 'holon submit ./w; holon job wait --all'",
+               "two whole nodes");
+  if (const auto code = parser.parse(call)) return *code;
+  const auto made = request_of(args);
+  if (!made) return report(call, "batch", made.error());
+  tell_left_out(call, "batch", *made);
+  if (args.job.dry_run) {
+    call.io.out << indented(made->request.jobspec);
+    return kOk;
+  }
+  auto broker = Broker::connect(call);
+  if (!broker) return report(call, "batch", broker.error());
+  const auto reply = broker->submit(made->request);
+  if (!reply) return report(call, "batch", reply.error());
+  if (args.json)
+    call.io.out << pretty({{"first_id", reply->first_id}, {"count", reply->count}});
+  else
+    call.io.out << fmt::format("{}\n", reply->first_id);
+  return kOk;
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,58 @@
+// holon cancel: ends jobs, pending or running, child instances with all that is in them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/verbs.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Args {
+  std::vector<std::string> jobs;
+  bool all = false;
+  bool json = false;
+  std::string reason;
+};
+
+}  // namespace
+
+int verb_cancel(Invocation& call) {
+  Args args;
+  Parser parser("cancel", "end jobs, pending or running");
+  parser.positional("ID", args.jobs, "jobs to end: 7, 3-9, /3/7")
+      .group("Options")
+      .flag("-a,--all", args.all, "every job of the instance")
+      .option("-m,--message", args.reason, "TEXT", "why; it is kept with the job")
+      .instance(call)
+      .json(args.json)
+      .note(
+          "A running job gets SIGTERM, and SIGKILL after the instance's grace time. A child "
+          "instance ends with everything in it. A job that is over already is named and is no "
+          "error; if one does not exist, none is cancelled.")
+      .example("holon cancel 3 7-9", "four jobs")
+      .example("holon cancel -i /3 --all", "everything in the child that is job 3");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.all == !args.jobs.empty())
+    return report(call, "cancel",
+                  {Errc::invalid_argument, "name jobs, or give --all, one of the two", "ID"});
+  auto jobs = connect_to_jobs(call, args.jobs);
+  if (!jobs) return report(call, "cancel", jobs.error());
+  const auto reply = jobs->broker.cancel({jobs->ids, args.all, args.reason});
+  if (!reply) return report(call, "cancel", reply.error());
+  if (args.json) {
+    call.io.out << pretty(
+        {{"cancelled", reply->cancelled}, {"already_inactive", reply->already_inactive}});
+    return kOk;
+  }
+  for (const auto id : reply->already_inactive)
+    call.io.err << fmt::format("holon cancel: job {} is over already\n", id);
+  if (args.all) call.io.out << fmt::format("{} cancelled\n", reply->cancelled.size());
+  return kOk;
+}
+
+}  // namespace holon::cli

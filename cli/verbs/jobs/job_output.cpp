@@ -1,0 +1,70 @@
+// holon job output: what a job wrote, from the beginning, and what it goes on to write.
+#include <fmt/format.h>
+
+#include <fstream>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/verbs.hpp"
+#include "cli/verbs/jobs/job_verbs.hpp"
+#include "launch/streams/output.hpp"
+
+namespace holon::cli {
+namespace {
+
+Status copy_file(const std::string& file, std::ostream& to) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return fail(Errc::not_found, "the output is not there any more", file);
+  if (in.peek() != std::ifstream::traits_type::eof()) to << in.rdbuf();
+  return {};
+}
+
+// One file, or one of each task.
+Status copy_files(const std::string& pattern, std::int64_t tasks, std::ostream& to) {
+  if (launch::file_of_task(pattern, 0) == pattern) return copy_file(pattern, to);
+  for (std::int64_t rank = 0; rank < tasks; ++rank)
+    if (auto copied =
+            copy_file(launch::file_of_task(pattern, static_cast<std::uint32_t>(rank)), to);
+        !copied)
+      return copied;
+  return {};
+}
+
+// The instance that ran the job has ended: its files are still where the record says.
+Status print_files(Invocation& call, Broker& broker, std::uint64_t id) {
+  const auto job = broker.record(id);
+  if (!job) return tl::unexpected(job.error());
+  if (job->output.empty())
+    return fail(Errc::not_found, "it never ran, so it wrote nothing", job->path);
+  const bool separate = !job->error.empty() && job->error != job->output;
+  if (auto copied = copy_files(job->output, job->ntasks, call.io.out); !copied) return copied;
+  return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
+}
+
+}  // namespace
+
+int verb_job_output(Invocation& call) {
+  std::string job;
+  Parser parser("job output", "what a job wrote");
+  parser.required("ID", job, "the job: 7 or /3/7")
+      .group("Options")
+      .instance(call)
+      .note(
+          "Of a job that is not over, it goes on until the job ends; Ctrl-C leaves the job alone.")
+      .example("holon job output 7", "both streams, each to its own");
+  if (const auto code = parser.parse(call)) return *code;
+  auto selected = connect_to_job(call, job);
+  if (!selected) return report(call, "job output", selected.error());
+  auto& [broker, id] = *selected;
+  const auto ended = broker.attach(id, [&](const msg::OutputChunk& chunk) {
+    (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
+    return true;
+  });
+  if (ended) return kOk;
+  if (broker.path().empty() || !print_files(call, broker, id))
+    return report(call, "job output", ended.error());
+  return kOk;
+}
+
+}  // namespace holon::cli

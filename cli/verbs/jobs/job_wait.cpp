@@ -1,0 +1,63 @@
+// holon job wait: returns when jobs are over, with an exit code that says whether all went well.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/outcome.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/show/table.hpp"
+#include "cli/verbs.hpp"
+#include "cli/verbs/jobs/job_verbs.hpp"
+#include "instance/clock.hpp"
+
+namespace holon::cli {
+namespace {
+
+struct Args {
+  std::vector<std::string> jobs;
+  bool all = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+bool went_well(const msg::JobRecord& job) {
+  return job.result == "COMPLETED";
+}
+
+}  // namespace
+
+int verb_job_wait(Invocation& call) {
+  Args args;
+  Parser parser("job wait", "wait until jobs are over");
+  parser.positional("ID", args.jobs, "jobs to wait for: 7, 3-9, /3/7")
+      .group("Options")
+      .flag("-a,--all", args.all, "every pending and running job there is now")
+      .flag("--quiet", args.quiet, "do not say which ones failed")
+      .instance(call)
+      .json(args.json)
+      .note(
+          "Exits with 0 when all completed with exit code 0, with 1 when one did not; says which "
+          "and why on standard error.")
+      .example("holon job wait $(holon submit make) && echo done", "a job, and what comes after it")
+      .example("holon job wait --all", "until nothing is left to do");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.all == !args.jobs.empty())
+    return report(call, "job wait",
+                  {Errc::invalid_argument, "name jobs, or give --all, one of the two", "ID"});
+  auto jobs = connect_to_jobs(call, args.jobs);
+  if (!jobs) return report(call, "job wait", jobs.error());
+  const auto reply = args.all ? jobs->broker.wait_for_all() : jobs->broker.wait({jobs->ids});
+  if (!reply) return report(call, "job wait", reply.error());
+  if (args.json) call.io.out << json_text(reply->jobs);
+  for (const auto& job : reply->jobs)
+    if (!went_well(job) && !args.quiet)
+      call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", job.id,
+                                 printable(job.name), status_of(job),
+                                 details_of(job, instance::wall_clock_ms()));
+  return std::all_of(reply->jobs.begin(), reply->jobs.end(), went_well) ? kOk : kFailed;
+}
+
+}  // namespace holon::cli

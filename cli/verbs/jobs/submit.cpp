@@ -1,0 +1,123 @@
+// holon submit: jobs into the queue, ids out.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/options/job_options.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/verbs.hpp"
+
+namespace holon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Args {
+  JobOptions job;
+  std::int64_t count = 1;
+  bool wrap = false;
+  bool json = false;
+  std::vector<std::string> command;
+};
+
+// Each of several jobs begins its file anew: of those that share one only the last one's would be
+// left.
+Status check_shared(const Args& args, const std::optional<std::string>& file, const char* option) {
+  if (args.count < 2 || !file || file->find("{{id}}") != std::string::npos) return {};
+  std::error_code ignored;
+  const fs::path path = fs::path(args.job.shape.cwd) / *file;
+  if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return {};  // /dev/null
+  const fs::path name(*file);
+  const std::string own =
+      (name.parent_path() / (name.stem().string() + "-{{id}}" + name.extension().string()))
+          .string();
+  return fail(Errc::invalid_argument,
+              fmt::format("each of the {} jobs would write over the others' output; {} gives each "
+                          "a file of its own",
+                          args.count, own),
+              fmt::format("{} {}", option, *file));
+}
+
+Status check_files(const Args& args) {
+  if (auto good = check_shared(args, args.job.output, "--output"); !good) return good;
+  return check_shared(args, args.job.error, "--error");
+}
+
+void print_ids(Invocation& call, const Args& args, const msg::SubmitReply& reply) {
+  if (args.json) {
+    call.io.out << pretty({{"first_id", reply.first_id}, {"count", reply.count}});
+    return;
+  }
+  std::string lines;
+  for (std::uint64_t i = 0; i < reply.count; ++i) lines += fmt::format("{}\n", reply.first_id + i);
+  call.io.out << lines;
+}
+
+// Grid Engine's -now y: 1 unless all have started, with the reason of the first that did not.
+int started_at_once(Invocation& call, Broker& broker, const msg::SubmitReply& submitted) {
+  msg::WatchRequest request;
+  for (std::uint64_t i = 0; i < submitted.count; ++i) request.ids.push_back(submitted.first_id + i);
+  std::uint64_t settled = 0;
+  std::string failure;
+  const auto watched = broker.watch(request, [&](const msg::JobEvent& event) {
+    if (event.name == "exception" && failure.empty()) {
+      const auto context = nlohmann::json::parse(event.context, nullptr, false);
+      failure = fmt::format("job {}: {}", event.id, context.value("note", "did not start"));
+    }
+    return (settled += event.name == "alloc" || event.name == "exception") < submitted.count;
+  });
+  if (!watched) return report(call, "submit", watched.error());
+  if (failure.empty()) return kOk;
+  return report(call, "submit", {Errc::unsatisfiable, failure, ""});
+}
+
+}  // namespace
+
+int verb_submit(Invocation& call) {
+  Args args;
+  Parser parser("submit", "put a job into the queue and print its id");
+  parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
+  add_resource_options(parser, args.job, Unit::task);
+  add_job_options(parser, args.job);
+  parser.group("Job")
+      .option("--input", args.job.input, "FILE",
+              "standard input, opened where the tasks run; {{id}}, {{name}} and {{taskid}} as in "
+              "--output; empty unless given")
+      .wrap(args.wrap, "COMMAND is one line for the shell: --wrap 'a; b'");
+  parser.group("Submission").option("--count", args.count, "N", "N equal jobs in one request");
+  parser.instance(call).json(args.json);
+  parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
+      .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
+      .example("holon submit --wrap 'make && make test'", "a line for the shell")
+      .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
+      .example("holon submit --dependency afterok:7 ./collect.sh", "when job 7 has completed")
+      .example("holon submit --output run-{{id}}.log hostname",
+               "a file of one's own for the output");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.count < 1)
+    return report(call, "submit",
+                  {Errc::invalid_argument,
+                   fmt::format("{} is not accepted, at least 1 is", args.count), "--count"});
+
+  if (auto good = check_files(args); !good) return report(call, "submit", good.error());
+  auto made = make_request(args.job, std::move(args.command));
+  if (!made) return report(call, "submit", made.error());
+  tell_left_out(call, "submit", *made);
+  made->request.count = static_cast<std::uint64_t>(args.count);
+  if (args.job.dry_run) {
+    call.io.out << indented(made->request.jobspec);
+    return kOk;
+  }
+  auto broker = Broker::connect(call);
+  if (!broker) return report(call, "submit", broker.error());
+  const auto reply = broker->submit(made->request);
+  if (!reply) return report(call, "submit", reply.error());
+  print_ids(call, args, *reply);
+  return args.job.immediate ? started_at_once(call, *broker, *reply) : static_cast<int>(kOk);
+}
+
+}  // namespace holon::cli

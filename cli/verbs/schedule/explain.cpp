@@ -1,0 +1,137 @@
+// holon explain: why jobs wait, what is in their way, and what would let them start now.
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "cli/broker.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/show/schedule_json.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
+#include "cli/verbs.hpp"
+#include "instance/clock.hpp"
+
+namespace holon::cli {
+namespace {
+
+constexpr std::int64_t kShown = 20;
+
+struct Args {
+  std::vector<std::string> ids;
+  std::int64_t limit = kShown;
+  bool json = false;
+};
+
+// The broker explains some dozen jobs a request, so that it has time for others in between.
+Result<msg::ExplainReply> ask(Broker& broker, const std::vector<std::uint64_t>& ids,
+                              std::uint64_t limit) {
+  msg::ExplainReply answer;
+  std::size_t asked = 0;
+  do {
+    msg::ExplainRequest request;
+    if (ids.empty()) {
+      request.after = answer.jobs.empty() ? 0 : answer.jobs.back().id;
+      request.limit = limit == 0 ? 0 : limit - answer.jobs.size();
+    } else {
+      for (; asked < ids.size() && request.ids.size() < msg::kMaxExplained; ++asked)
+        request.ids.push_back(ids[asked]);
+    }
+    auto reply = broker.explain(request);
+    if (!reply) return tl::unexpected(reply.error());
+    for (auto& job : reply->jobs) answer.jobs.push_back(std::move(job));
+    answer.more = ids.empty() ? reply->more : asked < ids.size();
+  } while (answer.more && (!ids.empty() || limit == 0 || answer.jobs.size() < limit));
+  return answer;
+}
+
+class Sheet {
+ public:
+  Sheet(const Io& io, Time now) : io_(io), now_(now) {}
+
+  void job(const msg::Explained& job) {
+    if (!text_.empty()) text_ += "\n";
+    line("job", fmt::format("{}  {}", job.path, printable(job.name)));
+    line("state", job.state + (job.reason.empty() ? "" : ": " + printable(job.reason)));
+    if (job.state == "RUN" || job.state == "CLEANUP" || job.state == "INACTIVE") return;
+    line("asks for", printable(job.resources) + (job.limit > 0 ? " for " + show_duration(job.limit)
+                                                               : ", without a time limit"));
+    if (job.t_planned > 0) line("planned", show_time(job.t_planned, now_));
+    if (job.t_room > 0) line("room", show_time(job.t_room, now_) + ", if nobody takes it before");
+    if (job.pending > 0)
+      line("place", fmt::format("{} before it in queue {}; the last pass looked at {} of {}",
+                                job.position, job.queue, job.considered, job.pending));
+    const char* title = "in the way";
+    for (const auto& other : job.in_the_way) line(std::exchange(title, ""), obstacle(other));
+    title = "would start";
+    for (const auto& remedy : job.remedies)
+      line(std::exchange(title, ""),
+           paint(io_, Colour::green,
+                 (remedy.kind == "urgency" || remedy.kind == "gate" ? "after " : "with ") +
+                     remedy.text) +
+               (remedy.cost > 0 ? fmt::format(" (gives up {:.0f} %)", remedy.cost * 100) : ""));
+  }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  void line(std::string_view name, const std::string& value) {
+    text_ += fmt::format("{:<12}{}\n", name, value);
+  }
+
+  std::string obstacle(const msg::Obstacle& other) const {
+    const std::string name = printable(other.name);
+    if (other.kind == "advance")
+      return fmt::format("advance reservation {}  {}{} from {} until {}", other.id, name,
+                         other.nodelist.empty() ? "" : " on " + other.nodelist,
+                         show_time(other.from, now_), show_time(other.until, now_));
+    std::string text = fmt::format("job {}  {}", other.id, name);
+    if (!other.nodelist.empty()) text += " on " + other.nodelist;
+    if (other.nodelist.empty()) return text + ", in front of it";
+    return text + (other.until > 0 ? ", until " + show_time(other.until, now_) + " at the latest"
+                                   : ", without an end");
+  }
+
+  const Io& io_;
+  Time now_;
+  std::string text_;
+};
+
+void print(Invocation& call, const msg::ExplainReply& answer) {
+  Sheet sheet(call.io, instance::wall_clock_ms());
+  for (const auto& job : answer.jobs) sheet.job(job);
+  call.io.out << std::move(sheet).text();
+  if (answer.jobs.empty()) call.io.out << "no job waits\n";
+  if (answer.more) call.io.out << fmt::format("\nand others; holon explain --limit 0 shows all\n");
+}
+
+}  // namespace
+
+int verb_explain(Invocation& call) {
+  Args args;
+  Parser parser("explain", "why jobs wait, and what would let them start now");
+  parser.positional("ID", args.ids, "these jobs: 7, 3-9, /3/7; all that wait otherwise")
+      .group("Options")
+      .option("--limit", args.limit, "N", "without ID: the first N, 20 unless given; 0 is all")
+      .instance(call)
+      .json(args.json)
+      .note(
+          "What would let a job start now is tried out with the instance's own scheduler: fewer "
+          "nodes or slots, a shorter time limit, another queue; the one that gives up least comes "
+          "first. Nothing is shown where no single change would do.")
+      .example("holon explain 7", "why job 7 does not run")
+      .example("holon explain -i /3 --json", "every waiting job of the child that is job 3");
+  if (const auto code = parser.parse(call)) return *code;
+  if (args.limit < 0)
+    return report(call, "explain", {Errc::invalid_argument, "must not be negative", "--limit"});
+  auto selected = connect_to_jobs(call, args.ids);
+  if (!selected) return report(call, "explain", selected.error());
+  const auto answer = ask(selected->broker, selected->ids, static_cast<std::uint64_t>(args.limit));
+  if (!answer) return report(call, "explain", answer.error());
+  if (!args.json) {
+    print(call, *answer);
+    return kOk;
+  }
+  call.io.out << json_text(*answer);
+  return kOk;
+}
+
+}  // namespace holon::cli

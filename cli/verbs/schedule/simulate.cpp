@@ -1,0 +1,251 @@
+// holon simulate - a trace through the scheduler under a virtual clock.
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "cli/verbs.hpp"
+#include "cli/verbs/schedule/simulate_options.hpp"
+#include "config/config.hpp"
+#include "qmanager/machine/flat_machine.hpp"
+#include "sim/graph_machine.hpp"
+#include "sim/report.hpp"
+#include "sim/schedule_file.hpp"
+#include "sim/study.hpp"
+#include "sim/trace_file.hpp"
+
+namespace holon::cli {
+
+namespace {
+
+constexpr Duration kConfigTicks = 1000;  // the configuration counts in ms, a simulation in s
+constexpr std::size_t kShownIssues = 10;
+
+Status write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (!out) return fail(Errc::system, "it cannot be written", path);
+  return {};
+}
+
+// "simulating 12345 of 28481" on a terminal, when it takes longer than a second.
+class Progress {
+ public:
+  Progress(Io& io, std::size_t total)
+      : io_(io), total_(total), begin_(Clock::now()), last_(begin_) {}
+  ~Progress() {
+    if (shown_) io_.err << "\r\x1b[K" << std::flush;
+  }
+
+  void operator()(std::size_t done) {
+    const auto now = Clock::now();
+    if (now - begin_ < std::chrono::seconds(1) || now - last_ < std::chrono::milliseconds(200))
+      return;
+    last_ = now;
+    shown_ = true;
+    constexpr std::size_t kWidth = 30;
+    const std::size_t filled = kWidth * done / std::max<std::size_t>(total_, 1);
+    io_.err << fmt::format("\r[{:<{}}] {} of {} jobs", std::string(filled, '#'), kWidth, done,
+                           total_)
+            << std::flush;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Io& io_;
+  std::size_t total_;
+  Clock::time_point begin_;
+  Clock::time_point last_;
+  bool shown_ = false;
+};
+
+// Seconds of real time since it was last asked, rounded to the nearest.
+class Stopwatch {
+ public:
+  Duration operator()() {
+    const auto now = std::chrono::steady_clock::now();
+    rest_ += now - last_;
+    last_ = now;
+    const auto whole = std::chrono::duration_cast<std::chrono::seconds>(rest_);
+    rest_ -= whole;
+    return whole.count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::duration rest_{};
+};
+
+void tell_issues(Io& io, const std::string& path, const sim::SwfTrace& trace) {
+  for (std::size_t i = 0; i < trace.issues.size() && i < kShownIssues; ++i) {
+    const sim::TraceIssue& issue = trace.issues[i];
+    io.err << fmt::format("{}:{}: {}: {}{}\n", path, issue.line, issue.field, issue.what,
+                          issue.skipped ? "; the job is left out" : "");
+  }
+  if (trace.issue_count > 0)
+    io.err << fmt::format("{}: {} issue{}, {} job{} left out, {} simulated\n", path,
+                          trace.issue_count, trace.issue_count == 1 ? "" : "s", trace.skipped,
+                          trace.skipped == 1 ? "" : "s", trace.workload.jobs.size());
+}
+
+// A replay is about the policy: the whole queue is looked at unless a depth is asked for.
+config::Config defaults() {
+  config::Config config;
+  config.scheduler.defaults.queue_depth = kDeepestQueue;
+  return config;
+}
+
+// What an instance would be configured with, in seconds.
+qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
+                                     const SimulateOptions& options) {
+  const auto to_seconds = [&](qmanager::QueueConfig& queue) {
+    queue.default_duration /= kConfigTicks;
+    queue.duration_offset /= kConfigTicks;
+    queue.chunk_duration /= kConfigTicks;
+    queue.reservation_retry /= kConfigTicks;
+    queue.queue_depth = options.queue_depth.value_or(queue.queue_depth);
+  };
+  config.show_length = [](Duration seconds) { return fmt::format("{} s", seconds); };
+  config.priority.ticks_per_second = 1;
+  for (Duration* length : {&config.priority.interval, &config.priority.least_limit,
+                           &config.priority.fairshare.interval})
+    *length = std::max(*length / kConfigTicks, std::min<Duration>(*length, 1));
+  config.limits.lengthen_ticks(kConfigTicks);
+  to_seconds(config.defaults);
+  for (auto& [name, queue] : config.queues) to_seconds(queue);
+  return config;
+}
+
+// The trace's name without its folder and endings.
+std::string title_of(const SimulateOptions& options) {
+  if (!options.title.empty()) return options.title;
+  std::filesystem::path name = std::filesystem::path(options.trace).filename();
+  for (const char* ending : {".gz", ".swf", ".jsonl", ".json"})
+    if (name.extension() == ending) name.replace_extension();
+  return name.string();
+}
+
+// What whoever reads the report later needs to get the same.
+std::vector<std::pair<std::string, std::string>> facts_of(const SimulateOptions& options,
+                                                          const sim::SwfTrace& trace,
+                                                          const std::vector<sim::PolicyRun>& runs,
+                                                          std::int64_t procs) {
+  std::string conf;
+  for (const auto& item : options.conf) conf += (conf.empty() ? "" : ", ") + item;
+  const std::string machine = fmt::format("{} processors", procs);
+  return {{"trace", options.trace},
+          {"jobs", std::to_string(trace.workload.jobs.size())},
+          {"machine", options.resources.empty() ? machine : options.resources + ", " + machine},
+          {"order", options.order},
+          {"looked at in a pass", sim::depth_text(runs.front().depths)},
+          {"configuration", conf.empty() ? "default" : conf},
+          {"holon", HOLON_VERSION}};
+}
+
+Status write_results(const SimulateOptions& options, const sim::SwfTrace& trace,
+                     const std::vector<sim::PolicyRun>& runs, const sim::ScheduleFile& schedule,
+                     std::int64_t procs) {
+  if (!options.starts.empty())
+    if (Status ok =
+            write_file(options.starts, sim::starts_csv(trace.workload, runs.front().result));
+        !ok)
+      return ok;
+  if (!options.schedule.empty())
+    if (Status ok = write_file(options.schedule, schedule.text()); !ok) return ok;
+  if (options.report.empty()) return {};
+  return write_file(options.report,
+                    sim::html_report({title_of(options), facts_of(options, trace, runs, procs),
+                                      trace.workload, runs, procs}));
+}
+
+Result<sim::GraphMachine> graph_of(const std::string& resources) {
+  std::ifstream file(resources, std::ios::binary);
+  if (!file && resources.find('=') == std::string::npos)
+    return fail(Errc::not_found,
+                "no such file; accepted are a JGF or Rv1 file, or a shape like node=4/core=8",
+                "--resources " + resources);
+  if (!file) return sim::graph_machine(resources);
+  return sim::graph_machine({std::istreambuf_iterator<char>(file), {}});
+}
+
+Result<sim::GraphMachine> flat_of(std::int64_t procs) {
+  if (procs <= 0)
+    return fail(Errc::invalid_argument, "the trace does not say how large its machine is",
+                "--procs");
+  const auto make = [procs]() -> Result<std::unique_ptr<qmanager::Machine>> {
+    return std::make_unique<qmanager::FlatMachine>(procs);
+  };
+  return sim::GraphMachine{make, procs};
+}
+
+Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOptions& options,
+                                          const config::Config& config, const sim::SwfTrace& trace,
+                                          const sim::GraphMachine& machine,
+                                          sim::ScheduleFile& schedule) {
+  sim::StudyPlan plan;
+  plan.options.config = in_seconds(config.scheduler, options);
+  plan.policies = options.policies();
+  if (plan.policies.empty()) plan.policies = {plan.options.config.defaults.policy};
+  const bool alone = plan.policies.size() == 1;
+  plan.options.order = options.order == "event" ? sim::Order::event : sim::Order::batch;
+  plan.procs = machine.cores;
+  plan.machine = machine.machine;
+  if (!options.resources.empty()) plan.request_of = sim::graph_request;
+  // Measured time would be shared between runs side by side.
+  plan.threads = options.charge_scheduler ? 1 : std::max(1U, std::thread::hardware_concurrency());
+  Progress progress(call.io, trace.workload.jobs.size());
+  if (call.io.terminal && alone) plan.options.progress = [&](std::size_t done) { progress(done); };
+  if (options.charge_scheduler) plan.options.charge = Stopwatch();
+  if (!options.schedule.empty())
+    plan.options.watch = [&](Time now, qmanager::Scheduler& scheduler,
+                             const qmanager::StepResult& step) {
+      schedule.record(now, scheduler, step);
+    };
+  return sim::run_study(trace.workload, plan);
+}
+
+}  // namespace
+
+int verb_simulate(Invocation& call) {
+  SimulateOptions options;
+  if (const auto code = parse_options(call, options)) return *code;
+  const auto failed = [&](const Error& error) { return report(call, "simulate", error); };
+  const auto config = config::load_config(options.conf, defaults());
+  if (!config) return failed(config.error());
+  std::optional<sim::GraphMachine> graph;
+  if (!options.resources.empty()) {
+    auto described = graph_of(options.resources);
+    if (!described) return failed(described.error());
+    graph = std::move(*described);
+  }
+  const std::int64_t procs = graph ? graph->cores : options.procs.value_or(0);
+  const auto trace =
+      sim::read_trace_file(options.trace, {.strict = options.strict,
+                                           .keep_overruns = options.keep_overruns,
+                                           .overrun = config->max_overrun / kConfigTicks,
+                                           .think_times = options.think_times,
+                                           .procs = procs});
+  if (!trace) return failed(trace.error());
+  tell_issues(call.io, options.trace, *trace);
+  const auto machine = graph ? Result<sim::GraphMachine>(std::move(*graph))
+                             : flat_of(procs > 0 ? procs : trace->workload.max_procs);
+  if (!machine) return failed(machine.error());
+  if (trace->workload.jobs.empty())
+    return failed({Errc::invalid_argument, "no job is left to simulate", options.trace});
+
+  sim::ScheduleFile schedule;
+  const auto runs = study(call, options, *config, *trace, *machine, schedule);
+  if (!runs) return failed(runs.error());
+  call.io.out << (options.json ? sim::metrics_json(*runs, options.timings)
+                               : sim::metrics_table(*runs));
+  if (Status ok = write_results(options, *trace, *runs, schedule, machine->cores); !ok)
+    return failed(ok.error());
+  return kOk;
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,133 @@
+#include "cli/verbs/schedule/simulate_options.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/options/parser.hpp"
+#include "qmanager/policy/policy.hpp"
+
+namespace holon::cli {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', begin), text.size());
+    if (comma > begin) parts.push_back(text.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return parts;
+}
+
+// A result that has nowhere to go is told before it is computed, not after it.
+Status check_file(const std::string& name, const char* option) {
+  const auto folder = std::filesystem::path(name).parent_path();
+  const std::string place = folder.empty() ? "." : folder.string();
+  const bool there = access(name.c_str(), F_OK) == 0;
+  if (name.empty() || access(there ? name.c_str() : place.c_str(), W_OK) == 0) return {};
+  return fail(Errc::system, fmt::format("it cannot be written: {}", std::strerror(errno)),
+              fmt::format("{} {}", option, name));
+}
+
+Status check_files(const SimulateOptions& options) {
+  for (const auto& [option, name] : {std::pair("--starts", &options.starts),
+                                     {"--schedule", &options.schedule},
+                                     {"--report", &options.report}})
+    if (Status good = check_file(*name, option); !good) return good;
+  return {};
+}
+
+Status check_policies(const SimulateOptions& options) {
+  const bool several = !options.compare.empty();
+  const char* const option = several ? "--compare" : "--policy";
+  if (several && !options.policy.empty())
+    return fail(Errc::invalid_argument, "it names the policies; --policy is one more", option);
+  const auto names = options.policies();
+  if (several && names.empty()) return fail(Errc::invalid_argument, "no policy is named", option);
+  if (names.size() > 1 && !(options.starts.empty() && options.schedule.empty()))
+    return fail(Errc::invalid_argument, "--starts and --schedule take one policy", option);
+  for (const auto& name : names)
+    if (const auto policy = qmanager::parse_policy(name); !policy)
+      return fail(policy.error().code, policy.error().what, option);
+  return {};
+}
+
+Status check(const SimulateOptions& options) {
+  const auto wrong = [](const char* option, std::string what) {
+    return fail(Errc::invalid_argument, std::move(what), option);
+  };
+  if (options.order != "batch" && options.order != "event")
+    return wrong("--order", "\"" + options.order + "\" is neither batch nor event");
+  if (options.procs && !options.resources.empty())
+    return wrong("--procs", "a machine is described by --procs or by --resources");
+  if (options.procs && *options.procs < 1)
+    return wrong("--procs", fmt::format("{} is not accepted, at least 1 is", *options.procs));
+  if (const auto depth = options.queue_depth.value_or(1); depth < 1 || depth > kDeepestQueue)
+    return wrong("--queue-depth", fmt::format("{} is not from 1 to {}", depth, kDeepestQueue));
+  if (!options.title.empty() && options.report.empty())
+    return wrong("--title", "it is that of a --report, and none is asked for");
+  if (options.timings && !options.json)
+    return wrong("--timings", "they are part of --json, and that is not asked for");
+  if (Status good = check_policies(options); !good) return good;
+  return check_files(options);
+}
+
+void describe(Parser& parser, SimulateOptions& options) {
+  parser.required("TRACE", options.trace, "SWF or JSON Lines, plain or gzipped");
+  parser.option("--procs", options.procs, "P",
+                "processors of the machine (default: the trace's MaxProcs)");
+  parser.option("--resources", not_empty(options.resources), "SHAPE|FILE",
+                "a resource graph instead: node=4/core=8, or a file with JGF or Rv1");
+  parser.option("--policy", not_empty(options.policy), "POLICY",
+                "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] (default: of "
+                "the configuration)");
+  parser.option("--compare", not_empty(options.compare), "POLICY,...",
+                "several policies, side by side");
+  parser.option("--conf", options.conf, "FILE|KEY=VALUE", "configuration, as of an instance");
+  parser.option("--order", options.order, "batch|event",
+                "one pass per instant (default), or one per event");
+  parser.option("--queue-depth", options.queue_depth, "N",
+                "jobs looked at in a pass (default: all)");
+  parser.group("Results");
+  parser.json(options.json);
+  parser.flag("--timings", options.timings, "with --json: how long each simulation took");
+  parser.option("--starts", not_empty(options.starts), "FILE",
+                "start times: job,submit,procs,req,run,start");
+  parser.option("--schedule", not_empty(options.schedule), "FILE",
+                "every pass, in Grid Engine's monitoring format");
+  parser.option("--report", not_empty(options.report), "FILE", "a self-contained HTML page");
+  parser.option("--title", options.title, "TEXT", "of the report");
+  parser.group("Trace");
+  parser.flag("--strict", options.strict, "stop at the first line that is not right");
+  parser.flag("--keep-overruns", options.keep_overruns,
+              "jobs that ran longer than their limit do so (default: cut there)");
+  parser.flag("--think-times", options.think_times,
+              "a job is submitted when its preceding job has ended and its think time has passed "
+              "(SWF fields 17 and 18)");
+  parser.flag("--charge-scheduler", options.charge_scheduler,
+              "add the time that decisions really take to virtual time");
+  parser.example("holon simulate kth.swf.gz --policy easy --starts easy.csv",
+                 "start times under EASY");
+  parser.example("holon simulate kth.swf.gz --compare fcfs,easy,conservative --report kth.html",
+                 "policies side by side");
+}
+
+}  // namespace
+
+std::vector<std::string> SimulateOptions::policies() const {
+  return split(compare.empty() ? policy : compare);
+}
+
+std::optional<int> parse_options(Invocation& call, SimulateOptions& options) {
+  Parser parser("simulate", "replay a trace of jobs under a policy, in virtual time");
+  describe(parser, options);
+  if (const auto code = parser.parse(call)) return code;
+  if (const Status good = check(options); !good) return report(call, "simulate", good.error());
+  return std::nullopt;
+}
+
+}  // namespace holon::cli

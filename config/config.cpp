@@ -1,0 +1,306 @@
+// A TOML file and a KEY=VALUE come down to the same thing: a list of (dotted key, scalar, place).
+// One table says for each key what it accepts and how it is set, so that checking, help and
+// documentation cannot drift apart.
+#include "config/config.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <toml++/toml.h>
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "base/duration.hpp"
+#include "base/similar.hpp"
+#include "config/scheduler.hpp"
+#include "config/value.hpp"
+
+namespace holon::config {
+namespace {
+
+// ---- the table ----
+
+using Setter = bool (*)(Config&, const Value&);
+struct Key {
+  std::string_view name, accepts;
+  Setter set;
+};
+constexpr Key kKeys[] = {
+    {"queue.default", "the name of a queue",
+     [](Config& c, const Value& v) { return store(c.scheduler.default_queue, text(v)); }},
+    {"resource.match-policy",
+     "first, high, low, lonode, hinode, lonodex, hinodex, firstnodex or locality",
+     [](Config& c, const Value& v) {
+       return store(c.match_policy, one_of(v, {"first", "high", "low", "lonode", "hinode",
+                                               "lonodex", "hinodex", "firstnodex", "locality"}));
+     }},
+    {"resource.prune-filters", "a list like ALL:core,ALL:node",
+     [](Config& c, const Value& v) { return store(c.prune_filters, text(v)); }},
+    {"job.grace", kDuration, [](Config& c, const Value& v) { return store(c.grace, duration(v)); }},
+    {"job.default-limit", kDuration,
+     [](Config& c, const Value& v) { return store(c.default_limit, duration(v)); }},
+    {"job.max-overrun", kDuration,
+     [](Config& c, const Value& v) { return store(c.max_overrun, duration(v)); }},
+    {"job.max-count", "a number from 1 to 10000000",
+     [](Config& c, const Value& v) { return store(c.max_count, whole(v, 1, 10'000'000)); }},
+    {"job.tracking", "auto, cgroup or process",
+     [](Config& c, const Value& v) {
+       const auto name = one_of(v, {"auto", "cgroup", "process"});
+       if (name)
+         c.tracking = *name == "cgroup"    ? TrackingKind::cgroup
+                      : *name == "process" ? TrackingKind::process
+                                           : TrackingKind::automatic;
+       return name.has_value();
+     }},
+    {"instance.heartbeat", kDuration,
+     [](Config& c, const Value& v) { return store(c.heartbeat, duration(v)); }},
+    {"instance.peer-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.peer_timeout, duration(v)); }},
+    {"instance.orphan-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.orphan_timeout, duration(v)); }},
+    {"instance.tree-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.tree_timeout, duration(v)); }},
+    {"instance.record-interval", kDuration,
+     [](Config& c, const Value& v) { return store(c.record_interval, duration(v)); }},
+    {"instance.shutdown-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.shutdown_timeout, duration(v)); }},
+    {"instance.watchdog", "0, or a duration of 1s and more, like 60s",
+     [](Config& c, const Value& v) {
+       const auto patience = duration(v);
+       return store(c.watchdog,
+                    patience && (*patience == 0 || *patience >= 1'000) ? patience : std::nullopt);
+     }},
+    {"instance.monitor", "true or false",
+     [](Config& c, const Value& v) { return store(c.monitor, yes_or_no(v)); }},
+    {"journal.keep", "a number of jobs, 0 for all",
+     [](Config& c, const Value& v) { return store(c.keep, whole(v, 0, 1'000'000'000)); }},
+    {"journal.sync", "normal or full",
+     [](Config& c, const Value& v) {
+       const auto name = one_of(v, {"normal", "full"});
+       if (name) c.sync = *name == "full" ? Sync::full : Sync::normal;
+       return name.has_value();
+     }},
+};
+
+}  // namespace
+
+tl::unexpected<Error> unknown_key(const Setting& s) {
+  const auto& keys = config_keys();
+  const auto table_of = [](const std::string& key) { return key.substr(0, key.find('.')); };
+  const auto nearest =
+      std::min_element(keys.begin(), keys.end(), [&](const auto& a, const auto& b) {
+        return edit_distance(a.name, s.key) < edit_distance(b.name, s.key);
+      });
+  const auto distance = edit_distance(nearest->name, s.key);
+  constexpr std::size_t kTypingMistake = 2;
+  if (distance <= kTypingMistake)
+    return fail(Errc::invalid_argument,
+                fmt::format("unknown key '{}'; did you mean '{}'?", s.key, nearest->name), s.where);
+  const bool is_near = distance <= 1 + nearest->name.size() / 3;
+  // Those of the same table, or of the nearest key's; else the tables: all keys are too many to
+  // help.
+  std::string table = table_of(s.key);
+  const auto is_in_table = [&](const auto& key) { return table_of(key.name) == table; };
+  if (is_near && std::none_of(keys.begin(), keys.end(), is_in_table))
+    table = table_of(nearest->name);
+  std::set<std::string> accepted;
+  for (const auto& key : keys)
+    if (is_in_table(key)) accepted.insert(key.name);
+  const bool tables_only = accepted.empty();
+  for (const auto& key : keys)
+    if (tables_only) accepted.insert(table_of(key.name) + ". ...");
+  return fail(Errc::invalid_argument,
+              fmt::format("unknown key '{}';{} accepted are {}", s.key,
+                          is_near ? fmt::format(" did you mean '{}'?", nearest->name) : "",
+                          fmt::join(accepted, ", ")),
+              s.where);
+}
+
+namespace {
+
+// "queue.policy" sets the defaults, which queues named later inherit; "queues.NAME.policy" one
+// queue.
+Status set(Config& c, const Setting& s) {
+  for (const auto& k : kKeys) {
+    if (k.name != s.key) continue;
+    if (!k.set(c, s.value)) return misfit(s, k.accepts);
+    return {};
+  }
+  return set_scheduler_key(c.scheduler, s);
+}
+
+// ---- reading ----
+
+std::optional<Value> scalar_of(const toml::node& node) {
+  if (const auto* v = node.as_integer()) return Value{v->get()};
+  if (const auto* v = node.as_floating_point()) return Value{v->get()};
+  if (const auto* v = node.as_boolean()) return Value{v->get()};
+  if (const auto* v = node.as_string()) return Value{v->get()};
+  return std::nullopt;
+}
+
+// A list of words is as good as the words with commas between them.
+std::optional<std::string> list_of(const toml::node& node) {
+  const auto* array = node.as_array();
+  if (array == nullptr || array->empty()) return std::nullopt;
+  std::string all;
+  for (const auto& element : *array) {
+    const auto* word = element.as_string();
+    if (word == nullptr) return std::nullopt;
+    all += (all.empty() ? "" : ",") + word->get();
+  }
+  return all;
+}
+
+Status flatten(const toml::table& table, const std::string& prefix, const std::string& file,
+               std::vector<Setting>& out) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    const std::string where = fmt::format("{}:{}", file, node.source().begin.line);
+    if (const auto* sub = node.as_table()) {
+      if (auto done = flatten(*sub, name + ".", file, out); !done) return done;
+    } else if (auto list = list_of(node)) {
+      out.push_back({name, Value{std::move(*list)}, where});
+    } else if (auto value = scalar_of(node)) {
+      out.push_back({name, std::move(*value), where});
+    } else {
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' must be a number, a string or true/false", name), where);
+    }
+  }
+  return {};
+}
+
+// A table is a queue, whether anything stands in it or not.
+Status make_queues(qmanager::SchedulerConfig& scheduler, const toml::table& table,
+                   const std::string& file) {
+  const toml::node* node = table.get("queues");
+  if (node == nullptr) return {};
+  const std::string where = fmt::format("{}:{}", file, node->source().begin.line);
+  if (!node->is_table())
+    return fail(Errc::invalid_argument, "'queues' is a table of queues: [queues.NAME]", where);
+  for (const auto& [name, queue] : *node->as_table())
+    if (queue.is_table()) scheduler.queues.try_emplace(std::string(name.str()), scheduler.defaults);
+  return {};
+}
+
+// The value of KEY=VALUE: what TOML makes of it, or the bare words as a string.
+Value parse_value(const std::string& word) {
+  try {
+    const auto table = toml::parse("v = " + word);
+    if (table.size() == 1)
+      if (auto value = scalar_of(*table.get("v"))) return *value;
+  } catch (const toml::parse_error&) {
+    // not TOML: policy=easy without quotes is what people type
+  }
+  return Value{word};
+}
+
+Status apply_file(Config& config, const std::string& name) {
+  std::ifstream in(name);
+  if (!in)
+    return fail(Errc::not_found, "no such file; accepted are the name of a TOML file, or KEY=VALUE",
+                fmt::format("--conf {}", name));
+  std::ostringstream text;
+  text << in.rdbuf();
+  return apply_toml(config, text.str(), name);
+}
+
+Status apply_item(Config& config, const std::string& item) {
+  if (is_conf_file(item)) return apply_file(config, item);
+  const auto equals = item.find('=');
+  const std::string key = item.substr(0, equals);
+  return set(config, {key, parse_value(item.substr(equals + 1)), "--conf " + key});
+}
+
+Status check_whole(const Config& c) {
+  const auto& s = c.scheduler;
+  if (!s.queues.empty() && s.queues.count(s.default_queue) == 0) {
+    std::vector<std::string> names;
+    for (const auto& [name, queue] : s.queues) names.push_back(name);
+    const std::string one_of = fmt::format("name one of {}", fmt::join(names, ", "));
+    return fail(Errc::invalid_argument,
+                s.default_queue == "default"
+                    ? one_of + ": the queue of jobs that name none"
+                    : fmt::format("there is no queue '{}'; {}", s.default_queue, one_of),
+                "queue.default");
+  }
+  // Clients and agents give a sign of life each second and wait for ours for 20.
+  if (c.heartbeat < 10 || c.heartbeat > 5'000)
+    return fail(Errc::invalid_argument, "accepted are 10ms to 5s", "instance.heartbeat");
+  if (c.peer_timeout < 3'000 || c.peer_timeout < 3 * c.heartbeat)
+    return fail(Errc::invalid_argument, "accepted are 3s and more, and 3 heartbeats at least",
+                "instance.peer-timeout");
+  if (c.tree_timeout < 1)  // no timeout at all: one stuck child, and nobody would get an answer
+    return fail(Errc::invalid_argument, "accepted are 1ms and more", "instance.tree-timeout");
+  return {};
+}
+
+}  // namespace
+
+bool is_conf_file(const std::string& item) {
+  const auto equals = item.find('=');
+  return equals == std::string::npos || item.find('/') < equals;
+}
+
+const std::string& Config::default_policy() const {
+  const auto found = scheduler.queues.find(scheduler.default_queue);
+  return found == scheduler.queues.end() ? scheduler.defaults.policy : found->second.policy;
+}
+
+const std::vector<ConfigKey>& config_keys() {
+  static const std::vector<ConfigKey> keys = [] {
+    std::vector<ConfigKey> all = scheduler_keys();
+    for (const auto& k : kKeys) all.push_back({std::string(k.name), k.accepts});
+    return all;
+  }();
+  return keys;
+}
+
+Status apply_toml(Config& config, std::string_view text, const std::string& file) {
+  try {
+    const toml::table table = toml::parse(text, file);
+    std::vector<Setting> settings;
+    if (auto done = flatten(table, "", file, settings); !done) return done;
+    // [queues.*] inherit from [queue], wherever in the file it stands.
+    std::stable_partition(settings.begin(), settings.end(), [](const Setting& s) {
+      return !s.key.starts_with("queues.") && !s.key.ends_with("-per-queue");
+    });
+    Config next = config;
+    const auto of_queues = std::find_if(settings.begin(), settings.end(), [](const Setting& s) {
+      return s.key.starts_with("queues.");
+    });
+    for (auto s = settings.begin(); s != of_queues; ++s)
+      if (auto done = set(next, *s); !done) return done;
+    if (auto done = make_queues(next.scheduler, table, file); !done) return done;
+    for (auto s = of_queues; s != settings.end(); ++s)
+      if (auto done = set(next, *s); !done) return done;
+    config = std::move(next);
+    return {};
+  } catch (const toml::parse_error& e) {
+    return fail(Errc::invalid_argument, std::string(e.description()),
+                fmt::format("{}:{}", file, e.source().begin.line));
+  }
+}
+
+Result<Config> load_config(const std::vector<std::string>& items, const Config& defaults) {
+  Config config = defaults;
+  for (const auto& item : items)
+    if (auto done = apply_item(config, item); !done) return tl::unexpected(done.error());
+  if (auto whole_is_sound = check_whole(config); !whole_is_sound)
+    return tl::unexpected(whole_is_sound.error());
+  return config;
+}
+
+Result<Duration> parse_duration_ms(std::string_view text) {
+  const auto seconds = parse_duration(text);
+  if (seconds && *seconds < 1e12) return std::llround(*seconds * 1000);
+  return fail(Errc::invalid_argument,
+              fmt::format("'{}' is no duration: accepted are 250ms, 30s, 5m, 2h, 1d", text));
+}
+
+}  // namespace holon::config

@@ -1,0 +1,69 @@
+// config.hpp - the settings of one instance, layered: defaults, then each --conf FILE (TOML) or
+// --conf KEY=VALUE in the order given, later wins. docs/config.md describes every key.
+//
+// A key that is not known, or a value that does not fit, is an error that names its place, what was
+// found and what is accepted; nothing is ignored silently.
+#pragma once
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "config/sync.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::config {
+
+// How the processes of a job are kept together (launch/tracking/tracking.hpp).
+enum class TrackingKind { automatic, cgroup, process };
+
+// Durations in ms.
+struct Config {
+  qmanager::SchedulerConfig scheduler;
+  std::string match_policy = "first";
+  std::string prune_filters = "ALL:core,ALL:node,ALL:gpu";
+  Duration grace = 5'000;               // from SIGTERM to SIGKILL
+  Duration max_overrun = 0;             // past its limit until a job is ended
+  Duration default_limit = 0;           // of a job that asks for none; 0: until the instance ends
+  std::uint64_t max_count = 1'000'000;  // jobs in one submit request
+  TrackingKind tracking = TrackingKind::automatic;  // a cgroup where one can be made
+  Duration heartbeat = 1'000;      // between a child and its parent, a broker and its agents
+  Duration peer_timeout = 20'000;  // silence after which the other side counts as lost
+  Duration orphan_timeout =
+      3'600'000;  // how long agents keep jobs without a broker, a child its jobs without a parent
+  Duration tree_timeout = 2'000;       // how long `tree` and `jobs -R` wait for a child
+  Duration record_interval = 200;      // changed job records go to the parent at most this often
+  Duration shutdown_timeout = 30'000;  // an orderly end that takes longer becomes a hard one
+  Duration watchdog =
+      60'000;            // a broker whose loop makes no turn for so long is started again; 0: never
+  bool monitor = false;  // passes are written to the file "schedule"
+  Sync sync = Sync::normal;
+  std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
+
+  // The policy of the queue a job without one gets into.
+  const std::string& default_policy() const;
+};
+
+// One setting, for listings and for the test that keeps docs/config.md complete.
+struct ConfigKey {
+  std::string name;          // "queue.policy"; "queues.NAME.policy" stands for any name
+  std::string_view accepts;  // "fcfs, easy, hybrid or conservative"
+};
+const std::vector<ConfigKey>& config_keys();
+
+// Is this item of --conf the name of a file? One with a '=' before any '/' is KEY=VALUE.
+bool is_conf_file(const std::string& item);
+
+// Applies `items`, each KEY=VALUE or the name of a TOML file, in order to `defaults`. Errors:
+// invalid_argument (where: "FILE:LINE" or "--conf KEY"), not_found (no such file).
+Result<Config> load_config(const std::vector<std::string>& items, const Config& defaults = {});
+
+// The same for the text of one TOML file; `file` is for messages.
+Status apply_toml(Config& config, std::string_view text, const std::string& file);
+
+// "250ms", "30s", "5m", "2h", "1d", "1.5h" and bare numbers (seconds) to ms. Errors:
+// invalid_argument.
+Result<Duration> parse_duration_ms(std::string_view text);
+
+}  // namespace holon::config

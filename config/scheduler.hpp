@@ -1,0 +1,16 @@
+// scheduler.hpp - the keys of the configuration that are the scheduler's: queues, limits,
+// priorities, QOS, parallel environments, pools. Private to the configuration.
+#pragma once
+#include <vector>
+
+#include "config/config.hpp"
+#include "config/value.hpp"
+
+namespace holon::config {
+
+std::vector<ConfigKey> scheduler_keys();
+
+// Errors: invalid_argument with the place, for a key that is not the scheduler's too.
+Status set_scheduler_key(qmanager::SchedulerConfig& scheduler, const Setting& s);
+
+}  // namespace holon::config

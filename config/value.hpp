@@ -1,0 +1,52 @@
+// value.hpp - one setting as it was written, and what can be made of it. Private to the
+// configuration.
+#pragma once
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+
+namespace holon::config {
+
+struct Value {
+  std::variant<std::int64_t, double, bool, std::string> scalar;
+
+  std::string text() const;  // as in TOML
+};
+
+struct Setting {
+  std::string key;
+  Value value;
+  std::string where;
+};
+
+inline constexpr std::string_view kDuration =
+    "a duration: \"250ms\", \"30s\", \"5m\", \"2h\", or seconds";
+
+// nullopt where the value does not fit.
+std::optional<std::int64_t> whole(const Value& v, std::int64_t low, std::int64_t high);
+std::optional<Duration> duration(const Value& v);  // in ms
+std::optional<std::string> text(const Value& v);   // not an empty one
+std::optional<std::string> one_of(const Value& v, std::initializer_list<std::string_view> accepted);
+std::optional<bool> yes_or_no(const Value& v);  // true, false, 1, 0
+std::optional<double> share(const Value& v);    // 0 to 1
+
+// Words with commas or blanks between them.
+std::vector<std::string> words(std::string_view text);
+
+template <class T, class Found>
+bool store(T& target, const Found& found) {
+  if (found) target = static_cast<T>(*found);
+  return found.has_value();
+}
+
+tl::unexpected<Error> misfit(const Setting& s, std::string_view accepts);
+// Names the nearest key that there is, and those of its table.
+tl::unexpected<Error> unknown_key(const Setting& s);
+
+}  // namespace holon::config

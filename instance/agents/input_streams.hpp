@@ -1,0 +1,42 @@
+// input_streams.hpp - "job.input": what a client reads, to the tasks of its job.
+//
+// Each piece is passed on to the agent and answered when the agent has answered: a task that reads
+// slowly slows down the client, and nothing is kept here but requests without data that wait for
+// the start of their job.
+#pragma once
+#include <list>
+
+#include "instance/agents/agent_link.hpp"
+#include "instance/agents/input_messages.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class InputStreams {
+ public:
+  InputStreams(transport::Server& server, const JobManager& jobs, const AgentLink& agent,
+               AfterCommit& after_commit)
+      : server_(server), jobs_(jobs), agent_(agent), after_commit_(after_commit) {}
+
+  void take(const transport::Request& request);
+  void started(JobId job);  // its tasks run
+  void ended(JobId job);
+  void close(const Error& why);
+
+ private:
+  struct Waiting {
+    transport::Request request;
+    JobId job;
+  };
+  void pass_on(const transport::Request& request, const msg::InputRequest& piece);
+
+  transport::Server& server_;
+  const JobManager& jobs_;
+  const AgentLink& agent_;
+  AfterCommit& after_commit_;
+  std::list<Waiting> waiting_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,126 @@
+#include "instance/job/admission.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "base/idset.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::size_t kLongestName = 4096;  // bytes; it travels in every record
+
+// A misspelt licence would otherwise be refused as a job that can never run, without saying what
+// there is.
+Status check_licenses(const std::vector<qmanager::Consumes>& consumes,
+                      const qmanager::SchedulerConfig& config) {
+  std::set<std::string> known;
+  const auto add = [&known](const auto& pools) {
+    for (const auto& [name, amount] : pools) known.insert(name);
+  };
+  add(config.pools);
+  add(config.defaults.pools);
+  for (const auto& [name, queue] : config.queues) add(queue.pools);
+  for (const auto& use : consumes)
+    if (!known.contains(use.pool))
+      return fail(Errc::not_found,
+                  fmt::format("there is no license '{}' here; {}", use.pool,
+                              known.empty() ? "there are none (pools.NAME)"
+                                            : fmt::format("there are {}", fmt::join(known, ", "))),
+                  "license");
+  return {};
+}
+
+// Every name that some setting is about; "default" among them: any name is.
+std::set<std::string> known_qos(const qmanager::SchedulerConfig& config) {
+  std::set<std::string> known;
+  const auto add_credentials = [&known](const auto& settings) {
+    for (const auto& [credential, setting] : settings)
+      if (credential.first == qmanager::Credential::qos) known.insert(credential.second);
+  };
+  const auto add_names = [&known](const auto& settings) {
+    for (const auto& [name, setting] : settings) known.insert(name);
+  };
+  const auto add_buckets = [&known](const qmanager::QueueConfig& queue) {
+    for (const auto& [number, bucket] : queue.buckets)
+      known.insert(bucket.qos.begin(), bucket.qos.end());
+  };
+  add_names(config.qos);
+  add_credentials(config.limits.of);
+  for (const auto& [scope, limits] : config.limits.within_queue)
+    if (scope.kind == qmanager::Credential::qos) known.insert(scope.name);
+  add_credentials(config.priority.of);
+  add_credentials(config.priority.fairshare.targets);
+  add_names(config.priority.qos_queue_time);
+  add_names(config.priority.qos_xfactor);
+  add_buckets(config.defaults);
+  for (const auto& [name, queue] : config.queues) add_buckets(queue);
+  return known;
+}
+
+Status check_qos(const std::string& qos, const qmanager::SchedulerConfig& config) {
+  if (qos.empty()) return {};
+  const auto known = known_qos(config);
+  if (known.contains(qos) || known.contains("default")) return {};
+  return fail(Errc::not_found,
+              fmt::format("there is no QOS '{}' here; {}", qos,
+                          known.empty() ? "there are none (qos.NAME.flags)"
+                                        : fmt::format("there are {}", fmt::join(known, ", "))),
+              "qos");
+}
+
+// "{{id}}" and the like stand for the job's; any other word would become part of the file's name.
+Status check_file_name(const std::string& file, const char* where) {
+  constexpr std::array<std::string_view, 4> kWords = {"id", "name", "taskid", "task.id"};
+  for (auto at = file.find("{{"); at != std::string::npos; at = file.find("{{", at + 2)) {
+    const auto end = file.find("}}", at);
+    if (end == std::string::npos) return {};
+    const auto word = std::string_view(file).substr(at + 2, end - at - 2);
+    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) continue;
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("'{{{{{}}}}}' stands for nothing; accepted are {{{{id}}}}, {{{{name}}}} "
+                    "and {{{{taskid}}}}",
+                    word),
+        where);
+  }
+  return {};
+}
+
+Status check_input(const Submission& submission) {
+  const std::string& tasks = submission.input_tasks;
+  if (!tasks.empty() && tasks != "all")
+    if (const auto ranks = Idset::parse(tasks); !ranks)
+      return fail(
+          Errc::invalid_argument,
+          fmt::format("\"{}\" names no tasks; accepted are \"all\" and ranks like \"0-3\"", tasks),
+          "/attributes/system/shell/options/input/stdin/ranks");
+  return check_file_name(submission.input, "/attributes/system/shell/options/input/stdin");
+}
+
+}  // namespace
+
+Status check_new(const Submission& submission, const qmanager::SchedulerConfig& config) {
+  if (submission.spec->tasks.front().command.front().empty())
+    return fail(Errc::invalid_argument, "the command is an empty string", "/tasks/0/command/0");
+  if (submission.name.size() > kLongestName)
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("has {} bytes; at most {} are accepted", submission.name.size(), kLongestName),
+        "/attributes/system/job/name");
+  if (auto known = check_licenses(submission.wishes.consumes, config); !known) return known;
+  if (auto known = check_qos(submission.wishes.qos, config); !known) return known;
+  if (auto known = check_file_name(submission.output, "/attributes/system/shell/options/output");
+      !known)
+    return known;
+  if (auto known = check_file_name(submission.error, "/attributes/system/shell/options/error");
+      !known)
+    return known;
+  return check_input(submission);
+}
+
+}  // namespace holon::instance

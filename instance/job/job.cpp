@@ -1,0 +1,187 @@
+// The transitions are RFC 21's table, one function an event. apply() copies the state, changes the
+// copy and returns it, so that an event that does not fit leaves no trace; the copy is some hundred
+// bytes.
+#include "instance/job/job.hpp"
+
+#include <fmt/core.h>
+
+#include "launch/exit_code.hpp"
+
+namespace holon::instance {
+namespace {
+
+tl::unexpected<Error> misfit(const Lifecycle& job, const EventBody& body) {
+  return fail(Errc::protocol,
+              fmt::format("event {} cannot happen in state {}", name_of(body), name_of(job.state)));
+}
+
+// Each returns whether the event fits; `job` is a scratch copy.
+struct Transition {
+  Lifecycle& job;
+  Time time;
+
+  bool move(JobState from, JobState to) {
+    if (job.state != from || !job.submitted) return false;
+    job.state = to;
+    return true;
+  }
+  bool operator()(const event::Submit& e) {
+    if (job.submitted) return false;
+    job.submitted = true;
+    job.urgency = e.urgency;
+    job.user = e.user;
+    job.t_submit = time;
+    return true;
+  }
+  bool operator()(const event::Validate&) { return move(JobState::created, JobState::depend); }
+  bool operator()(const event::Invalidate& e) {
+    if (!move(JobState::created, JobState::inactive)) return false;
+    job.exception = "invalid";
+    job.note = e.reason;
+    job.t_inactive = time;
+    return true;
+  }
+  bool operator()(const event::Depend&) { return move(JobState::depend, JobState::priority); }
+  bool operator()(const event::DependencyAdd&) const { return job.state == JobState::depend; }
+  bool operator()(const event::DependencyRemove&) const { return job.state == JobState::depend; }
+  bool operator()(const event::Priority&) {
+    return job.state == JobState::sched || move(JobState::priority, JobState::sched);
+  }
+  bool operator()(const event::Urgency& e) {
+    if (!job.submitted || job.state > JobState::sched) return false;
+    job.urgency = e.urgency;
+    return true;
+  }
+  bool operator()(const event::Alloc& e) {
+    if (!move(JobState::sched, JobState::run)) return false;
+    job.holds_resources = true;
+    job.t_alloc = time;
+    job.selection = e.selection;
+    job.place = e.place;
+    job.environment = e.environment;
+    job.expiration = e.expiration;
+    return true;
+  }
+  bool operator()(const event::ResourceUpdate& e) {
+    if (!job.holds_resources) return false;
+    job.expiration = e.expiration;
+    return true;
+  }
+  bool operator()(const event::Start& e) {
+    // The report may cross a cancel on its way, so CLEANUP takes it too.
+    const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
+    if (!expected || !job.holds_resources || job.started || job.finished) return false;
+    job.started = true;
+    job.t_start = time;
+    job.processes = e.processes;
+    return true;
+  }
+  bool operator()(const event::Instance& e) {
+    if (!job.holds_resources) return false;
+    job.child_uri = e.uri;
+    return true;
+  }
+  bool operator()(const event::Exception& e) {
+    if (!job.submitted || job.state == JobState::inactive) return false;
+    if (e.severity > 0) return true;
+    if (job.exception.empty()) {
+      job.exception = e.type;
+      job.note = e.note;
+    }
+    job.state = JobState::cleanup;
+    return true;
+  }
+  bool operator()(const event::Finish& e) {
+    const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
+    if (!expected || !job.holds_resources || job.finished) return false;
+    job.state = JobState::cleanup;
+    job.finished = true;
+    job.status = e.status;
+    job.cpu_ms = e.cpu_ms;
+    job.max_rss_kb = e.max_rss_kb;
+    job.t_finish = time;
+    return true;
+  }
+  bool operator()(const event::Release&) {
+    if (job.state != JobState::cleanup || !job.holds_resources) return false;
+    job.holds_resources = false;
+    return true;
+  }
+  bool operator()(const event::Free&) {
+    if (job.state != JobState::cleanup || job.holds_resources || job.freed || job.t_alloc == 0)
+      return false;
+    job.freed = true;
+    return true;
+  }
+  bool operator()(const event::Clean&) {
+    if (job.holds_resources || !move(JobState::cleanup, JobState::inactive)) return false;
+    job.t_inactive = time;
+    job.processes.clear();
+    return true;
+  }
+};
+
+}  // namespace
+
+const char* name_of(JobState state) {
+  switch (state) {
+    case JobState::created:
+      return "NEW";
+    case JobState::depend:
+      return "DEPEND";
+    case JobState::priority:
+      return "PRIORITY";
+    case JobState::sched:
+      return "SCHED";
+    case JobState::run:
+      return "RUN";
+    case JobState::cleanup:
+      return "CLEANUP";
+    case JobState::inactive:
+      return "INACTIVE";
+  }
+  return "UNKNOWN";
+}
+
+Result<Lifecycle> apply(const Lifecycle& job, const Event& event) {
+  Lifecycle next = job;
+  if (!std::visit(Transition{next, event.time}, event.body)) return misfit(job, event.body);
+  return next;
+}
+
+Step next_step(const Lifecycle& job) {
+  if (!job.submitted) return Step::none;
+  switch (job.state) {
+    case JobState::created:
+      return Step::validate;
+    case JobState::depend:
+      return Step::depend;
+    case JobState::priority:
+      return Step::priority;
+    case JobState::sched:
+      return Step::enqueue;
+    case JobState::run:
+      return job.started ? Step::watch : Step::start;
+    case JobState::cleanup:
+      if (job.holds_resources) return job.finished ? Step::release : Step::kill;
+      return Step::clean;
+    case JobState::inactive:
+      return Step::none;
+  }
+  return Step::none;
+}
+
+std::string result_of(const Lifecycle& job) {
+  if (job.state != JobState::inactive) return {};
+  if (job.exception == "invalid") return "REJECTED";
+  if (job.exception == "cancel") return "CANCELED";
+  if (job.exception == "timeout") return "TIMEOUT";
+  if (!job.exception.empty() || !job.finished || job.status != 0) return "FAILED";
+  return "COMPLETED";
+}
+
+int exit_code_of(const Lifecycle& job) {
+  return job.finished ? launch::exit_code_of(job.status) : -1;
+}
+
+}  // namespace holon::instance

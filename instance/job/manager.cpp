@@ -1,0 +1,370 @@
+// One event, one function: post() journals it, folds it into the state and tells Outside; advance()
+// then does what the new state asks for until it asks for something only the outside world can give
+// (RFC 21's split of update and action).
+#include "instance/job/manager.hpp"
+
+#include <fmt/core.h>
+
+#include "base/check.hpp"
+#include "instance/job/placement.hpp"
+#include "instance/text.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+namespace {
+
+// What one pass may look at before requests are served again.
+constexpr qmanager::Budget kPass{4096};
+
+// What an agent that ended a job of its own accord has to say.
+std::string note_of(const TasksEnded& how) {
+  if (!how.what.empty()) return how.what;
+  if (how.reason == "killed") return "its agent was told to stop";
+  if (how.reason == "orphaned") return "its agent had no broker for too long";
+  return {};
+}
+
+// A child looks at its lease itself, and may have ended before the agent's timer runs out.
+bool was_ended_by_its_lease(const ActiveJob& job, const TasksEnded& how) {
+  return job.submission->is_instance && how.reason == "exit" && job.life.expiration != 0 &&
+         how.when >= job.life.expiration;
+}
+
+}  // namespace
+
+JobManager::JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
+                       const QueueGates& gates, const resource::ResourceStore& store,
+                       Outside& outside, const config::Config& config, std::string path,
+                       std::string output_directory)
+    : journal_(journal),
+      clock_(clock),
+      scheduler_(scheduler),
+      gates_(gates),
+      store_(store),
+      outside_(outside),
+      config_(config),
+      path_(std::move(path)),
+      output_directory_(std::move(output_directory)) {}
+
+JobManager::~JobManager() = default;
+
+Time JobManager::lease_end() const {
+  return store_.options().horizon.end;
+}
+
+std::string JobManager::path_of(JobId id) const {
+  return join(path_, id);
+}
+
+ActiveJob* JobManager::find_mutable(JobId id) {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+const ActiveJob* JobManager::find(JobId id) const {
+  const auto found = jobs_.find(id);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
+  qmanager::JobRequest request;
+  request.id = job.id;
+  request.queue = job.submission->queue;
+  request.user = job.life.user;
+  request.urgency = waits_for_others(job) ? qmanager::kUrgencyHold : job.life.urgency;
+  request.submitted = job.life.t_submit;
+  request.limit = job.submission->limit;
+  request.spec = job.submission->spec;
+  const Wishes& wishes = job.submission->wishes;
+  request.group = wishes.group;
+  request.account = wishes.account;
+  request.qos = wishes.qos;
+  request.consumes = wishes.consumes;
+  request.slots = wishes.slots;
+  // A pattern has become one of those it matches.
+  request.environment = job.life.environment.empty() ? wishes.environment : job.life.environment;
+  request.advance = wishes.reservation;
+  request.reserve = wishes.reserve;
+  request.immediate = wishes.immediate;
+  return request;
+}
+
+JobId JobManager::take_id() {
+  const JobId id = next_id_;
+  next_id_ = JobId(id.value() + 1);
+  return id;
+}
+
+void JobManager::skip_ids(JobId last) {
+  next_id_ = std::max(next_id_, JobId(last.value() + 1));
+}
+
+// ---- events ----
+
+void JobManager::count(const ActiveJob& job, JobState from) {
+  const JobState to = job.life.state;
+  const auto column = [this](JobState s) -> std::int64_t& {
+    return is_pending(s)             ? counts_.pending
+           : s == JobState::inactive ? counts_.inactive
+                                     : counts_.running;
+  };
+  --column(from);
+  ++column(to);
+  if (to != JobState::inactive || from == to) return;
+  const std::string result = result_of(job.life);
+  counts_.failed += result != "COMPLETED";
+  counts_.cancelled += result == "CANCELED";
+}
+
+void JobManager::post(ActiveJob& job, EventBody body, Time when) {
+  const Event e{when, std::move(body)};
+  auto next = apply(job.life, e);
+  HOLON_CHECK(next.has_value());
+  const JobState from = job.life.state;
+  job.life = std::move(*next);
+  journal_.add_event(job.id, 1, e);
+  count(job, from);
+  outside_.happened(job.id, e);
+}
+
+void JobManager::advance(JobId id, Time now) {
+  while (ActiveJob* job = find_mutable(id)) {
+    switch (next_step(job->life)) {
+      case Step::validate:
+        post(*job, event::Validate{}, now);
+        break;
+      case Step::depend:
+        if (waits_for_others(*job)) return;  // settle_dependencies() lets it go
+        post(*job, event::Depend{}, now);
+        break;
+      case Step::priority:
+        post(*job, event::Priority{job->life.urgency}, now);
+        break;
+      case Step::release:
+        free(*job, now);
+        break;
+      case Step::clean:
+        if (!outside_.may_end(*job)) return outside_.changed(*job);
+        post(*job, event::Clean{}, now);
+        end(*job);
+        return;
+      case Step::start:
+        outside_.start_tasks(*job);
+        return;
+      case Step::kill:
+        outside_.kill_tasks(*job);
+        return;
+      case Step::enqueue:
+      case Step::watch:
+      case Step::none:
+        return;
+    }
+  }
+}
+
+void JobManager::free(ActiveJob& job, Time now) {
+  post(job, event::Release{}, now);
+  post(job, event::Free{}, now);
+  // After a stop of the whole instance what a job held was never taken again.
+  if (job.allocation) HOLON_CHECK(scheduler_.finish(job.id, now).has_value());
+  job.allocation.reset();
+  dirty_ = true;
+}
+
+void JobManager::end(ActiveJob& job) {
+  const auto record = record_of(job);
+  journal_.add_inactive(record);
+  outside_.changed(job);
+  outside_.ended(record);
+  jobs_.erase(JobId(record.id));
+  waiting_.happened(JobId(record.id));
+  let_back(JobId(record.id));
+}
+
+// ---- scheduling ----
+
+void JobManager::resources_changed() {
+  scheduler_.resources_changed();
+  dirty_ = true;
+}
+
+void JobManager::schedule(Time now) {
+  if (paused_) return;
+  settle_dependencies(now);
+  if (!dirty_ && !(wake_ && *wake_ <= now)) return;
+  const auto before = monotonic_us();
+  const auto pass = scheduler_.step(now, kPass);
+  passes_.add(monotonic_us() - before);
+  dirty_ = pass.more;
+  wake_ = pass.wake;
+  for (const auto& decision : pass.decisions) apply_decision(decision, now);
+}
+
+std::vector<qmanager::PlannedSpan> JobManager::plan(Time now) {
+  auto plan = scheduler_.plan(now);
+  const auto rest = scheduler_.step(now, kPass);
+  dirty_ = rest.more;
+  wake_ = rest.wake;
+  for (const auto& decision : rest.decisions) apply_decision(decision, now);
+  return plan;
+}
+
+std::optional<Time> JobManager::next_turn(Time now) const {
+  if (paused_) return std::nullopt;
+  if (dirty_) return now;
+  const auto called = waiting_.next();
+  return wake_ && called ? std::min(*wake_, *called) : wake_ ? wake_ : called;
+}
+
+void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
+  if (const auto* s = std::get_if<qmanager::Start>(&decision)) {
+    start(*s, now);
+  } else if (const auto* reject = std::get_if<qmanager::Reject>(&decision)) {
+    ActiveJob* job = find_mutable(reject->job);
+    HOLON_CHECK(job != nullptr);
+    post(*job, event::Exception{"alloc", 0, reject->reason}, now);
+    advance(reject->job, now);
+  }
+  // Reserve and Wait change what outlook() answers; it is asked when somebody looks at the job.
+}
+
+// When its own limit ends a job. A child's time is its lease, and it plans with all of that.
+Time JobManager::end_by_limit(const Submission& what, Time t_alloc) const {
+  if (what.limit == 0) return kTimeMax;
+  const Time limit = saturating_add(t_alloc, what.limit);
+  return what.is_instance ? limit : saturating_add(limit, config_.max_overrun);
+}
+
+// When a job that holds resources is ended: by its limit, with its reservation or with the
+// instance. What is planned for it may end at another time (queue.default-duration,
+// queue.duration-offset, job.max-overrun).
+Time JobManager::end_of(const ActiveJob& job, Time t_alloc) const {
+  const Submission& what = *job.submission;
+  const Time end = std::min(lease_end(), end_by_limit(what, t_alloc));
+  if (what.wishes.reservation.value() == 0) return end;
+  const auto reservation = journal_.allocation(what.wishes.reservation);
+  return reservation && *reservation ? std::min(end, (*reservation)->when.end) : end;
+}
+
+void JobManager::start(const qmanager::Start& decision, Time now) {
+  ActiveJob* job = find_mutable(decision.job);
+  HOLON_CHECK(job != nullptr);
+  constexpr const char* kNames[] = {"immediate", "backfill", "reserved"};
+  const Time end = end_of(*job, now);
+  const auto where = summarize(store_.graph(), decision.allocation);
+  journal_.add_allocation(decision.allocation);
+  job->allocation = decision.allocation;
+  post(*job,
+       event::Alloc{kNames[static_cast<int>(decision.selection)],
+                    end == kTimeMax ? 0 : end,
+                    {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus},
+                    decision.environment},
+       now);
+  outside_.changed(*job);
+  advance(decision.job, now);
+}
+
+void JobManager::lease_changed(Time old_end, Time now) {
+  for (auto& [id, job] : jobs_) {
+    if (!job.allocation) continue;
+    const Time end = end_of(job, job.life.t_alloc);
+    const Time expiration = end == kTimeMax ? 0 : end;
+    Time& planned = job.allocation->when.end;
+    const Time plan = std::min(planned == old_end ? end : planned, lease_end());
+    if (plan == planned && expiration == job.life.expiration) continue;
+    planned = plan;
+    journal_.add_allocation(*job.allocation);
+    post(job, event::ResourceUpdate{expiration}, now);
+    outside_.limit_changed(job);
+  }
+  resources_changed();
+}
+
+Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
+  ActiveJob* job = find_mutable(id);
+  if (job == nullptr) {
+    auto known = record(id);
+    if (!known) return tl::unexpected(known.error());
+    return fail(Errc::denied, fmt::format("job {} is over: {}", path_of(id), known->result));
+  }
+  if (job->life.state > JobState::sched)
+    return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
+  let_back(id);
+  if (job->life.urgency == urgency) return {};
+  const bool queued = job->life.state == JobState::sched;
+  if (queued)
+    if (auto moved = scheduler_.set_urgency(id, urgency); !moved) return moved;
+  post(*job, event::Urgency{urgency}, now);
+  if (queued) post(*job, event::Priority{urgency}, now);
+  outside_.changed(*job);
+  dirty_ = true;
+  return {};
+}
+
+// ---- what the world reports ----
+
+void JobManager::raise(JobId id, const std::string& type, const std::string& note, Time now) {
+  ActiveJob* job = find_mutable(id);
+  if (job == nullptr) return;
+  const bool queued = job->life.state == JobState::sched || job->life.state == JobState::depend;
+  const bool was_ending = job->life.state == JobState::cleanup;
+  if (!was_ending) post(*job, event::Exception{type, 0, note}, now);
+  if (queued) {
+    HOLON_CHECK(scheduler_.cancel(id, now).has_value());
+    dirty_ = true;
+  }
+  if (!was_ending) outside_.changed(*job);
+  advance(id, now);
+}
+
+void JobManager::tasks_started(JobId id, const std::vector<event::Process>& processes, Time when) {
+  ActiveJob* job = find_mutable(id);
+  if (job == nullptr || job->life.started || job->life.finished)
+    return;  // told again after a reconnect
+  if (!job->life.holds_resources) return;
+  post(*job, event::Start{processes}, when);
+  outside_.changed(*job);
+  waiting_.happened(id);
+}
+
+// Which of its ends a job that its agent ended in time had reached.
+std::string JobManager::limit_note(const ActiveJob& job) const {
+  const Submission& what = *job.submission;
+  const Time own = end_by_limit(what, job.life.t_alloc);
+  if (own <= job.life.expiration || job.life.expiration == 0) return "its time limit was reached";
+  if (what.wishes.reservation.value() == 0 || job.life.expiration == lease_end())
+    return "the time of its instance is over";
+  return fmt::format("advance reservation {}, in which it ran, is over",
+                     what.wishes.reservation.value());
+}
+
+void JobManager::tasks_ended(JobId id, const TasksEnded& how, Time now) {
+  ActiveJob* job = find_mutable(id);
+  if (job == nullptr || job->life.finished || !job->life.holds_resources) return;
+  if (job->life.state == JobState::run) {
+    if (how.reason == "timeout" || was_ended_by_its_lease(*job, how))
+      post(*job, event::Exception{"timeout", 0, limit_note(*job)}, how.when);
+    else if (how.reason != "exit")
+      post(*job,
+           event::Exception{how.reason == "lost" ? "node-failure" : how.reason, 0, note_of(how)},
+           how.when);
+  }
+  post(*job, how.finish, how.when);
+  advance(id, now);
+}
+
+void JobManager::never_started(JobId id, Time now) {
+  ActiveJob* job = find_mutable(id);
+  if (job == nullptr || next_step(job->life) != Step::kill) return;
+  free(*job, now);
+  advance(id, now);
+}
+
+void JobManager::child_is_up(JobId id, const std::string& uri, Time now) {
+  ActiveJob* job = find_mutable(id);
+  if (job == nullptr || !job->life.holds_resources || job->life.child_uri == uri) return;
+  post(*job, event::Instance{uri}, now);
+  outside_.changed(*job);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,265 @@
+// job_manager.hpp - the jobs of one instance: every event is journalled, folded into the job's
+// state, and followed by what the state asks for. No sockets and no processes: what has to happen
+// outside is told to an Outside.
+//
+// The order within a turn: calls below change state and write to the journal (uncommitted); the
+// broker commits; only then does it carry out what Outside was told. A crash before the commit
+// leaves nothing, one after it is a replay. Not thread-safe: one owner.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "config/config.hpp"
+#include "instance/clock.hpp"
+#include "instance/job/job.hpp"
+#include "instance/job/queue_gates.hpp"
+#include "instance/job/submission.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/messages.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/allocation.hpp"
+
+namespace holon::instance {
+
+// A job that is not INACTIVE.
+struct ActiveJob {
+  JobId id;
+  std::shared_ptr<const Submission> submission;
+  Lifecycle life;
+  std::optional<resource::Allocation> allocation;  // while it holds resources
+};
+
+// Its tasks; of a job that took a range of slots known once it is allocated.
+std::int64_t tasks_of(const ActiveJob& job);
+
+// What the manager has done to it. Called in the middle of a change: note it down, act after the
+// commit.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  virtual void start_tasks(const ActiveJob& job) = 0;
+  // Its tasks may run and must not. May be told again.
+  virtual void kill_tasks(const ActiveJob& job) = 0;
+  virtual void happened(JobId job, const Event& event) = 0;
+  // The record as listings show it is another one now; the last call for a job has state INACTIVE.
+  virtual void changed(const ActiveJob& job) = 0;
+  virtual void ended(const msg::JobRecord& record) = 0;
+  // Its end is all that is left to write down. False: what it leaves behind is not settled yet;
+  // go_on() is called when it is.
+  virtual bool may_end(const ActiveJob& job) = 0;
+  // A job that holds resources has another `life.expiration`, or end of its allocation, now.
+  virtual void limit_changed(const ActiveJob& job) = 0;
+};
+
+// Where a job's output goes: as asked for, else below `directory`; and the file it reads, if any.
+// "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/'. What a task makes of
+// it: launch::file_of_task.
+struct OutputFiles {
+  std::string output, error;  // error "": the same file
+  std::string input;          // "": none
+};
+OutputFiles output_files(const ActiveJob& job, const std::string& directory);
+
+// The record of a job of the instance `path`, but for what its scheduler has to say of it.
+msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
+                             const std::string& output_directory, const InstanceClock& clock);
+// The event with its times by the wall clock.
+Event as_shown(Event event, const InstanceClock& clock);
+
+// How the tasks of a job ended, as the agent tells it.
+struct TasksEnded {
+  std::string reason;  // exit, timeout, killed, exec, orphaned, lost
+  std::string what;    // exec, lost: in words
+  event::Finish finish;
+  Time when = 0;
+};
+
+// How long passes of the scheduler took, in microseconds.
+struct PassTimes {
+  std::int64_t passes = 0, last = 0, longest = 0, sum = 0;
+
+  void add(std::int64_t took) {
+    ++passes;
+    last = took;
+    longest = std::max(longest, took);
+    sum += took;
+  }
+};
+
+class JobManager {
+ public:
+  // `journal`, `clock`, `scheduler`, `gates`, `store`, `outside` and `config` must outlive it.
+  // `path` is the instance's: "/", "/3".
+  JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
+             const QueueGates& gates, const resource::ResourceStore& store, Outside& outside,
+             const config::Config& config, std::string path, std::string output_directory);
+  ~JobManager();
+  JobManager(const JobManager&) = delete;
+  JobManager& operator=(const JobManager&) = delete;
+
+  // Rebuilds all active jobs from the journal and goes on with each: queued ones are queued again,
+  // running ones hold their resources again; whether their tasks still run is the agents' to say.
+  // O(events since the oldest active batch was submitted).
+  // `fresh`: the whole instance was stopped, so that no agent can say: what ran has failed.
+  Status recover(Time now, bool fresh);
+  // After a fresh recover(): processes of jobs that ran, which may still be there.
+  const std::vector<event::Process>& orphans() const { return orphans_; }
+
+  // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
+  // never run here (the refusal keeps a record).
+  // More jobs than are taken in one turn are journalled at once, and taken by take_more().
+  Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
+  // Some more of those submitted with `first`; false: there are no more of them.
+  bool take_more(JobId first, Time now);
+  bool all_taken(JobId first) const { return !intakes_.contains(first); }
+  // All that were submitted.
+  void take_all(Time now);
+
+  // One pass of the scheduler if anything changed.
+  void schedule(Time now);
+  // Nothing is left for schedule() to do now.
+  bool settled() const { return !dirty_ && !paused_; }
+  // The whole plan. What has to be decided to complete it is done. REQUIRES: settled().
+  std::vector<qmanager::PlannedSpan> plan(Time now);
+  // When to call schedule() again at the latest; nullopt: on the next event.
+  std::optional<Time> next_turn(Time now) const;
+  // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
+  Status set_urgency(JobId id, std::uint32_t urgency, Time now);
+  // Holds a pending job at which the scheduler failed, with that as its reason, until somebody
+  // gives it another urgency. Others are left alone.
+  void set_aside(JobId id, Time now);
+  bool is_aside(JobId id) const { return aside_.contains(id.value()); }
+  const PassTimes& pass_times() const { return passes_; }
+  void pause_scheduling() { paused_ = true; }  // for good: the instance ends
+  void resources_changed();
+  // Somebody asked for the plan, which completes it: the next turn makes a pass.
+  void look_again() { dirty_ = true; }
+  // The instance ends at the store's horizon, not at `old_end`: limits beyond it are cut, open ones
+  // follow it.
+  void lease_changed(Time old_end, Time now);
+  // Begin times follow it.
+  void wall_clock_was_set();
+
+  // A fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and ended jobs
+  // are ignored.
+  void raise(JobId id, const std::string& type, const std::string& note, Time now);
+  void tasks_started(JobId id, const std::vector<event::Process>& processes, Time when);
+  void tasks_ended(JobId id, const TasksEnded& how, Time now);
+  // The tasks of a job that is to be killed were never started and never will be.
+  void never_started(JobId id, Time now);
+  void child_is_up(JobId id, const std::string& uri, Time now);
+  // What its end waited for (Outside::may_end) has happened.
+  void go_on(JobId id, Time now) { advance(id, now); }
+
+  // As the scheduler is told of it.
+  qmanager::JobRequest request_of(const ActiveJob& job) const;
+  // A number that no job has or will have, and numbers up to `last` that none may get.
+  JobId take_id();
+  void skip_ids(JobId last);
+  // The active jobs that a job in DEPEND waits for.
+  std::vector<JobId> waits_on(const ActiveJob& job) const;
+
+  const ActiveJob* find(JobId id) const;
+  const std::map<JobId, ActiveJob>& active() const { return jobs_; }
+  // Of active and inactive jobs. Errors: not_found.
+  Result<msg::JobRecord> record(JobId id) const;
+  msg::JobRecord record_of(const ActiveJob& job) const;
+  // With times by the wall clock, as in records.
+  Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }
+  const InstanceClock& clock() const { return clock_; }
+  std::string path_of(JobId id) const;
+  OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }
+
+  struct Counts {
+    std::int64_t pending = 0, running = 0, inactive = 0,
+                 failed = 0,  // inactive and not COMPLETED, cancelled ones included
+        cancelled = 0;        // of these
+  };
+  Counts counts() const { return counts_; }
+  // The journal knows these inactive jobs no more.
+  void forgotten(std::uint64_t count, std::uint64_t failed) {
+    counts_.inactive -= static_cast<std::int64_t>(count);
+    counts_.failed -= static_cast<std::int64_t>(failed);
+  }
+
+ private:
+  ActiveJob* find_mutable(JobId id);
+  void post(ActiveJob& job, EventBody body, Time when);
+  void advance(JobId id, Time now);
+  void free(ActiveJob& job, Time now);
+  void end(ActiveJob& job);
+  void apply_decision(const qmanager::Decision& decision, Time now);
+  void start(const qmanager::Start& decision, Time now);
+  static bool waits_for_others(const ActiveJob& job);
+  Status check_dependencies(const Submission& submission) const;
+  TargetState state_of_target(JobId id) const;
+  const ActiveJob* namesake_before(const ActiveJob& job) const;
+  Standing standing_of(const ActiveJob& job, const Dependency& dependency, Time now) const;
+  Standing standing_of(const ActiveJob& job, Time now) const;
+  void keep_waiting(const ActiveJob& job);
+  void settle_dependencies(Time now);
+  void let_go(ActiveJob& job, Time now);
+  Time lease_end() const;
+  void add_default_limit(Submission& submission, Time now) const;
+  std::string too_late(const Submission& submission, Time now) const;
+  Time end_by_limit(const Submission& what, Time t_alloc) const;
+  Time end_of(const ActiveJob& job, Time t_alloc) const;
+  std::string limit_note(const ActiveJob& job) const;
+  Status load(const std::vector<Batch>& batches, Time now);
+  void record_lost(Time now);
+  Status close_torn(const std::set<JobId>& torn, Time now);
+  Status restore_allocation(ActiveJob& job);
+  Status restore_aside();
+  void let_back(JobId id);
+  Status charge_past_use(Time now);
+  void lose_interrupted(ActiveJob& job, Time now);
+  void enqueue_recovered(ActiveJob& job, Time now);
+  void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
+  void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
+  msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
+                          const msg::SubmitRequest& request, Time now);
+  Error not_taken(const Submission& submission, Error error) const;
+  Error refuse(Submission submission, const msg::SubmitRequest& request, const std::string& reason,
+               Time now);
+  void count(const ActiveJob& job, JobState from);
+
+  // Jobs that were submitted together and are not all in jobs_ yet.
+  struct Intake {
+    std::shared_ptr<const Submission> submission;
+    Lifecycle life;             // of each of them ...
+    std::vector<Event> events;  // ... after these
+    std::uint64_t taken = 0;
+  };
+  ActiveJob& take_in(Intake& intake);
+
+  Journal& journal_;
+  const InstanceClock& clock_;
+  qmanager::Scheduler& scheduler_;
+  const QueueGates& gates_;
+  const resource::ResourceStore& store_;
+  Outside& outside_;
+  const config::Config& config_;
+  std::string path_;
+  std::string output_directory_;
+  std::map<JobId, ActiveJob> jobs_;
+  std::map<JobId, Intake> intakes_;  // by their first jobs
+  JobId next_id_{1};
+  Counts counts_;
+  bool dirty_ = false;  // the scheduler has something to look at
+  bool paused_ = false;
+  PassTimes passes_;
+  WaitingRoom waiting_;
+  std::set<std::uint64_t> aside_;  // see set_aside()
+  std::optional<Time> wake_;
+  std::vector<event::Process> orphans_;
+  Time last_heard_ = 0;  // when the last event of the run before this one happened
+};
+
+}  // namespace holon::instance

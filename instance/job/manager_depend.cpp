@@ -1,0 +1,127 @@
+// The part of the JobManager that keeps jobs in DEPEND until what they wait for has happened.
+//
+// Such a job is in the scheduler from the beginning, held, so that one that can never run is
+// refused at once and its place in the queue is that of its submission; it gets its urgency when it
+// is let go. Jobs are looked at in the next turn, never in the middle of another one's end: a chain
+// of dependencies may be as long as the queue.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "instance/job/manager.hpp"
+
+namespace holon::instance {
+
+bool JobManager::waits_for_others(const ActiveJob& job) {
+  return !job.submission->dependencies.empty() && job.life.state <= JobState::depend;
+}
+
+// A job of another number than those given so far is a slip of the finger, not a failed dependency.
+Status JobManager::check_dependencies(const Submission& submission) const {
+  for (std::size_t i = 0; i < submission.dependencies.size(); ++i) {
+    const Dependency& d = submission.dependencies[i];
+    const bool names_a_job =
+        d.scheme != Dependency::Scheme::singleton && d.scheme != Dependency::Scheme::begin_time;
+    if (!names_a_job || record(d.job)) continue;
+    return fail(Errc::not_found, fmt::format("{}: there is no job {}", d.text, d.job.value()),
+                fmt::format("/attributes/system/dependencies/{}", i));
+  }
+  if (!submission.dependencies.empty() && submission.wishes.immediate)
+    return fail(Errc::invalid_argument, "a job that is to start at once cannot wait for others",
+                "/attributes/system/holon/immediate");
+  return {};
+}
+
+TargetState JobManager::state_of_target(JobId id) const {
+  if (const ActiveJob* job = find(id)) return {job->life.started, {}};
+  const auto record = journal_.inactive(id);
+  if (!record || !*record) return {false, "unknown"};
+  return {(*record)->t_start != 0, (*record)->result};
+}
+
+// The last earlier job that is active and has the same user and name. O(active jobs).
+const ActiveJob* JobManager::namesake_before(const ActiveJob& job) const {
+  for (auto at = jobs_.lower_bound(job.id); at != jobs_.begin();) {
+    const ActiveJob& other = (--at)->second;
+    if (other.life.user == job.life.user && other.submission->name == job.submission->name)
+      return &other;
+  }
+  return nullptr;
+}
+
+Standing JobManager::standing_of(const ActiveJob& job, const Dependency& dependency,
+                                 Time now) const {
+  if (dependency.scheme == Dependency::Scheme::begin_time)
+    return judge(dependency, {}, clock_.wall(now));
+  if (dependency.scheme != Dependency::Scheme::singleton)
+    return judge(dependency, state_of_target(dependency.job), now);
+  const ActiveJob* other = namesake_before(job);
+  if (other == nullptr) return {};
+  return {Standing::Verdict::open,
+          fmt::format("waits for job {}, which has the same name, to end", other->id.value())};
+}
+
+Standing JobManager::standing_of(const ActiveJob& job, Time now) const {
+  Standing all;
+  for (const auto& dependency : job.submission->dependencies) {
+    Standing one = standing_of(job, dependency, now);
+    if (one.verdict == Standing::Verdict::impossible) return one;
+    if (one.verdict == Standing::Verdict::open && all.verdict == Standing::Verdict::met)
+      all = std::move(one);
+  }
+  return all;
+}
+
+std::vector<JobId> JobManager::waits_on(const ActiveJob& job) const {
+  std::vector<JobId> targets;
+  if (!waits_for_others(job)) return targets;
+  for (const auto& d : job.submission->dependencies) {
+    if (d.scheme == Dependency::Scheme::begin_time) continue;
+    if (d.scheme != Dependency::Scheme::singleton)
+      targets.push_back(d.job);
+    else if (const ActiveJob* other = namesake_before(job))
+      targets.push_back(other->id);
+  }
+  std::erase_if(targets, [this](JobId id) { return find(id) == nullptr; });
+  return targets;
+}
+
+void JobManager::keep_waiting(const ActiveJob& job) {
+  for (const JobId target : waits_on(job)) waiting_.wait_for(target, job.id);
+  for (const auto& d : job.submission->dependencies)
+    if (d.scheme == Dependency::Scheme::begin_time)
+      waiting_.wait_until(clock_.instance(d.at), job.id);
+}
+
+// They are looked at in this turn, which finds out how long each has to wait by the new clock.
+void JobManager::wall_clock_was_set() {
+  for (const auto& [id, job] : jobs_)
+    if (waits_for_others(job)) waiting_.look_at(id);
+}
+
+void JobManager::settle_dependencies(Time now) {
+  for (const JobId id : waiting_.called(now)) {
+    ActiveJob* job = find_mutable(id);
+    if (job == nullptr || job->life.state != JobState::depend) continue;
+    const Standing standing = standing_of(*job, now);
+    if (standing.verdict == Standing::Verdict::open)
+      keep_waiting(*job);
+    else if (standing.verdict == Standing::Verdict::impossible)
+      raise(id, "dependency", standing.text, now);
+    else
+      let_go(*job, now);
+  }
+}
+
+void JobManager::let_go(ActiveJob& job, Time now) {
+  for (const auto& d : job.submission->dependencies)
+    post(job, event::DependencyRemove{d.text}, now);
+  post(job, event::Depend{}, now);
+  post(job, event::Priority{job.life.urgency}, now);
+  HOLON_CHECK(scheduler_.set_urgency(job.id, job.life.urgency).has_value());
+  outside_.changed(job);
+  dirty_ = true;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,141 @@
+// The part of the JobManager that says how jobs stand: their records, as listings show them.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "instance/job/manager.hpp"
+#include "instance/text.hpp"
+
+namespace holon::instance {
+
+namespace {
+
+Totals held_by(const Lifecycle& life) {
+  return {life.place.nodes, life.place.cores, life.place.gpus, 0};
+}
+
+}  // namespace
+
+msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
+                             const std::string& output_directory, const InstanceClock& clock) {
+  const auto& life = job.life;
+  const auto& what = *job.submission;
+  const bool placed = life.t_alloc != 0;
+  const Totals totals = placed ? held_by(life) : what.totals;
+  msg::JobRecord r;
+  r.path = join(path, job.id);
+  r.id = job.id.value();
+  r.name = what.name;
+  r.user = life.user;
+  r.group = what.wishes.group;
+  r.account = what.wishes.account;
+  r.qos = what.wishes.qos;
+  r.queue = what.queue;
+  r.urgency = life.urgency;
+  r.state = name_of(life.state);
+  r.result = result_of(life);
+  r.exit_code = exit_code_of(life);
+  r.reason = life.note;
+  r.command = what.command;
+  r.nodelist = life.place.nodelist;
+  r.resources = placed ? describe(totals) : what.resources;
+  r.nnodes = totals.nodes;
+  r.ncores = totals.cores;
+  r.ngpus = totals.gpus;
+  r.ntasks = tasks_of(job);
+  r.t_submit = clock.wall(life.t_submit);
+  r.t_alloc = clock.wall(life.t_alloc);
+  r.t_start = clock.wall(life.t_start);
+  r.t_finish = clock.wall(life.t_finish);
+  r.t_inactive = clock.wall(life.t_inactive);
+  r.expiration = clock.wall(life.expiration);
+  r.limit = what.limit;
+  r.selection = life.selection;
+  r.is_instance = what.is_instance;
+  r.child_uri = life.child_uri;
+  r.cpu_ms = life.cpu_ms;
+  r.max_rss_kb = life.max_rss_kb;
+  const auto files = output_files(job, output_directory);
+  r.output = files.output;
+  r.error = files.error;
+  for (const auto& p : life.processes) r.pids.push_back(p.pid);
+  return r;
+}
+
+msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
+  msg::JobRecord r = record_of_job(job, path_, output_directory_, clock_);
+  if (r.queue.empty()) r.queue = scheduler_.config().default_queue;
+  if (job.life.state == JobState::sched) add_outlook(job, r);
+  if (job.life.state == JobState::depend) add_wait(job, r);
+  return r;
+}
+
+void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
+  const auto outlook = scheduler_.outlook(job.id);
+  if (!outlook) return;
+  r.reason = outlook->reason;
+  if (gates_.closed(r.queue, QueueGates::Gate::start)) {
+    const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
+    r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
+  }
+  if (is_aside(job.id))
+    r.reason = fmt::format(
+        "the scheduler failed twice in a row while it looked at this job, and has set it aside; "
+        "`holon urgency {} {}` lets it try again",
+        job.id.value(), qmanager::kUrgencyDefault);
+  if (outlook->planned_start) r.t_estimate = clock_.wall(*outlook->planned_start);
+}
+
+void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
+  // 0 is before any begin time: one that is over is let go within the turn.
+  r.reason = standing_of(job, 0).text;
+  for (const auto& d : job.submission->dependencies) r.t_estimate = std::max(r.t_estimate, d.at);
+}
+
+Event as_shown(Event event, const InstanceClock& clock) {
+  event.time = clock.wall(event.time);
+  if (auto* alloc = std::get_if<event::Alloc>(&event.body))
+    alloc->expiration = clock.wall(alloc->expiration);
+  if (auto* update = std::get_if<event::ResourceUpdate>(&event.body))
+    update->expiration = clock.wall(update->expiration);
+  return event;
+}
+
+// A slot range is the only case in which the jobspec does not say how many there are.
+std::int64_t tasks_of(const ActiveJob& job) {
+  const Submission& what = *job.submission;
+  if (!what.wishes.slots || what.is_instance || job.life.place.cores == 0 || what.totals.cores == 0)
+    return what.ntasks;
+  return std::max<std::int64_t>(1, job.life.place.cores * what.ntasks / what.totals.cores);
+}
+
+OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
+  const auto& what = *job.submission;
+  const std::string id = std::to_string(job.id.value());
+  std::string job_name = what.name;  // one part of a path, whatever the job is called
+  std::replace(job_name.begin(), job_name.end(), '/', '_');
+  const auto named = [&](std::string name) {
+    for (const auto& [word, value] : {std::pair("{{id}}", id), std::pair("{{name}}", job_name)})
+      for (auto at = name.find(word); at != std::string::npos;
+           at = name.find(word, at + value.size()))
+        name.replace(at, std::strlen(word), value);
+    if (name.empty() || name.front() == '/' || what.spec->cwd.empty()) return name;
+    return what.spec->cwd + "/" + name;
+  };
+  const std::string input = named(what.input);
+  if (what.output.empty() && what.error.empty())
+    return {directory + "/" + id + ".out", directory + "/" + id + ".err", input};
+  return {what.output.empty() ? directory + "/" + id + ".out" : named(what.output),
+          named(what.error), input};
+}
+
+Result<msg::JobRecord> JobManager::record(JobId id) const {
+  if (const ActiveJob* job = find(id)) return record_of(*job);
+  auto ended = journal_.inactive(id);
+  if (!ended) return tl::unexpected(ended.error());
+  if (!*ended) return fail(Errc::not_found, fmt::format("no job {}", path_of(id)));
+  return std::move(**ended);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,197 @@
+// The part of the JobManager that reads the journal: every event is folded again, and each job gone
+// on with. O(events since the oldest active batch was submitted).
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <algorithm>
+
+#include "instance/job/manager.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::uint64_t kMostLost = 100'000;  // jobs of a lost end of the journal that are recorded
+
+}  // namespace
+
+Status JobManager::recover(Time now, bool fresh) {
+  auto next = journal_.next_id();
+  auto batches = journal_.active_batches();
+  auto ended = journal_.inactive_counts();
+  if (!next) return tl::unexpected(next.error());
+  if (!batches) return tl::unexpected(batches.error());
+  if (!ended) return tl::unexpected(ended.error());
+  next_id_ = std::max(next_id_, *next);  // reservations have numbers, too
+  for (const auto& [result, n] : *ended) {
+    counts_.inactive += n;
+    if (result != "COMPLETED") counts_.failed += n;
+    if (result == "CANCELED") counts_.cancelled += n;
+  }
+  if (auto loaded = load(*batches, now); !loaded) return loaded;
+  if (auto restored = restore_aside(); !restored) return restored;
+  record_lost(now);
+  if (auto charged = charge_past_use(now); !charged) return charged;
+  std::vector<JobId> ids;
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  // Those that hold resources first: the queue is planned around them.
+  for (const JobId id : ids)
+    if (fresh)
+      lose_interrupted(jobs_.at(id), now);
+    else if (auto held = restore_allocation(jobs_.at(id)); !held)
+      return held;
+  for (const JobId id : ids)
+    if (ActiveJob* job = find_mutable(id); job != nullptr && !job->life.holds_resources)
+      enqueue_recovered(*job, now);
+  dirty_ = true;
+  return {};
+}
+
+// Whoever submitted them was told their numbers: all that can be said of them is said there.
+void JobManager::record_lost(Time now) {
+  const auto [first, end] = journal_.lost_ids();
+  const std::uint64_t last = std::min(end.value(), first.value() + kMostLost);
+  for (std::uint64_t id = first.value(); id < last; ++id) {
+    msg::JobRecord record;
+    record.path = path_of(JobId(id));
+    record.id = id;
+    record.state = "INACTIVE";
+    record.result = "FAILED";
+    record.reason = "the journal has lost it: what became of it is not known";
+    record.t_submit = record.t_inactive = clock_.wall(now);
+    journal_.add_inactive(record);
+    ++counts_.inactive;
+    ++counts_.failed;
+  }
+  skip_ids(JobId(end.value() == 0 ? 0 : end.value() - 1));
+}
+
+Status JobManager::load(const std::vector<Batch>& batches, Time now) {
+  for (const auto& batch : batches) {
+    auto made = make_submission(batch.jobspec, batch.is_instance);
+    if (!made) return tl::unexpected(made.error());
+    made->first = batch.first;
+    made->count = batch.count;
+    add_default_limit(*made, now);
+    const auto submission = std::make_shared<const Submission>(std::move(*made));
+    const auto gone = journal_.inactive_ids(batch.first, batch.count);
+    if (!gone) return tl::unexpected(gone.error());
+    auto skip = gone->begin();
+    for (std::uint64_t i = 0; i < batch.count; ++i) {
+      const JobId id(batch.first.value() + i);
+      if (skip != gone->end() && *skip == id)
+        ++skip;
+      else
+        jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, {}, {}});
+    }
+  }
+  Status sound;
+  std::set<JobId> torn;
+  const auto replayed = journal_.replay([&](JobId first, std::uint64_t n, const Event& e) {
+    last_heard_ = std::max(last_heard_, e.time);
+    for (auto job = jobs_.lower_bound(first);
+         job != jobs_.end() && job->first.value() < first.value() + n; ++job) {
+      auto next = apply(job->second.life, e);
+      if (next) {
+        job->second.life = std::move(*next);
+        continue;
+      }
+      torn.insert(job->first);
+      if (sound)
+        sound = fail(next.error().code,
+                     fmt::format("job {}: {}", job->first.value(), next.error().what), "journal");
+    }
+  });
+  if (!replayed) return replayed;
+  if (journal_.rebuilt()) sound = close_torn(torn, now);
+  for (const auto& [id, job] : jobs_)
+    ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
+  return sound;
+}
+
+// What a damaged journal has not lost of a job may make no sense any more, and what its tasks do is
+// not known: such a job is over. Of one that was over before, the record is made again.
+Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
+  for (auto job = jobs_.begin(); job != jobs_.end();) {
+    const auto& life = job->second.life;
+    bool is_torn = torn.contains(job->first) || life.t_submit == 0;
+    if (!is_torn && life.holds_resources) {
+      const auto held = journal_.allocation(job->first);
+      if (!held) return tl::unexpected(held.error());
+      is_torn = !*held;
+    }
+    if (!is_torn && life.state != JobState::inactive) {
+      ++job;
+      continue;
+    }
+    auto record = record_of(job->second);
+    if (is_torn) {
+      record.state = "INACTIVE";
+      record.result = "FAILED";
+      record.reason = "the journal was damaged: what became of it is not known";
+      record.t_inactive = clock_.wall(now);
+      record.pids.clear();
+    }
+    journal_.add_inactive(record);
+    ++counts_.inactive;
+    if (record.result != "COMPLETED") ++counts_.failed;
+    job = jobs_.erase(job);
+  }
+  return {};
+}
+
+Status JobManager::restore_allocation(ActiveJob& job) {
+  if (!job.life.holds_resources) return {};
+  auto allocation = journal_.allocation(job.id);
+  if (!allocation) return tl::unexpected(allocation.error());
+  if (!*allocation)
+    return fail(Errc::not_found,
+                fmt::format("job {} holds resources, but which is not recorded", job.id.value()),
+                "journal");
+  if (auto held = scheduler_.recover(request_of(job), **allocation); !held) return held;
+  job.allocation = std::move(**allocation);
+  return {};
+}
+
+void JobManager::lose_interrupted(ActiveJob& job, Time now) {
+  if (!job.life.holds_resources) return;
+  orphans_.insert(orphans_.end(), job.life.processes.begin(), job.life.processes.end());
+  const JobId id = job.id;
+  if (job.life.finished) return advance(id, now);
+  // When it was stopped nobody knows; it was there when the last event was written.
+  const Time until = std::min(last_heard_, now);
+  scheduler_.charge_past(request_of(job), job.life.place.cores, {job.life.t_alloc, until});
+  tasks_ended(id, {"lost", "the instance was stopped while the job ran", {SIGKILL, 0, 0}, until},
+              now);
+}
+
+// Fairshare goes on where the broker before this one left it.
+Status JobManager::charge_past_use(Time now) {
+  const auto since = scheduler_.counts_use_since(now);
+  if (!since) return {};
+  return journal_.ended_after(*since, [&](const msg::JobRecord& record) {
+    qmanager::JobRequest job;
+    job.user = record.user;
+    job.group = record.group;
+    job.account = record.account;
+    job.qos = record.qos;
+    job.queue = record.queue;
+    const Time end = record.t_finish > 0 ? record.t_finish : record.t_inactive;
+    scheduler_.charge_past(job, record.ncores,
+                           {clock_.instance(record.t_alloc), clock_.instance(end)});
+  });
+}
+
+void JobManager::enqueue_recovered(ActiveJob& job, Time now) {
+  const JobId id = job.id;
+  advance(id, now);  // what was interrupted between two events of one turn cannot be, but costs
+                     // nothing to finish
+  ActiveJob* still = find_mutable(id);
+  if (still == nullptr || still->life.state > JobState::sched) return;
+  const auto taken = scheduler_.submit(request_of(*still), now);
+  if (still->life.state == JobState::depend) waiting_.look_at(id);
+  if (taken && !*taken) return;
+  post(*still, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
+  advance(id, now);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,163 @@
+// The part of the JobManager that takes new jobs, or says why not.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "instance/job/admission.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/text.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::uint64_t kAtOnce = 500;  // jobs taken in one portion
+
+}  // namespace
+
+// Of a job that asks for no limit: the configured one, where the instance lasts that long.
+void JobManager::add_default_limit(Submission& submission, Time now) const {
+  if (submission.limit == 0 && config_.default_limit <= distance(now, lease_end()))
+    submission.limit = config_.default_limit;
+}
+
+// Why it could not end before the instance does, if it could not.
+std::string JobManager::too_late(const Submission& submission, Time now) const {
+  if (lease_end() == kTimeMax) return {};
+  const Duration left = distance(now, lease_end());
+  Duration wait = 0;
+  for (const auto& d : submission.dependencies) wait = std::max(wait, clock_.instance(d.at) - now);
+  if (wait > 0 && wait >= left)
+    return fmt::format("it may begin in {} at the earliest, but this instance ends in {}",
+                       duration_text(wait), duration_text(left));
+  if (saturating_add(wait, submission.limit) <= left) return {};
+  return fmt::format(
+      "it asks for {}{}, but this instance ends in {}", duration_text(submission.limit),
+      wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "", duration_text(left));
+}
+
+Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now) {
+  if (request.count < 1 || request.count > config_.max_count)
+    return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
+                                                request.count, config_.max_count));
+  if (request.urgency > 31)
+    return fail(Errc::invalid_argument,
+                fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
+  auto made = make_submission(request.jobspec, request.is_instance);
+  if (!made) return tl::unexpected(made.error());
+  if (auto sound = check_new(*made, config_.scheduler); !sound)
+    return tl::unexpected(sound.error());
+  made->first = next_id_;
+  made->count = request.count;
+  add_default_limit(*made, now);
+  if (const auto why = too_late(*made, now); !why.empty())
+    return tl::unexpected(refuse(std::move(*made), request, why, now));
+  if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());
+  const auto submission = std::make_shared<const Submission>(std::move(*made));
+  ActiveJob job{submission->first, submission, {}, {}};
+  job.life.urgency = request.urgency;
+  job.life.user = request.user;
+  job.life.t_submit = now;
+  if (const auto standing = standing_of(job, now);
+      standing.verdict == Standing::Verdict::impossible)
+    return tl::unexpected(refuse(*submission, request, standing.text, now));
+  // The scheduler looks at the first one only: what it says of one of equal jobs it says of all.
+  auto first = scheduler_.submit(request_of(job), now);
+  if (!first) return tl::unexpected(not_taken(*submission, first.error()));
+  if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
+  for (std::uint64_t i = 1; i < std::min(request.count, kAtOnce); ++i) {
+    job.id = JobId(submission->first.value() + i);
+    const auto next = scheduler_.submit(request_of(job), now);
+    if (next && !*next) continue;
+    // All or none: a queue may take only so many.
+    for (std::uint64_t taken = 0; taken < i; ++taken)
+      HOLON_CHECK(scheduler_.cancel(JobId(submission->first.value() + taken), now).has_value());
+    if (!next) return tl::unexpected(next.error());
+    return tl::unexpected(refuse(*submission, request, (*next)->reason, now));
+  }
+  return accept(submission, request, now);
+}
+
+msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& submission,
+                                    const msg::SubmitRequest& request, Time now) {
+  const JobId first = submission->first;
+  const std::uint64_t n = submission->count;
+  journal_.add_batch({first, n, request.jobspec, request.is_instance});
+  std::vector<EventBody> bodies = {event::Submit{request.urgency, request.user}, event::Validate{}};
+  for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
+  const bool waits = !submission->dependencies.empty();
+  if (!waits) bodies.insert(bodies.end(), {event::Depend{}, event::Priority{request.urgency}});
+  Intake intake{submission, {}, {}, 0};
+  for (auto& body : bodies) {
+    intake.events.push_back({now, std::move(body)});
+    journal_.add_event(first, n, intake.events.back());
+    intake.life = *apply(intake.life, intake.events.back());
+  }
+  next_id_ = JobId(first.value() + n);
+  while (intake.taken < std::min(n, kAtOnce)) take_in(intake);
+  if (intake.taken < n) intakes_.emplace(first, std::move(intake));
+  return {first.value(), n};
+}
+
+// The next one of them, which the scheduler knows or is about to be told of.
+ActiveJob& JobManager::take_in(Intake& intake) {
+  const JobId id(intake.submission->first.value() + intake.taken++);
+  const auto job = jobs_.emplace_hint(jobs_.lower_bound(id), id,
+                                      ActiveJob{id, intake.submission, intake.life, {}});
+  ++counts_.pending;
+  dirty_ = true;
+  for (const auto& e : intake.events) outside_.happened(id, e);
+  outside_.changed(job->second);
+  if (intake.life.state == JobState::depend) waiting_.look_at(id);
+  return job->second;
+}
+
+bool JobManager::take_more(JobId first, Time now) {
+  const auto found = intakes_.find(first);
+  if (found == intakes_.end()) return false;
+  Intake& intake = found->second;
+  for (std::uint64_t i = 0; i < kAtOnce && intake.taken < intake.submission->count; ++i) {
+    ActiveJob& job = take_in(intake);
+    const auto taken = scheduler_.submit(request_of(job), now);
+    if (taken && !*taken) continue;
+    // It was told that they are taken, and the queue has been closed since.
+    const JobId id = job.id;
+    post(job, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
+    advance(id, now);
+  }
+  if (intake.taken < intake.submission->count) return true;
+  intakes_.erase(found);
+  return false;
+}
+
+void JobManager::take_all(Time now) {
+  while (!intakes_.empty()) take_more(intakes_.begin()->first, now);
+}
+
+// The scheduler does not know why somebody closed a queue.
+Error JobManager::not_taken(const Submission& submission, Error error) const {
+  if (error.code != Errc::denied) return error;
+  const auto& queue =
+      submission.queue.empty() ? scheduler_.config().default_queue : submission.queue;
+  const auto reason = gates_.reason(queue, QueueGates::Gate::submit);
+  if (!reason.empty()) error.what += ": " + reason;
+  return error;
+}
+
+// A refusal is one INACTIVE record, however many jobs were asked for.
+Error JobManager::refuse(Submission submission, const msg::SubmitRequest& request,
+                         const std::string& reason, Time now) {
+  submission.count = 1;
+  const JobId id = submission.first;
+  ActiveJob job{id, std::make_shared<const Submission>(std::move(submission)), {}, {}};
+  journal_.add_batch({id, 1, request.jobspec, request.is_instance});
+  next_id_ = JobId(id.value() + 1);
+  counts_.pending += 1;
+  post(job, event::Submit{request.urgency, request.user}, now);
+  post(job, event::Invalidate{reason}, now);
+  end(job);
+  return {Errc::unsatisfiable, reason, {}};
+}
+
+}  // namespace holon::instance

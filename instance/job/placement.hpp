@@ -1,0 +1,64 @@
+// placement.hpp - an Allocation as people and agents need it: hosts, cores and GPUs by node, and
+// which task goes where.
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "instance/job/submission.hpp"
+#include "qmanager/engine/schedule_text.hpp"
+#include "resource/allocation.hpp"
+
+namespace holon::resource {
+class ResourceGraph;
+}
+
+namespace holon::instance {
+
+struct PlacedTask {
+  std::int64_t rank = 0;                  // within the job
+  std::vector<std::int64_t> cores, gpus;  // its own; empty: all of the job's on the node
+  bool operator==(const PlacedTask&) const = default;
+};
+
+struct PlacedNode {
+  std::int32_t rank = -1;  // execution target; -1: the resources stand on no node
+  std::string host;
+  std::vector<std::int64_t> cores, gpus;  // logical numbers on the node, ascending
+  std::vector<PlacedTask> tasks;
+  bool operator==(const PlacedNode&) const = default;
+};
+
+// Nodes in the order of their ranks, without tasks. A vertex held exclusively counts with
+// everything below it.
+std::vector<PlacedNode> nodes_of(const resource::ResourceGraph& graph,
+                                 const resource::Allocation& allocation);
+
+// Gives each task an equal part of the job's cores, in order, never across nodes; a job without
+// cores spreads its tasks over its nodes evenly. GPUs are dealt out where a node has at least one
+// for each of its tasks.
+void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks);
+
+struct Summary {
+  std::string nodelist;  // hostlist (RFC 29)
+  Totals held;
+};
+Summary summarize(const resource::ResourceGraph& graph, const resource::Allocation& allocation);
+
+// By host, in the order of their ranks: its cores as slots, and units of whatever else stands on it
+// and has nothing below. Without what stands on no node.
+std::vector<qmanager::HostUse> host_uses(const resource::ResourceGraph& graph,
+                                         const resource::Allocation& allocation);
+
+struct NodeLists {
+  // Hostlists; a node with any unit held is allocated, one that is drained is not free.
+  std::string free, allocated, down;
+};
+// `held`: hosts with a job on them.
+NodeLists node_lists(const resource::ResourceGraph& graph, const std::set<std::string>& held);
+
+// {0,1,2,5} -> "0-2,5" (RFC 22).
+std::string idset_text(const std::vector<std::int64_t>& ids);
+
+}  // namespace holon::instance

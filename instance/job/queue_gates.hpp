@@ -1,0 +1,38 @@
+// queue_gates.hpp - which queues take jobs and which schedule, as an operator set it. Kept in the
+// journal's meta table, so that a gate that was closed stays closed whatever happens to the broker.
+#pragma once
+#include <map>
+#include <string>
+
+#include "base/result.hpp"
+#include "instance/journal/journal.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::instance {
+
+class QueueGates {
+ public:
+  enum class Gate { submit, start };
+
+  // Both must outlive it.
+  QueueGates(Journal& journal, qmanager::Scheduler& scheduler)
+      : journal_(journal), scheduler_(scheduler) {}
+
+  // Closes again what was closed. Call when recovered jobs are in their queues: a closed queue
+  // would not take them. Errors: system.
+  Status restore();
+  // Errors: not_found.
+  Status set(const std::string& queue, Gate gate, bool open, const std::string& reason);
+  bool closed(const std::string& queue, Gate gate) const { return closed_.contains({queue, gate}); }
+  // Why it was closed; empty: it is open, or nobody said.
+  std::string reason(const std::string& queue, Gate gate) const;
+
+ private:
+  Status tell(const std::string& queue, Gate gate, bool open);
+
+  Journal& journal_;
+  qmanager::Scheduler& scheduler_;
+  std::map<std::pair<std::string, Gate>, std::string> closed_;  // with the reason
+};
+
+}  // namespace holon::instance

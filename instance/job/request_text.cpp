@@ -1,0 +1,82 @@
+#include "instance/job/request_text.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "resource/refusal.hpp"
+
+namespace holon::instance {
+namespace {
+
+using resource::amount_text;
+using resource::Request;
+
+// Types in the order in which they stand in the request, each once.
+using Amounts = std::vector<std::pair<std::string, std::int64_t>>;
+
+std::int64_t least(const resource::Count& count) {
+  return count.values.empty() ? count.min : count.values.front();
+}
+
+// Products and sums stop at a number that nobody reads any more.
+std::int64_t bounded(std::int64_t a, std::int64_t b, bool product) {
+  std::int64_t result = 0;
+  const bool over =
+      product ? __builtin_mul_overflow(a, b, &result) : __builtin_add_overflow(a, b, &result);
+  return over ? INT64_MAX : result;
+}
+
+// Of whole nodes what stands on them is not counted: all of it is the job's.
+void add_up(const Request& request, std::int64_t factor, bool count_slots, Amounts& amounts) {
+  const bool counts = request.type != "slot" || count_slots;
+  const std::int64_t n = counts ? bounded(factor, least(request.count), true) : 1;
+  if (request.type != "slot") {
+    const bool whole = request.type == "node" && request.exclusive == true;
+    const std::string type = whole ? "whole node" : request.type;
+    const auto known = std::find_if(amounts.begin(), amounts.end(),
+                                    [&](const auto& one) { return one.first == type; });
+    if (known == amounts.end())
+      amounts.emplace_back(type, n);
+    else
+      known->second = bounded(known->second, n, false);
+    if (whole) return;
+  }
+  for (const Request& child : request.with) add_up(child, n, count_slots, amounts);
+}
+
+std::string joined(const Amounts& amounts) {
+  std::string text;
+  for (const auto& [type, n] : amounts)
+    if (n > 0) text += (text.empty() ? "" : ", ") + amount_text(n, type);
+  return text;
+}
+
+std::string range_text(const resource::Count& slots) {
+  if (!slots.values.empty()) return fmt::format("{}", fmt::join(slots.values, " or "));
+  if (slots.max == resource::Count::kUnbounded) return fmt::format("{} or more", slots.min);
+  return fmt::format("{}-{}", slots.min, slots.max);
+}
+
+std::string consumables_text(const Wishes& wishes) {
+  std::string text;
+  for (const auto& use : wishes.consumes)
+    text += fmt::format(", {} {}{}", use.amount, use.pool, use.per_slot ? " a slot" : "");
+  return text;
+}
+
+}  // namespace
+
+std::string request_text(const resource::Jobspec& spec, const Wishes& wishes) {
+  Amounts amounts;
+  for (const Request& request : spec.resources)
+    add_up(request, 1, !wishes.slots.has_value(), amounts);
+  const std::string what = joined(amounts);
+  return (wishes.slots ? fmt::format("{} slots of {}", range_text(*wishes.slots), what) : what) +
+         consumables_text(wishes);
+}
+
+}  // namespace holon::instance

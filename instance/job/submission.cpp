@@ -1,0 +1,200 @@
+#include "instance/job/submission.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "instance/job/request_text.hpp"
+#include "resource/refusal.hpp"
+
+namespace holon::instance {
+namespace {
+
+using nlohmann::json;
+
+std::int64_t least(const resource::Count& count) {
+  return count.values.empty() ? count.min : count.values.front();
+}
+
+// A product that stays in range: a request for 1e18 nodes of 1e18 cores is refused later, not
+// undefined here.
+std::int64_t times(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  return __builtin_mul_overflow(a, b, &product) ? INT64_MAX / 4 : product;
+}
+
+void add_up(const resource::Request& request, std::int64_t factor, Totals& totals) {
+  const std::int64_t n = times(factor, least(request.count));
+  const auto add = [n](std::int64_t& sum) {
+    sum = std::min(sum, INT64_MAX / 4) + std::min(n, INT64_MAX / 4);
+  };
+  if (request.type == "node") add(totals.nodes);
+  if (request.type == "core") add(totals.cores);
+  if (request.type == "gpu") add(totals.gpus);
+  if (request.type == "slot") add(totals.slots);
+  for (const auto& child : request.with) add_up(child, n, totals);
+}
+
+// shell.options.input.stdin: {"type": "file", "path"} or {"type": "service", "ranks"}.
+void read_input(const json& options, Submission& s) {
+  const auto word = [](const json& from, const char* key) {
+    return from.contains(key) && from[key].is_string() ? from[key].get<std::string>()
+                                                       : std::string();
+  };
+  const auto input = options.find("input");
+  if (input == options.end() || !input->is_object() || !input->contains("stdin")) return;
+  const json& from = input->at("stdin");
+  if (!from.is_object()) return;
+  if (word(from, "type") == "file") s.input = word(from, "path");
+  if (word(from, "type") != "service") return;
+  const std::string ranks = word(from, "ranks");
+  s.input_tasks = ranks.empty() ? "all" : ranks;
+}
+
+// attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
+// {output,error,label-io} as words.
+void read_shell_options(const json& system, Submission& s) {
+  const auto shell = system.find("shell");
+  if (shell == system.end() || !shell->is_object() || !shell->contains("options")) return;
+  const json& options = shell->at("options");
+  if (!options.is_object()) return;
+  const auto file = [](const json& from, const char* key) {
+    return from.is_object() && from.contains(key) && from[key].is_string()
+               ? from[key].get<std::string>()
+               : std::string();
+  };
+  s.output = file(options, "output");
+  s.error = file(options, "error");
+  if (const auto output = options.find("output"); output != options.end() && output->is_object()) {
+    if (output->contains("stdout")) s.output = file(output->at("stdout"), "path");
+    if (output->contains("stderr")) s.error = file(output->at("stderr"), "path");
+  }
+  read_input(options, s);
+  if (const auto label = options.find("label-io"); label != options.end())
+    s.label = label->is_boolean() ? label->get<bool>() : *label != json(0);
+}
+
+Status read_attributes(const resource::Jobspec& spec, Submission& s) {
+  if (spec.other_attributes.empty()) return {};
+  const json attributes = json::parse(spec.other_attributes, nullptr, false);
+  if (!attributes.is_object() || !attributes.contains("system") ||
+      !attributes["system"].is_object())
+    return {};
+  const json& system = attributes["system"];
+  auto dependencies = read_dependencies(system);
+  if (!dependencies) return tl::unexpected(dependencies.error());
+  s.dependencies = std::move(*dependencies);
+  read_shell_options(system, s);
+  auto wishes = read_wishes(system);
+  if (!wishes) return tl::unexpected(wishes.error());
+  s.wishes = std::move(*wishes);
+  return {};
+}
+
+std::string display_command(const std::vector<std::string>& argv) {
+  std::string text = fmt::format("{}", fmt::join(argv, " "));
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  constexpr std::size_t kShown = 200;
+  if (text.size() <= kShown) return text;
+  std::size_t end = kShown;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;  // not within one
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+Totals totals_of(const resource::Jobspec& spec) {
+  Totals totals;
+  for (const auto& request : spec.resources) add_up(request, 1, totals);
+  return totals;
+}
+
+std::string describe(const Totals& t) {
+  std::string text;
+  const auto add = [&text](std::int64_t n, const char* type) {
+    if (n > 0) text += (text.empty() ? "" : ", ") + resource::amount_text(n, type);
+  };
+  add(t.nodes, "node");
+  add(t.cores, "core");
+  add(t.gpus, "gpu");
+  return text;
+}
+
+Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals) {
+  constexpr const char* kWhere = "/tasks/0/count";
+  if (task.per_resource_count > 0)
+    return fail(Errc::unsupported, "per_resource is not offered; per_slot and total are", kWhere);
+  const std::int64_t slots = std::max<std::int64_t>(totals.slots, 1);
+  const std::int64_t tasks =
+      task.total > 0 ? task.total : times(slots, std::max<std::int64_t>(task.per_slot, 1));
+  // Slots are bounded by the resources there are, what is put into them is not.
+  if (tasks > kMaxTasks && tasks > slots)
+    return fail(Errc::out_of_range,
+                fmt::format("{} tasks in {} slots; at most {} are accepted, or one a slot", tasks,
+                            slots, kMaxTasks),
+                kWhere);
+  return tasks;
+}
+
+namespace {
+
+// The kernel starts nothing whose arguments and environment have more than 6 MiB together.
+constexpr std::size_t kMostJobspec = std::size_t{8} << 20;
+// Of a name: every listing shows some of them.
+constexpr std::size_t kLongestName = 4096;
+
+Status check_names(const Submission& s) {
+  const std::pair<const char*, const std::string&> names[] = {
+      {"attributes.system.job.name", s.name},
+      {"attributes.system.queue", s.queue},
+      {"attributes.system.shell.options.output", s.output},
+      {"attributes.system.shell.options.error", s.error},
+      {"attributes.system.bank", s.wishes.account},
+      {"attributes.system.holon.group", s.wishes.group},
+      {"attributes.system.holon.qos", s.wishes.qos}};
+  for (const auto& [where, name] : names)
+    if (name.size() > kLongestName)
+      return fail(Errc::invalid_argument,
+                  fmt::format("has {} bytes; at most {} are accepted", name.size(), kLongestName),
+                  where);
+  return {};
+}
+
+}  // namespace
+
+Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
+  if (jobspec.size() > kMostJobspec)
+    return fail(Errc::out_of_range,
+                fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
+                            kMostJobspec),
+                "jobspec");
+  auto parsed = resource::parse_jobspec(jobspec);
+  if (!parsed) return tl::unexpected(parsed.error());
+  if (auto sound = resource::check_submittable(*parsed); !sound)
+    return tl::unexpected(sound.error());
+  Submission s;
+  if (auto read = read_attributes(*parsed, s); !read) return tl::unexpected(read.error());
+  const auto& argv = parsed->tasks.front().command;
+  s.is_instance = is_instance;
+  s.name = parsed->name.empty() ? argv.front().substr(argv.front().rfind('/') + 1) : parsed->name;
+  s.queue = parsed->queue;
+  if (auto fits = check_names(s); !fits) return tl::unexpected(fits.error());
+  s.command = display_command(argv);
+  s.totals = totals_of(*parsed);
+  s.resources = request_text(*parsed, s.wishes);
+  const auto tasks = task_count(parsed->tasks.front(), s.totals);
+  if (!tasks) return tl::unexpected(tasks.error());
+  // A child instance is one process, however many slots it was given.
+  s.ntasks = is_instance ? 1 : *tasks;
+  // However short: 0 would be no limit at all.
+  if (parsed->duration_seconds > 0)
+    s.limit = std::max<Duration>(1, std::llround(std::min(parsed->duration_seconds, 1e12) * 1000));
+  s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
+  return s;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,59 @@
+// submission.hpp - what equal jobs share: their jobspec, parsed once, and what is read out of it
+// for listings and agents.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "base/time.hpp"
+#include "instance/job/dependencies.hpp"
+#include "instance/job/wishes.hpp"
+#include "resource/jobspec/jobspec.hpp"
+
+namespace holon::instance {
+
+// Units a request adds up to, at its smallest counts.
+struct Totals {
+  std::int64_t nodes = 0, cores = 0, gpus = 0, slots = 0;
+  bool operator==(const Totals&) const = default;
+};
+Totals totals_of(const resource::Jobspec& spec);
+
+// "2 cores", "1 node, 8 cores, 1 GPU"; "" for nothing.
+std::string describe(const Totals& totals);
+
+// Tasks of one job beyond one a slot: each costs the broker and the agent memory and a process.
+inline constexpr std::int64_t kMaxTasks = 100'000;
+
+// Tasks a job that gets `totals` has. Errors: out_of_range (more than kMaxTasks and than slots),
+// unsupported (per_resource).
+Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals);
+
+struct Submission {
+  JobId first;
+  std::uint64_t count = 1;
+  bool is_instance = false;
+  std::shared_ptr<const resource::Jobspec> spec;
+  std::string name;  // job.name, else the command's last path component
+  std::string queue;
+  std::string command;    // for display, cut at 200 bytes or a little before, between characters
+  std::string resources;  // for display
+  Totals totals;
+  std::int64_t ntasks = 1;
+  Duration limit = 0;  // ms; 0: none asked for
+  // shell.options: files as asked for, "" for the default
+  std::string input, output, error;
+  std::string input_tasks;  // whose standard input a client sends: "all" or an idset; "": nobody's
+  bool label = false;       // label-io
+  Wishes wishes;
+  std::vector<Dependency> dependencies;
+};
+
+// Parses and reads. Errors: invalid_argument (the jobspec; no command; attributes of ours that do
+// not fit), and those of task_count.
+Result<Submission> make_submission(const std::string& jobspec, bool is_instance);
+
+}  // namespace holon::instance

@@ -1,0 +1,112 @@
+#include "instance/job/wishes.hpp"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+namespace holon::instance {
+namespace {
+
+using nlohmann::json;
+
+tl::unexpected<Error> misfit(const std::string& key, const char* accepted) {
+  return fail(Errc::invalid_argument, fmt::format("does not fit; {} is accepted", accepted),
+              "/attributes/system/" + key);
+}
+
+Status take_text(const json& value, const std::string& key, std::string& target) {
+  if (!value.is_string()) return misfit(key, "a string");
+  target = value.get<std::string>();
+  return {};
+}
+
+Status take_bool(const json& value, const std::string& key, bool& target) {
+  if (!value.is_boolean()) return misfit(key, "true or false");
+  target = value.get<bool>();
+  return {};
+}
+
+Status take_licenses(const json& value, const std::string& key, bool per_slot, Wishes& wishes) {
+  if (!value.is_object()) return misfit(key, "an object like {\"NAME\": 2}");
+  for (const auto& [name, amount] : value.items()) {
+    if (!amount.is_number_unsigned() || amount > json(INT64_MAX))
+      return misfit(key + "/" + name, "a number of units");
+    wishes.consumes.push_back(
+        {.pool = name, .amount = amount.get<std::int64_t>(), .per_slot = per_slot});
+  }
+  return {};
+}
+
+Status take_slots(const json& value, const std::string& key, Wishes& wishes) {
+  if (!value.is_string()) return misfit(key, "a string like \"4-16\"");
+  auto slots = read_slots(value.get<std::string>());
+  if (!slots) return fail(slots.error().code, slots.error().what, "/attributes/system/" + key);
+  wishes.slots = std::move(*slots);
+  return {};
+}
+
+Status take(const std::string& name, const json& value, Wishes& wishes) {
+  const std::string key = "holon/" + name;
+  if (name == "group") return take_text(value, key, wishes.group);
+  if (name == "qos") return take_text(value, key, wishes.qos);
+  if (name == "licenses") return take_licenses(value, key, false, wishes);
+  if (name == "licenses_per_slot") return take_licenses(value, key, true, wishes);
+  if (name == "environment") return take_text(value, key, wishes.environment);
+  if (name == "slots") return take_slots(value, key, wishes);
+  if (name == "reservation") {
+    if (!value.is_number_unsigned()) return misfit(key, "the number of a reservation");
+    wishes.reservation = JobId(value.get<std::uint64_t>());
+    return {};
+  }
+  if (name == "reserve") return take_bool(value, key, wishes.reserve);
+  if (name == "immediate") return take_bool(value, key, wishes.immediate);
+  return fail(Errc::invalid_argument,
+              "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
+              "environment, reservation, "
+              "reserve and immediate",
+              "/attributes/system/" + key);
+}
+
+}  // namespace
+
+Result<resource::Count> read_slots(const std::string& word) {
+  // "-3" begins at 1, as Grid Engine has it.
+  const std::string text = word.size() > 1 && word.front() == '-' ? "1" + word : word;
+  const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+    const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+    return whole && n >= 1 && n <= resource::kMaxCount ? std::optional(n) : std::nullopt;
+  };
+  const auto dash = text.find('-');
+  const bool list = text.find_first_of(",:[") != std::string::npos;
+  if (dash != std::string::npos && !list) {
+    const auto least = number(text.substr(0, dash));
+    const bool open = dash + 1 == text.size();
+    const auto most =
+        open ? std::optional(resource::Count::kUnbounded) : number(text.substr(dash + 1));
+    if (least && most && *least <= *most) return resource::Count{*least, *most, '+', 1, {}};
+  } else if (auto count = resource::parse_count(text)) {
+    return count;
+  }
+  return fail(Errc::invalid_argument,
+              fmt::format("'{}' is no number of slots; accepted are 4, 4-16, 4-, -16 and ascending "
+                          "lists like 2,4,8 and 1-3,5-6",
+                          word));
+}
+
+Result<Wishes> read_wishes(const json& system) {
+  Wishes wishes;
+  if (const auto bank = system.find("bank"); bank != system.end())
+    if (auto taken = take_text(*bank, "bank", wishes.account); !taken)
+      return tl::unexpected(taken.error());
+  const auto ours = system.find("holon");
+  if (ours == system.end()) return wishes;
+  if (!ours->is_object()) return misfit("holon", "an object");
+  for (const auto& [name, value] : ours->items())
+    if (auto taken = take(name, value, wishes); !taken) return tl::unexpected(taken.error());
+  return wishes;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,72 @@
+#include "instance/journal/export.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
+
+#include <filesystem>
+
+#include "instance/journal/files.hpp"
+#include "instance/journal/mark.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+JobId job_at(SQLite::Statement& q, int column) {
+  return JobId(static_cast<std::uint64_t>(q.getColumn(column).getInt64()));
+}
+
+template <class Take>
+void each_row(SQLite::Database& db, const JournalSink& sink, const char* table, const char* sql,
+              const Take& take) {
+  try {
+    SQLite::Statement q(db, sql);
+    while (q.executeStep()) take(q);
+  } catch (const SQLite::Exception& e) {
+    sink.lost(fmt::format("table {} cannot be read any further: {}", table, e.what()));
+  }
+}
+
+void take_record(SQLite::Statement& q, const JournalSink& sink) {
+  const SQLite::Column data = q.getColumn(1);
+  const auto record = transport::unpack<msg::JobRecord>(
+      {static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())});
+  if (record) return sink.record(*record);
+  sink.lost(fmt::format("the record of job {} is damaged", q.getColumn(0).getString()));
+}
+
+}  // namespace
+
+Status export_journal(const std::string& state_dir, const JournalSink& sink) {
+  const std::string file = journal_file(state_dir);
+  std::error_code none;
+  if (!std::filesystem::exists(file, none))
+    return fail(Errc::not_found, "there is no journal here", state_dir);
+  const auto mark = JournalMark::open(state_dir);
+  if (!mark) return tl::unexpected(mark.error());
+  try {
+    const auto db = open_to_read(file);
+    each_row(*db, sink, "batches",
+             "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON specs.id = "
+             "batches.spec ORDER BY first",
+             [&](SQLite::Statement& q) {
+               sink.batch({job_at(q, 0), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
+                           q.getColumn(2).getString(), q.getColumn(3).getInt() != 0});
+             });
+    each_row(*db, sink, "events", "SELECT job, count, time, name, context FROM events ORDER BY seq",
+             [&](SQLite::Statement& q) {
+               sink.event(job_at(q, 0), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
+                          q.getColumn(2).getInt64(), q.getColumn(3).getString(),
+                          q.getColumn(4).getString());
+             });
+    each_row(*db, sink, "jobs", "SELECT id, record FROM jobs ORDER BY id",
+             [&](SQLite::Statement& q) { take_record(q, sink); });
+    each_row(*db, sink, "descendants", "SELECT path, record FROM descendants ORDER BY path",
+             [&](SQLite::Statement& q) { take_record(q, sink); });
+  } catch (const SQLite::Exception& e) {
+    return fail(Errc::invalid_argument, e.what(), file);
+  }
+  return {};
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,548 @@
+// Rows in and out. SQLiteCpp throws; every public call catches at its edge. The tables are in
+// journal_schema.hpp, how the file is opened and watched in journal_open.cpp.
+#include "instance/journal/journal.hpp"
+
+#include <algorithm>
+
+#include "instance/clock.hpp"
+#include "instance/job/allocation_codec.hpp"
+#include "instance/journal/record_order.hpp"
+#include "instance/journal/state.hpp"
+#include "instance/messages.hpp"
+#include "instance/text.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr int kPagesGivenBack = 256;  // to the disk, at most, with each call of forget()
+
+// Of a row of batches: not all of its jobs are INACTIVE.
+constexpr const char* kUnfinished =
+    "count > (SELECT count(*) FROM jobs WHERE id >= first AND id < first + count)";
+
+template <class T>
+Result<T> unpack_column(const SQLite::Column& column) {
+  return transport::unpack<T>(
+      {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())});
+}
+
+template <class T>
+T unpacked(const SQLite::Column& column) {
+  auto value = unpack_column<T>(column);
+  if (!value) throw std::runtime_error(to_string(value.error()));
+  return std::move(*value);
+}
+
+// In the place of a record that cannot be understood: the job is named, and the others are listed.
+msg::JobRecord unreadable(const std::string& path, std::uint64_t id, const Error& error) {
+  msg::JobRecord record;
+  record.path = path;
+  record.id = id;
+  record.state = "INACTIVE";
+  record.result = "FAILED";
+  record.reason = "its record in the journal is damaged: " + to_string(error);
+  return record;
+}
+
+msg::JobRecord descendant_in(const SQLite::Column& data, const std::string& path) {
+  auto record = unpack_column<msg::JobRecord>(data);
+  if (record) return std::move(*record);
+  const auto cut = path.rfind('/');
+  const auto id =
+      std::strtoull(path.substr(cut == std::string::npos ? 0 : cut + 1).c_str(), nullptr, 10);
+  return unreadable(path, id, record.error());
+}
+
+std::int64_t number(JobId id) {
+  return static_cast<std::int64_t>(id.value());
+}
+JobId job_id(const SQLite::Column& column) {
+  return JobId(static_cast<std::uint64_t>(column.getInt64()));
+}
+
+}  // namespace
+
+void Journal::add_batch(const Batch& b) {
+  auto& s = *state_;
+  s.write([&] {
+    s.spec.bindNoCopy(1, b.jobspec);
+    s.run(s.spec);
+    s.batch.bind(1, number(b.first));
+    s.batch.bind(2, static_cast<std::int64_t>(b.count));
+    s.batch.bind(3, s.db.getLastInsertRowid());
+    s.batch.bind(4, b.is_instance ? 1 : 0);
+    s.batch.bind(5, s.next_seq);
+    s.run(s.batch);
+    s.given_up_to(b.first.value() + b.count);
+  });
+}
+
+void Journal::add_event(JobId first, std::uint64_t count, const Event& e) {
+  auto& s = *state_;
+  s.write([&] {
+    const std::string context = context_of(e.body);
+    s.event.bind(1, s.next_seq++);
+    s.event.bind(2, number(first));
+    s.event.bind(3, static_cast<std::int64_t>(count));
+    s.event.bind(4, e.time);
+    s.event.bindNoCopy(5, name_of(e.body));
+    s.event.bindNoCopy(6, context);
+    s.run(s.event);
+  });
+}
+
+void Journal::add_allocation(const resource::Allocation& a) {
+  auto& s = *state_;
+  s.write([&] {
+    const std::string shares = pack_shares(a);
+    s.alloc.bind(1, number(a.job));
+    s.alloc.bind(2, a.when.begin);
+    s.alloc.bind(3, a.when.end);
+    s.alloc.bindNoCopy(4, shares.data(), static_cast<int>(shares.size()));
+    s.run(s.alloc);
+  });
+}
+
+void Journal::add_inactive(const msg::JobRecord& record) {
+  auto& s = *state_;
+  s.write([&] {
+    const std::string data = transport::pack(record);
+    s.inactive.bind(1, static_cast<std::int64_t>(record.id));
+    s.inactive.bindNoCopy(2, record.result);
+    s.inactive.bindNoCopy(3, data.data(), static_cast<int>(data.size()));
+    s.run(s.inactive);
+  });
+}
+
+// Is there no record of this job, or one that this one takes the place of?
+bool Journal::State::is_news(const msg::JobRecord& record, std::string_view data) {
+  known.bindNoCopy(1, record.path);
+  if (!known.executeStep()) {
+    known.reset();
+    return true;
+  }
+  const auto column = known.getColumn(0);
+  const std::string_view bytes(static_cast<const char*>(column.getBlob()),
+                               std::size_t(column.getBytes()));
+  const bool same = bytes == data;
+  const auto before = transport::unpack<msg::JobRecord>(bytes);  // a damaged one is replaced
+  known.reset();
+  return !same && (!before || supersedes(record, *before));
+}
+
+bool Journal::put_descendant(const msg::JobRecord& record) {
+  auto& s = *state_;
+  bool taken = false;
+  s.write([&] {
+    const std::string data = transport::pack(record);
+    if (!s.is_news(record, data)) return;
+    s.descendant.bindNoCopy(1, record.path);
+    s.descendant.bindNoCopy(2, data.data(), static_cast<int>(data.size()));
+    s.run(s.descendant);
+    taken = true;
+  });
+  return taken;
+}
+
+void Journal::put_child(const ChildGrant& child) {
+  auto& s = *state_;
+  s.write([&] {
+    s.child.bind(1, number(child.job));
+    s.child.bindNoCopy(2, child.token);
+    s.child.bind(3, static_cast<std::int64_t>(child.epoch));
+    s.child.bindNoCopy(4, child.uri);
+    s.run(s.child);
+  });
+}
+
+void Journal::set_meta(std::string_view key, std::string_view value) {
+  auto& s = *state_;
+  s.write([&] { s.put_meta(std::string(key), std::string(value)); });
+}
+
+void Journal::add_outbox(std::string_view path) {
+  auto& s = *state_;
+  s.write([&] {
+    s.outbox_in.bind(1, std::string(path));
+    s.run(s.outbox_in);
+  });
+}
+
+void Journal::remove_outbox(std::string_view path) {
+  auto& s = *state_;
+  s.write([&] {
+    s.outbox_out.bind(1, std::string(path));
+    s.run(s.outbox_out);
+  });
+}
+
+bool Journal::has_changes() const {
+  return state_->open;
+}
+
+Status Journal::commit() {
+  auto& s = *state_;
+  if (s.broken || !s.open) return s.broken ? Status(tl::unexpected(*s.broken)) : Status();
+  const bool changed = s.files_changed(true);
+  s.write([&] {
+    s.put_meta(kCommits, std::to_string(s.progress.commits + 1));
+    s.run(s.end);
+  });
+  s.open = false;
+  if (s.broken) return tl::unexpected(*s.broken);
+  if (!s.mark) return {};
+  ++s.progress.commits;
+  s.progress.when = wall_clock_ms();
+  s.mark->write(s.progress);
+  if (changed || s.files_changed(false)) return rescue();
+  s.remember_files();
+  return {};
+}
+
+msg::JobRecord Journal::State::own_record(const SQLite::Column& data, JobId id) const {
+  auto record = unpack_column<msg::JobRecord>(data);
+  if (record) return std::move(*record);
+  SQLite::Statement q(db, "SELECT value FROM meta WHERE key='grant.path'");
+  const std::string path = q.executeStep() ? q.getColumn(0).getString() : "/";
+  return unreadable(join(path, id), id.value(), record.error());
+}
+
+bool Journal::State::choose_forgotten() {
+  SQLite::Statement oldest(
+      db, fmt::format("SELECT first, count FROM batches WHERE first >= ? AND NOT ({}) ORDER BY "
+                      "first LIMIT 1",
+                      kUnfinished));
+  oldest.bind(1, number(forgotten_to));
+  if (!oldest.executeStep()) {
+    forgotten_to = JobId(0);  // those before may be over the next time
+    return false;
+  }
+  const std::int64_t first = oldest.getColumn(0).getInt64();
+  forgotten_to = JobId(std::uint64_t(first + oldest.getColumn(1).getInt64()));
+  forgetting = {job_id(oldest.getColumn(0)), forgotten_to};
+  for (const char* sql :
+       {"DELETE FROM specs WHERE id IN (SELECT spec FROM batches WHERE first = ?)",
+        "DELETE FROM batches WHERE first = ?"}) {
+    SQLite::Statement q(db, sql);
+    q.bind(1, first);
+    q.exec();
+  }
+  return true;
+}
+
+void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
+  const auto drop = [&](const char* sql) {
+    SQLite::Statement q(db, sql);
+    q.bind(1, number(first));
+    q.bind(2, number(stop));
+    q.exec();
+  };
+  SQLite::Statement ended(db, "SELECT record, id, result FROM jobs WHERE id >= ? AND id < ?");
+  ended.bind(1, number(first));
+  ended.bind(2, number(stop));
+  SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
+  while (ended.executeStep()) {
+    const auto record = own_record(ended.getColumn(0), job_id(ended.getColumn(1)));
+    ++gone.count;
+    gone.failed += ended.getColumn(2).getString() != "COMPLETED";
+    if (!record.is_instance) continue;
+    gone.instances.push_back(job_id(ended.getColumn(1)));
+    below.reset();
+    below.bind(1, record.path + "/");
+    below.bind(2, record.path + "0");  // the character after '/'
+    below.exec();
+  }
+  ended.reset();
+  drop("DELETE FROM events WHERE job >= ? AND job < ?");
+  drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
+  drop("DELETE FROM children WHERE job >= ? AND job < ?");
+  drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
+  gone.jobs.emplace_back(first, stop);
+}
+
+Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most) {
+  auto& s = *state_;
+  Forgotten gone;
+  s.write([&] {
+    const auto next = next_id();
+    if (!next) throw std::runtime_error(next.error().what);
+    while (gone.count < at_most && (s.forgetting || gone.count < surplus)) {
+      if (!s.forgetting && !s.choose_forgotten()) break;
+      const auto [first, end] = *s.forgetting;
+      const JobId stop = std::min(end, JobId(first.value() + at_most - gone.count));
+      s.forget(first, stop, gone);
+      s.forgetting = stop < end ? std::optional(std::pair(stop, end)) : std::nullopt;
+    }
+    if (gone.jobs.empty()) return;
+    gone.more = s.forgetting || gone.count < surplus;
+    s.put_meta(kLastForgotten, std::to_string(next->value() - 1));
+    s.put_meta(kForgetting, s.forgetting ? fmt::format("{} {}", s.forgetting->first.value(),
+                                                       s.forgetting->second.value())
+                                         : std::string());
+    s.db.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesGivenBack));
+  });
+  if (s.broken) return tl::unexpected(*s.broken);
+  return gone;
+}
+
+Result<std::optional<std::string>> Journal::meta(std::string_view key) const {
+  return state_->read<std::optional<std::string>>([&]() -> std::optional<std::string> {
+    SQLite::Statement q(state_->db, "SELECT value FROM meta WHERE key=?");
+    q.bind(1, std::string(key));
+    if (!q.executeStep()) return std::nullopt;
+    return q.getColumn(0).getString();
+  });
+}
+
+namespace {
+constexpr const char* kBatch =
+    "SELECT first, count, jobspec, is_instance, seq FROM batches JOIN specs ON specs.id = "
+    "batches.spec ";
+Batch batch_from(SQLite::Statement& q) {
+  return {job_id(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
+          q.getColumn(2).getString(), q.getColumn(3).getInt() != 0};
+}
+
+Result<Event> event_from(SQLite::Statement& q, int first_column) {
+  auto body = parse_event(q.getColumn(first_column + 1).getString(),
+                          q.getColumn(first_column + 2).getString());
+  if (!body) return tl::unexpected(body.error());
+  return Event{q.getColumn(first_column).getInt64(), std::move(*body)};
+}
+}  // namespace
+
+Result<std::vector<Batch>> Journal::active_batches() const {
+  return state_->read<std::vector<Batch>>([&] {
+    SQLite::Statement q(state_->db, fmt::format("{}WHERE {} ORDER BY first", kBatch, kUnfinished));
+    std::vector<Batch> batches;
+    while (q.executeStep()) batches.push_back(batch_from(q));
+    return batches;
+  });
+}
+
+Status Journal::replay(const std::function<void(JobId, std::uint64_t, const Event&)>& take) const {
+  return state_->read<void>([&]() -> Status {
+    SQLite::Statement oldest(state_->db,
+                             fmt::format("SELECT min(seq) FROM batches WHERE {}", kUnfinished));
+    if (!oldest.executeStep() || oldest.getColumn(0).isNull()) return {};
+    SQLite::Statement q(
+        state_->db,
+        "SELECT job, count, time, name, context FROM events WHERE seq >= ? ORDER BY seq");
+    q.bind(1, oldest.getColumn(0).getInt64());
+    while (q.executeStep()) {
+      const auto event = event_from(q, 2);
+      if (!event) return tl::unexpected(event.error());
+      take(job_id(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()), *event);
+    }
+    return {};
+  });
+}
+
+// What agents report is of a little earlier than the events around it.
+Result<Time> Journal::latest_event() const {
+  return state_->read<Time>([&] {
+    return state_->db
+        .execAndGet(
+            "SELECT coalesce(max(time), 0) FROM (SELECT time FROM events ORDER BY seq DESC LIMIT "
+            "1000)")
+        .getInt64();
+  });
+}
+
+Result<std::optional<resource::Allocation>> Journal::allocation(JobId job) const {
+  return state_->read<std::optional<resource::Allocation>>(
+      [&]() -> std::optional<resource::Allocation> {
+        SQLite::Statement q(state_->db, "SELECT begin, end, shares FROM allocs WHERE job=?");
+        q.bind(1, number(job));
+        if (!q.executeStep()) return std::nullopt;
+        const auto shares = q.getColumn(2);
+        auto allocation = unpack_shares(
+            job, {q.getColumn(0).getInt64(), q.getColumn(1).getInt64()},
+            {static_cast<const char*>(shares.getBlob()), std::size_t(shares.getBytes())});
+        if (!allocation) throw std::runtime_error(to_string(allocation.error()));
+        return std::move(*allocation);
+      });
+}
+
+Result<std::vector<ChildGrant>> Journal::children() const {
+  return state_->read<std::vector<ChildGrant>>([&] {
+    SQLite::Statement q(state_->db,
+                        "SELECT job, token, epoch, uri FROM children WHERE job NOT IN (SELECT id "
+                        "FROM jobs) ORDER BY job");
+    std::vector<ChildGrant> children;
+    while (q.executeStep())
+      children.push_back({job_id(q.getColumn(0)), q.getColumn(1).getString(),
+                          static_cast<std::uint64_t>(q.getColumn(2).getInt64()),
+                          q.getColumn(3).getString()});
+    return children;
+  });
+}
+
+Result<std::vector<std::string>> Journal::outbox() const {
+  return state_->read<std::vector<std::string>>([&] {
+    SQLite::Statement q(state_->db, "SELECT path FROM outbox ORDER BY path");
+    std::vector<std::string> paths;
+    while (q.executeStep()) paths.push_back(q.getColumn(0).getString());
+    return paths;
+  });
+}
+
+Result<Batch> Journal::batch_of(JobId job) const {
+  auto found = state_->read<std::optional<Batch>>([&]() -> std::optional<Batch> {
+    SQLite::Statement q(state_->db,
+                        fmt::format("{}WHERE first <= ? ORDER BY first DESC LIMIT 1", kBatch));
+    q.bind(1, number(job));
+    if (!q.executeStep()) return std::nullopt;
+    return batch_from(q);
+  });
+  if (!found) return tl::unexpected(found.error());
+  if (!*found || !(*found)->contains(job))
+    return fail(Errc::not_found, fmt::format("no job {}", job.value()));
+  return std::move(**found);
+}
+
+Result<std::vector<Event>> Journal::events_of(JobId job) const {
+  const auto batch = batch_of(job);
+  if (!batch) return tl::unexpected(batch.error());
+  return state_->read<std::vector<Event>>([&]() -> Result<std::vector<Event>> {
+    // A row for many jobs carries the first of its batch; any other row is for one job.
+    SQLite::Statement q(state_->db,
+                        "SELECT time, name, context FROM events WHERE job IN (?, ?) AND job + "
+                        "count > ? ORDER BY seq");
+    q.bind(1, number(batch->first));
+    q.bind(2, number(job));
+    q.bind(3, number(job));
+    std::vector<Event> events;
+    while (q.executeStep()) {
+      auto event = event_from(q, 0);
+      if (!event) return tl::unexpected(event.error());
+      events.push_back(std::move(*event));
+    }
+    return events;
+  });
+}
+
+Result<std::optional<msg::JobRecord>> Journal::inactive(JobId job) const {
+  return state_->read<std::optional<msg::JobRecord>>([&]() -> std::optional<msg::JobRecord> {
+    SQLite::Statement q(state_->db, "SELECT record FROM jobs WHERE id=?");
+    q.bind(1, number(job));
+    if (!q.executeStep()) return std::nullopt;
+    return state_->own_record(q.getColumn(0), job);
+  });
+}
+
+Result<std::vector<msg::JobRecord>> Journal::inactive_after(JobId job, std::size_t limit) const {
+  return inactive_beside("SELECT record, id FROM jobs WHERE id > ? ORDER BY id LIMIT ?", job,
+                         limit);
+}
+
+Result<std::vector<msg::JobRecord>> Journal::inactive_before(JobId job, std::size_t limit) const {
+  return inactive_beside("SELECT record, id FROM jobs WHERE id < ? ORDER BY id DESC LIMIT ?", job,
+                         limit);
+}
+
+Result<std::vector<msg::JobRecord>> Journal::inactive_beside(const char* query, JobId job,
+                                                             std::size_t limit) const {
+  return state_->read<std::vector<msg::JobRecord>>([&] {
+    SQLite::Statement q(state_->db, query);
+    q.bind(1, number(job));
+    q.bind(2, static_cast<std::int64_t>(limit));
+    std::vector<msg::JobRecord> records;
+    while (q.executeStep())
+      records.push_back(state_->own_record(q.getColumn(0), job_id(q.getColumn(1))));
+    return records;
+  });
+}
+
+Status Journal::ended_after(Time after,
+                            const std::function<void(const msg::JobRecord&)>& take) const {
+  return state_->read<void>([&]() -> Status {
+    SQLite::Statement q(state_->db,
+                        "SELECT record, id FROM allocs JOIN jobs ON jobs.id = allocs.job WHERE "
+                        "allocs.end > ? ORDER BY allocs.job");
+    q.bind(1, after);
+    while (q.executeStep()) take(state_->own_record(q.getColumn(0), job_id(q.getColumn(1))));
+    return {};
+  });
+}
+
+Result<std::vector<msg::JobRecord>> Journal::descendants(std::string_view prefix) const {
+  return state_->read<std::vector<msg::JobRecord>>([&] {
+    std::string end(prefix);
+    if (!end.empty()) ++end.back();
+    SQLite::Statement q(state_->db,
+                        end.empty()
+                            ? "SELECT record, path FROM descendants ORDER BY path"
+                            : "SELECT record, path FROM descendants WHERE path >= ? AND path < ?");
+    if (!end.empty()) {
+      q.bind(1, std::string(prefix));
+      q.bind(2, end);
+    }
+    std::vector<msg::JobRecord> records;
+    while (q.executeStep())
+      records.push_back(descendant_in(q.getColumn(0), q.getColumn(1).getString()));
+    return records;
+  });
+}
+
+Result<std::vector<msg::JobRecord>> Journal::descendants_after(std::string_view prefix,
+                                                               std::string_view after,
+                                                               std::size_t limit) const {
+  return state_->read<std::vector<msg::JobRecord>>([&] {
+    std::string end(prefix);
+    ++end.back();
+    SQLite::Statement q(state_->db,
+                        "SELECT record, path FROM descendants WHERE path > ? AND path < ? ORDER BY "
+                        "path LIMIT ?");
+    q.bind(1, std::string(std::max(prefix, after)));
+    q.bind(2, end);
+    q.bind(3, static_cast<std::int64_t>(limit));
+    std::vector<msg::JobRecord> records;
+    while (q.executeStep())
+      records.push_back(descendant_in(q.getColumn(0), q.getColumn(1).getString()));
+    return records;
+  });
+}
+
+Result<std::optional<msg::JobRecord>> Journal::descendant(std::string_view path) const {
+  return state_->read<std::optional<msg::JobRecord>>([&]() -> std::optional<msg::JobRecord> {
+    SQLite::Statement q(state_->db, "SELECT record FROM descendants WHERE path=?");
+    q.bind(1, std::string(path));
+    if (!q.executeStep()) return std::nullopt;
+    return descendant_in(q.getColumn(0), std::string(path));
+  });
+}
+
+Result<std::vector<JobId>> Journal::inactive_ids(JobId first, std::uint64_t count) const {
+  return state_->read<std::vector<JobId>>([&] {
+    SQLite::Statement q(state_->db, "SELECT id FROM jobs WHERE id >= ? AND id < ? ORDER BY id");
+    q.bind(1, number(first));
+    q.bind(2, number(first) + static_cast<std::int64_t>(count));
+    std::vector<JobId> ids;
+    while (q.executeStep()) ids.push_back(job_id(q.getColumn(0)));
+    return ids;
+  });
+}
+
+Result<JobId> Journal::next_id() const {
+  return state_->read<JobId>([&] {
+    // A job that a damaged journal has lost has a record and no batch.
+    const auto known = job_id(
+        state_->db.execAndGet("SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), "
+                              "coalesce((SELECT max(id) + 1 FROM jobs), 1))"));
+    const auto forgotten = meta(kLastForgotten);
+    return forgotten && *forgotten ? std::max(known, JobId(std::stoull(**forgotten) + 1)) : known;
+  });
+}
+
+Result<std::map<std::string, std::int64_t>> Journal::inactive_counts() const {
+  return state_->read<std::map<std::string, std::int64_t>>([&] {
+    SQLite::Statement q(state_->db, "SELECT result, count(*) FROM jobs GROUP BY result");
+    std::map<std::string, std::int64_t> counts;
+    while (q.executeStep()) counts[q.getColumn(0).getString()] = q.getColumn(1).getInt64();
+    return counts;
+  });
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,175 @@
+// journal.hpp - what an instance must remember, in one SQLite database (WAL) of its state
+// directory.
+//
+// Writes collect in one open transaction; commit() makes them durable together, once a turn of the
+// broker's loop, and only then are answers sent. Committed means: kept whatever process is killed,
+// when and how. Whether it also outlives a power cut is the choice of Sync. The first failed write
+// makes commit() fail, and every one after it: a broker whose journal is broken stops, so that
+// nothing is acknowledged that was not written. One writer at a time: the state directory is locked
+// while its journal is open.
+//
+// What happens to its files is noticed. Who an instance is and how far its journal had come stand
+// beside it (instance_id.hpp, journal_mark.hpp): a journal that is gone, another's, damaged, or has
+// lost its end is never taken for a new one. One that is removed or shortened while it is open is
+// written again from what is open.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "config/sync.hpp"
+#include "instance/job/job.hpp"
+#include "resource/allocation.hpp"
+
+namespace holon::instance {
+
+namespace msg {
+struct JobRecord;
+}
+
+// Equal jobs first .. first+count-1, submitted in one request: one row, however many they are.
+struct Batch {
+  JobId first;
+  std::uint64_t count = 1;
+  std::string jobspec;  // JSON
+  bool is_instance = false;
+
+  bool contains(JobId id) const { return first <= id && id.value() - first.value() < count; }
+  bool operator==(const Batch&) const = default;
+};
+
+// What was granted to the child that a job is.
+struct ChildGrant {
+  JobId job;
+  std::string token;        // the child shows it in each hello, see children.hpp
+  std::uint64_t epoch = 0;  // 0: not yet given
+  std::string uri;          // where the child listens, once known
+
+  bool operator==(const ChildGrant&) const = default;
+};
+
+// What a call of Journal::forget() took away.
+struct Forgotten {
+  std::vector<std::pair<JobId, JobId>> jobs;  // the first, and the one after the last
+  std::vector<JobId> instances;               // of them, those that were children
+  std::uint64_t count = 0, failed = 0;        // failed: of these not COMPLETED
+  bool more = false;                          // a batch is half gone, or more are to go
+};
+
+class Journal {
+ public:
+  using Sync = config::Sync;
+  enum class OnDamage {
+    refuse,  // and say what can be done
+    repair,  // makes a new journal of what can be read, keeps the old one, and says so in the news
+  };
+  // Opens or creates. An empty name: in memory, gone with the process. Looks for damage for a
+  // second at most. Errors: invalid_argument for a file that is not a journal, has another version,
+  // is another instance's, is damaged, or is gone though there was one; busy if another broker has
+  // it open, system.
+  static Result<Journal> open(const std::string& file, Sync sync,
+                              OnDamage on_damage = OnDamage::refuse);
+  Journal(Journal&&) noexcept;
+  Journal& operator=(Journal&&) noexcept;
+  ~Journal();
+
+  // ---- writing; nothing is durable before commit() ----
+  void add_batch(const Batch& batch);
+  // The same event for `count` jobs: one row. More than one means a whole batch, `first` being its
+  // first.
+  void add_event(JobId first, std::uint64_t count, const Event& event);
+  void add_allocation(const resource::Allocation& allocation);
+  // The final record of a job of this instance; from here on it is INACTIVE.
+  void add_inactive(const msg::JobRecord& record);
+  // A record of a job of a descendant. False: what is known of that job is the same, or newer
+  // (record_order.hpp).
+  bool put_descendant(const msg::JobRecord& record);
+  void put_child(const ChildGrant& child);
+  void set_meta(std::string_view key, std::string_view value);
+  // Paths whose newest record the parent has not acknowledged yet.
+  void add_outbox(std::string_view path);
+  void remove_outbox(std::string_view path);
+  // Something was written since the last commit().
+  bool has_changes() const;
+  // Errors: system; it says of a full disk and a read-only one that they are. O(what was written).
+  Status commit();
+  // Are the files still the ones that are open? If not, they are written again. To be called once
+  // in a while; commit() looks, too. Errors: system. O(1) while all is well.
+  Status look();
+  // Is there room for more than a few commits? Errors: system, with what is wrong with the disk.
+  Status room();
+  // From here on nothing is written, and commit() does nothing: what there is can be read on a disk
+  // that takes no more.
+  void freeze();
+  // One that is frozen from its beginning, where open() fails for the disk alone. Errors: system.
+  static Result<Journal> open_frozen(const std::string& file);
+  // What has happened to the journal that somebody should be told; told once.
+  std::vector<std::string> take_news();
+  // Was it made of what could be read of a damaged one? Events may be missing in between then.
+  bool rebuilt() const;
+  // Numbers that were given to jobs of which nothing is left: the first, and the one after the
+  // last.
+  std::pair<JobId, JobId> lost_ids() const;
+  // Forgets the oldest INACTIVE jobs, with their events, R and the records below them: batches that
+  // are wholly over, until at least `surplus` jobs have gone. A batch that has more than `at_most`
+  // of them goes in several calls, also across a restart. Their numbers are not given again, and
+  // the file shrinks by and by. Errors: system. O(at_most).
+  Result<Forgotten> forget(std::uint64_t surplus, std::uint64_t at_most);
+
+  // ---- reading: sees uncommitted writes too. Errors: system ----
+  Result<std::optional<std::string>> meta(std::string_view key) const;
+  // Batches with a job that is not INACTIVE, ascending.
+  Result<std::vector<Batch>> active_batches() const;
+  // All events since the oldest active batch was submitted, in order. O(these).
+  Status replay(
+      const std::function<void(JobId first, std::uint64_t count, const Event&)>& take) const;
+  // The latest time among the last events; 0: there are none. O(1).
+  Result<Time> latest_event() const;
+  Result<std::optional<resource::Allocation>> allocation(JobId job) const;
+  // Those whose job is not INACTIVE.
+  Result<std::vector<ChildGrant>> children() const;
+  Result<std::vector<std::string>> outbox() const;
+  // The batch the job came with, the job's own events in order, its final record. Errors:
+  // not_found.
+  Result<Batch> batch_of(JobId job) const;
+  Result<std::vector<Event>> events_of(JobId job) const;
+  Result<std::optional<msg::JobRecord>> inactive(JobId job) const;
+  // Final records of the `limit` jobs next to `job`: those with higher ids, ascending; those with
+  // lower ids, descending.
+  Result<std::vector<msg::JobRecord>> inactive_after(JobId job, std::size_t limit) const;
+  Result<std::vector<msg::JobRecord>> inactive_before(JobId job, std::size_t limit) const;
+  // Final records of the jobs that held resources, and were to have them beyond `after`, by id.
+  // O(allocations ever made).
+  Status ended_after(Time after, const std::function<void(const msg::JobRecord&)>& take) const;
+  // Records of descendants whose path starts with `prefix` ("/3/"); all for "".
+  Result<std::vector<msg::JobRecord>> descendants(std::string_view prefix) const;
+  // The next `limit` of those, in the order of their paths as text, after the path `after`.
+  // REQUIRES: prefix is not empty.
+  Result<std::vector<msg::JobRecord>> descendants_after(std::string_view prefix,
+                                                        std::string_view after,
+                                                        std::size_t limit) const;
+  Result<std::optional<msg::JobRecord>> descendant(std::string_view path) const;
+  // Ids of the INACTIVE jobs in [first, first + count), ascending.
+  Result<std::vector<JobId>> inactive_ids(JobId first, std::uint64_t count) const;
+  // The number after the highest id ever given.
+  Result<JobId> next_id() const;
+  // How many INACTIVE jobs there are, by result ("COMPLETED", ...).
+  Result<std::map<std::string, std::int64_t>> inactive_counts() const;
+
+ private:
+  struct State;
+  Result<std::vector<msg::JobRecord>> inactive_beside(const char* query, JobId job,
+                                                      std::size_t limit) const;
+  explicit Journal(std::unique_ptr<State> state);
+  Status rescue();
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,82 @@
+#include "instance/journal/mark.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <sstream>
+
+namespace holon::instance {
+namespace {
+
+constexpr const char* kMagic = "holon-journal-mark-1";
+constexpr std::size_t kLength = 192;  // of the line, filled up with blanks
+
+// FNV-1a: against torn and damaged lines, not against intent.
+std::uint64_t checksum(const std::string& text) {
+  std::uint64_t sum = 0xcbf29ce484222325;
+  for (const unsigned char c : text) sum = (sum ^ c) * 0x100000001b3;
+  return sum;
+}
+
+std::string line_of(const Progress& p) {
+  const std::string text =
+      fmt::format("{} {} {} {} {} {}", kMagic, p.id, p.boot, p.commits, p.when, p.next_id);
+  std::string line = fmt::format("{} {:016x}", text, checksum(text));
+  line.resize(kLength - 1, ' ');
+  return line + "\n";
+}
+
+std::optional<Progress> parse(const std::string& line) {
+  Progress p;
+  std::string magic;
+  std::istringstream(line) >> magic >> p.id >> p.boot >> p.commits >> p.when >> p.next_id;
+  if (magic != kMagic || line_of(p) != line) return std::nullopt;
+  return p;
+}
+
+// Who has the lock stands behind the line.
+void say_holder(int fd) {
+  const std::string text = fmt::format("{:<19}\n", getpid());
+  if (pwrite(fd, text.data(), text.size(), kLength) < 0) return;
+}
+
+// "" where it is not known.
+std::string holder(int fd) {
+  std::array<char, 20> text{};
+  const ssize_t n = pread(fd, text.data(), text.size(), kLength);
+  const long pid =
+      n > 0 ? std::strtol(std::string(text.data(), std::size_t(n)).c_str(), nullptr, 10) : 0;
+  return pid > 0 ? fmt::format("; its broker is process {}", pid) : "";
+}
+
+}  // namespace
+
+Result<JournalMark> JournalMark::open(const std::string& state_dir) {
+  const std::string file = state_dir + "/instance.mark";
+  JournalMark mark;
+  mark.fd_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!mark.fd_ && errno == EROFS) mark.fd_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!mark.fd_) return fail(Errc::system, std::strerror(errno), file);
+  if (flock(mark.fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    return fail(Errc::busy,
+                "another running instance uses this state directory" + holder(mark.fd_.get()),
+                state_dir);
+  say_holder(mark.fd_.get());
+  std::array<char, kLength> line{};
+  const ssize_t n = pread(mark.fd_.get(), line.data(), line.size(), 0);
+  if (n == static_cast<ssize_t>(kLength)) mark.found_ = parse({line.data(), line.size()});
+  return mark;
+}
+
+void JournalMark::write(const Progress& progress) const {
+  const std::string line = line_of(progress);
+  if (pwrite(fd_.get(), line.data(), line.size(), 0) < 0) return;
+}
+
+}  // namespace holon::instance

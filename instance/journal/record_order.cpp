@@ -1,0 +1,38 @@
+#include "instance/journal/record_order.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+
+namespace holon::instance {
+namespace {
+
+// How far the job has come.
+auto progress(const msg::JobRecord& r) {
+  constexpr std::array<std::string_view, 7> kStates = {"NEW", "DEPEND",  "PRIORITY", "SCHED",
+                                                       "RUN", "CLEANUP", "INACTIVE"};
+  const auto state = std::find(kStates.begin(), kStates.end(), r.state) - kStates.begin();
+  return std::tuple(state, r.t_alloc != 0, r.t_start != 0, r.t_finish != 0);
+}
+
+}  // namespace
+
+bool supersedes(const msg::JobRecord& next, const msg::JobRecord& known) {
+  return known.state != "INACTIVE" && progress(next) >= progress(known);
+}
+
+void close_record(msg::JobRecord& record, const std::string& reason, Time now) {
+  if (record.state == "INACTIVE") return;
+  if (record.result.empty()) {
+    record.result = record.t_alloc == 0 ? "CANCELED" : "FAILED";
+    record.reason = reason;
+  }
+  record.state = "INACTIVE";
+  record.t_inactive =
+      std::max({now, record.t_submit, record.t_alloc, record.t_start, record.t_finish});
+  record.t_estimate = 0;
+  record.pids.clear();
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,204 @@
+#include "instance/journal/repair.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "instance/instance_id.hpp"
+#include "instance/journal/durable_file.hpp"
+#include "instance/journal/files.hpp"
+#include "instance/journal/log.hpp"
+#include "instance/journal/salvage.hpp"
+#include "instance/journal/schema.hpp"
+#include "instance/text.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kMostFindings = 20;  // of SQLite's own check
+
+bool is_there(const std::string& file) {
+  std::error_code none;
+  return fs::is_regular_file(file, none) && fs::file_size(file, none) > 0;
+}
+
+std::int64_t number_of(SQLite::Database& db, const std::string& sql) {
+  return db.execAndGet(sql).getInt64();
+}
+
+std::uint64_t commits_of(SQLite::Database& db) {
+  SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
+  q.bind(1, kCommits);
+  return q.executeStep() ? std::strtoull(q.getColumn(0).getText(), nullptr, 10) : 0;
+}
+
+void check_tables(SQLite::Database& db, JournalCheck& check) {
+  SQLite::Statement integrity(db, fmt::format("PRAGMA integrity_check({})", kMostFindings));
+  while (integrity.executeStep())
+    if (const auto text = integrity.getColumn(0).getString(); text != "ok")
+      check.damage.push_back(text);
+  for (const char* table : {"jobs", "events", "batches", "descendants"})
+    check.rows[table] = number_of(db, fmt::format("SELECT count(*) FROM {}", table));
+  for (auto& row : unreadable_rows(db)) check.damage.push_back(std::move(row));
+}
+
+void check_progress(SQLite::Database& db, const JournalMark& mark, JournalCheck& check) {
+  const auto& known = mark.found();
+  if (!known) return;
+  const auto commits = commits_of(db);
+  if (commits < known->commits)
+    check.damage.push_back(fmt::format("the last {} of {} commits are not in it",
+                                       known->commits - commits, known->commits));
+}
+
+// Mended where its log is damaged; a copy, so that the damaged one stays as it is.
+Result<std::string> readable_copy(const std::string& file, std::vector<std::string>& lost) {
+  const std::string copy = file + ".copy";
+  std::error_code error;
+  const auto overwrite = fs::copy_options::overwrite_existing;
+  fs::remove(log_file(copy), error);
+  if (!fs::copy_file(file, copy, overwrite, error))
+    return fail(Errc::system, error.message(), copy);
+  if (!fs::exists(log_file(file), error)) return copy;
+  if (!fs::copy_file(log_file(file), log_file(copy), overwrite, error))
+    return fail(Errc::system, error.message(), log_file(copy));
+  const auto log = look_at_log(log_file(copy));
+  if (!log) return tl::unexpected(log.error());
+  if (log->whole()) return copy;
+  if (!log->mendable()) lost.push_back(describe(*log));
+  if (!log->head)
+    fs::remove(log_file(copy), error);
+  else if (auto mended = mend_log(log_file(copy)); !mended)
+    return tl::unexpected(mended.error());
+  return copy;
+}
+
+// What cannot be read is lost; what cannot be written stops the repair.
+Status take_over(const std::string& file, SQLite::Database& to, JournalRepair& repair) {
+  const auto copy = readable_copy(file, repair.lost);
+  if (!copy) return tl::unexpected(copy.error());
+  std::unique_ptr<SQLite::Database> from;
+  try {
+    from = open_to_read(*copy);
+  } catch (const std::exception& e) {
+    repair.lost.push_back(fmt::format("everything: {}", e.what()));
+  }
+  if (from) {
+    auto taken = copy_readable(*from, to);
+    if (!taken) return tl::unexpected(taken.error());
+    repair.rows = std::move(taken->rows);
+    repair.lost.insert(repair.lost.end(), taken->lost.begin(), taken->lost.end());
+  }
+  from.reset();
+  std::error_code ignored;
+  for (const auto& name : {*copy, log_file(*copy)}) fs::remove(name, ignored);
+  return {};
+}
+
+void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
+            JournalRepair& repair) {
+  db.exec("DELETE FROM batches WHERE spec NOT IN (SELECT id FROM specs)");
+  const auto set = [&](const char* key, const std::string& value) {
+    SQLite::Statement put(db, "INSERT OR REPLACE INTO meta VALUES(?,?)");
+    put.bind(1, key);
+    put.bind(2, value);
+    put.exec();
+  };
+  set(kJournalId, id);
+  set(kRebuilt, std::to_string(now));
+  if (!mark.found()) return;
+  const auto& known = *mark.found();
+  // What had been committed is as far as it is now: told of is what is lost, once.
+  const auto commits = commits_of(db);
+  if (commits < known.commits)
+    repair.lost.push_back(fmt::format("the last {} of {} commits, the last of {}",
+                                      known.commits - commits, known.commits,
+                                      time_text(known.when, now)));
+  set(kCommits, std::to_string(std::max(commits, known.commits)));
+}
+
+}  // namespace
+
+std::string repair_advice(const std::string& state_dir) {
+  return fmt::format(
+      "`holon journal check {0}` says what is left of it, `holon journal repair {0}` makes a new "
+      "one of that, `holon start --state-dir OTHER` begins anew elsewhere",
+      state_dir);
+}
+
+Result<JournalCheck> check_journal(const std::string& state_dir) {
+  const auto id = read_instance_id(state_dir);
+  const std::string file = journal_file(state_dir);
+  std::error_code none;
+  if (!fs::exists(file, none) && (!id || !*id))
+    return fail(Errc::not_found, "no instance has kept a journal here", state_dir);
+  auto mark = JournalMark::open(state_dir);
+  if (!mark) return tl::unexpected(mark.error());
+  JournalCheck check;
+  if (!id) check.damage.push_back(to_string(id.error()));
+  if (!is_there(file)) {
+    check.damage.push_back(fs::exists(file, none) ? "journal.db is empty, or no file"
+                                                  : "journal.db is missing");
+    return check;
+  }
+  try {
+    const auto log = look_at_log(log_file(file));
+    if (log && !log->whole())
+      check.damage.push_back(describe(*log) +
+                             (log->mendable() ? "; all of their pages are there once more" : ""));
+    const auto db = open_to_read(file);
+    if (auto ours = expect_kind(*db, kJournalKind, file); !ours)
+      check.damage.push_back(to_string(ours.error()));
+    check_progress(*db, *mark, check);
+    check_tables(*db, check);
+  } catch (const std::exception& e) {
+    check.damage.push_back(fmt::format("it cannot be read any further: {}", e.what()));
+  }
+  return check;
+}
+
+Result<JournalRepair> rebuild_journal(const std::string& state_dir, const JournalMark& mark,
+                                      Time now) {
+  const std::string file = journal_file(state_dir), draft = file + ".rebuilt";
+  const auto id = instance_id(state_dir);
+  if (!id) return tl::unexpected(id.error());
+  JournalRepair repair;
+  if (auto made = create_journal(draft, *id); !made) return tl::unexpected(made.error());
+  try {
+    SQLite::Database db(draft, SQLite::OPEN_READWRITE);
+    if (!is_there(file))
+      repair.lost.push_back("everything: journal.db was missing or empty");
+    else if (auto taken = take_over(file, db, repair); !taken)
+      return tl::unexpected(taken.error());
+    settle(db, mark, *id, now, repair);
+  } catch (const std::exception& e) {
+    return fail(Errc::system, e.what(), draft);
+  }
+  // The old one goes when the new one is whole.
+  auto aside = put_aside(file, now);
+  if (!aside) return tl::unexpected(aside.error());
+  repair.kept_as = std::move(*aside);
+  std::error_code error;
+  fs::rename(draft, file, error);
+  if (error) return fail(Errc::system, error.message(), file);
+  if (auto synced = sync_to_disk(state_dir); !synced) return tl::unexpected(synced.error());
+  return repair;
+}
+
+Result<JournalRepair> repair_journal(const std::string& state_dir, Time now) {
+  const auto id = read_instance_id(state_dir);
+  std::error_code none;
+  if (!fs::exists(journal_file(state_dir), none) && (!id || !*id))
+    return fail(Errc::not_found, "no instance has kept a journal here", state_dir);
+  auto mark = JournalMark::open(state_dir);
+  if (!mark) return tl::unexpected(mark.error());
+  return rebuild_journal(state_dir, *mark, now);
+}
+
+}  // namespace holon::instance

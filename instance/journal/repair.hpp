@@ -1,0 +1,39 @@
+// journal_repair.hpp - a journal that was damaged: what is wrong with it, and a new one from what
+// can still be read.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "instance/journal/mark.hpp"
+
+namespace holon::instance {
+
+struct JournalCheck {
+  std::vector<std::string> damage;           // empty: it is sound
+  std::map<std::string, std::int64_t> rows;  // by table, as far as they can be counted
+};
+
+// Errors: not_found (no instance was ever here), busy (one runs on it), system.
+Result<JournalCheck> check_journal(const std::string& state_dir);
+
+struct JournalRepair {
+  std::string kept_as;                       // the old file; empty: there was none
+  std::vector<std::string> lost;             // in words
+  std::map<std::string, std::int64_t> rows;  // taken over, by table
+};
+
+// Puts the old files aside and writes a new journal of what can be read of them; job numbers go on
+// after the highest one ever given. Errors: as above.
+Result<JournalRepair> repair_journal(const std::string& state_dir, Time now);
+// The same for who has locked the mark.
+Result<JournalRepair> rebuild_journal(const std::string& state_dir, const JournalMark& mark,
+                                      Time now);
+
+// What to do about it, for the end of a message.
+std::string repair_advice(const std::string& state_dir);
+
+}  // namespace holon::instance

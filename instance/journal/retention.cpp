@@ -1,0 +1,111 @@
+#include "instance/journal/retention.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kJobsATurn = 200;
+constexpr std::size_t kEntriesATurn = 200;
+constexpr Duration kLookAgain = 60'000;  // where no batch of those that are too many is wholly over
+
+void remove_if_empty(const std::string& file) {
+  struct stat info {};
+  if (stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0)
+    unlink(file.c_str());
+}
+
+}  // namespace
+
+bool SlowRemoval::step(std::size_t entries) {
+  std::error_code error;
+  while (!folders_.empty() && entries > 0) {
+    const fs::path folder = folders_.back();
+    std::vector<fs::path> files, inner;
+    for (fs::directory_iterator entry(folder, error), end;
+         !error && entry != end && files.size() < entries; entry.increment(error)) {
+      std::error_code none;
+      (entry->is_directory(none) && !entry->is_symlink(none) ? inner : files)
+          .push_back(entry->path());
+    }
+    bool removed = false;
+    for (const auto& file : files) removed = fs::remove(file, error) || removed;
+    entries -= std::min(entries, files.size() + 1);
+    if (!inner.empty())
+      folders_.push_back(inner.front());
+    else if (fs::remove(folder, error) || !removed)
+      folders_.pop_back();  // gone, or it will not go
+  }
+  return !folders_.empty();
+}
+
+Retention::Retention(Journal& journal, JobManager& jobs, AfterCommit& after_commit,
+                     std::uint64_t keep, std::string state_dir)
+    : journal_(journal),
+      jobs_(jobs),
+      after_commit_(after_commit),
+      keep_(keep),
+      output_dir_(state_dir + "/output"),
+      children_dir_(state_dir + "/children") {}
+
+bool Retention::turn(Time now) {
+  if (!std::exchange(began_, true)) remove_lost_folders();
+  const bool forgets = forget_some(now);
+  return removal_.step(kEntriesATurn) || forgets;
+}
+
+// A tenth more than are to be kept: forgetting one for each that ends would cost each of them.
+bool Retention::forget_some(Time now) {
+  const auto inactive = static_cast<std::uint64_t>(jobs_.counts().inactive);
+  if (keep_ == 0 || now < not_before_) return false;
+  forgets_ = forgets_ ? inactive > keep_ : inactive > keep_ + keep_ / 10;
+  if (!forgets_) return false;
+  const auto gone = journal_.forget(inactive - keep_, kJobsATurn);
+  if (!gone) return false;  // the commit says why
+  jobs_.forgotten(gone->count, gone->failed);
+  for (const auto& [first, stop] : gone->jobs) remove_outputs(first, stop);
+  for (const JobId child : gone->instances)
+    removal_.add(children_dir_ + "/" + std::to_string(child.value()));
+  if (gone->jobs.empty()) not_before_ = now + kLookAgain;
+  return gone->more && !gone->jobs.empty();
+}
+
+void Retention::remove_outputs(JobId first, JobId stop) const {
+  for (std::uint64_t id = first.value(); id < stop.value(); ++id)
+    for (const char* end : {".out", ".err"})
+      unlink((output_dir_ + "/" + std::to_string(id) + end).c_str());
+}
+
+// Folders of children that were forgotten by a broker that did not live to remove them.
+void Retention::remove_lost_folders() {
+  if (keep_ == 0) return;
+  std::error_code error;
+  for (fs::directory_iterator entry(children_dir_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const JobId id(std::strtoull(entry->path().filename().c_str(), nullptr, 10));
+    if (id.value() == 0 || jobs_.find(id) != nullptr) continue;
+    const auto known = journal_.inactive(id);
+    if (known && !*known) removal_.add(entry->path());
+  }
+}
+
+void Retention::ended(const msg::JobRecord& record) {
+  std::vector<std::string> own;
+  for (const auto& file : {record.output, record.error})
+    if (file.starts_with(output_dir_ + "/")) own.push_back(file);
+  if (own.empty()) return;
+  after_commit_.add([own = std::move(own)] {
+    for (const auto& file : own) remove_if_empty(file);
+  });
+}
+
+}  // namespace holon::instance

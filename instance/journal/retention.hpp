@@ -1,0 +1,56 @@
+// retention.hpp - what jobs leave behind does not grow for ever: the oldest that are over are
+// forgotten once there are more than journal.keep, with their outputs and, of children, their
+// folders. A little in each turn, so that nobody waits for it.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <filesystem>
+#include <string>
+
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/messages.hpp"
+
+namespace holon::instance {
+
+// Folders that are to go, with all in them, a few entries at a time.
+class SlowRemoval {
+ public:
+  void add(std::filesystem::path folder) { folders_.push_back(std::move(folder)); }
+  // Removes at most `entries`. True: there is more.
+  bool step(std::size_t entries);
+
+ private:
+  std::deque<std::filesystem::path> folders_;  // what is in the last one goes first
+};
+
+class Retention {
+ public:
+  // `keep`: 0 keeps all. All but `state_dir` must outlive it.
+  Retention(Journal& journal, JobManager& jobs, AfterCommit& after_commit, std::uint64_t keep,
+            std::string state_dir);
+
+  // Before the commit. True: there is more to do, in the next turn.
+  bool turn(Time now);
+  // A job has ended. Output files of the instance's own naming that hold nothing go once that is
+  // committed.
+  void ended(const msg::JobRecord& record);
+
+ private:
+  bool forget_some(Time now);
+  void remove_outputs(JobId first, JobId stop) const;
+  void remove_lost_folders();
+
+  Journal& journal_;
+  JobManager& jobs_;
+  AfterCommit& after_commit_;
+  std::uint64_t keep_;
+  std::string output_dir_, children_dir_;
+  SlowRemoval removal_;
+  bool forgets_ = false;  // until no more than `keep` are left
+  bool began_ = false;
+  Time not_before_ = 0;
+};
+
+}  // namespace holon::instance

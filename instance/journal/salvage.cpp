@@ -1,0 +1,188 @@
+// SQLite's C interface: columns are copied as they are, and errors of reading are to be survived,
+// not thrown.
+#include "instance/journal/salvage.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "instance/job/job.hpp"
+#include "instance/messages.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+struct Table {
+  const char* name;
+  const char* key;
+  int columns;
+  bool numbered;  // the key is a number
+};
+
+constexpr std::array kTables = std::to_array<Table>({
+    {"meta", "key", 2, false},
+    {"specs", "id", 2, true},
+    {"batches", "first", 5, true},
+    {"events", "seq", 6, true},
+    {"allocs", "job", 4, true},
+    {"jobs", "id", 3, true},
+    {"descendants", "path", 2, false},
+    {"children", "job", 4, true},
+    {"outbox", "path", 1, false},
+});
+
+using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
+
+Statement prepare(sqlite3* db, const std::string& sql) {
+  sqlite3_stmt* statement = nullptr;
+  sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr);
+  return {statement, &sqlite3_finalize};
+}
+
+class TableCopy {
+ public:
+  TableCopy(sqlite3* from, sqlite3* to, const Table& table, Salvage& salvage)
+      : from_(from), to_(to), table_(table), salvage_(salvage) {
+    std::string places = "?";
+    for (int i = 1; i < table.columns; ++i) places += ",?";
+    insert_ = prepare(to, fmt::format("INSERT OR IGNORE INTO {} VALUES({})", table.name, places));
+  }
+
+  // False: `to` cannot be written.
+  bool run() {
+    salvage_.rows[table_.name] = 0;
+    return table_.numbered ? copy_numbered() : copy_named();
+  }
+
+ private:
+  enum class End { all_read, unreadable, unwritable };
+
+  // Reads on until the end or until it cannot; `last_` is the key of the last row taken.
+  End copy(sqlite3_stmt* select) {
+    if (select == nullptr || insert_ == nullptr) return End::unreadable;
+    int rc = SQLITE_ROW;
+    while ((rc = sqlite3_step(select)) == SQLITE_ROW) {
+      for (int i = 0; i < table_.columns; ++i)
+        sqlite3_bind_value(insert_.get(), i + 1, sqlite3_column_value(select, i));
+      const int put = sqlite3_step(insert_.get());
+      sqlite3_reset(insert_.get());
+      if (put != SQLITE_DONE) return End::unwritable;
+      salvage_.rows[table_.name] += sqlite3_changes(to_);
+      last_ = sqlite3_column_int64(select, 0);
+    }
+    return rc == SQLITE_DONE ? End::all_read : End::unreadable;
+  }
+
+  bool copy_numbered() {
+    for (std::int64_t at = 0;;) {
+      last_ = at - 1;
+      const auto select = prepare(from_, fmt::format("SELECT * FROM {} WHERE {} >= {} ORDER BY {}",
+                                                     table_.name, table_.key, at, table_.key));
+      const End end = copy(select.get());
+      if (end != End::unreadable) return end == End::all_read;
+      const auto next = readable_after(last_ + 1);
+      lose(last_ + 1, next);
+      if (!next) return true;
+      at = *next;
+    }
+  }
+
+  // The first key beyond the damage from which rows can be read. A seek fails only if it has to
+  // pass the damaged page, so that the border is found by doubling and halving.
+  std::optional<std::int64_t> readable_after(std::int64_t damaged) const {
+    std::int64_t bad = damaged, step = 1;
+    while (!can_seek(bad + step)) {
+      bad += step;
+      step *= 2;
+      if (step > (std::int64_t{1} << 60)) return std::nullopt;
+    }
+    std::int64_t good = bad + step;
+    while (good - bad > 1) {
+      const std::int64_t middle = bad + (good - bad) / 2;
+      (can_seek(middle) ? good : bad) = middle;
+    }
+    return good;
+  }
+
+  bool can_seek(std::int64_t key) const {
+    const auto select = prepare(from_, fmt::format("SELECT * FROM {} WHERE {} >= {} ORDER BY {}",
+                                                   table_.name, table_.key, key, table_.key));
+    if (!select) return false;
+    const int rc = sqlite3_step(select.get());
+    return rc == SQLITE_ROW || rc == SQLITE_DONE;
+  }
+
+  void lose(std::int64_t first, std::optional<std::int64_t> next) {
+    salvage_.lost.push_back(
+        next ? fmt::format("table {}: {} {} to {}", table_.name, table_.key, first, *next - 1)
+             : fmt::format("table {}: {} {} and all after it", table_.name, table_.key, first));
+  }
+
+  // From its beginning, and where that ends from its end back.
+  bool copy_named() {
+    for (const char* order : {"ASC", "DESC"}) {
+      const auto select = prepare(
+          from_, fmt::format("SELECT * FROM {} ORDER BY {} {}", table_.name, table_.key, order));
+      const End end = copy(select.get());
+      if (end != End::unreadable) return end == End::all_read;
+    }
+    salvage_.lost.push_back(fmt::format("table {}: rows in its middle", table_.name));
+    return true;
+  }
+
+  sqlite3* from_;
+  sqlite3* to_;
+  const Table& table_;
+  Salvage& salvage_;
+  Statement insert_{nullptr, &sqlite3_finalize};
+  std::int64_t last_ = 0;
+};
+
+std::string_view bytes_of(const SQLite::Column& column) {
+  return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
+}
+
+}  // namespace
+
+Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to) {
+  Salvage salvage;
+  to.exec("BEGIN IMMEDIATE");
+  for (const Table& table : kTables)
+    if (!TableCopy(from.getHandle(), to.getHandle(), table, salvage).run())
+      return fail(Errc::system, sqlite3_errmsg(to.getHandle()), to.getFilename());
+  to.exec("COMMIT");
+  return salvage;
+}
+
+std::vector<std::string> unreadable_rows(SQLite::Database& journal) {
+  std::vector<std::string> found;
+  const auto look = [&](const char* sql, const auto& check) {
+    try {
+      SQLite::Statement q(journal, sql);
+      while (q.executeStep()) check(q);
+    } catch (const std::exception& e) {
+      found.push_back(fmt::format("{}: {}", sql, e.what()));
+    }
+  };
+  look("SELECT id, record FROM jobs ORDER BY id", [&](SQLite::Statement& q) {
+    if (!transport::unpack<msg::JobRecord>(bytes_of(q.getColumn(1))))
+      found.push_back(fmt::format("job {}: its record", q.getColumn(0).getInt64()));
+  });
+  look("SELECT path, record FROM descendants ORDER BY path", [&](SQLite::Statement& q) {
+    if (!transport::unpack<msg::JobRecord>(bytes_of(q.getColumn(1))))
+      found.push_back(fmt::format("job {}: its record", q.getColumn(0).getString()));
+  });
+  look("SELECT job, name, context, seq FROM events ORDER BY seq", [&](SQLite::Statement& q) {
+    if (!parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()))
+      found.push_back(
+          fmt::format("job {}: event {}", q.getColumn(0).getInt64(), q.getColumn(3).getInt64()));
+  });
+  return found;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,115 @@
+// journal_state.hpp - what an open Journal is made of; for its own .cpp files.
+#pragma once
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "instance/journal/files.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/journal/mark.hpp"
+#include "instance/journal/schema.hpp"
+
+namespace holon::instance {
+
+struct Journal::State {
+  SQLite::Database db;
+  std::string file;  // empty: in memory
+  Sync sync = Sync::normal;
+  bool open = false;         // a transaction is
+  bool frozen = false;       // writes are left out
+  bool for_reading = false;  // the database is open for nothing else
+  std::optional<Error> broken;
+  std::int64_t next_seq = 1;
+
+  std::optional<JournalMark> mark;  // of a file
+  Progress progress;
+  std::optional<FileLook> look, log_look;  // the files as they were when they were last written
+  std::vector<std::string> news;
+  std::pair<JobId, JobId> lost_ids{JobId(0), JobId(0)};
+  std::optional<std::pair<JobId, JobId>> forgetting;  // what is left of a batch that is to go
+  JobId forgotten_to{0};                              // older batches are not over
+
+  SQLite::Statement begin{db, "BEGIN IMMEDIATE"};
+  SQLite::Statement end{db, "COMMIT"};
+  SQLite::Statement spec{db, "INSERT INTO specs(jobspec) VALUES(?)"};
+  SQLite::Statement batch{db, "INSERT INTO batches VALUES(?,?,?,?,?)"};
+  SQLite::Statement event{db, "INSERT INTO events VALUES(?,?,?,?,?,?)"};
+  SQLite::Statement alloc{db, "INSERT OR REPLACE INTO allocs VALUES(?,?,?,?)"};
+  SQLite::Statement inactive{db, "INSERT OR REPLACE INTO jobs VALUES(?,?,?)"};
+  SQLite::Statement descendant{db, "INSERT OR REPLACE INTO descendants VALUES(?,?)"};
+  SQLite::Statement known{db, "SELECT record FROM descendants WHERE path=?"};
+  SQLite::Statement child{db, "INSERT OR REPLACE INTO children VALUES(?,?,?,?)"};
+  SQLite::Statement meta{db, "INSERT OR REPLACE INTO meta VALUES(?,?)"};
+  SQLite::Statement outbox_in{db, "INSERT OR IGNORE INTO outbox VALUES(?)"};
+  SQLite::Statement outbox_out{db, "DELETE FROM outbox WHERE path=?"};
+
+  State(SQLite::Database database, std::string name, Sync how)
+      : db(std::move(database)), file(std::move(name)), sync(how) {
+    next_seq = db.execAndGet("SELECT coalesce(max(seq),0)+1 FROM events").getInt64();
+    load_forgetting();
+  }
+  void load_forgetting();
+
+  std::string state_dir() const;
+  // Compares what was found with the mark, and goes on from the later of both.
+  void begin_with(JournalMark its_mark, const std::string& id, JobId next);
+  void remember_files();
+  // Do the names of the database and its log lead elsewhere than to what is open, or has somebody
+  // shortened it?
+  bool files_changed(bool sizes_too) const;
+  // Numbers below this one were given.
+  void given_up_to(std::uint64_t next) { progress.next_id = std::max(progress.next_id, next); }
+
+  // Runs one write inside the turn's transaction; remembers the first failure.
+  template <class Write>
+  void write(Write&& body) {
+    if (broken || frozen) return;
+    try {
+      if (!open) run(begin);
+      open = true;
+      body();
+    } catch (const std::exception& e) {
+      broken = write_error(e);
+    }
+  }
+  // Which of the reasons there are for a write to fail it is: a full disk, a read-only one,
+  // another.
+  Error write_error(const std::exception& e) const;
+
+  // The next batch that is to be forgotten leaves the tables of what may be active.
+  bool choose_forgotten();
+  // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
+  void forget(JobId first, JobId stop, Forgotten& gone);
+  // Does this record, packed `data`, change what is known of the job of a descendant?
+  bool is_news(const msg::JobRecord& record, std::string_view data);
+  // The final record of an own job, or what stands in for one that is damaged.
+  msg::JobRecord own_record(const SQLite::Column& data, JobId id) const;
+
+  void put_meta(const std::string& key, const std::string& value) {
+    meta.bind(1, key);
+    meta.bind(2, value);
+    run(meta);
+  }
+  static void run(SQLite::Statement& statement) {
+    statement.exec();
+    statement.reset();
+  }
+
+  template <class T, class Read>
+  Result<T> read(Read&& body) const {
+    try {
+      return body();
+    } catch (const std::exception& e) {
+      return fail(Errc::system, fmt::format("the journal cannot be read: {}", e.what()), file);
+    }
+  }
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,38 @@
+#include "instance/process/lost_tasks.hpp"
+
+#include <fmt/core.h>
+
+namespace holon::instance {
+namespace {
+
+constexpr Duration kLookAgain = 5;
+constexpr int kTellAfter = 2'000;  // looks
+
+}  // namespace
+
+void LostTasks::end(launch::Remains::What what) {
+  remains_ = std::make_unique<launch::Remains>(std::move(what));
+  looks_ = 0;
+  look();
+}
+
+void LostTasks::when_gone(std::function<void()> then) {
+  then_ = std::move(then);
+  if (!remains_) std::exchange(then_, nullptr)();
+}
+
+// Two looks in a row are what the answer takes; a third one only waits for processes to die.
+void LostTasks::look() {
+  if (remains_->end() || remains_->end()) {
+    timer_.cancel();
+    remains_.reset();
+    if (then_) std::exchange(then_, nullptr)();
+    return;
+  }
+  if (++looks_ % kTellAfter == 0)
+    tell_(
+        fmt::format("waits for {} to end, which an earlier run left behind", remains_->example()));
+  timer_ = reactor_.after(kLookAgain, [this] { look(); });
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,64 @@
+#include "instance/process/pulse.hpp"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace holon::instance {
+namespace {
+
+constexpr std::uint64_t kTooOften = 2;
+
+tl::unexpected<Error> system_error() {
+  return fail(Errc::system, std::strerror(errno), "memory shared with the supervisor");
+}
+
+}  // namespace
+
+void Pulse::Unmap::operator()(Page* page) const {
+  munmap(page, sizeof *page);
+}
+
+Result<Pulse> Pulse::map(transport::UniqueFd fd) {
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "it is shared by processes");
+  void* page = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (page == MAP_FAILED) return system_error();
+  return Pulse(std::move(fd), static_cast<Page*>(page));
+}
+
+Result<Pulse> Pulse::create() {
+  transport::UniqueFd fd(memfd_create("holon pulse", MFD_CLOEXEC));
+  if (!fd || ftruncate(fd.get(), sizeof(Page)) != 0) return system_error();
+  return map(std::move(fd));
+}
+
+Result<Pulse> Pulse::open(transport::UniqueFd fd) {
+  struct stat about {};
+  if (fstat(fd.get(), &about) != 0) return system_error();
+  if (about.st_size < static_cast<off_t>(sizeof(Page)))
+    return fail(Errc::system, "is too small", "memory shared with the supervisor");
+  return map(std::move(fd));
+}
+
+std::optional<JobId> Pulse::take_suspect() {
+  if (page_->failures < kTooOften) return std::nullopt;
+  page_->failures = 0;
+  return JobId(page_->suspect.exchange(0));
+}
+
+void Pulse::begin() {
+  page_->turns = 0;
+  page_->job = 0;
+}
+
+void Pulse::failed() {
+  const std::uint64_t job = page_->job;
+  if (job == 0) return;
+  page_->failures = page_->suspect == job ? page_->failures + 1 : 1;
+  page_->suspect = job;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,61 @@
+#include "instance/process/spawn.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+
+extern "C" char** environ;
+
+namespace holon::instance {
+
+Result<Pipe> make_pipe() {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return fail(Errc::system, std::strerror(errno), "pipe");
+  return Pipe{transport::UniqueFd(fds[0]), transport::UniqueFd(fds[1])};
+}
+
+Result<pid_t> spawn(const Program& program) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  posix_spawn_file_actions_init(&files);
+  posix_spawnattr_init(&attributes);
+  for (const int fd : program.keep)
+    posix_spawn_file_actions_adddup2(&files, fd, fd);  // clears close-on-exec
+  sigset_t none, all;
+  sigemptyset(&none);
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  const int group = program.own_group ? POSIX_SPAWN_SETPGROUP : 0;
+  posix_spawnattr_setflags(
+      &attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
+  std::vector<char*> argv;
+  const std::string& file = program.argv.front();
+  for (const auto& word : program.argv) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  pid_t pid = 0;
+  int problem = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  if (problem == ENOEXEC && file.find('/') != std::string::npos) {
+    // A script without a first line is a shell's, as execvp(3) has it.
+    argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
+    problem = posix_spawn(&pid, "/bin/sh", &files, &attributes, argv.data(), environ);
+  }
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  if (problem != 0)
+    return fail(problem == ENOENT ? Errc::not_found : Errc::system, std::strerror(problem),
+                program.argv.front());
+  return pid;
+}
+
+void redirect(int fd, const char* file, int flags) {
+  const transport::UniqueFd opened(open(file, flags | O_CLOEXEC, 0600));
+  if (opened) dup2(opened.get(), fd);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,471 @@
+#include "instance/process/supervisor.hpp"
+
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "instance/exit_codes.hpp"
+#include "instance/process/crash_guard.hpp"
+#include "instance/process/instance_cgroup.hpp"
+#include "instance/process/lost_tasks.hpp"
+#include "instance/process/pulse.hpp"
+#include "instance/process/runtime_files.hpp"
+#include "instance/process/spawn.hpp"
+#include "instance/process/state_claim.hpp"
+#include "instance/process/supervisor_lock.hpp"
+#include "instance/process/watchdog.hpp"
+#include "launch/agent.hpp"
+#include "launch/exit_code.hpp"
+#include "launch/tasks/process.hpp"
+#include "launch/tracking/cgroup.hpp"
+#include "launch/tracking/lineage.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/reactor.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr int kExitTimeLimit = 124;          // the initial program was ended by it
+constexpr int kExitGaveUp = 3;               // its broker or agent crashed again and again
+constexpr Duration kDiskPatience = 1'000;    // until a broker that could not write is tried again
+constexpr Duration kAgentPatience = 3'000;   // after the broker's end
+constexpr Duration kFilesLook = 1'000;       // how long the runtime directory may be gone
+constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
+constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
+constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Not one that somebody else ended: that says nothing of what it was doing.
+bool is_crash(int status) {
+  if (!WIFSIGNALED(status)) return false;
+  const int signal = WTERMSIG(status);
+  return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+         signal == SIGFPE;
+}
+
+class Supervisor {
+ public:
+  Supervisor(transport::Reactor& reactor, BrokerOptions options, config::Config config,
+             std::string cpuset, std::function<void(const std::string&)> on_ready)
+      : reactor_(reactor),
+        options_(std::move(options)),
+        config_(std::move(config)),
+        cpuset_(std::move(cpuset)),
+        tell_ready_(std::move(on_ready)),
+        files_(options_.runtime_dir),
+        lost_tasks_(reactor, say) {}
+
+  int run() {
+    if (auto begun = begin(); !begun) {
+      say(to_string(begun.error()));
+      code_ = kExitFailed;
+      stop();
+    }
+    reactor_.run();
+    launch::end_own_children();  // what tasks and programs have left behind
+    return code_;
+  }
+
+ private:
+  Status begin() {
+    auto lifeline = make_pipe();
+    if (!lifeline) return tl::unexpected(lifeline.error());
+    lifeline_ = std::move(*lifeline);
+    auto pulse = Pulse::create();
+    if (!pulse) return tl::unexpected(pulse.error());
+    pulse_ = std::move(*pulse);
+    watchdog_.emplace(reactor_, *pulse_, config_.watchdog);
+    options_.secrets.agent = transport::new_secret();
+    for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+      auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
+      if (!watch) return tl::unexpected(watch.error());
+      watches_.push_back(std::move(*watch));
+    }
+    auto others = reactor_.on_other_children([](const transport::ChildExit&) {});
+    if (!others) return tl::unexpected(others.error());
+    watches_.push_back(std::move(*others));
+    watches_.push_back(reactor_.every(kFilesLook, [this] { keep_files(); }));
+    watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
+    if (options_.start.limit_ms > 0)
+      limit_timer_ = reactor_.after(options_.start.limit_ms, [this] { limit_reached_ = true; });
+    auto claim = StateClaim::take(options_.start.state_dir);
+    if (!claim) return tl::unexpected(claim.error());
+    claim_ = std::move(*claim);
+    mark_processes();
+    end_earlier_runs();
+    lost_tasks_.when_gone([this] { begin_or_give_up([this] { return start_all(); }); });
+    return {};
+  }
+
+  // A child is part of its parent's tree, and known by its job there; a root is its own.
+  void mark_processes() {
+    lineage_ = variable(launch::kLineage);
+    if (!options_.start.grant || lineage_.empty())
+      lineage_ = launch::lineage_of_root(lineage_, claim_.mark);
+    setenv(launch::kLineage, lineage_.c_str(), 1);
+  }
+
+  // Before anything is given away: also the broker and agent of a supervisor that was killed. Those
+  // of a child are part of its job and ended with that.
+  void end_earlier_runs() {
+    if (claim_.is_new) return;
+    launch::Remains::What what;
+    what.prefix = launch::jobs_prefix(lineage_);
+    what.of_instance = !options_.start.grant;
+    what.cgroup = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_);
+    what.state_dir = options_.start.state_dir;
+    lost_tasks_.end(std::move(what));
+  }
+
+  Status start_all() {
+    if (auto made = make_cgroup(); !made) return made;
+    if (auto started = start_broker(); !started) return started;
+    return start_agent();
+  }
+
+  Status make_cgroup() {
+    if (config_.tracking == config::TrackingKind::process) return {};
+    const std::string old = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_);
+    if (!old.empty()) launch::remove_cgroup(old);
+    auto made = InstanceCgroup::make(options_.start.state_dir, claim_);
+    if (made) {
+      cgroup_.emplace(std::move(*made));
+    } else if (config_.tracking == config::TrackingKind::cgroup) {
+      return fail(made.error().code, to_string(made.error()), "job.tracking=cgroup");
+    }
+    if (options_.start.verbose)
+      say(made ? "jobs are kept in cgroups below " + cgroup_->dir()
+               : "jobs are told apart by their processes, not by cgroups: " +
+                     to_string(made.error()));
+    return {};
+  }
+
+  void on_signal(int signal) {
+    // Ctrl-C at a terminal is for the initial program in the foreground, which gets it too.
+    if (signal == SIGINT && program_.pid > 0 && isatty(STDIN_FILENO)) return;
+    if (code_ == 0 && program_.pid <= 0) code_ = options_.start.background ? 0 : 128 + signal;
+    stop();
+  }
+
+  // ---- broker ----
+
+  // Where the broker's socket went with them the broker ends, and the next one makes another.
+  void keep_files() {
+    if (ending_ || files_.whole()) return;
+    const auto made = files_.restore();
+    say(made ? options_.runtime_dir + " was removed by somebody; it was made again"
+             : to_string(made.error()));
+  }
+
+  Status start_broker() {
+    keep_files();
+    auto ready = make_pipe();
+    if (!ready) return tl::unexpected(ready.error());
+    const auto secrets = transport::secret_in_descriptor(write_secrets(options_.secrets));
+    if (!secrets) return tl::unexpected(secrets.error());
+    const std::vector<std::string> argv = {options_.binary,
+                                           "broker",
+                                           options_.runtime_dir,
+                                           "--ready",
+                                           std::to_string(ready->write.get()),
+                                           "--lifeline",
+                                           std::to_string(lifeline_.read.get()),
+                                           "--pulse",
+                                           std::to_string(pulse_->fd()),
+                                           "--secrets",
+                                           std::to_string(secrets->get())};
+    pulse_->begin();
+    auto child = spawn(
+        {argv, {ready->write.get(), lifeline_.read.get(), pulse_->fd(), secrets->get()}, true});
+    if (!child) return tl::unexpected(child.error());
+    broker_.pid = *child;
+    watchdog_->watch(broker_.pid, [this] { end_hanging_broker(); });
+    broker_started_ = reactor_.now();
+    ready_ = std::move(ready->read);
+    auto line =
+        reactor_.on_fd(ready_.get(), transport::kReadable, [this](unsigned) { read_ready(); });
+    if (!line) return tl::unexpected(line.error());
+    ready_watch_ = std::move(*line);
+    return watch(broker_, [this](int status) { broker_ended(status); });
+  }
+
+  void read_ready() {
+    std::array<char, 512> text{};
+    const auto n = read(ready_.get(), text.data(), text.size());
+    ready_watch_.cancel();
+    if (n <= 0 || ending_ || std::exchange(up_, true)) return;
+    std::istringstream lines(std::string(text.data(), static_cast<std::size_t>(n)));
+    std::string uri, resources;
+    std::getline(lines, uri);
+    std::getline(lines, resources);
+    tell_person(resources);
+    setenv("HOLON_URI", uri.c_str(), 1);
+    tell_ready_(uri);
+    if (auto started = start_program(); !started) {
+      say(to_string(started.error()));
+      code_ = started.error().code == Errc::not_found ? 127 : 126;
+      stop();
+    }
+  }
+
+  // It says where it is as it dies.
+  void end_hanging_broker() {
+    say(fmt::format("the broker hangs: it has made no turn for {} ms (instance.watchdog)",
+                    config_.watchdog));
+    kill(broker_.pid, SIGABRT);
+    kill_broker_ = reactor_.after(kStackPatience, [this] {
+      pulse_->failed();
+      kill(broker_.pid, SIGKILL);
+    });
+  }
+
+  // Whoever leaves a shell does not think of what else ends with it.
+  void tell_person(const std::string& resources) const {
+    const bool shell = options_.start.command.empty() && !options_.start.background;
+    if (shell && !options_.start.grant)
+      say(fmt::format("instance / with {}; leaving this shell ends it and its jobs", resources));
+  }
+
+  void broker_ended(int status) {
+    broker_.pid = 0;
+    watchdog_->stop();
+    kill_broker_.cancel();
+    if (is_crash(status)) pulse_->failed();
+    if (ending_) return finish_agent();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) {
+      if (!up_) code_ = kExitFailed;  // nothing could be run
+      if (limit_reached_ && program_.pid > 0) {
+        say("its time limit was reached; the instance ends");
+        timed_out_ = true;
+      }
+      return stop();
+    }
+    const bool try_again = WIFEXITED(status) && WEXITSTATUS(status) == kTryAgain;
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == kCannotStart || (try_again && !up_))) {
+      code_ = kExitFailed;
+      return stop();
+    }
+    // Jobs run on meanwhile: a full disk is no crash, however long it is full.
+    if (try_again) {
+      const bool at_once = reactor_.now() - broker_started_ > kDiskPatience;
+      return start_later(restart_broker_, at_once ? 0 : kDiskPatience,
+                         [this] { return start_broker(); });
+    }
+    restart(broker_guard_, "broker", status, restart_broker_, [this] { return start_broker(); });
+  }
+
+  // ---- agent ----
+
+  Status start_agent() {
+    const auto uri = transport::ipc_uri(options_.runtime_dir, "broker");
+    if (!uri) return tl::unexpected(uri.error());
+    const auto secret = transport::secret_in_descriptor(options_.secrets.agent);
+    if (!secret) return tl::unexpected(secret.error());
+    std::vector<std::string> command = {options_.binary,    "agent",
+                                        "--broker-uri",     *uri,
+                                        "--rank",           "0",
+                                        "--secret",         std::to_string(secret->get()),
+                                        "--orphan-timeout", std::to_string(config_.orphan_timeout),
+                                        "--supervisor",     std::to_string(getpid())};
+    if (cgroup_) command.insert(command.end(), {"--cgroup", cgroup_->dir()});
+    if (!cpuset_.empty()) command.insert(command.end(), {"--cpuset", cpuset_});
+    auto child = spawn({command, {secret->get()}, true});
+    if (!child) return tl::unexpected(child.error());
+    agent_.pid = *child;
+    return watch(agent_, [this](int status) { agent_ended(status); });
+  }
+
+  void agent_ended(int status) {
+    agent_.pid = 0;
+    if (ending_) return finish_if_all_gone();
+    if (WIFEXITED(status) && WEXITSTATUS(status) == launch::kAgentDone) {
+      // The broker sent it home because it is ending itself, which we are about to hear; if it is
+      // not, the next one starts.
+      restart_agent_ = reactor_.after(kAgentPatience, [this] { agent_crashed(0); });
+      return;
+    }
+    agent_crashed(status);
+  }
+
+  // What it has started becomes ours when it dies. The broker gives its cores away when the next
+  // agent says hello.
+  void agent_crashed(int status) {
+    if (ending_) return;
+    launch::Remains::What what;
+    what.prefix = launch::jobs_prefix(lineage_);
+    what.cgroup = cgroup_ ? cgroup_->dir() : "";
+    what.adopted = true;
+    what.spare = {broker_.pid, program_.pid};
+    lost_tasks_.end(std::move(what));
+    restart(agent_guard_, "agent", status, restart_agent_, [this]() -> Status {
+      lost_tasks_.when_gone([this] { begin_or_give_up([this] { return start_agent(); }); });
+      return {};
+    });
+  }
+
+  void finish_agent() {
+    if (agent_.pid <= 0) return finish_if_all_gone();
+    // The broker sent it home; a broker that crashed could not.
+    kill(agent_.pid, SIGTERM);
+    agent_timer_ = reactor_.after(kAgentPatience, [this] {
+      if (agent_.pid > 0) kill(agent_.pid, SIGKILL);
+    });
+  }
+
+  void restart(CrashGuard& guard, const char* what, int status, transport::Subscription& timer,
+               std::function<Status()> start) {
+    const auto wait = guard.crashed(reactor_.now());
+    const std::string how = WIFSIGNALED(status)
+                                ? fmt::format("was killed by signal {}", WTERMSIG(status))
+                                : fmt::format("ended with code {}", WEXITSTATUS(status));
+    if (!wait) {
+      say(fmt::format("the {} {}, {} times within {} s; giving up", what, how, kCrashes + 1,
+                      kCrashWindow / 1000));
+      code_ = kExitGaveUp;
+      return stop();
+    }
+    say(fmt::format("the {} {}; starting it again", what, how));
+    start_later(timer, *wait, std::move(start));
+  }
+
+  void start_later(transport::Subscription& timer, Duration wait, std::function<Status()> start) {
+    timer = reactor_.after(wait, [this, start = std::move(start)] { begin_or_give_up(start); });
+  }
+
+  void begin_or_give_up(const std::function<Status()>& start) {
+    if (ending_) return;
+    if (auto started = start(); !started) {
+      say(to_string(started.error()));
+      code_ = up_ ? kExitGaveUp : kExitFailed;
+      stop();
+    }
+  }
+
+  // ---- initial program ----
+
+  Status start_program() {
+    auto command = options_.start.command;
+    if (command.empty()) {
+      if (options_.start.background) return {};
+      const char* shell = std::getenv("SHELL");
+      command = {shell != nullptr && *shell != '\0' ? shell : "/bin/sh"};
+    }
+    // On a terminal it has to share our process group, or it could not read from it.
+    own_group_ = isatty(STDIN_FILENO) == 0;
+    auto child = spawn({command, {}, own_group_});
+    if (!child) return tl::unexpected(child.error());
+    program_.pid = *child;
+    return watch(program_, [this](int status) { program_ended(status); });
+  }
+
+  void program_ended(int status) {
+    program_.pid = 0;
+    code_ = timed_out_ ? kExitTimeLimit : launch::exit_code_of(status);
+    ending_ ? finish_if_all_gone() : stop();
+  }
+
+  void signal_program(int signal) const {
+    if (program_.pid > 0) kill(own_group_ ? -program_.pid : program_.pid, signal);
+  }
+
+  // ---- the end ----
+
+  // Ends everything in order; a second call hurries the broker up.
+  void stop() {
+    if (broker_.pid > 0) kill(broker_.pid, SIGTERM);
+    if (std::exchange(ending_, true)) return;
+    signal_program(SIGTERM);
+    program_timer_ = reactor_.after(kProgramGrace, [this] { signal_program(SIGKILL); });
+    last_timer_ = reactor_.after(config_.shutdown_timeout + 20'000, [this] {
+      for (const auto pid : {broker_.pid, agent_.pid})
+        if (pid > 0) kill(pid, SIGKILL);
+      signal_program(SIGKILL);
+    });
+    if (broker_.pid <= 0) finish_agent();
+  }
+
+  void finish_if_all_gone() {
+    if (broker_.pid <= 0 && agent_.pid <= 0 && program_.pid <= 0) reactor_.stop();
+  }
+
+  struct Child {
+    pid_t pid = 0;
+    transport::Subscription watch;
+  };
+
+  Status watch(Child& child, std::function<void(int)> ended) {
+    auto subscription = reactor_.on_child(
+        child.pid,
+        [ended = std::move(ended)](const transport::ChildExit& exit) { ended(exit.status); });
+    if (!subscription) return tl::unexpected(subscription.error());
+    child.watch = std::move(*subscription);
+    return {};
+  }
+
+  transport::Reactor& reactor_;
+  BrokerOptions options_;
+  config::Config config_;
+  std::string cpuset_;
+  std::function<void(const std::string&)> tell_ready_;
+  RuntimeFiles files_;
+  StateClaim claim_;
+  std::string lineage_;  // of our processes
+  std::optional<InstanceCgroup> cgroup_;
+  LostTasks lost_tasks_;
+  Pipe lifeline_;  // its end of file tells the broker that we are gone
+  std::optional<Pulse> pulse_;
+  std::optional<Watchdog> watchdog_;
+  transport::UniqueFd ready_;
+  Child broker_, agent_, program_;
+  CrashGuard broker_guard_, agent_guard_;
+  bool up_ = false, ending_ = false, own_group_ = false;
+  bool limit_reached_ = false, timed_out_ = false;
+  int code_ = 0;
+  Time broker_started_ = 0;
+  std::vector<transport::Subscription> watches_;
+  transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, agent_timer_,
+      program_timer_, last_timer_, limit_timer_;
+};
+
+}  // namespace
+
+// fmt::print throws where nobody reads any more; then there is nobody to tell.
+void say(const std::string& text) {
+  std::fputs(("holon start: " + text + "\n").c_str(), stderr);
+}
+
+int supervise(const BrokerOptions& options, const config::Config& config, const std::string& cpuset,
+              std::function<void(const std::string&)> on_ready) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
+  // has both signals back.
+  for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
+  const auto lock = lock_supervisor(options.runtime_dir);
+  int code = kExitFailed;
+  auto reactor = transport::Reactor::create();
+  if (!reactor) {
+    say(to_string(reactor.error()));
+  } else {
+    Supervisor supervisor(**reactor, options, config, cpuset, std::move(on_ready));
+    code = supervisor.run();
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(options.runtime_dir, ignored);
+  return code;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,42 @@
+#include "instance/process/watchdog.hpp"
+
+#include <string>
+#include <string_view>
+
+#include "launch/tasks/process.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr int kLooks = 8;  // within its patience
+
+// Of /proc/PID/stat: stopped, traced, waiting for a disk, over.
+bool is_kept(pid_t pid) {
+  const auto stat = launch::stat_of(pid);
+  return !stat || std::string_view("TtDZX").find(stat->state) != std::string_view::npos;
+}
+
+}  // namespace
+
+void Watchdog::watch(pid_t broker, std::function<void()> hangs) {
+  stop();
+  if (patience_ <= 0) return;
+  broker_ = broker;
+  hangs_ = std::move(hangs);
+  turns_ = 0;
+  silent_ = 0;
+  tick_ = reactor_.every(patience_ / kLooks, [this] { look(); });
+}
+
+void Watchdog::look() {
+  const std::uint64_t turns = pulse_.turns();
+  if (turns == 0) return;
+  if (turns != std::exchange(turns_, turns) || is_kept(broker_)) {
+    silent_ = 0;
+  } else if (++silent_ >= kLooks) {
+    stop();
+    hangs_();
+  }
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,109 @@
+// Meta key "drains": both lists, packed.
+#include "instance/resources/drains.hpp"
+
+#include <fmt/core.h>
+
+#include <set>
+
+#include "instance/service/resource_messages.hpp"
+#include "resource/graph/graph.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::string_view kKey = "drains";
+
+std::set<std::string> hosts_of(const resource::ResourceGraph& graph) {
+  std::set<std::string> hosts;
+  for (const resource::VertexId node : graph.by_type("node")) hosts.insert(graph.name(node));
+  return hosts;
+}
+
+void add(std::vector<msg::DrainedNode>& nodes, const Drains::ByHost& drains, bool above) {
+  for (const auto& [host, drain] : drains)
+    nodes.push_back({host, drain.reason, drain.since, above, false});
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> Drains::nodes_among(const Hostlist& hosts) const {
+  const std::set<std::string> here = hosts_of(store_.graph());
+  if (hosts.count() > here.size())
+    return fail(Errc::invalid_argument,
+                fmt::format("{} hosts are named, there are {} nodes", hosts.count(), here.size()),
+                "hosts");
+  std::vector<std::string> names = hosts.hosts();
+  Hostlist unknown;
+  for (const std::string& name : names)
+    if (!here.contains(name)) unknown.append(name);
+  if (!unknown.empty())
+    return fail(Errc::not_found, fmt::format("there is no node {} here", unknown.str()), "hosts");
+  return names;
+}
+
+Status Drains::drain(const Hostlist& hosts, const Drain& why) {
+  const auto names = nodes_among(hosts);
+  if (!names) return tl::unexpected(names.error());
+  for (const std::string& name : *names) here_[name] = why;
+  keep();
+  apply();
+  return {};
+}
+
+Status Drains::undrain(const Hostlist& hosts) {
+  const auto names = nodes_among(hosts);
+  if (!names) return tl::unexpected(names.error());
+  for (const std::string& name : *names)
+    if (above_.contains(name) && !here_.contains(name))
+      return fail(
+          Errc::invalid_argument,
+          fmt::format("{} was drained by an instance above, which alone can end that", name),
+          "hosts");
+  for (const std::string& name : *names) here_.erase(name);
+  keep();
+  apply();
+  return {};
+}
+
+void Drains::follow(ByHost above) {
+  const std::set<std::string> here = hosts_of(store_.graph());
+  std::erase_if(above, [&](const auto& drain) { return !here.contains(drain.first); });
+  above_ = std::move(above);
+  keep();
+  apply();
+}
+
+void Drains::keep() {
+  msg::DrainedAbove kept;
+  add(kept.nodes, here_, false);
+  add(kept.nodes, above_, true);
+  journal_.set_meta(kKey, transport::pack(kept));
+}
+
+Status Drains::restore() {
+  const auto text = journal_.meta(kKey);
+  if (!text) return tl::unexpected(text.error());
+  if (!*text) return {};
+  const auto kept = transport::unpack<msg::DrainedAbove>(**text);
+  if (!kept) return tl::unexpected(kept.error());
+  for (const msg::DrainedNode& node : kept->nodes)
+    (node.above ? above_ : here_)[node.host] = {node.reason, node.since};
+  apply();
+  return {};
+}
+
+void Drains::apply() {
+  const resource::ResourceGraph& graph = store_.graph();
+  bool changed = false;
+  for (const resource::VertexId node : graph.by_type("node")) {
+    const std::string host = graph.name(node);
+    const bool drained = here_.contains(host) || above_.contains(host);
+    if (drained == graph[node].drained) continue;
+    store_.set_drained(node, drained);
+    changed = true;
+  }
+  if (changed) jobs_.resources_changed();
+}
+
+}  // namespace holon::instance

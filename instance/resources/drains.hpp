@@ -1,0 +1,55 @@
+// drains.hpp - which nodes take no new work, as an operator of this instance or of one above it
+// said. Kept in the journal's meta table, so that a drained node stays so whatever happens to the
+// broker.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/hostlist.hpp"
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/journal.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+struct Drain {
+  std::string reason;  // empty: nobody said
+  Time since = 0;      // by the wall clock
+};
+
+class Drains {
+ public:
+  using ByHost = std::map<std::string, Drain>;
+
+  // All must outlive it.
+  Drains(Journal& journal, resource::ResourceStore& store, JobManager& jobs)
+      : journal_(journal), store_(store), jobs_(jobs) {}
+
+  // Drains again what was drained. Call when recovered jobs hold their nodes. Errors: system.
+  Status restore();
+  // All or none of them. Errors: not_found (no such node here), invalid_argument (an instance above
+  // drained it, which alone can end that; more hosts than there are nodes).
+  Status drain(const Hostlist& hosts, const Drain& why);
+  Status undrain(const Hostlist& hosts);
+  // What is drained in the instances above; hosts that are not here are passed over.
+  void follow(ByHost above);
+
+  const ByHost& here() const { return here_; }
+  const ByHost& above() const { return above_; }
+
+ private:
+  Result<std::vector<std::string>> nodes_among(const Hostlist& hosts) const;
+  void keep();
+  // The store is told the difference.
+  void apply();
+
+  Journal& journal_;
+  resource::ResourceStore& store_;
+  JobManager& jobs_;
+  ByHost here_, above_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,156 @@
+// Meta key "reservations": a msgpack map from number to request, and the numbers of those taken
+// back whose jobs have not ended yet; the units held are among the journal's allocations, under the
+// same number. Meta key "reservations.last": the highest number ever given to one, which no job may
+// get again.
+//
+// What is asked for is kept as people said it, by the wall clock; what is held is in instance time.
+// A clock that is set does not move what is held, since all around it is planned for where it is; a
+// stopped instance that is started again goes by what people said.
+//
+// One that is over, or was taken back, stays until the scheduler lets it go: its jobs may still be
+// in their grace, and a broker that is started then has to hold what they hold.
+#include "instance/resources/reservations.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "transport/codec/codec.hpp"
+#include "transport/codec/fields.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr const char* kKey = "reservations";
+constexpr const char* kLastKey = "reservations.last";
+
+struct Kept {
+  std::map<std::uint64_t, msg::ReserveRequest> requests;
+  std::set<std::uint64_t> cancelled;
+  HOLON_FIELDS(requests, cancelled)
+};
+
+}  // namespace
+
+void Reservations::keep() {
+  const auto alive = scheduler_.advances();
+  Kept kept;
+  for (const auto& advance : alive)
+    if (const auto known = known_.find(advance.request.resources.id); known != known_.end())
+      kept.requests.emplace(known->first.value(), known->second);
+  const auto is_gone = [&](JobId id) { return !kept.requests.contains(id.value()); };
+  std::erase_if(known_, [&](const auto& item) { return is_gone(item.first); });
+  std::erase_if(cancelled_, is_gone);
+  for (const JobId id : cancelled_) kept.cancelled.insert(id.value());
+  journal_.set_meta(kKey, transport::pack(kept));
+}
+
+Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::ReserveRequest& request,
+                                                    Time now) const {
+  auto made = make_submission(request.jobspec, false);
+  if (!made) return tl::unexpected(made.error());
+  ActiveJob job{id, std::make_shared<const Submission>(std::move(*made)), {}, {}};
+  job.life.user = request.user;
+  job.life.t_submit = now;
+  qmanager::AdvanceRequest advance;
+  advance.resources = jobs_.request_of(job);
+  const InstanceClock& clock = jobs_.clock();
+  advance.when = {std::max(clock.instance(request.begin), now), clock.instance(request.end)};
+  advance.name = request.name;
+  advance.users = request.users;
+  return advance;
+}
+
+Status Reservations::recover(Time now, bool fresh) {
+  const auto last = journal_.meta(kLastKey);
+  const auto text = journal_.meta(kKey);
+  if (!last) return tl::unexpected(last.error());
+  if (!text) return tl::unexpected(text.error());
+  if (*last) jobs_.skip_ids(JobId(std::stoull(**last)));
+  if (!*text) return {};
+  const auto kept = transport::unpack<Kept>(**text);
+  if (!kept) return tl::unexpected(kept.error());
+  for (const auto& [number, request] : kept->requests) {
+    const JobId id(number);
+    const bool is_cancelled = kept->cancelled.contains(number);
+    if (!fresh) {
+      if (auto held = hold_again(id, request, is_cancelled, now); !held) return held;
+    } else if (!is_cancelled && jobs_.clock().instance(request.end) > now) {
+      if (auto made = reserve(id, request, now); !made)
+        spdlog::warn(fmt::format("advance reservation {} could not be made again: {}", number,
+                                 to_string(made.error())));
+    }
+  }
+  if (fresh) keep();
+  return {};
+}
+
+// With the very units it had: its jobs run on them.
+Status Reservations::hold_again(JobId id, const msg::ReserveRequest& request, bool is_cancelled,
+                                Time now) {
+  const auto allocation = journal_.allocation(id);
+  if (!allocation) return tl::unexpected(allocation.error());
+  if (!*allocation) return {};
+  auto advance = read(id, request, (*allocation)->when.begin);
+  if (!advance) return tl::unexpected(advance.error());
+  advance->when = (*allocation)->when;
+  if (auto held = scheduler_.recover_advance(std::move(*advance), **allocation); !held) return held;
+  known_.emplace(id, request);
+  if (!is_cancelled) return {};
+  cancelled_.insert(id);
+  const auto taken_back = scheduler_.cancel_advance(id, now);
+  return taken_back ? Status() : tl::unexpected(taken_back.error());
+}
+
+Status Reservations::reserve(JobId id, const msg::ReserveRequest& request, Time now) {
+  auto advance = read(id, request, now);
+  if (!advance) return tl::unexpected(advance.error());
+  const auto refused = scheduler_.reserve_ahead(std::move(*advance), now);
+  if (!refused) return tl::unexpected(refused.error());
+  if (*refused) return fail(Errc::unsatisfiable, (*refused)->reason);
+  for (const auto& status : scheduler_.advances())
+    if (status.request.resources.id == id) journal_.add_allocation(status.allocation);
+  known_.emplace(id, request);
+  return {};
+}
+
+Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
+  if (request.end <= std::max(request.begin, jobs_.clock().wall(now)))
+    return fail(Errc::invalid_argument, "it must end after it begins, and after now", "end");
+  const JobId id = jobs_.take_id();
+  if (auto made = reserve(id, request, now); !made) return tl::unexpected(made.error());
+  journal_.set_meta(kLastKey, std::to_string(id.value()));
+  keep();
+  jobs_.look_again();
+  return id;
+}
+
+bool Reservations::is_there(JobId id, Time now) const {
+  if (!known_.contains(id) || cancelled_.contains(id)) return false;
+  const auto held = journal_.allocation(id);
+  return held && *held && now < (*held)->when.end;
+}
+
+Status Reservations::remove(const std::vector<JobId>& ids, Time now) {
+  for (const JobId id : ids)
+    if (!is_there(id, now))
+      return fail(Errc::not_found, fmt::format("there is no advance reservation {}", id.value()));
+  for (const JobId id : ids) {
+    const auto running = scheduler_.cancel_advance(id, now);
+    if (!running) return tl::unexpected(running.error());
+    cancelled_.insert(id);
+    for (const JobId job : *running)
+      jobs_.raise(job, "cancel", "its reservation was taken back", now);
+  }
+  keep();
+  jobs_.look_again();
+  return {};
+}
+
+std::string Reservations::name_of(JobId id) const {
+  const auto found = known_.find(id);
+  return found == known_.end() ? std::string() : found->second.name;
+}
+
+}  // namespace holon::instance

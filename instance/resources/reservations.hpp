@@ -1,0 +1,49 @@
+// reservations.hpp - the advance reservations of an instance, kept in its journal: what the
+// scheduler holds for them is held again after a restart.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "instance/job/manager.hpp"
+#include "instance/service/reservation_messages.hpp"
+
+namespace holon::instance {
+
+class Reservations {
+ public:
+  // All must outlive it.
+  Reservations(Journal& journal, qmanager::Scheduler& scheduler, JobManager& jobs)
+      : journal_(journal), scheduler_(scheduler), jobs_(jobs) {}
+
+  // Call before the jobs are recovered: some run within one, also within one that is over.
+  // `fresh`: nothing runs, and the resources may be others: they are made anew, those that cannot
+  // be are dropped with a warning. Errors: system, and what the journal holds that does not fit the
+  // resources.
+  Status recover(Time now, bool fresh);
+  // Errors: unsatisfiable (refused, with the reason), invalid_argument, not_found (queue).
+  Result<JobId> add(const msg::ReserveRequest& request, Time now);
+  // Their running jobs are cancelled. All or none. Errors: not_found (never made, over, or taken
+  // back before).
+  Status remove(const std::vector<JobId>& ids, Time now);
+
+  // "" where there is none of that number.
+  std::string name_of(JobId id) const;
+
+ private:
+  Result<qmanager::AdvanceRequest> read(JobId id, const msg::ReserveRequest& request,
+                                        Time now) const;
+  bool is_there(JobId id, Time now) const;
+  Status hold_again(JobId id, const msg::ReserveRequest& request, bool is_cancelled, Time now);
+  Status reserve(JobId id, const msg::ReserveRequest& request, Time now);
+  void keep();
+
+  Journal& journal_;
+  qmanager::Scheduler& scheduler_;
+  JobManager& jobs_;
+  std::map<JobId, msg::ReserveRequest> known_;
+  std::set<JobId> cancelled_;  // of the known ones
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,119 @@
+#include "instance/resources/resources.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "launch/topology.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/formats/rv1.hpp"
+#include "resource/formats/writers.hpp"
+#include "resource/graph/graph.hpp"
+
+namespace holon::instance {
+namespace {
+
+using nlohmann::json;
+
+// What a file holds, by its first bytes and top-level keys.
+Result<std::string> kind_of(const std::string& text, const std::string& file) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first != std::string::npos && text[first] == '<') return "hwloc";
+  const json document = json::parse(text, nullptr, false);
+  if (document.is_object() && document.contains("graph")) return "jgf";
+  if (document.is_object() && document.contains("execution")) return "rv1";
+  return fail(Errc::invalid_argument,
+              "neither JGF, Rv1 nor hwloc XML; a shape like node=4/core=8 needs no file",
+              "--resources " + file);
+}
+
+}  // namespace
+
+Result<ResourceSource> find_resources(const std::string& word) {
+  if (word.empty() || word == kThisMachine) {
+    auto xml = launch::topology_xml();
+    if (!xml) return tl::unexpected(xml.error());
+    return ResourceSource{"hwloc", std::move(*xml), true};
+  }
+  std::error_code ignored;
+  if (std::filesystem::is_directory(word, ignored))
+    return fail(Errc::invalid_argument, "a folder; accepted are a JGF, Rv1 or hwloc XML file",
+                "--resources " + word);
+  std::ifstream in(word, std::ios::binary);
+  if (!in) {
+    if (word.find('=') != std::string::npos) return ResourceSource{"shape", word, false};
+    return fail(
+        Errc::not_found,
+        "no such file; accepted are a JGF, Rv1 or hwloc XML file, or a shape like node=4/core=8",
+        "--resources " + word);
+  }
+  std::ostringstream text;
+  text << in.rdbuf();
+  auto kind = kind_of(text.str(), word);
+  if (!kind) return tl::unexpected(kind.error());
+  return ResourceSource{std::move(*kind), text.str(), false};
+}
+
+Result<resource::GraphSpec> read_resources(const ResourceSource& source) {
+  if (source.kind == "shape") return resource::read_shape(source.text);
+  if (source.kind == "jgf") return resource::read_jgf(source.text);
+  if (source.kind == "rv1")
+    return resource::read_rv1(source.text, resource::Rv1Use::scheduling_first);
+  if (source.kind == "hwloc") {
+    const resource::HostTopology host{source.text, -1, ""};
+    return resource::read_hwloc({&host, 1});
+  }
+  return fail(Errc::invalid_argument, fmt::format("unknown kind of resources '{}'", source.kind),
+              "journal");
+}
+
+Status check_resources(const std::string& word) {
+  if (word.empty() || word == kThisMachine) return {};
+  const auto source = find_resources(word);
+  if (!source) return tl::unexpected(source.error());
+  const auto spec = read_resources(*source);
+  if (!spec) {
+    Error error = spec.error();
+    error.where = "--resources " + word + (error.where.empty() ? "" : ": " + error.where);
+    return tl::unexpected(error);
+  }
+  const auto core = spec->words.types.find("core");
+  const bool has_cores = core && std::any_of(spec->rows.begin(), spec->rows.end(),
+                                             [&](const auto& row) { return row.type == *core; });
+  if (source->kind != "shape" || has_cores) return {};
+  return fail(
+      Errc::invalid_argument,
+      "there are no cores in it, and every job needs one; " + word + "/core=8 has eight each",
+      "--resources " + word);
+}
+
+Result<std::string> grant_text(const resource::ResourceGraph& graph,
+                               const resource::Allocation& allocation) {
+  return resource::grant_jgf(graph, allocation);
+}
+
+Result<std::string> R_text(const resource::ResourceGraph& graph,
+                           const resource::Allocation& allocation) {
+  auto r = resource::to_rv1(graph, allocation);
+  if (!r) return tl::unexpected(r.error());
+  auto jgf = resource::write_allocation(resource::WriteFormat::jgf, graph, allocation);
+  if (!jgf) return tl::unexpected(jgf.error());
+  // The core knows ticks, an Rv1 seconds; the live instance's ticks are milliseconds.
+  r->starttime = static_cast<double>(allocation.when.begin) / 1000;
+  if (allocation.when.end != kTimeMax)
+    r->expiration = static_cast<double>(allocation.when.end) / 1000;
+  r->scheduling = std::move(*jgf);
+  return resource::write_rv1(*r);
+}
+
+std::string R_text(const resource::ResourceGraph& graph) {
+  auto r = resource::to_rv1(graph);
+  r.scheduling = resource::write_jgf(graph);
+  return resource::write_rv1(r);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,349 @@
+// A page begins with the instance's own jobs, by their ids. For all below it come the children
+// after that, in the order of their paths as text: those that live are asked, a few at once, the
+// others are spoken for by the journal.
+#include "instance/service/job_pages.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <set>
+
+#include "instance/text.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+using transport::Request;
+using transport::unpack;
+
+constexpr std::size_t kPage = 1000;             // records
+constexpr std::size_t kPageBytes = 1024 << 10;  // of their texts, about
+constexpr std::size_t kReadAtOnce = 50;         // records of the journal: some are long
+constexpr std::size_t kChildrenAtOnce = 16;
+constexpr std::size_t kMostIds = 10'000;            // of one request
+constexpr std::size_t kSmallestPart = 32;           // records a child is asked for at least
+constexpr std::size_t kLongestCursor = 1024 << 10;  // bytes
+
+// The rest of a child's listing.
+struct OpenChild {
+  std::uint64_t child = 0;
+  std::string after;  // its own cursor
+  HOLON_FIELDS(child, after)
+};
+// The rest of the records below `prefix` ("/3/") in the journal: those behind the path `after`.
+struct OpenRecords {
+  std::string prefix, after;
+  HOLON_FIELDS(prefix, after)
+};
+struct Cursor {
+  bool own_done = false;
+  std::uint64_t own = 0;     // the id listed last; where ids are asked for, how many are done
+  std::uint64_t listed = 0;  // of the limit
+  std::string child;         // the path of the child begun last
+  std::vector<OpenChild> live;
+  std::vector<OpenRecords> gone;
+  HOLON_FIELDS(own_done, own, listed, child, live, gone)
+};
+
+Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
+  if (ask.after.empty()) return Cursor{};
+  if (ask.after.size() > kLongestCursor)
+    return fail(Errc::invalid_argument, "is longer than any that was given out", "after");
+  auto cursor = unpack<Cursor>(ask.after);
+  if (!cursor) return fail(Errc::invalid_argument, "is none that was given out", "after");
+  return cursor;
+}
+
+std::size_t size_of_page(const msg::JobsRequest& ask) {
+  return ask.page == 0 ? kPage : std::min<std::size_t>(kPage, ask.page);
+}
+
+std::size_t size_of(const msg::JobRecord& r) {
+  return r.name.size() + r.reason.size() + r.command.size() + r.output.size() + r.error.size() +
+         r.nodelist.size();
+}
+
+void sort_by_path(std::vector<msg::JobRecord>& records) {
+  std::sort(records.begin(), records.end(),
+            [](const auto& a, const auto& b) { return path_before(a.path, b.path); });
+}
+
+// One page in the making; it lives as long as a child is being asked.
+class Page : public std::enable_shared_from_this<Page> {
+ public:
+  Page(transport::Server& server, Core& core, Request request, msg::JobsRequest ask, Cursor cursor)
+      : server_(server),
+        core_(core),
+        request_(std::move(request)),
+        ask_(std::move(ask)),
+        cursor_(std::move(cursor)),
+        size_(size_of_page(ask_)) {
+    reply_.jobs.reserve(size_);
+  }
+
+  void make() {
+    if (!cursor_.own_done)
+      if (auto listed = list_own(); !listed) return request_.fail(listed.error());
+    if (!cursor_.own_done || !ask_.recursive) return finish(cursor_.own_done);
+    list_children();
+  }
+
+ private:
+  bool full() const { return reply_.jobs.size() >= size_ || bytes_ >= kPageBytes; }
+  void add(msg::JobRecord record) {
+    bytes_ += size_of(record);
+    reply_.jobs.push_back(std::move(record));
+  }
+
+  void finish(bool whole) {
+    if (!whole) reply_.next = pack(cursor_);
+    if (ask_.recursive || ask_.limit > 0 || !ask_.ids.empty()) sort_by_path(reply_.jobs);
+    core_.after_commit.add(
+        [request = request_, reply = std::move(reply_)] { request.reply(pack(reply)); });
+  }
+
+  // ---- own jobs ----
+
+  Status list_own() {
+    if (!ask_.ids.empty()) return list_named();
+    const std::uint64_t left = ask_.limit - std::min(ask_.limit, cursor_.listed);
+    const std::size_t n = ask_.limit == 0 ? size_ : std::min<std::uint64_t>(size_, left);
+    bool more = true;
+    while (more && reply_.jobs.size() < n && !full()) {
+      const std::size_t some = std::min(kReadAtOnce, n - reply_.jobs.size());
+      const auto added = ask_.limit == 0 ? add_upwards(some) : add_downwards(some);
+      if (!added) return tl::unexpected(added.error());
+      more = *added;
+      if (!reply_.jobs.empty()) cursor_.own = reply_.jobs.back().id;
+    }
+    cursor_.listed += reply_.jobs.size();
+    cursor_.own_done = !more || (ask_.limit > 0 && cursor_.listed >= ask_.limit);
+    return {};
+  }
+
+  Status list_named() {
+    while (cursor_.own < ask_.ids.size() && !full()) {
+      auto record = core_.jobs.record(JobId(ask_.ids[cursor_.own]));
+      if (!record) return tl::unexpected(record.error());
+      add(std::move(*record));
+      ++cursor_.own;
+    }
+    cursor_.own_done = cursor_.own >= ask_.ids.size();
+    if (cursor_.own_done) cursor_.own = 0;  // now of the children among them
+    return {};
+  }
+
+  // At most `n` jobs behind the cursor, oldest first. Are there more?
+  Result<bool> add_upwards(std::size_t n) {
+    auto ended = ask_.all ? core_.journal.inactive_after(JobId(cursor_.own), n + 1)
+                          : Result<std::vector<msg::JobRecord>>(std::vector<msg::JobRecord>());
+    if (!ended) return tl::unexpected(ended.error());
+    const auto& active = core_.jobs.active();
+    return merge(std::move(*ended), n, active.upper_bound(JobId(cursor_.own)), active.end(),
+                 std::less<>());
+  }
+
+  // The same, newest first.
+  Result<bool> add_downwards(std::size_t n) {
+    const JobId end(cursor_.own == 0 ? INT64_MAX : cursor_.own);
+    auto ended = ask_.all ? core_.journal.inactive_before(end, n + 1)
+                          : Result<std::vector<msg::JobRecord>>(std::vector<msg::JobRecord>());
+    if (!ended) return tl::unexpected(ended.error());
+    const auto& active = core_.jobs.active();
+    return merge(std::move(*ended), n, std::make_reverse_iterator(active.lower_bound(end)),
+                 active.rend(), std::greater<>());
+  }
+
+  template <class Active, class Before>
+  bool merge(std::vector<msg::JobRecord> ended, std::size_t n, Active active, Active active_end,
+             Before before) {
+    auto over = ended.begin();
+    for (; active != active_end || over != ended.end(); --n) {
+      if (n == 0 || full()) return true;
+      const bool is_over =
+          active == active_end || (over != ended.end() && before(over->id, active->first.value()));
+      if (is_over)
+        add(std::move(*over++));
+      else
+        add(core_.jobs.record_of((active++)->second));
+    }
+    return false;
+  }
+
+  // ---- what is below ----
+
+  void list_children() {
+    while (!full()) {
+      if (!cursor_.live.empty()) return ask_children(std::exchange(cursor_.live, {}));
+      if (!cursor_.gone.empty()) {
+        if (auto read = read_records(); !read) return request_.fail(read.error());
+        continue;
+      }
+      auto begun = begin_children();
+      if (!begun) return request_.fail(begun.error());
+      if (!*begun) return finish(true);
+    }
+    finish(false);
+  }
+
+  Status read_records() {
+    OpenRecords& open = cursor_.gone.back();
+    const std::size_t n = std::min(kReadAtOnce, size_ - std::min(size_ - 1, reply_.jobs.size()));
+    auto records = core_.journal.descendants_after(open.prefix, open.after, n);
+    if (!records) return tl::unexpected(records.error());
+    if (!records->empty()) open.after = records->back().path;
+    const bool more = records->size() == n;
+    for (auto& record : *records)
+      if (ask_.all || record.state != "INACTIVE") add(std::move(record));
+    if (!more) cursor_.gone.pop_back();
+    return {};
+  }
+
+  // Opens the next children; false: there are no more.
+  Result<bool> begin_children() {
+    std::size_t begun = 0;
+    for (; begun < kChildrenAtOnce && cursor_.gone.empty(); ++begun) {
+      const auto child = ask_.ids.empty() ? next_child() : next_named();
+      if (!child) return tl::unexpected(child.error());
+      if (!*child) break;
+      const std::string path = core_.jobs.path_of(**child);
+      cursor_.child = path;
+      if (core_.children.connected().count(**child) != 0)
+        cursor_.live.push_back({(*child)->value(), {}});
+      else
+        cursor_.gone.push_back({path + "/", {}});
+    }
+    return begun > 0;
+  }
+
+  Result<std::optional<JobId>> next_named() {
+    if (cursor_.own >= ask_.ids.size()) return std::optional<JobId>();
+    return std::optional(JobId(ask_.ids[cursor_.own++]));
+  }
+
+  // The first child behind cursor_.child that lives or has left records, by its path as text.
+  Result<std::optional<JobId>> next_child() const {
+    std::string first;
+    for (const auto& [id, peer] : core_.children.connected()) {
+      std::string path = core_.jobs.path_of(id);
+      if (path > cursor_.child && (first.empty() || path < first)) first = std::move(path);
+    }
+    // Behind "/3" come "/3/..." and then "/30": '0' follows '/'.
+    const std::string& base = core_.identity.path;
+    const std::string below = base == "/" ? base : base + "/";
+    const auto left = core_.journal.descendants_after(
+        below, cursor_.child.empty() ? std::string() : cursor_.child + "/~", 1);
+    if (!left) return tl::unexpected(left.error());
+    if (!left->empty()) {
+      const std::string& path = left->front().path;
+      const std::string top = path.substr(0, path.find('/', below.size()));
+      if (first.empty() || top < first) first = top;
+    }
+    return first.empty() ? std::optional<JobId>() : child_towards(base, first);
+  }
+
+  void ask_children(std::vector<OpenChild> open) {
+    asked_ = open.size();
+    const auto connected = core_.children.connected();
+    const Duration patience = ask_.timeout > 0 ? ask_.timeout : core_.config.tree_timeout;
+    const std::size_t part = std::max(kSmallestPart, (size_ - reply_.jobs.size()) / open.size());
+    for (auto& child : open) {
+      msg::JobsRequest ask;
+      ask.all = ask_.all;
+      ask.recursive = true;
+      ask.limit = ask_.limit;
+      ask.timeout = patience * 4 / 5;
+      ask.page = part;
+      ask.after = child.after;
+      const JobId id(child.child);
+      const auto peer = connected.find(id);
+      // A peer that is not there any more fails the call, later.
+      server_.call(peer == connected.end() ? transport::PeerId{} : peer->second,
+                   {"jobs", pack(ask), "", patience},
+                   [self = shared_from_this(), id](const Result<std::string>& answer) {
+                     self->take_answer(id, answer);
+                   });
+    }
+  }
+
+  // What a child that does not answer has sent before is repeated from the journal; who asks takes
+  // one record of a path.
+  void take_answer(JobId child, const Result<std::string>& answer) {
+    auto reply = answer ? unpack<msg::JobsReply>(*answer) : tl::unexpected<Error>(answer.error());
+    if (reply) {
+      for (auto& record : reply->jobs) add(std::move(record));
+      if (!reply->next.empty()) cursor_.live.push_back({child.value(), std::move(reply->next)});
+    } else {
+      cursor_.gone.push_back({core_.jobs.path_of(child) + "/", {}});
+    }
+    if (--asked_ == 0) list_children();
+  }
+
+  transport::Server& server_;
+  Core& core_;
+  Request request_;
+  msg::JobsRequest ask_;
+  Cursor cursor_;
+  std::size_t size_;
+  std::size_t bytes_ = 0;
+  std::size_t asked_ = 0;
+  msg::JobsReply reply_;
+};
+
+}  // namespace
+
+void JobPages::list(const Request& request) {
+  auto ask = unpack<msg::JobsRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  auto cursor = read_cursor(*ask);
+  if (!cursor) return request.fail(cursor.error());
+  if (ask->ids.size() > kMostIds)
+    return request.fail({Errc::out_of_range,
+                         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostIds),
+                         "ids"});
+  std::make_shared<Page>(server_, core_, request, std::move(*ask), std::move(*cursor))->make();
+}
+
+void JobPages::list_gone(const Request& request, const std::string& path) {
+  const auto ask = unpack<msg::JobsRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  auto cursor = read_cursor(*ask);
+  if (!cursor) return request.fail(cursor.error());
+  const std::size_t size = size_of_page(*ask);
+  msg::JobsReply reply;
+  if (ask->all && !ask->recursive && !ask->ids.empty()) {
+    for (; cursor->own < ask->ids.size() && reply.jobs.size() < size; ++cursor->own)
+      if (auto record = core_.record(join(path, JobId(ask->ids[cursor->own]))))
+        reply.jobs.push_back(std::move(*record));
+    if (cursor->own < ask->ids.size()) reply.next = pack(*cursor);
+  } else if (ask->all) {
+    const std::set<std::uint64_t> ids(ask->ids.begin(), ask->ids.end());
+    bool more = true;
+    // So many are looked at, and those that are asked for taken.
+    for (std::size_t seen = 0, bytes = 0; more && seen < size && bytes < kPageBytes;) {
+      auto records = core_.journal.descendants_after(path + "/", cursor->child, kReadAtOnce);
+      if (!records) return request.fail(records.error());
+      more = records->size() == kReadAtOnce;
+      seen += records->size();
+      if (!records->empty()) cursor->child = records->back().path;
+      for (auto& record : *records) {
+        const auto child = child_towards(path, record.path);
+        const bool own = record.path.find('/', path.size() + 1) == std::string::npos;
+        const bool named = ids.empty() || (child && ids.count(child->value()) != 0);
+        if (!named || (!own && !ask->recursive)) continue;
+        bytes += size_of(record);
+        reply.jobs.push_back(std::move(record));
+      }
+    }
+    if (more) reply.next = pack(*cursor);
+    sort_by_path(reply.jobs);
+  }
+  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,103 @@
+#include "instance/service/queue_service.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "resource/graph/graph.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+using transport::Request;
+using transport::unpack;
+
+}  // namespace
+
+void QueueService::add_to(transport::Dispatcher& dispatcher) {
+  dispatcher.add("urgency", [this](const Request& r) { urgency(r); });
+  dispatcher.add("queue.gate", [this](const Request& r) { gate(r); });
+  dispatcher.add("stats", [this](const Request& r) { stats(r); });
+}
+
+void QueueService::urgency(const Request& request) {
+  const auto ask = unpack<msg::UrgencyRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->urgency > qmanager::kUrgencyExpedite)
+    return request.fail({Errc::invalid_argument,
+                         fmt::format("urgency is {}; accepted are 0 to 31", ask->urgency),
+                         "urgency"});
+  // All or none: look first.
+  for (const auto id : ask->ids) {
+    const ActiveJob* job = core_.jobs.find(JobId(id));
+    if (job != nullptr && job->life.state <= JobState::sched) continue;
+    return request.fail(core_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()).error());
+  }
+  for (const auto id : ask->ids)
+    if (auto set = core_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()); !set)
+      return request.fail(set.error());
+  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+}
+
+void QueueService::gate(const Request& request) {
+  const auto ask = unpack<msg::GateRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->gate != "submit" && ask->gate != "start")
+    return request.fail(
+        {Errc::invalid_argument,
+         fmt::format("there is no gate '{}'; accepted are submit and start", ask->gate), "gate"});
+  const auto gate = ask->gate == "submit" ? QueueGates::Gate::submit : QueueGates::Gate::start;
+  std::vector<std::string> names = {ask->queue};
+  if (ask->queue.empty()) {
+    names.clear();
+    for (const auto& queue : core_.scheduler.queues()) names.push_back(queue.name);
+  }
+  for (const auto& name : names)
+    if (auto set = core_.gates.set(name, gate, ask->open, ask->reason); !set)
+      return request.fail(set.error());
+  core_.jobs.look_again();
+  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+}
+
+msg::QueueInfo QueueService::info_of(const qmanager::QueueStatus& queue) const {
+  const auto& config = core_.scheduler.config();
+  const auto own = config.queues.find(queue.name);
+  msg::QueueInfo info;
+  info.name = queue.name;
+  info.policy = queue.policy;
+  info.enabled = queue.enabled;
+  info.started = queue.started;
+  info.disabled_because = core_.gates.reason(queue.name, QueueGates::Gate::submit);
+  info.stopped_because = core_.gates.reason(queue.name, QueueGates::Gate::start);
+  info.depth = own == config.queues.end() ? config.defaults.queue_depth : own->second.queue_depth;
+  info.pending = static_cast<std::int64_t>(queue.pending);
+  info.held = static_cast<std::int64_t>(queue.held);
+  info.blocked = static_cast<std::int64_t>(queue.blocked);
+  info.reserved = static_cast<std::int64_t>(queue.reserved);
+  info.running = static_cast<std::int64_t>(queue.running);
+  info.considered = queue.considered;
+  info.submitted = queue.counts.submitted;
+  info.begun = queue.counts.started;
+  info.backfilled = queue.counts.backfilled;
+  info.finished = queue.counts.finished;
+  info.cancelled = queue.counts.cancelled;
+  info.rejected = queue.counts.rejected;
+  info.reprioritized = queue.counts.reprioritized;
+  return info;
+}
+
+void QueueService::stats(const Request& request) {
+  msg::StatsReply reply;
+  for (const auto& queue : core_.scheduler.queues()) reply.queues.push_back(info_of(queue));
+  const PassTimes& times = core_.jobs.pass_times();
+  reply.passes = times.passes;
+  reply.last_us = times.last;
+  reply.mean_us = times.passes == 0 ? 0 : times.sum / times.passes;
+  reply.longest_us = times.longest;
+  reply.vertices = static_cast<std::int64_t>(core_.store->graph().in_preorder().size());
+  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+}  // namespace holon::instance

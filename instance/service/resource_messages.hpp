@@ -1,0 +1,49 @@
+// resource_messages.hpp - what clients ask and change about an instance's resources. Conventions as
+// in messages.hpp; docs/protocol.md is the description for others.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "transport/codec/fields.hpp"
+
+namespace holon::instance::msg {
+
+// A node that takes no new work; what runs there goes on.
+struct DrainedNode {
+  std::string host, reason;
+  std::int64_t since = 0;
+  bool above = false;  // an instance above drained it
+  bool busy = false;   // jobs run there still
+  HOLON_FIELDS(host, reason, since, above, busy)
+};
+
+// "resource.list" and "resource.R"; the request is empty.
+struct ResourceReply {
+  // Units by type: node, core, gpu, memory, ...; `drained` are those that nobody has.
+  std::map<std::string, std::int64_t> total, free, down, drained;
+  // Hostlists; a node with any unit held is allocated, a drained one may be so.
+  std::string nodes_free, nodes_allocated, nodes_down;
+  std::vector<DrainedNode> nodes_drained;
+  std::string R;  // what this instance has, Rv1 with JGF under "scheduling"
+  HOLON_FIELDS(total, free, down, drained, nodes_free, nodes_allocated, nodes_down, nodes_drained,
+               R)
+};
+
+// "resource.drain": kept in the journal; child instances on these nodes follow. All or none.
+struct DrainRequest {
+  std::string hosts;  // hostlist
+  bool drain = true;  // false: they take work again
+  std::string reason;
+  HOLON_FIELDS(hosts, drain, reason)
+};
+
+// "drain", from an instance to those below: all nodes that are drained there, whenever one changes
+// or the child connects.
+struct DrainedAbove {
+  std::vector<DrainedNode> nodes;
+  HOLON_FIELDS(nodes)
+};
+
+}  // namespace holon::instance::msg

@@ -1,0 +1,132 @@
+#include "instance/service/resource_service.hpp"
+
+#include <set>
+
+#include "base/hostlist.hpp"
+#include "instance/job/placement.hpp"
+#include "instance/messages.hpp"
+#include "instance/resources/resources.hpp"
+#include "resource/graph/graph.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+using transport::Request;
+using transport::unpack;
+
+void add(std::vector<msg::DrainedNode>& nodes, const Drains::ByHost& drains, bool above,
+         const std::set<std::string>& busy) {
+  for (const auto& [host, drain] : drains)
+    nodes.push_back({host, drain.reason, drain.since, above, busy.contains(host)});
+}
+
+std::set<std::string> busy_hosts(const Core& core) {
+  std::set<std::string> hosts;
+  for (const auto& [id, job] : core.jobs.active())
+    if (job.allocation)
+      for (const auto& node : nodes_of(core.store->graph(), *job.allocation))
+        hosts.insert(node.host);
+  return hosts;
+}
+
+// Of each type that has cores below it, how many nobody has anything of: a node on which one core
+// is in use is not free.
+std::map<std::string, std::int64_t> idle_containers(const Core& core) {
+  const auto& graph = core.store->graph();
+  std::set<resource::VertexId> used, containers;
+  const auto mark_above = [&graph](resource::VertexId v, std::set<resource::VertexId>& marked) {
+    while ((v = graph.parent(v)) != resource::kNoVertex && marked.insert(v).second) continue;
+  };
+  for (const auto v : graph.by_type("core")) mark_above(v, containers);
+  for (const auto& [id, job] : core.jobs.active()) {
+    if (!job.allocation) continue;
+    for (const auto& share : job.allocation->shares) {
+      const auto v = graph.find_uniq(share.uniq_id);
+      if (!v || (share.amount == 0 && !share.exclusive)) continue;
+      if (used.insert(*v).second) mark_above(*v, used);
+      if (share.exclusive)
+        for (const auto below : graph.subtree(*v)) used.insert(below);
+    }
+  }
+  std::map<std::string, std::int64_t> idle;
+  for (const auto v : containers)
+    idle[graph.type_name(v)] +=
+        !used.contains(v) && graph[v].up && !graph[v].drained ? graph[v].size : 0;
+  return idle;
+}
+
+}  // namespace
+
+void ResourceService::add_to(transport::Dispatcher& dispatcher) {
+  dispatcher.add("resource.list", [this](const Request& r) { list(r); });
+  dispatcher.add("resource.R", [this](const Request& r) { list(r); });
+  dispatcher.add("resource.drain", [this](const Request& r) { drain(r); });
+  dispatcher.add("drain", [this](const Request& r) { follow(r); });
+}
+
+void ResourceService::list(const Request& request) {
+  const auto& graph = core_.store->graph();
+  const Time now = reactor_.now();
+  msg::ResourceReply reply;
+  for (const auto v : graph.in_preorder()) {
+    const std::string& type = graph.type_name(v);
+    reply.total[type] += graph[v].size;
+    reply.down[type] += graph[v].up ? 0 : graph[v].size;
+  }
+  for (const auto& [type, n] : reply.total) {
+    reply.free[type] = core_.store->available(type, now);
+    reply.drained[type] = core_.store->drained(type, now);
+  }
+  for (const auto& [type, n] : idle_containers(core_)) reply.free[type] = n;
+  const std::set<std::string> busy = busy_hosts(core_);
+  NodeLists lists = node_lists(graph, busy);
+  reply.nodes_free = std::move(lists.free);
+  reply.nodes_allocated = std::move(lists.allocated);
+  reply.nodes_down = std::move(lists.down);
+  add(reply.nodes_drained, core_.drains.here(), false, busy);
+  add(reply.nodes_drained, core_.drains.above(), true, busy);
+  reply.R = R_text(graph);
+  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+void ResourceService::drain(const Request& request) {
+  const auto ask = unpack<msg::DrainRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const auto hosts = Hostlist::parse(ask->hosts);
+  if (!hosts) return request.fail(hosts.error());
+  const Status done =
+      ask->drain ? core_.drains.drain(*hosts, {ask->reason, core_.clock.wall(reactor_.now())})
+                 : core_.drains.undrain(*hosts);
+  if (!done) return request.fail(done.error());
+  tell_drains();
+  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+}
+
+// "drain" of the instance above.
+void ResourceService::follow(const Request& request) {
+  const auto told = unpack<msg::DrainedAbove>(request.payload());
+  if (!told) return request.fail(told.error());
+  Drains::ByHost above;
+  for (const msg::DrainedNode& node : told->nodes) above[node.host] = {node.reason, node.since};
+  core_.drains.follow(std::move(above));
+  tell_drains();
+  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+}
+
+void ResourceService::tell_drains() {
+  for (const auto& [child, peer] : core_.children.connected()) tell_drains(child);
+}
+
+void ResourceService::tell_drains(JobId child) {
+  msg::DrainedAbove drained;
+  add(drained.nodes, core_.drains.here(), true, {});
+  add(drained.nodes, core_.drains.above(), true, {});
+  core_.after_commit.add([this, child, bytes = pack(drained)] {
+    if (const auto peer = core_.children.peer(child); peer.value() != 0)
+      server_.call(peer, {"drain", bytes, "", 0}, [](const Result<std::string>&) {});
+  });
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,75 @@
+#include "instance/service/rights.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+namespace holon::instance {
+namespace {
+
+// Every broker of a tree is of one user, and proves it to its neighbours at both ends of their
+// connection: what it passes on was asked for by the owner.
+constexpr unsigned kUser = kOwner | kParent;
+
+constexpr std::array kRights = {
+    Right{"submit", kUser, Reach::tree},
+    Right{"jobs", kUser, Reach::tree},
+    Right{"job.info", kUser, Reach::tree},
+    Right{"job.watch", kUser, Reach::tree},
+    Right{"job.wait", kUser, Reach::tree},
+    Right{"job.attach", kUser, Reach::tree},
+    Right{"job.input", kUser, Reach::tree},
+    Right{"cancel", kUser, Reach::tree},
+    Right{"tree", kUser, Reach::tree},
+    Right{"status", kUser, Reach::tree},
+    Right{"shutdown", kUser, Reach::tree},
+    Right{"explain", kUser, Reach::tree},
+    Right{"plan", kUser, Reach::tree},
+    Right{"windows", kUser, Reach::tree},
+    Right{"priority", kUser, Reach::tree},
+    Right{"urgency", kUser, Reach::tree},
+    Right{"queue.gate", kUser, Reach::tree},
+    Right{"stats", kUser, Reach::tree},
+    Right{"reserve", kUser, Reach::tree},
+    Right{"reservations", kUser, Reach::tree},
+    Right{"unreserve", kUser, Reach::tree},
+    Right{"resource.list", kUser, Reach::tree},
+    Right{"resource.R", kUser, Reach::tree},
+    Right{"resource.drain", kUser, Reach::tree},
+    // Whoever says these two has still to prove what it is: agents and children do it with them.
+    Right{"agent.hello", kOwner, Reach::neighbours},
+    Right{"hello", kOwner, Reach::neighbours},
+    Right{"agent.report", kAgent, Reach::neighbours},
+    Right{"record", kChild, Reach::neighbours},
+    Right{"ending", kChild, Reach::neighbours},
+    Right{"lease", kParent, Reach::neighbours},
+    Right{"drain", kParent, Reach::neighbours},
+};
+
+const char* name_of(unsigned askers) {
+  if ((askers & kOwner) != 0) return "the instance's own user";
+  if ((askers & kAgent) != 0) return "the agent that said hello last";
+  return (askers & kChild) != 0 ? "a child that has said hello" : "the parent";
+}
+
+}  // namespace
+
+std::span<const Right> rights() {
+  return kRights;
+}
+
+Status may_ask(std::string_view topic, unsigned askers, bool passed_on) {
+  const auto* const right = std::find_if(kRights.begin(), kRights.end(),
+                                         [&](const Right& r) { return r.topic == topic; });
+  if (right == kRights.end())
+    return fail(Errc::unsupported, fmt::format("unknown request \"{}\"", topic));
+  if (passed_on && right->reach == Reach::neighbours)
+    return fail(Errc::denied, fmt::format("{} is not passed on", topic));
+  if ((right->askers & askers) == 0)
+    return fail(Errc::denied,
+                fmt::format("{} is taken from {} only", topic, name_of(right->askers)));
+  return {};
+}
+
+}  // namespace holon::instance

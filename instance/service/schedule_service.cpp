@@ -1,0 +1,227 @@
+#include "instance/service/schedule_service.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "instance/job/placement.hpp"
+#include "instance/text.hpp"
+#include "resource/graph/graph.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+using transport::Request;
+using transport::unpack;
+
+// Spans in one part of a plan: some 100 KiB without vertices.
+constexpr std::size_t kSpansInPart = 512;
+// A shorter limit than this is no advice.
+constexpr Duration kShortestLimit = 1'000;
+
+// The scheduler counts in ticks; a person wants seconds, and the option to type.
+std::optional<msg::Remedy> remedy_of(const qmanager::Change& change) {
+  using Kind = qmanager::Change::Kind;
+  switch (change.kind) {
+    case Kind::limit: {
+      const Duration limit = change.value / 1000 * 1000;
+      if (limit < kShortestLimit) return std::nullopt;
+      return msg::Remedy{"limit",
+                         limit,
+                         {},
+                         change.cost,
+                         fmt::format("a time limit of {} or less", duration_text(limit))};
+    }
+    case Kind::size:
+      return msg::Remedy{"size", change.value, {}, change.cost, change.text};
+    case Kind::queue:
+      return msg::Remedy{"queue", 0, change.queue, change.cost,
+                         fmt::format("queue {}", change.queue)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void ScheduleService::add_to(transport::Dispatcher& dispatcher) {
+  dispatcher.add("explain", [this](const Request& r) { explain(r); });
+  dispatcher.add("plan", [this](const Request& r) { plan(r); });
+  dispatcher.add("windows", [this](const Request& r) { windows(r); });
+  dispatcher.add("priority", [this](const Request& r) { priority(r); });
+}
+
+// ---- explain ----
+
+void ScheduleService::explain(const Request& request) {
+  const auto ask = unpack<msg::ExplainRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->ids.size() > msg::kMaxExplained)
+    return request.fail({Errc::out_of_range,
+                         fmt::format("{} jobs at once; at most {} are accepted", ask->ids.size(),
+                                     msg::kMaxExplained),
+                         "ids"});
+  std::vector<JobId> ids;
+  for (const auto id : ask->ids) ids.push_back(JobId(id));
+  msg::ExplainReply reply;
+  if (ids.empty()) {
+    const auto most =
+        ask->limit == 0 ? msg::kMaxExplained : std::min(ask->limit, msg::kMaxExplained);
+    const auto& active = core_.jobs.active();
+    for (auto job = active.upper_bound(JobId(ask->after)); job != active.end() && !reply.more;
+         ++job) {
+      if (job->second.life.state > JobState::sched) continue;
+      reply.more = ids.size() == most;
+      if (!reply.more) ids.push_back(job->first);
+    }
+  }
+  for (const JobId id : ids) {
+    auto about = explained(id);
+    if (!about) return request.fail(about.error());
+    reply.jobs.push_back(std::move(*about));
+  }
+  core_.jobs.look_again();
+  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+Result<msg::Explained> ScheduleService::explained(JobId id) {
+  const auto record = core_.jobs.record(id);
+  if (!record) return tl::unexpected(record.error());
+  msg::Explained about;
+  about.id = record->id;
+  about.path = record->path;
+  about.name = record->name;
+  about.user = record->user;
+  about.queue = record->queue;
+  about.state = record->state;
+  about.reason = record->reason;
+  about.resources = record->resources;
+  about.limit = record->limit;
+  if (record->state == "INACTIVE")
+    about.reason = fmt::format("it is over: {}{}", record->result,
+                               record->reason.empty() ? "" : ", " + record->reason);
+  else if (record->t_alloc > 0)
+    about.reason = "it has what it needs: " + record->nodelist;
+  if (const ActiveJob* job = core_.jobs.find(id);
+      job != nullptr && job->life.state <= JobState::sched)
+    add_cause(*job, about);
+  return about;
+}
+
+void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
+  const auto why = core_.scheduler.explain(job.id, now());
+  if (!why) return;
+  about.position = why->position;
+  about.considered = why->considered;
+  about.pending = why->pending;
+  if (job.life.urgency == qmanager::kUrgencyHold)
+    about.remedies.push_back(
+        {"urgency",
+         qmanager::kUrgencyDefault,
+         {},
+         0,
+         fmt::format("holon urgency {} {}", job.id.value(), qmanager::kUrgencyDefault)});
+  const bool stopped = core_.gates.closed(about.queue, QueueGates::Gate::start);
+  if (stopped)
+    about.remedies.push_back({"gate", 0, about.queue, 0, "holon queue start " + about.queue});
+  for (const JobId other : core_.jobs.waits_on(job)) about.in_the_way.push_back(obstacle(other));
+  // Where it waits for something else than resources, its record says for what.
+  if (job.life.state != JobState::sched || stopped || core_.jobs.is_aside(job.id)) return;
+  about.reason = why->reason;
+  about.t_planned = core_.clock.wall(why->planned_start.value_or(0));
+  about.t_room = core_.clock.wall(why->room_at.value_or(0));
+  for (const JobId other : why->in_the_way) about.in_the_way.push_back(obstacle(other));
+  for (const auto& change : why->changes)
+    if (auto remedy = remedy_of(change)) about.remedies.push_back(std::move(*remedy));
+}
+
+msg::Obstacle ScheduleService::obstacle(JobId id) const {
+  msg::Obstacle obstacle;
+  obstacle.id = id.value();
+  const ActiveJob* job = core_.jobs.find(id);
+  if (job == nullptr) {
+    for (const auto& advance : core_.scheduler.advances()) {
+      if (advance.request.resources.id != id) continue;
+      obstacle.kind = "advance";
+      obstacle.name = advance.request.name;
+      obstacle.user = advance.request.resources.user;
+      obstacle.nodelist = summarize(core_.store->graph(), advance.allocation).nodelist;
+      obstacle.from = core_.clock.wall(advance.request.when.begin);
+      obstacle.until = core_.clock.wall(advance.request.when.end);
+    }
+    return obstacle;
+  }
+  obstacle.name = job->submission->name;
+  obstacle.user = job->life.user;
+  obstacle.state = name_of(job->life.state);
+  obstacle.nodelist = job->life.place.nodelist;
+  obstacle.until = core_.clock.wall(job->life.expiration);
+  return obstacle;
+}
+
+// ---- plan ----
+
+void ScheduleService::plan(const Request& request) {
+  const auto ask = unpack<msg::PlanRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  std::vector<msg::PlanPart> parts(1);
+  for (const auto& planned : core_.scheduler.plan(now())) {
+    if (parts.back().spans.size() == kSpansInPart) parts.emplace_back();
+    parts.back().spans.push_back(span(planned, ask->vertices));
+  }
+  for (auto& part : parts) part.now = core_.clock.wall(now());
+  core_.jobs.look_again();
+  core_.after_commit.add([request, parts = std::move(parts)] {
+    for (const auto& part : parts) request.send(pack(part));
+    request.end();
+  });
+}
+
+msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool vertices) const {
+  msg::Span span;
+  span.job = planned.job.value();
+  span.path = core_.jobs.path_of(planned.job);
+  span.queue = planned.queue;
+  span.kind = planned.advance ? "advance" : planned.reserved ? "reservation" : "allocation";
+  if (planned.advance) span.name = core_.reservations.name_of(planned.job);
+  span.begin = core_.clock.wall(planned.when.begin);
+  span.end = planned.when.end == kTimeMax ? 0 : core_.clock.wall(planned.when.end);
+  if (const ActiveJob* job = core_.jobs.find(planned.job)) {
+    span.name = job->submission->name;
+    span.user = job->life.user;
+  }
+  for (const auto& use : planned.consumes) span.pools[use.pool] += use.amount;
+  const auto& graph = core_.store->graph();
+  const auto where = summarize(graph, planned.allocation);
+  span.nodelist = where.nodelist;
+  span.nodes = where.held.nodes;
+  span.gpus = where.held.gpus;
+  // A reservation of single cores anywhere is only a number until it starts.
+  span.cores = planned.allocation.shares.empty() ? planned.procs : where.held.cores;
+  if (!vertices) return span;
+  for (const auto& share : planned.allocation.shares) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    if (v && (share.amount > 0 || share.exclusive))
+      span.vertices.push_back({graph.path(*v), share.amount, share.exclusive});
+  }
+  return span;
+}
+
+// ---- windows ----
+
+void ScheduleService::windows(const Request& request) {
+  msg::WindowsReply reply;
+  reply.now = core_.clock.wall(now());
+  reply.cores = core_.store->total("core");
+  for (const auto& window : core_.scheduler.windows(now()))
+    if (window.procs > 0)
+      reply.windows.push_back({window.procs, window.length == kTimeMax ? 0 : window.length});
+  for (auto& [queue, reason] : core_.scheduler.closed_queues())
+    reply.closed.push_back({queue, std::move(reason)});
+  core_.jobs.look_again();
+  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+}  // namespace holon::instance

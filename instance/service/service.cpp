@@ -1,0 +1,341 @@
+#include "instance/service/service.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+
+#include "instance/resources/resources.hpp"
+#include "instance/service/rights.hpp"
+#include "instance/text.hpp"
+#include "instance/tree/gather.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+using transport::Request;
+using transport::unpack;
+
+// How long a request waits for a child that was started and has not said hello yet.
+constexpr Duration kChildPatience = 15'000;
+constexpr std::size_t kMostIds = 10'000;           // of one request
+constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
+constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
+
+Duration patience_of(Duration asked, Duration configured) {
+  return asked > 0 ? asked : configured;
+}
+
+}  // namespace
+
+Service::Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks)
+    : reactor_(reactor),
+      server_(server),
+      core_(core),
+      hooks_(std::move(hooks)),
+      owner_(geteuid()),
+      gone_jobs_(core),
+      pages_(server, core),
+      schedule_(reactor, core),
+      queues_(reactor, core),
+      reservations_(reactor, core),
+      resources_(reactor, server, core) {
+  add_client_requests();
+  schedule_.add_to(dispatcher_);
+  queues_.add_to(dispatcher_);
+  reservations_.add_to(dispatcher_);
+  resources_.add_to(dispatcher_);
+  add_instance_requests();
+  core_.children.on_connected = [this](JobId child) { child_connected(child); };
+  core_.on_child_ended = [this](JobId child) { child_ended(child); };
+}
+
+void Service::add_client_requests() {
+  dispatcher_.add("submit", [this](const Request& r) { submit(r); });
+  dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r); });
+  dispatcher_.add("job.info", [this](const Request& r) { job_info(r); });
+  dispatcher_.add("job.watch", [this](const Request& r) { core_.watchers.watch(r); });
+  dispatcher_.add("job.wait", [this](const Request& r) { core_.watchers.wait(r); });
+  dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
+  dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
+  dispatcher_.add("cancel", [this](const Request& r) { cancel(r); });
+  dispatcher_.add("tree", [this](const Request& r) { tree(r); });
+  dispatcher_.add("status", [this](const Request& r) { status(r); });
+  dispatcher_.add("shutdown", [this](const Request& r) {
+    const auto ask = unpack<msg::ShutdownRequest>(r.payload());
+    if (!ask) return r.fail(ask.error());
+    reply_later(r, msg::Empty{});
+    hooks_.shutdown(ask->reason.empty() ? "holon shutdown" : ask->reason);
+  });
+}
+
+void Service::add_instance_requests() {
+  dispatcher_.add("agent.hello", [this](const Request& r) {
+    core_.agent.hello(r, now());
+    core_.after_commit.add([this] {
+      core_.outputs.agent_is_back();
+      if (core_.agent.connected()) hooks_.agent_up();
+    });
+  });
+  dispatcher_.add("agent.report", [this](const Request& r) { core_.agent.report(r, now()); });
+  dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, now()); });
+  dispatcher_.add("record", [this](const Request& r) { core_.take_records(r, now()); });
+  dispatcher_.add("ending", [this](const Request& r) { core_.children.begins_to_end(r); });
+  dispatcher_.add("lease", [this](const Request& r) { lease(r); });
+}
+
+template <class Reply>
+void Service::reply_later(const Request& request, Reply reply) {
+  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+// ---- the tree: who answers ----
+
+// What the sender has proved to be (rights.hpp).
+unsigned Service::kinds_of(const Request& request) const {
+  const auto peer = request.peer();
+  if (peer.value() == 0) return kParent;  // over our own connection upwards
+  const auto& who = request.principal();
+  const bool known = who.kind == transport::Principal::Kind::ipc;
+  unsigned kinds = known && (who.uid == owner_ || who.uid == 0) ? unsigned{kOwner} : 0U;
+  if (peer == core_.agent.peer()) kinds |= kAgent;
+  if (core_.children.knows(peer)) kinds |= kChild;
+  return kinds;
+}
+
+void Service::handle(const Request& request) {
+  const bool passed_on = !request.path().empty();
+  if (auto may = may_ask(request.topic(), kinds_of(request), passed_on); !may)
+    return core_.refusals.refuse(request, may.error(), now());
+  if (!passed_on) return dispatcher_(request);
+  const auto path = resolve(core_.identity.path, request.path());
+  if (!path) return request.fail(path.error());
+  route(request, *path);
+}
+
+void Service::route(const Request& request, const std::string& path) {
+  if (path == core_.identity.path) return dispatcher_(request);
+  if (const auto child = child_towards(core_.identity.path, path))
+    return to_child(*child, request, path);
+  if (hooks_.forward_up) return hooks_.forward_up(request, path);
+  request.fail({Errc::not_found, fmt::format("there is no instance {}", path), {}});
+}
+
+void Service::to_child(JobId child, const Request& request, const std::string& path) {
+  if (const auto peer = core_.children.peer(child); peer.value() != 0)
+    return server_.forward(peer, request, path);
+  const ActiveJob* job = core_.jobs.find(child);
+  if (job == nullptr) return answer_for_gone(request, path);
+  // One that is ending is expected to have ended, and what it left to be taken over.
+  if (!job->submission->is_instance || is_pending(job->life.state)) {
+    const char* what =
+        job->submission->is_instance ? "has not started yet" : "is a job, not an instance";
+    return request.fail(
+        {Errc::not_found, fmt::format("{} {}", core_.jobs.path_of(child), what), {}});
+  }
+  waiting_.push_front({child, request, path, {}});
+  auto& entry = waiting_.front();
+  entry.timeout = reactor_.after(kChildPatience, [this, at = waiting_.begin()] {
+    at->request.fail(
+        {Errc::disconnected, fmt::format("instance {} does not answer", at->path), {}});
+    auto timeout = std::move(at->timeout);  // outlives this call
+    waiting_.erase(at);
+  });
+}
+
+void Service::child_connected(JobId child) {
+  const auto peer = core_.children.peer(child);
+  for (const auto& w : waiting_)
+    if (w.child == child) server_.forward(peer, w.request, w.path);
+  waiting_.remove_if([child](const Waiting& w) { return w.child == child; });
+  resources_.tell_drains(child);
+}
+
+void Service::child_ended(JobId child) {
+  for (const auto& w : waiting_)
+    if (w.child == child) answer_for_gone(w.request, w.path);
+  waiting_.remove_if([child](const Waiting& w) { return w.child == child; });
+}
+
+// What can be said of an instance from the records it has left.
+void Service::answer_for_gone(const Request& request, const std::string& path) {
+  const auto self = core_.record(path);
+  if (!self)
+    return request.fail({Errc::not_found, fmt::format("there is no instance {}", path), {}});
+  if (!self->is_instance)
+    return request.fail({Errc::not_found, fmt::format("{} is a job, not an instance", path), {}});
+  if (request.topic() == "jobs") return pages_.list_gone(request, path);
+  if (of_single_jobs_.count(request.topic()) != 0) return answer_for_gone_jobs(request, path);
+  if (request.topic() == "tree" || request.topic() == "status") {
+    const auto below = core_.journal.descendants(path + "/");
+    if (!below) return request.fail(below.error());
+    msg::TreeNode node;
+    node.path = path;
+    node.name = self->name;
+    node.health = "ended";
+    for (const auto& r : *below) {
+      if (r.path.find('/', path.size() + 1) != std::string::npos) continue;  // of a child of it
+      ++node.inactive;
+      node.failed += r.result != "COMPLETED";
+      node.cancelled += r.result == "CANCELED";
+    }
+    return reply_later(request, node);
+  }
+  request.fail(
+      {Errc::not_found, fmt::format("instance {} has ended ({})", path, self->result), {}});
+}
+
+void Service::answer_for_gone_jobs(const Request& request, const std::string& path) {
+  // Each of these carries the ids it asks for in the one way or the other; a wait for what is over
+  // is over.
+  const auto one = unpack<msg::JobInfoRequest>(request.payload());
+  const auto many = unpack<msg::WaitRequest>(request.payload());
+  if (!one || !many) return request.fail(one ? many.error() : one.error());
+  const bool wants_one = request.topic() == "job.info" || request.topic() == "job.attach";
+  msg::WaitReply found;
+  for (const auto id : wants_one ? std::vector{one->id} : many->ids) {
+    auto record = core_.record(join(path, JobId(id)));
+    if (!record)
+      return request.fail({Errc::not_found, fmt::format("no job {}", join(path, JobId(id))), {}});
+    found.jobs.push_back(std::move(*record));
+  }
+  if (request.topic() == "job.wait") return reply_later(request, found);
+  if (request.topic() == "job.info") return gone_jobs_.info(request, found.jobs.front());
+  if (request.topic() == "job.watch") return gone_jobs_.watch(request, found.jobs);
+  core_.outputs.attach_to_files(request, found.jobs.front());
+}
+
+// ---- requests ----
+
+void Service::submit(const Request& request) {
+  auto ask = unpack<msg::SubmitRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->user.empty()) ask->user = transport::user_of(request.principal());
+  if (hooks_.ending())
+    return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
+  const auto taken = core_.jobs.submit(*ask, now());
+  if (!taken)
+    return core_.after_commit.add([request, error = taken.error()] { request.fail(error); });
+  const JobId first(taken->first_id);
+  if (core_.jobs.all_taken(first)) return reply_later(request, *taken);
+  core_.portions.add(request.peer(), [this, request, first, reply = *taken] {
+    if (core_.jobs.take_more(first, now())) return true;
+    reply_later(request, reply);
+    return false;
+  });
+}
+
+void Service::job_info(const Request& request) {
+  const auto ask = unpack<msg::JobInfoRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const JobId id(ask->id);
+  auto record = core_.jobs.record(id);
+  if (!record) return request.fail(record.error());
+  const auto batch = core_.journal.batch_of(id);
+  const auto events = core_.journal.events_of(id);
+  const auto allocation = core_.journal.allocation(id);
+  if (!allocation) return request.fail(allocation.error());
+  // Of a job that a damaged journal has lost there is its record alone.
+  const bool lost = !batch && batch.error().code == Errc::not_found;
+  if (!batch && !lost) return request.fail(batch.error());
+  if (!events && !lost) return request.fail(events.error());
+  msg::JobInfoReply reply{std::move(*record), lost ? std::string() : batch->jobspec, {}, {}};
+  if (events)
+    for (const auto& e : *events) reply.eventlog += eventlog_line(core_.jobs.as_shown(e));
+  if (*allocation) {
+    resource::Allocation shown = **allocation;
+    shown.when = {core_.clock.wall(shown.when.begin), core_.clock.wall(shown.when.end)};
+    auto R = R_text(core_.store->graph(), shown);
+    if (!R) return request.fail(R.error());
+    reply.R = std::move(*R);
+  }
+  reply_later(request, std::move(reply));
+}
+
+void Service::cancel(const Request& request) {
+  const auto ask = unpack<msg::CancelRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->ids.size() > kMostIds)
+    return request.fail({Errc::out_of_range,
+                         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostIds),
+                         "ids"});
+  if (ask->reason.size() > kLongestReason)
+    return request.fail(
+        {Errc::invalid_argument,
+         fmt::format("has {} bytes; at most {} are accepted", ask->reason.size(), kLongestReason),
+         "reason"});
+  msg::CancelReply reply;
+  if (ask->all)
+    for (const auto& [id, job] : core_.jobs.active()) reply.cancelled.push_back(id.value());
+  else if (auto sorted = sort_by_life(ask->ids, reply); !sorted)
+    return request.fail(sorted.error());
+  const auto note = ask->reason.empty() ? std::string("cancelled by a user") : ask->reason;
+  const auto step = [this, request, note, reply = std::make_shared<msg::CancelReply>(reply),
+                     next = std::make_shared<std::size_t>(0)] {
+    const auto& ids = reply->cancelled;
+    for (std::size_t i = 0; i < kCancelsAtOnce && *next < ids.size(); ++i)
+      core_.jobs.raise(JobId(ids[(*next)++]), "cancel", note, now());
+    if (*next < ids.size()) return true;
+    reply_later(request, std::move(*reply));
+    return false;
+  };
+  if (step()) core_.portions.add(request.peer(), step);
+}
+
+// Errors: not_found, of one of them.
+Status Service::sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelReply& reply) const {
+  for (const auto id : ids) {
+    if (core_.jobs.find(JobId(id)) != nullptr) {
+      reply.cancelled.push_back(id);
+      continue;
+    }
+    auto record = core_.jobs.record(JobId(id));
+    if (!record) return tl::unexpected(record.error());
+    reply.already_inactive.push_back(id);
+  }
+  return {};
+}
+
+void Service::status(const Request& request) {
+  reply_later(request, core_.node(now()));
+}
+
+void Service::tree(const Request& request) {
+  const auto ask = unpack<msg::TreeRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const Duration patience = patience_of(ask->timeout, core_.config.tree_timeout);
+  gather(server_, core_.children.connected(),
+         {"tree", pack(msg::TreeRequest{patience * 4 / 5}), "", patience},
+         [this, request](const Answers& answers) {
+           msg::TreeNode node = core_.node(now());
+           for (const JobId id : core_.children.all()) {
+             const ActiveJob* job = core_.jobs.find(id);
+             if (job == nullptr || !job->life.holds_resources) continue;
+             const auto answer = answers.find(id);
+             auto child = answer == answers.end() ? tl::unexpected<Error>(Error{})
+                                                  : unpack<msg::TreeNode>(answer->second);
+             node.children.push_back(child ? std::move(*child) : core_.silent_child(*job));
+           }
+           reply_later(request, std::move(node));
+         });
+}
+
+void Service::lease(const Request& request) {
+  const auto lease = unpack<msg::Lease>(request.payload());
+  if (!lease) return request.fail(lease.error());
+  hooks_.lease(*lease);
+  reply_later(request, msg::Empty{});
+}
+
+void Service::close(const Error& why) {
+  core_.watchers.close(why);
+  core_.outputs.close(why);
+  core_.inputs.close(why);
+  for (const auto& w : waiting_) w.request.fail(why);
+  waiting_.clear();
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,222 @@
+#include "instance/service/watchers.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "instance/messages.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::size_t kAtOnce = 100;      // records read, or jobs whose events are, in a portion
+constexpr std::size_t kMostIds = 10'000;  // of one request
+
+bool is_last(const EventBody& body) {
+  return std::holds_alternative<event::Clean>(body) ||
+         std::holds_alternative<event::Invalidate>(body);
+}
+
+}  // namespace
+
+Watchers::Watcher& Watchers::add(const transport::Request& request) {
+  const Number number = ++last_;
+  Watcher& watcher = watchers_[number];
+  watcher.request = request;
+  request.on_cancel([this, number, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.lock()) drop(number);
+  });
+  return watcher;
+}
+
+void Watchers::stand_by(Number number, JobId job) {
+  watchers_.at(number).left.insert(job);
+  by_job_[job].insert(number);
+}
+
+void Watchers::drop(Number number) {
+  const auto found = watchers_.find(number);
+  if (found == watchers_.end()) return;
+  for (const JobId job : found->second.left) {
+    const auto those = by_job_.find(job);
+    if (those == by_job_.end()) continue;
+    those->second.erase(number);
+    if (those->second.empty()) by_job_.erase(those);
+  }
+  of_all_.erase(number);
+  watchers_.erase(found);
+}
+
+Status Watchers::check(const std::vector<std::uint64_t>& ids) const {
+  if (ids.size() > kMostIds)
+    return fail(Errc::out_of_range,
+                fmt::format("{} ids; one request may have {}", ids.size(), kMostIds), "ids");
+  return {};
+}
+
+// ---- job.wait ----
+
+void Watchers::wait(const transport::Request& request) {
+  const auto ask = transport::unpack<msg::WaitRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  std::vector<std::uint64_t> ids = ask->ids;
+  if (ids.empty())
+    for (const auto& [id, job] : jobs_.active()) {
+      ids.push_back(id.value());
+      if (ids.size() > kMostIds) break;
+    }
+  if (auto fits = check(ids); !fits) return request.fail(fits.error());
+  Watcher& wait = add(request);
+  const Number number = last_;
+  for (const auto id : ids) {
+    wait.asked.emplace_back(id);
+    if (jobs_.find(JobId(id)) != nullptr) {
+      stand_by(number, JobId(id));
+    } else if (auto record = jobs_.record(JobId(id)); !record) {
+      drop(number);
+      return request.fail(record.error());
+    }
+  }
+  if (wait.left.empty()) answer(number);
+}
+
+void Watchers::answer(Number number) {
+  Watcher wait = std::move(watchers_.at(number));
+  drop(number);
+  struct Making {
+    transport::Request request;
+    std::vector<JobId> asked;
+    msg::WaitReply reply;
+  };
+  const auto making =
+      std::make_shared<Making>(Making{std::move(wait.request), std::move(wait.asked), {}});
+  const auto step = [this, making] {
+    auto& [request, asked, reply] = *making;
+    const std::size_t end = std::min(asked.size(), reply.jobs.size() + kAtOnce);
+    while (reply.jobs.size() < end && !request.done()) {
+      auto record = jobs_.record(asked[reply.jobs.size()]);
+      if (!record) return request.fail(record.error()), false;
+      reply.jobs.push_back(std::move(*record));
+    }
+    if (request.done()) return false;
+    if (end < asked.size()) return true;
+    after_commit_.add([making] { making->request.reply(transport::pack(making->reply)); });
+    return false;
+  };
+  if (step()) portions_.add(making->request.peer(), step);
+}
+
+void Watchers::ended(JobId job) {
+  const auto those = by_job_.find(job);
+  if (those == by_job_.end()) return;
+  const auto numbers = those->second;
+  for (const Number number : numbers) {
+    Watcher& watcher = watchers_.at(number);
+    if (watcher.streams) continue;  // its last event ends it
+    watcher.left.erase(job);
+    those->second.erase(number);
+    if (watcher.left.empty()) answer(number);
+  }
+  if (those->second.empty()) by_job_.erase(those);
+}
+
+// ---- job.watch ----
+
+void Watchers::watch(const transport::Request& request) {
+  const auto ask = transport::unpack<msg::WatchRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (auto fits = check(ask->ids); !fits) return request.fail(fits.error());
+  for (const auto id : ask->ids)
+    if (auto record = jobs_.record(JobId(id)); !record) return request.fail(record.error());
+  Watcher& watch = add(request);
+  const Number number = last_;
+  watch.streams = true;
+  watch.all = ask->ids.empty() && ask->follow_all;
+  for (const auto id : ask->ids) watch.asked.emplace_back(id);
+  if (watch.all) {
+    of_all_.insert(number);
+    return;
+  }
+  watch.begun = false;
+  const auto next = std::make_shared<std::size_t>(0);
+  const auto step = [this, number, next] { return replay_some(number, *next); };
+  if (step()) portions_.add(request.peer(), step);
+}
+
+// A job is followed from the turn on in which its past was read.
+bool Watchers::replay_some(Number number, std::size_t& next) {
+  const auto found = watchers_.find(number);
+  if (found == watchers_.end()) return false;  // nobody waits any more
+  Watcher& watch = found->second;
+  for (std::size_t n = 0; n < kAtOnce && next < watch.asked.size(); ++n, ++next) {
+    const JobId job = watch.asked[next];
+    if (watch.left.contains(job)) continue;  // named twice
+    const auto over = replay(watch, job);
+    if (!over) {
+      const auto request = watch.request;
+      drop(number);
+      request.fail(over.error());
+      return false;
+    }
+    if (!*over) stand_by(number, job);
+  }
+  if (next < watch.asked.size()) return true;
+  watch.begun = true;
+  end_if_over(number);
+  return false;
+}
+
+// Has its last event been sent?
+Result<bool> Watchers::replay(const Watcher& watch, JobId job) {
+  const auto events = journal_.events_of(job);
+  if (!events) return tl::unexpected(events.error());
+  for (const auto& e : *events) send(watch, pack_event(job, e));
+  return !events->empty() && is_last(events->back().body);
+}
+
+void Watchers::end_if_over(Number number) {
+  const auto found = watchers_.find(number);
+  if (found == watchers_.end() || !found->second.begun || !found->second.left.empty()) return;
+  after_commit_.add([request = found->second.request] { request.end(); });
+  drop(number);
+}
+
+std::shared_ptr<const std::string> Watchers::pack_event(JobId job, const Event& e) const {
+  const Event shown = jobs_.as_shown(e);
+  const msg::JobEvent event{job.value(), shown.time, name_of(shown.body), context_of(shown.body)};
+  return std::make_shared<const std::string>(transport::pack(event));
+}
+
+void Watchers::send(const Watcher& watcher, std::shared_ptr<const std::string> event) {
+  after_commit_.add(
+      [request = watcher.request, event = std::move(event)] { request.send(*event); });
+}
+
+void Watchers::happened(JobId job, const Event& event) {
+  const auto those = by_job_.find(job);
+  if (of_all_.empty() && those == by_job_.end()) return;
+  const auto packed = pack_event(job, event);
+  for (const Number number : of_all_) send(watchers_.at(number), packed);
+  if (those == by_job_.end()) return;
+  const auto numbers = those->second;
+  for (const Number number : numbers) {
+    Watcher& watcher = watchers_.at(number);
+    if (!watcher.streams || !watcher.left.contains(job)) continue;
+    send(watcher, packed);
+    if (!is_last(event.body)) continue;
+    watcher.left.erase(job);
+    those->second.erase(number);
+    end_if_over(number);
+  }
+  if (those->second.empty()) by_job_.erase(those);
+}
+
+void Watchers::close(const Error& why) {
+  for (const auto& [number, watcher] : std::exchange(watchers_, {})) watcher.request.fail(why);
+  by_job_.clear();
+  of_all_.clear();
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,185 @@
+#include "instance/tree/children.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "instance/text.hpp"
+#include "instance/tree/ancestry.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::instance {
+
+Children::Children(transport::Server& server, Journal& journal, JobManager& jobs,
+                   AfterCommit& after_commit, Refusals& refusals, MakeGrant make_grant)
+    : server_(server),
+      journal_(journal),
+      jobs_(jobs),
+      after_commit_(after_commit),
+      refusals_(refusals),
+      make_grant_(std::move(make_grant)) {}
+
+Status Children::recover() {
+  auto known = journal_.children();
+  if (!known) return tl::unexpected(known.error());
+  for (auto& grant : *known) {
+    const JobId job = grant.job;
+    children_[job].grant = std::move(grant);
+  }
+  return {};
+}
+
+std::string Children::token(JobId job) {
+  Child& child = children_[job];
+  if (child.grant.token.empty()) {
+    child.grant.job = job;
+    child.grant.token = transport::new_secret();
+    journal_.put_child(child.grant);
+  }
+  return child.grant.token;
+}
+
+Status Children::admit(const ChildGrant& grant, const msg::Hello& hello) const {
+  if (!transport::is_same_secret(hello.token, grant.token))
+    return fail(Errc::denied, fmt::format("hello: the token is not that of job {}", hello.job));
+  if (hello.epoch != 0 && hello.epoch != grant.epoch)
+    return fail(Errc::denied, fmt::format("hello: epoch {} is stale: the grant is at epoch {}",
+                                          hello.epoch, grant.epoch));
+  return {};
+}
+
+void Children::hello(const transport::Request& request, Time now) {
+  const auto hello = transport::unpack<msg::Hello>(request.payload());
+  if (!hello) return request.fail(hello.error());
+  const JobId id(hello->job);
+  const ActiveJob* job = jobs_.find(id);
+  const auto child = children_.find(id);
+  const bool runs = job != nullptr && job->submission->is_instance && job->life.holds_resources;
+  if (!runs || child == children_.end())
+    return refusals_.refuse(
+        request,
+        {Errc::denied, fmt::format("hello: job {} is no running child instance", hello->job), {}},
+        now);
+  if (auto admitted = admit(child->second.grant, *hello); !admitted)
+    return refusals_.refuse(request, admitted.error(), now);
+  // The agent is about to say which processes the job's are, and is perhaps slower than they are.
+  if (!job->life.started) {
+    early_.insert_or_assign(id, request);
+    return;
+  }
+  if (!descends_from(request.principal().pid, job->life.processes))
+    return refusals_.refuse(
+        request,
+        {Errc::denied, fmt::format("hello: the process is none of job {}", hello->job), {}}, now);
+  welcome(request, *hello, *job, now);
+}
+
+void Children::tasks_started(JobId job, Time now) {
+  const auto early = early_.extract(job);
+  if (!early.empty() && !early.mapped().done()) hello(early.mapped(), now);
+}
+
+void Children::welcome(const transport::Request& request, const msg::Hello& hello,
+                       const ActiveJob& job, Time now) {
+  auto grant = make_grant_(job);
+  if (!grant) return request.fail(grant.error());
+  const JobId id = job.id;
+  Child& child = children_.at(id);
+  if (hello.epoch == 0) ++child.grant.epoch;
+  child.grant.uri = hello.uri;
+  const auto before = std::exchange(child.peer, request.peer());
+  server_.favour(child.peer);
+  // Who was there before says hello again, and learns from its epoch whether it still is the child.
+  if (before.value() != 0 && before != child.peer) server_.dismiss(before);
+  child.ending = child.told_all = false;
+  journal_.put_child(child.grant);
+  grant->epoch = child.grant.epoch;
+  jobs_.child_is_up(id, hello.uri, now);
+  after_commit_.add([this, request, id, grant = std::move(*grant)] {
+    request.reply(transport::pack(grant));
+    on_connected(id);
+  });
+}
+
+std::string Children::reports_below(transport::PeerId peer) const {
+  for (const auto& [id, child] : children_)
+    if (child.peer == peer) return jobs_.path_of(id) + "/";
+  return {};
+}
+
+void Children::begins_to_end(const transport::Request& request) {
+  const auto said = transport::unpack<msg::Ending>(request.payload());
+  if (!said) return request.fail(said.error());
+  for (auto& [id, child] : children_) {
+    if (child.peer != request.peer()) continue;
+    child.ending = true;
+    child.told_all = said->told_all;
+  }
+  request.reply(transport::pack(msg::Empty{}));
+}
+
+bool Children::ending(JobId job) const {
+  const auto found = children_.find(job);
+  return found != children_.end() && found->second.ending;
+}
+
+bool Children::has_told_all(JobId job) const {
+  const auto found = children_.find(job);
+  return found != children_.end() && found->second.told_all;
+}
+
+std::vector<std::string> Children::records(const transport::Request& request, Time now) {
+  const auto records = transport::unpack<msg::Records>(request.payload());
+  const std::string below = reports_below(request.peer());
+  if (!records || below.empty()) {
+    request.fail(records
+                     ? Error{Errc::denied, "records are taken from a child that has said hello", {}}
+                     : records.error());
+    return {};
+  }
+  for (const auto& record : records->jobs) {
+    const auto job = job_at(record.path);
+    if (job && job->value() == record.id && record.path.starts_with(below)) continue;
+    const std::string what = fmt::format("record: {:.200} is not the path of a job {} below {}",
+                                         record.path, record.id, below);
+    refusals_.refuse(request, {Errc::denied, what, "jobs"}, now);
+    return {};
+  }
+  std::vector<std::string> paths;
+  for (const auto& record : records->jobs)
+    if (journal_.put_descendant(record)) paths.push_back(record.path);
+  after_commit_.add([request] { request.reply(transport::pack(msg::Empty{})); });
+  return paths;
+}
+
+void Children::peer_lost(transport::PeerId peer) {
+  for (auto& [id, child] : children_)
+    if (child.peer == peer) child.peer = transport::PeerId{0};
+}
+
+std::vector<JobId> Children::all() const {
+  std::vector<JobId> ids;
+  for (const auto& [id, child] : children_) ids.push_back(id);
+  return ids;
+}
+
+std::map<JobId, transport::PeerId> Children::connected() const {
+  std::map<JobId, transport::PeerId> peers;
+  for (const auto& [id, child] : children_)
+    if (child.peer.value() != 0) peers.emplace(id, child.peer);
+  return peers;
+}
+
+transport::PeerId Children::peer(JobId job) const {
+  const auto found = children_.find(job);
+  return found == children_.end() ? transport::PeerId{0} : found->second.peer;
+}
+
+void Children::tell_lease(JobId job, const msg::Lease& lease) {
+  if (peer(job).value() != 0)
+    server_.call(peer(job), {"lease", transport::pack(lease), "", 0},
+                 [](const Result<std::string>&) {});
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,88 @@
+// children.hpp - the parent's side of its child instances: who may say hello, what was granted
+// under which epoch, who is connected, and the job records they send up (docs/protocol.md).
+//
+// A hello has to show the job's token and to come from a process of the job, by the kernel's word.
+//
+// The journal is the truth about grants. An epoch is a child's proof that it is the holder: the
+// token buys the first one, each hello without one (a child that lost its journal before it could
+// keep it) buys the next, and whoever shows an older one is turned away and has to end.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/messages.hpp"
+#include "instance/service/refusals.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Children {
+ public:
+  // What is granted for a job: everything of the answer but the epoch. Errors go to the child.
+  using MakeGrant = std::function<Result<msg::Grant>(const ActiveJob&)>;
+
+  Children(transport::Server& server, Journal& journal, JobManager& jobs, AfterCommit& after_commit,
+           Refusals& refusals, MakeGrant make_grant);
+
+  Status recover();
+  // The secret of the child that `job` is or will be; made and journalled once.
+  std::string token(JobId job);
+
+  void hello(const transport::Request& request, Time now);
+  // The job's processes are known from now on: a hello that came before is looked at.
+  void tasks_started(JobId job, Time now);
+  // Returns the paths of those that were news.
+  std::vector<std::string> records(const transport::Request& request, Time now);
+  void peer_lost(transport::PeerId peer);
+  void forget(JobId job) {
+    early_.erase(job);
+    children_.erase(job);
+  }
+
+  // Children that were started, and the peers of those that are connected.
+  std::vector<JobId> all() const;
+  std::map<JobId, transport::PeerId> connected() const;
+  // 0: not connected.
+  transport::PeerId peer(JobId job) const;
+  // Has a child said hello over this connection?
+  bool knows(transport::PeerId peer) const { return !reports_below(peer).empty(); }
+  // "ending" from a child.
+  void begins_to_end(const transport::Request& request);
+  bool ending(JobId job) const;
+  // Was it ever to be started?
+  bool has_begun(JobId job) const { return children_.count(job) != 0; }
+  // Did it say, as its last word, that we have all of its records as they will stay?
+  bool has_told_all(JobId job) const;
+  void tell_lease(JobId job, const msg::Lease& lease);
+  std::function<void(JobId)> on_connected = [](JobId) {};
+
+ private:
+  struct Child {
+    ChildGrant grant;
+    transport::PeerId peer{0};
+    bool ending = false;    // it said so since its last hello
+    bool told_all = false;  // the same
+  };
+  Status admit(const ChildGrant& grant, const msg::Hello& hello) const;
+  void welcome(const transport::Request& request, const msg::Hello& hello, const ActiveJob& job,
+               Time now);
+  // Below which path the child at the other end of this connection reports; empty: it is no child.
+  std::string reports_below(transport::PeerId peer) const;
+
+  transport::Server& server_;
+  Journal& journal_;
+  JobManager& jobs_;
+  AfterCommit& after_commit_;
+  Refusals& refusals_;
+  MakeGrant make_grant_;
+  std::map<JobId, Child> children_;
+  // Hellos with the right token that came before the agent's report of the job's processes.
+  std::map<JobId, transport::Request> early_;
+};
+
+}  // namespace holon::instance

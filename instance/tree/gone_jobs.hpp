@@ -1,0 +1,29 @@
+// gone_jobs.hpp - what is kept about jobs of instances that have ended, beside their records:
+// events, jobspec and R are in the journal of that instance for as long as its folder is there, and
+// are read from it when somebody asks (remains.hpp). Without it there is the record.
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "instance/core.hpp"
+#include "instance/tree/remains.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class GoneJobs {
+ public:
+  explicit GoneJobs(Core& core) : core_(core) {}
+
+  // "job.info" and "job.watch" for jobs whose records these are.
+  void info(const transport::Request& request, const msg::JobRecord& record);
+  void watch(const transport::Request& request, const std::vector<msg::JobRecord>& records);
+
+ private:
+  // `take` gets an empty one where nothing can be read.
+  void read(const msg::JobRecord& record, std::function<void(msg::RemainsOfJob)> take);
+
+  Core& core_;
+};
+
+}  // namespace holon::instance

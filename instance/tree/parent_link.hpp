@@ -1,0 +1,78 @@
+// parent_link.hpp - the child's side: says hello at every connection, receives the grant, sends
+// changed job records up and repeats them until the parent has them in its journal.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "instance/journal/journal.hpp"
+#include "instance/messages.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class ParentLink {
+ public:
+  struct Identity {
+    std::string token;
+    JobId job;
+    std::string uri;          // where this instance listens
+    std::uint64_t epoch = 0;  // 0: no grant yet
+  };
+  struct Callbacks {
+    std::function<void(const msg::Grant&)> granted;  // after every hello
+    std::function<void(const Error&)>
+        denied;  // this instance is not the holder (any more): it must end
+    std::function<void()> lost;
+    transport::RequestHandler request;  // from the parent, or from above through it
+    // The record as it is now; nullopt: there is no such job.
+    std::function<std::optional<msg::JobRecord>(const std::string& path)> record;
+  };
+
+  // Errors: invalid_argument (the uri).
+  static Result<std::unique_ptr<ParentLink>> connect(transport::Reactor& reactor,
+                                                     const std::string& uri,
+                                                     transport::Options options, Identity identity,
+                                                     Journal& journal, Callbacks callbacks,
+                                                     Duration record_interval);
+
+  // Marks the record of `path` as not yet known above; part of the turn's transaction.
+  void changed(const std::string& path);
+  // What an earlier broker of this instance had not got acknowledged.
+  void load_outbox();
+  // This instance begins its end: silence is no loss from now on.
+  void say_ending() { say_ending({false}); }
+  // Its last word. REQUIRES: all_sent(), and no job is active.
+  void say_told_all() { say_ending({true}); }
+  bool all_sent() const { return dirty_.empty() && in_flight_.empty(); }
+  // After the commit, lest the parent knows what this instance may forget: sends what is due.
+  void flush();
+  void send_now();
+  void forward(const transport::Request& request, const std::string& path) {
+    client_->forward(request, path);
+  }
+
+ private:
+  ParentLink(transport::Reactor& reactor, Identity identity, Journal& journal, Callbacks callbacks,
+             Duration record_interval);
+  void say_hello();
+  void say_ending(const msg::Ending& word);
+  void schedule();
+  void acknowledged(const Result<std::string>& answer);
+
+  transport::Reactor& reactor_;
+  std::unique_ptr<transport::Client> client_;
+  Identity identity_;
+  Journal& journal_;
+  Callbacks callbacks_;
+  Duration record_interval_;
+  bool welcome_ = false;
+  std::set<std::string> dirty_, in_flight_;
+  Time sent_ = 0;     // the last records
+  bool due_ = false;  // to be sent after the commit of this turn
+  transport::Subscription timer_, hello_again_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,390 @@
+// Instances are visited parents first, children by number; of each its jobs that are over, its
+// other jobs (their events are folded again), the records it had of jobs below. The place to go on
+// is "PATH|PART|KEY": the last key of that part of that instance's journal that was read.
+//
+// The journal is opened as its broker would, which fails while that lives, and never written: the
+// frames of the write-ahead log that were committed are seen, and stay where they are.
+#include "instance/tree/remains.hpp"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string_view>
+
+#include "instance/clock.hpp"
+#include "instance/job/allocation_codec.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/schema.hpp"
+#include "instance/resources/resources.hpp"
+#include "instance/text.hpp"
+#include "resource/graph/graph.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kJobsAtOnce = 4000;
+constexpr std::size_t kBytesAtOnce = 8 << 20;  // a message may have 64 MiB
+constexpr std::int64_t kIdsAtOnce = 1000;      // of a batch whose events are folded
+constexpr std::size_t kProblems = 100;         // told of in one piece
+constexpr int kPatienceMs = 2000;              // for another reader
+
+using Database = std::unique_ptr<SQLite::Database>;
+
+// Throws what SQLiteCpp throws.
+Database open_to_read(const std::string& file) {
+  auto db = std::make_unique<SQLite::Database>(file, SQLite::OPEN_READWRITE);
+  db->setBusyTimeout(kPatienceMs);
+  sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  for (const char* setting : {"locking_mode=EXCLUSIVE", "query_only=ON", "temp_store=MEMORY",
+                              "hard_heap_limit=268435456"})
+    db->exec(fmt::format("PRAGMA {}", setting));
+  return db;
+}
+
+bool is_busy(const SQLite::Exception& e) {
+  return e.getErrorCode() == SQLITE_BUSY || e.getErrorCode() == SQLITE_LOCKED;
+}
+
+std::string_view bytes_of(const SQLite::Column& column) {
+  return {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())};
+}
+
+std::int64_t number_in(const std::string& key) {
+  return std::strtoll(key.c_str(), nullptr, 10);
+}
+
+// The children's folders, by number. A link is none: it could lead back up.
+std::set<std::uint64_t> children_in(const fs::path& state_dir) {
+  std::set<std::uint64_t> ids;
+  std::error_code error;
+  for (auto entry = fs::directory_iterator(state_dir / "children", error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (entry->symlink_status(error).type() != fs::file_type::directory) continue;
+    if (const auto path = resolve("/", name); path && *path == "/" + name)
+      ids.insert(std::stoull(name));
+  }
+  return ids;
+}
+
+std::string meta_of(SQLite::Database& db, const char* key) {
+  SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
+  q.bind(1, key);
+  return q.executeStep() ? q.getColumn(0).getString() : "";
+}
+
+// The instance's, to show its times by the wall clock as it would.
+InstanceClock clock_of(SQLite::Database& db) {
+  InstanceClock clock(boot_id());
+  clock.go_on(meta_of(db, kClock), 0);
+  return clock;
+}
+
+// The result of a job that is ending; nobody will tell it any more.
+std::string result_to_come(Lifecycle life) {
+  if (life.state != JobState::cleanup) return {};
+  life.state = JobState::inactive;
+  return result_of(life);
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& from) {
+    const auto part = from.find('|'), key = from.find('|', part + 1);
+    if (part == std::string::npos || key == std::string::npos) return;
+    from_ = From{from.substr(0, part), std::atoi(from.c_str() + part + 1), from.substr(key + 1)};
+  }
+
+  void visit(const fs::path& state_dir, const std::string& path) {
+    const Database db = open(state_dir, path);
+    if (found_.busy) return;
+    if (db && (!from_ || from_->path == path)) read_all(*db, state_dir, path);
+    if (from_ && from_->path == path) from_.reset();
+    for (const std::uint64_t child : children_in(state_dir)) {
+      if (is_full_ || found_.busy) return;
+      const auto towards = from_ ? child_towards(path, from_->path) : std::nullopt;
+      if (towards && child < towards->value()) continue;
+      if (towards && child > towards->value()) from_.reset();  // it is not there any more
+      if (db && is_over(*db, child)) continue;
+      visit(state_dir / "children" / std::to_string(child), join(path, JobId(child)));
+    }
+  }
+
+  msg::Remains take() { return std::move(found_); }
+
+ private:
+  struct From {
+    std::string path;
+    int part = 0;
+    std::string key;
+  };
+
+  Database open(const fs::path& state_dir, const std::string& path) {
+    const fs::path file = state_dir / "journal.db";
+    std::error_code error;
+    if (!fs::exists(file, error)) return nullptr;
+    try {
+      auto db = open_to_read(file.string());
+      // One that was killed before it had written anything has no tables.
+      if (db->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0) return nullptr;
+      return db;
+    } catch (const SQLite::Exception& e) {
+      found_.busy = is_busy(e);
+      if (!found_.busy) problem(path, "its journal", e.what());
+      return nullptr;
+    }
+  }
+
+  void problem(const std::string& path, const std::string& what, const std::string& why) {
+    if (found_.problems.size() < kProblems)
+      found_.problems.push_back(fmt::format("of instance {}, {}: {}", path, what, why));
+  }
+
+  // A child that its parent has over has been taken over by it.
+  static bool is_over(SQLite::Database& db, std::uint64_t child) {
+    try {
+      SQLite::Statement q(db, "SELECT 1 FROM jobs WHERE id=?");
+      q.bind(1, static_cast<std::int64_t>(child));
+      return q.executeStep();
+    } catch (const SQLite::Exception&) {
+      return false;
+    }
+  }
+
+  void read_all(SQLite::Database& db, const fs::path& state_dir, const std::string& path) {
+    using Part = void (Reader::*)(SQLite::Database&, const Where&, const std::string&);
+    constexpr std::pair<Part, const char*> kParts[] = {
+        {&Reader::read_ended, "its jobs that are over"},
+        {&Reader::read_active, "its jobs that were not over"},
+        {&Reader::read_descendants, "the jobs below it"}};
+    const Where where{state_dir, path};
+    const int first = from_ ? from_->part : 0;
+    for (part_ = first; part_ < 3 && !is_full_ && !found_.busy; ++part_) {
+      const std::string after = from_ && part_ == first ? from_->key : "";
+      try {
+        (this->*kParts[part_].first)(db, where, after);
+      } catch (const std::exception& e) {
+        const auto* sql = dynamic_cast<const SQLite::Exception*>(&e);
+        if (sql != nullptr && is_busy(*sql))
+          found_.busy = true;
+        else
+          problem(path, kParts[part_].second, e.what());
+      }
+    }
+  }
+
+  struct Where {
+    const fs::path& state_dir;
+    const std::string& path;
+  };
+
+  // False: it is enough, and the next piece goes on after `key`.
+  bool add(msg::JobRecord record, const Where& where, const std::string& key) {
+    bytes_ += 1000 + record.name.size() + record.reason.size() + record.nodelist.size() +
+              record.output.size() + record.error.size() + 9 * record.pids.size();
+    found_.jobs.push_back(std::move(record));
+    is_full_ = found_.jobs.size() >= kJobsAtOnce || bytes_ >= kBytesAtOnce;
+    if (is_full_) found_.next = fmt::format("{}|{}|{}", where.path, part_, key);
+    return !is_full_;
+  }
+
+  void read_ended(SQLite::Database& db, const Where& where, const std::string& after) {
+    SQLite::Statement q(db, "SELECT id, result, record FROM jobs WHERE id > ? ORDER BY id");
+    q.bind(1, number_in(after));
+    while (q.executeStep()) {
+      const auto id = static_cast<std::uint64_t>(q.getColumn(0).getInt64());
+      auto record = transport::unpack<msg::JobRecord>(bytes_of(q.getColumn(2)));
+      if (!record) {
+        problem(where.path, fmt::format("the record of job {}", id), to_string(record.error()));
+        record = msg::JobRecord();
+        record->path = join(where.path, JobId(id));
+        record->id = id;
+        record->state = "INACTIVE";
+        record->result = q.getColumn(1).getString();
+      }
+      if (!add(std::move(*record), where, std::to_string(id))) return;
+    }
+  }
+
+  void read_descendants(SQLite::Database& db, const Where& where, const std::string& after) {
+    SQLite::Statement q(db, "SELECT path, record FROM descendants WHERE path > ? ORDER BY path");
+    q.bind(1, after);
+    while (q.executeStep()) {
+      const std::string job = q.getColumn(0).getString();
+      auto record = transport::unpack<msg::JobRecord>(bytes_of(q.getColumn(1)));
+      if (!record)
+        problem(where.path, "the record of " + job, to_string(record.error()));
+      else if (!add(std::move(*record), where, job))
+        return;
+    }
+  }
+
+  void read_active(SQLite::Database& db, const Where& where, const std::string& after) {
+    const std::int64_t done = number_in(after);
+    const InstanceClock clock = clock_of(db);
+    SQLite::Statement q(db,
+                        "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
+                        "specs.id = batches.spec WHERE first + count - 1 > ? AND count > (SELECT "
+                        "count(*) FROM jobs WHERE id >= first AND id < first + count) ORDER BY "
+                        "first");
+    q.bind(1, done);
+    while (q.executeStep()) {
+      const std::int64_t first = q.getColumn(0).getInt64(), end = first + q.getColumn(1).getInt64();
+      auto made = make_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
+      if (!made) {  // how it stands can still be told
+        problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));
+        made = Submission();
+      }
+      if (made->queue.empty()) made->queue = meta_of(db, kDefaultQueue);
+      const auto submission = std::make_shared<const Submission>(std::move(*made));
+      for (auto id = std::max(first, done + 1); id < end; id += kIdsAtOnce)
+        for (auto& [job, life] : lives(db, first, id, std::min(end, id + kIdsAtOnce)))
+          if (!add(record_of(where, clock, job, submission, std::move(life)), where,
+                   std::to_string(job)))
+            return;
+    }
+  }
+
+  // Of the jobs begin .. end-1 of the batch that begins with `first`: those that are not over.
+  static std::map<std::int64_t, Lifecycle> lives(SQLite::Database& db, std::int64_t first,
+                                                 std::int64_t begin, std::int64_t end) {
+    std::map<std::int64_t, Lifecycle> lives;
+    for (auto id = begin; id < end; ++id) lives.emplace_hint(lives.end(), id, Lifecycle());
+    SQLite::Statement over(db, "SELECT id FROM jobs WHERE id >= ? AND id < ?");
+    over.bind(1, begin);
+    over.bind(2, end);
+    while (over.executeStep()) lives.erase(over.getColumn(0).getInt64());
+    // A row for many jobs carries the first of its batch; any other row is for one job.
+    SQLite::Statement q(db,
+                        "SELECT job, count, time, name, context FROM events WHERE (job = ? AND "
+                        "count > 1) OR (job >= ? AND job < ? AND count = 1) ORDER BY seq");
+    q.bind(1, first);
+    q.bind(2, begin);
+    q.bind(3, end);
+    while (q.executeStep()) {
+      auto body = parse_event(q.getColumn(3).getString(), q.getColumn(4).getString());
+      if (!body) continue;
+      const Event event{q.getColumn(2).getInt64(), std::move(*body)};
+      const std::int64_t job = q.getColumn(0).getInt64(), count = q.getColumn(1).getInt64();
+      for (auto life = lives.lower_bound(job); life != lives.end() && life->first < job + count;
+           ++life)
+        if (auto next = apply(life->second, event)) life->second = std::move(*next);
+    }
+    return lives;
+  }
+
+  static msg::JobRecord record_of(const Where& where, const InstanceClock& clock, std::int64_t id,
+                                  const std::shared_ptr<const Submission>& submission,
+                                  Lifecycle life) {
+    const ActiveJob job{JobId(static_cast<std::uint64_t>(id)), submission, std::move(life), {}};
+    msg::JobRecord record =
+        record_of_job(job, where.path, (where.state_dir / "output").string(), clock);
+    record.result = result_to_come(job.life);
+    return record;
+  }
+
+  msg::Remains found_;
+  std::optional<From> from_;  // nullopt: it has been reached
+  int part_ = 0;
+  std::size_t bytes_ = 0;
+  bool is_full_ = false;
+};
+
+// R of the job, as the instance itself would have written it; "" if it never had resources.
+std::string R_of(SQLite::Database& db, const InstanceClock& clock, std::uint64_t job) {
+  SQLite::Statement q(db, "SELECT begin, end, shares FROM allocs WHERE job=?");
+  q.bind(1, static_cast<std::int64_t>(job));
+  if (!q.executeStep()) return {};
+  const Interval when{clock.wall(q.getColumn(0).getInt64()), clock.wall(q.getColumn(1).getInt64())};
+  const auto allocation = unpack_shares(JobId(job), when, bytes_of(q.getColumn(2)));
+  const auto spec =
+      read_resources({meta_of(db, "resources.kind"), meta_of(db, "resources.text"), false});
+  if (!allocation || !spec) return {};
+  const auto graph = resource::ResourceGraph::build(*spec);
+  const auto text = graph ? R_text(*graph, *allocation) : tl::unexpected(graph.error());
+  return text ? *text : std::string();
+}
+
+msg::RemainsOfJob everything_of(SQLite::Database& db, std::uint64_t job) {
+  msg::RemainsOfJob found;
+  const auto id = static_cast<std::int64_t>(job);
+  SQLite::Statement batch(
+      db,
+      "SELECT first, jobspec FROM batches JOIN specs ON specs.id = batches.spec "
+      "WHERE first <= ? AND first + count > ? ORDER BY first DESC LIMIT 1");
+  batch.bind(1, id);
+  batch.bind(2, id);
+  if (!batch.executeStep()) return found;
+  found.jobspec = batch.getColumn(1).getString();
+  SQLite::Statement q(db,
+                      "SELECT time, name, context FROM events WHERE job IN (?, ?) AND job + count "
+                      "> ? ORDER BY seq");
+  q.bind(1, batch.getColumn(0).getInt64());
+  q.bind(2, id);
+  q.bind(3, id);
+  const InstanceClock clock = clock_of(db);
+  while (q.executeStep()) {
+    auto body = parse_event(q.getColumn(1).getString(), q.getColumn(2).getString());
+    if (!body) continue;
+    const Event event = as_shown({q.getColumn(0).getInt64(), std::move(*body)}, clock);
+    found.events.push_back({job, event.time, name_of(event.body), context_of(event.body)});
+  }
+  found.R = R_of(db, clock, job);
+  return found;
+}
+
+}  // namespace
+
+msg::Remains read_remains(const std::string& state_dir, const std::string& path,
+                          const std::string& from) {
+  Reader reader(from);
+  reader.visit(state_dir, path);
+  return reader.take();
+}
+
+Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std::uint64_t job) {
+  const std::string file = state_dir + "/journal.db";
+  std::error_code error;
+  if (!fs::exists(file, error)) return fail(Errc::not_found, "there is no journal any more", file);
+  try {
+    auto found = everything_of(*open_to_read(file), job);
+    if (!found.events.empty()) return found;
+  } catch (const SQLite::Exception& e) {
+    return fail(is_busy(e) ? Errc::busy : Errc::system, e.what(), file);
+  }
+  return fail(Errc::not_found, fmt::format("there is no job {} in this journal", job), file);
+}
+
+std::string state_dir_below(const std::string& state_dir, const std::string& above,
+                            const std::string& path) {
+  std::string dir = state_dir, at = above;
+  while (const auto child = child_towards(at, path)) {
+    dir += "/children/" + std::to_string(child->value());
+    at = join(at, *child);
+  }
+  return dir;
+}
+
+int remains_main(const RemainsOptions& options, std::ostream& out) {
+  if (options.job == 0) {
+    out << transport::pack(read_remains(options.state_dir, options.path, options.from));
+    return 0;
+  }
+  const auto found = read_remains_of_job(options.state_dir, options.job);
+  if (!found) return 1;
+  out << transport::pack(*found);
+  return 0;
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,170 @@
+#include "instance/tree/takeover.hpp"
+
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+
+#include "instance/journal/record_order.hpp"
+#include "instance/text.hpp"
+#include "instance/tree/remains.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::size_t kAsksAtOnce = 2;
+constexpr std::size_t kClosedAtOnce = 500;  // records looked at in one turn
+constexpr Duration kStrayPause = 20;        // ms between two turns that look for strays
+constexpr int kFailures = 5;                // of a reader in a row, until it is given up
+constexpr Duration kAgain = 200;            // ms, doubled with each failure
+constexpr Duration kBusyAgain = 100;
+constexpr Duration kBusyPatience = 60'000;  // ms for whoever has the journal open
+
+}  // namespace
+
+Takeovers::Takeovers(transport::Reactor& reactor, InstanceClock& clock, Journal& journal,
+                     JobManager& jobs, AgentLink& agent, Settings settings)
+    : reactor_(reactor),
+      clock_(clock),
+      journal_(journal),
+      jobs_(jobs),
+      agent_(agent),
+      settings_(std::move(settings)) {}
+
+bool Takeovers::done(JobId child, bool told_all) {
+  const auto [found, is_new] = open_.try_emplace(child);
+  if (is_new) {
+    found->second.begun = reactor_.now();
+    if (told_all) found->second.phase = Phase::closing;
+  }
+  return found->second.phase == Phase::done;
+}
+
+std::optional<Time> Takeovers::turn(Time now) {
+  std::vector<JobId> ids;  // one that is through leaves the table
+  for (const auto& [id, takeover] : open_) ids.push_back(id);
+  std::optional<Time> next;
+  const auto needed = [&next](Time when) { next = next ? std::min(*next, when) : when; };
+  for (const JobId id : ids) {
+    const auto found = open_.find(id);
+    if (found == open_.end()) continue;
+    Takeover& takeover = found->second;
+    if (takeover.phase == Phase::closing) {
+      close_some(id, takeover, now);
+      needed(now);
+    } else if (takeover.phase == Phase::reading && !takeover.is_asked && agent_.connected()) {
+      if (takeover.next_try > now)
+        needed(takeover.next_try);
+      else if (asked_ < kAsksAtOnce)
+        ask(id, takeover);
+    }
+  }
+  if (strays_ && strays_next_ <= now) close_some_strays(now);
+  if (strays_) needed(strays_next_);
+  return next;
+}
+
+// ---- reading ----
+
+void Takeovers::ask(JobId child, Takeover& takeover) {
+  const std::string path = join(settings_.path, child);
+  const std::string dir = state_dir_below(settings_.state_dir, settings_.path, path);
+  takeover.is_asked = true;
+  ++asked_;
+  agent_.capture({settings_.binary, "remains", dir, path, "--from", takeover.from},
+                 [this, child](const Result<launch::msg::CaptureReply>& answer) {
+                   --asked_;
+                   hear(child, answer);
+                 });
+}
+
+void Takeovers::hear(JobId child, const Result<launch::msg::CaptureReply>& answer) {
+  const auto found = open_.find(child);
+  if (found == open_.end()) return;
+  Takeover& takeover = found->second;
+  takeover.is_asked = false;
+  if (!answer) {
+    if (answer.error().code == Errc::disconnected) return;  // the next agent is asked
+    failed(takeover, answer.error().what);
+  } else if (answer->status != 0) {
+    failed(takeover,
+           fmt::format("the reader ended with status {} {}", answer->status, answer->error));
+  } else {
+    take(child, takeover, answer->output);
+  }
+  if (takeover.phase != Phase::closing) return;
+  for (const auto& problem : takeover.problems)
+    spdlog::warn(fmt::format("not all jobs of a child that has ended can be read: {}", problem));
+}
+
+void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) {
+  const auto remains = transport::unpack<msg::Remains>(bytes);
+  if (!remains) return failed(takeover, to_string(remains.error()));
+  if (remains->busy) return busy(takeover);
+  const std::string prefix = join(settings_.path, child) + "/";
+  for (const auto& record : remains->jobs) {
+    // A journal is the child's own to write: nothing of others is taken from it.
+    const auto job = job_at(record.path);
+    if (!job || job->value() != record.id || !record.path.starts_with(prefix)) continue;
+    if (journal_.put_descendant(record)) on_changed(record.path);
+  }
+  takeover.problems.insert(takeover.problems.end(), remains->problems.begin(),
+                           remains->problems.end());
+  takeover.failures = 0;
+  takeover.from = remains->next;
+  if (remains->next.empty()) takeover.phase = Phase::closing;
+}
+
+void Takeovers::failed(Takeover& takeover, const std::string& why) {
+  if (++takeover.failures < kFailures) {
+    takeover.next_try = reactor_.now() + (kAgain << takeover.failures);
+    return;
+  }
+  takeover.problems.push_back(why);
+  takeover.phase = Phase::closing;
+}
+
+void Takeovers::busy(Takeover& takeover) {
+  takeover.next_try = reactor_.now() + kBusyAgain;
+  if (reactor_.now() - takeover.begun < kBusyPatience) return;
+  takeover.problems.emplace_back("another process has its journal open");
+  takeover.phase = Phase::closing;
+}
+
+// ---- closing ----
+
+void Takeovers::close_some(JobId child, Takeover& takeover, Time now) {
+  const std::string prefix = join(settings_.path, child) + "/";
+  const auto records = journal_.descendants_after(prefix, takeover.closed, kClosedAtOnce);
+  const std::string reason =
+      takeover.problems.empty()
+          ? "its instance ended before it did"
+          : "its instance ended, and its journal cannot be read: " + takeover.problems.front();
+  for (auto record : records ? *records : std::vector<msg::JobRecord>()) {
+    takeover.closed = record.path;
+    if (record.state == "INACTIVE") continue;
+    close_record(record, reason, clock_.wall(now));
+    if (journal_.put_descendant(record)) on_changed(record.path);
+  }
+  if (records && records->size() == kClosedAtOnce) return;
+  if (!records) spdlog::warn(to_string(records.error()));
+  takeover.phase = Phase::done;
+  jobs_.go_on(child, now);
+}
+
+void Takeovers::close_some_strays(Time now) {
+  strays_next_ = now + kStrayPause;
+  const std::string prefix = settings_.path == "/" ? "/" : settings_.path + "/";
+  const auto records = journal_.descendants_after(prefix, *strays_, kClosedAtOnce);
+  for (auto record : records ? *records : std::vector<msg::JobRecord>()) {
+    strays_ = record.path;
+    const auto child = child_towards(settings_.path, record.path);
+    if (record.state == "INACTIVE" || !child || jobs_.find(*child) != nullptr) continue;
+    close_record(record, "its instance ended before it did", clock_.wall(now));
+    if (journal_.put_descendant(record)) on_changed(record.path);
+  }
+  if (!records || records->size() < kClosedAtOnce) strays_.reset();
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,40 @@
+// capture.hpp - "agent.capture": a program run beside the agent for its broker, and what it wrote.
+//
+// It is no job: it holds no cores and is in no journal. For what only this node can see, such as
+// files on its own disk.
+#pragma once
+#include <list>
+#include <memory>
+
+#include "launch/tasks/spawn.hpp"
+#include "launch/tracking/tracking.hpp"
+#include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::launch {
+
+class Captures {
+ public:
+  Captures(transport::Reactor& reactor, Spawner spawner, ProcessTracking& tracking);
+  // Those that still run are killed.
+  ~Captures();
+  Captures(const Captures&) = delete;
+  Captures& operator=(const Captures&) = delete;
+
+  // Answered with CaptureReply when the program has ended. Errors: of its start; timed_out and
+  // out_of_range (it wrote more than was asked for), after both of which it is killed. It is also
+  // killed when nobody waits for the answer any more.
+  void run(const transport::Request& request);
+
+ private:
+  class One;
+  void sweep_soon();
+
+  transport::Reactor& reactor_;
+  Spawner spawner_;
+  ProcessTracking& tracking_;
+  std::list<std::unique_ptr<One>> running_;
+  transport::Subscription sweep_;
+};
+
+}  // namespace holon::launch

@@ -1,0 +1,166 @@
+#include "launch/tasks/environment.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "base/idset.hpp"
+#include "launch/tasks/spawn.hpp"
+#include "launch/tracking/lineage.hpp"
+#include "transport/secret.hpp"
+
+extern char** environ;
+
+namespace holon::launch {
+namespace {
+
+constexpr const char* kSecretsVariable = "HOLON_SECRETS_FD";
+
+// A value that takes a variable away.
+using Changes = std::map<std::string, std::optional<std::string>>;
+
+std::string device_list(const std::string& gpus, const std::vector<std::string>& names) {
+  const auto ids = Idset::parse(gpus);
+  if (!ids) return gpus;  // names instead of numbers: as they are
+  std::string list;
+  for (const std::uint64_t id : ids->ids()) {
+    if (!list.empty()) list += ',';
+    list += id < names.size() ? names[id] : std::to_string(id);
+  }
+  return list;
+}
+
+std::string join(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+// NVIDIA's library reads CUDA_VISIBLE_DEVICES, AMD's reads ROCR_VISIBLE_DEVICES and then numbers
+// what is left anew for HIP_ and CUDA_VISIBLE_DEVICES: on AMD only the first may be set.
+void add_gpus(Changes& changes, const std::string& gpus, const NodeFrame& frame) {
+  if (gpus.empty() && !frame.has_gpus) return;
+  const std::string devices = gpus.empty() ? "-1" : device_list(gpus, frame.gpus);
+  const bool amd = frame.amd;
+  changes["ROCR_VISIBLE_DEVICES"] = amd ? std::optional(devices) : std::nullopt;
+  changes["CUDA_VISIBLE_DEVICES"] = amd ? std::nullopt : std::optional(devices);
+  changes["HIP_VISIBLE_DEVICES"] = amd ? std::nullopt : std::optional(devices);
+}
+
+// The user's own OMP_NUM_THREADS stands; one that an outer holon job set for its own cores does
+// not.
+void add_threads(Changes& changes, const Environment& base, const std::string& cores) {
+  const auto ids = Idset::parse(cores);
+  if (!ids || ids->empty()) return;
+  const auto set = base.find("OMP_NUM_THREADS");
+  const auto ours = base.find("HOLON_OMP_NUM_THREADS");
+  if (set != base.end() && (ours == base.end() || ours->second != set->second)) return;
+  changes["OMP_NUM_THREADS"] = changes["HOLON_OMP_NUM_THREADS"] = std::to_string(ids->count());
+}
+
+// A task's place on its node.
+struct Seat {
+  std::size_t node = 0, rank = 0, tasks = 0;
+};
+
+Seat seat_of(const msg::Start& start, std::size_t index) {
+  Seat seat{start.node_index, index, start.tasks.size()};
+  for (const std::uint32_t there : start.node_tasks) {
+    if (seat.rank < there) return {seat.node, seat.rank, there};
+    seat.rank -= there;
+    ++seat.node;
+  }
+  return {start.node_index, index, start.tasks.size()};
+}
+
+Changes changes_for(const Environment& base, const msg::Start& start, std::size_t index,
+                    const NodeFrame& frame) {
+  const msg::Task& task = start.tasks[index];
+  const std::string& cores = task.cores.empty() ? start.cores : task.cores;
+  const std::string& gpus = task.gpus.empty() ? start.gpus : task.gpus;
+  const Seat seat = seat_of(start, index);
+  Changes changes;
+  add_threads(changes, base, cores);
+  add_gpus(changes, gpus, frame);
+  for (const auto& [key, value] : start.env) changes[key] = value;
+  changes["HOLON_JOB_ID"] = std::to_string(start.job);
+  changes["HOLON_JOB_PATH"] = start.path;
+  changes[kLineage] = lineage_of_job(frame.lineage, start.job);
+  changes["HOLON_TASK_RANK"] = std::to_string(task.rank);
+  changes["HOLON_LOCAL_RANK"] = std::to_string(seat.rank);
+  changes["HOLON_NTASKS"] = std::to_string(start.ntasks);
+  changes["HOLON_LOCAL_NTASKS"] = std::to_string(seat.tasks);
+  changes["HOLON_NNODES"] = std::to_string(start.nnodes);
+  changes["HOLON_NODE_INDEX"] = std::to_string(seat.node);
+  changes["HOLON_NODELIST"] = start.nodelist;
+  changes["HOLON_CORES"] = cores;
+  changes["HOLON_GPUS"] = gpus;
+  changes["HOLON_CPUSET"] = frame.cpuset;
+  if (!frame.gpus.empty()) changes["HOLON_GPU_DEVICES"] = join(frame.gpus);
+  if (!start.secrets.empty()) changes[kSecretsVariable] = std::to_string(kSecretsDescriptor);
+  return changes;
+}
+
+// Adds "KEY=VALUE" to the map; of malformed entries (without '=') nothing.
+void add_entry(Environment& all, std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals != std::string_view::npos && equals > 0)
+    all.emplace(text.substr(0, equals), text.substr(equals + 1));
+}
+
+}  // namespace
+
+Environment base_environment(const msg::Program& program, const Environment& inherited) {
+  if (!program.inherit_env) return program.env;
+  Environment base = inherited;
+  for (const auto& [key, value] : program.env) base[key] = value;
+  return base;
+}
+
+Environment current_environment() {
+  Environment all;
+  for (char** entry = environ; entry && *entry; ++entry) add_entry(all, *entry);
+  return all;
+}
+
+std::string secrets_text(const Environment& secrets) {
+  std::string text;
+  for (const auto& [key, value] : secrets) text += key + "=" + value + '\0';
+  return text;
+}
+
+Result<Environment> take_secrets() {
+  const char* const number = std::getenv(kSecretsVariable);
+  if (number == nullptr) return fail(Errc::not_found, "not set", kSecretsVariable);
+  const auto text = transport::take_secret(std::atoi(number));
+  unsetenv(kSecretsVariable);
+  if (!text) return tl::unexpected(text.error());
+  Environment secrets;
+  for (std::string_view rest = *text; !rest.empty();) {
+    const auto entry = rest.substr(0, rest.find('\0'));
+    add_entry(secrets, entry);
+    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+  }
+  return secrets;
+}
+
+std::vector<std::string> task_environment(const Environment& base, const msg::Start& start,
+                                          std::size_t index, const NodeFrame& frame) {
+  const Changes changes = changes_for(base, start, index, frame);
+  std::vector<std::string> result;
+  result.reserve(base.size() + changes.size());
+  auto old = base.begin();
+  for (const auto& [key, value] : changes) {
+    for (; old != base.end() && old->first < key; ++old)
+      result.push_back(old->first + "=" + old->second);
+    if (old != base.end() && old->first == key) ++old;
+    if (value) result.push_back(key + "=" + *value);
+  }
+  for (; old != base.end(); ++old) result.push_back(old->first + "=" + old->second);
+  return result;
+}
+
+}  // namespace holon::launch

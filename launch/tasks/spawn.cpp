@@ -1,0 +1,241 @@
+// spawn.cpp - between fork and exec a task needs more than posix_spawn(3) offers: its CPUs, its
+// limit of descriptors, a signal at the end of whoever made it. So the steps stand here, as
+// posix_spawn(3) does them: the child borrows our memory while we wait (vfork(2)), asks for none,
+// and tells how far it got.
+#include "launch/tasks/spawn.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "launch/tasks/vfork_into.hpp"
+
+namespace holon::launch {
+
+enum class Step { start, bind, enter, run };
+
+struct Spawner::Progress {
+  volatile Step step = Step::start;
+  volatile int error = 0;
+};
+
+void Spawner::Unmap::operator()(Progress* memory) const {
+  munmap(memory, sizeof(Progress));
+}
+
+namespace {
+
+std::vector<char*> pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (const std::string& text : strings) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+std::string_view value_of(const std::vector<std::string>& env, std::string_view key) {
+  for (const std::string& entry : env)
+    if (entry.size() > key.size() && entry[key.size()] == '=' && entry.starts_with(key))
+      return std::string_view(entry).substr(key.size() + 1);
+  return {};
+}
+
+std::string quoted(const std::string& text) {
+  return "\"" + text + "\"";
+}
+
+bool is_directory(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// posix_spawnp(3) would look along the PATH of this process; the job's is meant.
+tl::expected<std::string, SpawnError> find_program(const SpawnRequest& request) {
+  const std::string& name = request.argv[0];
+  if (name.empty()) return tl::unexpected(SpawnError{127, "the command is an empty string"});
+  if (name.find('/') != std::string::npos) return name;
+  std::string_view path = value_of(request.env, "PATH");
+  if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
+  bool forbidden = false;
+  for (bool more = true; more;) {
+    const auto colon = path.find(':');
+    std::string file(path.substr(0, colon));
+    more = colon != std::string_view::npos;
+    if (more) path.remove_prefix(colon + 1);
+    file += file.empty() ? name : "/" + name;
+    if (file[0] != '/' && !request.cwd.empty()) file.insert(0, request.cwd + "/");
+    if (access(file.c_str(), X_OK) == 0 && !is_directory(file)) return file;
+    forbidden |= errno == EACCES;
+  }
+  if (forbidden)
+    return tl::unexpected(SpawnError{126, "command " + quoted(name) + ": Permission denied"});
+  const char* hint = name.find(' ') == std::string::npos
+                         ? ""
+                         : "; it holds a blank: drop the quotes, or use sh -c";
+  return tl::unexpected(SpawnError{127, "command " + quoted(name) + " not found in PATH" + hint});
+}
+
+// execve(2) says the same for the program and for the interpreter in its first line.
+SpawnError explain(int error, const std::string& program) {
+  const bool exists = access(program.c_str(), F_OK) == 0;
+  std::string what = "cannot start " + quoted(program) + ": " + std::strerror(error);
+  if (error == ENOENT && exists) what += " (the interpreter in its first line)";
+  return {error == ENOENT && !exists ? 127 : 126, std::move(what)};
+}
+
+// All that the child needs, made before it is.
+struct Plan {
+  const char* program;
+  char* const* argv;
+  char* const* shell_argv;  // where the program is a script without a first line
+  char* const* env;
+  const char* cwd;  // nullptr: ours
+  const CpuMask* cpus;
+  int in, out, err;
+  int secrets;                // -1: none
+  std::uint64_t descriptors;  // soft limit; 0: ours
+  pid_t parent;
+};
+
+[[noreturn]] void give_up(Spawner::Progress& progress, Step step, int error) {
+  progress.error = error;
+  progress.step = step;
+  _exit(127);
+}
+
+void default_signals() {
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &action, nullptr);
+}
+
+void limit_descriptors(std::uint64_t soft) {
+  rlimit limit{};
+  if (soft == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = soft;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// In the child: memory is the parent's.
+[[noreturn, gnu::noinline]] void become(const Plan& plan, Spawner::Progress& progress) {
+  default_signals();
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != plan.parent) _exit(127);  // it ended before that
+  if (plan.cpus != nullptr)
+    if (const int error = plan.cpus->apply_quietly()) give_up(progress, Step::bind, error);
+  limit_descriptors(plan.descriptors);
+  if (dup2(plan.in, 0) < 0 || dup2(plan.out, 1) < 0 || dup2(plan.err, 2) < 0)
+    give_up(progress, Step::start, errno);
+  unsigned first_closed = 3;
+  if (plan.secrets >= 0) {
+    // Where it is there already, dup2() does not take close-on-exec away.
+    if (dup2(plan.secrets, kSecretsDescriptor) < 0 || fcntl(kSecretsDescriptor, F_SETFD, 0) != 0)
+      give_up(progress, Step::start, errno);
+    first_closed = kSecretsDescriptor + 1;
+  }
+  close_range(first_closed, ~0U, 0);
+  if (plan.cwd != nullptr && chdir(plan.cwd) != 0) give_up(progress, Step::enter, errno);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  progress.step = Step::run;
+  execve(plan.program, plan.argv, plan.env);
+  if (errno == ENOEXEC) execve("/bin/sh", plan.shell_argv, plan.env);
+  give_up(progress, Step::run, errno);
+}
+
+// Both return the child, or -errno.
+[[gnu::noinline]] pid_t clone_child(clone_args& how, const Plan& plan,
+                                    Spawner::Progress& progress) {
+  const long pid = holon_vfork_clone3(&how, sizeof how);
+  if (pid == 0) become(plan, progress);
+  return static_cast<pid_t>(pid);
+}
+[[gnu::noinline]] pid_t vfork_child(const Plan& plan, Spawner::Progress& progress) {
+  const pid_t pid = vfork();
+  if (pid == 0) become(plan, progress);
+  return pid < 0 ? -errno : pid;
+}
+
+pid_t start(const Plan& plan, int cgroup, Spawner::Progress& progress) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // none of our handlers may run in the child
+  clone_args how{};
+  how.flags = CLONE_VM | CLONE_VFORK;
+  how.exit_signal = SIGCHLD;
+  if (cgroup >= 0) {
+    how.flags |= CLONE_INTO_CGROUP;
+    how.cgroup = static_cast<std::uint64_t>(cgroup);
+  }
+  pid_t pid = clone_child(how, plan, progress);
+  if (pid == -ENOSYS && cgroup < 0) pid = vfork_child(plan, progress);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return pid;
+}
+
+}  // namespace
+
+Result<Spawner> Spawner::create() {
+  Spawner spawner;
+  spawner.null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+  spawner.task_descriptors_ = transport::raise_descriptor_limit();
+  if (!spawner.null_) return fail(Errc::system, std::strerror(errno), "/dev/null");
+  void* shared =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return fail(Errc::system, std::strerror(errno), "mmap");
+  spawner.progress_.reset(new (shared) Progress);
+  return spawner;
+}
+
+tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) const {
+  const auto program = find_program(request);
+  if (!program) return tl::unexpected(program.error());
+  const std::vector<char*> argv = pointers(request.argv);
+  const std::vector<char*> env = pointers(request.env);
+  std::vector<char*> shell_argv = argv;
+  shell_argv[0] = const_cast<char*>(program->c_str());
+  shell_argv.insert(shell_argv.begin(), const_cast<char*>("/bin/sh"));
+  const int null = null_.get();
+  const Plan plan{program->c_str(),
+                  argv.data(),
+                  shell_argv.data(),
+                  env.data(),
+                  request.cwd.empty() ? nullptr : request.cwd.c_str(),
+                  request.cpus,
+                  request.in < 0 ? null : request.in,
+                  request.out < 0 ? null : request.out,
+                  request.err < 0 ? null : request.err,
+                  request.secrets,
+                  task_descriptors_,
+                  getpid()};
+  progress_->step = Step::start;
+  progress_->error = 0;
+  const pid_t pid = start(plan, request.cgroup, *progress_);
+  if (pid < 0 && request.cgroup >= 0) return tl::unexpected(SpawnError{126, "", -pid});
+  if (pid < 0) return tl::unexpected(explain(-pid, *program));
+  const int error = progress_->error;
+  if (error == 0) return pid;
+  while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  if (progress_->step == Step::enter)
+    return tl::unexpected(SpawnError{126, "cannot enter the working directory " +
+                                              quoted(request.cwd) + ": " + std::strerror(error)});
+  if (progress_->step == Step::bind)
+    return tl::unexpected(
+        SpawnError{126, std::string("cannot bind to CPUs: ") + std::strerror(error)});
+  return tl::unexpected(explain(error, *program));
+}
+
+}  // namespace holon::launch

@@ -1,0 +1,155 @@
+#include "launch/tracking/cgroup.hpp"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "launch/tasks/process.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Blanks and the like are "\040" in /proc/self/mountinfo.
+std::string unescaped(const std::string& text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned code = 0;
+    const char* digits = text.data() + i + 1;
+    if (text[i] == '\\' && i + 3 < text.size() &&
+        std::from_chars(digits, digits + 3, code, 8).ptr == digits + 3) {
+      plain += static_cast<char>(code);
+      i += 3;
+    } else {
+      plain += text[i];
+    }
+  }
+  return plain;
+}
+
+struct Mount {
+  std::string root;  // what of the hierarchy is seen ...
+  std::string dir;   // ... here
+};
+
+// A line: "31 23 0:28 ROOT DIR OPTIONS [TAGS] - TYPE SOURCE OPTIONS".
+Result<Mount> find_mount() {
+  std::ifstream in("/proc/self/mountinfo");
+  for (std::string line; std::getline(in, line);) {
+    const auto dash = line.find(" - ");
+    if (dash == std::string::npos || line.compare(dash + 3, 8, "cgroup2 ") != 0) continue;
+    std::istringstream words(line);
+    std::string number, parent, device, root, dir;
+    words >> number >> parent >> device >> root >> dir;
+    return Mount{unescaped(root), unescaped(dir)};
+  }
+  return fail(Errc::unsupported, "no cgroup v2 hierarchy is mounted");
+}
+
+Result<std::string> own_path() {
+  std::ifstream in("/proc/self/cgroup");
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with("0::")) return line.substr(3);
+  return fail(Errc::unsupported, "this process is in no cgroup v2");
+}
+
+std::vector<std::string> cgroups_below(const std::string& dir) {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(dir, error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    if (entry->is_directory(gone)) found.push_back(entry->path().string());
+  }
+  return found;
+}
+
+// For kernels before 5.14. A number that has been read may belong to another process by the time it
+// is signalled, so it is asked again, of a handle that cannot change.
+void signal_each(const std::string& dir) {
+  std::ifstream in(dir + "/cgroup.procs");
+  for (pid_t pid = 0; in >> pid;)
+    if (const auto process = stat_of(pid)) {
+      const std::string where = text_of_file("/proc/" + std::to_string(pid) + "/cgroup");
+      if (where.find(fs::path(dir).filename().string()) != std::string::npos)
+        signal_process(*process, SIGKILL);
+    }
+  for (const auto& below : cgroups_below(dir)) signal_each(below);
+}
+
+// Permissions, the type of the cgroup, a filter of system calls: all of it shows only here.
+Status try_to_start_in(const std::string& dir) {
+  const transport::UniqueFd cgroup(open(dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  clone_args how{};
+  how.flags = CLONE_INTO_CGROUP;
+  how.exit_signal = SIGCHLD;
+  how.cgroup = static_cast<std::uint64_t>(cgroup.get());
+  const auto pid = cgroup ? static_cast<pid_t>(syscall(SYS_clone3, &how, sizeof how)) : -1;
+  if (pid == 0) _exit(0);
+  if (pid < 0)
+    return fail(Errc::system, std::string("cannot start a process there: ") + std::strerror(errno),
+                dir);
+  int status = -1;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+  if (status == 0) return {};
+  return fail(Errc::system, "what is started there does not live", dir);
+}
+
+}  // namespace
+
+Result<std::string> own_cgroup() {
+  const auto mount = find_mount();
+  if (!mount) return tl::unexpected<Error>(mount.error());
+  auto path = own_path();
+  if (!path) return path;
+  if (mount->root != "/") {
+    if (!path->starts_with(mount->root))
+      return fail(Errc::unsupported, "the cgroup of this process is not in what is mounted");
+    path->erase(0, mount->root.size());
+  }
+  if (path->starts_with("/.."))
+    return fail(Errc::unsupported, "the cgroup of this process is outside of its namespace");
+  return mount->dir + (*path == "/" ? "" : *path);
+}
+
+Status make_cgroup(const std::string& dir) {
+  if (mkdir(dir.c_str(), 0755) != 0 && errno != EEXIST)
+    return fail(Errc::system, std::string("cannot be made: ") + std::strerror(errno), dir);
+  auto tried = try_to_start_in(dir);
+  if (!tried) rmdir(dir.c_str());
+  return tried;
+}
+
+bool is_populated(const std::string& dir) {
+  return text_of_file(dir + "/cgroup.events").find("populated 1") != std::string::npos;
+}
+
+void kill_cgroup(const std::string& dir) {
+  const transport::UniqueFd file(open((dir + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file || write(file.get(), "1", 1) != 1) signal_each(dir);
+}
+
+void remove_cgroup(const std::string& dir) {
+  remove_cgroups_below(dir);
+  rmdir(dir.c_str());
+}
+
+void remove_cgroups_below(const std::string& dir) {
+  for (const auto& below : cgroups_below(dir)) remove_cgroup(below);
+}
+
+}  // namespace holon::launch

@@ -1,0 +1,88 @@
+#include "launch/tracking/remains.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+#include "launch/tracking/cgroup.hpp"
+#include "launch/tracking/lineage.hpp"
+
+namespace holon::launch {
+namespace {
+
+// Looks after which one that never shows a command is no process that is just beginning.
+constexpr int kDoubts = 200;
+
+}  // namespace
+
+Remains::Remains(What what) : what_(std::move(what)) {
+  for (pid_t pid = getpid(); pid > 1;) {
+    come_from_.push_back(pid);
+    const auto stat = stat_of(pid);
+    pid = stat ? stat->parent : 0;
+  }
+}
+
+bool Remains::end() {
+  clear_looks_ = look() ? clear_looks_ + 1 : 0;
+  return clear_looks_ >= 2;
+}
+
+bool Remains::look() {
+  bool is_clear = true;
+  if (!what_.cgroup.empty() && is_populated(what_.cgroup)) {
+    kill_cgroup(what_.cgroup);
+    example_ = "a process in " + what_.cgroup;
+    is_clear = false;
+  }
+  const pid_t session = getsid(0);
+  for (const ProcessStat& process : all_processes()) {
+    const Is whose = look_at(process, session);
+    if (whose == Is::somebody_elses) continue;
+    if (whose == Is::ours) signal_process(process, SIGKILL);
+    example_ = "process " + std::to_string(process.pid);
+    is_clear = false;
+  }
+  return is_clear;
+}
+
+Remains::Is Remains::look_at(const ProcessStat& process, pid_t session) {
+  if (process.is_over() || process.of_kernel) return Is::somebody_elses;
+  if (std::find(come_from_.begin(), come_from_.end(), process.pid) != come_from_.end())
+    return Is::somebody_elses;
+  if (const auto known = judged_.find(process.pid);
+      known != judged_.end() && known->second == process.start)
+    return Is::somebody_elses;
+  const auto lineage = variable_of(process, kLineage);
+  if (!lineage && ++doubts_[process.pid] < kDoubts) return Is::not_clear;
+  if (!lineage) return Is::somebody_elses;
+  if (what_.of_instance ? is_within(*lineage, what_.prefix)
+                        : job_within(*lineage, what_.prefix).has_value())
+    return Is::ours;
+  const bool is_spared =
+      std::find(what_.spare.begin(), what_.spare.end(), process.pid) != what_.spare.end();
+  if (what_.adopted && lineage->empty() && process.parent == getpid() &&
+      process.session != session && !is_spared)
+    return Is::ours;
+  if (lineage->empty() && writes_output(process.pid)) return Is::ours;
+  // A child of somebody else's may still become one of ours.
+  if (!what_.adopted) judged_[process.pid] = process.start;
+  return Is::somebody_elses;
+}
+
+bool Remains::writes_output(pid_t pid) const {
+  if (what_.state_dir.empty()) return false;
+  for (const char* descriptor : {"1", "2"}) {
+    std::error_code none;
+    const std::string file =
+        std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/fd/" + descriptor, none);
+    if (file.starts_with(what_.state_dir + "/") &&
+        file.find("/output/", what_.state_dir.size()) != std::string::npos)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace holon::launch

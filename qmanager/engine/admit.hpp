@@ -1,0 +1,30 @@
+// admit.hpp - what a request means under the configuration: its parallel environment, its queue's
+// consumables and nodes. Private to qmanager/.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "qmanager/engine/state.hpp"
+
+namespace holon::qmanager {
+
+// The consumables of the configuration, by the name under which jobs hold them: "license", and
+// "mpi/slots" of a parallel environment.
+std::map<std::string, resource::Amount> global_pools(const SchedulerConfig& config);
+// "license@batch" and "slots@batch" of a queue: so many on each host.
+std::map<std::string, resource::Amount> queue_pools(const SchedulerConfig& config);
+
+// Puts the job into that environment. A text: it can never run there, and why.
+std::optional<std::string> enter_environment(JobRequest& job, const std::string& name,
+                                             const ParallelEnvironment& environment);
+
+// Is it new, or does it hold its resources already? Who may use what is asked of the new ones.
+enum class Arrives : std::uint8_t { anew, with_resources };
+
+// Fills in what follows from the queue and the environment. A text: it can never run, and why.
+// Errors: invalid_argument, not_found (the environment).
+Result<std::optional<std::string>> admit(Scheduler::State& state, JobRequest& job,
+                                         const Queue& queue, Arrives arrives = Arrives::anew);
+
+}  // namespace holon::qmanager

@@ -1,0 +1,275 @@
+// advance.cpp - advance reservations. Each is a scheduler of its own over the resources it holds: a
+// whole that is a part. Source: Grid Engine's qrsub(1).
+#include "qmanager/engine/advance.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "qmanager/engine/admit.hpp"
+#include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/slots.hpp"
+
+namespace holon::qmanager {
+
+using resource::Allocation;
+
+namespace {
+
+// Limits, queues' slots and environments' slots are matters of the outside; of the pools a
+// reservation has what it asked for.
+SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& asked,
+                              std::int64_t slots) {
+  SchedulerConfig config = outside;
+  config.limits = {};
+  config.pools.clear();
+  for (const Consumes& use : asked.consumes)
+    config.pools[use.pool] += use.per_slot ? use.amount * slots : use.amount;
+  for (auto& [name, queue] : config.queues) {
+    queue.pools.clear();
+    queue.slots.reset();
+  }
+  for (auto& [name, environment] : config.environments) environment.slots.reset();
+  return config;
+}
+
+// REQUIRES: the resources are held under its number, as for `held`.
+Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held) {
+  const JobId id = request.resources.id;
+  Result<std::unique_ptr<Machine>> machine = s.machine->part(id);
+  if (!machine) return tl::unexpected(machine.error());
+  request.resources.procs = s.machine->procs_held(id);
+  request.resources.queue = held.queue;
+  const std::int64_t slots = slots_with(held, request.resources.procs);
+  auto inner =
+      Scheduler::create(config_within(s.config, request.resources, slots), std::move(*machine));
+  if (!inner) return tl::unexpected(inner.error());
+  Advance advance;
+  advance.environment = s.machine->settled(held).environment;
+  advance.slots = slots;
+  advance.inner = std::make_unique<Scheduler>(std::move(*inner));
+  // The gates of its queues are those of the outside.
+  for (const Queue& queue : s.queues) {
+    if (!queue.enabled) static_cast<void>(advance.inner->enable_queue(queue.name, false));
+    if (!queue.started) static_cast<void>(advance.inner->start_queue(queue.name, false));
+  }
+  advance.request = std::move(request);
+  s.advances.emplace(id, std::move(advance));
+  return {};
+}
+
+Status check_new(const Scheduler::State& s, const AdvanceRequest& request) {
+  const JobId id = request.resources.id;
+  if (s.find(id) != nullptr || s.in_advance.contains(id) || s.advances.contains(id))
+    return fail(Errc::exists, fmt::format("number {} is taken", id.value()));
+  if (request.when.empty() || request.when.end == kTimeMax)
+    return fail(Errc::invalid_argument, "an advance reservation ends after it begins", "when");
+  return {};
+}
+
+// The queue whose rules it is made under, as for a job.
+Result<const Queue*> queue_for(const Scheduler::State& s, const JobRequest& asked) {
+  const std::string& name = asked.queue.empty() ? s.config.default_queue : asked.queue;
+  for (const Queue& queue : s.queues)
+    if (queue.name == name) return &queue;
+  return fail(Errc::not_found, fmt::format("there is no queue \"{}\"", name), "queue");
+}
+
+bool may_use(const AdvanceRequest& advance, const std::string& user) {
+  const auto& users = advance.users;
+  return user == advance.resources.user ||
+         std::find(users.begin(), users.end(), user) != users.end() ||
+         std::find(users.begin(), users.end(), "*") != users.end();
+}
+
+}  // namespace
+
+Result<std::optional<Reject>> Scheduler::reserve_ahead(AdvanceRequest request, Time now) {
+  State& s = *state_;
+  const JobId id = request.resources.id;
+  request.when.begin = std::max(request.when.begin, now);
+  if (Status sound = check_new(s, request); !sound) return tl::unexpected(sound.error());
+  JobRequest held = request.resources;
+  const Result<const Queue*> queue = queue_for(s, held);
+  if (!queue) return tl::unexpected(queue.error());
+  held.queue = (*queue)->name;
+  auto refusal = admit(s, held, **queue);
+  if (refusal && !*refusal) refusal = s.machine->refuses(held, now, request.when.length());
+  if (!refusal) return tl::unexpected(refusal.error());
+  if (*refusal) return Reject{id, std::move(**refusal)};
+  if (held.procs <= 0) held.procs = s.machine->procs_of(held);
+
+  Pass(s, now, {}).make_way();
+  Machine::Outcome outcome = s.machine->hold_exactly(held, request.when, now);
+  if (!std::holds_alternative<Allocation>(outcome)) {
+    const auto* not_now = std::get_if<resource::NotNow>(&outcome);
+    return Reject{id, not_now != nullptr && !not_now->reason.empty()
+                          ? "what it asks for is not free then: " + not_now->reason
+                          : "what it asks for is not free over that time"};
+  }
+  ++s.plan;
+  if (Status opened = open(s, std::move(request), held); !opened) {
+    s.machine->release(id, now);
+    return tl::unexpected(opened.error());
+  }
+  return std::nullopt;
+}
+
+Status Scheduler::recover_advance(AdvanceRequest request, const Allocation& allocation) {
+  State& s = *state_;
+  request.when = allocation.when;
+  if (Status sound = check_new(s, request); !sound) return sound;
+  const Result<const Queue*> queue = queue_for(s, request.resources);
+  if (!queue) return tl::unexpected(queue.error());
+  JobRequest held = request.resources;
+  held.queue = (*queue)->name;
+  if (const auto refusal = admit(s, held, **queue, Arrives::with_resources); !refusal)
+    return tl::unexpected(refusal.error());
+  s.machine->settle();
+  if (Status imposed = s.machine->impose(held, allocation); !imposed) return imposed;
+  s.freed();
+  return open(s, std::move(request), held);
+}
+
+Result<std::vector<JobId>> Scheduler::cancel_advance(JobId id, Time now) {
+  State& s = *state_;
+  const auto found = s.advances.find(id);
+  if (found == s.advances.end())
+    return fail(Errc::not_found, fmt::format("there is no advance reservation {}", id.value()));
+  found->second.cancelled = true;
+  s.clock = std::max(s.clock, now);
+  s.dirty = true;  // the next step sends its waiting jobs away
+  std::vector<JobId> running;
+  const State& inner = *found->second.inner->state_;
+  for (const auto& [end, job] : inner.running_by_end) running.push_back(job);
+  std::sort(running.begin(), running.end());
+  return running;
+}
+
+std::vector<AdvanceStatus> Scheduler::advances() const {
+  std::vector<AdvanceStatus> all;
+  for (const auto& [id, advance] : state_->advances) {
+    AdvanceStatus status;
+    status.request = advance.request;
+    const Interval when = advance.request.when;
+    if (advance.cancelled || state_->clock >= when.end)
+      status.phase = AdvanceStatus::Phase::ending;
+    else if (state_->clock >= when.begin)
+      status.phase = AdvanceStatus::Phase::active;
+    status.pending = advance.inner->pending();
+    status.running = advance.inner->running();
+    status.procs = state_->machine->procs_held(id);
+    status.allocation = state_->machine->holding(id);
+    all.push_back(std::move(status));
+  }
+  return all;
+}
+
+// ---- jobs within
+
+Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job, Time now) {
+  const JobId id = job.id;
+  const auto found = s.advances.find(job.advance);
+  if (found == s.advances.end() || found->second.cancelled || now >= found->second.request.when.end)
+    return Reject{id, fmt::format("there is no advance reservation {}", job.advance.value())};
+  if (s.find(id) != nullptr || s.in_advance.contains(id) || s.advances.contains(id))
+    return fail(Errc::exists, fmt::format("job {} is here already", id.value()));
+  const AdvanceRequest& advance = found->second.request;
+  if (!may_use(advance, job.user))
+    return Reject{id, fmt::format("advance reservation {} is not for user \"{}\"",
+                                  job.advance.value(), job.user)};
+  if (job.limit > advance.when.length())
+    return Reject{id, fmt::format("asks for {}, advance reservation {} lasts {}",
+                                  s.config.length_text(job.limit), job.advance.value(),
+                                  s.config.length_text(advance.when.length()))};
+  job.advance = {};  // within, it is a job like any other
+  auto refused = found->second.inner->submit(std::move(job), std::max(now, advance.when.begin));
+  if (refused && !*refused) s.in_advance.emplace(id, found->first);
+  return refused;
+}
+
+Status recover_within(Scheduler::State& s, JobRequest job, const Allocation& allocation) {
+  const JobId id = job.id;
+  const auto found = s.advances.find(job.advance);
+  if (found == s.advances.end())
+    return fail(Errc::not_found,
+                fmt::format("there is no advance reservation {}", job.advance.value()));
+  const JobId advance = found->first;
+  job.advance = {};
+  Status recovered = found->second.inner->recover(std::move(job), allocation);
+  if (recovered) s.in_advance.emplace(id, advance);
+  return recovered;
+}
+
+// ---- in a pass
+
+// What is planned anew in each pass gives way to an advance reservation; what was promised does
+// not.
+void Pass::make_way() {
+  catch_up();
+  if (s_.machine->settle()) {
+    s_.machine->must_replan();
+    replan();
+  }
+  plan_all();  // promises that time or resources have moved are made again before it is granted
+  keep_untold();
+  if (drop_reservations(false)) s_.freed();
+}
+
+void Pass::send_away(Advance& advance, const std::string& reason) {
+  std::vector<JobId> all;
+  for (const auto& [id, job] : advance.inner->state_->jobs) all.push_back(id);
+  std::sort(all.begin(), all.end());
+  for (const JobId id : all) {
+    if (!advance.inner->cancel(id, now_)) continue;  // it runs, and that has been told
+    s_.in_advance.erase(id);
+    result_.decisions.emplace_back(Reject{id, reason});
+  }
+}
+
+// One that is over stays as long as jobs of it run.
+bool Pass::close_advance(JobId id, Advance& advance) {
+  send_away(advance, fmt::format("advance reservation {} {}", id.value(),
+                                 advance.cancelled ? "was cancelled" : "is over"));
+  if (advance.inner->running() > 0) return false;
+  const std::vector<QueueStatus> within = advance.inner->queues();
+  for (std::size_t i = 0; i < within.size(); ++i) s_.queues[i].in_advances.add(within[i].counts);
+  s_.machine->release(id, now_);
+  s_.intruders.erase(id);
+  s_.freed();
+  return true;
+}
+
+void Pass::close_advances() {
+  for (auto at = s_.advances.begin(); at != s_.advances.end();)
+    at = at->second.over(now_) && close_advance(at->first, at->second) ? s_.advances.erase(at)
+                                                                       : std::next(at);
+}
+
+void Pass::serve_advances() {
+  for (auto& [id, advance] : s_.advances) {
+    const Interval when = advance.request.when;
+    if (advance.over(now_)) {
+      wake_at(s_.intruders.at(id).when.end);
+    } else if (now_ < when.begin) {
+      wake_at(when.begin);
+    } else {
+      step_within(advance);
+      wake_at(when.end);
+    }
+  }
+}
+
+void Pass::step_within(Advance& advance) {
+  StepResult step = advance.inner->step(now_, budget_);
+  for (Decision& decision : step.decisions) {
+    if (const auto* reject = std::get_if<Reject>(&decision)) s_.in_advance.erase(reject->job);
+    if (const auto* start = std::get_if<Start>(&decision))
+      s_.count_usage(*advance.inner->state_->find(start->job));
+    result_.decisions.push_back(std::move(decision));
+  }
+  result_.more = result_.more || step.more;
+  if (step.wake) wake_at(*step.wake);
+}
+
+}  // namespace holon::qmanager

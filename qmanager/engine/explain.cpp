@@ -1,0 +1,219 @@
+// explain.cpp - what keeps a job from running, and the least that would have to change for it to
+// start now.
+//
+// Every answer is asked of the machine with its plan, promises included: the question is the one a
+// pass would ask, so that what is proposed here would really start.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "qmanager/engine/pass.hpp"
+#include "qmanager/reason.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+constexpr std::size_t kNamedJobs = 10;
+
+// The largest value in [1, most] for which `fits`, which holds for smaller ones too; 0 if for none.
+template <class Fits>
+std::int64_t largest(std::int64_t most, Fits fits) {
+  std::int64_t good = 0;
+  while (good < most) {
+    const std::int64_t middle = good + (most - good + 1) / 2;
+    if (fits(middle))
+      good = middle;
+    else
+      most = middle - 1;
+  }
+  return good;
+}
+
+class Explainer {
+ public:
+  Explainer(Scheduler::State& state, const Job& job, Time now) : s_(state), job_(job), now_(now) {}
+
+  std::vector<Change> changes() {
+    std::vector<Change> all;
+    const Queue& queue = s_.queue_of(job_);
+    const bool in_order =
+        queue.started && (queue.policy.backfill || queue.walk.blocked_by == job_.request.id);
+    if (in_order && !s_.limiter.over(job_, now_, s_.length_of(job_), false)) {
+      shorter(all);
+      smaller(all);
+    } else {
+      elsewhere(all);
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Change& a, const Change& b) { return a.cost < b.cost; });
+    return all;
+  }
+
+ private:
+  bool fits(const JobRequest& request, Duration length) {
+    return length > 0 && s_.machine->earliest(request, {now_, now_, length}) == now_;
+  }
+
+  void shorter(std::vector<Change>& all) {
+    const Duration length = s_.length_of(job_);
+    const Duration most = length == kTimeMax ? s_.machine->horizon().end - now_ : length;
+    const Duration offset = s_.queue_of(job_).config.duration_offset;
+    const Duration fit = largest(most - 1, [&](Duration d) { return fits(job_.request, d); });
+    if (fit <= offset) return;
+    all.push_back({Change::Kind::limit,
+                   fit - offset,
+                   {},
+                   1.0 - static_cast<double>(fit) / static_cast<double>(most),
+                   fmt::format("a time limit of {} or less", s_.config.length_text(fit - offset))});
+  }
+
+  // Fewer of what the request counts first: nodes, slots, or processors on a flat machine.
+  void smaller(std::vector<Change>& all) {
+    const resource::Jobspec* spec = job_.request.spec.get();
+    if (spec != nullptr && (spec->resources.size() != 1 || spec->resources.front().count.min < 2))
+      return;
+    const std::int64_t asked = spec != nullptr ? spec->resources.front().count.min : job_.procs;
+    const std::string unit = spec != nullptr ? spec->resources.front().type : "processor";
+    const std::int64_t fit =
+        largest(asked - 1, [&](std::int64_t n) { return fits(with_count(n), s_.length_of(job_)); });
+    if (fit == 0) return;
+    all.push_back({Change::Kind::size,
+                   fit,
+                   {},
+                   1.0 - static_cast<double>(fit) / static_cast<double>(asked),
+                   fmt::format("{} {}{} instead of {}", fit, unit, fit == 1 ? "" : "s", asked)});
+  }
+
+  JobRequest with_count(std::int64_t count) const {
+    JobRequest request = job_.request;
+    if (!request.spec) {
+      request.procs = count;
+      return request;
+    }
+    auto spec = std::make_shared<resource::Jobspec>(*request.spec);
+    resource::Count& top = spec->resources.front().count;
+    top.min = top.max = count;
+    top.values.clear();
+    request.spec = std::move(spec);
+    request.procs = s_.machine->procs_of(request);
+    return request;
+  }
+
+  // The order of its queue or a limit is in its way: a queue that would let it start.
+  void elsewhere(std::vector<Change>& all) {
+    if (!fits(job_.request, s_.length_of(job_))) return;
+    for (std::size_t i = 0; i < s_.queues.size(); ++i) {
+      const Queue& other = s_.queues[i];
+      const bool open = other.enabled && other.started &&
+                        (other.policy.backfill || other.pending.empty()) &&
+                        other.config.access.admits(job_.request.user, job_.request.group);
+      Job moved = job_;
+      moved.queue = i;
+      moved.request.queue = other.name;
+      if (i == job_.queue || !open || s_.limiter.over(moved, now_, s_.length_of(moved), false))
+        continue;
+      all.push_back({Change::Kind::queue, 0, other.name, 0, "queue " + other.name});
+    }
+  }
+
+  Scheduler::State& s_;
+  const Job& job_;
+  Time now_;
+};
+
+// When a job for which enough processors are free, but not where it needs them, is to start.
+std::optional<Time> start_of(Scheduler::State& s, const Job& job, Time now) {
+  if (job.booked) return job.planned;
+  return s.machine->earliest(job.request, {now, now, s.length_of(job)});
+}
+
+// Who has, or is promised, what it waits for. Of processors in use: running jobs in the order in
+// which they will be over, until what they free is enough; where it is not for their number that it
+// waits, until the job is to start.
+std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
+  Cause cause = cause_of(s, job, now);
+  std::vector<JobId> jobs = std::move(cause.who);
+  if (jobs.size() > kNamedJobs) jobs.resize(kNamedJobs);
+  std::int64_t missing = cause.in_use ? job.procs - s.machine->free_procs(now) : 0;
+  const bool elsewhere = cause.in_use && missing <= 0;
+  const auto until = elsewhere ? start_of(s, job, now) : std::nullopt;
+  for (auto at = s.running_by_end.begin();
+       at != s.running_by_end.end() && jobs.size() < kNamedJobs &&
+       (missing > 0 || (elsewhere && (!until || at->first <= *until)));
+       ++at) {
+    jobs.push_back(at->second);
+    missing -= s.find(at->second)->procs;
+  }
+  const JobId front = job.because_of;
+  if (front.value() != 0 && s.find(front) != nullptr &&
+      std::find(jobs.begin(), jobs.end(), front) == jobs.end())
+    jobs.push_back(front);
+  return jobs;
+}
+
+// It gets the same place, but where a node of it has gone down since it was promised: then it is to
+// be planned anew.
+void book_again(Scheduler::State& s, Job& job, Time now) {
+  const JobId id = job.request.id;
+  const Machine::Outcome again =
+      s.machine->reserve(job.request, {now, *job.planned, s.length_of(job)});
+  const auto* place = std::get_if<resource::Allocation>(&again);
+  if (place != nullptr && place->when.begin == job.planned) return;
+  if (place != nullptr) s.machine->release(id, now);
+  s.bookings.erase({*job.planned, id});
+  job.booked = false;
+  s.freed();
+}
+
+}  // namespace
+
+Result<Explanation> Scheduler::explain(JobId id, Time now) {
+  State& s = *state_;
+  Pass(s, now, {}).complete_plan();
+  if (Scheduler* inner = s.within(id)) {
+    const Advance& advance = s.advances.at(s.in_advance.at(id));
+    Result<Outlook> waiting = this->outlook(id);
+    if (!waiting) return tl::unexpected(waiting.error());
+    if (now >= advance.request.when.begin) {
+      Result<Explanation> explained = inner->explain(id, now);
+      if (!explained) return explained;
+      explained->reason = std::move(waiting->reason);
+      explained->in_the_way.insert(explained->in_the_way.begin(), advance.intruders.begin(),
+                                   advance.intruders.end());
+      return explained;
+    }
+    Explanation explanation;
+    explanation.reason = std::move(waiting->reason);
+    explanation.position = waiting->position;
+    explanation.pending = inner->pending();
+    return explanation;
+  }
+  Result<Outlook> outlook = this->outlook(id);
+  if (!outlook) return tl::unexpected(outlook.error());
+  Job& job = *s.find(id);
+  const Queue& queue = s.queue_of(job);
+  Explanation explanation{std::move(outlook->reason),
+                          outlook->planned_start,
+                          outlook->position,
+                          queue.walk.considered,
+                          queue.pending.size(),
+                          {},
+                          {}};
+  if (job.place != Job::Place::pending) return explanation;
+  s.look_at(id);
+  explanation.in_the_way = in_the_way(s, job, now);
+  // Its own promise must not be in its way. One that is due already waits for what is down.
+  const bool later = job.booked && *job.planned > now;
+  if (later) s.machine->release(id, now);
+  if (!job.booked)
+    explanation.room_at = s.machine->earliest(job.request, {now, now, s.length_of(job)});
+  if (explanation.room_at == now) explanation.room_at = std::nullopt;
+  explanation.changes = Explainer(s, job, now).changes();
+  if (later) book_again(s, job, now);
+  s.look_at(JobId());
+  return explanation;
+}
+
+}  // namespace holon::qmanager

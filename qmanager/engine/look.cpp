@@ -1,0 +1,208 @@
+// look.cpp - questions about the scheduler: a job's outlook, the plan, the queues.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/slots.hpp"
+#include "qmanager/reason.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+std::string on_its_units(JobId number, const Advance& advance) {
+  std::string who;
+  for (const JobId id : advance.intruders)
+    who += fmt::format("{}{}", who.empty() ? "" : ", ", id.value());
+  if (who.empty()) return {};
+  return fmt::format("; {} {}, past the limit, still {} units of advance reservation {}",
+                     advance.intruders.size() == 1 ? "job" : "jobs", who,
+                     advance.intruders.size() == 1 ? "uses" : "use", number.value());
+}
+
+}  // namespace
+
+Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
+  const State& s = *state_;
+  if (const Scheduler* inner = s.within(id)) {
+    Result<Outlook> within = inner->outlook(id);
+    const JobId number = s.in_advance.at(id);
+    const Advance& advance = s.advances.at(number);
+    if (within && s.clock < advance.request.when.begin)
+      within->reason =
+          fmt::format("advance reservation {}, in which it runs, has not begun", number.value());
+    else if (within)
+      within->reason += on_its_units(number, advance);
+    return within;
+  }
+  const Job* job = s.find(id);
+  if (job == nullptr || job->place == Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  Outlook outlook{cause_of(*state_, *job, s.clock).text, job->booked ? job->planned : std::nullopt,
+                  0};
+  if (job->place != Job::Place::pending) return outlook;
+  outlook.position = s.queue_of(*job).pending.position(job->key);
+  return outlook;
+}
+
+Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
+  const State& s = *state_;
+  if (const Scheduler* inner = s.within(id)) return inner->priority(id, now);
+  const Job* job = s.find(id);
+  if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
+  PriorityBreakdown breakdown =
+      priority_of(s.config.priority, s.fairshare, *job, s.length_of(*job), now);
+  breakdown.fixed =
+      job->fixed_priority || job->request.urgency == kUrgencyExpedite || s.qos_of(*job).next_to_run;
+  if (breakdown.fixed || !s.config.priority.active()) breakdown.priority = -s.key_of(*job).rank;
+  return breakdown;
+}
+
+std::optional<Time> Scheduler::counts_use_since(Time now) const {
+  if (!state_->counts_usage) return std::nullopt;
+  const FairshareConfig& fairshare = state_->config.priority.fairshare;
+  return now - fairshare.depth * fairshare.interval;
+}
+
+void Scheduler::charge_past(const JobRequest& job, std::int64_t procs, Interval ran) {
+  if (!state_->counts_usage || ran.end <= ran.begin) return;
+  JobRequest settled = job;
+  if (settled.queue.empty()) settled.queue = state_->config.default_queue;
+  state_->fairshare.charge(settled, std::max<std::int64_t>(1, procs), ran);
+}
+
+void QueueCounts::add(const QueueCounts& other) {
+  submitted += other.submitted;
+  started += other.started;
+  backfilled += other.backfilled;
+  finished += other.finished;
+  cancelled += other.cancelled;
+  rejected += other.rejected;
+  reprioritized += other.reprioritized;
+}
+
+void QueueStatus::add(const QueueStatus& within) {
+  pending += within.pending;
+  held += within.held;
+  blocked += within.blocked;
+  reserved += within.reserved;
+  running += within.running;
+  considered += within.considered;
+  counts.add(within.counts);
+}
+
+std::vector<QueueStatus> Scheduler::queues() const {
+  std::vector<QueueStatus> all;
+  for (const Queue& queue : state_->queues)
+    all.push_back({.name = queue.name,
+                   .policy = queue.policy.name,
+                   .enabled = queue.enabled,
+                   .started = queue.started,
+                   .pending = queue.pending.size(),
+                   .considered = queue.walk.considered,
+                   .counts = queue.counts});
+  for (const auto& [id, job] : state_->jobs) {
+    QueueStatus& status = all[job->queue];
+    status.held += job->place == Job::Place::held;
+    status.blocked += job->place == Job::Place::aside;
+    status.running += job->place == Job::Place::running;
+    status.reserved += job->booked;
+  }
+  for (const auto& [id, advance] : state_->advances) {
+    const std::vector<QueueStatus> within = advance.inner->queues();
+    for (std::size_t i = 0; i < all.size(); ++i) all[i].add(within[i]);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].counts.add(state_->queues[i].in_advances);
+  return all;
+}
+
+namespace {
+
+std::vector<Consumes> consumed(const Units& units) {
+  std::vector<Consumes> consumes;
+  for (const auto& [pool, amount] : units.pools) consumes.push_back({pool, amount, false});
+  return consumes;
+}
+
+PlannedSpan span_of(const Scheduler::State& state, JobId id) {
+  const Job& job = *state.find(id);
+  Units units = state.machine->units_of(id);
+  resource::Allocation& allocation = units.allocation;
+  const std::int64_t procs = job.request.slots ? state.machine->procs_held(id) : job.procs;
+  return {.job = id,
+          .queue = state.queue_of(job).name,
+          .reserved = job.booked,
+          .when = allocation.when,
+          .procs = procs,
+          .consumes = consumed(units),
+          .allocation = std::move(allocation),
+          .environment = job.request.environments.empty()
+                             ? job.request.environment
+                             : state.machine->settled(job.request).environment,
+          .slots = slots_with(job.request, procs)};
+}
+
+}  // namespace
+
+std::vector<PlannedSpan> Scheduler::plan(Time now) {
+  Pass(*state_, now, {}).complete_plan();
+  std::vector<PlannedSpan> spans;
+  for (const auto& [end, id] : state_->running_by_end) spans.push_back(span_of(*state_, id));
+  for (const auto& [begin, id] : state_->bookings) spans.push_back(span_of(*state_, id));
+  for (const auto& [id, advance] : state_->advances) {
+    Units units = state_->machine->units_of(id);
+    resource::Allocation& allocation = units.allocation;
+    const bool later = allocation.when.begin > now;
+    spans.push_back({.job = id,
+                     .queue = advance.request.resources.queue,
+                     .reserved = later,
+                     .advance = true,
+                     .when = allocation.when,
+                     .procs = state_->machine->procs_held(id),
+                     .consumes = consumed(units),
+                     .allocation = std::move(allocation),
+                     .environment = advance.environment,
+                     .slots = advance.slots});
+    if (later) continue;
+    for (PlannedSpan& span : advance.inner->plan(now)) {
+      span.environment.clear();  // it has the slots of the reservation
+      spans.push_back(std::move(span));
+    }
+  }
+  return spans;
+}
+
+namespace {
+
+// Why nobody who comes to the queue now would start; empty: it depends on what is asked for.
+std::string why_closed(const Queue& queue) {
+  if (!queue.enabled) return "it takes no jobs now";
+  if (!queue.started) return "it is stopped";
+  const std::int64_t depth = queue.config.queue_depth;
+  if (queue.walk.considered >= depth)
+    return fmt::format("no more than {} waiting {} looked at (queue.depth)", depth,
+                       depth == 1 ? "job is" : "jobs are");
+  if (!queue.policy.backfill && queue.walk.blocked_by.value() != 0)
+    return fmt::format("first come, first served: job {} waits", queue.walk.blocked_by.value());
+  return {};
+}
+
+}  // namespace
+
+std::vector<Window> Scheduler::windows(Time now) {
+  Pass(*state_, now, {}).complete_plan();
+  if (closed_queues().size() == state_->queues.size()) return {};
+  return state_->machine->windows(now);
+}
+
+std::vector<ClosedQueue> Scheduler::closed_queues() const {
+  std::vector<ClosedQueue> closed;
+  for (const Queue& queue : state_->queues)
+    if (std::string reason = why_closed(queue); !reason.empty())
+      closed.push_back({queue.name, std::move(reason)});
+  return closed;
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,128 @@
+#include "qmanager/engine/state.hpp"
+
+#include <algorithm>
+
+namespace holon::qmanager {
+
+Duration Scheduler::State::length_of(const Job& job) const {
+  const QueueConfig& queue = queues[job.queue].config;
+  const Duration limit = job.request.limit > 0 ? job.request.limit : queue.default_duration;
+  return limit > 0 ? saturating_add(limit, queue.duration_offset) : kTimeMax;
+}
+
+namespace {
+
+constexpr std::int64_t kExpedited = INT64_MAX;
+constexpr std::int64_t kNextToRun = INT64_MAX - 1;
+constexpr std::int64_t kLargest = INT64_MAX - 2;  // that can be set by hand
+
+}  // namespace
+
+const QosConfig& Scheduler::State::qos_of(const Job& job) const {
+  static const QosConfig none;
+  const auto found = config.qos.find(job.request.qos);
+  return found == config.qos.end() ? none : found->second;
+}
+
+OrderKey Scheduler::State::key_at(const Job& job, const Fairshare& usage, Time t) const {
+  std::int64_t priority = job.request.urgency;
+  if (job.fixed_priority)
+    priority = std::clamp(*job.fixed_priority, -kLargest, kLargest);
+  else if (job.request.urgency == kUrgencyExpedite)
+    priority = kExpedited;
+  else if (qos_of(job).next_to_run)
+    priority = kNextToRun;
+  else if (config.priority.active())
+    priority = priority_of(config.priority, usage, job, length_of(job), t).priority;
+  return {-priority, job.request.submitted, job.request.id.value()};
+}
+
+void Scheduler::State::count_waiting(Job& job, bool counts) {
+  if (counts == !job.uncounted_since.has_value()) return;
+  if (counts) {
+    job.uncounted += distance(*job.uncounted_since, clock);
+    job.uncounted_since.reset();
+  } else {
+    job.uncounted_since = clock;
+  }
+}
+
+void Scheduler::State::enqueue(Job& job) {
+  const bool held = job.request.urgency == kUrgencyHold;
+  if (config.priority.accrual != Accrual::always) count_waiting(job, !held);
+  if (held) {
+    job.place = Job::Place::held;
+    job.why = Why::held;
+    return;
+  }
+  unseen = true;
+  job.place = Job::Place::pending;
+  job.why = Why::not_considered;
+  Queue& queue = queue_of(job);
+  // Someone new in front of jobs that were considered already: their turn has to be decided again.
+  if (queue.walk.last && job.key < *queue.walk.last) dirty = true;
+  queue.pending.insert(job.key, &job);
+}
+
+void Scheduler::State::dequeue(Job& job, Time now) {
+  if (job.booked) {
+    unbook(job, now);
+    freed();
+    released = true;
+  }
+  if (job.place == Job::Place::aside) aside.erase(job.request.id);
+  if (job.place == Job::Place::pending) {
+    Queue& queue = queue_of(job);
+    // Whoever was behind it may have waited for it alone.
+    if (queue.walk.last && job.key <= *queue.walk.last) dirty = true;
+    queue.pending.erase(job.key);
+  }
+}
+
+void Scheduler::State::unbook(Job& job, Time now) {
+  ++plan;
+  machine->release(job.request.id, now);
+  bookings.erase({*job.planned, job.request.id});
+  job.booked = false;
+}
+
+void Scheduler::State::unbook_queue(std::size_t queue) {
+  std::vector<Job*> of_queue;
+  for (const auto& [when, id] : bookings)
+    if (Job* job = find(id); job->queue == queue) of_queue.push_back(job);
+  for (Job* job : of_queue) {
+    unbook(*job, clock);
+    job->why = Why::not_considered;
+  }
+  std::erase_if(unbooked, [&](JobId id) {
+    const Job* job = find(id);
+    return job == nullptr || job->queue == queue;
+  });
+}
+
+void Scheduler::State::book(Job& job, Interval when) {
+  ++plan;
+  job.booked = true;
+  job.planned = when.begin;
+  job.planned_end = when.end;
+  bookings.emplace(when.begin, job.request.id);
+}
+
+void Scheduler::State::run(Job& job, Interval when) {
+  if (job.request.slots) {
+    const std::int64_t got = machine->procs_held(job.request.id);
+    job.demand = job.demand.grown(got, job.procs);
+    job.procs = got;
+  }
+  if (!job.request.environments.empty()) job.request = machine->settled(job.request);
+  ++plan;
+  job.place = Job::Place::running;
+  job.started = when.begin;
+  job.planned_end = when.end;
+  running_by_end.emplace(when.end, job.request.id);
+  limiter.started(job);
+  count_usage(job);
+  ++running;
+}
+
+}  // namespace holon::qmanager

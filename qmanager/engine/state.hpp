@@ -1,0 +1,188 @@
+// state.hpp - what the scheduler remembers, and the small verbs that change it. Private to
+// qmanager/.
+//
+// Invariants: a pending job is in its queue's list; a held or blocked one is not; every booked job
+// has a span in the machine's plan and an entry in `bookings`, every running one a span and an
+// entry in `running_by_end`.
+#pragma once
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "qmanager/engine/pending.hpp"
+#include "qmanager/job.hpp"
+#include "qmanager/machine/machine.hpp"
+#include "qmanager/policy/policy.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::qmanager {
+
+// How far the walk over one queue has come. It outlives a pass: what was considered stays
+// considered until something is freed, so that a submit at the tail costs one job, and a pass that
+// ran out of budget goes on where it stopped.
+struct Walk {
+  std::optional<OrderKey> last;  // the job considered last
+  std::int64_t considered = 0;   // jobs that were looked at and stay pending
+  std::map<int, std::int64_t>
+      reservations;        // jobs that hold, or are to be given, one; by bucket, 0 without buckets
+  JobId blocked_by;        // the first job that could not start; 0: none yet
+  bool compress = false;   // kept reservations are moved to the earliest place they fit
+  bool by_window = false;  // the rest of the queue starts window by window
+  std::vector<JobId> candidates;  // what of the rest may start in one, in queue order
+  bool chunking = false;          // a large job waits: small ones leave it what is free
+  bool in_order = true;  // nobody yet had to wait without a reservation: starts are no backfill
+  std::optional<Time> throttled_until;  // the first limit that gives way with time
+  std::optional<Time> ripe_at;          // the first job that may then have a reservation
+  bool over_soft = false;  // somebody was skipped for a soft limit that may still pass the hard one
+  bool closed = false;     // nobody behind `last` can start before something changes
+};
+
+struct Queue {
+  std::string name;
+  QueueConfig config;
+  Policy policy;
+  BackfillOrder backfill = BackfillOrder::queue_order;
+  PendingList pending;
+  Walk walk;
+  bool enabled = true;  // takes submissions
+  bool started = true;  // schedules
+  QueueCounts counts;
+  QueueCounts in_advances;  // of jobs in advance reservations that are over
+  Time chunk_until = 0;     // until then freed processors are kept for large jobs
+};
+
+// An advance reservation and the scheduler of its jobs.
+struct Advance {
+  AdvanceRequest request;
+  std::unique_ptr<Scheduler> inner;
+  std::string environment;  // that its slots were spread by
+  std::int64_t slots = 0;
+  bool cancelled = false;
+  std::vector<JobId> intruders;  // who uses units of it, though they were promised to it
+
+  bool over(Time now) const { return cancelled || now >= request.when.end; }
+};
+
+// A job that runs past its limit into an advance reservation, or an advance reservation that is
+// over though jobs of it run. In the plan it has what nobody else has; the advance reservation does
+// without the rest (intrusion.cpp).
+struct Intruder {
+  Units uses;
+  Interval when;  // since its start, until it is looked at again
+};
+
+// The longest-known failure of a shape: a job of it at least this long cannot start either, until
+// something is freed.
+struct ShapeMemo {
+  std::uint64_t epoch = 0;
+  Duration length = 0;
+};
+
+// What keeps jobs of a shape from starting, found when somebody asked.
+struct Obstacle {
+  std::uint64_t plan = 0;            // of State::plan, when it was found
+  std::optional<Shortage> shortage;  // they lack something now
+  // Else: from here on something is promised to others that they would still need; nullopt: nothing
+  // is.
+  std::optional<Time> until;
+};
+
+struct Scheduler::State {
+  using ByTime = std::set<std::pair<Time, JobId>>;
+  // The jobspec that a queue's `requires` made of another one.
+  struct Narrowed {
+    std::shared_ptr<const resource::Jobspec> from;
+    std::string queue;
+    std::shared_ptr<const resource::Jobspec> made;
+  };
+
+  SchedulerConfig config;
+  std::unique_ptr<Machine> machine;
+  std::vector<Queue> queues;
+  std::unordered_map<JobId, std::unique_ptr<Job>> jobs;
+  ByTime running_by_end;
+  ByTime bookings;        // by planned start
+  std::set<JobId> aside;  // blocked: no resource that is up can serve them
+  std::vector<JobId>
+      unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
+  Limiter limiter;
+  Fairshare fairshare;
+  bool counts_usage = false;       // fairshare plays a part
+  bool counts_bypass = false;      // so does how often a job was passed by others
+  bool has_hosts = false;          // consumables of queues are per host
+  bool limits_stop_aging = false;  // whether waiting earns priority depends on limits
+  Time clock = 0;                  // the latest time that was told
+  std::optional<Time> aged;        // when priorities were computed last
+  Narrowed narrowed;               // made last
+  std::vector<ShapeMemo> shapes;
+  std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
+  std::uint64_t plan = 1;   // grows whenever something in it changes
+  std::unordered_map<ShapeId, Obstacle> obstacles;
+  std::vector<Decision> untold;  // made outside of a pass
+  bool dirty = false;            // walks must begin anew from the top
+  bool unseen = false;           // jobs have come since the last pass
+  bool sliced = false;           // a walk ran out of budget and goes on first
+  bool released = false;  // units were given back since the walks began: others may move there
+  std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
+  std::optional<Time>
+      boundary;  // the plan changes by itself then: a pass at or after it begins anew
+  std::size_t running = 0;
+  std::map<JobId, Advance> advances;
+  std::unordered_map<JobId, JobId> in_advance;  // job -> the reservation it runs in
+  std::map<JobId, Intruder> intruders;
+  bool occupied = false;  // some advance reservation does without units of its own
+
+  void look_at(JobId job) const {
+    if (config.looking_at != nullptr)
+      config.looking_at->store(job.value(), std::memory_order_relaxed);
+  }
+
+  Job* find(JobId id) const {
+    const auto found = jobs.find(id);
+    return found == jobs.end() ? nullptr : found->second.get();
+  }
+  // The scheduler of the advance reservation that the job is in; nullptr: it is in none.
+  Scheduler* within(JobId id) const {
+    const auto found = in_advance.find(id);
+    return found == in_advance.end() ? nullptr : advances.at(found->second).inner.get();
+  }
+  Queue& queue_of(const Job& job) { return queues[job.queue]; }
+  const Queue& queue_of(const Job& job) const { return queues[job.queue]; }
+
+  const QosConfig& qos_of(const Job& job) const;
+  // Its place in the queue, as its priority was when all were computed last.
+  OrderKey key_of(const Job& job) const { return key_at(job, fairshare, aged.value_or(clock)); }
+  // The same at `t`, with what was used until then.
+  OrderKey key_at(const Job& job, const Fairshare& usage, Time t) const;
+  // Would one of the jobs that idle limits or the depth of the queue keep out be let in, in the
+  // order of `t`, if nothing ran?
+  bool lets_in_at(Time t) const;
+  // From now on its waiting earns priority, or does not.
+  void count_waiting(Job& job, bool counts);
+  // Ticks the plan gives the job; kTimeMax: until the horizon.
+  Duration length_of(const Job& job) const;
+  void freed() { ++epoch, ++plan, dirty = true; }
+  // Puts a job that is in no list where its urgency says.
+  void enqueue(Job& job);
+  // Takes a pending, held or blocked job out of wherever it is; a reservation of it is given back.
+  void dequeue(Job& job, Time now);
+  void unbook(Job& job, Time now);
+  void unbook_queue(std::size_t queue);  // all reservations of its jobs
+  void book(Job& job, Interval when);
+  void run(Job& job, Interval when);
+  // For fairshare: it runs, here or in an advance reservation.
+  void count_usage(const Job& job) {
+    if (counts_usage) fairshare.started(job.request, job.procs, job.started);
+  }
+};
+
+// Of a job that names an advance reservation: as submit() and recover().
+Result<std::optional<Reject>> submit_within(Scheduler::State& state, JobRequest job, Time now);
+Status recover_within(Scheduler::State& state, JobRequest job,
+                      const resource::Allocation& allocation);
+
+}  // namespace holon::qmanager

@@ -1,0 +1,155 @@
+#include "qmanager/machine/environment_machine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "qmanager/engine/admit.hpp"
+
+namespace holon::qmanager {
+
+using resource::Allocation;
+using resource::Never;
+
+JobRequest EnvironmentMachine::in(const JobRequest& job, const std::string& environment) const {
+  JobRequest one = job;
+  one.environments.clear();
+  // Those in which it can never run were left out when it came.
+  static_cast<void>(enter_environment(one, environment, environments_.at(environment)));
+  return one;
+}
+
+std::vector<JobRequest> EnvironmentMachine::each(const JobRequest& job) const {
+  if (job.environments.empty()) return {job};
+  std::vector<JobRequest> all;
+  for (const std::string& environment : job.environments) all.push_back(in(job, environment));
+  return all;
+}
+
+JobRequest EnvironmentMachine::settled(const JobRequest& job) const {
+  const auto found = chosen_.find(job.id);
+  return job.environments.empty() || found == chosen_.end() ? job : in(job, found->second);
+}
+
+Result<std::optional<std::string>> EnvironmentMachine::refuses(const JobRequest& job, Time now,
+                                                               Duration length) {
+  if (job.environments.empty()) return inner_->refuses(job, now, length);
+  std::optional<Result<std::optional<std::string>>> first;
+  for (const JobRequest& one : each(job)) {
+    auto refusal = inner_->refuses(one, now, length);
+    if (refusal && !*refusal) return refusal;
+    if (!first) first = std::move(refusal);
+  }
+  return std::move(*first);
+}
+
+ShapeId EnvironmentMachine::shape_of(const JobRequest& job) {
+  std::vector<ShapeId> within;
+  if (job.environments.empty())
+    within.push_back(inner_->shape_of(job));
+  else
+    for (const JobRequest& one : each(job)) within.push_back(inner_->shape_of(one));
+  return shapes_.try_emplace(std::move(within), static_cast<ShapeId>(shapes_.size())).first->second;
+}
+
+bool EnvironmentMachine::placeable(const JobRequest& job) {
+  if (job.environments.empty()) return inner_->placeable(job);
+  const auto all = each(job);
+  return std::any_of(all.begin(), all.end(),
+                     [&](const JobRequest& one) { return inner_->placeable(one); });
+}
+
+bool EnvironmentMachine::hopeless(const JobRequest& job, Time now) {
+  if (job.environments.empty()) return inner_->hopeless(job, now);
+  const auto all = each(job);
+  return std::all_of(all.begin(), all.end(),
+                     [&](const JobRequest& one) { return inner_->hopeless(one, now); });
+}
+
+std::optional<Shortage> EnvironmentMachine::shortage(const JobRequest& job, Interval when) {
+  if (job.environments.empty()) return inner_->shortage(job, when);
+  std::optional<Shortage> first;
+  for (const JobRequest& one : each(job)) {
+    auto missing = inner_->shortage(one, when);
+    if (!missing) return std::nullopt;
+    if (!first) first = std::move(missing);
+  }
+  return first;
+}
+
+// `hold` holds something for the job as it is given, or does not.
+template <class Hold>
+Machine::Outcome EnvironmentMachine::where_it_gets_most(std::vector<JobRequest> choices, Time now,
+                                                        Hold hold) {
+  const JobId id = choices.front().id;
+  const bool ranged = std::any_of(choices.begin(), choices.end(),
+                                  [](const JobRequest& one) { return one.slots.has_value(); });
+  const JobRequest* best = nullptr;
+  std::int64_t most = 0;
+  std::optional<Outcome> failed;
+  for (const JobRequest& one : choices) {
+    Outcome outcome = hold(one);
+    if (!std::holds_alternative<Allocation>(outcome)) {
+      // Never is the answer where it is everybody's.
+      if (!failed || std::holds_alternative<Never>(*failed)) failed = std::move(outcome);
+      continue;
+    }
+    const std::int64_t procs = inner_->procs_held(id);
+    if (!ranged || (&one == &choices.back() && procs > most)) {
+      chosen_[id] = one.environment;
+      return outcome;
+    }
+    inner_->release(id, now);
+    if (procs > most) most = procs, best = &one;
+  }
+  if (best == nullptr) return std::move(*failed);
+  chosen_[id] = best->environment;
+  return hold(*best);
+}
+
+Machine::Outcome EnvironmentMachine::start(const JobRequest& job, Time now, Duration length) {
+  if (job.environments.empty()) return inner_->start(job, now, length);
+  return where_it_gets_most(each(job), now,
+                            [&](const JobRequest& one) { return inner_->start(one, now, length); });
+}
+
+Machine::Outcome EnvironmentMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {
+  if (job.environments.empty()) return inner_->hold_exactly(job, when, now);
+  return where_it_gets_most(
+      each(job), now, [&](const JobRequest& one) { return inner_->hold_exactly(one, when, now); });
+}
+
+Machine::Outcome EnvironmentMachine::reserve(const JobRequest& job, const Wish& wish) {
+  if (job.environments.empty()) return inner_->reserve(job, wish);
+  std::vector<JobRequest> earliest;
+  std::optional<Time> first;
+  for (JobRequest& one : each(job)) {
+    const auto begin = inner_->earliest(one, wish);
+    if (begin && (!first || *begin < *first)) first = begin, earliest.clear();
+    if (begin == first) earliest.push_back(std::move(one));
+  }
+  return where_it_gets_most(std::move(earliest), wish.now,
+                            [&](const JobRequest& one) { return inner_->reserve(one, wish); });
+}
+
+std::optional<Time> EnvironmentMachine::earliest(const JobRequest& job, const Wish& wish) {
+  if (job.environments.empty()) return inner_->earliest(job, wish);
+  std::optional<Time> earliest;
+  for (const JobRequest& one : each(job)) {
+    const auto begin = inner_->earliest(one, wish);
+    if (begin && (!earliest || *begin < *earliest)) earliest = begin;
+  }
+  return earliest;
+}
+
+void EnvironmentMachine::release(JobId job, Time now) {
+  inner_->release(job, now);
+  chosen_.erase(job);
+}
+
+// A job says in which environment it runs; an advance reservation does not: the first is as good
+// as any.
+Status EnvironmentMachine::impose(const JobRequest& job, const Allocation& allocation) {
+  return inner_->impose(each(job).front(), allocation);
+}
+
+}  // namespace holon::qmanager

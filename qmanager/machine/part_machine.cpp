@@ -1,0 +1,71 @@
+// part_machine.cpp - a machine over what somebody holds of a resource graph: an advance
+// reservation.
+//
+// It is a grant: a store of its own, read from the JGF that a child instance would be given. Names
+// are the parent's, so that an allocation of it is one of the parent's graph.
+#include <set>
+
+#include "qmanager/machine/store_machine.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/formats/writers.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+struct StoreOwner {
+  resource::ResourceStore store;
+};
+
+class PartMachine final : private StoreOwner, public StoreMachine {
+ public:
+  PartMachine(resource::ResourceStore owned, const resource::ResourceStore& whole)
+      : StoreOwner{std::move(owned)}, StoreMachine(StoreOwner::store), whole_(whole) {}
+
+  // What somebody else uses is as if it were down.
+  Units occupy(Units units) override {
+    occupied_.clear();
+    std::erase_if(units.allocation.shares, [&](const resource::Share& share) {
+      const bool here = StoreOwner::store.graph().find_uniq(share.uniq_id).has_value();
+      if (here) occupied_.insert(share.uniq_id);
+      return here;
+    });
+    resources_changed();
+    return units;
+  }
+
+  // What went down, or away, in the whole has done so here.
+  void resources_changed() override {
+    const auto all = StoreOwner::store.graph().in_preorder();
+    const std::vector<resource::VertexId> vertices(all.begin(), all.end());
+    for (const resource::VertexId v : vertices) {
+      const std::int64_t id = StoreOwner::store.graph()[v].uniq_id;
+      const auto same = whole_.graph().find_uniq(id);
+      const bool up = same && whole_.graph()[*same].schedulable() && !occupied_.contains(id);
+      if (up != StoreOwner::store.graph()[v].schedulable()) StoreOwner::store.set_status(v, up);
+    }
+    StoreMachine::resources_changed();
+  }
+
+ private:
+  const resource::ResourceStore& whole_;
+  std::set<std::int64_t> occupied_;  // by uniq_id
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Machine>> StoreMachine::part(JobId holder) {
+  const resource::Allocation* held = store_.find(holder);
+  if (held == nullptr) return fail(Errc::not_found, "it holds nothing");
+  const Result<std::string> grant = resource::grant_jgf(store_.graph(), *held);
+  if (!grant) return tl::unexpected(grant.error());
+  const Result<resource::GraphSpec> spec = resource::read_jgf(*grant);
+  if (!spec) return tl::unexpected(spec.error());
+  resource::StoreOptions options = store_.options();
+  options.horizon = held->when;
+  Result<resource::ResourceStore> store = resource::ResourceStore::load(*spec, options);
+  if (!store) return tl::unexpected(store.error());
+  return std::make_unique<PartMachine>(std::move(*store), store_);
+}
+
+}  // namespace holon::qmanager

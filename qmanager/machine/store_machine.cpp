@@ -1,0 +1,564 @@
+#include "qmanager/machine/store_machine.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "qmanager/engine/slots.hpp"
+#include "qmanager/machine/host_placement.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/graph/graph.hpp"
+#include "resource/question.hpp"
+
+namespace holon::qmanager {
+
+using resource::Allocation;
+using resource::kQuestion;
+using resource::MatchOp;
+using resource::Never;
+using resource::NotNow;
+
+namespace {
+
+// Jobs that ask for the same resources under the same constraints are of one shape, whatever they
+// run.
+std::size_t content_hash(const resource::Request& request) {
+  std::size_t hash = std::hash<std::string>{}(request.type);
+  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL; };
+  mix(static_cast<std::size_t>(request.count.min));
+  mix(static_cast<std::size_t>(request.count.max));
+  mix(request.exclusive.has_value() ? 1U + *request.exclusive : 0U);
+  for (const resource::Request& child : request.with) mix(content_hash(child));
+  return hash;
+}
+
+std::size_t content_hash(const resource::Jobspec& spec) {
+  std::size_t hash = 0;
+  for (const resource::Request& request : spec.resources) hash = hash * 31 + content_hash(request);
+  return hash;
+}
+
+bool same_content(const resource::Jobspec& a, const resource::Jobspec& b) {
+  return a.resources == b.resources && a.constraints == b.constraints;
+}
+
+}  // namespace
+
+bool StoreMachine::goes_by_host(const JobRequest& job) const {
+  return spread_over_hosts(job) || (!job.on_hosts.empty() && check_host_placement(job));
+}
+
+bool StoreMachine::add_host_pools(const std::map<std::string, resource::Amount>& each) {
+  if (store_.graph().by_type("node").empty()) return false;
+  host_pools_.define(each);
+  return true;
+}
+
+StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(store) {
+  const auto cores = static_cast<std::int64_t>(store.graph().by_type("core").size());
+  if (cores > 0 && cores == store.total("core") && !anything_down() && store.jobs().empty())
+    uniform_.emplace(cores, store.options().horizon);
+  if (uniform_) node_cores_ = cores_of_like_nodes(store.graph());
+}
+
+void StoreMachine::leave_uniform() {
+  if (!uniform_) return;
+  uniform_.reset();
+  replan_ = true;
+  free_at_ = -1;
+}
+
+Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, Time now,
+                                                         Duration length) {
+  if (!job.spec) return fail(Errc::invalid_argument, "a job needs a jobspec", "spec");
+  Shape& of_job = shape(job);
+  if (of_job.placeable_at == status_ && of_job.placeable) return std::nullopt;
+  const Duration asked = length == kTimeMax ? until_horizon(now) : length;
+  // Whether a range of slots can be spread is a question of its own.
+  if (!job.slots && of_job.satisfiable_at == status_ && asked <= of_job.satisfiable_for)
+    return std::nullopt;
+  auto outcome = store_.match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
+  if (!outcome) return tl::unexpected(outcome.error());
+  if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
+  if (spread_over_hosts(job))
+    if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
+  const bool fits_hosts = goes_by_host(job)
+                              ? could_be_spread(store_, host_pools_, job, false)
+                              : host_pools_.slots_at_most(job.on_hosts) >= slots_a_node(*job.spec);
+  if (!fits_hosts && spread_over_hosts(job))
+    return "its slots can never be spread over the hosts as its parallel environment wants";
+  if (!fits_hosts) return host_pools_.too_much(job.on_hosts);
+  if (!job.slots) {
+    of_job.satisfiable_at = status_;
+    of_job.satisfiable_for = asked;
+  }
+  return std::nullopt;
+}
+
+ShapeId StoreMachine::shape_of(const JobRequest& job) {
+  // Jobs of one size share a jobspec; those that were asked about lately are not read again.
+  Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(job.spec.get()) >> 6) % kRecent];
+  if (recent.spec == job.spec && recent.slots == job.slots.has_value() &&
+      shapes_[recent.shape].rule == job.rule && shapes_[recent.shape].on_hosts == job.on_hosts)
+    return recent.shape;
+  const ShapeId id = find_shape(job);
+  recent = {job.spec, job.slots.has_value(), id};
+  return id;
+}
+
+ShapeId StoreMachine::find_shape(const JobRequest& job) {
+  const std::size_t hash = content_hash(*job.spec);
+  keep_uniform_for(job);
+  const auto [begin, end] = by_content_.equal_range(hash);
+  for (auto at = begin; at != end; ++at) {
+    const Shape& known = shapes_[at->second];
+    if (known.rule == job.rule && known.on_hosts == job.on_hosts &&
+        same_content(*known.spec, *job.spec))
+      return at->second;
+  }
+  const auto id = static_cast<ShapeId>(shapes_.size());
+  std::int64_t cores = least_units(*job.spec, "core");
+  if (uniform_ && unit_ == Unit::node)
+    cores = cores_of_whole_nodes(*job.spec, *node_cores_).value_or(cores);
+  shapes_.push_back({job.spec, job.rule, job.on_hosts, cores});
+  by_content_.emplace(hash, id);
+  coreless_shapes_ = coreless_shapes_ || cores == 0;
+  return id;
+}
+
+// All jobs must be of one kind: single cores, or whole nodes.
+void StoreMachine::keep_uniform_for(const JobRequest& job) {
+  if (!uniform_) return;
+  Unit unit = Unit::none;
+  if (single_cores(*job.spec))
+    unit = Unit::core;
+  else if (!job.slots && node_cores_ && cores_of_whole_nodes(*job.spec, *node_cores_))
+    unit = Unit::node;
+  if (unit == Unit::none || spread_over_hosts(job) || !job.on_hosts.empty() ||
+      (unit_ != Unit::none && unit_ != unit))
+    return leave_uniform();
+  unit_ = unit;
+}
+
+// As the numbers are to see it: one that is to be alone on its nodes has all of their cores.
+const JobRequest& StoreMachine::counted(const JobRequest& job) {
+  const std::int64_t cores = shape(job).cores;
+  if (job.slots || cores == job.procs) return job;
+  counted_ = job;
+  counted_.procs = cores;
+  return counted_;
+}
+
+std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
+  return std::max<std::int64_t>(1, least_units(*job.spec, "core"));
+}
+
+// With everything up, whatever was accepted at submission can be placed some day. Otherwise what is
+// up is asked, not the plan: that has no place for who would have to wait past the end of the
+// lease, or for a job without end, and their units may be given back any time.
+bool StoreMachine::placeable(const JobRequest& job) {
+  if (!anything_down()) return true;
+  Shape& of_job = shape(job);
+  if (of_job.placeable_at != status_) {
+    of_job.placeable = store_.placeable(*job.spec).value_or(false) &&
+                       (!goes_by_host(job) || could_be_spread(store_, host_pools_, job, true));
+    of_job.placeable_at = status_;
+  }
+  return of_job.placeable;
+}
+
+std::string StoreMachine::outage() {
+  const resource::ResourceGraph& graph = store_.graph();
+  std::size_t down = 0, drained = 0;
+  const auto nodes = graph.by_type("node");
+  for (const resource::VertexId v : nodes) {
+    down += !graph[v].up;
+    drained += graph[v].up && graph[v].drained;
+  }
+  const std::size_t out = down + drained;
+  const std::string how = drained == 0 ? "down" : down == 0 ? "drained" : "down or drained";
+  if (out == 0) return {};
+  if (out < nodes.size())
+    return std::to_string(out) + " of " + std::to_string(nodes.size()) + " nodes " +
+           (out == 1 ? "is " : "are ") + how;
+  return nodes.size() == 1 ? "its only node is " + how
+                           : "all " + std::to_string(out) + " nodes are " + how;
+}
+
+bool StoreMachine::anything_down() {
+  if (down_known_ != status_) {
+    const resource::ResourceGraph& graph = store_.graph();
+    const auto all = graph.in_preorder();
+    down_ = !std::all_of(all.begin(), all.end(),
+                         [&](resource::VertexId v) { return graph[v].schedulable(); });
+    down_known_ = status_;
+  }
+  return down_;
+}
+
+bool StoreMachine::exhausted(Time now) {
+  return !coreless_shapes_ && free_cores_at_most(now) <= 0;
+}
+
+bool StoreMachine::hopeless(const JobRequest& job, Time now) {
+  return shape(job).cores > free_cores_at_most(now);
+}
+
+namespace {
+
+const resource::Request* find_slot(const std::vector<resource::Request>& requests) {
+  for (const resource::Request& request : requests) {
+    if (request.type == "slot") return &request;
+    if (const resource::Request* below = find_slot(request.with)) return below;
+  }
+  return nullptr;
+}
+
+// "(a slot is 1 core, 6 scratch)": where slots are short, of what they are made.
+std::string slot_text(const resource::Jobspec& spec, const std::string& reason) {
+  const resource::Request* slot = find_slot(spec.resources);
+  if (slot == nullptr || reason.find(" slot") == std::string::npos) return {};
+  std::string text;
+  for (const resource::Request& part : slot->with)
+    text +=
+        (text.empty() ? " (a slot is " : ", ") + std::to_string(part.count.min) + " " + part.type;
+  return text.empty() ? text : text + ")";
+}
+
+}  // namespace
+
+std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval when) {
+  if (uniform_) return uniform_->shortage(counted(job), when);
+  const std::int64_t free = free_cores_at_most(when.begin);
+  if (const std::int64_t cores = shape(job).cores; cores > free)
+    return Shortage{processors_short(cores, free, procs()), {}};
+  if (goes_by_host(job)) {
+    if (place_on_hosts(store_, host_pools_, job, when)) return std::nullopt;
+    return Shortage{not_on_hosts(job), {}};
+  }
+  // A range of slots has its smallest count in the jobspec.
+  const Outcome outcome = match(job, MatchOp::without_allocating, when.begin, when.length());
+  if (const auto* short_of = std::get_if<NotNow>(&outcome))
+    return Shortage{short_of->reason + slot_text(*job.spec, short_of->reason), {}};
+  if (const auto* found = std::get_if<Allocation>(&outcome); found != nullptr)
+    if (!host_pools_.fits(job.on_hosts, slots_on_hosts(job, *found), when))
+      return Shortage{not_on_hosts(job), {}};
+  return std::nullopt;
+}
+
+std::int64_t StoreMachine::free_cores_at_most(Time now) {
+  if (uniform_) return uniform_->free_procs(now);
+  if (free_at_ != now) {
+    free_ = store_.free_at_most("core", now);
+    free_at_ = now;
+  }
+  return free_;
+}
+
+Machine::Outcome StoreMachine::match(const JobRequest& job, MatchOp op, Time now, Duration length) {
+  free_at_ = -1;
+  auto outcome = store_.match(job.id, *job.spec, op, now, length);
+  // What the matcher cannot understand will not be understood later either.
+  if (!outcome) return Never{to_string(outcome.error())};
+  return std::move(*outcome);
+}
+
+Duration StoreMachine::until_horizon(Time from) const {
+  const Time end = store_.options().horizon.end;
+  return end == kTimeMax ? kTimeMax - from : end - from;
+}
+
+// What is held must be known by its end, for jobs without a limit.
+Machine::Outcome StoreMachine::holds(Outcome outcome) {
+  if (const auto* allocation = std::get_if<Allocation>(&outcome)) {
+    ends_[allocation->job] = allocation->when.end;
+    all_ends_.insert(allocation->when.end);
+  }
+  return outcome;
+}
+
+Machine::Outcome StoreMachine::allocate(const JobRequest& job, Time now, Duration length) {
+  const Duration asked = length == kTimeMax ? until_horizon(now) : length;
+  if (asked <= 0) return NotNow{"the lease of these resources is over"};
+  if (!is_plain(job)) return hold_now_or_then(job, {now, saturating_add(now, asked)}, now);
+  return holds(match(job, MatchOp::allocate, now, asked));
+}
+
+// The largest number of slots that suits the job and that the matcher places over `when`; 0: none.
+// Asks the matcher O(log of the range) times.
+std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, Time now) {
+  const auto fits = [&](std::int64_t count) {
+    const auto outcome = store_.allocate(kQuestion, *with_slots(job, count).spec, when, now);
+    const bool found = outcome && std::holds_alternative<Allocation>(*outcome);
+    if (found) static_cast<void>(store_.release(kQuestion));
+    return found;
+  };
+  free_at_ = -1;
+  const std::int64_t each = std::max<std::int64_t>(1, job.procs / least_slots(job));
+  std::int64_t low = least_slots(job);
+  std::int64_t high = most_slots(job, store_.total("core") / each);
+  if (high == 0 || !fits(low)) return 0;
+  while (low < high) {
+    const std::int64_t middle = most_slots(job, low + (high - low + 1) / 2);
+    // No count of a list between the two: the next above `low` is `high`.
+    const std::int64_t next = middle > low ? middle : high;
+    if (fits(next)) {
+      low = next;
+    } else if (next == high && middle == low) {
+      break;
+    } else {
+      high = most_slots(job, next - 1);
+    }
+  }
+  return low;
+}
+
+// A job that takes a range of slots, or whose slots are spread over hosts.
+Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval when, Time now) {
+  free_at_ = -1;
+  if (when.empty() || when.end > store_.options().horizon.end ||
+      when.begin < store_.options().horizon.begin)
+    return NotNow{"it would not end before the end of the resources' lease"};
+  if (goes_by_host(job)) return hold_on_hosts(job, when, now);
+  const std::int64_t count = job.slots ? most_that_fit(job, when, now) : least_slots(job);
+  if (count == 0) return NotNow{"not even its smallest number of slots is free"};
+  const auto spec = job.slots ? with_slots(job, count).spec : job.spec;
+  auto outcome = store_.allocate(job.id, *spec, when, now);
+  if (!outcome) return Never{to_string(outcome.error())};
+  if (const auto* found = std::get_if<Allocation>(&*outcome)) {
+    const HostSlots slots = slots_on_hosts(job, *found);
+    if (!host_pools_.fits(job.on_hosts, slots, when)) {
+      static_cast<void>(store_.release(job.id));
+      return NotNow{not_on_hosts(job)};
+    }
+    host_pools_.hold(job.id, job.on_hosts, slots, when);
+  }
+  return holds(std::move(*outcome));
+}
+
+Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval when, Time now) {
+  auto placed = place_on_hosts(store_, host_pools_, job, when);
+  if (!placed) return NotNow{not_on_hosts(job)};
+  if (Status held = store_.update(placed->allocation, now); !held) return NotNow{held.error().what};
+  host_pools_.hold(job.id, job.on_hosts, placed->slots, when);
+  return holds(std::move(placed->allocation));
+}
+
+// Where consumables of hosts play no part nobody has to know.
+HostSlots StoreMachine::slots_on_hosts(const JobRequest& job, const Allocation& allocation) const {
+  if (job.on_hosts.empty()) return {};
+  return slots_by_host(store_.graph(), allocation, slots_with(job, cores_of(allocation)));
+}
+
+bool StoreMachine::all_up(const Allocation& allocation) const {
+  const resource::ResourceGraph& graph = store_.graph();
+  return std::all_of(allocation.shares.begin(), allocation.shares.end(), [&](const auto& share) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    return v && graph[*v].schedulable();
+  });
+}
+
+bool StoreMachine::intact(JobId job) {
+  const Allocation* held = uniform_ ? nullptr : store_.find(job);
+  return held == nullptr || !anything_down() || all_up(*held);
+}
+
+// The numbers say whether it fits; the store says where. Should they ever disagree, the store is
+// right.
+Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration length) {
+  if (uniform_) {
+    const bool ranged = job.slots && uniform_->holds(job.id);
+    Outcome outcome =
+        allocate(ranged ? with_slots(job, uniform_->procs_held(job.id)) : job, now, length);
+    if (!std::holds_alternative<Allocation>(outcome)) leave_uniform();
+    return outcome;
+  }
+  const Allocation* held = store_.find(job.id);
+  if (held == nullptr) return NotNow{};
+  const Allocation same = *held;
+  if (anything_down() && !all_up(same)) return NotNow{"a node that was promised to it is down"};
+  static_cast<void>(store_.release(job.id));
+  // It was given back just now, so that it is free.
+  static_cast<void>(store_.update(same, now));
+  return same;
+}
+
+Machine::Outcome StoreMachine::start(const JobRequest& job, Time now, Duration length) {
+  if (!uniform_) return allocate(job, now, length);
+  Outcome outcome = uniform_->start(counted(job), now, length);
+  return std::holds_alternative<Allocation>(outcome) ? claim(job, now, length) : outcome;
+}
+
+Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) {
+  if (uniform_) {
+    Outcome outcome = uniform_->reserve(counted(job), wish);
+    auto* planned = std::get_if<Allocation>(&outcome);
+    if (planned == nullptr) return outcome;
+    if (planned->when.begin == wish.now) return claim(job, wish.now, wish.length);
+    planned->shares.clear();  // it is not known yet which
+    return outcome;
+  }
+  if (is_plain(job) && wish.length != kTimeMax && wish.not_before == wish.now)
+    return holds(match(job, MatchOp::allocate_orelse_reserve, wish.now, wish.length));
+  return hold_at(job, wish);
+}
+
+// The first of `not_before` and the times at which something ends that suits it; there is no other
+// earliest start. Those that the counters of the whole machine rule out are not searched.
+Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) {
+  const Time horizon = store_.options().horizon.end;
+  const bool to_the_end = wish.length == kTimeMax;
+  // What is held beyond the horizon is in nobody's way.
+  const Duration counted = to_the_end && horizon != kTimeMax ? 1 : wish.length;
+  Time begin = wish.not_before;
+  for (;;) {
+    const auto offer = store_.earliest_offer(*job.spec, begin, counted);
+    if (!offer) return Never{to_string(offer.error())};
+    if (!*offer) break;
+    begin = **offer;
+    const Time end = to_the_end ? horizon : saturating_add(begin, wish.length);
+    if (begin >= end || end > horizon) break;
+    Outcome outcome = hold_now_or_then(job, {begin, end}, wish.now);
+    if (!std::holds_alternative<NotNow>(outcome)) return outcome;
+    const auto later = all_ends_.upper_bound(begin);
+    if (later == all_ends_.end()) break;
+    begin = *later;
+  }
+  return NotNow{"no time is known at which what it needs will be free"};
+}
+
+std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wish) {
+  if (uniform_) return uniform_->earliest(counted(job), wish);
+  const auto begin_of = [](const Outcome& outcome) {
+    const auto* found = std::get_if<Allocation>(&outcome);
+    return found == nullptr ? std::nullopt : std::optional(found->when.begin);
+  };
+  const bool plain = !spread_over_hosts(job) && job.on_hosts.empty();
+  if (plain && wish.length != kTimeMax && wish.not_before == wish.now)
+    return begin_of(match(job, MatchOp::without_allocating_future, wish.now, wish.length));
+  // Held for the question only, and not under the job's own number: it may hold something already.
+  JobRequest question = job;
+  question.id = kQuestion;
+  const auto begin = begin_of(hold_at(question, wish));
+  if (begin) release(kQuestion, wish.now);
+  return begin;
+}
+
+Machine::Outcome StoreMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {
+  leave_uniform();
+  return hold_now_or_then(job, when, now);
+}
+
+void StoreMachine::vacate(JobId job, Time) {
+  free_at_ = -1;
+  host_pools_.release(job);
+  static_cast<void>(store_.release(job));
+}
+
+void StoreMachine::release(JobId job, Time now) {
+  free_at_ = -1;
+  host_pools_.release(job);
+  if (uniform_ && uniform_->holds(job)) uniform_->release(job, now);
+  if (const auto end = ends_.find(job); end != ends_.end()) {
+    all_ends_.erase(all_ends_.find(end->second));
+    ends_.erase(end);
+  }
+  // Whoever lost all it had with a node that went holds nothing; that is as well.
+  static_cast<void>(store_.release(job));
+}
+
+Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation) {
+  free_at_ = -1;
+  Status held = store_.update(allocation);
+  if (!held) return held;
+  static_cast<void>(holds(allocation));
+  if (!job.on_hosts.empty())
+    host_pools_.hold(job.id, job.on_hosts, slots_on_hosts(job, allocation), allocation.when);
+  if (!uniform_) return {};
+  Allocation cores{allocation.job, allocation.when, {}, {}};
+  const resource::ResourceGraph& graph = store_.graph();
+  const auto core = graph.words().types.find("core");
+  for (const resource::Share& share : allocation.shares) {
+    const auto vertex = graph.find_uniq(share.uniq_id);
+    const bool is_core = vertex && core && graph[*vertex].type == *core;
+    if (is_core) cores.shares.push_back(share);
+    if (!is_core && unit_ != Unit::node && (share.exclusive || share.amount > 0)) leave_uniform();
+  }
+  const auto count = static_cast<std::int64_t>(cores.shares.size());
+  if (unit_ == Unit::node && count % *node_cores_ != 0) leave_uniform();
+  if (uniform_ && !uniform_->impose(job, cores)) leave_uniform();
+  return {};
+}
+
+Status StoreMachine::set_end(JobId job, Time end) {
+  free_at_ = -1;
+  if (Status room = host_pools_.check_end(job, end); !room) return room;
+  Time& known = ends_[job];
+  // The store lets who is not over hold on from tick to tick, also where that was promised to
+  // others: whether it was is to be seen from the end that was planned.
+  const resource::Allocation* held = store_.find(job);
+  if (held != nullptr && known > held->when.begin && known < end)
+    static_cast<void>(store_.set_end(job, known));
+  Status moved = store_.set_end(job, end);
+  if (!moved) return moved;
+  host_pools_.set_end(job, end);
+  if (uniform_ && !uniform_->set_end(job, end)) leave_uniform();
+  if (const auto at = all_ends_.find(known); at != all_ends_.end()) all_ends_.erase(at);
+  all_ends_.insert(known = end);
+  return {};
+}
+
+Allocation StoreMachine::holding(JobId job) const {
+  if (const Allocation* held = store_.find(job)) return *held;
+  Allocation nothing{job, {}, {}, {}};
+  if (uniform_ && uniform_->holds(job)) nothing.when = uniform_->holding(job).when;
+  return nothing;
+}
+
+std::int64_t StoreMachine::procs_held(JobId job) const {
+  if (uniform_ && uniform_->holds(job)) return uniform_->procs_held(job);
+  const Allocation* held = store_.find(job);
+  return held == nullptr ? 1 : std::max<std::int64_t>(cores_of(*held), 1);
+}
+
+std::int64_t StoreMachine::cores_of(const Allocation& allocation) const {
+  const resource::ResourceGraph& graph = store_.graph();
+  const auto core = graph.words().types.find("core");
+  std::int64_t cores = 0;
+  for (const resource::Share& share : allocation.shares) {
+    const auto v = graph.find_uniq(share.uniq_id);
+    if (v && core && graph[*v].type == *core) cores += share.amount;
+  }
+  return cores;
+}
+
+std::int64_t StoreMachine::procs() const {
+  return store_.total("core");
+}
+
+std::int64_t StoreMachine::free_procs(Time now) {
+  return store_.available("core", now);
+}
+
+Interval StoreMachine::horizon() const {
+  return store_.options().horizon;
+}
+
+void StoreMachine::resources_changed() {
+  ++status_;
+  free_at_ = -1;
+  if (!uniform_) return;
+  uniform_->set_horizon(store_.options().horizon);
+  if (anything_down() || store_.total("core") != uniform_->procs()) leave_uniform();
+}
+
+void StoreMachine::check_invariants() const {
+  store_.check_invariants();
+  host_pools_.check_invariants();
+}
+
+Result<Scheduler> Scheduler::create(SchedulerConfig config, resource::ResourceStore& store) {
+  return create(std::move(config), std::make_unique<StoreMachine>(store));
+}
+
+}  // namespace holon::qmanager

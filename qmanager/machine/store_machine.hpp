@@ -1,0 +1,136 @@
+// store_machine.hpp - the resource graph as the engine sees it: a Machine over a ResourceStore.
+//
+// As long as every job asks for single cores anywhere, or every job for whole nodes that are all
+// alike (uniform.hpp), and every core is up, which of them a reservation gets plays no part: then
+// reservations are kept as numbers of cores (a FlatMachine), and only running jobs hold cores in
+// the store. Holding particular cores for later would keep jobs out that fit, and costs a search
+// and some thousand vertices each. The first job of another kind, an advance reservation, or a node
+// that goes down, ends this: all reservations are then made again, in the store.
+#pragma once
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "qmanager/engine/uniform.hpp"
+#include "qmanager/machine/flat_machine.hpp"
+#include "qmanager/machine/host_pools.hpp"
+#include "qmanager/machine/machine.hpp"
+
+namespace holon::qmanager {
+
+class StoreMachine : public Machine {
+ public:
+  // The store must outlive the machine.
+  explicit StoreMachine(resource::ResourceStore& store);
+
+  Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
+                                             Duration length) override;
+  ShapeId shape_of(const JobRequest& job) override;
+  std::int64_t procs_of(const JobRequest& job) const override;
+  bool placeable(const JobRequest& job) override;
+  bool exhausted(Time now) override;
+  bool hopeless(const JobRequest& job, Time now) override;
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
+  Outcome start(const JobRequest& job, Time now, Duration length) override;
+  Outcome reserve(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  bool intact(JobId job) override;
+  std::string outage() override;
+  Outcome claim(const JobRequest& job, Time now, Duration length) override;
+  Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
+  Result<std::unique_ptr<Machine>> part(JobId holder) override;
+  void vacate(JobId job, Time now) override;
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
+    return uniform_ && uniform_->holds(job.id) ? uniform_->earlier_start(job, now) : now;
+  }
+  void release(JobId job, Time now) override;
+  Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
+  Status set_end(JobId job, Time end) override;
+  resource::Allocation holding(JobId job) const override;
+  Units units_of(JobId job) const override { return {holding(job), host_pools_.held_by(job)}; }
+  Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
+  // What is here of them is known to who has a part of the graph only: part_machine.cpp.
+  Units occupy(Units units) override { return units; }
+  std::int64_t procs_held(JobId job) const override;
+  std::vector<Window> windows(Time now) override;
+  std::int64_t procs() const override;
+  std::int64_t free_procs(Time now) override;
+  resource::Amount total(std::string_view type) const override { return store_.total(type); }
+  Interval horizon() const override;
+  bool add_host_pools(const std::map<std::string, resource::Amount>& each) override;
+  void resources_changed() override;
+  bool settle() override {
+    leave_uniform();
+    return replan_;
+  }
+  bool must_replan() override { return std::exchange(replan_, false); }
+  void check_invariants() const override;
+
+ private:
+  struct Shape {
+    std::shared_ptr<const resource::Jobspec> spec;  // one of those that have it
+    AllocationRule rule;
+    std::vector<Consumes> on_hosts;
+    std::int64_t cores = 0;          // the least it needs
+    std::uint64_t placeable_at = 0;  // status generation of the answer below
+    bool placeable = false;
+    std::uint64_t satisfiable_at = 0;  // status generation at which it was found to be ...
+    Duration satisfiable_for = 0;      // ... for so long
+  };
+
+  enum class Unit : std::uint8_t {
+    none,
+    core,
+    node
+  };  // of what jobs ask for; none: nobody did yet
+
+  struct Recent {
+    std::shared_ptr<const resource::Jobspec> spec;
+    bool slots = false;
+    ShapeId shape = 0;
+  };
+  static constexpr std::size_t kRecent = 1024;
+
+  ShapeId find_shape(const JobRequest& job);
+  void keep_uniform_for(const JobRequest& job);
+  const JobRequest& counted(const JobRequest& job);
+  Shape& shape(const JobRequest& job) { return shapes_[shape_of(job)]; }
+  Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
+  Outcome holds(Outcome outcome);
+  Outcome hold_now_or_then(const JobRequest& job, Interval when, Time now);
+  Outcome hold_on_hosts(const JobRequest& job, Interval when, Time now);
+  HostSlots slots_on_hosts(const JobRequest& job, const resource::Allocation& allocation) const;
+  bool goes_by_host(const JobRequest& job) const;
+  std::int64_t cores_of(const resource::Allocation& allocation) const;
+  std::int64_t most_that_fit(const JobRequest& job, Interval when, Time now);
+  Outcome allocate(const JobRequest& job, Time now, Duration length);
+  void leave_uniform();
+  Duration until_horizon(Time from) const;
+  Outcome hold_at(const JobRequest& job, const Wish& wish);
+  bool anything_down();
+  bool all_up(const resource::Allocation& allocation) const;
+  std::int64_t free_cores_at_most(Time now);
+
+  resource::ResourceStore& store_;
+  HostPools host_pools_;
+  std::optional<FlatMachine>
+      uniform_;             // running jobs and reservations by number of cores; see above
+  Unit unit_ = Unit::none;  // while uniform_
+  std::optional<std::int64_t> node_cores_;  // of each node, where all are alike
+  JobRequest counted_;                      // of the last call of counted()
+  bool replan_ = false;
+  std::vector<Shape> shapes_;
+  std::unordered_multimap<std::size_t, ShapeId> by_content_;
+  std::vector<Recent> recent_ = std::vector<Recent>(kRecent);
+  bool coreless_shapes_ = false;  // some job asks for no core: full cores do not stop it
+  std::unordered_map<JobId, Time> ends_;
+  std::multiset<Time> all_ends_;  // when everything that is held or planned will be over
+  std::uint64_t status_ = 1;      // grows when resources change
+  std::uint64_t down_known_ = 0;  // the status for which down_ holds
+  bool down_ = false;
+  Time free_at_ = -1;  // the instant for which free_ holds; -1: none
+  std::int64_t free_ = 0;
+};
+
+}  // namespace holon::qmanager

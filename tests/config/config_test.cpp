@@ -1,0 +1,348 @@
+// Configuration: layering, and that every mistake is answered with its place and what is accepted.
+#include "config/config.hpp"
+#include "places.hpp"  // written by CMake
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace holon::config {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Config, DefaultsAreFcfs) {
+  const auto config = load_config({});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->default_policy(), "fcfs");
+  EXPECT_EQ(config->grace, 5000);
+}
+
+TEST(Config, LaterWins) {
+  const std::string file = ::testing::TempDir() + "holon-config-test.toml";
+  std::ofstream(file)
+      << "[queues.debug]\ndepth = 7\n[queue]\npolicy = \"hybrid\"\ndefault = \"debug\"\n"
+         "[job]\ngrace = \"2s\"\n";
+  const auto config =
+      load_config({"job.grace=9", file, "queue.reservation-depth=8", "job.default-limit=1.5h"});
+  std::remove(file.c_str());
+  ASSERT_TRUE(config) << to_string(config.error());
+  EXPECT_EQ(config->default_policy(), "hybrid");
+  EXPECT_EQ(config->scheduler.queues.at("debug").queue_depth, 7);
+  EXPECT_EQ(config->scheduler.queues.at("debug").policy, "hybrid");
+  EXPECT_EQ(config->scheduler.defaults.reservation_depth, 8);
+  EXPECT_EQ(config->grace, 2000);
+  EXPECT_EQ(config->default_limit, 5'400'000);
+}
+
+struct Mistake {
+  std::string item, where, what;
+};
+
+TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
+  const Mistake mistakes[] = {
+      {"queue.polcy=easy", "--conf queue.polcy", "did you mean 'queue.policy'"},
+      {"queue.policy=eazy", "--conf queue.policy", "fcfs, easy, hybrid[:N], conservative[:N]"},
+      {"queue.policy=3", "--conf queue.policy", "= 3 does not fit"},
+      {"queue.depth=0", "--conf queue.depth", "1 to 1000000"},
+      {"queue.depth=many", "--conf queue.depth", "1 to 1000000"},
+      {"queues.x.speed=1", "--conf queues.x.speed", "unknown key"},
+      {"queues.policy=easy", "--conf queues.policy", "unknown key"},
+      {"=easy", "--conf ", "unknown key"},
+      {"job.grace=soon", "--conf job.grace", "a duration"},
+      {"job.grace=-1", "--conf job.grace", "a duration"},
+      {"priority.speed-weight=1", "--conf priority.speed-weight", "queuetime, xfactor"},
+      {"priority.proc-weight=big", "--conf priority.proc-weight", "no weight"},
+      {"priority.accrual=often", "--conf priority.accrual", "fullpolicy"},
+      {"fairshare.decay=2", "--conf fairshare.decay", "0 to 1"},
+      {"qos.hi.flags=PREEMPTOR", "--conf qos.hi.flags", "RESERVEALWAYS"},
+      {"qos.flags=NTR", "--conf qos.flags", "unknown key"},
+      {"queue.reservation-depth.x=1", "--conf queue.reservation-depth.x", "unknown key"},
+      {"limits.user.ann.omax-job=1", "--conf limits.user.ann.omax-job", "no limit"},
+      {"queue.queue-params=depth=3", "--conf queue.queue-params", "queue-depth=N"},
+      {"queue.queue-params=queue-depth=0", "--conf queue.queue-params", "queue-depth=N"},
+      {"queue.policy-per-queue=easy", "--conf queue.policy-per-queue", "QUEUE:VALUE"},
+      {"queue.policy-per-queue=a:lazy", "--conf queue.policy-per-queue", "fcfs, easy"},
+      {"environments.mpi.rule=fill", "--conf environments.mpi.rule", "$round_robin"},
+      {"instance.heartbeat=0", "instance.heartbeat", "10ms to 5s"},
+      {"instance.heartbeat=1m", "instance.heartbeat", "10ms to 5s"},
+      {"instance.peer-timeout=0", "instance.peer-timeout", "3s and more"},
+      {"instance.tree-timeout=0", "instance.tree-timeout", "1ms and more"},
+      {"nonsense=1", "--conf nonsense",
+       "accepted are environments. ..., fairshare. ..., instance."},
+      {"journal.sync=never", "--conf journal.sync", "normal or full"},
+      {"no-such-file.toml", "--conf no-such-file.toml", "no such file"},
+      {"./a=b.toml", "--conf ./a=b.toml", "no such file"},
+  };
+  for (const auto& m : mistakes) {
+    SCOPED_TRACE(m.item);
+    const auto config = load_config({m.item});
+    ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().where, m.where);
+    EXPECT_THAT(config.error().what, HasSubstr(m.what));
+  }
+  const auto no_queue = load_config({"queues.a.depth=3", "queue.default=b"});
+  ASSERT_FALSE(no_queue);
+  EXPECT_EQ(no_queue.error().what, "there is no queue 'b'; name one of a");
+  const auto none_named = load_config({"queues.debug.depth=3", "queues.batch.depth=3"});
+  ASSERT_FALSE(none_named);
+  EXPECT_EQ(to_string(none_named.error()),
+            "queue.default: name one of batch, debug: the queue of jobs that name none");
+}
+
+TEST(Config, AnEmptyTableIsAQueue) {
+  Config config;
+  const auto applied = apply_toml(
+      config, "[queues.batch]\n[queue]\ndepth = 7\npolicy = \"easy\"\ndefault = \"batch\"\n",
+      "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  ASSERT_TRUE(config.scheduler.queues.contains("batch"));
+  EXPECT_EQ(config.scheduler.queues.at("batch").queue_depth, 7) << "it inherits";
+  EXPECT_EQ(config.scheduler.queues.at("batch").policy, "easy");
+  EXPECT_FALSE(apply_toml(config, "queues = 3\n", "site.toml"));
+}
+
+// What a reader copies must work.
+TEST(Config, EveryExampleOfThePagesIsAccepted) {
+  std::size_t examples = 0;
+  for (const auto& page : std::filesystem::directory_iterator(HOLON_SOURCE_DIR "/docs")) {
+    std::ifstream in(page.path());
+    std::string text;
+    bool inside = false;
+    const auto check = [&](const std::string& file) {
+      std::ofstream(file) << text;
+      const auto config = load_config({file});
+      EXPECT_TRUE(config) << page.path() << ": " << to_string(config.error()) << "\n" << text;
+      std::filesystem::remove(file);
+    };
+    for (std::string line; std::getline(in, line);) {
+      if (inside && line == "```") {
+        check(testing::TempDir() + "/holon-example.toml");
+        ++examples;
+        inside = false;
+      } else if (line == "```toml") {
+        inside = true;
+        text.clear();
+      } else if (inside) {
+        text += line + "\n";
+      }
+    }
+  }
+  EXPECT_GE(examples, 1u);
+}
+
+TEST(Config, PrioritiesFairshareAndQos) {
+  Config config;
+  const auto applied = apply_toml(config, R"(
+[priority]
+queuetime-weight = 2
+xfactor-cap = 10.5
+fs-weight = 100
+xfminwclimit = "2m"
+accrual = "fullpolicy"
+interval = "30s"
+[priority.user.ann]
+priority = -5
+fstarget = "20+"
+[priority.qos.hi]
+qtweight = 7
+[fairshare]
+interval = "12h"
+depth = 8
+decay = 0.9
+[qos.hi]
+flags = "RESERVEALWAYS:NOBF"
+[queue.reservation-depth]
+0 = 4
+1 = 2
+[queue.reservation-qos-list]
+0 = "hi, mid"
+1 = "ALL"
+[queues.debug]
+reservation-depth.0 = 1
+[limits.qos.hi]
+omax-job = "2,8"
+)",
+                                  "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  const auto& s = config.scheduler;
+  EXPECT_EQ(s.priority.factors[std::size_t(qmanager::Factor::queue_time)].weight, 2);
+  EXPECT_EQ(s.priority.factors[std::size_t(qmanager::Factor::xfactor)].cap, 10.5);
+  EXPECT_EQ(s.priority.components[std::size_t(qmanager::Component::fairshare)].weight, 100);
+  EXPECT_EQ(s.priority.least_limit, 120'000);
+  EXPECT_EQ(s.priority.accrual, qmanager::Accrual::full_policy);
+  EXPECT_EQ(s.priority.interval, 30'000);
+  EXPECT_EQ(s.priority.of.at({qmanager::Credential::user, "ann"}), -5);
+  EXPECT_EQ(s.priority.qos_queue_time.at("hi"), 7);
+  EXPECT_EQ(s.priority.fairshare.interval, 43'200'000);
+  EXPECT_EQ(s.priority.fairshare.depth, 8);
+  EXPECT_EQ(s.priority.fairshare.decay, 0.9);
+  EXPECT_EQ(s.priority.fairshare.targets.at({qmanager::Credential::user, "ann"}).percent, 20);
+  EXPECT_TRUE(s.qos.at("hi").reserve_always && s.qos.at("hi").no_backfill);
+  EXPECT_EQ(s.defaults.buckets.at(0).qos, (std::vector<std::string>{"hi", "mid"}));
+  EXPECT_EQ(s.defaults.buckets.at(1).depth, 2);
+  EXPECT_TRUE(s.defaults.buckets.at(1).qos.empty());
+  EXPECT_EQ(s.queues.at("debug").buckets.at(0).depth, 1);
+  EXPECT_EQ(s.limits.of.at({qmanager::Credential::qos, "hi"}).instead_of_active[0]->hard, 8);
+}
+
+TEST(Config, QueuesAndEnvironmentsAsFluxionAndGridEngineWriteThem) {
+  Config config;
+  const auto applied = apply_toml(config, R"(
+[queue]
+policy-per-queue = "batch:easy debug:fcfs"
+queue-params-per-queue = "batch:queue-depth=7,max-queue-depth=5 debug:queue-depth=100"
+policy-params = "reservation-depth=9"
+default = "batch"
+[queues.debug]
+requires = ["fast", "gpu"]
+slots = 8
+users = "ann"
+pools.licence = 3
+[environments.mpi]
+rule = "$round_robin"
+slots = 64
+users = ["ann", "@physics"]
+xusers = "bob, cy"
+[environments.four]
+rule = 4
+)",
+                                  "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  const auto& s = config.scheduler;
+  EXPECT_EQ(s.queues.at("batch").policy, "easy");
+  EXPECT_EQ(s.queues.at("batch").queue_depth, 7);
+  EXPECT_EQ(s.queues.at("batch").max_queue_depth, 5);
+  EXPECT_EQ(s.queues.at("batch").reservation_depth, 9);
+  EXPECT_EQ(s.queues.at("debug").policy, "fcfs");
+  EXPECT_EQ(s.queues.at("debug").queue_depth, 100);
+  EXPECT_EQ(s.queues.at("debug").properties, (std::vector<std::string>{"fast", "gpu"}));
+  EXPECT_EQ(s.queues.at("debug").slots, 8);
+  EXPECT_EQ(s.queues.at("debug").pools.at("licence"), 3);
+  EXPECT_EQ(s.environments.at("mpi").rule.kind, qmanager::AllocationRule::Kind::round_robin);
+  EXPECT_EQ(s.environments.at("mpi").slots, 64);
+  EXPECT_EQ(s.environments.at("four").rule.slots, 4);
+  EXPECT_EQ(s.queues.at("debug").access, (qmanager::AccessList{{"ann"}, {}}));
+  EXPECT_EQ(s.environments.at("mpi").access,
+            (qmanager::AccessList{{"ann", "@physics"}, {"bob", "cy"}}));
+}
+
+TEST(Config, MistakesInFilesHaveALineAndChangeNothing) {
+  Config config;
+  auto unknown = apply_toml(config, "[job]\ngrace = 1\n\n[queue]\nprio = 3\n", "site.toml");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().where, "site.toml:5");
+  EXPECT_EQ(config.grace, Config{}.grace);
+  auto syntax = apply_toml(config, "[job]\ngrace = = 1\n", "site.toml");
+  ASSERT_FALSE(syntax);
+  EXPECT_EQ(syntax.error().where, "site.toml:2");
+  auto list = apply_toml(config, "[job]\ngrace = [1]\n", "site.toml");
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().where, "site.toml:2");
+}
+
+TEST(Config, ListsOfUsersAreOfNamesThatSomebodyCanHave) {
+  EXPECT_TRUE(load_config({"queue.xusers=ann, @physics"}));
+  for (const char* bad : {"[\"root\"]", "@", ",", "ann*", "a\tb", "@@chem", "ann:bob"}) {
+    const auto config = load_config({std::string("queue.xusers=") + bad});
+    ASSERT_FALSE(config) << bad;
+    EXPECT_THAT(to_string(config.error()), HasSubstr("names of users and @GROUPs"));
+    EXPECT_FALSE(load_config({std::string("environments.mpi.users=") + bad})) << bad;
+  }
+}
+
+TEST(Config, Durations) {
+  EXPECT_EQ(*parse_duration_ms("250ms"), 250);
+  EXPECT_EQ(*parse_duration_ms("30"), 30'000);
+  EXPECT_EQ(*parse_duration_ms("1.5m"), 90'000);
+  for (const char* bad : {"", "s", "5x", "-1s", "1e30d", "nan", "5 m"})
+    EXPECT_FALSE(parse_duration_ms(bad)) << bad;
+}
+
+TEST(Config, TheDocumentationNamesEveryKey) {
+  std::ifstream in(HOLON_SOURCE_DIR "/docs/config.md");
+  std::ostringstream text;
+  text << in.rdbuf();
+  for (const auto& key : config_keys()) EXPECT_THAT(text.str(), HasSubstr(std::string(key.name)));
+}
+
+TEST(Config, LimitsAndPoolsAreRead) {
+  const auto config = load_config(
+      {"limits.user.ann.max-job=2,8", "limits.account.default.max-ps=60", "pools.license=5"});
+  ASSERT_TRUE(config) << to_string(config.error());
+  const auto& limits = config->scheduler.limits.of;
+  EXPECT_EQ(limits.at({qmanager::Credential::user, "ann"}).active[0], (qmanager::SoftHard{2, 8}));
+  EXPECT_EQ(limits.at({qmanager::Credential::account, "default"}).active[3].hard, 60'000);
+  EXPECT_EQ(config->scheduler.pools.at("license"), 5);
+  EXPECT_FALSE(load_config({"limits.user.ann.max-fun=2"}));
+  EXPECT_FALSE(load_config({"limits.user.ann.max-wc=soon"}));
+  EXPECT_FALSE(load_config({"limits.planet.ann.max-job=2"}));
+}
+
+TEST(Config, ReservationsThresholdsAndTargetsAsMauiHasThem) {
+  const auto config = load_config(
+      {"queue.reservation-policy=highest", "queue.reservation-threshold-type=queuetime",
+       "queue.reservation-threshold-value=10m", "queue.backfill-metric=peseconds",
+       "queue.backfill-max-schedules=50", "queues.b.reservation-threshold-type=xfactor",
+       "queues.b.reservation-threshold-value=2.5", "queue.default=b",
+       "priority.targetqueuetime-weight=3", "priority.target-weight=2",
+       "priority.qos.hi.qttarget=2h", "priority.qos.hi.xftarget=5", "qos.hi.flags=DEDICATED"});
+  ASSERT_TRUE(config) << to_string(config.error());
+  const auto& s = config->scheduler;
+  using Type = qmanager::ReservationThreshold::Type;
+  EXPECT_EQ(s.defaults.reservation_policy, qmanager::ReservationPolicy::highest);
+  EXPECT_EQ(s.defaults.threshold, (qmanager::ReservationThreshold{Type::queue_time, 600}));
+  EXPECT_EQ(s.queues.at("b").threshold, (qmanager::ReservationThreshold{Type::xfactor, 2.5}));
+  EXPECT_EQ(s.defaults.backfill_metric, qmanager::BackfillMetric::equivalent_seconds);
+  EXPECT_EQ(s.defaults.backfill_max_schedules, 50);
+  EXPECT_EQ(s.priority.qos_queue_time_target.at("hi"), 7200);
+  EXPECT_EQ(s.priority.qos_xfactor_target.at("hi"), 5);
+  EXPECT_TRUE(s.qos.at("hi").dedicated);
+  const auto preempt = load_config({"qos.hi.flags=PREEMPTEE"});
+  ASSERT_FALSE(preempt);
+  EXPECT_THAT(preempt.error().what,
+              HasSubstr("is a flag of preemption, and no job is ever stopped"));
+}
+
+TEST(Config, LimitsOfUsersWithinAQueueOfEverybodyAndOfSingleJobsAreRead) {
+  Config config;
+  const auto applied = apply_toml(config, R"(
+[limits.queue.fast]
+max-job = 12
+[limits.queue.fast.user.steve]
+max-proc = 50
+[limits.user.default]
+max-wc = "2h,8h"
+max-iwc = 90
+[limits.qos.hi]
+omax-inode = 3
+[limits.system]
+max-pe = 64
+max-proc-per-job = 256
+max-procsecond-per-job = 86400
+max-job-walltime = "1d"
+)",
+                                  "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  using qmanager::Credential;
+  using qmanager::Measure;
+  const auto at = [](Measure measure) { return static_cast<std::size_t>(measure); };
+  const auto& limits = config.scheduler.limits;
+  EXPECT_EQ(limits.of.at({Credential::queue, "fast"}).active[0].hard, 12);
+  const auto& steve = limits.within_queue.at({Credential::user, "steve", "fast"});
+  EXPECT_EQ(steve.active[at(Measure::procs)].hard, 50);
+  const auto& user = limits.of.at({Credential::user, "default"});
+  EXPECT_EQ(user.active[at(Measure::ticks)], (qmanager::SoftHard{7'200'000, 28'800'000}));
+  EXPECT_EQ(user.idle[at(Measure::ticks)].hard, 90'000);
+  EXPECT_EQ(limits.of.at({Credential::qos, "hi"}).instead_of_idle[at(Measure::nodes)]->hard, 3);
+  EXPECT_EQ(limits.system.active[at(Measure::equivalents)].soft, 64);
+  EXPECT_EQ(limits.job_procs, 256);
+  EXPECT_EQ(limits.job_proc_ticks, 86'400'000);
+  EXPECT_EQ(limits.job_ticks, 86'400'000);
+}
+
+}  // namespace
+}  // namespace holon::config

@@ -1,0 +1,217 @@
+// The lifecycle against RFC 21's table, and as a property: replay gives the state, misfits change
+// nothing.
+#include "instance/job/job.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <functional>
+
+namespace holon::instance {
+namespace {
+
+Lifecycle after(const std::vector<EventBody>& bodies) {
+  Lifecycle job;
+  Time now = 1000;
+  for (const auto& body : bodies) {
+    auto next = apply(job, {now++, body});
+    EXPECT_TRUE(next) << (next ? "" : next.error().what);
+    if (next) job = *next;
+  }
+  return job;
+}
+
+const std::vector<EventBody> kToSched = {event::Submit{20, "ada"}, event::Validate{},
+                                         event::Depend{}, event::Priority{20}};
+
+std::vector<EventBody> then(std::vector<EventBody> first, std::vector<EventBody> second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+TEST(Lifecycle, AJobThatSucceedsPassesEveryState) {
+  const std::vector<std::pair<EventBody, JobState>> way = {
+      {event::Submit{16, "ada"}, JobState::created},
+      {event::Validate{}, JobState::depend},
+      {event::Depend{}, JobState::priority},
+      {event::Priority{16}, JobState::sched},
+      {event::Alloc{"immediate", 5}, JobState::run},
+      {event::Start{{{42, 1}}}, JobState::run},
+      {event::Finish{0, 3, 100}, JobState::cleanup},
+      {event::Release{}, JobState::cleanup},
+      {event::Free{}, JobState::cleanup},
+      {event::Clean{}, JobState::inactive}};
+  Lifecycle job;
+  for (const auto& [body, state] : way) {
+    auto next = apply(job, {7, body});
+    ASSERT_TRUE(next) << name_of(body);
+    job = *next;
+    EXPECT_EQ(job.state, state) << name_of(body);
+  }
+  EXPECT_EQ(result_of(job), "COMPLETED");
+  EXPECT_EQ(exit_code_of(job), 0);
+}
+
+TEST(Lifecycle, ResultsFollowFromTheFirstFatalException) {
+  const auto cleanup = [](const EventBody& why, int status) {
+    return after(then(
+        kToSched, {event::Alloc{"immediate", 0}, event::Start{{{1, 1}}}, why,
+                   event::Finish{status, 0, 0}, event::Release{}, event::Free{}, event::Clean{}}));
+  };
+  EXPECT_EQ(result_of(cleanup(event::Exception{"cancel", 0, "by ada"}, 15)), "CANCELED");
+  EXPECT_EQ(result_of(cleanup(event::Exception{"timeout", 0, ""}, 15)), "TIMEOUT");
+  EXPECT_EQ(result_of(cleanup(event::Exception{"node-failure", 0, ""}, 9)), "FAILED");
+  EXPECT_EQ(result_of(cleanup(event::Exception{"memo", 5, "a remark"}, 0)), "COMPLETED");
+  EXPECT_EQ(result_of(cleanup(event::Exception{"memo", 5, "a remark"}, 256)), "FAILED");
+  EXPECT_EQ(exit_code_of(cleanup(event::Exception{"timeout", 0, ""}, 15)), 143);
+  EXPECT_EQ(result_of(after({event::Submit{}, event::Invalidate{"too big"}})), "REJECTED");
+  EXPECT_EQ(result_of(after(then(kToSched, {event::Exception{"cancel", 0, ""}, event::Clean{}}))),
+            "CANCELED");
+}
+
+TEST(Lifecycle, TheStateAsksForTheNextStep) {
+  const auto step = [](const std::vector<EventBody>& bodies) { return next_step(after(bodies)); };
+  const event::Alloc alloc{"immediate", 0};
+  const event::Exception cancel{"cancel", 0, ""};
+  EXPECT_EQ(step({}), Step::none);
+  EXPECT_EQ(step({event::Submit{}}), Step::validate);
+  EXPECT_EQ(step({event::Submit{}, event::Validate{}}), Step::depend);
+  EXPECT_EQ(step({event::Submit{}, event::Validate{}, event::Depend{}}), Step::priority);
+  EXPECT_EQ(step(kToSched), Step::enqueue);
+  EXPECT_EQ(step(then(kToSched, {alloc})), Step::start);
+  EXPECT_EQ(step(then(kToSched, {alloc, event::Start{}})), Step::watch);
+  EXPECT_EQ(step(then(kToSched, {alloc, cancel})), Step::kill);
+  EXPECT_EQ(step(then(kToSched, {alloc, cancel, event::Start{}})), Step::kill);
+  EXPECT_EQ(step(then(kToSched, {alloc, event::Start{}, event::Finish{}})), Step::release);
+  EXPECT_EQ(step(then(kToSched, {alloc, event::Finish{}, event::Release{}})), Step::clean);
+  EXPECT_EQ(step(then(kToSched, {cancel})), Step::clean);
+  EXPECT_EQ(step(then(kToSched, {cancel, event::Clean{}})), Step::none);
+}
+
+rc::Gen<EventBody> any_body() {
+  const auto text = rc::gen::container<std::string>(rc::gen::inRange<char>(32, 126));
+  return rc::gen::oneOf(
+      rc::gen::map(text,
+                   [](std::string t) -> EventBody {
+                     return event::Submit{3, std::move(t)};
+                   }),
+      rc::gen::just<EventBody>(event::Validate{}),
+      rc::gen::map(text,
+                   [](std::string t) -> EventBody { return event::Invalidate{std::move(t)}; }),
+      rc::gen::just<EventBody>(event::Depend{}),
+      rc::gen::map(rc::gen::inRange(0, 1000),
+                   [](int p) -> EventBody { return event::Priority{std::uint64_t(p)}; }),
+      rc::gen::map(rc::gen::inRange(0, 31),
+                   [](int u) -> EventBody { return event::Urgency{std::uint32_t(u)}; }),
+      rc::gen::map(rc::gen::inRange(0, 9),
+                   [](int e) -> EventBody {
+                     return event::Alloc{"backfill", e};
+                   }),
+      rc::gen::map(rc::gen::inRange(0, 9),
+                   [](int e) -> EventBody { return event::ResourceUpdate{e}; }),
+      rc::gen::map(text, [](std::string t) -> EventBody { return event::Instance{std::move(t)}; }),
+      rc::gen::map(rc::gen::inRange(1, 9),
+                   [](int p) -> EventBody {
+                     return event::Start{{{p, 7}, {p + 1, 0}}};
+                   }),
+      rc::gen::map(rc::gen::inRange(0, 3),
+                   [](int s) -> EventBody {
+                     return event::Exception{"cancel", s, "\"n\""};
+                   }),
+      rc::gen::map(rc::gen::inRange(0, 300),
+                   [](int s) -> EventBody {
+                     return event::Finish{s, s, s};
+                   }),
+      rc::gen::just<EventBody>(event::Release{}), rc::gen::just<EventBody>(event::Free{}),
+      rc::gen::just<EventBody>(event::Clean{}));
+}
+
+RC_GTEST_PROP(Event, TextRoundTrips, ()) {
+  const EventBody body = *any_body();
+  const auto back = parse_event(name_of(body), context_of(body));
+  RC_ASSERT(back.has_value());
+  RC_ASSERT(*back == body);
+}
+
+// Random events, fitting or not: the accepted ones alone, replayed through their text, give the
+// same state; the state never goes back (except CLEANUP's own bookkeeping), and resources are never
+// held by an INACTIVE job.
+RC_GTEST_PROP(Lifecycle, ReplayOfTheAcceptedEventsRebuildsTheState, ()) {
+  const auto bodies = *rc::gen::container<std::vector<EventBody>>(60, any_body());
+  Lifecycle job;
+  std::vector<Event> accepted;
+  Time now = 1;
+  for (const auto& body : bodies) {
+    const Lifecycle before = job;
+    auto next = apply(job, {now, body});
+    if (!next) {
+      RC_ASSERT(job == before);
+      continue;
+    }
+    RC_ASSERT(next->state >= before.state);
+    RC_ASSERT(!(next->state == JobState::inactive && next->holds_resources));
+    job = *next;
+    accepted.push_back({now++, body});
+  }
+  Lifecycle replayed;
+  for (const auto& e : accepted) {
+    auto body = parse_event(name_of(e.body), context_of(e.body));
+    RC_ASSERT(body.has_value());
+    auto next = apply(replayed, {e.time, *body});
+    RC_ASSERT(next.has_value());
+    replayed = *next;
+  }
+  RC_ASSERT(replayed == job);
+}
+
+// From every reachable state, doing what next_step asks for ends in INACTIVE.
+RC_GTEST_PROP(Lifecycle, FollowingTheStepsEndsEveryJob, ()) {
+  const auto bodies = *rc::gen::container<std::vector<EventBody>>(20, any_body());
+  Lifecycle job = *apply({}, {1, event::Submit{}});
+  for (const auto& body : bodies)
+    if (auto next = apply(job, {2, body})) job = *next;
+  const auto answer = [](Step step) -> EventBody {
+    switch (step) {
+      case Step::validate:
+        return event::Validate{};
+      case Step::depend:
+        return event::Depend{};
+      case Step::priority:
+        return event::Priority{};
+      case Step::enqueue:
+        return event::Alloc{"immediate", 0};
+      case Step::start:
+        return event::Start{{{1, 1}}};
+      case Step::watch:
+      case Step::kill:
+        return event::Finish{};
+      case Step::release:
+        return event::Release{};
+      default:
+        return event::Clean{};
+    }
+  };
+  for (int turns = 0; next_step(job) != Step::none; ++turns) {
+    RC_ASSERT(turns < 12);
+    auto next = apply(job, {3, answer(next_step(job))});
+    RC_ASSERT(next.has_value());
+    job = *next;
+  }
+  RC_ASSERT(job.state == JobState::inactive);
+}
+
+TEST(Event, RubbishIsAnErrorWithItsName) {
+  EXPECT_FALSE(parse_event("submitt", "{}"));
+  EXPECT_FALSE(parse_event("finish", "{}"));
+  EXPECT_FALSE(parse_event("finish", "{\"status\":"));
+  EXPECT_FALSE(parse_event("finish", R"({"status":"zero","cpu_ms":0,"max_rss_kb":0})"));
+}
+
+TEST(Event, LogLineHasSecondsNameAndContext) {
+  EXPECT_EQ(eventlog_line({1500, event::Priority{7}}),
+            "{\"timestamp\":1.500,\"name\":\"priority\",\"context\":{\"priority\":7}}\n");
+}
+
+}  // namespace
+}  // namespace holon::instance

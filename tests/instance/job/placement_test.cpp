@@ -1,0 +1,95 @@
+// Which task sits where: drawings of nodes and cores, and that every task has a seat.
+#include "instance/job/placement.hpp"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/hostlist.hpp"
+#include "resource/formats/readers.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+namespace {
+
+std::vector<PlacedNode> nodes(const std::vector<std::vector<std::int64_t>>& cores) {
+  std::vector<PlacedNode> list;
+  for (std::size_t i = 0; i < cores.size(); ++i)
+    list.push_back({static_cast<std::int32_t>(i), "n" + std::to_string(i), cores[i], {}, {}});
+  return list;
+}
+
+// "n0: 0=0-1 1=2-3 | n1: 2=0-1"
+std::string draw(const std::vector<PlacedNode>& list) {
+  std::string text;
+  for (const auto& node : list) {
+    text += (text.empty() ? "" : " | ") + node.host + ":";
+    for (const auto& task : node.tasks)
+      text += " " + std::to_string(task.rank) + "=" + idset_text(task.cores);
+  }
+  return text;
+}
+
+TEST(Placement, TasksGetEqualPartsInOrder) {
+  auto two = nodes({{0, 1, 2, 3}, {4, 5}});
+  place_tasks(two, 3);
+  EXPECT_EQ(draw(two), "n0: 0=0-1 1=2-3 | n1: 2=4-5");
+  auto crowded = nodes({{0, 1}});
+  place_tasks(crowded, 4);
+  EXPECT_EQ(draw(crowded), "n0: 0=0 1=0 2=1 3=1");
+  auto coreless = nodes({{}, {}});
+  place_tasks(coreless, 4);
+  EXPECT_EQ(draw(coreless), "n0: 0= 1= | n1: 2= 3=");
+}
+
+TEST(Placement, GpusAreDealtOutWhereTheySuffice) {
+  auto one = nodes({{0, 1, 2, 3}});
+  one[0].gpus = {0, 1, 2, 3};
+  place_tasks(one, 2);
+  EXPECT_EQ(one[0].tasks[1].gpus, (std::vector<std::int64_t>{2, 3}));
+  auto shared = nodes({{0, 1}});
+  shared[0].gpus = {0};
+  place_tasks(shared, 2);
+  EXPECT_TRUE(shared[0].tasks[0].gpus.empty());
+}
+
+RC_GTEST_PROP(Placement, EveryTaskHasOneSeatOnItsNode, ()) {
+  std::vector<std::vector<std::int64_t>> cores;
+  const auto sizes = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 5));
+  for (const int size : sizes) {
+    cores.emplace_back();
+    for (int i = 0; i < size; ++i) cores.back().push_back(i);
+  }
+  auto list = nodes(cores);
+  const auto n = *rc::gen::inRange<std::int64_t>(1, 30);
+  place_tasks(list, n);
+  std::int64_t next = 0;
+  for (const auto& node : list)
+    for (const auto& task : node.tasks) {
+      RC_ASSERT(task.rank == next++);
+      for (const auto core : task.cores)
+        RC_ASSERT(std::find(node.cores.begin(), node.cores.end(), core) != node.cores.end());
+    }
+  RC_ASSERT(next == (list.empty() ? 0 : n));
+}
+
+TEST(Placement, AnAllocationIsSummedUpByNode) {
+  auto store = resource::ResourceStore::load(*resource::read_shape("node=3/core=4,gpu=1"), {});
+  ASSERT_TRUE(store);
+  resource::JobShape shape;
+  shape.nodes = 2;
+  shape.tasks = 2;
+  shape.cores_per_task = 3;
+  shape.gpus_per_task = 1;
+  shape.command = {"true"};
+  const auto outcome =
+      store->match(JobId(1), *resource::jobspec_for(shape), resource::MatchOp::allocate, 0, 10);
+  ASSERT_TRUE(outcome);
+  const auto* allocation = std::get_if<resource::Allocation>(&*outcome);
+  ASSERT_NE(allocation, nullptr);
+  const auto summary = summarize(store->graph(), *allocation);
+  EXPECT_EQ(Hostlist::parse(summary.nodelist)->count(), 2u) << summary.nodelist;
+  EXPECT_EQ(describe(summary.held), "2 nodes, 6 cores, 2 GPUs");
+}
+
+}  // namespace
+}  // namespace holon::instance

@@ -1,0 +1,323 @@
+// What happens to the journal's files is noticed, said, and survived as far as that goes.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <random>
+
+#include "instance/instance_id.hpp"
+#include "instance/journal/files.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/journal/log.hpp"
+#include "instance/journal/repair.hpp"
+#include "instance/messages.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kJobs = 60;
+
+class JournalDamageTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "holon-damage-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+  std::string file() const { return journal_file(dir_); }
+  std::string log() const { return log_file(file()); }
+
+  Result<Journal> open(Journal::OnDamage on_damage = Journal::OnDamage::refuse) const {
+    return Journal::open(file(), Journal::Sync::normal, on_damage);
+  }
+
+  static void add_job(Journal& journal, std::uint64_t id) {
+    journal.add_batch({JobId(id), 1, "{}", false});
+    journal.add_event(JobId(id), 1, {1, event::Submit{}});
+    msg::JobRecord record;
+    record.id = id;
+    record.path = "/" + std::to_string(id);
+    record.state = "INACTIVE";
+    record.result = "COMPLETED";
+    record.command = std::string(100, 'x');
+    journal.add_inactive(record);
+    ASSERT_TRUE(journal.commit());
+  }
+  void fill(Journal& journal) const {
+    for (std::uint64_t id = 1; id <= kJobs; ++id) add_job(journal, id);
+  }
+
+  // Jobs in the journal of a process that was killed: all of them are in the log.
+  void fill_and_be_killed() const {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto journal = open();
+      if (!journal) _exit(1);
+      fill(*journal);
+      _exit(0);  // no destructor runs
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    ASSERT_EQ(status, 0);
+  }
+
+  static void flip(const std::string& name, std::uint64_t at) {
+    const int fd = ::open(name.c_str(), O_RDWR);
+    ASSERT_GE(fd, 0);
+    unsigned char byte = 0;
+    ASSERT_EQ(pread(fd, &byte, 1, static_cast<off_t>(at)), 1);
+    byte ^= 0xff;
+    ASSERT_EQ(pwrite(fd, &byte, 1, static_cast<off_t>(at)), 1);
+    close(fd);
+  }
+
+  std::vector<std::uint64_t> ids(const Journal& journal) const {
+    std::vector<std::uint64_t> found;
+    const auto records = journal.inactive_before(JobId(INT64_MAX), 1000);
+    EXPECT_TRUE(records);
+    for (auto r = records->rbegin(); r != records->rend(); ++r) found.push_back(r->id);
+    return found;
+  }
+  std::vector<std::uint64_t> all() const {
+    std::vector<std::uint64_t> numbers;
+    for (std::uint64_t id = 1; id <= kJobs; ++id) numbers.push_back(id);
+    return numbers;
+  }
+
+  std::string dir_;
+};
+
+TEST_F(JournalDamageTest, TheTablesAreOnTheDiskBeforeAnythingIsWritten) {
+  fill_and_be_killed();
+  fs::remove(log());
+  auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  EXPECT_THAT(ids(*journal), IsEmpty());
+  // What is lost is said, and its numbers are not given again.
+  EXPECT_THAT(journal->take_news(), Contains(HasSubstr("lost the last 60 of its 60 commits")));
+  EXPECT_EQ(journal->lost_ids(), std::pair(JobId(1), JobId(kJobs + 1)));
+}
+
+TEST_F(JournalDamageTest, AJournalThatIsGoneIsNotANewOne) {
+  for (const auto& lose : std::vector<std::function<void()>>{
+           [this] { fs::remove(file()); },
+           [this] { fs::resize_file(file(), 0); },
+           [this] {
+             fs::remove(file());
+             fs::create_directory(file());
+           },
+       }) {
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+    fill_and_be_killed();
+    lose();
+    const auto journal = open();
+    ASSERT_FALSE(journal);
+    EXPECT_EQ(journal.error().code, Errc::invalid_argument);
+    EXPECT_THAT(journal.error().what, HasSubstr("holon journal repair " + dir_));
+    // A broker whose jobs run goes on; it says what it has lost.
+    auto repaired = open(Journal::OnDamage::repair);
+    ASSERT_TRUE(repaired) << to_string(repaired.error());
+    EXPECT_THAT(repaired->take_news(), Contains(HasSubstr("lost: everything")));
+    EXPECT_EQ(repaired->lost_ids(), std::pair(JobId(1), JobId(kJobs + 1)));
+  }
+}
+
+TEST_F(JournalDamageTest, TheJournalOfAnotherInstanceIsRefused) {
+  fs::create_directory(dir_ + "/other");
+  { ASSERT_TRUE(Journal::open(journal_file(dir_ + "/other"), Journal::Sync::normal)); }
+  { ASSERT_TRUE(open()); }
+  fs::copy_file(journal_file(dir_ + "/other"), file(), fs::copy_options::overwrite_existing);
+  const auto journal = open();
+  ASSERT_FALSE(journal);
+  EXPECT_THAT(journal.error().what, HasSubstr("this is the journal of instance"));
+}
+
+TEST_F(JournalDamageTest, ADamagedFrameOfTheLogTakesNothingAwayThatALaterOneHas) {
+  fill_and_be_killed();
+  const auto before = look_at_log(log());
+  ASSERT_TRUE(before);
+  ASSERT_TRUE(before->whole());
+  ASSERT_GT(before->frames, kJobs);
+  // Pages of the first commits are written again by later ones.
+  const std::uint64_t frame = (fs::file_size(log()) - 32) / before->frames;
+  for (const std::uint64_t i : {1, 7, 30}) flip(log(), 32 + i * frame + 24 + 2000);
+  const auto damaged = look_at_log(log());
+  ASSERT_TRUE(damaged);
+  EXPECT_EQ(damaged->damaged, (std::vector<std::uint64_t>{1, 7, 30}));
+  ASSERT_TRUE(damaged->mendable());
+  auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  EXPECT_EQ(ids(*journal), all());
+  EXPECT_THAT(journal->take_news(), Contains(HasSubstr("3 of")));
+}
+
+TEST_F(JournalDamageTest, ALogThatLostAPageIsRefusedAndRepairedWhenAsked) {
+  fill_and_be_killed();
+  const auto before = look_at_log(log());
+  ASSERT_TRUE(before);
+  const std::uint64_t frame = (fs::file_size(log()) - 32) / before->frames;
+  flip(log(), 32 + (before->frames - 2) * frame + 24 + 2000);
+  const auto journal = open();
+  ASSERT_FALSE(journal);
+  EXPECT_THAT(journal.error().what, HasSubstr("1 of"));
+  EXPECT_THAT(journal.error().what, HasSubstr("holon journal check"));
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked);
+  EXPECT_THAT(checked->damage, Contains(HasSubstr("frames of the log are damaged")));
+  const auto repaired = repair_journal(dir_, 0);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_TRUE(fs::exists(repaired->kept_as));
+  auto again = open();
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_GE(ids(*again).size(), kJobs / 2);
+  EXPECT_EQ(again->next_id()->value() + again->lost_ids().second.value() -
+                again->lost_ids().first.value(),
+            kJobs + 1);
+}
+
+TEST_F(JournalDamageTest, DamagedBytesAreFoundAtTheBeginning) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+  }
+  // The head of each page but the first, which says what kind of page it is.
+  for (std::uint64_t at = 4096; at < fs::file_size(file()); at += 2 * 4096) flip(file(), at);
+  const auto journal = open();
+  ASSERT_FALSE(journal);
+  EXPECT_THAT(journal.error().what, HasSubstr("damaged"));
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked) << to_string(checked.error());
+  EXPECT_FALSE(checked->damage.empty());
+  const auto repaired = repair_journal(dir_, 0);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_FALSE(repaired->lost.empty());
+  EXPECT_TRUE(open());
+}
+
+TEST_F(JournalDamageTest, RandomDamageIsNeverTakenForAWholeJournal) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 12; ++round) {
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+    fill_and_be_killed();
+    const std::string& victim = round % 2 == 0 ? log() : file();
+    const auto size = fs::file_size(victim);
+    for (int i = 0; i < 40; ++i) flip(victim, 100 + random() % (size - 100));
+    auto journal = open(Journal::OnDamage::repair);
+    ASSERT_TRUE(journal) << round << ": " << to_string(journal.error());
+    // Each job is there, or it is said that it may not be.
+    if (ids(*journal) != all()) {
+      EXPECT_THAT(journal->take_news(), Contains(HasSubstr("lost"))) << round;
+    }
+    add_job(*journal, std::max(journal->next_id()->value(), journal->lost_ids().second.value()));
+    EXPECT_GE(ids(*journal).back(), kJobs) << round;
+  }
+}
+
+TEST_F(JournalDamageTest, ARecordThatCannotBeReadIsNamedAndTheOthersAreListed) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+  }
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file().c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, "UPDATE jobs SET record=x'c1' WHERE id=7", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(db);
+  const auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  EXPECT_EQ(ids(*journal), all());
+  const auto bad = journal->inactive(JobId(7));
+  ASSERT_TRUE(bad && *bad);
+  EXPECT_EQ((*bad)->path, "/7");
+  EXPECT_THAT((*bad)->reason, HasSubstr("its record in the journal is damaged"));
+}
+
+TEST_F(JournalDamageTest, AnOpenJournalThatIsRemovedIsWrittenAgain) {
+  for (const auto& lose : std::vector<std::function<void()>>{
+           [this] { fs::remove(file()); },
+           [this] { fs::remove(log()); },
+           [this] { fs::remove_all(dir_); },
+           [this] {
+             fs::remove(file());
+             std::ofstream(file()).flush();
+           },
+           [this] {
+             fs::remove(file());
+             fs::create_directory(file());
+           },
+           [this] { fs::resize_file(file(), fs::file_size(file()) / 2); },
+       }) {
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+    std::string id;
+    {
+      auto journal = open();
+      ASSERT_TRUE(journal) << to_string(journal.error());
+      fill(*journal);
+      id = *instance_id(dir_);
+      lose();
+      // At the next commit, without waiting for the look that comes once a second.
+      add_job(*journal, kJobs + 1);
+      EXPECT_THAT(journal->take_news(), Contains(HasSubstr("it was written again")));
+      EXPECT_TRUE(journal->look());
+      EXPECT_THAT(journal->take_news(), IsEmpty());
+      add_job(*journal, kJobs + 2);
+    }
+    EXPECT_EQ(*instance_id(dir_), id);
+    auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    auto expected = all();
+    expected.insert(expected.end(), {kJobs + 1, kJobs + 2});
+    EXPECT_EQ(ids(*journal), expected);
+    EXPECT_THAT(journal->take_news(), IsEmpty());
+  }
+}
+
+TEST_F(JournalDamageTest, ALookFindsWhatHappensBetweenCommits) {
+  auto journal = open();
+  ASSERT_TRUE(journal);
+  fill(*journal);
+  EXPECT_TRUE(journal->look());
+  EXPECT_THAT(journal->take_news(), IsEmpty());
+  fs::remove_all(dir_);
+  EXPECT_TRUE(journal->look());
+  EXPECT_THAT(journal->take_news(), Contains(HasSubstr("it was written again")));
+  EXPECT_TRUE(fs::exists(file()));
+}
+
+TEST_F(JournalDamageTest, ACheckOfASoundJournalChangesNothing) {
+  fill_and_be_killed();
+  const auto size = fs::file_size(log());
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked) << to_string(checked.error());
+  EXPECT_THAT(checked->damage, IsEmpty());
+  EXPECT_EQ(checked->rows.at("jobs"), static_cast<std::int64_t>(kJobs));
+  EXPECT_EQ(fs::file_size(log()), size);
+  const auto journal = open();
+  ASSERT_TRUE(journal);
+  EXPECT_EQ(check_journal(dir_).error().code, Errc::busy);
+  EXPECT_THAT(open().error().what, HasSubstr("process " + std::to_string(getpid())));
+  EXPECT_EQ(repair_journal(dir_, 0).error().code, Errc::busy);
+  fs::create_directory(dir_ + "/none");
+  EXPECT_EQ(check_journal(dir_ + "/none").error().code, Errc::not_found);
+}
+
+}  // namespace
+}  // namespace holon::instance

@@ -1,0 +1,247 @@
+// A child instance whose parent is played by the test: leases that move, a parent that is not
+// there.
+#include <gmock/gmock.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <optional>
+
+#include "instance/clock.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/tree/parent_link.hpp"
+#include "launch/tasks/environment.hpp"
+#include "places.hpp"  // written by CMake
+#include "resource/formats/readers.hpp"
+#include "resource/formats/writers.hpp"
+#include "resource/graph/graph.hpp"
+#include "tests/instance/live.hpp"
+#include "transport/endpoint.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+
+// `holon start --grant --bg` as an agent would start it, with a parent at `uri`.
+class ChildProcess {
+ public:
+  ChildProcess(const std::string& parent_uri, const std::string& state_dir,
+               std::vector<std::string> options) {
+    std::vector<std::string> words = {HOLON_BINARY, "start", "--grant", "--bg"};
+    words.insert(words.end(), options.begin(), options.end());
+    std::vector<std::string> variables = {"HOLON_JOB_PATH=/7", "HOLON_SECRETS_FD=3"};
+    const char* path = std::getenv("PATH");
+    variables.push_back(std::string("PATH=") + (path != nullptr ? path : "/usr/bin:/bin"));
+    const auto secrets =
+        transport::secret_in_descriptor(launch::secrets_text({{"HOLON_PARENT_URI", parent_uri},
+                                                              {"HOLON_TOKEN", "secret"},
+                                                              {"HOLON_STATE_DIR", state_dir}}));
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, secrets->get(), 3);
+    EXPECT_EQ(posix_spawn(&pid_, HOLON_BINARY, &files, nullptr, pointers(words).data(),
+                          pointers(variables).data()),
+              0);
+    posix_spawn_file_actions_destroy(&files);
+  }
+  ~ChildProcess() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+  }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // Its exit code once it has ended.
+  std::optional<int> ended() {
+    int status = 0;
+    if (pid_ > 0 && waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  static std::vector<char*> pointers(std::vector<std::string>& words) {
+    std::vector<char*> list;
+    for (auto& word : words) list.push_back(word.data());
+    list.push_back(nullptr);
+    return list;
+  }
+  pid_t pid_ = 0;
+};
+
+class ParentTest : public ::testing::Test {
+ protected:
+  void SetUp() override { dir_ = *transport::make_runtime_dir(); }
+  void TearDown() override {
+    child_.reset();
+    server_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+
+  void listen() {
+    server_ = std::move(*transport::Server::listen(*reactor_, *transport::ipc_uri(dir_, "p")));
+    server_->on_request([this](const transport::Request& request) {
+      if (request.topic() == "record") ++records_;
+      if (request.topic() == "record" && deny_)
+        return request.fail({Errc::denied, "who are you?", {}});
+      if (request.topic() != "hello") return request.reply(transport::pack(msg::Empty{}));
+      hello_ = *transport::unpack<msg::Hello>(request.payload());
+      if (deny_ && records_ > 0) return request.fail({Errc::denied, "another is the child", {}});
+      child_peer_ = request.peer();
+      request.reply(transport::pack(grant()));
+    });
+  }
+  msg::Grant grant() const {
+    const auto graph = resource::ResourceGraph::build(*resource::read_shape("node=1/core=2"));
+    msg::Grant grant;
+    grant.jgf = resource::write_jgf(*graph);
+    grant.time_left = time_left_;
+    grant.lease = lease_;
+    grant.epoch = 1;
+    grant.path = "/7";
+    grant.name = "seventh";
+    grant.bind = false;
+    return grant;
+  }
+  void begin(const std::string& uri, std::vector<std::string> options = {}) {
+    child_.emplace(uri, dir_ + "/state", std::move(options));
+  }
+  bool until(const std::function<bool()>& done) {
+    const auto tick = reactor_->every(5, [] {});
+    return reactor_->run_until(done, 30'000);
+  }
+  // A new end.
+  void tell_lease(Duration left) {
+    bool told = false;
+    server_->call(child_peer_, {"lease", transport::pack(msg::Lease{left, ++lease_})},
+                  [&](const Result<std::string>& answer) { told = answer.has_value(); });
+    ASSERT_TRUE(until([&] { return told; }));
+  }
+  // What the child says of itself; its broker may just be started again.
+  std::optional<msg::TreeNode> child_status() {
+    std::optional<Result<std::string>> answer;
+    server_->call(child_peer_, {"status", transport::pack(msg::Empty{})},
+                  [&](Result<std::string> got) { answer = std::move(got); });
+    until([&] { return answer.has_value(); });
+    if (!answer || !*answer) return std::nullopt;
+    return *transport::unpack<msg::TreeNode>(**answer);
+  }
+
+  std::string dir_;
+  std::unique_ptr<transport::Reactor> reactor_ = std::move(*transport::Reactor::create());
+  std::unique_ptr<transport::Server> server_;
+  std::optional<ChildProcess> child_;
+  std::optional<msg::Hello> hello_;
+  transport::PeerId child_peer_;
+  Duration time_left_ = 3'600'000;
+  std::int64_t lease_ = 1;
+  int records_ = 0;
+  bool deny_ = false;  // records, and then the next hello
+};
+
+TEST_F(ParentTest, AChildEndsAtItsLeasesNewEnd) {
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  tell_lease(500);
+  EXPECT_TRUE(until([&] { return child_->ended().has_value(); })) << "not at the old one";
+}
+
+TEST_F(ParentTest, ALongerLeaseIsKeptAcrossACrashOfTheChildsBroker) {
+  time_left_ = 3'000;
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  time_left_ = 3'600'000;
+  tell_lease(time_left_);
+  const auto before = child_status();
+  ASSERT_TRUE(before);
+  EXPECT_NEAR(double(before->expiration - wall_clock_ms()), 3'600'000, 30'000);
+  hello_.reset();
+  testing::signal_process(static_cast<pid_t>(before->pid), SIGKILL);
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  EXPECT_EQ(hello_->epoch, 1u) << "it goes on with the grant it has";
+  const auto after = child_status();
+  ASSERT_TRUE(after);
+  EXPECT_EQ(after->expiration, before->expiration);
+  ASSERT_TRUE(until([&] { return wall_clock_ms() > before->t_started + 3'500; }));
+  EXPECT_FALSE(child_->ended()) << "the first lease's end has passed";
+}
+
+// A word that was long on its way says that more is left than there is, and one about the same end
+// is no news; a parent whose own clock ran ahead may cut it.
+TEST_F(ParentTest, ALeaseThatIsToldAgainIsNeitherLongerNorShorter) {
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  const auto before = child_status();
+  ASSERT_TRUE(before);
+  const auto told_again = [&](Duration left) {
+    time_left_ = left;
+    hello_.reset();
+    testing::signal_process(static_cast<pid_t>(child_status()->pid), SIGKILL);
+    EXPECT_TRUE(until([&] { return hello_.has_value(); }));
+    const auto node = child_status();
+    return node ? node->expiration : 0;
+  };
+  EXPECT_EQ(told_again(3'700'000), before->expiration);
+  EXPECT_EQ(told_again(3'600'000), before->expiration);
+  EXPECT_LT(told_again(600'000), before->expiration);
+}
+
+// It ran on, and nobody heard of its jobs.
+TEST_F(ParentTest, AChildWhoseRecordsAreRefusedSaysHelloAgainAndLearnsThatItIsNotTheChild) {
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  EXPECT_EQ(hello_->token, "secret");
+  deny_ = true;
+  server_->call(child_peer_,
+                {"submit", transport::pack(testing::Live::request({"/bin/true"})), "", 0},
+                [](const Result<std::string>& answer) { EXPECT_TRUE(answer); });
+  EXPECT_TRUE(until([&] { return child_->ended().has_value(); }));
+  EXPECT_EQ(hello_->epoch, 1u);
+}
+
+TEST_F(ParentTest, AChildThatNeverReachesItsParentDoesNotWaitForEver) {
+  begin("ipc://" + dir_ + "/nobody", {"--conf", "instance.orphan-timeout=300ms"});
+  std::optional<int> code;
+  EXPECT_TRUE(until([&] { return (code = child_->ended()).has_value(); }));
+  EXPECT_EQ(code, 1);
+}
+
+// A broker that is killed between the two would not know what its parent knows.
+TEST_F(ParentTest, NoRecordIsToldBeforeItIsCommitted) {
+  listen();
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  bool granted = false;
+  ParentLink::Callbacks callbacks;
+  callbacks.granted = [&](const msg::Grant&) { granted = true; };
+  callbacks.denied = [](const Error& error) { ADD_FAILURE() << error.what; };
+  callbacks.lost = [] {};
+  callbacks.request = [](const transport::Request&) {};
+  callbacks.record = [](const std::string& path) {
+    msg::JobRecord record;
+    record.path = path;
+    return std::optional(record);
+  };
+  auto link = ParentLink::connect(*reactor_, "ipc://" + dir_ + "/p", {},
+                                  {"secret", JobId(7), "ipc://nowhere", 0}, *journal,
+                                  std::move(callbacks), 0);
+  ASSERT_TRUE(link) << link.error().what;
+  ASSERT_TRUE(until([&] { return granted; }));
+  (*link)->changed("/7/1");
+  for (int turns = 0; turns < 5; ++turns) reactor_->turn(20);
+  EXPECT_EQ(records_, 0) << "it is due, and the turn has not been committed";
+  ASSERT_TRUE(journal->commit());
+  (*link)->flush();
+  EXPECT_TRUE(until([&] { return records_ == 1; }));
+  EXPECT_TRUE(until([&] { return (*link)->all_sent(); }));
+}
+
+}  // namespace
+}  // namespace holon::instance

@@ -1,0 +1,547 @@
+#include "transport/zmtp/ipc_door.hpp"
+
+// ipc_door.cpp - a listening unix socket, and ZMTP spoken by hand on what it accepts.
+//
+// libzmq aborts the process when accept() finds no descriptor left (its issue 1306), collects a
+// message of many parts whole, keeps what a peer does not read, and cannot close one peer's
+// connection. So the server's end of ipc:// is made here; the other end is any ZeroMQ DEALER.
+//
+// What bounds the cost of a connection:
+// - Descriptors: no more connections than the process may have, less some kept for files. While
+//   they do not suffice, of those that have not introduced themselves the process with the most
+//   of them loses its oldest one; who has introduced himself keeps his place.
+// - Time: a turn reads once from a connection, and then serves for kServe at most, in the order of
+//   FairQueue: who has used least goes first.
+// - Memory: a connection is not read while a message of it waits to be served, and not served while
+//   it leaves kChoke bytes of answers unread. What all have begun and not completed, and what all
+//   are owed, is bounded too: the one with most is closed.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "transport/session.hpp"
+
+namespace holon::transport {
+namespace {
+
+constexpr int kListenBacklog = 1024;
+constexpr int kAcceptsPerTurn = 128;
+constexpr int kEventsPerTurn = 512;
+constexpr std::int64_t kRead = 4'000;                  // us of one turn for reading
+constexpr std::int64_t kServe = 4'000;                 // us of one turn for requests
+constexpr std::int64_t kQuantum = 1'000;               // us at a stretch for one connection
+constexpr std::size_t kChoke = 8 << 20;                // bytes unread at which it is not served ...
+constexpr std::size_t kRelief = 2 << 20;               // ... until so few are left
+constexpr std::size_t kMaxBegun = 64 << 20;            // bytes of all messages begun, not completed
+constexpr std::size_t kMaxFavouredUnsent = 256 << 20;  // bytes for one favoured connection
+constexpr std::size_t kMaxConnections = 10'000;
+constexpr std::size_t kKeptDescriptors = 40;    // for files, pipes and those who wait
+constexpr std::int64_t kMoment = 1'000;         // ms that a full house leaves its guests
+constexpr std::int64_t kStuck = 10'000;         // ms in which who is not served takes something
+constexpr std::int64_t kLeave = 60'000;         // ms for the other side to close what we left
+constexpr std::int64_t kLinger = 1'000;         // ms for the last answers of a server that ends
+constexpr Duration kTick = 500;                 // ms
+constexpr std::size_t kFlushAbove = 128 << 10;  // bytes: written at once, not at the turn's end
+
+std::int64_t monotonic_us() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return std::int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1000;
+}
+
+tl::unexpected<Error> system_error(const std::string& what, const std::string& where) {
+  return fail(Errc::system, what + ": " + std::strerror(errno), where);
+}
+
+std::size_t most_connections() {
+  const std::size_t left = free_descriptors();
+  return std::clamp(left > kKeptDescriptors ? left - kKeptDescriptors : 0, IpcDoor::kFewest,
+                    kMaxConnections);
+}
+
+}  // namespace
+
+// ---- listening ----
+
+Status IpcDoor::open(const std::string& path) {
+  if (auto bound = bind(path); !bound) return bound;
+  epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_) return system_error("cannot make an epoll instance", path);
+  most_ = most_connections();
+  most_guests_ = std::clamp<std::size_t>(most_ / 8, 2, 256);
+  watch_listener(true);
+  auto readable = reactor_.on_fd(epoll_.get(), kReadable, [this](unsigned) { on_ready(); });
+  if (!readable) return tl::unexpected<Error>(readable.error());
+  readable_ = std::move(*readable);
+  flushing_ = reactor_.before_waiting([this] { flush_all(); });
+  ticks_ = reactor_.every(kTick, [this] { tick(); });
+  return {};
+}
+
+// The caller holds the path's lock: a socket that is there is a dead process's.
+Status IpcDoor::bind(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return fail(Errc::invalid_argument, "too long for a socket", path);
+  path.copy(address.sun_path, path.size());
+  listener_.reset(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener_) return system_error("cannot make a socket", path);
+  unlink(path.c_str());
+  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return system_error("cannot listen", path);
+  path_ = path;
+  chmod(path.c_str(), 0600);  // nobody can connect before listen()
+  if (listen(listener_.get(), kListenBacklog) != 0) return system_error("cannot listen", path);
+  return {};
+}
+
+void IpcDoor::watch_listener(bool wanted) {
+  if (wanted == listening_ || !listener_) return;
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = 0;  // no connection has this number
+  const int operation = wanted ? EPOLL_CTL_ADD : EPOLL_CTL_DEL;
+  if (epoll_ctl(epoll_.get(), operation, listener_.get(), &event) == 0) listening_ = wanted;
+}
+
+void IpcDoor::accept_some() {
+  for (int i = 0; i < kAcceptsPerTurn && !closed_; ++i) {
+    UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!socket) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      // Out of descriptors all the same: those that wait are looked at again at the next tick.
+      if (errno != EAGAIN && errno != EWOULDBLOCK) watch_listener(false);
+      return;
+    }
+    take(std::move(socket));
+  }
+}
+
+void IpcDoor::take(UniqueFd socket) {
+  Principal who;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
+    who = {Principal::Kind::ipc, peer.uid, peer.gid, peer.pid};
+  const bool full = guest_count_ >= most_guests_ || connections_.size() >= most_;
+  if (full && !make_room_for(who)) return;
+  auto connection = std::make_unique<IpcConnection>(
+      ++last_id_, std::move(socket), std::min(options_.max_message, options_.max_received));
+  IpcConnection& c = *connection;
+  c.who = who;
+  c.since = monotonic_ms();
+  epoll_event event{};
+  event.events = c.waits_for = EPOLLIN;
+  event.data.u64 = c.id;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, c.fd.get(), &event) != 0) return;
+  queue_.join(c.id, c.who.pid);
+  guests_[c.who.pid].emplace(c.id, &c);
+  ++guest_count_;
+  connections_.emplace(c.id, std::move(connection));
+  push(c, Zmtp::greeting());
+  flush(c);
+}
+
+// The process with the most guests loses its oldest one. If it is its own newcomer that has no
+// room, that one goes again until the others have had a moment to introduce themselves.
+bool IpcDoor::make_room_for(const Principal& newcomer) {
+  const auto most = std::max_element(
+      guests_.begin(), guests_.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (most == guests_.end()) return false;
+  const auto& [id, oldest] = *most->second.begin();
+  if (most->first == newcomer.pid && monotonic_ms() - oldest->since < kMoment) return false;
+  drop(ConnectionId(id));
+  return true;
+}
+
+void IpcDoor::forget_guest(IpcConnection& c) {
+  const auto group = guests_.find(c.who.pid);
+  if (group == guests_.end() || group->second.erase(c.id) == 0) return;
+  --guest_count_;
+  if (group->second.empty()) guests_.erase(group);
+}
+
+// ---- reading ----
+
+IpcConnection* IpcDoor::find(ConnectionId id) const {
+  const auto found = connections_.find(id);
+  return found == connections_.end() ? nullptr : found->second.get();
+}
+
+void IpcDoor::on_ready() {
+  const auto alive = shared_from_this();
+  std::array<epoll_event, kEventsPerTurn> events;
+  const int n = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
+  if (listening_) accept_some();
+  // Who has used least is read first; it matters only where there is not time for all.
+  const auto used = [this](const epoll_event& e) { return queue_.used(e.data.u64); };
+  std::sort(events.begin(), events.begin() + std::max(n, 0),
+            [&](const auto& a, const auto& b) { return used(a) < used(b); });
+  const std::int64_t until = monotonic_us() + kRead;
+  for (int i = 0; i < n && !closed_; ++i) {
+    const auto& event = events[static_cast<std::size_t>(i)];
+    IpcConnection* c = find(event.data.u64);
+    if (c == nullptr || c->doomed) continue;
+    if (event.events & EPOLLOUT) flush(*c);
+    if (event.events & EPOLLIN) {
+      read(*c);
+    } else if (event.events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) {
+      // Nothing is read of it now. If a message of it is to be served, its end is seen after that.
+      if (!c->has_message || c->choked) doom(*c);
+    }
+    if (monotonic_us() > until) break;  // level-triggered: the rest is told again
+  }
+  bound_begun();
+  bury();
+}
+
+void IpcDoor::read(IpcConnection& c) {
+  const ssize_t n = recv(c.fd.get(), scratch_.data(), scratch_.size(), 0);
+  if (n < 0) {
+    if (errno != EAGAIN && errno != EINTR) doom(c);
+    return;
+  }
+  if (n == 0) {
+    c.ended = true;
+    return settle(c);
+  }
+  if (c.left) return;  // read only to see it end
+  if (c.at > 0) {
+    c.in.erase(0, c.at);
+    c.at = 0;
+  }
+  const auto size = static_cast<std::size_t>(n);
+  // Grown by doubling as it comes, not by what a header claims.
+  c.in.append(scratch_.data(), size);
+  begun_ += size;
+  advance(c);
+}
+
+// Deals with what is at the front until a message is there, or bytes are missing.
+void IpcDoor::advance(IpcConnection& c) {
+  while (!c.has_message && !c.doomed) {
+    const auto rest = std::string_view(c.in).substr(c.at);
+    const Zmtp::Step step = c.zmtp.next(rest);
+    if (step.what == Zmtp::What::more) break;
+    if (step.what == Zmtp::What::message) {
+      c.has_message = true;
+      c.message_at = static_cast<std::size_t>(step.body.data() - rest.data());
+      c.message_size = step.body.size();
+      c.step = step.consumed;
+      break;
+    }
+    if (step.what == Zmtp::What::broken) return doom(c);
+    std::string answer;
+    if (step.what == Zmtp::What::ready) answer = Zmtp::ready_command();
+    if (step.what == Zmtp::What::ping) answer = Zmtp::pong(step.body);
+    c.at += step.consumed;
+    begun_ -= step.consumed;
+    if (step.what == Zmtp::What::foreign) events_.on_foreign();
+    if (closed_) return;
+    if (answer.empty()) continue;
+    push(c, std::move(answer));
+    flush(c);
+  }
+  settle(c);
+}
+
+// What was kept of messages that are not complete is bounded over all connections.
+void IpcDoor::bound_begun() {
+  while (begun_ > kMaxBegun) {
+    IpcConnection* largest = nullptr;
+    for (const auto& [id, c] : connections_)
+      if (!c->doomed && !c->favoured && (largest == nullptr || c->begun() > largest->begun()))
+        largest = c.get();
+    if (largest == nullptr || largest->begun() == 0) return;
+    doom(*largest);
+  }
+}
+
+// ---- serving ----
+
+void IpcDoor::serve_soon() {
+  if (std::exchange(serving_, true)) return;
+  reactor_.defer([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->serve();
+  });
+}
+
+void IpcDoor::serve() {
+  const auto alive = shared_from_this();
+  const std::int64_t until = monotonic_us() + kServe;
+  while (!closed_) {
+    const auto id = queue_.next();
+    if (!id) break;
+    serve_one(*find(*id));
+    if (closed_ || monotonic_us() > until) break;
+  }
+  serving_ = false;  // not before: what is left is for the next turn, when others have been read
+  if (closed_) return;
+  bury();
+  if (!queue_.empty()) again_ = reactor_.after(0, [this] { serve_soon(); });
+}
+
+// REQUIRES: it has a message and is not choked.
+void IpcDoor::serve_one(IpcConnection& first) {
+  const ConnectionId id = first.id;
+  const std::int64_t begin = monotonic_us();
+  for (IpcConnection* c = &first; c != nullptr && !c->doomed && c->has_message && !c->choked;
+       c = find(id)) {
+    c->has_message = false;
+    c->serving = true;
+    const std::size_t step = c->step;
+    const auto message = std::string_view(c->in).substr(c->at + c->message_at, c->message_size);
+    events_.on_message(id, message);
+    if (closed_) return;
+    c = find(id);
+    if (c == nullptr) return;
+    c->serving = false;
+    if (c->doomed || c->left) {  // by what the message said; nothing of it is kept
+      settle(*c);
+      break;
+    }
+    c->at += step;
+    begun_ -= step;
+    advance(*c);
+    if (closed_ || monotonic_us() - begin > kQuantum) break;
+  }
+  queue_.charge(id, monotonic_us() - begin + 1);
+}
+
+// What it waits for follows from how it stands.
+void IpcDoor::settle(IpcConnection& c) {
+  if (c.doomed || c.serving) return;
+  if (c.at == c.in.size()) {
+    c.in.clear();
+    c.at = 0;
+    if (c.in.capacity() > kReadAtOnce) c.in.shrink_to_fit();
+  }
+  if (c.ended && (!c.has_message || c.choked)) return doom(c);
+  if (c.choked && c.out.size() < kRelief) c.choked = false;
+  if (!c.favoured && c.out.size() > kChoke && !std::exchange(c.choked, true))
+    c.progress = monotonic_ms();
+  const bool ready = c.has_message && !c.choked;
+  queue_.set_ready(c.id, ready);
+  if (ready) serve_soon();
+  std::uint32_t wanted = c.out.size() > 0 && !c.unflushed ? EPOLLOUT : 0U;
+  if (c.left || (!c.has_message && !c.choked))
+    wanted |= EPOLLIN;
+  else if (c.choked)
+    wanted |= EPOLLRDHUP;
+  if (c.ended) wanted &= ~static_cast<std::uint32_t>(EPOLLIN);
+  if (wanted == c.waits_for) return;
+  epoll_event event{};
+  event.events = c.waits_for = wanted;
+  event.data.u64 = c.id;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, c.fd.get(), &event);
+}
+
+// ---- writing ----
+
+bool IpcDoor::send(ConnectionId id, std::string bytes) {
+  IpcConnection* c = find(id);
+  if (c == nullptr || c->doomed || closed_) return false;
+  if (c->mute) return true;
+  std::string header = Zmtp::frame_header(bytes.size());
+  push(*c, std::move(header), std::move(bytes));
+  if (!std::exchange(c->unflushed, true)) unflushed_.push_back(id);
+  if (c->out.size() > kFlushAbove) flush(*c);
+  bound_unsent(*c);
+  return !c->doomed;
+}
+
+void IpcDoor::push(IpcConnection& c, std::string header, std::string bytes) {
+  unsent_ += header.size() + bytes.size();
+  c.out.add(std::move(header), std::move(bytes));
+}
+
+void IpcDoor::bound_unsent(IpcConnection& sender) {
+  const std::size_t most = sender.favoured ? kMaxFavouredUnsent : options_.max_backlog;
+  if (sender.out.size() > most) give_up(sender);
+  while (unsent_ > options_.max_unsent) {
+    IpcConnection* largest = nullptr;
+    for (const auto& [id, c] : connections_)
+      if (!c->doomed && !c->favoured && (largest == nullptr || c->out.size() > largest->out.size()))
+        largest = c.get();
+    if (largest == nullptr || largest->out.size() == 0) return;
+    give_up(*largest);
+  }
+}
+
+void IpcDoor::flush(IpcConnection& c) {
+  if (c.doomed) return;
+  const std::size_t before = c.out.size();
+  const bool open = c.out.write_to(c.fd.get());
+  unsent_ -= before - c.out.size();
+  if (c.choked && c.out.size() < before) c.progress = monotonic_ms();
+  if (!open) silence(c);
+  settle(c);
+}
+
+void IpcDoor::flush_all() {
+  if (unflushed_.empty() && doomed_.empty()) return;
+  const auto alive = shared_from_this();
+  for (const ConnectionId id : std::exchange(unflushed_, {})) {
+    IpcConnection* c = find(id);
+    if (c == nullptr || c->doomed) continue;
+    c->unflushed = false;
+    flush(*c);
+  }
+  bury();
+}
+
+// ---- ends ----
+
+void IpcDoor::silence(IpcConnection& c) {
+  c.mute = true;
+  unsent_ -= c.out.size();
+  c.out.clear();
+}
+
+// It does not take what it is sent. A ZeroMQ socket that its owner does not read does not see the
+// end of its connection either, and blocks its owner for ever when it cannot send any more: what it
+// still says is read and thrown away until it closes, as of all that are left.
+void IpcDoor::give_up(IpcConnection& c) {
+  events_.on_too_slow();
+  silence(c);
+  c.choked = c.has_message = false;
+  queue_.set_ready(c.id, false);
+  reactor_.defer([weak = weak_from_this(), id = c.id] {
+    const auto self = weak.lock();
+    if (!self || self->closed_ || self->find(id) == nullptr) return;
+    self->events_.on_closed(id);
+    if (!self->closed_) self->leave(id);
+  });
+}
+
+// Closed from the loop, not from inside a call that may be about it. It costs nothing more.
+void IpcDoor::doom(IpcConnection& c) {
+  if (std::exchange(c.doomed, true)) return;
+  doomed_.push_back(c.id);
+  queue_.set_ready(c.id, false);
+  begun_ -= c.begun();
+  unsent_ -= c.out.size();
+  c.in = {};
+  c.out.clear();
+  c.at = 0;
+  c.has_message = false;
+  reactor_.defer([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->bury();
+  });
+}
+
+void IpcDoor::bury() {
+  const auto alive = shared_from_this();
+  while (!doomed_.empty() && !closed_) {
+    const ConnectionId id = doomed_.back();
+    doomed_.pop_back();
+    const IpcConnection* c = find(id);
+    if (c == nullptr) continue;
+    const bool tell = !c->left;
+    drop(id);
+    if (tell) events_.on_closed(id);
+  }
+}
+
+void IpcDoor::drop(ConnectionId id) {
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  IpcConnection& c = *found->second;
+  begun_ -= c.begun();
+  unsent_ -= c.out.size();
+  queue_.leave(id);
+  forget_guest(c);
+  connections_.erase(found);
+  watch_listener(true);
+}
+
+void IpcDoor::leave(ConnectionId id) {
+  IpcConnection* c = find(id);
+  if (c == nullptr || c->left || c->doomed) return;
+  c->left = true;
+  c->has_message = false;
+  c->since = monotonic_ms();
+  begun_ -= c->begun();
+  c->in = {};
+  c->at = 0;
+  if (c->admitted) {
+    guests_[c->who.pid].emplace(id, c);
+    ++guest_count_;
+  }
+  flush(*c);
+}
+
+void IpcDoor::admit(ConnectionId id) {
+  IpcConnection* c = find(id);
+  if (c == nullptr || c->left || std::exchange(c->admitted, true)) return;
+  forget_guest(*c);
+}
+
+void IpcDoor::favour(ConnectionId id) {
+  IpcConnection* c = find(id);
+  if (c == nullptr || c->doomed) return;
+  c->favoured = true;
+  queue_.favour(id);
+  c->choked = false;
+  settle(*c);
+}
+
+std::optional<Principal> IpcDoor::principal(ConnectionId id) const {
+  const IpcConnection* c = find(id);
+  return c == nullptr ? std::nullopt : std::optional(c->who);
+}
+
+std::optional<std::size_t> IpcDoor::unsent(ConnectionId id) const {
+  const IpcConnection* c = find(id);
+  return c == nullptr ? 0 : c->out.size();
+}
+
+void IpcDoor::tick() {
+  const std::int64_t now = monotonic_ms();
+  std::vector<ConnectionId> over;
+  for (const auto& [pid, guests] : guests_)
+    for (const auto& [id, c] : guests)
+      if (now - c->since > (c->left ? kLeave : options_.introduction)) over.push_back(id);
+  for (const ConnectionId id : over) drop(id);
+  for (const auto& [id, c] : connections_)
+    if (c->choked && !c->doomed && now - c->progress >= kStuck) give_up(*c);
+  watch_listener(true);
+}
+
+void IpcDoor::shut() {
+  if (std::exchange(closed_, true)) return;
+  ticks_.cancel();
+  again_.cancel();
+  readable_.cancel();
+  flushing_.cancel();
+  listener_.reset();
+  if (!path_.empty()) unlink(path_.c_str());
+  const std::int64_t until = monotonic_ms() + kLinger;
+  for (const auto& [id, c] : connections_) {
+    for (flush(*c); c->out.size() > 0 && !c->doomed; flush(*c)) {
+      pollfd writable{c->fd.get(), POLLOUT, 0};
+      const std::int64_t left = until - monotonic_ms();
+      if (left <= 0 || poll(&writable, 1, static_cast<int>(left)) <= 0) break;
+    }
+  }
+  connections_.clear();
+}
+
+Result<std::shared_ptr<Door>> open_ipc_door(Reactor& reactor, const std::string& path,
+                                            const Options& options, Door::Events events) {
+  auto door = std::make_shared<IpcDoor>(reactor, options, std::move(events));
+  if (auto opened = door->open(path); !opened) return tl::unexpected<Error>(opened.error());
+  return std::shared_ptr<Door>(std::move(door));
+}
+
+}  // namespace holon::transport

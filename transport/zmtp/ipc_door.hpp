@@ -1,0 +1,89 @@
+// ipc_door.hpp - the server's end of an ipc:// address. Private to transport/; ipc_door.cpp has the
+// reasons and the bounds.
+#pragma once
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/unique_fd.hpp"
+#include "transport/zmtp/door.hpp"
+#include "transport/zmtp/fair_queue.hpp"
+#include "transport/zmtp/ipc_connection.hpp"
+
+namespace holon::transport {
+
+using Guests = std::map<ConnectionId, IpcConnection*>;  // oldest first
+
+class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> {
+ public:
+  static constexpr std::size_t kFewest = 8;             // connections, however tight the limit
+  static constexpr std::size_t kReadAtOnce = 64 << 10;  // bytes
+
+  IpcDoor(Reactor& reactor, const Options& options, Events events)
+      : reactor_(reactor), options_(options), events_(std::move(events)) {}
+  ~IpcDoor() override { shut(); }
+  IpcDoor(const IpcDoor&) = delete;
+  IpcDoor& operator=(const IpcDoor&) = delete;
+
+  Status open(const std::string& path);
+
+  bool send(ConnectionId id, std::string bytes) override;
+  void leave(ConnectionId id) override;
+  void close(ConnectionId id) override { drop(id); }
+  void admit(ConnectionId id) override;
+  void favour(ConnectionId id) override;
+  std::optional<Principal> principal(ConnectionId id) const override;
+  std::optional<std::size_t> unsent(ConnectionId id) const override;
+  std::size_t places() const override { return most_ - most_guests_; }
+  void shut() override;
+
+ private:
+  Status bind(const std::string& path);
+  IpcConnection* find(ConnectionId id) const;
+  void on_ready();
+  void accept_some();
+  void take(UniqueFd socket);
+  bool make_room_for(const Principal& newcomer);
+  void watch_listener(bool wanted);
+  void read(IpcConnection& c);
+  void advance(IpcConnection& c);
+  void serve();
+  void serve_one(IpcConnection& c);
+  void settle(IpcConnection& c);
+  void flush(IpcConnection& c);
+  void flush_all();
+  void silence(IpcConnection& c);
+  void give_up(IpcConnection& c);
+  void doom(IpcConnection& c);
+  void bury();
+  void drop(ConnectionId id);
+  void forget_guest(IpcConnection& c);
+  void bound_begun();
+  void push(IpcConnection& c, std::string header, std::string bytes = {});
+  void bound_unsent(IpcConnection& sender);
+  void tick();
+  void serve_soon();
+
+  Reactor& reactor_;
+  Options options_;
+  Events events_;
+  UniqueFd listener_, epoll_;
+  std::string path_;
+  bool closed_ = false;
+  bool listening_ = false, serving_ = false;
+  std::size_t most_ = kFewest, most_guests_ = 1;
+  ConnectionId last_id_ = 0;
+  std::unordered_map<ConnectionId, std::unique_ptr<IpcConnection>> connections_;
+  std::unordered_map<std::int64_t, Guests> guests_;  // not admitted, or left; by process
+  std::size_t guest_count_ = 0;
+  std::vector<ConnectionId> unflushed_, doomed_;
+  std::size_t begun_ = 0, unsent_ = 0;  // bytes of all
+  FairQueue queue_;
+  Subscription readable_, flushing_, ticks_, again_;
+  std::array<char, kReadAtOnce> scratch_{};
+};
+
+}  // namespace holon::transport

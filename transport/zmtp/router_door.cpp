@@ -1,0 +1,127 @@
+// router_door.cpp - a ROUTER socket, for tcp:// addresses.
+//
+// ROUTER does not say when a peer goes. So it is made to refuse sending to those that went
+// (ROUTER_MANDATORY), and the monitor's "somebody disconnected" is passed on: who is sent something
+// then and cannot be is gone. The monitor may be ahead of the socket's own knowledge by some ms,
+// therefore it is passed on a second time a little later.
+#include <cerrno>
+#include <set>
+#include <unordered_map>
+
+#include "transport/codec/wire.hpp"
+#include "transport/zmtp/door.hpp"
+
+namespace holon::transport {
+namespace {
+
+constexpr int kMessagesPerTurn = 512;  // then others get their turn
+constexpr Duration kSecondLook = 20;   // ms
+constexpr std::size_t kStrangers = 1024;
+
+class RouterDoor final : public Door, public std::enable_shared_from_this<RouterDoor> {
+ public:
+  RouterDoor(Reactor& reactor, Events events) : reactor_(reactor), events_(std::move(events)) {}
+
+  // Throws zmq::error_t.
+  Status open(const std::string& uri, const Options& options) {
+    wire_ =
+        std::make_unique<Wire>(reactor_, zmq::socket_type::router, options, ZMQ_EVENT_DISCONNECTED);
+    zmq::socket_t& socket = wire_->socket();
+    socket.set(zmq::sockopt::router_mandatory, true);
+    apply_security(socket, options.security, true);
+    socket.bind(uri);
+    return wire_->watch([this] { drain(); }, [this](int) { look_after_all(); });
+  }
+  std::string uri() { return wire_->socket().get(zmq::sockopt::last_endpoint); }
+
+  bool send(ConnectionId id, std::string bytes) override {
+    const auto found = identities_.find(id);
+    return wire_ && found != identities_.end() &&
+           wire_->send(found->second, std::move(bytes)) == SendOutcome::sent;
+  }
+  void leave(ConnectionId id) override { close(id); }
+  void close(ConnectionId id) override {
+    const auto found = identities_.find(id);
+    if (found == identities_.end()) return;
+    by_identity_.erase(found->second);
+    identities_.erase(found);
+    strangers_.erase(id);
+  }
+  void admit(ConnectionId id) override { strangers_.erase(id); }
+  void favour(ConnectionId) override {}
+  std::optional<Principal> principal(ConnectionId) const override { return std::nullopt; }
+  std::optional<std::size_t> unsent(ConnectionId) const override { return std::nullopt; }
+  std::size_t places() const override { return 0; }
+  void shut() override {
+    second_look_.cancel();
+    wire_.reset();
+  }
+
+ private:
+  void drain() {
+    const auto alive = shared_from_this();
+    for (int i = 0; i < kMessagesPerTurn && wire_; ++i) {
+      zmq::message_t identity, body;
+      try {
+        if (!wire_->socket().recv(identity, zmq::recv_flags::dontwait)) return;
+        if (!identity.more()) continue;
+        if (!wire_->socket().recv(body, zmq::recv_flags::dontwait)) return;
+        const bool whole = !body.more();
+        for (bool more = body.more(); more;) {
+          zmq::message_t rest;
+          more = wire_->socket().recv(rest, zmq::recv_flags::dontwait) && rest.more();
+        }
+        if (whole)
+          events_.on_message(number_of(identity.to_string()), body.to_string_view());
+        else
+          events_.on_foreign();
+      } catch (const zmq::error_t&) {
+        return;  // interrupted; the rest is offered again
+      }
+    }
+  }
+
+  // Of those that have not introduced themselves only the last ones are remembered.
+  ConnectionId number_of(const std::string& identity) {
+    if (const auto found = by_identity_.find(identity); found != by_identity_.end())
+      return found->second;
+    const ConnectionId id = ++last_id_;
+    by_identity_.emplace(identity, id);
+    identities_.emplace(id, identity);
+    strangers_.insert(id);
+    if (strangers_.size() > kStrangers) close(*strangers_.begin());
+    return id;
+  }
+
+  void look_after_all() {
+    second_look_ = reactor_.after(kSecondLook, [this] { events_.on_some_closed(); });
+    events_.on_some_closed();
+  }
+
+  Reactor& reactor_;
+  Events events_;
+  std::unique_ptr<Wire> wire_;
+  ConnectionId last_id_ = 0;
+  std::unordered_map<std::string, ConnectionId> by_identity_;
+  std::unordered_map<ConnectionId, std::string> identities_;
+  std::set<ConnectionId> strangers_;  // oldest first
+  Subscription second_look_;
+};
+
+}  // namespace
+
+Result<RouterDoorAt> open_router_door(Reactor& reactor, const std::string& uri,
+                                      const Options& options, Door::Events events) {
+  auto door = std::make_shared<RouterDoor>(reactor, std::move(events));
+  try {
+    if (auto opened = door->open(uri, options); !opened)
+      return tl::unexpected<Error>(opened.error());
+    auto at = door->uri();
+    return RouterDoorAt{std::move(door), std::move(at)};
+  } catch (const zmq::error_t& e) {
+    return fail(e.num() == EADDRINUSE ? Errc::exists : Errc::invalid_argument,
+                std::string("cannot listen: ") + e.what(), uri);
+  }
+}
+
+}  // namespace holon::transport
