@@ -10,17 +10,15 @@
 
 #include "base/result.hpp"
 #include "cli/verb.hpp"
-#include "instance/agents/input_messages.hpp"
-#include "instance/messages.hpp"
-#include "instance/service/queue_messages.hpp"
-#include "instance/service/reservation_messages.hpp"
-#include "instance/service/resource_messages.hpp"
-#include "instance/service/schedule_messages.hpp"
+#include "msg/input.hpp"
+#include "msg/instance.hpp"
+#include "msg/queue.hpp"
+#include "msg/reservation.hpp"
+#include "msg/resource.hpp"
+#include "msg/schedule.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::cli {
-
-namespace msg = instance::msg;
 
 class Broker {
  public:

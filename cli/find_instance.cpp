@@ -13,12 +13,12 @@
 
 #include "cli/show/units.hpp"
 #include "instance/clock.hpp"
-#include "instance/messages.hpp"
 #include "instance/options.hpp"
-#include "instance/process/supervisor_lock.hpp"
 #include "instance/resources/resources.hpp"
+#include "msg/instance.hpp"
 #include "transport/blocking_client.hpp"
 #include "transport/endpoint.hpp"
+#include "transport/supervisor_lock.hpp"
 
 namespace holon::cli {
 namespace {
@@ -45,7 +45,7 @@ std::optional<RunningInstance> root_in(const fs::path& folder) {
   if (!uri) return std::nullopt;
   const auto state = transport::probe_ipc(*uri);
   const bool listens = state && *state == transport::IpcState::alive;
-  if (!listens && !instance::supervisor_lives(folder.string())) return std::nullopt;
+  if (!listens && !transport::supervisor_lives(folder.string())) return std::nullopt;
   const std::string& resources = options->start.resources;
   return RunningInstance{*uri, options->start.name, options->start.state_dir, listens,
                          resources.empty() || resources == instance::kThisMachine};
@@ -72,9 +72,9 @@ std::string describe(const RunningInstance& root) {
   constexpr Duration kPatience = 500;
   std::string text = root.name;
   auto client = transport::BlockingClient::connect(root.uri, kPatience);
-  const auto node = client ? client->call<instance::msg::TreeNode>(
-                                 "status", instance::msg::StatusRequest{}, "", kPatience)
-                           : tl::unexpected<Error>(client.error());
+  const auto node = client
+                        ? client->call<msg::TreeNode>("status", msg::StatusRequest{}, "", kPatience)
+                        : tl::unexpected<Error>(client.error());
   if (node)
     text += fmt::format(", pid {}, since {}, {} job{} running", node->pid,
                         show_time(node->t_started, instance::wall_clock_ms()), node->running,
@@ -101,7 +101,7 @@ Result<std::string> find_instance() {
 bool may_come_back(const std::string& uri) {
   constexpr std::string_view kScheme = "ipc://";
   if (!uri.starts_with(kScheme)) return false;
-  return instance::supervisor_lives(fs::path(uri.substr(kScheme.size())).parent_path().string());
+  return transport::supervisor_lives(fs::path(uri.substr(kScheme.size())).parent_path().string());
 }
 
 }  // namespace holon::cli

@@ -8,7 +8,7 @@
 namespace holon::cli {
 namespace {
 
-using instance::msg::JobRecord;
+using msg::JobRecord;
 
 bool inactive(const JobRecord& job) {
   return job.state == "INACTIVE";

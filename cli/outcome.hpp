@@ -3,26 +3,26 @@
 #include <string>
 
 #include "cli/io.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 
 namespace holon::cli {
 
 // The exit code of whoever ran `job` in the foreground (docs/exit-codes.md). `signal`: the one that
 // made us cancel it, 0 if we did not.
-int exit_code_of(const instance::msg::JobRecord& job, int signal);
+int exit_code_of(const msg::JobRecord& job, int signal);
 
 // Why an inactive job did not do what it should, for standard error; empty where its exit code says
 // all there is to say.
-std::string failure_of(const instance::msg::JobRecord& job);
+std::string failure_of(const msg::JobRecord& job);
 
 // One word: the state, or of an inactive job its result. And its colour.
-std::string status_of(const instance::msg::JobRecord& job);
-Colour colour_of(const instance::msg::JobRecord& job);
+std::string status_of(const msg::JobRecord& job);
+Colour colour_of(const msg::JobRecord& job);
 
 // Of a pending job: its reason and its planned start. `now` in ms since the epoch.
-std::string why_it_waits(const instance::msg::JobRecord& job, std::int64_t now);
+std::string why_it_waits(const msg::JobRecord& job, std::int64_t now);
 
 // What is worth knowing beside the numbers: where it runs, why it waits, how it ended.
-std::string details_of(const instance::msg::JobRecord& job, std::int64_t now);
+std::string details_of(const msg::JobRecord& job, std::int64_t now);
 
 }  // namespace holon::cli

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "instance/messages.hpp"
 #include "launch/messages.hpp"
+#include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/codec/envelope.hpp"
 
@@ -23,10 +23,10 @@ void check(std::string_view payload) {
 }
 
 void check_payload(std::string_view payload) {
-  check<instance::msg::SubmitRequest>(payload);
-  check<instance::msg::Records>(payload);
-  check<instance::msg::Hello>(payload);
-  check<instance::msg::Grant>(payload);
+  check<msg::SubmitRequest>(payload);
+  check<msg::Records>(payload);
+  check<msg::Hello>(payload);
+  check<msg::Grant>(payload);
   check<launch::msg::StartRequest>(payload);
   check<launch::msg::Report>(payload);
   static_cast<void>(transport::decode_error(payload));

@@ -10,7 +10,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "cli/options/parser.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::cli {
@@ -60,7 +60,7 @@ Result<std::uint32_t> parse_urgency(const std::string& word);
 
 // The request as the broker wants it.
 struct JobRequest {
-  instance::msg::SubmitRequest request;
+  msg::SubmitRequest request;
   std::vector<std::string> left_out;  // inherited variables that a jobspec cannot hold
 };
 // An absent --name is the command's; -N alone is a task a node. Errors: invalid_argument.

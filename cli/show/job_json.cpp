@@ -6,7 +6,7 @@ namespace holon::cli {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const instance::msg::JobRecord& job) {
+Json to_json(const msg::JobRecord& job) {
   return {{"path", job.path},
           {"id", job.id},
           {"name", job.name},
@@ -47,7 +47,7 @@ Json to_json(const instance::msg::JobRecord& job) {
 
 namespace {
 
-Json to_json(const instance::msg::TreeNode& node) {
+Json to_json(const msg::TreeNode& node) {
   Json json = {{"path", node.path},
                {"name", node.name},
                {"policy", node.policy},
@@ -71,7 +71,7 @@ Json to_json(const instance::msg::TreeNode& node) {
   return json;
 }
 
-Json to_json(const instance::msg::ResourceReply& resources) {
+Json to_json(const msg::ResourceReply& resources) {
   Json drained = Json::array();
   for (const auto& node : resources.nodes_drained)
     drained.push_back({{"host", node.host},
@@ -95,12 +95,12 @@ std::string pretty(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string json_text(const std::vector<instance::msg::JobRecord>& jobs) {
+std::string json_text(const std::vector<msg::JobRecord>& jobs) {
   Json list = Json::array();
   for (const auto& job : jobs) list.push_back(to_json(job));
   return pretty({{"jobs", std::move(list)}});
 }
-std::string JsonJobs::next(const std::vector<instance::msg::JobRecord>& jobs) {
+std::string JsonJobs::next(const std::vector<msg::JobRecord>& jobs) {
   std::string text = begun_ ? "" : "{\n  \"jobs\": [";
   for (const auto& job : jobs) {
     text += any_ ? ",\n    " : "\n    ";
@@ -118,10 +118,10 @@ std::string JsonJobs::end() {
   return next({}) + (any_ ? "\n  ]\n}\n" : "]\n}\n");
 }
 
-std::string json_text(const instance::msg::TreeNode& node) {
+std::string json_text(const msg::TreeNode& node) {
   return pretty(to_json(node));
 }
-std::string json_text(const instance::msg::ResourceReply& resources) {
+std::string json_text(const msg::ResourceReply& resources) {
   return pretty(to_json(resources));
 }
 std::string indented(const std::string& json) {

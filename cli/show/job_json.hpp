@@ -5,30 +5,30 @@
 #include <string>
 #include <vector>
 
-#include "instance/messages.hpp"
-#include "instance/service/resource_messages.hpp"
+#include "msg/instance.hpp"
+#include "msg/resource.hpp"
 
 namespace holon::cli {
 
-nlohmann::ordered_json to_json(const instance::msg::JobRecord& job);
+nlohmann::ordered_json to_json(const msg::JobRecord& job);
 
 // Indented, with a newline at the end; bytes that are not UTF-8 are replaced.
 std::string pretty(const nlohmann::ordered_json& json);
 
 // As pretty() has it. For verbs that do nothing else with JSON: its library takes seconds to
 // compile.
-std::string json_text(const std::vector<instance::msg::JobRecord>& jobs);  // {"jobs": [...]}
+std::string json_text(const std::vector<msg::JobRecord>& jobs);  // {"jobs": [...]}
 // The same text, piece by piece.
 class JsonJobs {
  public:
-  std::string next(const std::vector<instance::msg::JobRecord>& jobs);
+  std::string next(const std::vector<msg::JobRecord>& jobs);
   std::string end();
 
  private:
   bool begun_ = false, any_ = false;
 };
-std::string json_text(const instance::msg::TreeNode& node);
-std::string json_text(const instance::msg::ResourceReply& resources);
+std::string json_text(const msg::TreeNode& node);
+std::string json_text(const msg::ResourceReply& resources);
 std::string indented(const std::string& json);  // REQUIRES: it is JSON
 
 }  // namespace holon::cli

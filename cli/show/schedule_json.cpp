@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const instance::msg::Explained& job) {
+Json to_json(const msg::Explained& job) {
   Json in_the_way = Json::array(), remedies = Json::array();
   for (const auto& other : job.in_the_way)
     in_the_way.push_back({{"kind", other.kind},
@@ -44,7 +44,7 @@ Json to_json(const instance::msg::Explained& job) {
           {"remedies", remedies}};
 }
 
-Json to_json(const instance::msg::Prioritized& job) {
+Json to_json(const msg::Prioritized& job) {
   Json parts = Json::array();
   for (const auto& part : job.parts)
     parts.push_back({{"factor", part.factor},
@@ -57,7 +57,7 @@ Json to_json(const instance::msg::Prioritized& job) {
           {"parts", parts}};
 }
 
-Json to_json(const instance::msg::Span& span) {
+Json to_json(const msg::Span& span) {
   Json vertices = Json::array();
   for (const auto& v : span.vertices)
     vertices.push_back({{"path", v.path}, {"amount", v.amount}, {"exclusive", v.exclusive}});
@@ -68,7 +68,7 @@ Json to_json(const instance::msg::Span& span) {
           {"pools", span.pools}, {"vertices", vertices}};
 }
 
-Json to_json(const instance::msg::WindowsReply& reply) {
+Json to_json(const msg::WindowsReply& reply) {
   Json windows = Json::array();
   for (const auto& window : reply.windows)
     windows.push_back({{"cores", window.cores}, {"length", window.length}});
@@ -81,7 +81,7 @@ Json to_json(const instance::msg::WindowsReply& reply) {
           {"closed", std::move(closed)}};
 }
 
-Json to_json(const instance::msg::QueueInfo& q) {
+Json to_json(const msg::QueueInfo& q) {
   return {{"name", q.name},
           {"policy", q.policy},
           {"enabled", q.enabled},
@@ -104,7 +104,7 @@ Json to_json(const instance::msg::QueueInfo& q) {
           {"reprioritized", q.reprioritized}};
 }
 
-Json to_json(const instance::msg::StatsReply& stats) {
+Json to_json(const msg::StatsReply& stats) {
   Json queues = Json::array();
   for (const auto& queue : stats.queues) queues.push_back(to_json(queue));
   return {
@@ -121,22 +121,22 @@ Json list_of(const std::vector<T>& items) {
 
 }  // namespace
 
-std::string json_text(const instance::msg::ExplainReply& reply) {
+std::string json_text(const msg::ExplainReply& reply) {
   return pretty({{"jobs", list_of(reply.jobs)}, {"more", reply.more}});
 }
-std::string json_text(const instance::msg::PriorityReply& reply) {
+std::string json_text(const msg::PriorityReply& reply) {
   return pretty({{"jobs", list_of(reply.jobs)}, {"pending", reply.pending}});
 }
-std::string json_text(const instance::msg::PlanPart& plan) {
+std::string json_text(const msg::PlanPart& plan) {
   return pretty({{"now", plan.now}, {"spans", list_of(plan.spans)}});
 }
-std::string json_text(const instance::msg::WindowsReply& reply) {
+std::string json_text(const msg::WindowsReply& reply) {
   return pretty(to_json(reply));
 }
-std::string json_text(const std::vector<instance::msg::QueueInfo>& queues) {
+std::string json_text(const std::vector<msg::QueueInfo>& queues) {
   return pretty({{"queues", list_of(queues)}});
 }
-std::string json_text(const instance::msg::StatsReply& stats) {
+std::string json_text(const msg::StatsReply& stats) {
   return pretty(to_json(stats));
 }
 

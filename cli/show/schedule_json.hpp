@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "instance/service/queue_messages.hpp"
-#include "instance/service/schedule_messages.hpp"
+#include "msg/queue.hpp"
+#include "msg/schedule.hpp"
 
 namespace holon::cli {
 
-std::string json_text(const instance::msg::ExplainReply& reply);
-std::string json_text(const instance::msg::PriorityReply& reply);
-std::string json_text(const instance::msg::PlanPart& plan);
-std::string json_text(const instance::msg::WindowsReply& reply);
-std::string json_text(const std::vector<instance::msg::QueueInfo>& queues);  // {"queues": [...]}
-std::string json_text(const instance::msg::StatsReply& stats);
+std::string json_text(const msg::ExplainReply& reply);
+std::string json_text(const msg::PriorityReply& reply);
+std::string json_text(const msg::PlanPart& plan);
+std::string json_text(const msg::WindowsReply& reply);
+std::string json_text(const std::vector<msg::QueueInfo>& queues);  // {"queues": [...]}
+std::string json_text(const msg::StatsReply& stats);
 
 }  // namespace holon::cli

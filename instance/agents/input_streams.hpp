@@ -7,9 +7,9 @@
 #include <list>
 
 #include "instance/agents/agent_link.hpp"
-#include "instance/agents/input_messages.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "msg/input.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {

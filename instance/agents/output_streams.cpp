@@ -5,9 +5,9 @@
 #include <fstream>
 #include <utility>
 
-#include "instance/messages.hpp"
 #include "launch/messages.hpp"
 #include "launch/streams/output.hpp"
+#include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

@@ -15,7 +15,7 @@
 #include "instance/agents/agent_link.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
 

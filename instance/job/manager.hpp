@@ -22,7 +22,7 @@
 #include "instance/job/queue_gates.hpp"
 #include "instance/job/submission.hpp"
 #include "instance/journal/journal.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/allocation.hpp"
 

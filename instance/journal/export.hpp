@@ -5,7 +5,7 @@
 
 #include "base/result.hpp"
 #include "instance/journal/journal.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 
 namespace holon::instance {
 

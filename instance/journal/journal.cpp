@@ -8,8 +8,8 @@
 #include "instance/job/allocation_codec.hpp"
 #include "instance/journal/record_order.hpp"
 #include "instance/journal/state.hpp"
-#include "instance/messages.hpp"
 #include "instance/text.hpp"
+#include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

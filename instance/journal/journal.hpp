@@ -28,11 +28,11 @@
 #include "instance/job/job.hpp"
 #include "resource/allocation.hpp"
 
-namespace holon::instance {
-
-namespace msg {
+namespace holon::msg {
 struct JobRecord;
 }
+
+namespace holon::instance {
 
 // Equal jobs first .. first+count-1, submitted in one request: one row, however many they are.
 struct Batch {

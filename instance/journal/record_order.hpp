@@ -4,7 +4,7 @@
 // an instance that has ended: one may come twice, or after a newer one.
 #pragma once
 #include "base/time.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 
 namespace holon::instance {
 

@@ -10,7 +10,7 @@
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/journal.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 
 namespace holon::instance {
 

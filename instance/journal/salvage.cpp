@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "instance/job/job.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

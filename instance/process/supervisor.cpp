@@ -21,7 +21,6 @@
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/state_claim.hpp"
-#include "instance/process/supervisor_lock.hpp"
 #include "instance/process/watchdog.hpp"
 #include "launch/agent.hpp"
 #include "launch/exit_code.hpp"
@@ -31,6 +30,7 @@
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
 #include "transport/secret.hpp"
+#include "transport/supervisor_lock.hpp"
 
 namespace holon::instance {
 namespace {
@@ -454,7 +454,7 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
   // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
   // has both signals back.
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
-  const auto lock = lock_supervisor(options.runtime_dir);
+  const auto lock = transport::lock_supervisor(options.runtime_dir);
   int code = kExitFailed;
   auto reactor = transport::Reactor::create();
   if (!reactor) {

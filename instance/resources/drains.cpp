@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "instance/service/resource_messages.hpp"
+#include "msg/resource.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "instance/job/manager.hpp"
-#include "instance/service/reservation_messages.hpp"
+#include "msg/reservation.hpp"
 
 namespace holon::instance {
 

@@ -1,7 +1,7 @@
-// queue_service.hpp - the requests about queues (queue_messages.hpp), answered from the Core.
+// queue_service.hpp - the requests about queues (msg/queue.hpp), answered from the Core.
 #pragma once
 #include "instance/core.hpp"
-#include "instance/service/queue_messages.hpp"
+#include "msg/queue.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 

@@ -1,4 +1,4 @@
-// reservation_service.hpp - the requests about advance reservations (reservation_messages.hpp).
+// reservation_service.hpp - the requests about advance reservations (msg/reservation.hpp).
 #pragma once
 #include "instance/core.hpp"
 #include "transport/dispatcher.hpp"

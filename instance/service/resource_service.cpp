@@ -4,8 +4,8 @@
 
 #include "base/hostlist.hpp"
 #include "instance/job/placement.hpp"
-#include "instance/messages.hpp"
 #include "instance/resources/resources.hpp"
+#include "msg/instance.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
 

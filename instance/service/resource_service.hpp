@@ -1,8 +1,8 @@
-// resource_service.hpp - the requests about resources (resource_messages.hpp), answered from the
+// resource_service.hpp - the requests about resources (msg/resource.hpp), answered from the
 // Core.
 #pragma once
 #include "instance/core.hpp"
-#include "instance/service/resource_messages.hpp"
+#include "msg/resource.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 

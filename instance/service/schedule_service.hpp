@@ -1,8 +1,8 @@
-// schedule_service.hpp - the requests about the schedule (schedule_messages.hpp), answered from the
+// schedule_service.hpp - the requests about the schedule (msg/schedule.hpp), answered from the
 // Core: why jobs wait, the plan, the backfill windows.
 #pragma once
 #include "instance/core.hpp"
-#include "instance/service/schedule_messages.hpp"
+#include "msg/schedule.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 

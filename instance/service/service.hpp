@@ -1,4 +1,4 @@
-// service.hpp - the requests of clients, agents and children (messages.hpp), answered from the
+// service.hpp - the requests of clients, agents and children (msg/instance.hpp), answered from the
 // Core.
 //
 // Requests for another instance are passed down to the child they are for or up to the parent; a

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

@@ -15,8 +15,8 @@
 
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
-#include "instance/messages.hpp"
 #include "instance/service/refusals.hpp"
+#include "msg/instance.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {

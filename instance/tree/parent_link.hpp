@@ -8,7 +8,7 @@
 #include <string>
 
 #include "instance/journal/journal.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {

@@ -15,29 +15,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "instance/messages.hpp"
+#include "msg/remains.hpp"
 
 namespace holon::instance {
-
-namespace msg {
-
-// A piece of the records of an instance's jobs and of all below.
-struct Remains {
-  std::vector<JobRecord> jobs;
-  std::string next;                   // where the next piece begins; "": this was the last one
-  std::vector<std::string> problems;  // what could not be read, in words
-  bool busy = false;                  // a process has a journal open: to be read again later
-  HOLON_FIELDS(jobs, next, problems, busy)
-};
-
-// All that is kept about one job but its record.
-struct RemainsOfJob {
-  std::string jobspec, R;  // as in JobInfoReply
-  std::vector<JobEvent> events;
-  HOLON_FIELDS(jobspec, R, events)
-};
-
-}  // namespace msg
 
 // The piece that begins at `from` ("": the first). A journal that is not there has nothing, one
 // that is damaged what can be read of it. Records of jobs that are not over carry, in CLEANUP, the

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "instance/journal/journal.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {
@@ -27,7 +27,7 @@ class JournalVerbs : public ::testing::Test {
     for (std::uint64_t id = 1; id <= 200; ++id) {
       journal->add_batch({JobId(id), 1, R"({"version":1})", false});
       journal->add_event(JobId(id), 1, {7, instance::event::Submit{16, "ada"}});
-      instance::msg::JobRecord record;
+      msg::JobRecord record;
       record.path = "/" + std::to_string(id);
       record.id = id;
       record.state = "INACTIVE";

@@ -7,16 +7,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "instance/messages.hpp"
-#include "instance/service/queue_messages.hpp"
-#include "instance/service/reservation_messages.hpp"
+#include "msg/instance.hpp"
+#include "msg/queue.hpp"
+#include "msg/reservation.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {
 namespace {
 
-namespace msg = instance::msg;
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -5,14 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/show/table.hpp"
-#include "instance/service/schedule_messages.hpp"
+#include "msg/schedule.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {
 namespace {
 
-namespace msg = instance::msg;
 using nlohmann::json;
 using testing::HasSubstr;
 

@@ -135,7 +135,7 @@ TEST(Tables, ComePieceByPieceUnderOneTitle) {
 }
 
 TEST(JobsAsJson, AreTheSameTextPieceByPiece) {
-  std::vector<instance::msg::JobRecord> jobs(3);
+  std::vector<msg::JobRecord> jobs(3);
   for (std::size_t i = 0; i < jobs.size(); ++i) jobs[i].path = "/" + std::to_string(i);
   jobs[1].name = "two\nlines";
   jobs[1].pids = {1, 2};
@@ -143,7 +143,7 @@ TEST(JobsAsJson, AreTheSameTextPieceByPiece) {
   std::string text = pieces.next({jobs[0], jobs[1]});
   text += pieces.next({}) + pieces.next({jobs[2]}) + pieces.end();
   EXPECT_EQ(text, json_text(jobs));
-  EXPECT_EQ(JsonJobs().end(), json_text(std::vector<instance::msg::JobRecord>()));
+  EXPECT_EQ(JsonJobs().end(), json_text(std::vector<msg::JobRecord>()));
 }
 
 TEST(Widths, AreThoseOfTheTerminal) {

@@ -4,15 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
-#include "instance/messages.hpp"
-#include "instance/service/resource_messages.hpp"
+#include "msg/instance.hpp"
+#include "msg/resource.hpp"
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {
 namespace {
 
-namespace msg = instance::msg;
 using nlohmann::json;
 using testing::ElementsAre;
 using testing::HasSubstr;

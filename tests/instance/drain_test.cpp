@@ -2,7 +2,7 @@
 // outlives the broker.
 #include <gmock/gmock.h>
 
-#include "instance/service/resource_messages.hpp"
+#include "msg/resource.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

@@ -18,7 +18,7 @@
 #include <thread>
 #include <vector>
 
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 #include "places.hpp"  // written by CMake
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/blocking_client.hpp"

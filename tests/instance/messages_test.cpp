@@ -1,6 +1,6 @@
 // Records travel without the fields that have their default, and whatever order or company they
 // come in.
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 // outlives the broker.
 #include <gmock/gmock.h>
 
-#include "instance/service/queue_messages.hpp"
-#include "instance/service/schedule_messages.hpp"
+#include "msg/queue.hpp"
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

@@ -1,7 +1,7 @@
 // What a live instance says about its schedule: explain, plan, windows, at any place of the tree.
 #include <gmock/gmock.h>
 
-#include "instance/service/schedule_messages.hpp"
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

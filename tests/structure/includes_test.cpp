@@ -22,8 +22,10 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"config", {"base", "qmanager"}},
     {"transport", {"base"}},
     {"launch", {"base", "transport"}},
-    {"instance", {"base", "resource", "qmanager", "config", "transport", "launch"}},
-    {"cli", {"base", "resource", "qmanager", "sim", "config", "transport", "launch", "instance"}},
+    {"msg", {"base", "transport"}},
+    {"instance", {"base", "resource", "qmanager", "config", "transport", "launch", "msg"}},
+    {"cli",
+     {"base", "resource", "qmanager", "sim", "config", "transport", "launch", "msg", "instance"}},
 };
 
 struct Include {

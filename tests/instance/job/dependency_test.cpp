@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "instance/job/dependencies.hpp"
-#include "instance/service/schedule_messages.hpp"
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

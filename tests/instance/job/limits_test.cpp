@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "instance/clock.hpp"
-#include "instance/service/reservation_messages.hpp"
+#include "msg/reservation.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {

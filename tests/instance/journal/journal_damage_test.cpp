@@ -17,7 +17,7 @@
 #include "instance/journal/journal.hpp"
 #include "instance/journal/log.hpp"
 #include "instance/journal/repair.hpp"
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 
 namespace holon::instance {
 namespace {

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "instance/messages.hpp"
+#include "msg/instance.hpp"
 
 namespace holon::instance {
 namespace {

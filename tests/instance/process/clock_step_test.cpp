@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "instance/clock.hpp"
-#include "instance/service/reservation_messages.hpp"
-#include "instance/service/resource_messages.hpp"
+#include "msg/reservation.hpp"
+#include "msg/resource.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/instance/process/tampered_clock.hpp"
 

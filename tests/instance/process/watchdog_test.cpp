@@ -12,8 +12,8 @@
 #include "instance/process/crash_guard.hpp"
 #include "instance/process/lifeline.hpp"
 #include "instance/process/spawn.hpp"
-#include "instance/service/queue_messages.hpp"
-#include "instance/service/schedule_messages.hpp"
+#include "msg/queue.hpp"
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/instance/process/tampered_clock.hpp"
 

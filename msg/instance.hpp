@@ -1,11 +1,11 @@
-// messages.hpp - what clients, parents and children say to a broker. docs/protocol.md is the
+// instance.hpp - what clients, parents and children say to a broker. docs/protocol.md is the
 // description for others.
 //
 // Every struct travels as a msgpack map: unknown keys are ignored, absent ones keep their default,
 // so that both sides may be a version apart. Times are for people: milliseconds since the Unix
 // epoch, by the wall clock of whoever answers; durations milliseconds; 0 means "none" or "not yet"
-// for both. What a scheduler goes by travels as a duration (clock.hpp). The topic of each request
-// stands above its struct; the answer's struct follows it.
+// for both. What a scheduler goes by travels as a duration (instance/clock.hpp). The topic of each
+// request stands above its struct; the answer's struct follows it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 #include "transport/codec/fields.hpp"
 
-namespace holon::instance::msg {
+namespace holon::msg {
 
 // A request or an answer that carries nothing: an empty map.
 struct Empty {
@@ -234,4 +234,4 @@ struct Records {
   HOLON_FIELDS(jobs)
 };
 
-}  // namespace holon::instance::msg
+}  // namespace holon::msg

@@ -5,12 +5,12 @@
 
 #include "transport/unique_fd.hpp"
 
-namespace holon::instance {
+namespace holon::transport {
 
 // Taken by the supervisor and held for as long as it keeps the descriptor; empty: it could not be.
-transport::UniqueFd lock_supervisor(const std::string& runtime_dir);
+UniqueFd lock_supervisor(const std::string& runtime_dir);
 
 // Does the instance of this runtime directory have a supervisor?
 bool supervisor_lives(const std::string& runtime_dir);
 
-}  // namespace holon::instance
+}  // namespace holon::transport

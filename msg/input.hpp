@@ -1,11 +1,11 @@
-// input_messages.hpp - the standard input of a job's tasks, from a client (docs/protocol.md).
+// input.hpp - the standard input of a job's tasks, from a client (docs/protocol.md).
 #pragma once
 #include <cstdint>
 #include <string>
 
 #include "transport/codec/fields.hpp"
 
-namespace holon::instance::msg {
+namespace holon::msg {
 
 // "job.input": a piece of it, answered once the tasks have it in their pipes; one at a time.
 // Without data and end it is answered as soon as the tasks run.
@@ -21,4 +21,4 @@ struct InputReply {
   HOLON_FIELDS(open)
 };
 
-}  // namespace holon::instance::msg
+}  // namespace holon::msg

@@ -1,5 +1,5 @@
-// reservation_messages.hpp - advance reservations: resources held over an interval for the jobs
-// that name it. Conventions as in messages.hpp; docs/protocol.md is the description for others.
+// reservation.hpp - advance reservations: resources held over an interval for the jobs
+// that name it. Conventions as in instance.hpp; docs/protocol.md is the description for others.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "transport/codec/fields.hpp"
 
-namespace holon::instance::msg {
+namespace holon::msg {
 
 // "reserve": granted or refused (Errc::unsatisfiable) at once.
 struct ReserveRequest {
@@ -48,4 +48,4 @@ struct UnreserveRequest {
   HOLON_FIELDS(ids)
 };
 
-}  // namespace holon::instance::msg
+}  // namespace holon::msg

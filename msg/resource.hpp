@@ -1,5 +1,5 @@
-// resource_messages.hpp - what clients ask and change about an instance's resources. Conventions as
-// in messages.hpp; docs/protocol.md is the description for others.
+// resource.hpp - what clients ask and change about an instance's resources. Conventions as
+// in instance.hpp; docs/protocol.md is the description for others.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "transport/codec/fields.hpp"
 
-namespace holon::instance::msg {
+namespace holon::msg {
 
 // A node that takes no new work; what runs there goes on.
 struct DrainedNode {
@@ -46,4 +46,4 @@ struct DrainedAbove {
   HOLON_FIELDS(nodes)
 };
 
-}  // namespace holon::instance::msg
+}  // namespace holon::msg

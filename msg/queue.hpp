@@ -1,5 +1,5 @@
-// queue_messages.hpp - what clients ask and change about queues: urgency of jobs, gates,
-// statistics. Conventions as in messages.hpp; docs/protocol.md is the description for others.
+// queue.hpp - what clients ask and change about queues: urgency of jobs, gates,
+// statistics. Conventions as in instance.hpp; docs/protocol.md is the description for others.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "transport/codec/fields.hpp"
 
-namespace holon::instance::msg {
+namespace holon::msg {
 
 // "urgency": of pending jobs; all or none of them. 0 holds a job, 31 expedites it.
 struct UrgencyRequest {
@@ -54,4 +54,4 @@ struct StatsReply {
   HOLON_FIELDS(queues, passes, last_us, mean_us, longest_us, vertices)
 };
 
-}  // namespace holon::instance::msg
+}  // namespace holon::msg

@@ -1,5 +1,5 @@
-// schedule_messages.hpp - what clients ask about the schedule: why a job waits, the plan, the
-// backfill windows. Conventions as in messages.hpp; docs/protocol.md is the description for others.
+// schedule.hpp - what clients ask about the schedule: why a job waits, the plan, the
+// backfill windows. Conventions as in instance.hpp; docs/protocol.md is the description for others.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -8,7 +8,7 @@
 
 #include "transport/codec/fields.hpp"
 
-namespace holon::instance::msg {
+namespace holon::msg {
 
 // "explain": why jobs wait, and what would let them start now. Costs some dozen matches a job, so
 // that one request explains only so many.
@@ -142,4 +142,4 @@ struct WindowsReply {
   HOLON_FIELDS(now, cores, windows, closed)
 };
 
-}  // namespace holon::instance::msg
+}  // namespace holon::msg

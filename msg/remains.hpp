@@ -1,0 +1,27 @@
+// remains.hpp - what `holon remains` has read of the journal of an instance that is gone, for the
+// instance above it. Conventions as in instance.hpp.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "msg/instance.hpp"
+
+namespace holon::msg {
+
+// A piece of the records of an instance's jobs and of all below.
+struct Remains {
+  std::vector<JobRecord> jobs;
+  std::string next;                   // where the next piece begins; "": this was the last one
+  std::vector<std::string> problems;  // what could not be read, in words
+  bool busy = false;                  // a process has a journal open: to be read again later
+  HOLON_FIELDS(jobs, next, problems, busy)
+};
+
+// All that is kept about one job but its record.
+struct RemainsOfJob {
+  std::string jobspec, R;  // as in JobInfoReply
+  std::vector<JobEvent> events;
+  HOLON_FIELDS(jobspec, R, events)
+};
+
+}  // namespace holon::msg
