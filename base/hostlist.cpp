@@ -9,7 +9,7 @@ namespace {
 // Longer numbers are part of the name: they would not fit an integer.
 constexpr std::size_t kMaxDigits = 18;
 
-tl::unexpected<Error> wrong(std::size_t at, std::string what) {
+tl::unexpected<Error> wrong_hostlist(std::size_t at, std::string what) {
   return fail(Errc::invalid_argument, std::move(what), "character " + std::to_string(at + 1));
 }
 
@@ -65,7 +65,7 @@ Result<Hostlist> Hostlist::parse(std::string_view text) {
   if (text.empty()) return list;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = end_of_name(text, at);
-    if (end == at) return wrong(at, "a host name is expected");
+    if (end == at) return wrong_hostlist(at, "a host name is expected");
     if (auto status = parse_name(text.substr(at, end - at), at, list); !status)
       return tl::unexpected(status.error());
     at = end + 1;
@@ -81,10 +81,10 @@ Status Hostlist::parse_name(std::string_view text, std::size_t at, Hostlist& lis
     return {};
   }
   if (open == text.npos || close == text.npos || close < open)
-    return wrong(at, "brackets do not match");
+    return wrong_hostlist(at, "brackets do not match");
   const auto suffix = text.substr(close + 1);
   if (suffix.find_first_of("[]") != suffix.npos)
-    return wrong(at + close + 1, "a name has one bracket only");
+    return wrong_hostlist(at + close + 1, "a name has one bracket only");
   std::string_view inner = text.substr(open + 1, close - open - 1);
   std::size_t where = at + open + 1;
   std::optional<unsigned> width;
@@ -94,8 +94,8 @@ Status Hostlist::parse_name(std::string_view text, std::size_t at, Hostlist& lis
     const auto low = piece.substr(0, dash);
     const auto first = number(low);
     const auto last = dash == piece.npos ? first : number(piece.substr(dash + 1));
-    if (!first || !last) return wrong(where, "a number or a range is expected");
-    if (*last < *first) return wrong(where, "a range must ascend");
+    if (!first || !last) return wrong_hostlist(where, "a number or a range is expected");
+    if (*last < *first) return wrong_hostlist(where, "a range must ascend");
     if (!width) width = padding(low);
     list.add(Part{std::string{text.substr(0, open)}, std::string{suffix}, true,
                   std::max(*width, padding(low)), *first, *last});

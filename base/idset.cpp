@@ -7,7 +7,7 @@
 namespace holon {
 namespace {
 
-tl::unexpected<Error> wrong(std::size_t at, std::string what) {
+tl::unexpected<Error> wrong_idset(std::size_t at, std::string what) {
   return fail(Errc::invalid_argument, std::move(what), "character " + std::to_string(at + 1));
 }
 
@@ -46,7 +46,7 @@ Result<Idset> Idset::parse(std::string_view text) {
   Idset set;
   std::size_t begin = 0;
   if (text.starts_with('[')) {
-    if (!text.ends_with(']')) return wrong(text.size(), "']' is missing");
+    if (!text.ends_with(']')) return wrong_idset(text.size(), "']' is missing");
     text.remove_suffix(1);
     begin = 1;
   }
@@ -55,15 +55,15 @@ Result<Idset> Idset::parse(std::string_view text) {
   do {
     const std::size_t at = reader.at();
     const auto first = reader.number();
-    if (!first) return wrong(at, "an id is expected: a whole number without leading zeros");
+    if (!first) return wrong_idset(at, "an id is expected: a whole number without leading zeros");
     auto last = first;
     if (reader.take('-') && !(last = reader.number()))
-      return wrong(reader.at(), "the last id of a range is expected");
-    if (*last < *first) return wrong(at, "a range must ascend");
-    if (!set.empty() && *first <= set.last()) return wrong(at, "ids must ascend, none twice");
+      return wrong_idset(reader.at(), "the last id of a range is expected");
+    if (*last < *first) return wrong_idset(at, "a range must ascend");
+    if (!set.empty() && *first <= set.last()) return wrong_idset(at, "ids must ascend, none twice");
     set.insert(*first, *last);
   } while (reader.take(','));
-  if (!reader.done()) return wrong(reader.at(), "',' or the end is expected");
+  if (!reader.done()) return wrong_idset(reader.at(), "',' or the end is expected");
   return set;
 }
 

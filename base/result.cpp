@@ -1,5 +1,8 @@
 #include "base/result.hpp"
 
+#include <cerrno>
+#include <cstring>
+
 namespace holon {
 
 const char* name_of(Errc code) {
@@ -36,6 +39,11 @@ const char* name_of(Errc code) {
 
 std::string to_string(const Error& error) {
   return error.where.empty() ? error.what : error.where + ": " + error.what;
+}
+
+tl::unexpected<Error> system_error(const std::string& what, std::string where) {
+  const std::string words = std::strerror(errno);
+  return fail(Errc::system, what.empty() ? words : what + ": " + words, std::move(where));
 }
 
 }  // namespace holon

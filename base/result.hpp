@@ -1,7 +1,8 @@
 // result.hpp - what a fallible call returns: a value, or an Error that says what and where.
 //
-// Three outcomes are never mixed (docs/glossary.md): "not now" and "never" are ordinary values of the
-// scheduler (see resource/store.hpp); Error means "broken": bad input, a lost peer, a failed system call.
+// Three outcomes are never mixed (docs/glossary.md): "not now" and "never" are ordinary values of
+// the scheduler (see resource/store.hpp); Error means "broken": bad input, a lost peer, a failed
+// system call.
 #pragma once
 #include <string>
 #include <tl/expected.hpp>
@@ -44,8 +45,14 @@ template <class T>
 using Result = tl::expected<T, Error>;
 using Status = Result<void>;
 
-[[nodiscard]] inline tl::unexpected<Error> fail(Errc code, std::string what, std::string where = {}) {
+[[nodiscard]] inline tl::unexpected<Error> fail(Errc code, std::string what,
+                                                std::string where = {}) {
   return tl::unexpected<Error>(Error{code, std::move(what), std::move(where)});
 }
+
+// What the system said to the call that failed just now (errno): "what: its words", or its words
+// alone.
+[[nodiscard]] tl::unexpected<Error> system_error(const std::string& what = {},
+                                                 std::string where = {});
 
 }  // namespace holon

@@ -19,7 +19,7 @@ std::optional<std::uint64_t> job_number(std::string_view text) {
   return number;
 }
 
-std::vector<std::string> parts_of(const std::string& path) {
+std::vector<std::string> steps_of(const std::string& path) {
   std::vector<std::string> parts;
   std::istringstream in(path);
   for (std::string part; std::getline(in, part, '/');)
@@ -43,8 +43,8 @@ Result<std::vector<JobRef>> parse_range(const std::string& word, std::size_t das
 
 Result<std::string> join_path(const std::string& base, const std::string& path) {
   std::vector<std::string> levels =
-      path.starts_with('/') ? std::vector<std::string>{} : parts_of(base);
-  for (auto& part : parts_of(path)) {
+      path.starts_with('/') ? std::vector<std::string>{} : steps_of(base);
+  for (auto& part : steps_of(path)) {
     if (part == "..") {
       if (levels.empty()) return fail(Errc::invalid_argument, "the root has no parent", path);
       levels.pop_back();

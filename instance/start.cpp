@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 // Of each process of an instance: its own, and some clients.
 constexpr std::uint64_t kLeastDescriptors = 128;
 
-std::string variable(const char* name) {
+std::string environment_variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
@@ -43,8 +43,9 @@ std::string host_name() {
 }
 
 Result<std::string> default_state_dir(const std::string& runtime_dir) {
-  std::string base = variable("XDG_STATE_HOME");
-  if (base.empty() && !variable("HOME").empty()) base = variable("HOME") + "/.local/state";
+  std::string base = environment_variable("XDG_STATE_HOME");
+  if (base.empty() && !environment_variable("HOME").empty())
+    base = environment_variable("HOME") + "/.local/state";
   if (base.empty()) {  // a name in /tmp that others know, too: it must be ours
     const auto own = transport::make_runtime_dir("/tmp/holon-state-" + std::to_string(getuid()));
     if (!own) return own;
@@ -73,7 +74,7 @@ Result<BrokerOptions> prepare(StartOptions options) {
     options.resources = fs::absolute(options.resources, error).string();
   if (options.grant) {
     auto handed = launch::take_secrets();
-    prepared.job_path = variable("HOLON_JOB_PATH");
+    prepared.job_path = environment_variable("HOLON_JOB_PATH");
     if (!handed || (*handed)["HOLON_TOKEN"].empty() || prepared.job_path.empty())
       return fail(Errc::invalid_argument,
                   "this is no job that was submitted to become a child instance: only `holon "
@@ -218,7 +219,7 @@ int start_main(StartOptions options) {
     return refuse(usable.error());
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
-  const std::string cpuset = options.grant ? variable("HOLON_CPUSET") : "";
+  const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
   auto prepared = with_directories(std::move(options));
   if (!prepared) return refuse(prepared.error());
   // A child in the background is still its parent's task and stays until it ends.

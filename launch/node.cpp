@@ -35,10 +35,6 @@ struct FreeBitmap {
 };
 using Bitmap = std::unique_ptr<hwloc_bitmap_s, FreeBitmap>;
 
-tl::unexpected<Error> system_error(const std::string& what) {
-  return fail(Errc::system, what + ": " + std::strerror(errno));
-}
-
 std::string to_list(hwloc_const_bitmap_t bitmap) {
   char* text = nullptr;
   if (hwloc_bitmap_list_asprintf(&text, bitmap) < 0) return "";

@@ -12,7 +12,7 @@ namespace holon::sim {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using StudyJson = nlohmann::ordered_json;
 
 std::map<std::string, std::int64_t> depths_of(const qmanager::SchedulerConfig& config) {
   std::map<std::string, std::int64_t> depths;
@@ -42,7 +42,7 @@ Result<PolicyRun> run_policy(const Workload& workload, const StudyPlan& plan,
   return run;
 }
 
-Json to_json(const Distribution& d) {
+StudyJson to_json(const Distribution& d) {
   return {{"mean", d.mean}, {"median", d.median}, {"p95", d.p95}, {"max", d.max}};
 }
 
@@ -115,29 +115,29 @@ std::string metrics_table(const std::vector<PolicyRun>& runs) {
 }
 
 std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings) {
-  Json all = Json::array();
+  StudyJson all = StudyJson::array();
   for (const PolicyRun& run : runs) {
     const Metrics& m = run.metrics;
-    Json sizes = Json::array();
+    StudyJson sizes = StudyJson::array();
     for (const SizeClass& size : m.sizes)
       sizes.push_back({{"procs", size.name},
                        {"jobs", size.jobs},
                        {"wait", to_json(size.wait)},
                        {"bounded_slowdown", to_json(size.bounded_slowdown)}});
-    Json object = {{"policy", run.name},
-                   {"jobs", m.jobs},
-                   {"refused", m.refused},
-                   {"mean_wait", m.wait.mean},
-                   {"mean_bounded_slowdown", m.bounded_slowdown.mean},
-                   {"utilization", m.utilization},
-                   {"makespan", m.makespan},
-                   {"backfilled_share", m.backfilled_share},
-                   {"overtaking_share", m.overtaking_share},
-                   {"passes", run.result.passes},
-                   {"queue_depth", run.depths},
-                   {"wait", to_json(m.wait)},
-                   {"bounded_slowdown", to_json(m.bounded_slowdown)},
-                   {"sizes", std::move(sizes)}};
+    StudyJson object = {{"policy", run.name},
+                        {"jobs", m.jobs},
+                        {"refused", m.refused},
+                        {"mean_wait", m.wait.mean},
+                        {"mean_bounded_slowdown", m.bounded_slowdown.mean},
+                        {"utilization", m.utilization},
+                        {"makespan", m.makespan},
+                        {"backfilled_share", m.backfilled_share},
+                        {"overtaking_share", m.overtaking_share},
+                        {"passes", run.result.passes},
+                        {"queue_depth", run.depths},
+                        {"wait", to_json(m.wait)},
+                        {"bounded_slowdown", to_json(m.bounded_slowdown)},
+                        {"sizes", std::move(sizes)}};
     if (timings) object["seconds"] = run.seconds;
     all.push_back(std::move(object));
   }

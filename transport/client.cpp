@@ -14,7 +14,7 @@
 namespace holon::transport {
 namespace {
 
-constexpr int kMessagesPerTurn = 512;
+constexpr int kAnswersPerTurn = 512;
 constexpr int kReconnectMs = 10;  // doubled at each failure
 constexpr int kReconnectMaxMs = 250;
 constexpr Duration kHelloAgain =
@@ -78,7 +78,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
     const auto weak = weak_from_this();
     return wire_->watch(
         [weak] {
-          if (const auto self = weak.lock()) self->drain(kMessagesPerTurn);
+          if (const auto self = weak.lock()) self->drain(kAnswersPerTurn);
         },
         [weak](int event) {
           if (const auto self = weak.lock()) self->on_event(event);

@@ -18,7 +18,7 @@ constexpr std::string_view kScheme = "ipc://";
 constexpr const char* kNewDir = "/holon-XXXXXX";
 constexpr std::size_t kSocketRoom = 16;  // bytes for "/broker" and its like
 
-tl::unexpected<Error> system_error(const std::string& what, const std::string& where) {
+tl::unexpected<Error> folder_error(const std::string& what, const std::string& where) {
   const Errc code = errno == EACCES || errno == EPERM ? Errc::denied : Errc::system;
   return fail(code, what + ": " + std::strerror(errno), where);
 }
@@ -34,7 +34,7 @@ bool may_hold_sockets(const std::string& dir) {
 
 Result<std::string> new_dir() {
   std::string path = runtime_base() + kNewDir;
-  if (!mkdtemp(path.data())) return system_error("cannot make a runtime directory", path);
+  if (!mkdtemp(path.data())) return folder_error("cannot make a runtime directory", path);
   return path;
 }
 
@@ -59,9 +59,9 @@ std::vector<std::string> runtime_bases() {
 Result<std::string> make_runtime_dir(const std::string& path) {
   if (path.empty()) return new_dir();
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
-    return system_error("cannot make the directory", path);
+    return folder_error("cannot make the directory", path);
   struct stat info {};
-  if (lstat(path.c_str(), &info) != 0) return system_error("cannot look at the directory", path);
+  if (lstat(path.c_str(), &info) != 0) return folder_error("cannot look at the directory", path);
   if (!S_ISDIR(info.st_mode)) return fail(Errc::denied, "is not a directory", path);
   if (info.st_uid != geteuid())
     return fail(Errc::denied, "the directory belongs to another user", path);
@@ -89,7 +89,7 @@ Result<IpcState> probe_ipc(const std::string& uri) {
                     std::to_string(path.size()),
                 uri);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return system_error("cannot make a socket", uri);
+  if (fd < 0) return folder_error("cannot make a socket", uri);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, path.data(), path.size());
@@ -100,7 +100,7 @@ Result<IpcState> probe_ipc(const std::string& uri) {
   if (error == 0 || error == EAGAIN) return IpcState::alive;  // EAGAIN: its backlog is full
   if (error == ENOENT || error == ENOTDIR) return IpcState::absent;
   if (error == ECONNREFUSED) return IpcState::stale;
-  return system_error("cannot reach the socket", uri);
+  return folder_error("cannot reach the socket", uri);
 }
 
 }  // namespace holon::transport

@@ -42,10 +42,6 @@ std::int64_t clock_ns(clockid_t clock) {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
-tl::unexpected<Error> system_error(const std::string& what) {
-  return fail(Errc::system, what + ": " + std::strerror(errno));
-}
-
 struct FdWatch {
   int fd = -1;
   bool live = true;

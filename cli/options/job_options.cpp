@@ -127,7 +127,7 @@ std::function<Status(const std::string&)> slots_reader(JobOptions& options) {
     const auto slots = instance::read_slots(word);
     if (!slots) return tl::unexpected(slots.error());
     options.tasks_given = true;
-    options.shape.tasks = slots->values.empty() ? slots->min : slots->values.front();
+    options.shape.tasks = slots->least();
     options.slots = slots->min == slots->max && slots->values.size() < 2 ? "" : word;
     return {};
   };

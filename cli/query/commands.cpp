@@ -73,7 +73,7 @@ std::vector<Command> make_commands() {
   };
 }
 
-Words split(std::string_view line) {
+Words split_words(std::string_view line) {
   constexpr std::string_view kBlank = " \t\r\n\v\f";
   Words words;
   for (std::size_t at = line.find_first_not_of(kBlank); at != line.npos;) {
@@ -99,7 +99,7 @@ const Command* find_command(std::string_view word) {
 
 Reply run_line(Session& session, std::string_view line) {
   Reply reply;
-  const Words words = split(line);
+  const Words words = split_words(line);
   if (words.empty() || words[0].starts_with('#')) return reply;
   if (const Command* command = find_command(words[0]))
     command->run(session, words, reply);

@@ -15,7 +15,7 @@ namespace holon::cli::query {
 namespace {
 
 using resource::MatchOp;
-using Outcome = MatchReport::Outcome;
+using MatchOutcome = MatchReport::Outcome;
 
 constexpr std::array<std::pair<std::string_view, MatchOp>, 6> kOperations{{
     {"allocate", MatchOp::allocate},
@@ -52,14 +52,14 @@ Result<Duration> duration_of(const Session& session, const resource::Jobspec& jo
 void fill(Session& session, const resource::Jobspec& jobspec, resource::MatchOutcome outcome,
           MatchOp op, MatchReport& report) {
   if (const auto* not_now = std::get_if<resource::NotNow>(&outcome)) {
-    report.outcome = Outcome::not_now;
+    report.outcome = MatchOutcome::not_now;
     report.problem = not_now->reason;
   } else if (const auto* never = std::get_if<resource::Never>(&outcome)) {
-    report.outcome = Outcome::never;
+    report.outcome = MatchOutcome::never;
     report.problem = never->reason;
   } else {
     const auto& allocation = std::get<resource::Allocation>(outcome);
-    report.outcome = is_dry(op) ? Outcome::matched : Outcome::held;
+    report.outcome = is_dry(op) ? MatchOutcome::matched : MatchOutcome::held;
     report.at = allocation.when.begin;
     if (op == MatchOp::satisfiability) return;
     auto text = write_allocation(session, allocation, jobspec.queue);
@@ -122,13 +122,13 @@ void match(Session& session, MatchOp op, const Result<const resource::Jobspec*>&
 }
 
 void remember(Session& session, MatchOp op, const MatchReport& report) {
-  if (report.outcome == Outcome::held) {
+  if (report.outcome == MatchOutcome::held) {
     const JobState state = report.at == 0 ? JobState::allocated : JobState::reserved;
     session.jobs[report.job] = {state, report.at, report.file, report.seconds};
   }
-  if (report.outcome != Outcome::broken) session.times.add(report.seconds);
+  if (report.outcome != MatchOutcome::broken) session.times.add(report.seconds);
   // An id is used up by a request that was understood, met or not.
-  if (!is_dry(op) && report.outcome != Outcome::broken)
+  if (!is_dry(op) && report.outcome != MatchOutcome::broken)
     session.next_job = JobId{report.job.value() + 1};
 }
 
@@ -151,7 +151,7 @@ bool match_file(Session& session, std::string_view command, MatchOp op, const Wo
     print_satisfiability(session, report, reply);
   else
     print_match(session, report, reply);
-  return report.outcome == Outcome::held || report.outcome == Outcome::matched;
+  return report.outcome == MatchOutcome::held || report.outcome == MatchOutcome::matched;
 }
 
 }  // namespace

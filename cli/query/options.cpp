@@ -68,7 +68,7 @@ bool blank(std::string_view text) {
 }
 
 // The one long name that `word` begins; `word` itself if there is none, or more than one.
-std::string complete(const std::string& word) {
+std::string complete_options(const std::string& word) {
   std::string_view found;
   for (const auto name : kLongNames) {
     if (name == word) return word;
@@ -190,7 +190,7 @@ std::vector<std::string> spell_out(const std::vector<std::string>& args) {
       continue;
     }
     const auto equals = at->find('=');
-    words.push_back(complete(at->substr(0, equals)));
+    words.push_back(complete_options(at->substr(0, equals)));
     if (equals != std::string::npos) words.push_back(at->substr(equals + 1));
   }
   return words;

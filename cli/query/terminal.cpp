@@ -86,7 +86,7 @@ std::string common_beginning(const std::vector<std::string>& candidates) {
   return common;
 }
 
-void show(const std::vector<std::string>& candidates) {
+void show_line(const std::vector<std::string>& candidates) {
   std::string text = "\n";
   for (const auto& candidate : candidates) text += candidate + "  ";
   std::fputs((text + "\n").c_str(), stdout);
@@ -112,7 +112,7 @@ unsigned char complete(EditLine* edit, int) {
     el_insertstr(edit, more.c_str());
     return CC_REFRESH;
   }
-  show(candidates);
+  show_line(candidates);
   return CC_REDISPLAY;
 }
 

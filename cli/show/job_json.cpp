@@ -47,7 +47,7 @@ Json to_json(const msg::JobRecord& job) {
 
 namespace {
 
-Json to_json(const msg::TreeNode& node) {
+Json node_json(const msg::TreeNode& node) {
   Json json = {{"path", node.path},
                {"name", node.name},
                {"policy", node.policy},
@@ -67,11 +67,11 @@ Json to_json(const msg::TreeNode& node) {
                {"t_started", node.t_started},
                {"expiration", node.expiration},
                {"children", Json::array()}};
-  for (const auto& child : node.children) json["children"].push_back(to_json(child));
+  for (const auto& child : node.children) json["children"].push_back(node_json(child));
   return json;
 }
 
-Json to_json(const msg::ResourceReply& resources) {
+Json resources_json(const msg::ResourceReply& resources) {
   Json drained = Json::array();
   for (const auto& node : resources.nodes_drained)
     drained.push_back({{"host", node.host},
@@ -119,10 +119,10 @@ std::string JsonJobs::end() {
 }
 
 std::string json_text(const msg::TreeNode& node) {
-  return pretty(to_json(node));
+  return pretty(node_json(node));
 }
 std::string json_text(const msg::ResourceReply& resources) {
-  return pretty(to_json(resources));
+  return pretty(resources_json(resources));
 }
 std::string indented(const std::string& json) {
   return pretty(Json::parse(json));

@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_json(const msg::Explained& job) {
+Json object_of(const msg::Explained& job) {
   Json in_the_way = Json::array(), remedies = Json::array();
   for (const auto& other : job.in_the_way)
     in_the_way.push_back({{"kind", other.kind},
@@ -44,7 +44,7 @@ Json to_json(const msg::Explained& job) {
           {"remedies", remedies}};
 }
 
-Json to_json(const msg::Prioritized& job) {
+Json object_of(const msg::Prioritized& job) {
   Json parts = Json::array();
   for (const auto& part : job.parts)
     parts.push_back({{"factor", part.factor},
@@ -57,7 +57,7 @@ Json to_json(const msg::Prioritized& job) {
           {"parts", parts}};
 }
 
-Json to_json(const msg::Span& span) {
+Json object_of(const msg::Span& span) {
   Json vertices = Json::array();
   for (const auto& v : span.vertices)
     vertices.push_back({{"path", v.path}, {"amount", v.amount}, {"exclusive", v.exclusive}});
@@ -68,7 +68,7 @@ Json to_json(const msg::Span& span) {
           {"pools", span.pools}, {"vertices", vertices}};
 }
 
-Json to_json(const msg::WindowsReply& reply) {
+Json object_of(const msg::WindowsReply& reply) {
   Json windows = Json::array();
   for (const auto& window : reply.windows)
     windows.push_back({{"cores", window.cores}, {"length", window.length}});
@@ -81,7 +81,7 @@ Json to_json(const msg::WindowsReply& reply) {
           {"closed", std::move(closed)}};
 }
 
-Json to_json(const msg::QueueInfo& q) {
+Json object_of(const msg::QueueInfo& q) {
   return {{"name", q.name},
           {"policy", q.policy},
           {"enabled", q.enabled},
@@ -104,9 +104,9 @@ Json to_json(const msg::QueueInfo& q) {
           {"reprioritized", q.reprioritized}};
 }
 
-Json to_json(const msg::StatsReply& stats) {
+Json object_of(const msg::StatsReply& stats) {
   Json queues = Json::array();
-  for (const auto& queue : stats.queues) queues.push_back(to_json(queue));
+  for (const auto& queue : stats.queues) queues.push_back(object_of(queue));
   return {
       {"queues", queues},         {"passes", stats.passes},         {"last_us", stats.last_us},
       {"mean_us", stats.mean_us}, {"longest_us", stats.longest_us}, {"vertices", stats.vertices}};
@@ -115,7 +115,7 @@ Json to_json(const msg::StatsReply& stats) {
 template <class T>
 Json list_of(const std::vector<T>& items) {
   Json list = Json::array();
-  for (const auto& item : items) list.push_back(to_json(item));
+  for (const auto& item : items) list.push_back(object_of(item));
   return list;
 }
 
@@ -131,13 +131,13 @@ std::string json_text(const msg::PlanPart& plan) {
   return pretty({{"now", plan.now}, {"spans", list_of(plan.spans)}});
 }
 std::string json_text(const msg::WindowsReply& reply) {
-  return pretty(to_json(reply));
+  return pretty(object_of(reply));
 }
 std::string json_text(const std::vector<msg::QueueInfo>& queues) {
   return pretty({{"queues", list_of(queues)}});
 }
 std::string json_text(const msg::StatsReply& stats) {
-  return pretty(to_json(stats));
+  return pretty(object_of(stats));
 }
 
 }  // namespace holon::cli

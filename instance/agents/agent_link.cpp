@@ -43,13 +43,13 @@ lm::Program program_of(const resource::Jobspec& spec) {
 }
 
 // Bytes on the wire, roughly.
-std::size_t size_of(const lm::Program& program) {
+std::size_t size_of_start(const lm::Program& program) {
   std::size_t bytes = 100;
   for (const auto& word : program.argv) bytes += word.size() + 5;
   for (const auto& [name, value] : program.env) bytes += name.size() + value.size() + 10;
   return bytes;
 }
-std::size_t size_of(const lm::Start& start) {
+std::size_t size_of_start(const lm::Start& start) {
   return 500 + start.nodelist.size() + start.output.size() + start.error.size() +
          60 * start.tasks.size();
 }
@@ -174,8 +174,9 @@ lm::StartRequest AgentLink::start_request() {
     if (job == nullptr || next_step(job->life) != Step::start) continue;
     const auto [known, fresh] = programs.emplace(
         job->submission.get(), static_cast<std::uint32_t>(request.programs.size()));
-    if (fresh) bytes += size_of(request.programs.emplace_back(program_of(*job->submission->spec)));
-    bytes += size_of(request.jobs.emplace_back(start_message(*job, known->second)));
+    if (fresh)
+      bytes += size_of_start(request.programs.emplace_back(program_of(*job->submission->spec)));
+    bytes += size_of_start(request.jobs.emplace_back(start_message(*job, known->second)));
     sent_.insert(id);
   }
   return request;

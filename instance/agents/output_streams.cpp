@@ -14,8 +14,9 @@ namespace holon::instance {
 namespace {
 
 constexpr std::size_t kPiece = 64 << 10;  // bytes of a file read at once
-constexpr std::size_t kEnough = 4 << 20;  // bytes waiting for a slow client at which reading pauses
-constexpr Duration kPause = 20;           // ms until it is tried again
+constexpr std::size_t kEnoughWaiting =
+    4 << 20;                     // bytes waiting for a slow client at which reading pauses
+constexpr Duration kPause = 20;  // ms until it is tried again
 
 }  // namespace
 
@@ -89,7 +90,7 @@ void OutputStreams::pass_on(Stream& stream, const std::string& bytes) {
   if (chunk->data.empty()) return;
   stream.at[file] += chunk->data.size();
   stream.client.send(transport::pack(msg::OutputChunk{chunk->task, chunk->error, chunk->data}));
-  if (stream.client.backlog() > kEnough) rest(stream);
+  if (stream.client.backlog() > kEnoughWaiting) rest(stream);
 }
 
 // The agent sends as fast as this broker reads. A client that does not keep up is sent the rest of
@@ -98,7 +99,7 @@ void OutputStreams::rest(Stream& stream) {
   if (std::exchange(stream.from_agent, false)) server_.cancel(stream.call);
   stream.pause = reactor_.after(kPause, [this, &stream] {
     if (stream.client.done()) return reactor_.defer([this] { sweep(); });
-    if (stream.client.backlog() > kEnough / 2) return rest(stream);
+    if (stream.client.backlog() > kEnoughWaiting / 2) return rest(stream);
     open(stream);
   });
 }
@@ -135,7 +136,7 @@ bool OutputStreams::pump(Stream& stream, const std::string& name, File file) {
   in.seekg(static_cast<std::streamoff>(at));
   std::string piece(kPiece, '\0');
   while (in) {
-    if (stream.client.backlog() > kEnough) return false;
+    if (stream.client.backlog() > kEnoughWaiting) return false;
     in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
     const auto n = static_cast<std::size_t>(in.gcount());
     if (n == 0) break;

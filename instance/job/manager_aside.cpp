@@ -9,7 +9,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr const char* kKey = "jobs.aside";
+constexpr const char* kAsideKey = "jobs.aside";
 
 }  // namespace
 
@@ -18,16 +18,16 @@ void JobManager::set_aside(JobId id, Time now) {
   if (job == nullptr || !is_pending(job->life.state)) return;
   if (auto held = set_urgency(id, qmanager::kUrgencyHold, now); !held) return;
   aside_.insert(id.value());
-  journal_.set_meta(kKey, transport::pack(aside_));
+  journal_.set_meta(kAsideKey, transport::pack(aside_));
 }
 
 // It has ended, or somebody has decided otherwise.
 void JobManager::let_back(JobId id) {
-  if (aside_.erase(id.value()) != 0) journal_.set_meta(kKey, transport::pack(aside_));
+  if (aside_.erase(id.value()) != 0) journal_.set_meta(kAsideKey, transport::pack(aside_));
 }
 
 Status JobManager::restore_aside() {
-  const auto text = journal_.meta(kKey);
+  const auto text = journal_.meta(kAsideKey);
   if (!text) return tl::unexpected(text.error());
   if (!*text) return {};
   auto kept = transport::unpack<std::set<std::uint64_t>>(**text);

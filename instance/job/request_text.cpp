@@ -18,10 +18,6 @@ using resource::Request;
 // Types in the order in which they stand in the request, each once.
 using Amounts = std::vector<std::pair<std::string, std::int64_t>>;
 
-std::int64_t least(const resource::Count& count) {
-  return count.values.empty() ? count.min : count.values.front();
-}
-
 // Products and sums stop at a number that nobody reads any more.
 std::int64_t bounded(std::int64_t a, std::int64_t b, bool product) {
   std::int64_t result = 0;
@@ -31,9 +27,9 @@ std::int64_t bounded(std::int64_t a, std::int64_t b, bool product) {
 }
 
 // Of whole nodes what stands on them is not counted: all of it is the job's.
-void add_up(const Request& request, std::int64_t factor, bool count_slots, Amounts& amounts) {
+void count_up(const Request& request, std::int64_t factor, bool count_slots, Amounts& amounts) {
   const bool counts = request.type != "slot" || count_slots;
-  const std::int64_t n = counts ? bounded(factor, least(request.count), true) : 1;
+  const std::int64_t n = counts ? bounded(factor, request.count.least(), true) : 1;
   if (request.type != "slot") {
     const bool whole = request.type == "node" && request.exclusive == true;
     const std::string type = whole ? "whole node" : request.type;
@@ -45,7 +41,7 @@ void add_up(const Request& request, std::int64_t factor, bool count_slots, Amoun
       known->second = bounded(known->second, n, false);
     if (whole) return;
   }
-  for (const Request& child : request.with) add_up(child, n, count_slots, amounts);
+  for (const Request& child : request.with) count_up(child, n, count_slots, amounts);
 }
 
 std::string joined(const Amounts& amounts) {
@@ -73,7 +69,7 @@ std::string consumables_text(const Wishes& wishes) {
 std::string request_text(const resource::Jobspec& spec, const Wishes& wishes) {
   Amounts amounts;
   for (const Request& request : spec.resources)
-    add_up(request, 1, !wishes.slots.has_value(), amounts);
+    count_up(request, 1, !wishes.slots.has_value(), amounts);
   const std::string what = joined(amounts);
   return (wishes.slots ? fmt::format("{} slots of {}", range_text(*wishes.slots), what) : what) +
          consumables_text(wishes);

@@ -14,10 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-std::int64_t least(const resource::Count& count) {
-  return count.values.empty() ? count.min : count.values.front();
-}
-
 // A product that stays in range: a request for 1e18 nodes of 1e18 cores is refused later, not
 // undefined here.
 std::int64_t times(std::int64_t a, std::int64_t b) {
@@ -26,7 +22,7 @@ std::int64_t times(std::int64_t a, std::int64_t b) {
 }
 
 void add_up(const resource::Request& request, std::int64_t factor, Totals& totals) {
-  const std::int64_t n = times(factor, least(request.count));
+  const std::int64_t n = times(factor, request.count.least());
   const auto add = [n](std::int64_t& sum) {
     sum = std::min(sum, INT64_MAX / 4) + std::min(n, INT64_MAX / 4);
   };
@@ -145,7 +141,7 @@ namespace {
 // The kernel starts nothing whose arguments and environment have more than 6 MiB together.
 constexpr std::size_t kMostJobspec = std::size_t{8} << 20;
 // Of a name: every listing shows some of them.
-constexpr std::size_t kLongestName = 4096;
+constexpr std::size_t kLongestJobName = 4096;
 
 Status check_names(const Submission& s) {
   const std::pair<const char*, const std::string&> names[] = {
@@ -157,10 +153,11 @@ Status check_names(const Submission& s) {
       {"attributes.system.holon.group", s.wishes.group},
       {"attributes.system.holon.qos", s.wishes.qos}};
   for (const auto& [where, name] : names)
-    if (name.size() > kLongestName)
-      return fail(Errc::invalid_argument,
-                  fmt::format("has {} bytes; at most {} are accepted", name.size(), kLongestName),
-                  where);
+    if (name.size() > kLongestJobName)
+      return fail(
+          Errc::invalid_argument,
+          fmt::format("has {} bytes; at most {} are accepted", name.size(), kLongestJobName),
+          where);
   return {};
 }
 

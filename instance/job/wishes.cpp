@@ -10,28 +10,28 @@ namespace {
 
 using nlohmann::json;
 
-tl::unexpected<Error> misfit(const std::string& key, const char* accepted) {
+tl::unexpected<Error> misfit_wish(const std::string& key, const char* accepted) {
   return fail(Errc::invalid_argument, fmt::format("does not fit; {} is accepted", accepted),
               "/attributes/system/" + key);
 }
 
 Status take_text(const json& value, const std::string& key, std::string& target) {
-  if (!value.is_string()) return misfit(key, "a string");
+  if (!value.is_string()) return misfit_wish(key, "a string");
   target = value.get<std::string>();
   return {};
 }
 
 Status take_bool(const json& value, const std::string& key, bool& target) {
-  if (!value.is_boolean()) return misfit(key, "true or false");
+  if (!value.is_boolean()) return misfit_wish(key, "true or false");
   target = value.get<bool>();
   return {};
 }
 
 Status take_licenses(const json& value, const std::string& key, bool per_slot, Wishes& wishes) {
-  if (!value.is_object()) return misfit(key, "an object like {\"NAME\": 2}");
+  if (!value.is_object()) return misfit_wish(key, "an object like {\"NAME\": 2}");
   for (const auto& [name, amount] : value.items()) {
     if (!amount.is_number_unsigned() || amount > json(INT64_MAX))
-      return misfit(key + "/" + name, "a number of units");
+      return misfit_wish(key + "/" + name, "a number of units");
     wishes.consumes.push_back(
         {.pool = name, .amount = amount.get<std::int64_t>(), .per_slot = per_slot});
   }
@@ -39,7 +39,7 @@ Status take_licenses(const json& value, const std::string& key, bool per_slot, W
 }
 
 Status take_slots(const json& value, const std::string& key, Wishes& wishes) {
-  if (!value.is_string()) return misfit(key, "a string like \"4-16\"");
+  if (!value.is_string()) return misfit_wish(key, "a string like \"4-16\"");
   auto slots = read_slots(value.get<std::string>());
   if (!slots) return fail(slots.error().code, slots.error().what, "/attributes/system/" + key);
   wishes.slots = std::move(*slots);
@@ -55,7 +55,7 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   if (name == "environment") return take_text(value, key, wishes.environment);
   if (name == "slots") return take_slots(value, key, wishes);
   if (name == "reservation") {
-    if (!value.is_number_unsigned()) return misfit(key, "the number of a reservation");
+    if (!value.is_number_unsigned()) return misfit_wish(key, "the number of a reservation");
     wishes.reservation = JobId(value.get<std::uint64_t>());
     return {};
   }
@@ -103,7 +103,7 @@ Result<Wishes> read_wishes(const json& system) {
       return tl::unexpected(taken.error());
   const auto ours = system.find("holon");
   if (ours == system.end()) return wishes;
-  if (!ours->is_object()) return misfit("holon", "an object");
+  if (!ours->is_object()) return misfit_wish("holon", "an object");
   for (const auto& [name, value] : ours->items())
     if (auto taken = take(name, value, wishes); !taken) return tl::unexpected(taken.error());
   return wishes;

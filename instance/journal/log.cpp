@@ -15,9 +15,9 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::size_t kHead = 32;             // bytes of the log's header
-constexpr std::size_t kFrameHead = 24;        // of a frame's
-constexpr std::uint32_t kMagic = 0x377f0682;  // the last bit: sums are of big-endian words
+constexpr std::size_t kHead = 32;                // bytes of the log's header
+constexpr std::size_t kFrameHead = 24;           // of a frame's
+constexpr std::uint32_t kLogMagic = 0x377f0682;  // the last bit: sums are of big-endian words
 
 using Bytes = std::vector<unsigned char>;
 
@@ -70,7 +70,7 @@ class LogReader {
     page_ = big_endian(&head_[8]);
     Sum sum;
     sum.add(std::span(head_).first(24), big_);
-    if ((magic & ~1U) != kMagic || !(sum == Sum::at(&head_[24]))) return false;
+    if ((magic & ~1U) != kLogMagic || !(sum == Sum::at(&head_[24]))) return false;
     if (page_ < 512 || page_ > 65536) return false;
     stored_ = computed_ = sum;
     return true;

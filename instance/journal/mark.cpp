@@ -41,13 +41,13 @@ std::optional<Progress> parse(const std::string& line) {
 }
 
 // Who has the lock stands behind the line.
-void say_holder(int fd) {
+void say_broker(int fd) {
   const std::string text = fmt::format("{:<19}\n", getpid());
   if (pwrite(fd, text.data(), text.size(), kLength) < 0) return;
 }
 
 // "" where it is not known.
-std::string holder(int fd) {
+std::string broker_of(int fd) {
   std::array<char, 20> text{};
   const ssize_t n = pread(fd, text.data(), text.size(), kLength);
   const long pid =
@@ -65,9 +65,9 @@ Result<JournalMark> JournalMark::open(const std::string& state_dir) {
   if (!mark.fd_) return fail(Errc::system, std::strerror(errno), file);
   if (flock(mark.fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return fail(Errc::busy,
-                "another running instance uses this state directory" + holder(mark.fd_.get()),
+                "another running instance uses this state directory" + broker_of(mark.fd_.get()),
                 state_dir);
-  say_holder(mark.fd_.get());
+  say_broker(mark.fd_.get());
   std::array<char, kLength> line{};
   const ssize_t n = pread(mark.fd_.get(), line.data(), line.size(), 0);
   if (n == static_cast<ssize_t>(kLength)) mark.found_ = parse({line.data(), line.size()});

@@ -38,7 +38,7 @@ constexpr std::array kTables = std::to_array<Table>({
 
 using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
 
-Statement prepare(sqlite3* db, const std::string& sql) {
+Statement prepare_salvage(sqlite3* db, const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr);
   return {statement, &sqlite3_finalize};
@@ -50,7 +50,8 @@ class TableCopy {
       : from_(from), to_(to), table_(table), salvage_(salvage) {
     std::string places = "?";
     for (int i = 1; i < table.columns; ++i) places += ",?";
-    insert_ = prepare(to, fmt::format("INSERT OR IGNORE INTO {} VALUES({})", table.name, places));
+    insert_ =
+        prepare_salvage(to, fmt::format("INSERT OR IGNORE INTO {} VALUES({})", table.name, places));
   }
 
   // False: `to` cannot be written.
@@ -81,8 +82,9 @@ class TableCopy {
   bool copy_numbered() {
     for (std::int64_t at = 0;;) {
       last_ = at - 1;
-      const auto select = prepare(from_, fmt::format("SELECT * FROM {} WHERE {} >= {} ORDER BY {}",
-                                                     table_.name, table_.key, at, table_.key));
+      const auto select =
+          prepare_salvage(from_, fmt::format("SELECT * FROM {} WHERE {} >= {} ORDER BY {}",
+                                             table_.name, table_.key, at, table_.key));
       const End end = copy(select.get());
       if (end != End::unreadable) return end == End::all_read;
       const auto next = readable_after(last_ + 1);
@@ -110,8 +112,9 @@ class TableCopy {
   }
 
   bool can_seek(std::int64_t key) const {
-    const auto select = prepare(from_, fmt::format("SELECT * FROM {} WHERE {} >= {} ORDER BY {}",
-                                                   table_.name, table_.key, key, table_.key));
+    const auto select =
+        prepare_salvage(from_, fmt::format("SELECT * FROM {} WHERE {} >= {} ORDER BY {}",
+                                           table_.name, table_.key, key, table_.key));
     if (!select) return false;
     const int rc = sqlite3_step(select.get());
     return rc == SQLITE_ROW || rc == SQLITE_DONE;
@@ -126,7 +129,7 @@ class TableCopy {
   // From its beginning, and where that ends from its end back.
   bool copy_named() {
     for (const char* order : {"ASC", "DESC"}) {
-      const auto select = prepare(
+      const auto select = prepare_salvage(
           from_, fmt::format("SELECT * FROM {} ORDER BY {} {}", table_.name, table_.key, order));
       const End end = copy(select.get());
       if (end != End::unreadable) return end == End::all_read;
@@ -143,7 +146,7 @@ class TableCopy {
   std::int64_t last_ = 0;
 };
 
-std::string_view bytes_of(const SQLite::Column& column) {
+std::string_view bytes_at(const SQLite::Column& column) {
   return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
 }
 
@@ -170,11 +173,11 @@ std::vector<std::string> unreadable_rows(SQLite::Database& journal) {
     }
   };
   look("SELECT id, record FROM jobs ORDER BY id", [&](SQLite::Statement& q) {
-    if (!transport::unpack<msg::JobRecord>(bytes_of(q.getColumn(1))))
+    if (!transport::unpack<msg::JobRecord>(bytes_at(q.getColumn(1))))
       found.push_back(fmt::format("job {}: its record", q.getColumn(0).getInt64()));
   });
   look("SELECT path, record FROM descendants ORDER BY path", [&](SQLite::Statement& q) {
-    if (!transport::unpack<msg::JobRecord>(bytes_of(q.getColumn(1))))
+    if (!transport::unpack<msg::JobRecord>(bytes_at(q.getColumn(1))))
       found.push_back(fmt::format("job {}: its record", q.getColumn(0).getString()));
   });
   look("SELECT job, name, context, seq FROM events ORDER BY seq", [&](SQLite::Statement& q) {

@@ -5,7 +5,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr Duration kLookAgain = 5;
+constexpr Duration kLookForTasksAgain = 5;
 constexpr int kTellAfter = 2'000;  // looks
 
 }  // namespace
@@ -32,7 +32,7 @@ void LostTasks::look() {
   if (++looks_ % kTellAfter == 0)
     tell_(
         fmt::format("waits for {} to end, which an earlier run left behind", remains_->example()));
-  timer_ = reactor_.after(kLookAgain, [this] { look(); });
+  timer_ = reactor_.after(kLookForTasksAgain, [this] { look(); });
 }
 
 }  // namespace holon::instance

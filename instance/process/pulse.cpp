@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::uint64_t kTooOften = 2;
 
-tl::unexpected<Error> system_error() {
-  return fail(Errc::system, std::strerror(errno), "memory shared with the supervisor");
-}
-
 }  // namespace
 
 void Pulse::Unmap::operator()(Page* page) const {
@@ -25,19 +21,20 @@ void Pulse::Unmap::operator()(Page* page) const {
 Result<Pulse> Pulse::map(transport::UniqueFd fd) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "it is shared by processes");
   void* page = mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (page == MAP_FAILED) return system_error();
+  if (page == MAP_FAILED) return system_error({}, "memory shared with the supervisor");
   return Pulse(std::move(fd), static_cast<Page*>(page));
 }
 
 Result<Pulse> Pulse::create() {
   transport::UniqueFd fd(memfd_create("holon pulse", MFD_CLOEXEC));
-  if (!fd || ftruncate(fd.get(), sizeof(Page)) != 0) return system_error();
+  if (!fd || ftruncate(fd.get(), sizeof(Page)) != 0)
+    return system_error({}, "memory shared with the supervisor");
   return map(std::move(fd));
 }
 
 Result<Pulse> Pulse::open(transport::UniqueFd fd) {
   struct stat about {};
-  if (fstat(fd.get(), &about) != 0) return system_error();
+  if (fstat(fd.get(), &about) != 0) return system_error({}, "memory shared with the supervisor");
   if (about.st_size < static_cast<off_t>(sizeof(Page)))
     return fail(Errc::system, "is too small", "memory shared with the supervisor");
   return map(std::move(fd));

@@ -18,18 +18,14 @@ namespace {
 constexpr int kTries = 40;
 constexpr useconds_t kBetweenTries = 25'000;
 
-tl::unexpected<Error> system_error(const std::string& where) {
-  return fail(Errc::system, std::strerror(errno), where);
-}
-
 // For whoever finds it locked.
-void say_holder(int fd) {
+void say_supervisor(int fd) {
   const std::string text = std::to_string(getpid()) + "\n";
   if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) < 0) return;
 }
 
 // "" where it is not known.
-std::string holder(int fd) {
+std::string supervisor_of(int fd) {
   std::array<char, 20> text{};
   const ssize_t n = pread(fd, text.data(), text.size() - 1, 0);
   const long pid = n > 0 ? std::strtol(text.data(), nullptr, 10) : 0;
@@ -39,17 +35,18 @@ std::string holder(int fd) {
 Result<transport::UniqueFd> lock_directory(const std::string& dir) {
   const std::string file = dir + "/lock";
   transport::UniqueFd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return system_error(file);
+  if (!lock) return system_error({}, file);
   // A supervisor that was killed just now holds it until the kernel is done with it.
   for (int i = 0; i < kTries; ++i) {
     if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
-      say_holder(lock.get());
+      say_supervisor(lock.get());
       return lock;
     }
-    if (errno != EWOULDBLOCK) return system_error(file);
+    if (errno != EWOULDBLOCK) return system_error({}, file);
     usleep(kBetweenTries);
   }
-  return fail(Errc::busy, "another running instance uses this state directory" + holder(lock.get()),
+  return fail(Errc::busy,
+              "another running instance uses this state directory" + supervisor_of(lock.get()),
               dir);
 }
 

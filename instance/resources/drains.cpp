@@ -12,7 +12,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::string_view kKey = "drains";
+constexpr std::string_view kDrainsKey = "drains";
 
 std::set<std::string> hosts_of(const resource::ResourceGraph& graph) {
   std::set<std::string> hosts;
@@ -78,11 +78,11 @@ void Drains::keep() {
   msg::DrainedAbove kept;
   add(kept.nodes, here_, false);
   add(kept.nodes, above_, true);
-  journal_.set_meta(kKey, transport::pack(kept));
+  journal_.set_meta(kDrainsKey, transport::pack(kept));
 }
 
 Status Drains::restore() {
-  const auto text = journal_.meta(kKey);
+  const auto text = journal_.meta(kDrainsKey);
   if (!text) return tl::unexpected(text.error());
   if (!*text) return {};
   const auto kept = transport::unpack<msg::DrainedAbove>(**text);

@@ -22,10 +22,10 @@
 namespace holon::instance {
 namespace {
 
-constexpr const char* kKey = "reservations";
+constexpr const char* kReservationsKey = "reservations";
 constexpr const char* kLastKey = "reservations.last";
 
-struct Kept {
+struct KeptReservations {
   std::map<std::uint64_t, msg::ReserveRequest> requests;
   std::set<std::uint64_t> cancelled;
   HOLON_FIELDS(requests, cancelled)
@@ -35,7 +35,7 @@ struct Kept {
 
 void Reservations::keep() {
   const auto alive = scheduler_.advances();
-  Kept kept;
+  KeptReservations kept;
   for (const auto& advance : alive)
     if (const auto known = known_.find(advance.request.resources.id); known != known_.end())
       kept.requests.emplace(known->first.value(), known->second);
@@ -43,7 +43,7 @@ void Reservations::keep() {
   std::erase_if(known_, [&](const auto& item) { return is_gone(item.first); });
   std::erase_if(cancelled_, is_gone);
   for (const JobId id : cancelled_) kept.cancelled.insert(id.value());
-  journal_.set_meta(kKey, transport::pack(kept));
+  journal_.set_meta(kReservationsKey, transport::pack(kept));
 }
 
 Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::ReserveRequest& request,
@@ -64,12 +64,12 @@ Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::Reserve
 
 Status Reservations::recover(Time now, bool fresh) {
   const auto last = journal_.meta(kLastKey);
-  const auto text = journal_.meta(kKey);
+  const auto text = journal_.meta(kReservationsKey);
   if (!last) return tl::unexpected(last.error());
   if (!text) return tl::unexpected(text.error());
   if (*last) jobs_.skip_ids(JobId(std::stoull(**last)));
   if (!*text) return {};
-  const auto kept = transport::unpack<Kept>(**text);
+  const auto kept = transport::unpack<KeptReservations>(**text);
   if (!kept) return tl::unexpected(kept.error());
   for (const auto& [number, request] : kept->requests) {
     const JobId id(number);

@@ -15,8 +15,8 @@ using resource::VertexId;
 
 namespace {
 
-constexpr const char* kTables[] = {"meta",  "vertices",    "properties", "paths",
-                                   "edges", "allocations", "shares",     "labels"};
+constexpr const char* kRowTables[] = {"meta",  "vertices",    "properties", "paths",
+                                      "edges", "allocations", "shares",     "labels"};
 
 // The column `up` of a vertex; 1 where it is simply up.
 constexpr std::int64_t kDown = 0;
@@ -27,7 +27,7 @@ std::int64_t status_of(const resource::Vertex& vertex) {
   return vertex.drained ? kDrained : 1;
 }
 
-std::int64_t number(JobId job) {
+std::int64_t number_of(JobId job) {
   return static_cast<std::int64_t>(job.value());
 }
 
@@ -40,7 +40,7 @@ tl::unexpected<Error> damaged(std::string what, std::string where) {
 // ---- writing
 
 void RowWriter::clear() {
-  for (const char* table : kTables) db_.exec(fmt::format("DELETE FROM {}", table));
+  for (const char* table : kRowTables) db_.exec(fmt::format("DELETE FROM {}", table));
 }
 
 void RowWriter::meta() {
@@ -101,14 +101,14 @@ void RowWriter::shape() {
 }
 
 void RowWriter::drop(JobId job) {
-  drop_allocation_(number(job));
-  drop_shares_(number(job));
-  drop_labels_(number(job));
+  drop_allocation_(number_of(job));
+  drop_shares_(number_of(job));
+  drop_labels_(number_of(job));
 }
 
 void RowWriter::holding(const Holding& holding) {
   const Allocation& allocation = holding.allocation;
-  const std::int64_t job = number(allocation.job);
+  const std::int64_t job = number_of(allocation.job);
   allocations_(job, allocation.when.begin, allocation.when.end, holding.held.begin,
                holding.held.end, std::int64_t{holding.reserved});
   std::int64_t place = 0;

@@ -25,7 +25,7 @@ constexpr std::size_t kPage = 1000;             // records
 constexpr std::size_t kPageBytes = 1024 << 10;  // of their texts, about
 constexpr std::size_t kReadAtOnce = 50;         // records of the journal: some are long
 constexpr std::size_t kChildrenAtOnce = 16;
-constexpr std::size_t kMostIds = 10'000;            // of one request
+constexpr std::size_t kMostIdsOfAPage = 10'000;     // of one request
 constexpr std::size_t kSmallestPart = 32;           // records a child is asked for at least
 constexpr std::size_t kLongestCursor = 1024 << 10;  // bytes
 
@@ -63,7 +63,7 @@ std::size_t size_of_page(const msg::JobsRequest& ask) {
   return ask.page == 0 ? kPage : std::min<std::size_t>(kPage, ask.page);
 }
 
-std::size_t size_of(const msg::JobRecord& r) {
+std::size_t size_of_record(const msg::JobRecord& r) {
   return r.name.size() + r.reason.size() + r.command.size() + r.output.size() + r.error.size() +
          r.nodelist.size();
 }
@@ -96,7 +96,7 @@ class Page : public std::enable_shared_from_this<Page> {
  private:
   bool full() const { return reply_.jobs.size() >= size_ || bytes_ >= kPageBytes; }
   void add(msg::JobRecord record) {
-    bytes_ += size_of(record);
+    bytes_ += size_of_record(record);
     reply_.jobs.push_back(std::move(record));
   }
 
@@ -302,10 +302,10 @@ void JobPages::list(const Request& request) {
   if (!ask) return request.fail(ask.error());
   auto cursor = read_cursor(*ask);
   if (!cursor) return request.fail(cursor.error());
-  if (ask->ids.size() > kMostIds)
-    return request.fail({Errc::out_of_range,
-                         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostIds),
-                         "ids"});
+  if (ask->ids.size() > kMostIdsOfAPage)
+    return request.fail(
+        {Errc::out_of_range,
+         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostIdsOfAPage), "ids"});
   std::make_shared<Page>(server_, core_, request, std::move(*ask), std::move(*cursor))->make();
 }
 
@@ -336,7 +336,7 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
         const bool own = record.path.find('/', path.size() + 1) == std::string::npos;
         const bool named = ids.empty() || (child && ids.count(child->value()) != 0);
         if (!named || (!own && !ask->recursive)) continue;
-        bytes += size_of(record);
+        bytes += size_of_record(record);
         reply.jobs.push_back(std::move(record));
       }
     }

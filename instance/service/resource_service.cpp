@@ -16,8 +16,8 @@ using transport::pack;
 using transport::Request;
 using transport::unpack;
 
-void add(std::vector<msg::DrainedNode>& nodes, const Drains::ByHost& drains, bool above,
-         const std::set<std::string>& busy) {
+void add_node(std::vector<msg::DrainedNode>& nodes, const Drains::ByHost& drains, bool above,
+              const std::set<std::string>& busy) {
   for (const auto& [host, drain] : drains)
     nodes.push_back({host, drain.reason, drain.since, above, busy.contains(host)});
 }
@@ -85,8 +85,8 @@ void ResourceService::list(const Request& request) {
   reply.nodes_free = std::move(lists.free);
   reply.nodes_allocated = std::move(lists.allocated);
   reply.nodes_down = std::move(lists.down);
-  add(reply.nodes_drained, core_.drains.here(), false, busy);
-  add(reply.nodes_drained, core_.drains.above(), true, busy);
+  add_node(reply.nodes_drained, core_.drains.here(), false, busy);
+  add_node(reply.nodes_drained, core_.drains.above(), true, busy);
   reply.R = R_text(graph);
   core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
@@ -121,8 +121,8 @@ void ResourceService::tell_drains() {
 
 void ResourceService::tell_drains(JobId child) {
   msg::DrainedAbove drained;
-  add(drained.nodes, core_.drains.here(), true, {});
-  add(drained.nodes, core_.drains.above(), true, {});
+  add_node(drained.nodes, core_.drains.here(), true, {});
+  add_node(drained.nodes, core_.drains.above(), true, {});
   core_.after_commit.add([this, child, bytes = pack(drained)] {
     if (const auto peer = core_.children.peer(child); peer.value() != 0)
       server_.call(peer, {"drain", bytes, "", 0}, [](const Result<std::string>&) {});

@@ -11,8 +11,8 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::size_t kAtOnce = 100;      // records read, or jobs whose events are, in a portion
-constexpr std::size_t kMostIds = 10'000;  // of one request
+constexpr std::size_t kEventsAtOnce = 100;  // records read, or jobs whose events are, in a portion
+constexpr std::size_t kMostWatchedIds = 10'000;  // of one request
 
 bool is_last(const EventBody& body) {
   return std::holds_alternative<event::Clean>(body) ||
@@ -50,9 +50,9 @@ void Watchers::drop(Number number) {
 }
 
 Status Watchers::check(const std::vector<std::uint64_t>& ids) const {
-  if (ids.size() > kMostIds)
+  if (ids.size() > kMostWatchedIds)
     return fail(Errc::out_of_range,
-                fmt::format("{} ids; one request may have {}", ids.size(), kMostIds), "ids");
+                fmt::format("{} ids; one request may have {}", ids.size(), kMostWatchedIds), "ids");
   return {};
 }
 
@@ -65,7 +65,7 @@ void Watchers::wait(const transport::Request& request) {
   if (ids.empty())
     for (const auto& [id, job] : jobs_.active()) {
       ids.push_back(id.value());
-      if (ids.size() > kMostIds) break;
+      if (ids.size() > kMostWatchedIds) break;
     }
   if (auto fits = check(ids); !fits) return request.fail(fits.error());
   Watcher& wait = add(request);
@@ -94,7 +94,7 @@ void Watchers::answer(Number number) {
       std::make_shared<Making>(Making{std::move(wait.request), std::move(wait.asked), {}});
   const auto step = [this, making] {
     auto& [request, asked, reply] = *making;
-    const std::size_t end = std::min(asked.size(), reply.jobs.size() + kAtOnce);
+    const std::size_t end = std::min(asked.size(), reply.jobs.size() + kEventsAtOnce);
     while (reply.jobs.size() < end && !request.done()) {
       auto record = jobs_.record(asked[reply.jobs.size()]);
       if (!record) return request.fail(record.error()), false;
@@ -150,7 +150,7 @@ bool Watchers::replay_some(Number number, std::size_t& next) {
   const auto found = watchers_.find(number);
   if (found == watchers_.end()) return false;  // nobody waits any more
   Watcher& watch = found->second;
-  for (std::size_t n = 0; n < kAtOnce && next < watch.asked.size(); ++n, ++next) {
+  for (std::size_t n = 0; n < kEventsAtOnce && next < watch.asked.size(); ++n, ++next) {
     const JobId job = watch.asked[next];
     if (watch.left.contains(job)) continue;  // named twice
     const auto over = replay(watch, job);

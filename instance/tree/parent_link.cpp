@@ -10,7 +10,7 @@ namespace holon::instance {
 namespace {
 
 constexpr std::size_t kRecordsAtOnce = 1000;
-constexpr std::size_t kBytesAtOnce = 8 << 20;  // of records, a message may have 64 MiB
+constexpr std::size_t kRecordBytesAtOnce = 8 << 20;  // of records, a message may have 64 MiB
 constexpr Duration kHelloTimeout = 60'000;
 constexpr Duration kHelloAgain = 1'000;  // after a refusal
 
@@ -107,7 +107,7 @@ void ParentLink::send_now() {
   sent_ = reactor_.now();
   msg::Records records;
   std::size_t bytes = 0;
-  while (!dirty_.empty() && records.jobs.size() < kRecordsAtOnce && bytes < kBytesAtOnce) {
+  while (!dirty_.empty() && records.jobs.size() < kRecordsAtOnce && bytes < kRecordBytesAtOnce) {
     auto path = dirty_.extract(dirty_.begin());
     if (auto record = callbacks_.record(path.value())) {
       bytes += size_of(*record);

@@ -42,7 +42,7 @@ constexpr int kPatienceMs = 2000;              // for another reader
 using Database = std::unique_ptr<SQLite::Database>;
 
 // Throws what SQLiteCpp throws.
-Database open_to_read(const std::string& file) {
+Database open_beside_its_owner(const std::string& file) {
   auto db = std::make_unique<SQLite::Database>(file, SQLite::OPEN_READWRITE);
   db->setBusyTimeout(kPatienceMs);
   sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
@@ -85,7 +85,7 @@ std::string meta_of(SQLite::Database& db, const char* key) {
 }
 
 // The instance's, to show its times by the wall clock as it would.
-InstanceClock clock_of(SQLite::Database& db) {
+InstanceClock clock_of_journal(SQLite::Database& db) {
   InstanceClock clock(boot_id());
   clock.go_on(meta_of(db, kClock), 0);
   return clock;
@@ -135,7 +135,7 @@ class Reader {
     std::error_code error;
     if (!fs::exists(file, error)) return nullptr;
     try {
-      auto db = open_to_read(file.string());
+      auto db = open_beside_its_owner(file.string());
       // One that was killed before it had written anything has no tables.
       if (db->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0) return nullptr;
       return db;
@@ -232,7 +232,7 @@ class Reader {
 
   void read_active(SQLite::Database& db, const Where& where, const std::string& after) {
     const std::int64_t done = number_in(after);
-    const InstanceClock clock = clock_of(db);
+    const InstanceClock clock = clock_of_journal(db);
     SQLite::Statement q(db,
                         "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
                         "specs.id = batches.spec WHERE first + count - 1 > ? AND count > (SELECT "
@@ -333,7 +333,7 @@ msg::RemainsOfJob everything_of(SQLite::Database& db, std::uint64_t job) {
   q.bind(1, batch.getColumn(0).getInt64());
   q.bind(2, id);
   q.bind(3, id);
-  const InstanceClock clock = clock_of(db);
+  const InstanceClock clock = clock_of_journal(db);
   while (q.executeStep()) {
     auto body = parse_event(q.getColumn(1).getString(), q.getColumn(2).getString());
     if (!body) continue;
@@ -358,7 +358,7 @@ Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std:
   std::error_code error;
   if (!fs::exists(file, error)) return fail(Errc::not_found, "there is no journal any more", file);
   try {
-    auto found = everything_of(*open_to_read(file), job);
+    auto found = everything_of(*open_beside_its_owner(file), job);
     if (!found.events.empty()) return found;
   } catch (const SQLite::Exception& e) {
     return fail(is_busy(e) ? Errc::busy : Errc::system, e.what(), file);

@@ -16,7 +16,7 @@
 namespace holon::launch {
 namespace {
 
-constexpr std::size_t kChunk = 64 << 10;  // bytes read at once
+constexpr std::size_t kOutputChunk = 64 << 10;  // bytes read at once
 constexpr std::size_t kLongestLine = 64 << 10;
 constexpr std::size_t kBacklog =
     4 << 20;  // bytes on their way to an attached reader before it is waited for
@@ -24,7 +24,7 @@ constexpr std::size_t kBacklog =
 constexpr std::size_t kTasksWithWholeLines = 128;
 constexpr Duration kPollMs = 20;  // how late an attached reader sees output
 
-void write_all(int fd, const std::string& text) {
+void write_what_fits(int fd, const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
@@ -71,7 +71,7 @@ Result<std::unique_ptr<LinePump>> LinePump::create(transport::Reactor& reactor,
 // One buffer, so that a task that writes much leaves the agent time for others. False: no more will
 // come.
 bool LinePump::copy_some() {
-  std::array<char, kChunk> buffer;
+  std::array<char, kOutputChunk> buffer;
   const ssize_t n = read(read_end_.get(), buffer.data(), buffer.size());
   if (n < 0) return errno == EAGAIN || errno == EINTR;
   partial_.append(buffer.data(), static_cast<std::size_t>(n));
@@ -93,7 +93,7 @@ void LinePump::write_lines(bool all) {
     begin = end + 1;
   }
   partial_.erase(0, std::min(begin, partial_.size()));
-  write_all(file_->get(), text);
+  write_what_fits(file_->get(), text);
 }
 
 void LinePump::finish() {
@@ -209,9 +209,9 @@ void OutputFollower::send_new() {
 bool OutputFollower::send_from(Source& source) {
   while (request_.backlog() < kBacklog) {
     msg::OutputChunk chunk;
-    chunk.data.resize(kChunk);
+    chunk.data.resize(kOutputChunk);
     const ssize_t n =
-        pread(source.fd.get(), chunk.data.data(), kChunk, static_cast<off_t>(source.offset));
+        pread(source.fd.get(), chunk.data.data(), kOutputChunk, static_cast<off_t>(source.offset));
     if (n <= 0) return true;
     chunk.data.resize(static_cast<std::size_t>(n));
     chunk.task = source.file.task;

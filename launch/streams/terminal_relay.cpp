@@ -20,10 +20,6 @@ namespace {
 
 constexpr std::size_t kChunk = 16 << 10;  // bytes; a packet must fit into the socket's buffer
 
-tl::unexpected<Error> system_error(const char* what) {
-  return fail(Errc::system, std::strerror(errno), what);
-}
-
 bool is_for_later(int error) {
   return error == EAGAIN || error == EINTR;
 }
@@ -51,7 +47,7 @@ Status check_peer(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
   if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-    return system_error("who is at the other end");
+    return system_error({}, "who is at the other end");
   if (peer.uid != getuid())
     return fail(Errc::denied, "another user is at the other end", "terminal");
   return {};
@@ -60,7 +56,7 @@ Status check_peer(int socket) {
 // As much as leaves at once.
 Status write_some(int fd, std::string& bytes) {
   const ssize_t n = write(fd, bytes.data(), bytes.size());
-  if (n < 0 && !is_for_later(errno)) return system_error("write");
+  if (n < 0 && !is_for_later(errno)) return system_error({}, "write");
   if (n > 0) bytes.erase(0, static_cast<std::size_t>(n));
   return {};
 }
@@ -79,7 +75,7 @@ Status write_all(int fd, std::string bytes) {
 Result<std::string> new_socket_name() {
   std::array<unsigned char, 16> random{};
   if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
-    return system_error("getrandom");
+    return system_error({}, "getrandom");
   std::string name = "holon-";
   for (const unsigned char byte : random) {
     std::array<char, 3> hex{};
@@ -95,13 +91,13 @@ Result<UniqueFd> listen_at(const std::string& name) {
   const auto* where = reinterpret_cast<const sockaddr*>(&address.name);
   if (socket.get() < 0 || bind(socket.get(), where, address.size) != 0 ||
       listen(socket.get(), 1) != 0)
-    return system_error("socket");
+    return system_error({}, "socket");
   return socket;
 }
 
 Result<UniqueFd> accept_from(int listener) {
   UniqueFd socket(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
-  if (socket.get() < 0) return system_error("accept");
+  if (socket.get() < 0) return system_error({}, "accept");
   if (auto same = check_peer(socket.get()); !same) return tl::unexpected<Error>(same.error());
   return socket;
 }
@@ -111,7 +107,7 @@ Result<UniqueFd> connect_to(const std::string& name) {
   const Address address = abstract(name);
   const auto* where = reinterpret_cast<const sockaddr*>(&address.name);
   if (socket.get() < 0 || connect(socket.get(), where, address.size) != 0)
-    return system_error("the terminal of `holon run --pty`");
+    return system_error({}, "the terminal of `holon run --pty`");
   if (auto same = check_peer(socket.get()); !same) return tl::unexpected<Error>(same.error());
   return socket;
 }
@@ -122,7 +118,7 @@ Status send_packet(int socket, PacketKind kind, std::string_view bytes) {
   while (send(socket, packet.data(), packet.size(), MSG_NOSIGNAL) < 0) {
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return fail(Errc::busy, "its buffer is full", "terminal");
-    return system_error("send");
+    return system_error({}, "send");
   }
   return {};
 }
@@ -133,7 +129,7 @@ Result<Packet> receive_packet(int socket) {
   if (n == 0 || (n < 0 && errno == ECONNRESET))
     return fail(Errc::disconnected, "the other side has gone", "terminal");
   if (n < 0 && is_for_later(errno)) return fail(Errc::busy, "nothing has come", "terminal");
-  if (n < 0) return system_error("recv");
+  if (n < 0) return system_error({}, "recv");
   bytes.resize(static_cast<std::size_t>(n));
   const auto kind = static_cast<PacketKind>(bytes[0]);
   if (kind != PacketKind::begin && kind != PacketKind::data && kind != PacketKind::window)

@@ -21,7 +21,7 @@ namespace {
 constexpr int kNoTerminal = 125;
 constexpr std::array kPassedOn = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2};
 
-int report_failure(const Error& error) {
+int report_pty_failure(const Error& error) {
   std::fprintf(stderr, "holon pty: %s\n", to_string(error).c_str());
   return kNoTerminal;
 }
@@ -138,7 +138,7 @@ Result<int> run(const PtyOptions& options) {
 
 int pty_main(const PtyOptions& options) {
   const auto code = run(options);
-  return code ? *code : report_failure(code.error());
+  return code ? *code : report_pty_failure(code.error());
 }
 
 }  // namespace holon::launch

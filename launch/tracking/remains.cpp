@@ -13,7 +13,7 @@ namespace holon::launch {
 namespace {
 
 // Looks after which one that never shows a command is no process that is just beginning.
-constexpr int kDoubts = 200;
+constexpr int kDoubtsBeforeItCounts = 200;
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Remains::Is Remains::look_at(const ProcessStat& process, pid_t session) {
       known != judged_.end() && known->second == process.start)
     return Is::somebody_elses;
   const auto lineage = variable_of(process, kLineage);
-  if (!lineage && ++doubts_[process.pid] < kDoubts) return Is::not_clear;
+  if (!lineage && ++doubts_[process.pid] < kDoubtsBeforeItCounts) return Is::not_clear;
   if (!lineage) return Is::somebody_elses;
   if (what_.of_instance ? is_within(*lineage, what_.prefix)
                         : job_within(*lineage, what_.prefix).has_value())

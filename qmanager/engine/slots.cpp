@@ -20,7 +20,7 @@ std::shared_ptr<const resource::Jobspec> with_count(const resource::Jobspec& spe
 }  // namespace
 
 std::int64_t least_slots(const JobRequest& job) {
-  if (job.slots) return job.slots->values.empty() ? job.slots->min : job.slots->values.front();
+  if (job.slots) return job.slots->least();
   return job.spec ? std::max<std::int64_t>(1, least_units(*job.spec, "slot")) : job.procs;
 }
 

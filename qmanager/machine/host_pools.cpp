@@ -9,7 +9,7 @@ namespace holon::qmanager {
 
 namespace {
 
-std::string name_of(const std::pair<std::string, std::string>& place) {
+std::string name_on_host(const std::pair<std::string, std::string>& place) {
   return fmt::format("{}@{}", place.first, place.second);
 }
 
@@ -105,7 +105,7 @@ Status HostPools::check_end(JobId job, Time end) const {
   for (const auto& [place, amount] : held->second.amounts)
     if (free(place, {held->second.when.end, end}) < amount)
       return fail(Errc::overcommitted,
-                  fmt::format("{} is promised to another job", name_of(place)));
+                  fmt::format("{} is promised to another job", name_on_host(place)));
   return {};
 }
 
@@ -120,7 +120,7 @@ void HostPools::set_end(JobId job, Time end) {
 std::map<std::string, resource::Amount> HostPools::held_by(JobId job) const {
   std::map<std::string, resource::Amount> all;
   if (const auto held = held_.find(job); held != held_.end())
-    for (const auto& [place, amount] : held->second.amounts) all[name_of(place)] = amount;
+    for (const auto& [place, amount] : held->second.amounts) all[name_on_host(place)] = amount;
   return all;
 }
 

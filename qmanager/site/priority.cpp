@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLargestPriority = 4e18;  // fits an int64 with room for what is set by hand
 
-std::optional<double> number(std::string_view text) {
+std::optional<double> real_number(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool whole = error == std::errc{} && end == text.data() + text.size();
@@ -28,7 +28,7 @@ std::optional<FairshareTarget> parse_target(std::string_view text) {
   if (text.ends_with('+')) kind = Kind::floor;
   if (text.ends_with('-')) kind = Kind::ceiling;
   if (kind != Kind::target) text.remove_suffix(1);
-  const auto percent = number(text);
+  const auto percent = real_number(text);
   if (!percent || *percent < 0 || *percent > 100) return std::nullopt;
   return FairshareTarget{*percent, kind};
 }
@@ -219,7 +219,7 @@ Status PriorityConfig::set(const std::string& key, const std::string& value) {
   const auto refuse = [&](const std::string& what) {
     return fail(Errc::invalid_argument, what, "priority." + key);
   };
-  const auto as_number = number(value);
+  const auto as_number = real_number(value);
   const std::size_t dot = key.find('.');
   if (dot == std::string::npos) {
     const std::size_t dash = key.rfind('-');

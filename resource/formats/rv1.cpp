@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, Idset>> grouped(const std::vector<Rv1::Host>&
 }
 
 // A whole number of seconds is written without a fraction.
-std::string seconds(double value) {
+std::string seconds_in(double value) {
   constexpr double kWhole = 9e15;  // below it every whole number has its own double, and an int64
   return value < kWhole && value == std::floor(value)
              ? std::to_string(static_cast<std::int64_t>(value))
@@ -82,8 +82,8 @@ void append_execution(std::string& out, const Rv1& r) {
     any = true;
   }
   if (any) out += '}';
-  out += fmt::format(", \"starttime\": {}, \"expiration\": {}}}", seconds(r.starttime),
-                     seconds(r.expiration));
+  out += fmt::format(", \"starttime\": {}, \"expiration\": {}}}", seconds_in(r.starttime),
+                     seconds_in(r.expiration));
 }
 
 // ---- from a graph
@@ -133,8 +133,8 @@ class Gatherer {
   std::map<std::int32_t, Rv1::Host> hosts_;
 };
 
-std::map<std::string, Idset> properties_of(const ResourceGraph& graph,
-                                           const std::vector<Rv1::Host>& hosts) {
+std::map<std::string, Idset> properties_by_rank(const ResourceGraph& graph,
+                                                const std::vector<Rv1::Host>& hosts) {
   std::map<std::string, Idset> properties;
   for (const auto& host : hosts) {
     for (const auto v : graph.by_rank(host.rank)) {
@@ -194,7 +194,7 @@ Result<Rv1> to_rv1(const ResourceGraph& graph, const Allocation& allocation) {
   }
   Rv1 r;
   r.hosts = std::move(gatherer).hosts();
-  r.properties = properties_of(graph, r.hosts);
+  r.properties = properties_by_rank(graph, r.hosts);
   return r;
 }
 
@@ -203,7 +203,7 @@ Rv1 to_rv1(const ResourceGraph& graph) {
   for (const auto v : graph.subtree(graph.root())) gatherer.add(v, graph[v].size);
   Rv1 r;
   r.hosts = std::move(gatherer).hosts();
-  r.properties = properties_of(graph, r.hosts);
+  r.properties = properties_by_rank(graph, r.hosts);
   return r;
 }
 

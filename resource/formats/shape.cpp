@@ -39,9 +39,9 @@ bool is_word(char c) {
          c == '-' || c == '.';
 }
 
-class Parser {
+class ShapeParser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit ShapeParser(std::string_view text) : text_(text) {}
 
   Result<std::vector<Item>> parse() {
     auto items = levels(0);
@@ -216,7 +216,7 @@ bool nested_node(const std::vector<Item>& items, bool inside) {
 }  // namespace
 
 Result<GraphSpec> read_shape(std::string_view text) {
-  auto items = Parser(text).parse();
+  auto items = ShapeParser(text).parse();
   if (!items) return tl::unexpected(items.error());
   if (nested_node(*items, false)) {
     return fail(Errc::invalid_argument, "a node cannot be inside a node", "column 1");

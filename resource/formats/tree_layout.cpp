@@ -7,12 +7,12 @@
 namespace holon::resource {
 namespace {
 
-constexpr auto kNone = GraphSpec::kNone;
+constexpr auto kNoRow = GraphSpec::kNone;
 
 bool in_order(const GraphSpec& spec) {
   for (std::uint32_t i = 0; i < spec.rows.size(); ++i) {
     const auto parent = spec.rows[i].parent;
-    if (parent != kNone && parent >= i) return false;
+    if (parent != kNoRow && parent >= i) return false;
   }
   return !spec.rows.empty();
 }
@@ -20,12 +20,12 @@ bool in_order(const GraphSpec& spec) {
 // The first row without parent that is the parent of something, or the first without parent.
 std::uint32_t root_of(const GraphSpec& spec, const std::vector<GraphSpec::Edge>& tree) {
   for (const auto& edge : tree) {
-    if (spec.rows[edge.source].parent == kNone) return edge.source;
+    if (spec.rows[edge.source].parent == kNoRow) return edge.source;
   }
   for (std::uint32_t i = 0; i < spec.rows.size(); ++i) {
-    if (spec.rows[i].parent == kNone) return i;
+    if (spec.rows[i].parent == kNoRow) return i;
   }
-  return kNone;
+  return kNoRow;
 }
 
 std::vector<std::uint32_t> preorder(const GraphSpec& spec, const std::vector<GraphSpec::Edge>& tree,
@@ -41,7 +41,7 @@ std::vector<std::uint32_t> preorder(const GraphSpec& spec, const std::vector<Gra
     stack.insert(stack.end(), children[row].rbegin(), children[row].rend());
   }
   for (std::uint32_t row = 0; row < spec.rows.size(); ++row) {
-    if (row != root && spec.rows[row].parent == kNone) order.push_back(row);
+    if (row != root && spec.rows[row].parent == kNoRow) order.push_back(row);
   }
   return order;
 }
@@ -50,7 +50,7 @@ std::vector<std::uint32_t> preorder(const GraphSpec& spec, const std::vector<Gra
 
 Result<GraphSpec> to_tree_order(GraphSpec spec, const std::vector<GraphSpec::Edge>& tree) {
   const auto root = root_of(spec, tree);
-  if (root == kNone) {
+  if (root == kNoRow) {
     return fail(Errc::invalid_argument,
                 fmt::format("there is no root vertex of subsystem {}", spec.subsystems[0]),
                 "graph");
@@ -67,7 +67,7 @@ Result<GraphSpec> to_tree_order(GraphSpec spec, const std::vector<GraphSpec::Edg
   rows.reserve(order.size());
   for (const auto row : order) {
     rows.push_back(spec.rows[row]);
-    if (rows.back().parent != kNone) rows.back().parent = place[rows.back().parent];
+    if (rows.back().parent != kNoRow) rows.back().parent = place[rows.back().parent];
   }
   spec.rows = std::move(rows);
   for (auto& p : spec.properties) p.row = place[p.row];

@@ -27,7 +27,7 @@ std::string row_name(const GraphSpec& spec, std::uint32_t row) {
 }
 
 // "row 7 (/cluster0/node3)"; a long path is cut in the middle of its ancestors.
-std::string place(const GraphSpec& spec, std::uint32_t row) {
+std::string place_in_spec(const GraphSpec& spec, std::uint32_t row) {
   constexpr int kShown = 8;
   std::string path;
   auto at = row;
@@ -38,8 +38,8 @@ std::string place(const GraphSpec& spec, std::uint32_t row) {
   return fmt::format("row {} ({}{})", row, at == GraphSpec::kNone ? "" : "...", path);
 }
 
-Status bad(const GraphSpec& spec, std::uint32_t row, std::string what) {
-  return fail(Errc::invalid_argument, std::move(what), place(spec, row));
+Status bad_spec(const GraphSpec& spec, std::uint32_t row, std::string what) {
+  return fail(Errc::invalid_argument, std::move(what), place_in_spec(spec, row));
 }
 
 bool is_name(std::string_view text) {
@@ -81,13 +81,14 @@ Status check_row(const GraphSpec& spec, std::uint32_t i) {
     return fail(Errc::invalid_argument, "a name must be non-empty UTF-8 without '/'",
                 fmt::format("row {}", i));
   }
-  if (row.size < 0) return bad(spec, i, fmt::format("size {} is negative", row.size));
-  if (row.id < -1) return bad(spec, i, fmt::format("id {} is below -1", row.id));
-  if (row.rank < -1) return bad(spec, i, fmt::format("rank {} is below -1", row.rank));
-  if (row.uniq_id < -1) return bad(spec, i, fmt::format("uniq_id {} is negative", row.uniq_id));
+  if (row.size < 0) return bad_spec(spec, i, fmt::format("size {} is negative", row.size));
+  if (row.id < -1) return bad_spec(spec, i, fmt::format("id {} is below -1", row.id));
+  if (row.rank < -1) return bad_spec(spec, i, fmt::format("rank {} is below -1", row.rank));
+  if (row.uniq_id < -1)
+    return bad_spec(spec, i, fmt::format("uniq_id {} is negative", row.uniq_id));
   if (row.uniq_id > kMaxUniqId) {
     return fail(Errc::out_of_range, fmt::format("uniq_id {} is above 2^62", row.uniq_id),
-                place(spec, i));
+                place_in_spec(spec, i));
   }
   return {};
 }
@@ -98,13 +99,13 @@ Status check_roots(const GraphSpec& spec) {
   std::vector<bool> elsewhere(spec.rows.size());
   for (const auto& edge : spec.edges) elsewhere[edge.source] = elsewhere[edge.target] = true;
   if (spec.rows[0].parent != GraphSpec::kNone) {
-    return bad(spec, 0, "the first row must be the root");
+    return bad_spec(spec, 0, "the first row must be the root");
   }
   for (std::uint32_t i = 1; i < spec.rows.size(); ++i) {
     if (spec.rows[i].parent != GraphSpec::kNone || elsewhere[i]) continue;
-    return bad(spec, i,
-               fmt::format("a second root of subsystem {}; the first is {}", spec.subsystems[0],
-                           row_name(spec, 0)));
+    return bad_spec(spec, i,
+                    fmt::format("a second root of subsystem {}; the first is {}",
+                                spec.subsystems[0], row_name(spec, 0)));
   }
   return {};
 }
@@ -115,7 +116,7 @@ Status check_depth(const GraphSpec& spec) {
     if (spec.rows[i].parent != GraphSpec::kNone) depth[i] = depth[spec.rows[i].parent] + 1;
     if (depth[i] > kMaxDepth) {
       return fail(Errc::out_of_range, fmt::format("more than {} levels deep", kMaxDepth),
-                  place(spec, i));
+                  place_in_spec(spec, i));
     }
   }
   return {};
@@ -135,7 +136,7 @@ Status check_uniq_ids(const GraphSpec& spec) {
   for (std::uint32_t i = 0; i < spec.rows.size(); ++i) {
     const auto id = spec.rows[i].uniq_id;
     if (id != GraphSpec::kNewUniqId && !seen.insert(id).second) {
-      return bad(spec, i, fmt::format("uniq_id {} is given twice", id));
+      return bad_spec(spec, i, fmt::format("uniq_id {} is given twice", id));
     }
   }
   return {};
@@ -171,7 +172,8 @@ Status check_siblings(const GraphSpec& spec) {
     if (std::adjacent_find(from, to, not_less) == to) continue;  // strictly ascending
     std::stable_sort(from, to, less);
     if (auto it = std::adjacent_find(from, to, not_less); it != to) {
-      return bad(spec, *std::next(it), fmt::format("siblings of one name and rank (row {})", *it));
+      return bad_spec(spec, *std::next(it),
+                      fmt::format("siblings of one name and rank (row {})", *it));
     }
   }
   return {};
@@ -210,7 +212,7 @@ Status check_units(const GraphSpec& spec) {
   Amount units = 0;
   for (std::uint32_t i = 0; i < spec.rows.size(); ++i) {
     if (spec.rows[i].size > kMaxUnits - units) {
-      return fail(Errc::out_of_range, "all sizes together are above 2^62", place(spec, i));
+      return fail(Errc::out_of_range, "all sizes together are above 2^62", place_in_spec(spec, i));
     }
     units += spec.rows[i].size;
   }
@@ -222,7 +224,7 @@ Status check_side_tables(const GraphSpec& spec) {
   for (const auto& p : spec.properties) {
     if (outside(p.row)) return fail(Errc::invalid_argument, "a property of no row", p.key);
     if (p.key.empty() || !is_utf8(p.key) || !is_utf8(p.value)) {
-      return bad(spec, p.row, "a property's key and value must be UTF-8, the key not empty");
+      return bad_spec(spec, p.row, "a property's key and value must be UTF-8, the key not empty");
     }
   }
   for (const auto& e : spec.extensions) {
@@ -232,7 +234,7 @@ Status check_side_tables(const GraphSpec& spec) {
     if (outside(p.row) || p.subsystem >= spec.subsystems.size()) {
       return fail(Errc::invalid_argument, "a path of no row or subsystem", p.path);
     }
-    if (!is_utf8(p.path)) return bad(spec, p.row, "its path is not UTF-8");
+    if (!is_utf8(p.path)) return bad_spec(spec, p.row, "its path is not UTF-8");
   }
   return {};
 }

@@ -8,7 +8,7 @@ namespace holon::resource::jobspec {
 namespace {
 
 template <class T>
-bool whole(const std::string& text, T& value) {
+bool fits_whole(const std::string& text, T& value) {
   const char* end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
   return error == std::errc() && at == end;
@@ -20,11 +20,11 @@ nlohmann::json scalar_value(const Document& document) {
   if (text == "true") return true;
   if (text == "false") return false;
   std::int64_t integer = 0;
-  if (whole(text, integer)) return integer;
+  if (fits_whole(text, integer)) return integer;
   std::uint64_t natural = 0;
-  if (whole(text, natural)) return natural;
+  if (fits_whole(text, natural)) return natural;
   double real = 0;
-  if (whole(text, real) && real - real == 0) return real;
+  if (fits_whole(text, real) && real - real == 0) return real;
   return text;
 }
 

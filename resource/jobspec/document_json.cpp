@@ -9,9 +9,9 @@
 namespace holon::resource::jobspec {
 namespace {
 
-class Handler : public nlohmann::json_sax<nlohmann::json> {
+class JsonHandler : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit Handler(std::string_view bytes) : bytes_(bytes) {}
+  explicit JsonHandler(std::string_view bytes) : bytes_(bytes) {}
 
   bool null() override { return builder_.null(0), ok(); }
   bool boolean(bool value) override { return plain(value ? "true" : "false"); }
@@ -52,7 +52,7 @@ class Handler : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 Result<Document> parse_json(std::string_view bytes) {
-  Handler handler(bytes);
+  JsonHandler handler(bytes);
   nlohmann::json::sax_parse(bytes.begin(), bytes.end(), &handler);
   return std::move(handler.builder()).finish();
 }

@@ -13,7 +13,7 @@
 namespace holon::resource::jobspec {
 namespace {
 
-class Handler : public YAML::EventHandler {
+class YamlHandler : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -52,7 +52,7 @@ class Handler : public YAML::EventHandler {
 }  // namespace
 
 Result<Document> parse_yaml(std::string_view bytes) {
-  Handler handler;
+  YamlHandler handler;
   try {
     std::istringstream stream{std::string(bytes)};
     YAML::Parser parser(stream);

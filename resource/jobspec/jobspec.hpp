@@ -24,6 +24,8 @@ struct Count {
   std::vector<std::int64_t>
       values;  // the admissible counts of an idset ("2,4,8"), ascending; else empty
 
+  std::int64_t least() const { return values.empty() ? min : values.front(); }
+
   bool operator==(const Count&) const = default;
 };
 

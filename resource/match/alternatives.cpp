@@ -7,7 +7,7 @@
 namespace holon::resource::match {
 namespace {
 
-using Units = std::vector<std::int64_t>;
+using UnitsByType = std::vector<std::int64_t>;
 
 // More states than this are not worth an exact answer.
 constexpr std::int64_t kMaxStates = 200'000;
@@ -23,7 +23,7 @@ class Mixer {
  public:
   Mixer(const std::vector<Need>& slots, const Stock& stock) : slots_(slots), stock_(stock) {}
 
-  std::vector<std::size_t> best(Units units) {
+  std::vector<std::size_t> best(UnitsByType units) {
     if (!solve(units)) return in_turn(std::move(units));
     std::vector<std::size_t> mix;
     for (const Plan* plan = &plans_.at(units); plan->score > 0; plan = &plans_.at(plan->rest))
@@ -35,12 +35,12 @@ class Mixer {
   struct Plan {
     std::int64_t score = 0;  // slots that can be filled in all
     std::size_t kind = 0;    // of the next one
-    Units rest;              // what is left after it
+    UnitsByType rest;        // what is left after it
   };
 
   // What is left of `units` after one slot of the kind; nullopt: it cannot be filled.
-  std::optional<Units> after(const Units& units, const Need& slot) const {
-    Units rest = units;
+  std::optional<UnitsByType> after(const UnitsByType& units, const Need& slot) const {
+    UnitsByType rest = units;
     for (const Need& need : slot.with) {
       const std::size_t i = index_of(stock_, need.type);
       const std::int64_t count = largest_count(need.count, units[i]);
@@ -53,7 +53,7 @@ class Mixer {
   }
 
   // One of each kind after the other, until none can be filled any more.
-  std::vector<std::size_t> in_turn(Units units) const {
+  std::vector<std::size_t> in_turn(UnitsByType units) const {
     std::vector<std::size_t> mix;
     for (bool filled = true; filled;) {
       filled = false;
@@ -70,10 +70,10 @@ class Mixer {
 
   // Depth-first with a stack of its own: a slot is a level, and there may be very many. False: too
   // many states.
-  bool solve(const Units& start) {
-    std::vector<Units> open{start};
+  bool solve(const UnitsByType& start) {
+    std::vector<UnitsByType> open{start};
     while (!open.empty()) {
-      const Units units = open.back();
+      const UnitsByType units = open.back();
       if (plans_.contains(units)) {
         open.pop_back();
         continue;
@@ -104,7 +104,7 @@ class Mixer {
 
   const std::vector<Need>& slots_;
   const Stock& stock_;
-  std::map<Units, Plan> plans_;
+  std::map<UnitsByType, Plan> plans_;
 };
 
 std::vector<std::size_t> only_kind(const Need& slot, const Stock& stock, std::int64_t wanted) {
@@ -118,12 +118,12 @@ std::vector<std::size_t> only_kind(const Need& slot, const Stock& stock, std::in
 }
 
 // No more of each type than `wanted` slots of the most demanding kind could take.
-Units bounded(const std::vector<Need>& slots, const Stock& stock, std::int64_t wanted) {
+UnitsByType bounded(const std::vector<Need>& slots, const Stock& stock, std::int64_t wanted) {
   std::int64_t states = 1;
   for (const std::int64_t units : stock.units)
     states *= std::min(units + 1, kMaxStates / states + 1);
   if (states <= kMaxStates) return stock.units;
-  Units units = stock.units;
+  UnitsByType units = stock.units;
   for (std::size_t i = 0; i < units.size(); ++i) {
     std::int64_t most = 1;
     for (const Need& slot : slots)

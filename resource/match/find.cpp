@@ -11,12 +11,12 @@
 namespace holon::resource {
 namespace {
 
-using Mark = FindSubject::Mark;
+using FindMark = FindSubject::Mark;
 
 // One job at one vertex.
 struct JobMark {
   JobId job;
-  Mark mark;
+  FindMark mark;
   std::vector<Amount> planned;  // of each type counted at the vertex
 };
 using Marks = std::unordered_map<std::uint32_t, std::vector<JobMark>>;  // by slot
@@ -25,7 +25,7 @@ Marks marks_of(const ResourceStore::State& state) {
   Marks marks;
   for (const auto& [job, held] : state.held)
     for (auto& at : state.marks_of(held)) {
-      Mark mark;
+      FindMark mark;
       mark.tagged = at.tagged;
       mark.allocated = at.holds && !held.reserved;
       mark.reserved = at.holds && held.reserved;
@@ -60,9 +60,9 @@ class Subject : public FindSubject {
   bool drained() const override { return state_.drained; }
   bool allocated() const override { return state_.allocated; }
   bool reserved() const override { return state_.reserved; }
-  Mark mark(JobId job) const override {
+  FindMark mark(JobId job) const override {
     const JobMark* found = mark_of(marks_, job);
-    return found == nullptr ? Mark{} : found->mark;
+    return found == nullptr ? FindMark{} : found->mark;
   }
   std::string name() const override { return graph_.name(v_); }
   std::string_view type() const override { return graph_.type_name(v_); }

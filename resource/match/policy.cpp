@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, Policy>, 10> kNamed = {{
     {"variation", {Order::variation, false, false, false}},
 }};
 
-tl::unexpected<Error> unknown(std::string_view text) {
+tl::unexpected<Error> unknown_policy(std::string_view text) {
   return fail(Errc::invalid_argument,
               "unknown match policy \"" + std::string(text.substr(0, 64)) +
                   "\"; accepted: first, firstnodex, high, low, hinode, lonode, hinodex, lonodex, "
@@ -75,12 +75,12 @@ Result<Policy> Policy::parse(std::string_view text) {
     const auto option = text.substr(0, blank);
     const auto equals = option.find('=');
     if (equals == option.npos || !set(policy, option.substr(0, equals), option.substr(equals + 1)))
-      return unknown(option);
+      return unknown_policy(option);
     ordered = ordered || option.substr(0, equals) == "policy";
     if (blank == text.npos) break;
     text.remove_prefix(blank + 1);
   }
-  if (!ordered) return unknown(text);
+  if (!ordered) return unknown_policy(text);
   return policy;
 }
 

@@ -12,7 +12,7 @@ namespace holon::resource {
 
 namespace {
 
-auto unknown(SpanId id) {
+auto unknown_span(SpanId id) {
   return fail(Errc::not_found, fmt::format("no span {}", id.value()));
 }
 
@@ -147,7 +147,7 @@ Amounts PlannerMulti::held_by(SpanId id) const {
 
 Status PlannerMulti::remove(SpanId id) {
   const Span* span = spans_.find(id);
-  if (!span) return unknown(id);
+  if (!span) return unknown_span(id);
   const Amounts held = held_by(id);
   for (std::size_t pool = 0; pool < held.size(); ++pool) {
     if (held[pool] > 0) pools_[pool].used.remove(span->when, held[pool]);
@@ -158,7 +158,7 @@ Status PlannerMulti::remove(SpanId id) {
 
 Result<bool> PlannerMulti::reduce(SpanId id, Amounts amounts) {
   const Span* span = spans_.find(id);
-  if (!span) return unknown(id);
+  if (!span) return unknown_span(id);
   if (const Status status = check_amounts(amounts); !status) return tl::unexpected(status.error());
   const Amounts held = held_by(id);
   bool nothing_left = true;
@@ -184,7 +184,7 @@ Result<bool> PlannerMulti::reduce(SpanId id, Amounts amounts) {
 
 Status PlannerMulti::set_end(SpanId id, Time end) {
   Span* span = spans_.find(id);
-  if (!span) return unknown(id);
+  if (!span) return unknown_span(id);
   const Interval moved{span->when.begin, end};
   if (moved.empty()) return bad_interval(moved);
   const Interval more{span->when.end, end};

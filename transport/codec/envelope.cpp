@@ -18,7 +18,7 @@ constexpr std::size_t kPlaces = 6;
 constexpr std::size_t kMaxPlaces = 32;
 constexpr std::size_t kMaxName = 4096;  // bytes of a topic or a path
 
-struct StringSink {
+struct EnvelopeSink {
   std::string& text;
   void write(const char* data, std::size_t size) { text.append(data, size); }
 };
@@ -96,8 +96,8 @@ bool keep_in_place(msgpack::type::object_type, std::size_t, void*) {
 std::string encode(const Envelope& envelope) {
   std::string bytes;
   bytes.reserve(envelope.topic.size() + envelope.path.size() + envelope.payload.size() + 40);
-  StringSink sink{bytes};
-  msgpack::packer<StringSink> packer(sink);
+  EnvelopeSink sink{bytes};
+  msgpack::packer<EnvelopeSink> packer(sink);
   packer.pack_array(kPlaces);
   packer.pack(kProtocolVersion);
   packer.pack(static_cast<std::uint64_t>(envelope.kind));

@@ -57,10 +57,6 @@ std::int64_t monotonic_us() {
   return std::int64_t{t.tv_sec} * 1'000'000 + t.tv_nsec / 1000;
 }
 
-tl::unexpected<Error> system_error(const std::string& what, const std::string& where) {
-  return fail(Errc::system, what + ": " + std::strerror(errno), where);
-}
-
 std::size_t most_connections() {
   const std::size_t left = free_descriptors();
   return std::clamp(left > kKeptDescriptors ? left - kKeptDescriptors : 0, IpcDoor::kFewest,

@@ -23,9 +23,9 @@ std::string name_of(const GraphSpec& spec, const GraphSpec::Row& row) {
   return row.id < 0 ? base : base + std::to_string(row.id);
 }
 
-class Drawing {
+class MachineDrawing {
  public:
-  explicit Drawing(const GraphSpec& spec) : spec_(spec), below_(spec.rows.size()) {}
+  explicit MachineDrawing(const GraphSpec& spec) : spec_(spec), below_(spec.rows.size()) {}
 
   std::string draw() {
     for (std::uint32_t row = 0; row < spec_.rows.size(); ++row)
@@ -81,7 +81,7 @@ Result<std::string> discover(const std::string& format) {
   const resource::HostTopology host{*xml, -1, ""};
   const auto spec = resource::read_hwloc({&host, 1});
   if (!spec) return tl::unexpected(spec.error());
-  if (format == "tree") return Drawing(*spec).draw();
+  if (format == "tree") return MachineDrawing(*spec).draw();
   const auto graph = resource::ResourceGraph::build(*spec);
   if (!graph) return tl::unexpected(graph.error());
   return resource::write_jgf(*graph) + "\n";

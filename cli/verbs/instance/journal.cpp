@@ -94,7 +94,7 @@ int verb_export(Invocation& call) {
                    {"name", name},
                    {"context", as_json(context)}});
   };
-  sink.record = [&](const in::msg::JobRecord& record) { line("record", to_json(record)); };
+  sink.record = [&](const msg::JobRecord& record) { line("record", to_json(record)); };
   sink.lost = [&](const std::string& what) {
     whole = false;
     line("lost", what);

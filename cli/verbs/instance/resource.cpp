@@ -52,7 +52,7 @@ std::string details_of(const msg::DrainedNode& node, Time now) {
   return node.reason.empty() ? text : text + ": " + printable(node.reason);
 }
 
-std::string table_of(const Io& io, const msg::ResourceReply& reply) {
+std::string table_of_nodes(const Io& io, const msg::ResourceReply& reply) {
   using enum Table::Align;
   Table table({{"TYPE", left},
                {"TOTAL", right},
@@ -94,7 +94,7 @@ int verb_resource_list(Invocation& call) {
   if (!broker) return report(call, "resource list", broker.error());
   const auto reply = broker->resources();
   if (!reply) return report(call, "resource list", reply.error());
-  call.io.out << (json ? json_text(*reply) : table_of(call.io, *reply));
+  call.io.out << (json ? json_text(*reply) : table_of_nodes(call.io, *reply));
   return kOk;
 }
 

@@ -16,7 +16,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct ShutdownArgs {
   std::string reason;
   bool background = false;
   Duration patience = 60'000;
@@ -61,7 +61,7 @@ Status wait_for_child(Broker& broker, const std::string& path) {
   return {};
 }
 
-Status shut_down(Broker& broker, const Args& args) {
+Status shut_down(Broker& broker, const ShutdownArgs& args) {
   const auto here = broker.status();
   if (!here) return tl::unexpected(here.error());
   const std::string target = broker.path();
@@ -83,7 +83,7 @@ Status shut_down(Broker& broker, const Args& args) {
 }  // namespace
 
 int verb_shutdown(Invocation& call) {
-  Args args;
+  ShutdownArgs args;
   Parser parser("shutdown", "end an instance in order");
   parser.option("-m,--message", args.reason, "TEXT", "why; it is kept with the jobs it ends")
       .flag("--background", args.background, "do not wait until it is gone")

@@ -17,7 +17,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct TreeArgs {
   bool json = false;
   bool ascii = false;
   bool hide_reasons = false;
@@ -93,9 +93,9 @@ std::string jobs_of(const Io& io, const msg::TreeNode& node) {
   return parts.empty() ? "no jobs" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
-class Drawing {
+class TreeDrawing {
  public:
-  Drawing(const Io& io, const Strokes& strokes, const Reasons& reasons, Time now)
+  TreeDrawing(const Io& io, const Strokes& strokes, const Reasons& reasons, Time now)
       : io_(io), strokes_(strokes), reasons_(reasons), now_(now) {}
 
   std::string draw(const msg::TreeNode& root) {
@@ -148,7 +148,7 @@ class Drawing {
 }  // namespace
 
 int verb_tree(Invocation& call) {
-  Args args;
+  TreeArgs args;
   Parser parser("tree", "show the instances, what they have, do and wait for");
   parser.flag("--ascii", args.ascii, "draw with |- and `- only")
       .flag("--no-reasons", args.hide_reasons, "leave out why jobs wait")
@@ -176,7 +176,7 @@ int verb_tree(Invocation& call) {
     reasons = reasons_in(jobs->jobs, now);
   }
   const bool box = call.io.unicode && !args.ascii;
-  call.io.out << Drawing(call.io, box ? kBox : kAscii, reasons, now).draw(*tree);
+  call.io.out << TreeDrawing(call.io, box ? kBox : kAscii, reasons, now).draw(*tree);
   return kOk;
 }
 

@@ -20,7 +20,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct AllocArgs {
   JobOptions job;
   instance::StartOptions instance;
   bool background = false;
@@ -101,7 +101,7 @@ Status give_back(Broker& broker, std::uint64_t id, const std::string& uri,
   return gone ? Status() : tl::unexpected(gone.error());
 }
 
-int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
+int use(Invocation& call, const AllocArgs& args, Broker& broker, std::uint64_t id) {
   int interrupted = 0;
   const auto job = [&] {
     const Interrupter interrupter(call, broker, id, "holon alloc");
@@ -135,7 +135,7 @@ int use(Invocation& call, const Args& args, Broker& broker, std::uint64_t id) {
 }  // namespace
 
 int verb_alloc(Invocation& call) {
-  Args args;
+  AllocArgs args;
   Parser parser("alloc", "a child instance to work in");
   parser.command("COMMAND [ARGS...]", args.command,
                  "what to run in it, here; your shell without one", false);

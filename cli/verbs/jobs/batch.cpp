@@ -16,7 +16,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct BatchArgs {
   JobOptions job;
   instance::StartOptions instance;
   bool wrap = false;
@@ -25,7 +25,7 @@ struct Args {
 };
 
 // A script by its absolute name, so that the child finds it from wherever it runs.
-Result<std::vector<std::string>> initial_program(const Args& args) {
+Result<std::vector<std::string>> initial_program(const BatchArgs& args) {
   if (args.wrap) return args.command;
   namespace fs = std::filesystem;
   std::vector<std::string> program = args.command;
@@ -41,7 +41,7 @@ Result<std::vector<std::string>> initial_program(const Args& args) {
   return program;
 }
 
-Result<JobRequest> request_of(Args& args) {
+Result<JobRequest> request_of(BatchArgs& args) {
   auto program = initial_program(args);
   if (!program) return tl::unexpected(program.error());
   if (args.job.shape.name.empty())
@@ -57,7 +57,7 @@ Result<JobRequest> request_of(Args& args) {
 }  // namespace
 
 int verb_batch(Invocation& call) {
-  Args args;
+  BatchArgs args;
   Parser parser("batch", "queue a child instance that runs a script");
   parser.command("SCRIPT [ARGS...]", args.command, "the child's initial program", true);
   add_resource_options(parser, args.job, Unit::slot);

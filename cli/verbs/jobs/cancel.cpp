@@ -12,7 +12,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct CancelArgs {
   std::vector<std::string> jobs;
   bool all = false;
   bool json = false;
@@ -22,7 +22,7 @@ struct Args {
 }  // namespace
 
 int verb_cancel(Invocation& call) {
-  Args args;
+  CancelArgs args;
   Parser parser("cancel", "end jobs, pending or running");
   parser.positional("ID", args.jobs, "jobs to end: 7, 3-9, /3/7")
       .group("Options")

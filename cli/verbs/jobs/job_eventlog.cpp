@@ -15,7 +15,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct JobEventlogArgs {
   std::string job;
   bool follow = false;
   bool json = false;
@@ -30,7 +30,7 @@ std::string event_line(Time since, const std::string& name, const std::string& c
   return line + "\n";
 }
 
-int print_kept(Invocation& call, Broker& broker, const Args& args, std::uint64_t id) {
+int print_kept(Invocation& call, Broker& broker, const JobEventlogArgs& args, std::uint64_t id) {
   const auto info = broker.info(id);
   if (!info) return report(call, "job eventlog", info.error());
   if (info->eventlog.empty())  // every job has been submitted
@@ -54,7 +54,8 @@ int print_kept(Invocation& call, Broker& broker, const Args& args, std::uint64_t
   return kOk;
 }
 
-int print_as_it_happens(Invocation& call, Broker& broker, const Args& args, std::uint64_t id) {
+int print_as_it_happens(Invocation& call, Broker& broker, const JobEventlogArgs& args,
+                        std::uint64_t id) {
   msg::WatchRequest request;
   request.ids = {id};
   std::optional<Time> first;
@@ -77,7 +78,7 @@ int print_as_it_happens(Invocation& call, Broker& broker, const Args& args, std:
 }  // namespace
 
 int verb_job_eventlog(Invocation& call) {
-  Args args;
+  JobEventlogArgs args;
   Parser parser("job eventlog", "what happened to a job, and when");
   parser.required("ID", args.job, "the job: 7 or /3/7")
       .group("Options")

@@ -18,7 +18,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct JobInfoArgs {
   std::string job;
   std::string key;
   bool json = false;
@@ -54,7 +54,7 @@ class Sheet {
   std::string text_;
 };
 
-std::string sheet_of(const Io& io, const msg::JobRecord& job, Time now) {
+std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   const auto at = [now](Time when) { return when > 0 ? show_time(when, now) : std::string(); };
   Sheet sheet;
   sheet.line("job", fmt::format("{}  {}", job.path, job.name));
@@ -91,7 +91,7 @@ std::string sheet_of(const Io& io, const msg::JobRecord& job, Time now) {
   return sheet.text();
 }
 
-int print(Invocation& call, const Args& args, const msg::JobInfoReply& info) {
+int print(Invocation& call, const JobInfoArgs& args, const msg::JobInfoReply& info) {
   if (args.key == "jobspec")
     call.io.out << pretty(parsed(info.jobspec));
   else if (args.key == "R")
@@ -99,14 +99,14 @@ int print(Invocation& call, const Args& args, const msg::JobInfoReply& info) {
   else if (args.json)
     call.io.out << pretty(all_of(info));
   else
-    call.io.out << sheet_of(call.io, info.job, instance::wall_clock_ms());
+    call.io.out << sheet_of_job(call.io, info.job, instance::wall_clock_ms());
   return kOk;
 }
 
 }  // namespace
 
 int verb_job_info(Invocation& call) {
-  Args args;
+  JobInfoArgs args;
   Parser parser("job info", "everything kept about a job");
   parser.required("ID", args.job, "the job: 7 or /3/7")
       .positional("KEY", args.key, "jobspec or R: only this, as JSON")

@@ -16,7 +16,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct JobWaitArgs {
   std::vector<std::string> jobs;
   bool all = false;
   bool json = false;
@@ -30,7 +30,7 @@ bool went_well(const msg::JobRecord& job) {
 }  // namespace
 
 int verb_job_wait(Invocation& call) {
-  Args args;
+  JobWaitArgs args;
   Parser parser("job wait", "wait until jobs are over");
   parser.positional("ID", args.jobs, "jobs to wait for: 7, 3-9, /3/7")
       .group("Options")

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kLongestName = 20;  // columns
 
-struct Args {
+struct JobsArgs {
   msg::JobsRequest request;
   std::int64_t limit = 0;
   bool json = false;
@@ -38,7 +38,7 @@ std::string cores_of(const msg::JobRecord& job) {
 // The lines of jobs that come page by page.
 class Lines {
  public:
-  Lines(Invocation& call, const Args& args)
+  Lines(Invocation& call, const JobsArgs& args)
       : call_(call), args_(args), table_(columns_of(args)), now_(instance::wall_clock_ms()) {}
 
   void add(const std::vector<msg::JobRecord>& jobs, bool more) {
@@ -58,7 +58,7 @@ class Lines {
   }
 
  private:
-  static std::vector<Table::Column> columns_of(const Args& args) {
+  static std::vector<Table::Column> columns_of(const JobsArgs& args) {
     using enum Table::Align;
     return {{args.request.recursive ? "PATH" : "ID", args.request.recursive ? left : right},
             {"NAME", left},
@@ -105,7 +105,7 @@ class Lines {
   }
 
   Invocation& call_;
-  const Args& args_;
+  const JobsArgs& args_;
   Table table_;
   JsonJobs json_;
   Time now_;
@@ -115,7 +115,7 @@ class Lines {
 
 // In the order of their paths. Pages come in that order unless what is below instances, or the
 // newest only, are asked for.
-Status list(Broker& broker, const Args& args, Lines& lines) {
+Status list(Broker& broker, const JobsArgs& args, Lines& lines) {
   if (args.request.recursive || args.request.limit > 0 || !args.request.ids.empty()) {
     const auto all = broker.jobs(args.request);
     if (!all) return tl::unexpected(all.error());
@@ -132,7 +132,7 @@ Status list(Broker& broker, const Args& args, Lines& lines) {
 }  // namespace
 
 int verb_jobs(Invocation& call) {
-  Args args;
+  JobsArgs args;
   Parser parser("jobs", "list jobs");
   parser.positional("ID", args.ids, "only these: 7, 3-9; all pending and running ones otherwise")
       .group("Options")

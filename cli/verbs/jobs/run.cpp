@@ -25,7 +25,7 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct RunArgs {
   JobOptions job;
   bool verbose = false;
   bool pty = false;
@@ -85,7 +85,7 @@ Status check_pty(const JobOptions& job) {
 }
 
 // The task becomes `holon pty`, which runs the command at this terminal.
-Result<std::unique_ptr<Terminal>> lend_terminal(Args& args) {
+Result<std::unique_ptr<Terminal>> lend_terminal(RunArgs& args) {
   if (auto good = check_pty(args.job); !good) return tl::unexpected(good.error());
   auto terminal = Terminal::create();
   if (!terminal) return terminal;
@@ -146,7 +146,7 @@ int follow_to_the_end(Invocation& call, Broker& broker, std::uint64_t id, Termin
 }  // namespace
 
 int verb_run(Invocation& call) {
-  Args args;
+  RunArgs args;
   Parser parser("run", "run a job and wait for it, with its output here");
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
   add_resource_options(parser, args.job, Unit::task);

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Args {
+struct SubmitArgs {
   JobOptions job;
   std::int64_t count = 1;
   bool wrap = false;
@@ -26,7 +26,8 @@ struct Args {
 
 // Each of several jobs begins its file anew: of those that share one only the last one's would be
 // left.
-Status check_shared(const Args& args, const std::optional<std::string>& file, const char* option) {
+Status check_shared(const SubmitArgs& args, const std::optional<std::string>& file,
+                    const char* option) {
   if (args.count < 2 || !file || file->find("{{id}}") != std::string::npos) return {};
   std::error_code ignored;
   const fs::path path = fs::path(args.job.shape.cwd) / *file;
@@ -42,12 +43,12 @@ Status check_shared(const Args& args, const std::optional<std::string>& file, co
               fmt::format("{} {}", option, *file));
 }
 
-Status check_files(const Args& args) {
+Status check_job_files(const SubmitArgs& args) {
   if (auto good = check_shared(args, args.job.output, "--output"); !good) return good;
   return check_shared(args, args.job.error, "--error");
 }
 
-void print_ids(Invocation& call, const Args& args, const msg::SubmitReply& reply) {
+void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply& reply) {
   if (args.json) {
     call.io.out << pretty({{"first_id", reply.first_id}, {"count", reply.count}});
     return;
@@ -78,7 +79,7 @@ int started_at_once(Invocation& call, Broker& broker, const msg::SubmitReply& su
 }  // namespace
 
 int verb_submit(Invocation& call) {
-  Args args;
+  SubmitArgs args;
   Parser parser("submit", "put a job into the queue and print its id");
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
   add_resource_options(parser, args.job, Unit::task);
@@ -103,7 +104,7 @@ int verb_submit(Invocation& call) {
                   {Errc::invalid_argument,
                    fmt::format("{} is not accepted, at least 1 is", args.count), "--count"});
 
-  if (auto good = check_files(args); !good) return report(call, "submit", good.error());
+  if (auto good = check_job_files(args); !good) return report(call, "submit", good.error());
   auto made = make_request(args.job, std::move(args.command));
   if (!made) return report(call, "submit", made.error());
   tell_left_out(call, "submit", *made);

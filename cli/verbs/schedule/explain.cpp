@@ -14,17 +14,17 @@
 namespace holon::cli {
 namespace {
 
-constexpr std::int64_t kShown = 20;
+constexpr std::int64_t kWaitsShown = 20;
 
-struct Args {
+struct ExplainArgs {
   std::vector<std::string> ids;
-  std::int64_t limit = kShown;
+  std::int64_t limit = kWaitsShown;
   bool json = false;
 };
 
 // The broker explains some dozen jobs a request, so that it has time for others in between.
-Result<msg::ExplainReply> ask(Broker& broker, const std::vector<std::uint64_t>& ids,
-                              std::uint64_t limit) {
+Result<msg::ExplainReply> ask_why(Broker& broker, const std::vector<std::uint64_t>& ids,
+                                  std::uint64_t limit) {
   msg::ExplainReply answer;
   std::size_t asked = 0;
   do {
@@ -44,9 +44,9 @@ Result<msg::ExplainReply> ask(Broker& broker, const std::vector<std::uint64_t>& 
   return answer;
 }
 
-class Sheet {
+class ReasonSheet {
  public:
-  Sheet(const Io& io, Time now) : io_(io), now_(now) {}
+  ReasonSheet(const Io& io, Time now) : io_(io), now_(now) {}
 
   void job(const msg::Explained& job) {
     if (!text_.empty()) text_ += "\n";
@@ -95,8 +95,8 @@ class Sheet {
   std::string text_;
 };
 
-void print(Invocation& call, const msg::ExplainReply& answer) {
-  Sheet sheet(call.io, instance::wall_clock_ms());
+void print_answer(Invocation& call, const msg::ExplainReply& answer) {
+  ReasonSheet sheet(call.io, instance::wall_clock_ms());
   for (const auto& job : answer.jobs) sheet.job(job);
   call.io.out << std::move(sheet).text();
   if (answer.jobs.empty()) call.io.out << "no job waits\n";
@@ -106,7 +106,7 @@ void print(Invocation& call, const msg::ExplainReply& answer) {
 }  // namespace
 
 int verb_explain(Invocation& call) {
-  Args args;
+  ExplainArgs args;
   Parser parser("explain", "why jobs wait, and what would let them start now");
   parser.positional("ID", args.ids, "these jobs: 7, 3-9, /3/7; all that wait otherwise")
       .group("Options")
@@ -124,10 +124,11 @@ int verb_explain(Invocation& call) {
     return report(call, "explain", {Errc::invalid_argument, "must not be negative", "--limit"});
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "explain", selected.error());
-  const auto answer = ask(selected->broker, selected->ids, static_cast<std::uint64_t>(args.limit));
+  const auto answer =
+      ask_why(selected->broker, selected->ids, static_cast<std::uint64_t>(args.limit));
   if (!answer) return report(call, "explain", answer.error());
   if (!args.json) {
-    print(call, *answer);
+    print_answer(call, *answer);
     return kOk;
   }
   call.io.out << json_text(*answer);

@@ -14,12 +14,12 @@
 namespace holon::cli {
 namespace {
 
-struct Args {
+struct PlanArgs {
   bool vertices = false;
   bool json = false;
 };
 
-Result<msg::PlanPart> ask(Broker& broker, const Args& args) {
+Result<msg::PlanPart> ask_for_plan(Broker& broker, const PlanArgs& args) {
   msg::PlanPart plan;
   msg::PlanRequest request;
   request.vertices = args.vertices || args.json;
@@ -117,7 +117,7 @@ Table by_vertex(const msg::PlanPart& plan) {
 }  // namespace
 
 int verb_plan(Invocation& call) {
-  Args args;
+  PlanArgs args;
   Parser parser("plan", "what is held now and promised for later");
   parser.group("Options")
       .flag("--vertices", args.vertices,
@@ -134,7 +134,7 @@ int verb_plan(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   auto broker = Broker::connect(call);
   if (!broker) return report(call, "plan", broker.error());
-  const auto plan = ask(*broker, args);
+  const auto plan = ask_for_plan(*broker, args);
   if (!plan) return report(call, "plan", plan.error());
   if (args.json) {
     call.io.out << json_text(*plan);

@@ -16,7 +16,7 @@ constexpr std::int64_t kShown = 100;
 // What stands above all that can be computed or set is a number that nobody wants to read.
 constexpr std::int64_t kSetByHand = INT64_MAX - 2;
 
-struct Args {
+struct PriorityArgs {
   std::vector<std::string> ids;
   std::int64_t limit = kShown;
   bool json = false;
@@ -38,7 +38,7 @@ std::string why(const msg::Prioritized& job) {
   return job.set_by + (parts.empty() ? "" : "; would be " + parts);
 }
 
-Table table_of(const std::vector<msg::Prioritized>& jobs) {
+Table table_of_factors(const std::vector<msg::Prioritized>& jobs) {
   using enum Table::Align;
   Table table({{"JOB", left},
                {"NAME", left},
@@ -63,7 +63,7 @@ Table table_of(const std::vector<msg::Prioritized>& jobs) {
 }  // namespace
 
 int verb_priority(Invocation& call) {
-  Args args;
+  PriorityArgs args;
   Parser parser("priority", "what the places of jobs in their queue come from");
   parser.positional("ID", args.ids, "these jobs: 7, 3-9, /3/7; all that wait otherwise")
       .group("Options")
@@ -93,7 +93,7 @@ int verb_priority(Invocation& call) {
     call.io.out << "no job waits\n";
     return kOk;
   }
-  call.io.out << table_of(reply->jobs).render(call.io);
+  call.io.out << table_of_factors(reply->jobs).render(call.io);
   if (args.ids.empty() && reply->jobs.size() < reply->pending)
     call.io.out << fmt::format("\nand {} others{}\n", reply->pending - reply->jobs.size(),
                                args.limit == 0 ? "" : "; holon priority --limit 0 shows all");

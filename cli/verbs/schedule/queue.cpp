@@ -18,7 +18,7 @@ std::string gate_text(bool open, const std::string& reason) {
   return open ? "yes" : reason.empty() ? "no" : "no: " + reason;
 }
 
-Table table_of(const std::vector<msg::QueueInfo>& queues) {
+Table table_of_queues(const std::vector<msg::QueueInfo>& queues) {
   using enum Table::Align;
   Table table({{"QUEUE", left},
                {"POLICY", left},
@@ -63,7 +63,7 @@ int verb_queue_status(Invocation& call) {
     return report(call, "queue status",
                   {Errc::not_found, fmt::format("there is no queue \"{}\"", name), ""});
   if (!json) {
-    call.io.out << table_of(queues).render(call.io);
+    call.io.out << table_of_queues(queues).render(call.io);
     return kOk;
   }
   call.io.out << json_text(queues);

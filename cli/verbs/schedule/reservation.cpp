@@ -20,14 +20,14 @@
 namespace holon::cli {
 namespace {
 
-nlohmann::ordered_json to_json(const msg::Reservation& r) {
+nlohmann::ordered_json json_of(const msg::Reservation& r) {
   return {{"id", r.id},          {"name", r.name},   {"user", r.user},   {"users", r.users},
           {"begin", r.begin},    {"end", r.end},     {"phase", r.phase}, {"nodelist", r.nodelist},
           {"nodes", r.nodes},    {"cores", r.cores}, {"gpus", r.gpus},   {"pending", r.pending},
           {"running", r.running}};
 }
 
-Table table_of(const std::vector<msg::Reservation>& all, Time now) {
+Table table_of_reservations(const std::vector<msg::Reservation>& all, Time now) {
   using enum Table::Align;
   Table table({{"ID", right},
                {"NAME", left},
@@ -68,12 +68,13 @@ int verb_reservation_list(Invocation& call) {
   if (!reply) return report(call, "reservation list", reply.error());
   if (json) {
     auto list = nlohmann::ordered_json::array();
-    for (const auto& r : reply->reservations) list.push_back(to_json(r));
+    for (const auto& r : reply->reservations) list.push_back(json_of(r));
     call.io.out << pretty({{"reservations", list}});
   } else if (reply->reservations.empty()) {
     call.io.out << "nothing is reserved\n";
   } else {
-    call.io.out << table_of(reply->reservations, instance::wall_clock_ms()).render(call.io);
+    call.io.out
+        << table_of_reservations(reply->reservations, instance::wall_clock_ms()).render(call.io);
   }
   return kOk;
 }
@@ -97,7 +98,7 @@ int verb_reservation_delete(Invocation& call) {
   return gone ? static_cast<int>(kOk) : report(call, "reservation delete", gone.error());
 }
 
-struct Args {
+struct ReservationArgs {
   JobOptions options;
   Time begin = 0;
   Time end = 0;
@@ -125,7 +126,7 @@ std::function<Status(const std::string&)> user_reader(std::vector<std::string>& 
   };
 }
 
-void add_options(Parser& parser, Args& args) {
+void add_options(Parser& parser, ReservationArgs& args) {
   auto& shape = args.options.shape;
   parser.group("When")
       .option("--start", time_reader(args.begin), "TIME",
@@ -159,7 +160,7 @@ void add_options(Parser& parser, Args& args) {
 }  // namespace
 
 int verb_reserve(Invocation& call) {
-  Args args;
+  ReservationArgs args;
   Parser parser("reserve", "reserve resources for later, print the reservation's id");
   add_options(parser, args);
   parser.instance(call)

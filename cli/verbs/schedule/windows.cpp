@@ -13,7 +13,7 @@
 namespace holon::cli {
 namespace {
 
-Table table_of(const msg::WindowsReply& reply) {
+Table table_of_windows(const msg::WindowsReply& reply) {
   using enum Table::Align;
   Table table({{"CORES", right}, {"FOR", right}, {"UNTIL", left}});
   for (const auto& window : reply.windows)
@@ -25,7 +25,7 @@ Table table_of(const msg::WindowsReply& reply) {
 
 void show(Io& io, const msg::WindowsReply& reply) {
   if (!reply.windows.empty())
-    io.out << table_of(reply).render(io);
+    io.out << table_of_windows(reply).render(io);
   else if (reply.closed.empty())
     io.out << "nothing is free\n";
   for (const auto& closed : reply.closed)
