@@ -32,12 +32,12 @@ constexpr std::int64_t kListing =
     10'000;  // us of a turn for long answers of a broker that only lists
 
 // On a disk that takes no more there is still what it has; `trouble` says so then.
-Result<Journal> open_again(const std::string& file, Journal::Sync sync,
+Result<Journal> open_again(const std::string& file, Journal::Sync sync, const Journal::Beat& beat,
                            std::optional<Error>& trouble) {
-  auto journal = Journal::open(file, sync, Journal::OnDamage::repair);
+  auto journal = Journal::open(file, sync, Journal::OnDamage::repair, beat);
   if (!journal && journal.error().code == Errc::system) {
     trouble = journal.error();
-    return Journal::open_frozen(file);
+    return Journal::open_frozen(file, beat);
   }
   if (!journal) return journal;
   if (const auto room = journal->room(); !room) {
@@ -62,10 +62,11 @@ Result<std::shared_ptr<InstanceClock>> clock_of(const Journal& journal) {
 
 }  // namespace
 
-Broker::Broker(transport::Reactor& reactor, BrokerOptions options, config::Config config,
-               Journal journal, std::shared_ptr<InstanceClock> clock,
+Broker::Broker(transport::Reactor& reactor, Pulse* pulse, BrokerOptions options,
+               config::Config config, Journal journal, std::shared_ptr<InstanceClock> clock,
                std::unique_ptr<transport::Server> server)
     : reactor_(reactor),
+      pulse_(pulse),
       options_(std::move(options)),
       config_(std::move(config)),
       journal_(std::move(journal)),
@@ -96,8 +97,10 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   // The broker after one that crashed goes on with what there is: its jobs run.
   const bool again = std::filesystem::exists(options.runtime_dir + kWasUp);
   std::optional<Error> trouble;
-  auto journal =
-      again ? open_again(file, config->sync, trouble) : Journal::open(file, config->sync);
+  Journal::Beat beat;
+  if (pulse != nullptr) beat = [pulse] { pulse->beat(); };
+  auto journal = again ? open_again(file, config->sync, beat, trouble)
+                       : Journal::open(file, config->sync, Journal::OnDamage::refuse, beat);
   if (!journal) return tl::unexpected(journal.error());
   auto clock = clock_of(*journal);
   if (!clock) return tl::unexpected(clock.error());
@@ -110,21 +113,36 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   listen.kept_for = {"agent", "child"};
   auto server = transport::Server::listen(reactor, *uri, listen);
   if (!server) return tl::unexpected(server.error());
-  std::unique_ptr<Broker> broker(new Broker(reactor, std::move(options), std::move(*config),
+  std::unique_ptr<Broker> broker(new Broker(reactor, pulse, std::move(options), std::move(*config),
                                             std::move(*journal), std::move(*clock),
                                             std::move(*server)));
-  if (pulse != nullptr) broker->show_pulse(pulse);
+  broker->show_pulse();
   broker->only_lists_ = std::move(trouble);
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
+  broker->journal_.stop_beating();  // from here on a turn is the sign
   return broker;
 }
 
 // The loop turns often enough to be seen even when nothing happens.
-void Broker::show_pulse(Pulse* pulse) {
+void Broker::show_pulse() {
   constexpr Duration kBeats = 8;  // within the watchdog's patience
-  pulse_ = pulse;
-  config_.scheduler.looking_at = &pulse->looking_at();
+  if (pulse_ == nullptr) return;
+  pulse_->beat();
+  config_.scheduler.looking_at = &pulse_->looking_at();
   if (config_.watchdog > 0) beat_ = reactor_.every(config_.watchdog / kBeats, [] {});
+}
+
+Beginning Broker::beginning() const {
+  Beginning how;
+  how.fresh = fresh_;
+  if (pulse_ == nullptr) return how;
+  how.at = [pulse = pulse_](JobId job) { pulse->beat_at(job); };
+  how.suspect = pulse_->take_suspect();
+  if (how.suspect)
+    spdlog::error(fmt::format("the broker failed twice in a row at job {}{}; it is set aside",
+                              how.suspect->job.value(),
+                              how.suspect->began ? ", before its first turn" : ""));
+  return how;
 }
 
 // Is this a later broker of an instance whose supervisor lives, or a new start on an old state
@@ -273,6 +291,7 @@ void Broker::move_lease(const msg::Lease& told) {
 Status Broker::bring_up(const ResourceSource& source, Identity identity, Time lease_end) {
   auto spec = read_resources(source);
   if (!spec) return tl::unexpected(spec.error());
+  if (pulse_ != nullptr) pulse_->beat();
   resource::StoreOptions store_options;
   store_options.match_policy = config_.match_policy;
   store_options.prune_filters = config_.prune_filters;
@@ -293,15 +312,10 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   std::error_code ignored;
   std::filesystem::create_directories(identity.state_dir + "/output", ignored);
   auto core = Core::create(reactor_, *clock_, *server_, journal_, config_, after_commit_,
-                           std::move(identity), std::move(*store), parent_.get(), fresh_);
+                           std::move(identity), std::move(*store), parent_.get(), beginning());
   if (!core) return tl::unexpected(core.error());
   core_ = std::move(*core);
   core_->only_lists = only_lists_.has_value();
-  if (const auto job = pulse_ != nullptr ? pulse_->take_suspect() : std::nullopt) {
-    spdlog::error(fmt::format("the scheduler failed twice in a row at job {}; it is set aside",
-                              core_->jobs.path_of(*job)));
-    core_->jobs.set_aside(*job, reactor_.now());
-  }
   Service::Hooks hooks;
   hooks.shutdown = [this](const std::string& reason) { end(reason); };
   hooks.ending = [this] { return phase_ != Phase::up; };

@@ -31,7 +31,7 @@ class Broker {
   // Listens, opens the journal, and asks the parent for its grant if it is a child without one.
   // From here on the reactor's time is the instance's. Errors: of the configuration, the journal,
   // the resources, the sockets.
-  // `pulse` may be null, and must outlive it.
+  // `pulse` is shown how it gets on; it may be null, and must outlive it.
   static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options,
                                                 Pulse* pulse);
   ~Broker();
@@ -59,8 +59,10 @@ class Broker {
  private:
   enum class Phase { waiting_for_grant, up, draining, flushing, over };
 
-  Broker(transport::Reactor& reactor, BrokerOptions options, config::Config config, Journal journal,
-         std::shared_ptr<InstanceClock> clock, std::unique_ptr<transport::Server> server);
+  Broker(transport::Reactor& reactor, Pulse* pulse, BrokerOptions options, config::Config config,
+         Journal journal, std::shared_ptr<InstanceClock> clock,
+         std::unique_ptr<transport::Server> server);
+  void show_pulse();
   Status begin();
   Status begin_root();
   Status begin_child();
@@ -74,7 +76,7 @@ class Broker {
   void watch_lease(Time end);
   void keep_clock();
   void look_at_wall_clock();
-  void show_pulse(Pulse* pulse);
+  Beginning beginning() const;
   void finish_turn();
   void finish_listing_turn();
   void look_at_files();

@@ -49,7 +49,7 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
                                            transport::Server& server, Journal& journal,
                                            const config::Config& config, AfterCommit& after_commit,
                                            Identity identity, resource::ResourceStore store,
-                                           ParentLink* parent, bool fresh) {
+                                           ParentLink* parent, const Beginning& beginning) {
   // The scheduler keeps a reference to the store, so the store must be where it stays before the
   // scheduler is made.
   auto owned = std::make_unique<resource::ResourceStore>(std::move(store));
@@ -59,16 +59,19 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
     return time_text(clock.wall(when), clock.wall(now));
   };
   settings.show_length = duration_text;
+  const auto drains = std::make_shared<const Drains*>();  // known when the scheduler is
+  settings.show_drains = [drains] { return *drains == nullptr ? "" : (*drains)->reasons(); };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Core> core(new Core(reactor, clock, server, journal, config, after_commit,
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
-  if (auto held = core->reservations.recover(reactor.now(), fresh); !held)
+  *drains = &core->drains;
+  if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
   // Before the jobs: one that was a child is over only when what the child left is taken over.
   if (auto known = core->children.recover(); !known) return tl::unexpected(known.error());
-  if (auto recovered = core->jobs.recover(reactor.now(), fresh); !recovered)
+  if (auto recovered = core->jobs.recover(beginning, reactor.now()); !recovered)
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
   if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());

@@ -46,14 +46,14 @@ struct Identity {
 
 class Core final : public Outside {
  public:
-  // Errors: as of Scheduler::create and of a journal that does not fit the resources. `fresh`: no
-  // task of an earlier broker can still be under an agent's watch. `parent` may be null.
+  // Errors: as of Scheduler::create and of a journal that does not fit the resources. `parent` may
+  // be null.
   static Result<std::unique_ptr<Core>> create(transport::Reactor& reactor, InstanceClock& clock,
                                               transport::Server& server, Journal& journal,
                                               const config::Config& config,
                                               AfterCommit& after_commit, Identity identity,
                                               resource::ResourceStore store, ParentLink* parent,
-                                              bool fresh);
+                                              const Beginning& beginning);
 
   // Before the commit: schedules. Returns when the next turn is needed at the latest.
   std::optional<Time> turn(Time now);

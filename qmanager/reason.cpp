@@ -126,6 +126,14 @@ class Diagnosis {
   Time now_;
 };
 
+// How many nodes are out of service, and why, as far as somebody said so.
+std::string told_outage(const Scheduler::State& state) {
+  const std::string outage = state.machine->outage();
+  if (outage.empty() || !state.config.show_drains) return outage;
+  const std::string drains = state.config.show_drains();
+  return drains.empty() ? outage : outage + ": " + drains;
+}
+
 // The rules of its queue keep it back, whatever is free; empty: they do not.
 std::string rule_against(const Scheduler::State& state, const Job& job, Time now) {
   const Queue& queue = state.queue_of(job);
@@ -133,7 +141,7 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
     case Why::held:
       return "held: its urgency is 0";
     case Why::blocked: {
-      const std::string outage = state.machine->outage();
+      const std::string outage = told_outage(state);
       const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
       if (all) return outage;
       return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage);

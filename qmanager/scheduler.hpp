@@ -94,6 +94,7 @@ struct SchedulerConfig {
   // Words for `when`, seen from `now`, in reasons; none: the number.
   std::function<std::string(Time when, Time now)> show_time;
   std::function<std::string(Duration)> show_length;  // as show_time, of lengths
+  std::function<std::string()> show_drains;  // which nodes were drained and why; "": nobody said
   // Where the number of the job that is looked at is noted, 0 in between: whoever finds that a pass
   // does not come to an end can say at which job it is. Null: nowhere.
   std::atomic<std::uint64_t>* looking_at = nullptr;

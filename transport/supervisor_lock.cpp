@@ -2,26 +2,30 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace holon::transport {
-namespace {
 
-std::string file_in(const std::string& runtime_dir) {
-  return runtime_dir + "/supervisor";
+void SupervisorLock::take() {
+  UniqueFd file(open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (file && flock(file.get(), LOCK_EX | LOCK_NB) != 0) file.reset();
+  fd_ = std::move(file);
 }
 
-}  // namespace
-
-UniqueFd lock_supervisor(const std::string& runtime_dir) {
-  UniqueFd file(open(file_in(runtime_dir).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (file && flock(file.get(), LOCK_EX | LOCK_NB) != 0) file.reset();
-  return file;
+bool SupervisorLock::is_lost() const {
+  struct stat held {};
+  struct stat named {};
+  if (!fd_ || fstat(fd_.get(), &held) != 0) return false;
+  return lstat(file_.c_str(), &named) != 0 || held.st_dev != named.st_dev ||
+         held.st_ino != named.st_ino;
 }
 
 bool supervisor_lives(const std::string& runtime_dir) {
-  const UniqueFd file(open(file_in(runtime_dir).c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string name = runtime_dir + "/" + SupervisorLock::kFile;
+  const UniqueFd file(open(name.c_str(), O_RDONLY | O_CLOEXEC));
   return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 

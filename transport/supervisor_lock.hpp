@@ -7,8 +7,24 @@
 
 namespace holon::transport {
 
-// Taken by the supervisor and held for as long as it keeps the descriptor; empty: it could not be.
-UniqueFd lock_supervisor(const std::string& runtime_dir);
+class SupervisorLock {
+ public:
+  // The name of the file.
+  static constexpr const char* kFile = "supervisor";
+
+  // Takes nothing yet.
+  explicit SupervisorLock(const std::string& runtime_dir) : file_(runtime_dir + "/" + kFile) {}
+
+  // Held for as long as this object lives, if nobody else has it. Makes the file. One that was held
+  // before is let go when the new one is there.
+  void take();
+  // Somebody has removed or replaced the file: the lock is still held, but nobody finds it.
+  bool is_lost() const;
+
+ private:
+  std::string file_;
+  UniqueFd fd_;
+};
 
 // Does the instance of this runtime directory have a supervisor?
 bool supervisor_lives(const std::string& runtime_dir);

@@ -290,15 +290,20 @@ Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
   if (job->life.state > JobState::sched)
     return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
   let_back(id);
-  if (job->life.urgency == urgency) return {};
-  const bool queued = job->life.state == JobState::sched;
-  if (queued)
+  const bool unheard_of = unheard_of_.erase(id) != 0;
+  const bool changes = job->life.urgency != urgency;
+  if (changes && job->life.state == JobState::sched && !unheard_of)
     if (auto moved = scheduler_.set_urgency(id, urgency); !moved) return moved;
-  post(*job, event::Urgency{urgency}, now);
-  if (queued) post(*job, event::Priority{urgency}, now);
-  outside_.changed(*job);
-  dirty_ = true;
+  if (changes) change_urgency(*job, urgency, now);
+  if (unheard_of) enqueue(*job, now);
   return {};
+}
+
+void JobManager::change_urgency(ActiveJob& job, std::uint32_t urgency, Time now) {
+  post(job, event::Urgency{urgency}, now);
+  if (job.life.state == JobState::sched) post(job, event::Priority{urgency}, now);
+  outside_.changed(job);
+  dirty_ = true;
 }
 
 // ---- what the world reports ----
@@ -310,7 +315,7 @@ void JobManager::raise(JobId id, const std::string& type, const std::string& not
   const bool was_ending = job->life.state == JobState::cleanup;
   if (!was_ending) post(*job, event::Exception{type, 0, note}, now);
   if (queued) {
-    HOLON_CHECK(scheduler_.cancel(id, now).has_value());
+    if (unheard_of_.erase(id) == 0) HOLON_CHECK(scheduler_.cancel(id, now).has_value());
     dirty_ = true;
   }
   if (!was_ending) outside_.changed(*job);

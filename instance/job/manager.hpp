@@ -8,6 +8,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "instance/job/queue_gates.hpp"
 #include "instance/job/submission.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/process/pulse.hpp"
 #include "msg/instance.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/allocation.hpp"
@@ -93,6 +95,16 @@ struct PassTimes {
   }
 };
 
+// How a broker begins, after an earlier one of its instance.
+struct Beginning {
+  // The whole instance was stopped: no agent can say what became of tasks, and none of them runs.
+  bool fresh = false;
+  // Two brokers in a row hung or crashed as they were at a job.
+  std::optional<Suspect> suspect;
+  // Called at each job as it is taken up again, and with JobId() after the last of them.
+  std::function<void(JobId)> at = [](JobId) {};
+};
+
 class JobManager {
  public:
   // `journal`, `clock`, `scheduler`, `gates`, `store`, `outside` and `config` must outlive it.
@@ -107,9 +119,11 @@ class JobManager {
   // Rebuilds all active jobs from the journal and goes on with each: queued ones are queued again,
   // running ones hold their resources again; whether their tasks still run is the agents' to say.
   // O(events since the oldest active batch was submitted).
-  // `fresh`: the whole instance was stopped, so that no agent can say: what ran has failed.
-  Status recover(Time now, bool fresh);
-  // After a fresh recover(): processes of jobs that ran, which may still be there.
+  // Of a fresh beginning: what ran has failed. The suspect is set aside if it waits: it is held,
+  // with that as its reason, and the scheduler does not hear of it until somebody gives it another
+  // urgency. One that runs and cannot be taken up again is over.
+  Status recover(const Beginning& beginning, Time now);
+  // After recover(): processes of jobs that ran and are over, which may still be there.
   const std::vector<event::Process>& orphans() const { return orphans_; }
 
   // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
@@ -132,9 +146,6 @@ class JobManager {
   std::optional<Time> next_turn(Time now) const;
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
   Status set_urgency(JobId id, std::uint32_t urgency, Time now);
-  // Holds a pending job at which the scheduler failed, with that as its reason, until somebody
-  // gives it another urgency. Others are left alone.
-  void set_aside(JobId id, Time now);
   bool is_aside(JobId id) const { return aside_.contains(id.value()); }
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
@@ -212,15 +223,21 @@ class JobManager {
   Time end_by_limit(const Submission& what, Time t_alloc) const;
   Time end_of(const ActiveJob& job, Time t_alloc) const;
   std::string limit_note(const ActiveJob& job) const;
-  Status load(const std::vector<Batch>& batches, Time now);
+  Status load(const std::vector<Batch>& batches, const Beginning& beginning, Time now);
   void record_lost(Time now);
   Status close_torn(const std::set<JobId>& torn, Time now);
   Status restore_allocation(ActiveJob& job);
   Status restore_aside();
+  void set_aside(JobId id, Time now);
   void let_back(JobId id);
+  void change_urgency(ActiveJob& job, std::uint32_t urgency, Time now);
   Status charge_past_use(Time now);
+  std::vector<JobId> active_ids() const;
+  Status take_up_running(const Beginning& beginning, Time now);
   void lose_interrupted(ActiveJob& job, Time now);
+  void lose_suspect(ActiveJob& job, Time now);
   void enqueue_recovered(ActiveJob& job, Time now);
+  void enqueue(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
   void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
@@ -256,7 +273,8 @@ class JobManager {
   bool paused_ = false;
   PassTimes passes_;
   WaitingRoom waiting_;
-  std::set<std::uint64_t> aside_;  // see set_aside()
+  std::set<std::uint64_t> aside_;  // numbers of pending jobs, see recover()
+  std::set<JobId> unheard_of_;     // of these, those that the scheduler has not been told of
   std::optional<Time> wake_;
   std::vector<event::Process> orphans_;
   Time last_heard_ = 0;  // when the last event of the run before this one happened

@@ -1,6 +1,6 @@
-// The part of the JobManager that keeps jobs at which the scheduler failed away from it. They are
-// held (urgency 0), so that no pass looks at them; meta key "jobs.aside" says that it was not a
-// person who did that.
+// The part of the JobManager that keeps jobs at which brokers failed away from the scheduler. They
+// are held (urgency 0), and the scheduler is not told of them; meta key "jobs.aside" says that it
+// was not a person who did that.
 #include <fmt/core.h>
 
 #include "instance/job/manager.hpp"
@@ -14,9 +14,10 @@ constexpr const char* kAsideKey = "jobs.aside";
 }  // namespace
 
 void JobManager::set_aside(JobId id, Time now) {
-  const ActiveJob* job = find(id);
+  ActiveJob* job = find_mutable(id);
   if (job == nullptr || !is_pending(job->life.state)) return;
-  if (auto held = set_urgency(id, qmanager::kUrgencyHold, now); !held) return;
+  if (job->life.urgency != qmanager::kUrgencyHold)
+    change_urgency(*job, qmanager::kUrgencyHold, now);
   aside_.insert(id.value());
   journal_.set_meta(kAsideKey, transport::pack(aside_));
 }

@@ -119,7 +119,8 @@ void JobManager::let_go(ActiveJob& job, Time now) {
     post(job, event::DependencyRemove{d.text}, now);
   post(job, event::Depend{}, now);
   post(job, event::Priority{job.life.urgency}, now);
-  HOLON_CHECK(scheduler_.set_urgency(job.id, job.life.urgency).has_value());
+  if (!unheard_of_.contains(job.id))
+    HOLON_CHECK(scheduler_.set_urgency(job.id, job.life.urgency).has_value());
   outside_.changed(job);
   dirty_ = true;
 }

@@ -73,18 +73,17 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
 
 void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
   const auto outlook = scheduler_.outlook(job.id);
-  if (!outlook) return;
-  r.reason = outlook->reason;
+  if (outlook) r.reason = outlook->reason;
   if (gates_.closed(r.queue, QueueGates::Gate::start)) {
     const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
     r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);
   }
   if (is_aside(job.id))
     r.reason = fmt::format(
-        "the scheduler failed twice in a row while it looked at this job, and has set it aside; "
+        "the broker failed twice in a row while it looked at this job, and has set it aside; "
         "`holon urgency {} {}` lets it try again",
         job.id.value(), qmanager::kUrgencyDefault);
-  if (outlook->planned_start) r.t_estimate = clock_.wall(*outlook->planned_start);
+  if (outlook && outlook->planned_start) r.t_estimate = clock_.wall(*outlook->planned_start);
 }
 
 void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {

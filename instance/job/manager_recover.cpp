@@ -14,7 +14,7 @@ constexpr std::uint64_t kMostLost = 100'000;  // jobs of a lost end of the journ
 
 }  // namespace
 
-Status JobManager::recover(Time now, bool fresh) {
+Status JobManager::recover(const Beginning& beginning, Time now) {
   auto next = journal_.next_id();
   auto batches = journal_.active_batches();
   auto ended = journal_.inactive_counts();
@@ -27,22 +27,41 @@ Status JobManager::recover(Time now, bool fresh) {
     if (result != "COMPLETED") counts_.failed += n;
     if (result == "CANCELED") counts_.cancelled += n;
   }
-  if (auto loaded = load(*batches, now); !loaded) return loaded;
+  if (auto loaded = load(*batches, beginning, now); !loaded) return loaded;
   if (auto restored = restore_aside(); !restored) return restored;
+  if (beginning.suspect) set_aside(beginning.suspect->job, now);
   record_lost(now);
   if (auto charged = charge_past_use(now); !charged) return charged;
-  std::vector<JobId> ids;
-  for (const auto& [id, job] : jobs_) ids.push_back(id);
   // Those that hold resources first: the queue is planned around them.
-  for (const JobId id : ids)
-    if (fresh)
-      lose_interrupted(jobs_.at(id), now);
-    else if (auto held = restore_allocation(jobs_.at(id)); !held)
-      return held;
-  for (const JobId id : ids)
+  if (auto taken = take_up_running(beginning, now); !taken) return taken;
+  for (const JobId id : active_ids()) {
+    beginning.at(id);
     if (ActiveJob* job = find_mutable(id); job != nullptr && !job->life.holds_resources)
       enqueue_recovered(*job, now);
+  }
+  beginning.at(JobId());
   dirty_ = true;
+  return {};
+}
+
+std::vector<JobId> JobManager::active_ids() const {
+  std::vector<JobId> ids;
+  ids.reserve(jobs_.size());
+  for (const auto& [id, job] : jobs_) ids.push_back(id);
+  return ids;
+}
+
+Status JobManager::take_up_running(const Beginning& beginning, Time now) {
+  for (const JobId id : active_ids()) {
+    beginning.at(id);
+    ActiveJob& job = jobs_.at(id);
+    if (beginning.fresh)
+      lose_interrupted(job, now);
+    else if (beginning.suspect == Suspect{id, true})
+      lose_suspect(job, now);
+    else if (auto held = restore_allocation(job); !held)
+      return held;
+  }
   return {};
 }
 
@@ -65,8 +84,9 @@ void JobManager::record_lost(Time now) {
   skip_ids(JobId(end.value() == 0 ? 0 : end.value() - 1));
 }
 
-Status JobManager::load(const std::vector<Batch>& batches, Time now) {
+Status JobManager::load(const std::vector<Batch>& batches, const Beginning& beginning, Time now) {
   for (const auto& batch : batches) {
+    beginning.at(batch.first);
     auto made = make_submission(batch.jobspec, batch.is_instance);
     if (!made) return tl::unexpected(made.error());
     made->first = batch.first;
@@ -90,6 +110,7 @@ Status JobManager::load(const std::vector<Batch>& batches, Time now) {
     last_heard_ = std::max(last_heard_, e.time);
     for (auto job = jobs_.lower_bound(first);
          job != jobs_.end() && job->first.value() < first.value() + n; ++job) {
+      beginning.at(job->first);
       auto next = apply(job->second.life, e);
       if (next) {
         job->second.life = std::move(*next);
@@ -164,6 +185,20 @@ void JobManager::lose_interrupted(ActiveJob& job, Time now) {
               now);
 }
 
+// Its processes are ended before anything else gets its cores.
+void JobManager::lose_suspect(ActiveJob& job, Time now) {
+  if (!job.life.holds_resources) return;
+  orphans_.insert(orphans_.end(), job.life.processes.begin(), job.life.processes.end());
+  const JobId id = job.id;
+  if (job.life.finished) return advance(id, now);
+  tasks_ended(id,
+              {"lost",
+               "the broker failed twice in a row as it took this job up again",
+               {SIGKILL, 0, 0},
+               now},
+              now);
+}
+
 // Fairshare goes on where the broker before this one left it.
 Status JobManager::charge_past_use(Time now) {
   const auto since = scheduler_.counts_use_since(now);
@@ -187,10 +222,20 @@ void JobManager::enqueue_recovered(ActiveJob& job, Time now) {
                      // nothing to finish
   ActiveJob* still = find_mutable(id);
   if (still == nullptr || still->life.state > JobState::sched) return;
-  const auto taken = scheduler_.submit(request_of(*still), now);
   if (still->life.state == JobState::depend) waiting_.look_at(id);
+  if (is_aside(id))
+    unheard_of_.insert(id);
+  else
+    enqueue(*still, now);
+}
+
+// A job that the scheduler refuses is over.
+void JobManager::enqueue(ActiveJob& job, Time now) {
+  const JobId id = job.id;
+  const auto taken = scheduler_.submit(request_of(job), now);
+  dirty_ = true;
   if (taken && !*taken) return;
-  post(*still, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
+  post(job, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);
   advance(id, now);
 }
 

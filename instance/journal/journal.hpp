@@ -70,12 +70,15 @@ class Journal {
     refuse,  // and say what can be done
     repair,  // makes a new journal of what can be read, keeps the old one, and says so in the news
   };
+  // Called again and again while something goes on that may take long.
+  using Beat = std::function<void()>;
   // Opens or creates. An empty name: in memory, gone with the process. Looks for damage for a
-  // second at most. Errors: invalid_argument for a file that is not a journal, has another version,
+  // second at most. `beat` is called in here, and whenever it is read or written until
+  // stop_beating(). Errors: invalid_argument for a file that is not a journal, has another version,
   // is another instance's, is damaged, or is gone though there was one; busy if another broker has
   // it open, system.
   static Result<Journal> open(const std::string& file, Sync sync,
-                              OnDamage on_damage = OnDamage::refuse);
+                              OnDamage on_damage = OnDamage::refuse, Beat beat = {});
   Journal(Journal&&) noexcept;
   Journal& operator=(Journal&&) noexcept;
   ~Journal();
@@ -109,7 +112,8 @@ class Journal {
   // that takes no more.
   void freeze();
   // One that is frozen from its beginning, where open() fails for the disk alone. Errors: system.
-  static Result<Journal> open_frozen(const std::string& file);
+  static Result<Journal> open_frozen(const std::string& file, Beat beat = {});
+  void stop_beating();
   // What has happened to the journal that somebody should be told; told once.
   std::vector<std::string> take_news();
   // Was it made of what could be read of a damaged one? Events may be missing in between then.

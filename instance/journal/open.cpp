@@ -63,12 +63,19 @@ Error open_error(const SQLite::Exception& e, const std::string& file) {
 
 // Looks whether tables hang together. A large journal is looked at for a second, as far as that
 // goes: `holon journal check` looks at all of it.
-std::string damage_in(SQLite::Database& db) {
-  const std::int64_t until = monotonic_us() + kCheckFor;
+std::string damage_in(SQLite::Database& db, const Journal::Beat& beat) {
+  struct Look {
+    std::int64_t until;
+    const Journal::Beat& beat;
+  } look{monotonic_us() + kCheckFor, beat};
   sqlite3_progress_handler(
       db.getHandle(), kStepsBetweenLooks,
-      [](void* end) { return monotonic_us() > *static_cast<const std::int64_t*>(end) ? 1 : 0; },
-      const_cast<std::int64_t*>(&until));
+      [](void* its) {
+        const auto& now = *static_cast<const Look*>(its);
+        now.beat();
+        return monotonic_us() > now.until ? 1 : 0;
+      },
+      &look);
   std::string found;
   try {
     SQLite::Statement check(db, "PRAGMA quick_check(1)");
@@ -90,10 +97,11 @@ std::uint64_t number_in_meta(SQLite::Database& db, const char* key) {
 // The steps from a state directory to a journal that can be trusted.
 class Opening {
  public:
-  Opening(std::string file, Journal::OnDamage on_damage)
+  Opening(std::string file, Journal::OnDamage on_damage, const Journal::Beat& beat)
       : file_(std::move(file)),
         dir_(fs::path(file_).parent_path().string()),
-        on_damage_(on_damage) {}
+        on_damage_(on_damage),
+        beat_(beat) {}
 
   Status look() {
     auto mark = JournalMark::open(dir_);
@@ -114,7 +122,7 @@ class Opening {
     foreign_ = true;
     if (auto ours = expect_kind(db, kJournalKind, file_); !ours) return ours;
     foreign_ = false;
-    if (auto found = damage_in(db); !found.empty())
+    if (auto found = damage_in(db, beat_); !found.empty())
       return fail(Errc::invalid_argument, "the journal is damaged: " + found, file_);
     const auto kept = whose(db);
     foreign_ = !kept.empty() && kept != id_;
@@ -133,7 +141,7 @@ class Opening {
   Status repair(const Error& why) {
     if (on_damage_ == Journal::OnDamage::refuse)
       return fail(why.code, why.what + "; " + repair_advice(dir_), why.where);
-    const auto repaired = rebuild_journal(dir_, mark_, wall_clock_ms());
+    const auto repaired = rebuild_journal(dir_, mark_, wall_clock_ms(), beat_);
     if (!repaired) return tl::unexpected(repaired.error());
     news.push_back(to_string(why));
     news.push_back(repaired->kept_as.empty()
@@ -187,6 +195,7 @@ class Opening {
 
   std::string file_, dir_, id_;
   Journal::OnDamage on_damage_;
+  const Journal::Beat& beat_;
   bool expected_ = false;
   bool foreign_ = false;  // another program's database, or another instance's journal
   JournalMark mark_;
@@ -280,7 +289,22 @@ bool Journal::State::files_changed(bool sizes_too) const {
   return !file.empty() && (other(look, file) || other(log_look, log_file(file)));
 }
 
-Result<Journal> Journal::open(const std::string& file, Sync sync, OnDamage on_damage) {
+void Journal::State::keep_beating(Beat its_beat) {
+  beat = std::move(its_beat);
+  const auto call = [](void* its) {
+    static_cast<State*>(its)->beat();
+    return 0;
+  };
+  if (beat) sqlite3_progress_handler(db.getHandle(), kStepsBetweenLooks, call, this);
+}
+
+void Journal::stop_beating() {
+  sqlite3_progress_handler(state_->db.getHandle(), 0, nullptr, nullptr);
+  state_->beat = {};
+}
+
+Result<Journal> Journal::open(const std::string& file, Sync sync, OnDamage on_damage, Beat beat) {
+  const Beat always = beat ? beat : [] {};
   try {
     if (file.empty()) {
       SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
@@ -288,7 +312,7 @@ Result<Journal> Journal::open(const std::string& file, Sync sync, OnDamage on_da
         return tl::unexpected(made.error());
       return Journal(std::make_unique<State>(std::move(db), file, sync));
     }
-    Opening opening(file, on_damage);
+    Opening opening(file, on_damage, always);
     if (auto there = opening.look(); !there) return tl::unexpected(there.error());
     auto db = open_checked(file, sync, opening);
     if (!db && opening.can_repair(db.error())) {
@@ -299,6 +323,7 @@ Result<Journal> Journal::open(const std::string& file, Sync sync, OnDamage on_da
     if (!db) return tl::unexpected(db.error());
     Journal journal(std::make_unique<State>(std::move(*db), file, sync));
     auto& state = *journal.state_;
+    state.keep_beating(std::move(beat));
     state.news = std::move(opening.news);
     const auto next = journal.next_id();
     if (!next) return tl::unexpected(next.error());
@@ -362,7 +387,7 @@ Status Journal::room() {
   }
 }
 
-Result<Journal> Journal::open_frozen(const std::string& file) {
+Result<Journal> Journal::open_frozen(const std::string& file, Beat beat) {
   try {
     auto db = open_to_read(file);
     if (auto ours = expect_kind(*db, kJournalKind, file); !ours)
@@ -370,6 +395,7 @@ Result<Journal> Journal::open_frozen(const std::string& file) {
     Journal journal(std::make_unique<State>(std::move(*db), file, Sync::normal));
     journal.freeze();
     journal.state_->for_reading = true;
+    journal.state_->keep_beating(std::move(beat));
     return journal;
   } catch (const SQLite::Exception& e) {
     return tl::unexpected(open_error(e, file));
@@ -403,7 +429,7 @@ Status Journal::rescue() {
     auto taken = Result<Salvage>();
     {
       SQLite::Database to(draft, SQLite::OPEN_READWRITE);
-      taken = copy_readable(old.db, to);
+      taken = copy_readable(old.db, to, [] {});
     }
     if (!taken) return lost(taken.error().what);
     auto aside = put_aside(old.file, wall_clock_ms());

@@ -80,7 +80,8 @@ Result<std::string> readable_copy(const std::string& file, std::vector<std::stri
 }
 
 // What cannot be read is lost; what cannot be written stops the repair.
-Status take_over(const std::string& file, SQLite::Database& to, JournalRepair& repair) {
+Status take_over(const std::string& file, SQLite::Database& to, const std::function<void()>& beat,
+                 JournalRepair& repair) {
   const auto copy = readable_copy(file, repair.lost);
   if (!copy) return tl::unexpected(copy.error());
   std::unique_ptr<SQLite::Database> from;
@@ -90,7 +91,7 @@ Status take_over(const std::string& file, SQLite::Database& to, JournalRepair& r
     repair.lost.push_back(fmt::format("everything: {}", e.what()));
   }
   if (from) {
-    auto taken = copy_readable(*from, to);
+    auto taken = copy_readable(*from, to, beat);
     if (!taken) return tl::unexpected(taken.error());
     repair.rows = std::move(taken->rows);
     repair.lost.insert(repair.lost.end(), taken->lost.begin(), taken->lost.end());
@@ -164,7 +165,7 @@ Result<JournalCheck> check_journal(const std::string& state_dir) {
 }
 
 Result<JournalRepair> rebuild_journal(const std::string& state_dir, const JournalMark& mark,
-                                      Time now) {
+                                      Time now, const std::function<void()>& beat) {
   const std::string file = journal_file(state_dir), draft = file + ".rebuilt";
   const auto id = instance_id(state_dir);
   if (!id) return tl::unexpected(id.error());
@@ -174,7 +175,7 @@ Result<JournalRepair> rebuild_journal(const std::string& state_dir, const Journa
     SQLite::Database db(draft, SQLite::OPEN_READWRITE);
     if (!is_there(file))
       repair.lost.push_back("everything: journal.db was missing or empty");
-    else if (auto taken = take_over(file, db, repair); !taken)
+    else if (auto taken = take_over(file, db, beat, repair); !taken)
       return tl::unexpected(taken.error());
     settle(db, mark, *id, now, repair);
   } catch (const std::exception& e) {
@@ -198,7 +199,7 @@ Result<JournalRepair> repair_journal(const std::string& state_dir, Time now) {
     return fail(Errc::not_found, "no instance has kept a journal here", state_dir);
   auto mark = JournalMark::open(state_dir);
   if (!mark) return tl::unexpected(mark.error());
-  return rebuild_journal(state_dir, *mark, now);
+  return rebuild_journal(state_dir, *mark, now, [] {});
 }
 
 }  // namespace holon::instance

@@ -2,6 +2,7 @@
 // can still be read.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -29,9 +30,9 @@ struct JournalRepair {
 // Puts the old files aside and writes a new journal of what can be read of them; job numbers go on
 // after the highest one ever given. Errors: as above.
 Result<JournalRepair> repair_journal(const std::string& state_dir, Time now);
-// The same for who has locked the mark.
+// The same for who has locked the mark. `beat` is called again and again meanwhile.
 Result<JournalRepair> rebuild_journal(const std::string& state_dir, const JournalMark& mark,
-                                      Time now);
+                                      Time now, const std::function<void()>& beat);
 
 // What to do about it, for the end of a message.
 std::string repair_advice(const std::string& state_dir);

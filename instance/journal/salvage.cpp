@@ -46,8 +46,9 @@ Statement prepare_salvage(sqlite3* db, const std::string& sql) {
 
 class TableCopy {
  public:
-  TableCopy(sqlite3* from, sqlite3* to, const Table& table, Salvage& salvage)
-      : from_(from), to_(to), table_(table), salvage_(salvage) {
+  TableCopy(sqlite3* from, sqlite3* to, const Table& table, const std::function<void()>& beat,
+            Salvage& salvage)
+      : from_(from), to_(to), table_(table), beat_(beat), salvage_(salvage) {
     std::string places = "?";
     for (int i = 1; i < table.columns; ++i) places += ",?";
     insert_ =
@@ -68,6 +69,7 @@ class TableCopy {
     if (select == nullptr || insert_ == nullptr) return End::unreadable;
     int rc = SQLITE_ROW;
     while ((rc = sqlite3_step(select)) == SQLITE_ROW) {
+      beat_();
       for (int i = 0; i < table_.columns; ++i)
         sqlite3_bind_value(insert_.get(), i + 1, sqlite3_column_value(select, i));
       const int put = sqlite3_step(insert_.get());
@@ -141,6 +143,7 @@ class TableCopy {
   sqlite3* from_;
   sqlite3* to_;
   const Table& table_;
+  const std::function<void()>& beat_;
   Salvage& salvage_;
   Statement insert_{nullptr, &sqlite3_finalize};
   std::int64_t last_ = 0;
@@ -152,11 +155,12 @@ std::string_view bytes_at(const SQLite::Column& column) {
 
 }  // namespace
 
-Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to) {
+Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
+                              const std::function<void()>& beat) {
   Salvage salvage;
   to.exec("BEGIN IMMEDIATE");
   for (const Table& table : kTables)
-    if (!TableCopy(from.getHandle(), to.getHandle(), table, salvage).run())
+    if (!TableCopy(from.getHandle(), to.getHandle(), table, beat, salvage).run())
       return fail(Errc::system, sqlite3_errmsg(to.getHandle()), to.getFilename());
   to.exec("COMMIT");
   return salvage;

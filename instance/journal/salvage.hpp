@@ -1,6 +1,7 @@
 // journal_salvage.hpp - what can still be read of a damaged journal, row by row.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,9 +20,10 @@ struct Salvage {
 };
 
 // Copies every row that can be read into `to`, which has the journal's empty tables. Where a page
-// cannot be read the rows after it are sought and taken up. Errors: system (`to` cannot be
-// written).
-Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to);
+// cannot be read the rows after it are sought and taken up. `beat` is called at each row. Errors:
+// system (`to` cannot be written).
+Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
+                              const std::function<void()>& beat);
 
 // The rows whose bytes cannot be understood, in words: "job 7: its record". O(rows).
 std::vector<std::string> unreadable_rows(SQLite::Database& journal);

@@ -35,6 +35,7 @@ struct Journal::State {
   std::pair<JobId, JobId> lost_ids{JobId(0), JobId(0)};
   std::optional<std::pair<JobId, JobId>> forgetting;  // what is left of a batch that is to go
   JobId forgotten_to{0};                              // older batches are not over
+  Beat beat;
 
   SQLite::Statement begin{db, "BEGIN IMMEDIATE"};
   SQLite::Statement end{db, "COMMIT"};
@@ -56,6 +57,7 @@ struct Journal::State {
     load_forgetting();
   }
   void load_forgetting();
+  void keep_beating(Beat its_beat);
 
   std::string state_dir() const;
   // Compares what was found with the mark, and goes on from the later of both.

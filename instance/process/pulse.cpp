@@ -40,22 +40,25 @@ Result<Pulse> Pulse::open(transport::UniqueFd fd) {
   return map(std::move(fd));
 }
 
-std::optional<JobId> Pulse::take_suspect() {
-  if (page_->failures < kTooOften) return std::nullopt;
-  page_->failures = 0;
-  return JobId(page_->suspect.exchange(0));
+std::optional<Suspect> Pulse::take_suspect() {
+  const std::uint64_t failures = page_->failures, beginnings = page_->beginnings;
+  if (failures < kTooOften) return std::nullopt;
+  page_->failures = page_->beginnings = 0;
+  return Suspect{JobId(page_->suspect.exchange(0)), beginnings == failures};
 }
 
 void Pulse::begin() {
   page_->turns = 0;
+  page_->beats = 0;
   page_->job = 0;
 }
 
 void Pulse::failed() {
   const std::uint64_t job = page_->job;
   if (job == 0) return;
-  page_->failures = page_->suspect == job ? page_->failures + 1 : 1;
-  page_->suspect = job;
+  if (page_->suspect.exchange(job) != job) page_->failures = page_->beginnings = 0;
+  page_->failures.fetch_add(1);
+  if (turns() == 0) page_->beginnings.fetch_add(1);
 }
 
 }  // namespace holon::instance

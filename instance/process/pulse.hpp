@@ -1,6 +1,6 @@
-// pulse.hpp - what a broker shows its supervisor while it works: that its loop turns, and which job
-// its scheduler looks at. A page of memory that both have; it is still there when the broker is
-// gone, and costs the broker a store.
+// pulse.hpp - what a broker shows its supervisor while it works: that its beginning gets on, that
+// its loop turns, and at which job it is. A page of memory that both have; it is still there when
+// the broker is gone, and costs the broker a store.
 #pragma once
 #include <atomic>
 #include <cstdint>
@@ -13,6 +13,14 @@
 
 namespace holon::instance {
 
+// The job at which two brokers in a row failed, or more.
+struct Suspect {
+  JobId job;
+  bool began = false;  // all of them did so before their first turn
+
+  bool operator==(const Suspect&) const = default;
+};
+
 class Pulse {
  public:
   // The supervisor's. Errors: system.
@@ -24,23 +32,32 @@ class Pulse {
   int fd() const { return fd_.get(); }
 
   // ---- the broker ----
+  // Its beginning has got on: that takes as long as there is to read.
+  void beat() { page_->beats.fetch_add(1, std::memory_order_relaxed); }
+  // The same, at this job now; JobId(): at none.
+  void beat_at(JobId job) {
+    page_->job.store(job.value(), std::memory_order_relaxed);
+    beat();
+  }
   void turn() { page_->turns.fetch_add(1, std::memory_order_relaxed); }
   // Where the scheduler notes the number of the job it looks at; 0: none.
   std::atomic<std::uint64_t>& looking_at() { return page_->job; }
-  // The job at which two brokers in a row failed, or more. Asked once: it is forgotten then.
-  std::optional<JobId> take_suspect();
+  // Asked once: it is forgotten then.
+  std::optional<Suspect> take_suspect();
 
   // ---- the supervisor ----
   // Of the broker there is now; 0: its loop has not begun.
   std::uint64_t turns() const { return page_->turns.load(std::memory_order_relaxed); }
+  // Another number than before: it works.
+  std::uint64_t signs() const { return turns() + page_->beats.load(std::memory_order_relaxed); }
   // Before a broker is started.
   void begin();
-  // The broker hung or crashed: that counts against the job its scheduler was at.
+  // The broker hung or crashed: that counts against the job it was at.
   void failed();
 
  private:
   struct Page {
-    std::atomic<std::uint64_t> turns, job, suspect, failures;
+    std::atomic<std::uint64_t> turns, beats, job, suspect, failures, beginnings;
   };
   struct Unmap {
     void operator()(Page* page) const;

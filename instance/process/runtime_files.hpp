@@ -1,27 +1,29 @@
-// runtime_files.hpp - an instance's runtime directory, made again where somebody clears up: what is
-// old in /tmp is removed on many systems.
+// runtime_files.hpp - a supervisor's hold on its runtime directory, which is made again where
+// somebody clears up: what is old in /tmp is removed on many systems.
 #pragma once
 #include <map>
 #include <string>
 
 #include "base/result.hpp"
+#include "transport/supervisor_lock.hpp"
 
 namespace holon::instance {
 
 class RuntimeFiles {
  public:
-  // Remembers the files that are there now, with what is in them.
+  // Remembers the files that are there now, with what is in them, and takes the supervisor's lock.
   explicit RuntimeFiles(std::string dir);
 
   bool whole() const;
-  // Makes what is missing. Errors: system.
-  Status restore() const;
+  // Makes what is missing, the lock first: who finds the directory finds it held. Errors: system.
+  Status restore();
   // They are younger now than anything that is cleared up by age.
   void touch() const;
 
  private:
   std::string dir_;
   std::map<std::string, std::string> files_;  // by name
+  transport::SupervisorLock lock_;
 };
 
 }  // namespace holon::instance

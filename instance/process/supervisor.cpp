@@ -30,7 +30,6 @@
 #include "transport/endpoint.hpp"
 #include "transport/reactor.hpp"
 #include "transport/secret.hpp"
-#include "transport/supervisor_lock.hpp"
 
 namespace holon::instance {
 namespace {
@@ -224,8 +223,9 @@ class Supervisor {
 
   // It says where it is as it dies.
   void end_hanging_broker() {
-    say(fmt::format("the broker hangs: it has made no turn for {} ms (instance.watchdog)",
-                    config_.watchdog));
+    const char* how =
+        pulse_->turns() == 0 ? " as it begins: it has got no further" : ": it has made no turn";
+    say(fmt::format("the broker hangs{} for {} ms (instance.watchdog)", how, config_.watchdog));
     kill(broker_.pid, SIGABRT);
     kill_broker_ = reactor_.after(kStackPatience, [this] {
       pulse_->failed();
@@ -454,7 +454,6 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
   // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
   // has both signals back.
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);
-  const auto lock = transport::lock_supervisor(options.runtime_dir);
   int code = kExitFailed;
   auto reactor = transport::Reactor::create();
   if (!reactor) {

@@ -23,15 +23,14 @@ void Watchdog::watch(pid_t broker, std::function<void()> hangs) {
   if (patience_ <= 0) return;
   broker_ = broker;
   hangs_ = std::move(hangs);
-  turns_ = 0;
+  signs_ = 0;
   silent_ = 0;
   tick_ = reactor_.every(patience_ / kLooks, [this] { look(); });
 }
 
 void Watchdog::look() {
-  const std::uint64_t turns = pulse_.turns();
-  if (turns == 0) return;
-  if (turns != std::exchange(turns_, turns) || is_kept(broker_)) {
+  const std::uint64_t signs = pulse_.signs();
+  if (signs != std::exchange(signs_, signs) || is_kept(broker_)) {
     silent_ = 0;
   } else if (++silent_ >= kLooks) {
     stop();

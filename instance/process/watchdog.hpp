@@ -1,9 +1,11 @@
-// watchdog.hpp - notices a broker whose loop does not turn any more.
+// watchdog.hpp - notices a broker that does not get on: its loop does not turn any more, or its
+// beginning has come to a stop before the first turn. A beginning may take as long as its journal
+// is; each step of it counts.
 //
-// It counts its own turns of the time without one of the broker's, so that a machine that stood
-// still counts for neither. A broker that somebody has stopped, that is traced, or that waits for a
-// disk does not hang: whatever keeps it will let it go on, or would keep its end as well. It is
-// watched from its first turn on: reading a long journal is no turn.
+// The watchdog counts its own turns of the time without a sign of the broker's, so that a machine
+// that stood still counts for neither. A broker that somebody has stopped, that is traced, or that
+// waits for a disk does not hang: whatever keeps it will let it go on, or would keep its end as
+// well.
 #pragma once
 #include <sys/types.h>
 
@@ -16,7 +18,8 @@ namespace holon::instance {
 
 class Watchdog {
  public:
-  // `patience`: how long a turn may take; 0: for ever. Both must outlive it.
+  // `patience`: how long a turn, or a step of a beginning, may take; 0: for ever. Both must outlive
+  // it.
   Watchdog(transport::Reactor& reactor, const Pulse& pulse, Duration patience)
       : reactor_(reactor), pulse_(pulse), patience_(patience) {}
 
@@ -32,8 +35,8 @@ class Watchdog {
   Duration patience_;
   pid_t broker_ = 0;
   std::function<void()> hangs_;
-  std::uint64_t turns_ = 0;
-  int silent_ = 0;  // looks without a turn
+  std::uint64_t signs_ = 0;
+  int silent_ = 0;  // looks without another sign
   transport::Subscription tick_;
 };
 

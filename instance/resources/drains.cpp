@@ -13,6 +13,7 @@ namespace holon::instance {
 namespace {
 
 constexpr std::string_view kDrainsKey = "drains";
+constexpr std::size_t kReasonsNamed = 4;  // in one answer
 
 std::set<std::string> hosts_of(const resource::ResourceGraph& graph) {
   std::set<std::string> hosts;
@@ -72,6 +73,26 @@ void Drains::follow(ByHost above) {
   above_ = std::move(above);
   keep();
   apply();
+}
+
+// What an instance above says of a node comes before what was said here.
+std::string Drains::reasons() const {
+  ByHost all = above_;
+  all.insert(here_.begin(), here_.end());
+  std::map<std::string, Hostlist> hosts;  // by reason
+  for (const auto& [host, drain] : all) hosts[drain.reason].append(host);
+  const auto silent = hosts.extract("");
+  std::string text;
+  std::size_t left = hosts.size();
+  for (const auto& [reason, whose] : hosts) {
+    if (hosts.size() - left == kReasonsNamed)
+      return text + fmt::format("; and {} other reasons", left);
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", whose.str(), reason);
+    --left;
+  }
+  if (!text.empty() && !silent.empty())
+    text += fmt::format("; {}: no reason was given", silent.mapped().str());
+  return text;
 }
 
 void Drains::keep() {

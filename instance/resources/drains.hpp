@@ -37,6 +37,10 @@ class Drains {
   // What is drained in the instances above; hosts that are not here are passed over.
   void follow(ByHost above);
 
+  // Who is drained for which reason, for people: "node[0-1]: bad fan; node7: no reason was given".
+  // Empty where nobody gave any.
+  std::string reasons() const;
+
   const ByHost& here() const { return here_; }
   const ByHost& above() const { return above_; }
 

@@ -111,11 +111,6 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
 }
 
 void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
-  const auto why = core_.scheduler.explain(job.id, now());
-  if (!why) return;
-  about.position = why->position;
-  about.considered = why->considered;
-  about.pending = why->pending;
   if (job.life.urgency == qmanager::kUrgencyHold)
     about.remedies.push_back(
         {"urgency",
@@ -127,6 +122,11 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   if (stopped)
     about.remedies.push_back({"gate", 0, about.queue, 0, "holon queue start " + about.queue});
   for (const JobId other : core_.jobs.waits_on(job)) about.in_the_way.push_back(obstacle(other));
+  const auto why = core_.scheduler.explain(job.id, now());
+  if (!why) return;
+  about.position = why->position;
+  about.considered = why->considered;
+  about.pending = why->pending;
   // Where it waits for something else than resources, its record says for what.
   if (job.life.state != JobState::sched || stopped || core_.jobs.is_aside(job.id)) return;
   about.reason = why->reason;

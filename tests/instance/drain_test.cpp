@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "msg/resource.hpp"
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {
@@ -48,6 +49,28 @@ TEST(Drain, LetsWhatRunsGoOnAndStartsNothingMore) {
   EXPECT_EQ(live.wait_one(runs).result, "COMPLETED");
   EXPECT_EQ(live.record(waits).state, "SCHED");
   ASSERT_TRUE(drain(live, busy, false));
+  EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
+}
+
+TEST(Drain, IsSaidWithItsReasonToJobsThatWaitForIt) {
+  const Live live({"--resources", "node=3/core=1"});
+  ASSERT_TRUE(drain(live, "node[0-1]"));
+  JobOptions all_nodes;
+  all_nodes.tasks = 3;
+  const auto waits = live.job({"/bin/true"}, all_nodes);
+  ASSERT_TRUE(eventually([&] { return !live.record(waits).reason.empty(); }));
+  EXPECT_EQ(live.record(waits).reason,
+            "what could serve it is down or drained: 2 of 3 nodes are drained: node[0-1]: bad fan");
+  ASSERT_TRUE(live.call<msg::Empty>("resource.drain", msg::DrainRequest{"node2", true, ""}));
+  ASSERT_TRUE(
+      eventually([&] { return live.record(waits).reason.starts_with("all 3 nodes are drained"); }));
+  const std::string said =
+      "all 3 nodes are drained: node[0-1]: bad fan; node2: no reason was given";
+  EXPECT_EQ(live.record(waits).reason, said);
+  const auto why = live.call<msg::ExplainReply>("explain", msg::ExplainRequest{{waits}});
+  ASSERT_TRUE(why) << why.error().what;
+  EXPECT_EQ(why->jobs.at(0).reason, said);
+  ASSERT_TRUE(drain(live, "node[0-2]", false));
   EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
 }
 

@@ -9,8 +9,10 @@ namespace holon::testing {
 inline constexpr const char* kControlVariable = "HOLON_TEST_CLOCK";
 
 struct ClockControl {
-  std::atomic<std::int64_t> wall_offset_ms;  // the wall clock shows so much more
-  std::atomic<std::int64_t> spinning_pid;    // this process hangs when it next looks at a clock
+  std::atomic<std::int64_t> wall_offset_ms;   // the wall clock shows so much more
+  std::atomic<std::int64_t> spinning_pid;     // this process hangs when it next looks at a clock
+  std::atomic<std::int64_t> hanging_brokers;  // so many to come hang at their first look at a clock
+  std::atomic<std::int64_t> hung_broker;      // the last of them that did
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "it is shared by processes");
 

@@ -1,5 +1,5 @@
 // Loaded by a test (LD_PRELOAD) into the processes of an instance: their wall clock can be set
-// without setting the machine's, and one of them can be made to hang.
+// without setting the machine's, and some of them can be made to hang.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <string_view>
 
 #include "tests/preload/control.hpp"
 
@@ -23,6 +24,29 @@ ClockControl* map_control() {
   return page == MAP_FAILED ? nullptr : static_cast<ClockControl*>(page);
 }
 
+bool is_broker() {
+  char line[4096] = "";
+  const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+  const ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof line);
+  if (fd >= 0) close(fd);
+  using std::operator""sv;
+  const std::string_view words(line, n > 0 ? static_cast<std::size_t>(n) : 0);
+  return words.find("\0broker\0"sv) != std::string_view::npos;
+}
+
+// At the first look at a clock.
+void hang_as_it_begins(ClockControl& control) {
+  static const bool looked_before = [&control] {
+    if (control.hanging_brokers <= 0 || !is_broker()) return true;
+    control.hung_broker = getpid();
+    --control.hanging_brokers;
+    while (control.hung_broker == getpid()) {
+    }
+    return true;
+  }();
+  (void)looked_before;
+}
+
 }  // namespace
 
 extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
@@ -31,6 +55,7 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   static ClockControl* const control = map_control();
   const int result = real(clock, time);
   if (control == nullptr || result != 0) return result;
+  if (clock == CLOCK_BOOTTIME) hang_as_it_begins(*control);
   while (clock == CLOCK_BOOTTIME && control->spinning_pid == getpid()) {
   }
   if (clock != CLOCK_REALTIME) return result;

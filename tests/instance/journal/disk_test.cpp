@@ -2,8 +2,13 @@
 // only so much.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -11,6 +16,7 @@
 #include <vector>
 
 #include "tests/instance/live.hpp"
+#include "transport/supervisor_lock.hpp"
 
 namespace holon::instance {
 namespace {
@@ -68,6 +74,68 @@ TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).id, id + 1);
   EXPECT_EQ(pclose(waits), 0);
+}
+
+// A directory that shows itself read-only to whoever opens anything in it, in a mount namespace
+// that this process and what it starts have to themselves.
+class ReadOnly {
+ public:
+  explicit ReadOnly(std::string dir) : dir_(std::move(dir)) {
+    EXPECT_EQ(mount(dir_.c_str(), dir_.c_str(), nullptr, MS_BIND, nullptr), 0) << errno;
+    EXPECT_EQ(mount(nullptr, dir_.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr), 0)
+        << errno;
+  }
+  ~ReadOnly() { end(); }
+  ReadOnly(const ReadOnly&) = delete;
+  ReadOnly& operator=(const ReadOnly&) = delete;
+  void end() {
+    if (!std::exchange(on_, false)) return;
+    EXPECT_EQ(umount2(dir_.c_str(), MNT_DETACH), 0) << errno;
+  }
+
+  // False: this user may not.
+  static bool can_be_made() {
+    const std::string me = std::to_string(geteuid()), group = std::to_string(getegid());
+    if (unshare(CLONE_NEWNS) != 0) {
+      if (unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0) return false;
+      std::ofstream("/proc/self/setgroups") << "deny";
+      std::ofstream("/proc/self/uid_map") << me + " " + me + " 1";
+      std::ofstream("/proc/self/gid_map") << group + " " + group + " 1";
+    }
+    return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0;
+  }
+
+ private:
+  std::string dir_;
+  bool on_ = true;
+};
+
+TEST(Disk, AReadOnlyOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenItCanBeWritten) {
+  if (!ReadOnly::can_be_made())
+    GTEST_SKIP() << "no mount namespace for this user, so that NOTHING of what an instance does on "
+                    "a read-only file system was looked at: "
+                 << std::strerror(errno);
+  const Live live({"--resources", "node=1/core=2"});
+  const auto id = live.job(live.gated("gate"));
+  const auto before = live.when_running(id);
+  ReadOnly cover(live.dir() + "/state");
+  live.kill_broker();  // the next one opens its files anew
+  ASSERT_TRUE(eventually([&] { return health(live) == "read-only"; }));
+  const pid_t lists = live.broker();
+  EXPECT_EQ(live.record(id).pids, before.pids);
+  const auto refused = live.submit({"/bin/true"});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what,
+              HasSubstr("/state is read-only: the journal cannot be written"));
+  EXPECT_THAT(refused.error().what, HasSubstr("jobs run on"));
+  live.release("gate");
+  ASSERT_TRUE(eventually([&] { return !testing::alive(static_cast<pid_t>(before.pids.at(0))); }));
+  EXPECT_EQ(live.record(id).state, "RUN") << "what ends meanwhile is told later";
+  EXPECT_EQ(live.broker(), lists) << "it stays";
+  cover.end();
+  ASSERT_TRUE(eventually([&] { return health(live) == "up"; }));
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).id, id + 1);
 }
 
 TEST(Disk, AnInstanceThatMayOnlyListEndsWhenItIsTold) {
@@ -152,6 +220,19 @@ TEST(Disk, ARuntimeDirectoryThatIsRemovedIsMadeAgain) {
   EXPECT_EQ(live.record(id).pids, before.pids);
   live.release("gate");
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+}
+
+// By its lock an instance is known while its broker is started again.
+TEST(Disk, ARuntimeDirectoryThatIsRemovedHasItsSupervisorsLockAgain) {
+  const Live live({"--resources", "node=1/core=1"});
+  const std::string dir = fs::path(live.uri().substr(6)).parent_path();
+  ASSERT_TRUE(transport::supervisor_lives(dir));
+  fs::remove_all(dir);
+  ASSERT_TRUE(eventually([&] { return fs::exists(dir + "/instance.json"); }));
+  EXPECT_TRUE(transport::supervisor_lives(dir));
+  ASSERT_TRUE(eventually([&] { return health(live) == "up"; }));
+  fs::remove(dir + "/supervisor");  // it alone
+  EXPECT_TRUE(eventually([&] { return transport::supervisor_lives(dir); }));
 }
 
 std::size_t files_below(const std::string& dir) {

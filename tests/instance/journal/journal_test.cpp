@@ -229,5 +229,28 @@ TEST_F(JournalTest, CommittedSurvivesKill) {
   EXPECT_LE(journal.next_id()->value(), acknowledged + 2);
 }
 
+TEST_F(JournalTest, BeatsWhileALongOneIsOpenedAndReadUntilItIsToldToStop) {
+  {
+    auto journal = open();
+    journal.add_batch({JobId(1), 1, "{}", false});
+    for (int i = 0; i < 2000; ++i) journal.add_event(JobId(1), 1, {i, event::Validate{}});
+    ASSERT_TRUE(journal.commit());
+  }
+  int beats = 0;
+  auto journal = std::move(
+      *Journal::open(file(), Journal::Sync::normal, Journal::OnDamage::refuse, [&] { ++beats; }));
+  EXPECT_GT(std::exchange(beats, 0), 0) << "as it was looked at";
+  const auto read_all = [&] {
+    int events = 0;
+    EXPECT_TRUE(journal.replay([&](JobId, std::uint64_t, const Event&) { ++events; }));
+    EXPECT_EQ(events, 2000);
+  };
+  read_all();
+  EXPECT_GT(std::exchange(beats, 0), 5);
+  journal.stop_beating();
+  read_all();
+  EXPECT_EQ(beats, 0);
+}
+
 }  // namespace
 }  // namespace holon::instance

@@ -41,6 +41,11 @@ class TamperedClock {
   void set(std::int64_t ms) { control_->wall_offset_ms = ms; }
   // The process spins from when it next reads a clock until it is ended, or 0 is given.
   void hang(pid_t pid) { control_->spinning_pid = pid; }
+  // So many brokers that are started from now on spin before their first turn, until they are
+  // ended.
+  void hang_brokers(int n) { control_->hanging_brokers = n; }
+  // The last of these that does; 0: none did yet.
+  pid_t hung_broker() const { return static_cast<pid_t>(control_->hung_broker); }
 
  private:
   std::string file_;

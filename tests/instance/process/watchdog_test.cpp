@@ -23,6 +23,7 @@ namespace {
 using testing::alive;
 using testing::eventually;
 using ::testing::HasSubstr;
+using testing::JobOptions;
 using testing::Live;
 using testing::TamperedClock;
 
@@ -42,10 +43,13 @@ TEST(Pulse, AJobAtWhichTwoBrokersInARowFailedIsSuspect) {
   EXPECT_EQ(pulse.take_suspect(), std::nullopt) << "not in a row";
   fail_at(0);  // at no job
   fail_at(7);
-  EXPECT_EQ(pulse.take_suspect(), JobId(7));
+  EXPECT_EQ(pulse.take_suspect(), (Suspect{JobId(7), true}));
   EXPECT_EQ(pulse.take_suspect(), std::nullopt) << "it has been told";
   fail_at(7);
   EXPECT_EQ(pulse.take_suspect(), std::nullopt);
+  pulse.turn();
+  pulse.failed();
+  EXPECT_EQ(pulse.take_suspect(), (Suspect{JobId(7), false})) << "one of them had made a turn";
 }
 
 TEST(Pulse, IsSharedThroughItsDescriptor) {
@@ -100,20 +104,31 @@ TEST_F(WatchdogTest, NoticesALoopThatDoesNotTurn) {
   EXPECT_GT(turns, 50) << "not while it turned";
 }
 
-TEST_F(WatchdogTest, DoesNotMindOneThatHasNotBegunOrThatIsStopped) {
-  auto silent = std::move(*Pulse::create());
+TEST_F(WatchdogTest, NoticesABeginningThatDoesNotGetOn) {
+  Watchdog watchdog(*reactor_, pulse_, kPatience);
+  bool hangs = false;
+  int beats = 0;
+  watchdog.watch(pid_, [&] { hangs = true; });
+  auto ticks = reactor_->every(5, [&] {
+    if (++beats <= 50) pulse_.beat_at(JobId(3));
+  });
+  EXPECT_TRUE(reactor_->run_until([&] { return hangs; }, 30'000));
+  EXPECT_GT(beats, 50) << "not while it got on";
+  EXPECT_EQ(pulse_.turns(), 0u);
+}
+
+TEST_F(WatchdogTest, DoesNotMindOneThatIsStopped) {
   kill(pid_, SIGSTOP);
   waitpid(pid_, nullptr, WUNTRACED);
   pulse_.turn();
-  bool stopped = false, not_begun = false, never = false, hangs = false;
-  Watchdog of_stopped(*reactor_, pulse_, kPatience), of_silent(*reactor_, silent, kPatience),
-      off(*reactor_, pulse_, 0), control(*reactor_, pulse_, 2 * kPatience);
+  bool stopped = false, never = false, hangs = false;
+  Watchdog of_stopped(*reactor_, pulse_, kPatience), off(*reactor_, pulse_, 0),
+      control(*reactor_, pulse_, 2 * kPatience);
   of_stopped.watch(pid_, [&] { stopped = true; });
-  of_silent.watch(getpid(), [&] { not_begun = true; });
   off.watch(getpid(), [&] { never = true; });
   control.watch(getpid(), [&] { hangs = true; });
   EXPECT_TRUE(reactor_->run_until([&] { return hangs; }, 30'000));
-  EXPECT_FALSE(stopped || not_begun || never);
+  EXPECT_FALSE(stopped || never);
   kill(pid_, SIGCONT);
   EXPECT_TRUE(reactor_->run_until([&] { return stopped; }, 30'000)) << "it goes on, and hangs";
 }
@@ -207,6 +222,21 @@ class HangingBroker : public ::testing::Test {
     })) << log_of(live);
     clock_.hang(0);
   }
+  // The same, before a first turn: of the next two brokers. The third answers.
+  void hang_two_beginnings(const Live& live, std::uint64_t job) {
+    Pulse pulse = pulse_of(live.broker());
+    clock_.hang_brokers(2);
+    testing::signal_process(live.broker(), SIGKILL);
+    pid_t before = 0;
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_TRUE(eventually([&] { return clock_.hung_broker() != before; })) << log_of(live);
+      pulse.looking_at() = job;
+      before = clock_.hung_broker();
+    }
+    ASSERT_TRUE(eventually([&] { return live.broker() != 0 && live.broker() != before; }))
+        << log_of(live);
+    ASSERT_TRUE(live.status()) << log_of(live);
+  }
 
   TamperedClock clock_;
 };
@@ -245,6 +275,62 @@ TEST_F(HangingBroker, AJobAtWhichItHangsTwiceIsSetAsideAndTheOthersGoOn) {
   EXPECT_EQ(live.record(culprit).reason, aside.reason) << "a later broker knows";
   ASSERT_TRUE(live.call<msg::Empty>("urgency", msg::UrgencyRequest{{culprit}, 16}));
   EXPECT_EQ(live.wait_one(culprit).result, "COMPLETED");
+}
+
+TEST_F(HangingBroker, AJobAtWhichItHangsTwiceBeforeItsFirstTurnIsSetAside) {
+  const Live live({"--resources", "node=1/core=1", "--conf", "instance.watchdog=2s"});
+  const auto first = live.job(live.gated("gate"));
+  const auto before = live.when_running(first);
+  const auto culprit = live.job({"/bin/true"});
+  const auto next = live.job({"/bin/true"});
+  hang_two_beginnings(live, culprit);
+  EXPECT_THAT(log_of(live),
+              HasSubstr("the broker hangs as it begins: it has got no further for 2000 ms"));
+  EXPECT_EQ(live.record(first).pids, before.pids) << "jobs run on";
+  const auto aside = live.record(culprit);
+  EXPECT_EQ(aside.urgency, 0u);
+  EXPECT_THAT(aside.reason, HasSubstr("failed twice in a row while it looked at this job"));
+  const auto why = live.call<msg::ExplainReply>("explain", msg::ExplainRequest{{culprit}});
+  ASSERT_TRUE(why) << why.error().what;
+  EXPECT_EQ(why->jobs.at(0).reason, aside.reason);
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(next).result, "COMPLETED");
+  EXPECT_EQ(live.record(culprit).state, "SCHED");
+  ASSERT_TRUE(live.call<msg::Empty>("urgency", msg::UrgencyRequest{{culprit}, 16}));
+  EXPECT_EQ(live.wait_one(culprit).result, "COMPLETED");
+}
+
+// What such a job holds cannot be given to anybody else while its tasks run.
+TEST_F(HangingBroker, ARunningJobAtWhichItHangsTwiceBeforeItsFirstTurnIsOver) {
+  const Live live({"--resources", "node=1/core=2", "--conf", "instance.watchdog=2s"});
+  const auto culprit = live.job({"/bin/sleep", "600"});
+  const auto tasks = live.when_running(culprit).pids;
+  const auto other = live.job(live.gated("gate"));
+  const auto before = live.when_running(other);
+  hang_two_beginnings(live, culprit);
+  const auto over = live.wait_one(culprit);
+  EXPECT_EQ(over.result, "FAILED");
+  EXPECT_THAT(over.reason, HasSubstr("failed twice in a row as it took this job up again"));
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
+  EXPECT_FALSE(alive(static_cast<pid_t>(tasks.at(0)))) << "before its core was given away";
+  EXPECT_EQ(live.record(other).pids, before.pids);
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(other).result, "COMPLETED");
+}
+
+TEST_F(HangingBroker, ABeginningShowsThatItGetsOnAndAtWhichJobItIs) {
+  const Live live({"--resources", "node=1/core=1", "--conf", "instance.watchdog=30s"});
+  live.when_running(live.job(live.gated("gate")));
+  JobOptions many;
+  many.count = 200;
+  live.job({"/bin/true"}, many);
+  live.kill_broker();
+  ASSERT_TRUE(live.status());
+  Pulse pulse = pulse_of(live.broker());
+  const auto beats = pulse.signs() - pulse.turns();
+  EXPECT_GE(beats, 2 * many.count) << "as each is read, and as the scheduler is told of it";
+  EXPECT_EQ(pulse.looking_at(), 0u) << "at none of them any more";
+  live.release("gate");
 }
 
 TEST_F(HangingBroker, IsGoneSoonAfterItsSupervisor) {
