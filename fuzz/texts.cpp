@@ -6,8 +6,8 @@
 
 #include "base/hostlist.hpp"
 #include "base/idset.hpp"
+#include "resource/find/find_expression.hpp"
 #include "resource/formats/readers.hpp"
-#include "resource/match/find_expression.hpp"
 
 namespace {
 

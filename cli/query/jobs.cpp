@@ -4,7 +4,7 @@
 #include "cli/query/commands.hpp"
 #include "cli/query/json_object.hpp"
 #include "cli/query/printing.hpp"
-#include "resource/match/find_expression.hpp"
+#include "resource/find/find_expression.hpp"
 
 namespace holon::cli::query {
 namespace {

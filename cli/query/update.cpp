@@ -11,9 +11,9 @@
 #include "cli/query/printing.hpp"
 #include "cli/query/stopwatch.hpp"
 #include "cli/query/writing.hpp"
+#include "resource/find/find_expression.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
-#include "resource/match/find_expression.hpp"
 #include "resource/match/policy.hpp"
 
 namespace holon::cli::query {

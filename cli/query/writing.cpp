@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "cli/query/session.hpp"
+#include "resource/find/find.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
 #include "resource/graph/graph.hpp"
-#include "resource/match/find.hpp"
 
 namespace holon::cli::query {
 namespace {

@@ -22,7 +22,7 @@ namespace {
 using Extent = ResourceDatabase::Extent;
 using Open = ResourceDatabase::Open;
 using namespace holon::resource;  // NOLINT: everything here is about it
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 class TemporaryDirectory {
  public:

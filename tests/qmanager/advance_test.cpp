@@ -133,7 +133,7 @@ std::vector<ScenarioJob> jobs_in(std::string text) {
   return jobs;
 }
 
-struct Case {
+struct AdvanceCase {
   const char* name;
   std::vector<Ahead> aheads;
   int nodes;
@@ -141,7 +141,7 @@ struct Case {
   const char* want;
 };
 
-const Case kCases[] = {
+const AdvanceCase kAdvanceCases[] = {
     {"it is kept free, and short jobs fill the time before",
      {ahead(90, 0, {4, 8}, 2)},
      3,
@@ -235,7 +235,7 @@ const Case kCases[] = {
 };
 
 TEST(Advance, Drawings) {
-  for (const Case& c : kCases) {
+  for (const AdvanceCase& c : kAdvanceCases) {
     SCOPED_TRACE(c.name);
     Play play(flat(c.nodes), jobs_in(c.jobs), c.aheads, c.nodes);
     const Outcome outcome = play.run();

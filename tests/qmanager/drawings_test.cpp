@@ -7,7 +7,7 @@
 namespace holon::tests {
 namespace {
 
-struct Case {
+struct PolicyCase {
   const char* name;
   const char* policy;
   int nodes;
@@ -15,7 +15,7 @@ struct Case {
   const char* want;
 };
 
-const Case kCases[] = {
+const PolicyCase kPolicyCases[] = {
     {"fcfs: nobody overtakes, even if there is room", "fcfs", 3, R"(
      #  job submit nodes limit runs
         A   0      2     4     4
@@ -175,7 +175,7 @@ const Case kCases[] = {
 };
 
 TEST(Drawings, ClassicPolicies) {
-  for (const Case& c : kCases) {
+  for (const PolicyCase& c : kPolicyCases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(
         gantt(run({.nodes = c.nodes, .jobs = parse_jobs(c.jobs), .config = policy(c.policy)})),

@@ -16,7 +16,7 @@ qmanager::SchedulerConfig grid_engine(std::int64_t max_reservation) {
   return config;
 }
 
-struct Case {
+struct GridEngineCase {
   const char* name;
   std::int64_t max_reservation;
   int nodes;
@@ -24,7 +24,7 @@ struct Case {
   const char* want;
 };
 
-const Case kCases[] = {
+const GridEngineCase kGridEngineCases[] = {
     {"without reservation a stream of small jobs starves the large one", 0, 2, R"(
         B   0      1     2     2
         C   0      1     3     3
@@ -58,7 +58,7 @@ const Case kCases[] = {
 };
 
 TEST(GridEngine, Drawings) {
-  for (const Case& c : kCases) {
+  for (const GridEngineCase& c : kGridEngineCases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(gantt(run({.nodes = c.nodes,
                          .jobs = parse_jobs(c.jobs),

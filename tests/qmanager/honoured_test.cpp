@@ -20,7 +20,7 @@ using qmanager::Scheduler;
 
 using Cores = std::set<std::int64_t>;  // uniq_ids
 
-constexpr int kNodes = 3;
+constexpr int kHonouredNodes = 3;
 constexpr int kCoresEach = 3;
 
 std::shared_ptr<const resource::Jobspec> cores_of(int count, bool whole_nodes) {
@@ -35,14 +35,14 @@ std::shared_ptr<const resource::Jobspec> cores_of(int count, bool whole_nodes) {
   return std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
 }
 
-class World {
+class HonouredWorld {
  public:
-  World(unsigned seed, const std::string& policy_name, bool drains)
+  HonouredWorld(unsigned seed, const std::string& policy_name, bool drains)
       : random_(seed),
         questions_(seed),
         drains_(drains),
         store_(*resource::ResourceStore::load(
-            *resource::read_shape("node=" + std::to_string(kNodes) +
+            *resource::read_shape("node=" + std::to_string(kHonouredNodes) +
                                   "/core=" + std::to_string(kCoresEach)),
             {})),
         scheduler_(*Scheduler::create(config(policy_name, seed), store_)) {}
@@ -58,7 +58,7 @@ class World {
       if (testing::Test::HasFatalFailure()) return;
     }
     // Whoever still runs is ended, so that everything else can.
-    for (int node = 0; node < kNodes; ++node) set_node(node, true);
+    for (int node = 0; node < kHonouredNodes; ++node) set_node(node, true);
     for (; scheduler_.running() + scheduler_.pending() > 0 && now_ < 1000; ++now_) {
       end_jobs();
       step();
@@ -136,7 +136,7 @@ class World {
     if (chance(2)) {
       const Duration limit = 1 + up_to(9);
       const Duration run = chance(4) ? limit + 1 + up_to(8) : 1 + up_to(static_cast<int>(limit));
-      submit(1 + up_to(kNodes * kCoresEach - 2), chance(3), {limit, run, {}, false});
+      submit(1 + up_to(kHonouredNodes * kCoresEach - 2), chance(3), {limit, run, {}, false});
     }
     if (chance(7)) reserve();
     if (chance(4) && !waiting_.empty()) {
@@ -199,7 +199,7 @@ class World {
     scheduler_.resources_changed();
   }
   void toggle_a_node() {
-    const int node = up_to(kNodes);
+    const int node = up_to(kHonouredNodes);
     set_node(node, down_[node]);
   }
 
@@ -302,7 +302,7 @@ TEST(Honoured, WhateverHappens) {
   int granted = 0, honoured = 0, intrusions = 0, beside = 0;
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    World world(seed, policies[seed % 5], seed % 3 == 0);
+    HonouredWorld world(seed, policies[seed % 5], seed % 3 == 0);
     world.play();
     if (HasFailure()) return;
     granted += world.granted;

@@ -21,9 +21,9 @@ using qmanager::AllocationRule;
 using qmanager::JobRequest;
 using qmanager::Scheduler;
 using qmanager::SchedulerConfig;
-using Kind = AllocationRule::Kind;
+using HostKind = AllocationRule::Kind;
 
-JobRequest job(std::uint64_t id, resource::JobShape shape, Duration limit) {
+JobRequest host_job(std::uint64_t id, resource::JobShape shape, Duration limit) {
   JobRequest request;
   request.id = JobId{id};
   request.submitted = static_cast<Time>(id);
@@ -38,12 +38,12 @@ JobRequest slots(std::uint64_t id, std::int64_t count, Duration limit, std::int6
   resource::JobShape shape;
   shape.tasks = count;
   shape.memory_per_task = memory;
-  return job(id, shape, limit);
+  return host_job(id, shape, limit);
 }
 
-class World {
+class HostWorld {
  public:
-  World(const char* shape, const SchedulerConfig& config)
+  HostWorld(const char* shape, const SchedulerConfig& config)
       : store_(*resource::ResourceStore::load(*resource::read_shape(shape), {})),
         scheduler_(*Scheduler::create(config, store_)) {}
 
@@ -100,7 +100,7 @@ JobRequest licensed(std::uint64_t id, std::int64_t count, std::int64_t each, boo
 }
 
 TEST(HostConsumables, OfAQueueAreThereOnEachHost) {
-  World world("node=2/core=8", with_queue_pool());
+  HostWorld world("node=2/core=8", with_queue_pool());
   for (std::uint64_t id = 1; id <= 3; ++id)
     EXPECT_EQ(world.submit(licensed(id, 1, 2, true, 10)), "");
   EXPECT_EQ(world.step(0), "1: node0 1; 2: node1 1");
@@ -117,7 +117,7 @@ TEST(HostConsumables, OfAQueueAreThereOnEachHost) {
 }
 
 TEST(HostConsumables, PerSlotTheySpreadAJobPerJobTheyAreOfItsFirstHost) {
-  World world("node=2/core=8", with_queue_pool());
+  HostWorld world("node=2/core=8", with_queue_pool());
   EXPECT_EQ(world.submit(licensed(1, 3, 1, true, 10)), "");
   EXPECT_EQ(world.submit(licensed(2, 6, 1, false, 10)), "") << "one is left on node1";
   EXPECT_EQ(world.submit(licensed(3, 1, 1, false, 10)), "");
@@ -133,7 +133,7 @@ TEST(HostConsumables, SlotsOfAQueueAreThoseOfEachHost) {
   SchedulerConfig config = policy("conservative");
   config.queues["default"] = config.queues["narrow"] = config.defaults;
   config.queues["narrow"].slots = 2;
-  World world("node=2/core=4", config);
+  HostWorld world("node=2/core=4", config);
   for (std::uint64_t id = 1; id <= 3; ++id) {
     JobRequest request = slots(id, 2, 10);
     request.queue = "narrow";
@@ -152,14 +152,14 @@ TEST(HostConsumables, SlotsOfAQueueAreThoseOfEachHost) {
 TEST(HostConsumables, HoldForJobsOfNodesToo) {
   SchedulerConfig config = policy("easy");
   config.defaults.slots = 2;
-  World world("node=3/core=4", config);
+  HostWorld world("node=3/core=4", config);
   resource::JobShape shape;
   shape.nodes = 2;
   shape.tasks = 6;
-  EXPECT_EQ(world.submit(job(1, shape, 10)),
+  EXPECT_EQ(world.submit(host_job(1, shape, 10)),
             "asks for more slots than all nodes have room for beside the consumables of its queue");
   shape.tasks = 4;
-  EXPECT_EQ(world.submit(job(2, shape, 10)), "");
+  EXPECT_EQ(world.submit(host_job(2, shape, 10)), "");
   EXPECT_EQ(world.submit(slots(3, 2, 10)), "");
   EXPECT_EQ(world.submit(slots(4, 1, 10)), "");
   world.step(0);
@@ -170,10 +170,10 @@ TEST(HostConsumables, HoldForJobsOfNodesToo) {
 
 TEST(HostConsumables, MemoryPerSlotOfAParallelEnvironment) {
   SchedulerConfig config = policy("easy");
-  config.environments["fill"] = {.slots = {}, .rule = {Kind::fill_up, 0}};
-  config.environments["rr"] = {.slots = {}, .rule = {Kind::round_robin, 0}};
-  config.environments["one"] = {.slots = {}, .rule = {Kind::one_host, 0}};
-  World world("node=2/core=4,memory=8,gpu=1", config);
+  config.environments["fill"] = {.slots = {}, .rule = {HostKind::fill_up, 0}};
+  config.environments["rr"] = {.slots = {}, .rule = {HostKind::round_robin, 0}};
+  config.environments["one"] = {.slots = {}, .rule = {HostKind::one_host, 0}};
+  HostWorld world("node=2/core=4,memory=8,gpu=1", config);
   const auto in = [&](std::uint64_t id, const char* environment, std::int64_t count,
                       std::int64_t memory) {
     JobRequest request = slots(id, count, 10, memory);
@@ -191,7 +191,7 @@ TEST(HostConsumables, MemoryPerSlotOfAParallelEnvironment) {
   resource::JobShape gpu;
   gpu.tasks = 2;
   gpu.gpus_per_task = 1;
-  JobRequest request = job(6, gpu, 10);
+  JobRequest request = host_job(6, gpu, 10);
   request.environment = "fill";
   EXPECT_EQ(world.submit(request), "");
   ASSERT_TRUE(world.scheduler().finish(JobId{2}, 6));
@@ -199,7 +199,7 @@ TEST(HostConsumables, MemoryPerSlotOfAParallelEnvironment) {
 }
 
 TEST(HostConsumables, OfAnAdvanceReservationAreKeptForIt) {
-  World world("node=2/core=8", with_queue_pool());
+  HostWorld world("node=2/core=8", with_queue_pool());
   qmanager::AdvanceRequest request;
   request.resources = licensed(90, 2, 2, true, 0);
   request.when = {10, 20};
@@ -217,11 +217,11 @@ TEST(HostConsumables, OfAnAdvanceReservationAreKeptForIt) {
 
 TEST(HostConsumables, AreHeldAgainAfterARestart) {
   const SchedulerConfig config = with_queue_pool();
-  World before("node=2/core=8", config);
+  HostWorld before("node=2/core=8", config);
   ASSERT_EQ(before.submit(licensed(1, 3, 1, true, 10)), "");
   const auto step = before.scheduler().step(0);
   const auto& start = std::get<qmanager::Start>(step.decisions.at(0));
-  World after("node=2/core=8", config);
+  HostWorld after("node=2/core=8", config);
   ASSERT_TRUE(after.scheduler().recover(licensed(1, 3, 1, true, 10), start.allocation));
   ASSERT_EQ(after.submit(licensed(2, 1, 2, true, 10), 1), "");
   ASSERT_EQ(after.submit(licensed(3, 1, 1, true, 10), 1), "");
@@ -238,8 +238,8 @@ TEST(HostConsumables, AreNeverOverdrawn) {
       SchedulerConfig config = policy(name);
       config.defaults.pools["lic"] = 3;
       config.defaults.slots = 3;
-      config.environments["rr"] = {.slots = {}, .rule = {Kind::round_robin, 0}};
-      World world("node=3/core=4", config);
+      config.environments["rr"] = {.slots = {}, .rule = {HostKind::round_robin, 0}};
+      HostWorld world("node=3/core=4", config);
       std::multimap<Time, JobId> ends;
       std::optional<Time> wake;
       std::uint64_t next = 1;
@@ -251,7 +251,7 @@ TEST(HostConsumables, AreNeverOverdrawn) {
             resource::JobShape nodes;
             nodes.nodes = nodes.tasks = 1 + random() % 3;
             nodes.exclusive = true;
-            request = job(next, nodes, 1 + random() % 9);
+            request = host_job(next, nodes, 1 + random() % 9);
           } else if (random() % 3 == 0) {
             request.environment = "rr";
           }

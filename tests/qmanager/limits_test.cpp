@@ -18,12 +18,12 @@ using qmanager::Limiter;
 using qmanager::LimitsConfig;
 using qmanager::SchedulerConfig;
 
-void limit(LimitsConfig& limits, const char* whose, const char* key, const char* value) {
+void set_limit(LimitsConfig& limits, const char* whose, const char* key, const char* value) {
   const Status set = limits.set(whose, key, value, 1);
   ASSERT_TRUE(set) << to_string(set.error());
 }
 
-struct Case {
+struct LimitsCase {
   const char* name;
   std::function<void(LimitsConfig&)> set;
   int nodes;
@@ -31,9 +31,9 @@ struct Case {
   const char* want;
 };
 
-const Case kCases[] = {
+const LimitsCase kLimitsCases[] = {
     {"MAXNODE: nodes in use; a processor of a flat machine is one",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-node", "3"); }, 4, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-node", "3"); }, 4, R"(
         A   0      2     2     2   user=ann
         B   0      2     2     2   user=ann
         C   0      1     2     2   user=ann)",
@@ -44,7 +44,7 @@ const Case kCases[] = {
       n3 |....|
 )"},
     {"MAXWC: remaining limits are summed, however wide the jobs",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-wc", "8"); }, 4, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-wc", "8"); }, 4, R"(
         # A has 2 of its 6 left when B, of 6, may start
         A   0      3     6     6   user=ann
         B   0      1     6     6   user=ann)",
@@ -56,8 +56,8 @@ const Case kCases[] = {
 )"},
     {"the default holds for what a name of its own leaves open",
      [](LimitsConfig& l) {
-       limit(l, "user.default", "max-job", "1");
-       limit(l, "user.ann", "max-proc", "3");
+       set_limit(l, "user.default", "max-job", "1");
+       set_limit(l, "user.ann", "max-proc", "3");
      },
      4, R"(
         A   0      1     2     2   user=ann
@@ -70,7 +70,7 @@ const Case kCases[] = {
       n3 |....|
 )"},
     {"class x user: MAXJOB[USER] holds for each user within the class alone",
-     [](LimitsConfig& l) { limit(l, "queue.q1.user.default", "max-job", "1"); }, 4, R"(
+     [](LimitsConfig& l) { set_limit(l, "queue.q1.user.default", "max-job", "1"); }, 4, R"(
         A   0      1     2     2   user=ann queue=q1
         B   0      1     2     2   user=ann queue=q1
         C   0      1     2     2   user=bob queue=q1
@@ -83,8 +83,8 @@ const Case kCases[] = {
 )"},
     {"class x user: MAXPROC[USER:steve] holds for steve alone, MAXNODE[USER] beside it",
      [](LimitsConfig& l) {
-       limit(l, "queue.q1.user.steve", "max-proc", "2");
-       limit(l, "queue.q1.user.default", "max-node", "3");
+       set_limit(l, "queue.q1.user.steve", "max-proc", "2");
+       set_limit(l, "queue.q1.user.default", "max-node", "3");
      },
      8, R"(
         A   0      2     2     2   user=steve queue=q1
@@ -102,8 +102,8 @@ const Case kCases[] = {
       n6 |....|
       n7 |....|
 )"},
-    {"SYSTEMCFG: everybody together", [](LimitsConfig& l) { limit(l, "system", "max-job", "2"); },
-     4, R"(
+    {"SYSTEMCFG: everybody together",
+     [](LimitsConfig& l) { set_limit(l, "system", "max-job", "2"); }, 4, R"(
         A   0      1     2     2   user=ann
         B   0      1     2     2   user=bob
         C   0      1     2     2)",
@@ -114,7 +114,7 @@ const Case kCases[] = {
       n3 |....|
 )"},
     {"soft above hard: hard is raised to it, as Maui does",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-job", "2,1"); }, 3, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-job", "2,1"); }, 3, R"(
         A   0      1     2     2   user=ann
         B   0      1     2     2   user=ann
         C   0      1     2     2   user=ann)",
@@ -125,9 +125,9 @@ const Case kCases[] = {
 )"},
     {"OMAXNODE: the QOS replaces the limits of user and class, each by itself",
      [](LimitsConfig& l) {
-       limit(l, "user.ann", "max-node", "1");
-       limit(l, "queue.q1", "max-node", "2");
-       limit(l, "qos.hi", "omax-node", "3");
+       set_limit(l, "user.ann", "max-node", "1");
+       set_limit(l, "queue.q1", "max-node", "2");
+       set_limit(l, "qos.hi", "omax-node", "3");
      },
      4, R"(
         A   0      1     2     2   user=ann queue=q1
@@ -140,7 +140,7 @@ const Case kCases[] = {
       n3 |....|
 )"},
     {"MAXIPROC: those that do not fit beside the first are not considered",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-iproc", "3"); }, 4, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-iproc", "3"); }, 4, R"(
         # ann's C would fit beside A; B is in front of it and takes up what may be considered
         A   0      2     4     4   user=bob
         B   0      3     2     2   user=ann
@@ -153,7 +153,7 @@ const Case kCases[] = {
       n3 |....CCCC|
 )"},
     {"what is left over is had as soon as the hard limit gives way, whatever ends",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-wc", "10,20"); }, 2, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-wc", "10,20"); }, 2, R"(
         A   0      1     10    10  user=ann
         B   0      1     15    15  user=ann)",
      R"(
@@ -161,7 +161,7 @@ const Case kCases[] = {
       n1 |.....BBBBBBBBBBBBBBB|
 )"},
     {"MAXIJOB: who has started waits no more, so that the next one is considered",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-ijob", "1"); }, 3, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-ijob", "1"); }, 3, R"(
         A   0      1     4     4   user=ann
         B   0      1     4     4   user=ann
         C   1      1     4     4   user=ann)",
@@ -172,9 +172,9 @@ const Case kCases[] = {
 )"},
 };
 
-const Case kPromised[] = {
+const LimitsCase kPromised[] = {
     {"MAXIJOB: who holds a reservation waits as well, also after others have ended",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-ijob", "1"); }, 2, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-ijob", "1"); }, 2, R"(
         A   0      1     6     6   user=bob
         D   0      1     6     1   user=bob
         B   0      2     2     2   user=ann
@@ -184,7 +184,7 @@ const Case kPromised[] = {
       n1 |D.....BB..|
 )"},
     {"what was promised and has come due waits for the hard limit, and no longer",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-wc", "10,20"); }, 3, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-wc", "10,20"); }, 3, R"(
         # C is over the soft limit and has what is left over; B, due at 10, is over the hard one
         # until C has 10 left
         X   0      2     10    10  user=bob
@@ -196,7 +196,7 @@ const Case kPromised[] = {
       n2 |..CCCCCCCCCCCCCCCCCCCC|
 )"},
     {"MAXPROC: a job of a range of slots gets no more of them where it is promised at once, ...",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-proc", "2"); }, 4, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-proc", "2"); }, 4, R"(
         A   0      1     4     4   user=ann slots=1-4)",
      R"(
       n0 |AAAA|
@@ -205,7 +205,7 @@ const Case kPromised[] = {
       n3 |....|
 )"},
     {"... nor where it has been promised more than its user may have when it is due",
-     [](LimitsConfig& l) { limit(l, "user.ann", "max-proc", "3"); }, 4, R"(
+     [](LimitsConfig& l) { set_limit(l, "user.ann", "max-proc", "3"); }, 4, R"(
         X   0      3     4     4   user=bob
         A   0      2     4     4   user=ann slots=2-4)",
      R"(
@@ -216,8 +216,8 @@ const Case kPromised[] = {
 )"},
 };
 
-void expect_pictures(std::span<const Case> cases, const char* policy_name) {
-  for (const Case& c : cases) {
+void expect_pictures(std::span<const LimitsCase> cases, const char* policy_name) {
+  for (const LimitsCase& c : cases) {
     SCOPED_TRACE(c.name);
     SchedulerConfig config = policy(policy_name);
     config.queues = {
@@ -228,7 +228,7 @@ void expect_pictures(std::span<const Case> cases, const char* policy_name) {
 }
 
 TEST(Limits, Drawings) {
-  expect_pictures(kCases, "easy");
+  expect_pictures(kLimitsCases, "easy");
 }
 
 TEST(Limits, OfPromisedJobs) {
@@ -264,7 +264,7 @@ TEST(Limits, MemoryAndProcessorEquivalentsAreOfWhatTheJobspecAsksFor) {
     auto store =
         *resource::ResourceStore::load(*resource::read_shape("node=1/core=8,memory=64"), {});
     SchedulerConfig config = policy("easy");
-    limit(config.limits, "user.ann", c.key, c.value);
+    set_limit(config.limits, "user.ann", c.key, c.value);
     auto scheduler = *qmanager::Scheduler::create(config, store);
     for (std::uint64_t id : {1, 2})
       ASSERT_FALSE(scheduler.submit(with_memory(id, 1, 32), 0).value().has_value());
@@ -289,7 +289,7 @@ TEST(Limits, AJobWithoutEndIsMoreThanAnyLimitOnTimeAndSwallowsNoOther) {
        {std::pair{"max-ps", of_ann(2, kNow + 30)}, std::pair{"max-wc", of_ann(1, kNow + 60)}}) {
     SCOPED_TRACE(key);
     LimitsConfig config;
-    limit(config, "user.ann", key, "100");
+    set_limit(config, "user.ann", key, "100");
     Limiter limiter(config);
     const qmanager::Job endless = of_ann(1, kTimeMax);
     limiter.started(small);
@@ -313,7 +313,7 @@ TEST(Limits, AJobWithoutEndIsMoreThanAnyLimitOnTimeAndSwallowsNoOther) {
 
 TEST(Limits, AVeryLongJobIsNoJobWithoutEnd) {
   LimitsConfig config;
-  limit(config, "user.ann", "max-ps", "100");
+  set_limit(config, "user.ann", "max-ps", "100");
   Limiter limiter(config);
   limiter.started(of_ann(3, kTimeMax - 1));
   const auto over = limiter.over(of_ann(1, 0), 5, 100, true);
@@ -323,14 +323,14 @@ TEST(Limits, AVeryLongJobIsNoJobWithoutEnd) {
 
 TEST(Limits, WhereThereIsNoHardLimitAJobWithoutEndMayRun) {
   LimitsConfig config;
-  limit(config, "user.ann", "max-ps", "5,9223372036854775807");
+  set_limit(config, "user.ann", "max-ps", "5,9223372036854775807");
   EXPECT_FALSE(Limiter(config).over(of_ann(2, 0), 0, kTimeMax, true));
 }
 
 // A limit that was set after the job had been started: it came with a restart.
 TEST(Limits, AJobWithoutEndWakesNobodyEveryTick) {
   SchedulerConfig config = policy("easy");
-  limit(config.limits, "user.ann", "max-ps", "100");
+  set_limit(config.limits, "user.ann", "max-ps", "100");
   auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
   const auto jobs = parse_jobs("A 0 1 0 9 user=ann\nB 0 1 10 9 user=ann");
   ASSERT_TRUE(scheduler.recover(jobs[0].request,
@@ -342,9 +342,9 @@ TEST(Limits, AJobWithoutEndWakesNobodyEveryTick) {
 
 TEST(Limits, ASingleJobMayBeTooLarge) {
   SchedulerConfig config = policy("easy");
-  limit(config.limits, "system", "max-proc-per-job", "6");
-  limit(config.limits, "system", "max-procsecond-per-job", "100");
-  limit(config.limits, "system", "max-job-walltime", "50");
+  set_limit(config.limits, "system", "max-proc-per-job", "6");
+  set_limit(config.limits, "system", "max-procsecond-per-job", "100");
+  set_limit(config.limits, "system", "max-job-walltime", "50");
   auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(8));
   struct {
     std::int64_t procs;
@@ -481,7 +481,7 @@ TEST(Limits, AreTheSameAsSumsMadeTheLongWay) {
       const bool instead = whose.starts_with("qos.") && random() % 2 == 0;
       const std::string key = (instead ? "omax-" : "max-") + measure;
       const auto value = static_cast<std::int64_t>(random() % 12) + (measure == "ps" ? 40 : 4);
-      limit(config, whose.c_str(), key.c_str(), std::to_string(value).c_str());
+      set_limit(config, whose.c_str(), key.c_str(), std::to_string(value).c_str());
       settings[{whose, key}] = value;
       settings[{whose, ""}] = 0;
     }

@@ -12,7 +12,7 @@ namespace {
 using qmanager::JobRequest;
 using qmanager::Scheduler;
 
-JobRequest job(std::uint64_t id, std::int64_t procs, Duration limit) {
+JobRequest looked_at_job(std::uint64_t id, std::int64_t procs, Duration limit) {
   JobRequest request;
   request.id = JobId(id);
   request.procs = procs;
@@ -31,9 +31,9 @@ TEST(LookingAt, IsTheJobOfThePassAndNoneAfterIt) {
     return std::string("then");
   };
   auto scheduler = *Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(2));
-  ASSERT_TRUE(scheduler.submit(job(1, 1, 10), 0));
-  ASSERT_TRUE(scheduler.submit(job(2, 2, 10), 0));
-  ASSERT_TRUE(scheduler.submit(job(3, 1, 100), 0));
+  ASSERT_TRUE(scheduler.submit(looked_at_job(1, 1, 10), 0));
+  ASSERT_TRUE(scheduler.submit(looked_at_job(2, 2, 10), 0));
+  ASSERT_TRUE(scheduler.submit(looked_at_job(3, 1, 100), 0));
   EXPECT_FALSE(scheduler.step(0).decisions.empty());
   EXPECT_EQ(seen, std::vector<std::uint64_t>{3});
   EXPECT_EQ(looking_at, 0u);

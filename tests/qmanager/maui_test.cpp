@@ -11,7 +11,7 @@ using qmanager::BackfillMetric;
 using qmanager::BackfillOrder;
 using qmanager::SchedulerConfig;
 
-const Drawing kDrawings[] = {
+const Drawing kMauiDrawings[] = {
     {"EASY takes the first that fits", [](SchedulerConfig&) {}, 4, R"(
         A   0      1     4     4
         B   0      4     1     1
@@ -308,7 +308,7 @@ const Drawing kDrawings[] = {
 };
 
 TEST(Maui, Drawings) {
-  expect_drawings(kDrawings, "easy");
+  expect_drawings(kMauiDrawings, "easy");
 }
 
 // The figure of Maui's manual: 8 nodes, two running jobs, job C promised: 4 nodes for an hour, or 1

@@ -35,7 +35,7 @@ SchedulerConfig weighted(const std::string& policy_name,
   return config;
 }
 
-struct Case {
+struct PriorityCase {
   const char* name;
   SchedulerConfig config;
   int nodes;
@@ -46,7 +46,7 @@ struct Case {
 const SchedulerConfig kHalfEach =
     weighted("fcfs", {{"fsuser-weight", "1"}, {"user.default.fstarget", "50"}});
 
-const Case kCases[] = {
+const PriorityCase kPriorityCases[] = {
     {"nothing weighted: the order of submission", weighted("fcfs", {}), 1, R"(
         A   0      1     4     4
         B   0      1     8     2
@@ -143,7 +143,7 @@ const Case kCases[] = {
 };
 
 TEST(Priority, Drawings) {
-  for (const Case& c : kCases) {
+  for (const PriorityCase& c : kPriorityCases) {
     SCOPED_TRACE(c.name);
     EXPECT_EQ(gantt(run({.nodes = c.nodes, .jobs = parse_jobs(c.jobs), .config = c.config})),
               c.want);

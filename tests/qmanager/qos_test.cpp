@@ -28,7 +28,7 @@ const char* const kLInFrontOfR = R"(
       n3 |LLLLLLLLLRR|
 )";
 
-const Drawing kDrawings[] = {
+const Drawing kQosDrawings[] = {
     {"EASY: the head alone is planned", [](SchedulerConfig&) {}, 4, R"(
         A   0      3     3     3
         B   0      2     2     2
@@ -155,7 +155,7 @@ const Drawing kDrawings[] = {
 };
 
 TEST(Qos, Drawings) {
-  expect_drawings(kDrawings, "easy");
+  expect_drawings(kQosDrawings, "easy");
 }
 
 TEST(Qos, FlagsAreReadAsMauiWritesThem) {

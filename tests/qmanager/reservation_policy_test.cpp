@@ -19,7 +19,7 @@ using qmanager::ReservationPolicy;
 using qmanager::Scheduler;
 using Threshold = qmanager::ReservationThreshold::Type;
 
-struct Case {
+struct ReservationCase {
   const char* name;
   std::function<void(QueueConfig&)> set;
   int nodes;
@@ -50,7 +50,7 @@ const char* const kStream = R"(
         E   0      1     9     9
         F   0      1     7     7)";
 
-const Case kCases[] = {
+const ReservationCase kReservationCases[] = {
     {"CURRENTHIGHEST: who is overtaken loses its reservation", [](QueueConfig&) {}, 2, kOvertaken,
      R"(
       n0 |AAAACCBBDDDD|
@@ -154,7 +154,7 @@ const Case kCases[] = {
 };
 
 TEST(ReservationPolicy, Drawings) {
-  for (const Case& c : kCases) {
+  for (const ReservationCase& c : kReservationCases) {
     SCOPED_TRACE(c.name);
     auto config = policy("easy");
     config.priority.ticks_per_second = 1;
@@ -239,7 +239,7 @@ qmanager::JobRequest request(std::uint64_t id, Ask ask, Duration limit, std::str
   return job;
 }
 
-std::vector<std::uint64_t> started(const qmanager::StepResult& step) {
+std::vector<std::uint64_t> was_started(const qmanager::StepResult& step) {
   std::vector<std::uint64_t> ids;
   for (const auto& decision : step.decisions)
     if (const auto* start = std::get_if<qmanager::Start>(&decision))
@@ -267,7 +267,7 @@ TEST(BackfillMetric, ProcessorEquivalentsCountMemory) {
     ASSERT_TRUE(scheduler.submit(request(3, {8}, 10), 0));
     ASSERT_TRUE(scheduler.submit(request(4, {3}, 10), 0));
     ASSERT_TRUE(scheduler.submit(request(5, {1, 40}, 10), 0));
-    EXPECT_EQ(started(scheduler.step(0)), (std::vector<std::uint64_t>{1, first}));
+    EXPECT_EQ(was_started(scheduler.step(0)), (std::vector<std::uint64_t>{1, first}));
   }
 }
 
@@ -280,7 +280,7 @@ TEST(QosFlags, DedicatedJobsHaveTheirNodesForThemselves) {
     const Ask one_of_a_node{.cores = 1, .memory = 0, .nodes = 1};
     ASSERT_FALSE(scheduler.submit(request(1, one_of_a_node, 10, "hi"), 0)->has_value());
     ASSERT_FALSE(scheduler.submit(request(2, {1}, 10), 0)->has_value());
-    EXPECT_EQ(started(scheduler.step(0)).size(), dedicated ? 1u : 2u);
+    EXPECT_EQ(was_started(scheduler.step(0)).size(), dedicated ? 1u : 2u);
     const auto anywhere = scheduler.submit(request(3, {1}, 10, "hi"), 0);
     ASSERT_TRUE(anywhere);
     EXPECT_EQ(anywhere->has_value() ? (*anywhere)->reason : "",

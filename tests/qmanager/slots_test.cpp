@@ -14,7 +14,7 @@ namespace {
 
 using qmanager::AllocationRule;
 using qmanager::SchedulerConfig;
-using Kind = AllocationRule::Kind;
+using SlotsKind = AllocationRule::Kind;
 
 const Drawing kDrawings[] = {
     {"4-16: the most that fit now", [](SchedulerConfig&) {}, 6, R"(
@@ -87,7 +87,7 @@ const Drawing kDrawings[] = {
 )"},
     {"a parallel environment's slots are shared by all its jobs",
      [](SchedulerConfig& c) {
-       c.environments["mpi"] = {.slots = 4, .rule = {Kind::fill_up, 0}};
+       c.environments["mpi"] = {.slots = 4, .rule = {SlotsKind::fill_up, 0}};
      },
      6,
      R"(
@@ -152,15 +152,15 @@ bool can_spread(const AllocationRule& rule, std::int64_t count,
   if (count == 0) return true;
   if (host == free.size()) return false;
   for (std::int64_t given = 0; given <= std::min(count, free[host]); ++given) {
-    if (rule.kind == Kind::per_host && given != 0 && given != rule.slots) continue;
-    if (rule.kind == Kind::one_host && given != 0 && given != count) continue;
+    if (rule.kind == SlotsKind::per_host && given != 0 && given != rule.slots) continue;
+    if (rule.kind == SlotsKind::one_host && given != 0 && given != count) continue;
     if (can_spread(rule, count - given, free, host + 1)) return true;
   }
   return false;
 }
 
 // Slot by slot, as sge_pe(5) tells it.
-std::vector<std::int64_t> one_by_one(Kind kind, std::int64_t count,
+std::vector<std::int64_t> one_by_one(SlotsKind kind, std::int64_t count,
                                      std::vector<std::int64_t> free) {
   std::vector<std::int64_t> given(free.size());
   while (count > 0) {
@@ -168,7 +168,7 @@ std::vector<std::int64_t> one_by_one(Kind kind, std::int64_t count,
       do {
         if (free[host] == 0) break;
         --free[host], ++given[host], --count;
-      } while (kind == Kind::fill_up && count > 0);
+      } while (kind == SlotsKind::fill_up && count > 0);
     }
   }
   return given;
@@ -182,8 +182,9 @@ TEST(AllocationRules, AgreeWithTryingEverything) {
     };
     std::vector<std::int64_t> free(static_cast<std::size_t>(1 + up_to(5)));
     for (auto& slots : free) slots = up_to(6);
-    for (const Kind kind : {Kind::per_host, Kind::one_host, Kind::fill_up, Kind::round_robin}) {
-      const AllocationRule rule{kind, kind == Kind::per_host ? 1 + up_to(4) : 0};
+    for (const SlotsKind kind :
+         {SlotsKind::per_host, SlotsKind::one_host, SlotsKind::fill_up, SlotsKind::round_robin}) {
+      const AllocationRule rule{kind, kind == SlotsKind::per_host ? 1 + up_to(4) : 0};
       std::int64_t most = 0;
       for (std::int64_t count = 1; count <= 30; ++count) {
         const auto given = spread(rule, count, free);
@@ -196,7 +197,7 @@ TEST(AllocationRules, AgreeWithTryingEverything) {
           sum += (*given)[host];
         }
         ASSERT_EQ(sum, count);
-        if (kind == Kind::fill_up || kind == Kind::round_robin) {
+        if (kind == SlotsKind::fill_up || kind == SlotsKind::round_robin) {
           ASSERT_EQ(*given, one_by_one(kind, count, free)) << "seed " << seed << " count " << count;
         }
       }
@@ -206,11 +207,12 @@ TEST(AllocationRules, AgreeWithTryingEverything) {
 }
 
 TEST(AllocationRules, AreReadAsGridEngineWritesThem) {
-  EXPECT_EQ(*qmanager::parse_allocation_rule("4"), (AllocationRule{Kind::per_host, 4}));
-  EXPECT_EQ(*qmanager::parse_allocation_rule("$pe_slots"), (AllocationRule{Kind::one_host, 0}));
-  EXPECT_EQ(*qmanager::parse_allocation_rule("$fill_up"), (AllocationRule{Kind::fill_up, 0}));
+  EXPECT_EQ(*qmanager::parse_allocation_rule("4"), (AllocationRule{SlotsKind::per_host, 4}));
+  EXPECT_EQ(*qmanager::parse_allocation_rule("$pe_slots"),
+            (AllocationRule{SlotsKind::one_host, 0}));
+  EXPECT_EQ(*qmanager::parse_allocation_rule("$fill_up"), (AllocationRule{SlotsKind::fill_up, 0}));
   EXPECT_EQ(*qmanager::parse_allocation_rule("$round_robin"),
-            (AllocationRule{Kind::round_robin, 0}));
+            (AllocationRule{SlotsKind::round_robin, 0}));
   for (const char* wrong : {"0", "-1", "fill_up", "", "4 "})
     EXPECT_FALSE(qmanager::parse_allocation_rule(wrong)) << wrong;
 }

@@ -17,7 +17,7 @@
 namespace holon::resource {
 namespace {
 
-constexpr Time kEnd = 400;  // the books end here; nothing of a test comes near it
+constexpr Time kLatest = 400;  // the books end here; nothing of a test comes near it
 
 // Who is busy when, by vertex and tick.
 class Books {
@@ -132,7 +132,7 @@ RC_GTEST_PROP(Earliest, IsTheFirstStartThatFits, ()) {
                   *rc::gen::inRange(1, 4)};
     const Duration duration = *rc::gen::inRange(1, 12);
     std::optional<Time> first;
-    for (Time t = 0; t < kEnd && !first; ++t)
+    for (Time t = 0; t < kLatest && !first; ++t)
       if (ask.fits(graph, books, {t, t + duration})) first = t;
     const auto outcome =
         store.match(JobId{job}, ask.spec(), MatchOp::allocate_orelse_reserve, 0, duration);

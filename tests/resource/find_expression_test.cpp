@@ -1,5 +1,5 @@
 // The language of `find`, against a vertex made up here.
-#include "resource/match/find_expression.hpp"
+#include "resource/find/find_expression.hpp"
 
 #include <gtest/gtest.h>
 

@@ -99,7 +99,7 @@ ResourceStore flexible_store(std::string_view shape) {
   return ResourceStore::load(read_shape(shape).value(), options).value();
 }
 
-std::string held(const ResourceStore& store, const Allocation& allocation) {
+std::string held_by(const ResourceStore& store, const Allocation& allocation) {
   std::string names;
   for (const Share& share : allocation.shares)
     if (share.exclusive)
@@ -117,7 +117,7 @@ std::string match_text(ResourceStore& store, std::uint64_t job, const std::strin
   const auto outcome = store.match(JobId{job}, spec, MatchOp::allocate, 0, 10).value();
   store.check_invariants();
   const auto* allocation = std::get_if<Allocation>(&outcome);
-  return allocation == nullptr ? "" : held(store, *allocation);
+  return allocation == nullptr ? "" : held_by(store, *allocation);
 }
 
 // A node with four cores and a GPU that is asked for one slot list after the other: what each gets.

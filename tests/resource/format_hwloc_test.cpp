@@ -31,7 +31,7 @@ std::string synthetic(const char* description) {
   return xml;
 }
 
-std::string drawing(const Result<GraphSpec>& spec) {
+std::string drawing_of_machine(const Result<GraphSpec>& spec) {
   if (!spec) return to_string(spec.error());
   const auto graph = ResourceGraph::build(*spec);
   if (!graph) return to_string(graph.error());
@@ -47,7 +47,7 @@ std::string drawing(const Result<GraphSpec>& spec) {
 TEST(Hwloc, ANumaNodeHoldsItsMemoryAndTheCoresNearIt) {
   const auto xml = synthetic("package:2 [numa(memory=8589934592)] core:2 pu:2");
   const HostTopology host{xml, -1, ""};
-  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1))),
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1))),
             "cluster0\n"
             " fluke007\n"
             "  socket0\n   numanode0\n    memory0 x8GiB\n    core0\n    core1\n"
@@ -57,7 +57,7 @@ TEST(Hwloc, ANumaNodeHoldsItsMemoryAndTheCoresNearIt) {
 TEST(Hwloc, OneNumaNodeOverTheWholeMachineStandsAboveTheSockets) {
   const auto xml = synthetic("[numa(memory=4294967296)] package:2 core:1 pu:1");
   const HostTopology host{xml, -1, ""};
-  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1))),
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1))),
             "cluster0\n fluke007\n  numanode0\n   memory0 x4GiB\n   socket0\n    core0\n"
             "   socket1\n    core1\n");
 }
@@ -65,10 +65,11 @@ TEST(Hwloc, OneNumaNodeOverTheWholeMachineStandsAboveTheSockets) {
 TEST(Hwloc, TheAllowListSaysWhatBecomesAVertex) {
   const auto xml = synthetic("package:1 [numa(memory=8589934592)] l2:1(size=1048576) core:2 pu:2");
   const HostTopology host{xml, -1, ""};
-  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node", "core"}})),
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1), {.allow = {"node", "core"}})),
             "cluster0\n fluke007\n  core0\n  core1\n");
-  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node", "L2cache", "pu"}})),
-            "cluster0\n fluke007\n  L2cache0 x1024\n   pu0\n   pu1\n   pu2\n   pu3\n");
+  EXPECT_EQ(
+      drawing_of_machine(read_hwloc(std::span(&host, 1), {.allow = {"node", "L2cache", "pu"}})),
+      "cluster0\n fluke007\n  L2cache0 x1024\n   pu0\n   pu1\n   pu2\n   pu3\n");
   EXPECT_EQ(read_hwloc(std::span(&host, 1), {.allow = {"node", "cores"}}).error().where,
             "allow-list");
 }
@@ -78,7 +79,7 @@ TEST(Hwloc, FluxionsTreeHasItsOrderItsRanksAndNoMemory) {
   const HostTopology host{xml, -1, ""};
   const auto spec =
       read_hwloc(std::span(&host, 1), {.allow = {"node", "numanode", "core"}, .as_fluxion = true});
-  EXPECT_EQ(drawing(spec), "cluster0\n fluke007\n  core0\n  core1\n  numanode0\n");
+  EXPECT_EQ(drawing_of_machine(spec), "cluster0\n fluke007\n  core0\n  core1\n  numanode0\n");
   EXPECT_EQ(spec->rows[1].rank, 0);
   EXPECT_EQ(spec->rows[2].rank, -1);
 }
@@ -98,15 +99,15 @@ std::string with_gpu(std::string xml) {
 TEST(Hwloc, PciDevicesHaveLargeNumbers) {
   const auto xml = with_gpu(synthetic("core:1 pu:1"));
   const HostTopology host{xml, -1, ""};
-  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node", "gpu"}})),
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1), {.allow = {"node", "gpu"}})),
             "cluster0\n fluke007\n  gpu0\n");
 }
 
 TEST(Hwloc, FluxionSeesAGpuOnceForEachLibrary) {
   const auto xml = with_gpu(synthetic("core:1 pu:1"));
   const HostTopology host{xml, -1, ""};
-  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1),
-                               {.allow = {"node", "gpu", "unheard-of"}, .as_fluxion = true})),
+  EXPECT_EQ(drawing_of_machine(read_hwloc(
+                std::span(&host, 1), {.allow = {"node", "gpu", "unheard-of"}, .as_fluxion = true})),
             "cluster0\n fluke007\n  gpu0\n  gpu0\n");
 }
 
@@ -114,7 +115,7 @@ TEST(Hwloc, AHostsNumberHasItsLimit) {
   auto xml = synthetic("core:1 pu:1");
   xml.replace(xml.find("fluke007"), 8, "fluke9223372036854775808");
   const HostTopology host{xml, -1, ""};
-  EXPECT_EQ(drawing(read_hwloc(std::span(&host, 1), {.allow = {"node"}})),
+  EXPECT_EQ(drawing_of_machine(read_hwloc(std::span(&host, 1), {.allow = {"node"}})),
             "cluster0\n fluke9223372036854775808\n");
   EXPECT_FALSE(read_hwloc(std::span(&host, 1), {.allow = {"node"}, .as_fluxion = true}));
 }

@@ -9,7 +9,7 @@ namespace holon::resource {
 namespace {
 
 // One line a vertex: indented name, rank, size and unit.
-std::string drawing(std::string_view shape) {
+std::string drawing_of_shape(std::string_view shape) {
   const auto spec = read_shape(shape);
   if (!spec) return to_string(spec.error());
   const auto graph = ResourceGraph::build(*spec);
@@ -27,33 +27,33 @@ std::string drawing(std::string_view shape) {
 }
 
 TEST(Shape, SiblingsShareTheLastLevelsParent) {
-  EXPECT_EQ(drawing("node=2/core=2,memory=16,gpu"),
+  EXPECT_EQ(drawing_of_shape("node=2/core=2,memory=16,gpu"),
             "cluster0\n"
             " node0 r0\n  core0 r0\n  core1 r0\n  memory0 r0 x16GiB\n  gpu0 r0\n"
             " node1 r1\n  core0 r1\n  core1 r1\n  memory0 r1 x16GiB\n  gpu0 r1\n");
 }
 
 TEST(Shape, IdsCountThroughTheHostBelowAndThroughTheTreeAboveIt) {
-  EXPECT_EQ(drawing("rack=2/node=1/socket=2/core=1"),
+  EXPECT_EQ(drawing_of_shape("rack=2/node=1/socket=2/core=1"),
             "cluster0\n"
             " rack0\n  node0 r0\n   socket0 r0\n    core0 r0\n   socket1 r0\n    core1 r0\n"
             " rack1\n  node1 r1\n   socket0 r1\n    core0 r1\n   socket1 r1\n    core1 r1\n");
 }
 
 TEST(Shape, ASlashDescendsIntoTheLastSibling) {
-  EXPECT_EQ(drawing("node/memory=2:8,socket/core"),
+  EXPECT_EQ(drawing_of_shape("node/memory=2:8,socket/core"),
             "cluster0\n node0 r0\n  memory0 r0 x8GiB\n  memory1 r0 x8GiB\n  socket0 r0\n"
             "   core0 r0\n");
 }
 
 TEST(Shape, BracketsListAlternativesOfOneLevel) {
-  EXPECT_EQ(drawing("[node/core;node{big,amd}/gpu]"),
+  EXPECT_EQ(drawing_of_shape("[node/core;node{big,amd}/gpu]"),
             "cluster0\n node0 r0\n  core0 r0\n node1 r1 amd big\n  gpu0 r1\n");
 }
 
 TEST(Shape, WithoutANodeThereIsOne) {
-  EXPECT_EQ(drawing("core=1"), "cluster0\n node0 r0\n  core0 r0\n");
-  EXPECT_EQ(drawing("cluster/node/core"), "cluster0\n node0 r0\n  core0 r0\n");
+  EXPECT_EQ(drawing_of_shape("core=1"), "cluster0\n node0 r0\n  core0 r0\n");
+  EXPECT_EQ(drawing_of_shape("cluster/node/core"), "cluster0\n node0 r0\n  core0 r0\n");
 }
 
 struct Bad {

@@ -34,7 +34,7 @@ std::vector<std::string> paths_of(const ResourceGraph& graph, std::span<const Ve
   return paths;
 }
 
-ResourceGraph built(const GraphSpec& spec) {
+ResourceGraph graph_of(const GraphSpec& spec) {
   auto graph = ResourceGraph::build(spec);
   EXPECT_TRUE(graph) << to_string(graph.error());
   graph->check_invariants();
@@ -42,7 +42,7 @@ ResourceGraph built(const GraphSpec& spec) {
 }
 
 TEST(ResourceGraph, NumbersATreeInPreOrderAndKnowsEachSubtree) {
-  const auto graph = built(small_cluster(2));
+  const auto graph = graph_of(small_cluster(2));
   EXPECT_EQ(graph.vertex_count(), 15u);
   EXPECT_EQ(graph.edge_count(), 14u);
   const auto socket = graph.find_path("/cluster0/node1/socket0");
@@ -56,7 +56,7 @@ TEST(ResourceGraph, NumbersATreeInPreOrderAndKnowsEachSubtree) {
 }
 
 TEST(ResourceGraph, FindsByPathTypeRankHostAndUniqId) {
-  const auto graph = built(small_cluster(3));
+  const auto graph = graph_of(small_cluster(3));
   for (const auto v : graph.in_preorder()) {
     EXPECT_EQ(graph.find_path(graph.path(v)), v);
     EXPECT_EQ(graph.find_path(graph.path(v), graph[v].rank), v);
@@ -84,7 +84,7 @@ TEST(ResourceGraph, TellsSiblingsOfOneNameApartByRank) {
     spec.rows[node].name = spec.words.names.intern("fluke");
     spec.add("core", 0, node, rank);
   }
-  const auto graph = built(spec);
+  const auto graph = graph_of(spec);
   EXPECT_EQ(graph.by_host("fluke").size(), 3u);
   const auto core = graph.find_path("/cluster0/fluke/core0", 2);
   ASSERT_TRUE(core);
@@ -97,7 +97,7 @@ TEST(ResourceGraph, GivesPathsInOtherSubsystems) {
   const auto panel = spec.add("powerpanel", 0, kNone);
   const auto pdu = spec.add("pdu", 1, kNone);
   spec.edges = {{1, panel, pdu}, {1, pdu, 1}, {1, pdu, 8}};
-  const auto graph = built(spec);
+  const auto graph = graph_of(spec);
   EXPECT_EQ(graph.edge_count(), 17u);
   EXPECT_EQ(graph.path(VertexId{8}, 1), "/powerpanel0/pdu1/node1");
   EXPECT_EQ(graph.path(VertexId{8}), "/cluster0/node1");
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.name; });
 
 TEST(ResourceGraph, GrowsByWhatIsNewAndKeepsWhatIsHere) {
-  auto graph = built(small_cluster(2));
+  auto graph = graph_of(small_cluster(2));
   const auto before = graph.shape_version();
   auto part = small_cluster(2, 1);  // node1 is here already, node2 is new
   const auto added = graph.grow(part);
@@ -202,7 +202,7 @@ TEST(ResourceGraph, KeepsAUniqIdThatIsFreeWhenItGrows) {
 }
 
 TEST(ResourceGraph, RefusesAPartOfAnotherRootAndStaysAsItWas) {
-  auto graph = built(small_cluster(2));
+  auto graph = graph_of(small_cluster(2));
   auto part = small_cluster(3);
   part.rows[0].id = 7;
   EXPECT_FALSE(graph.grow(part));
@@ -218,7 +218,7 @@ TEST(ResourceGraph, RefusesAPartThatMakesACycleWithWhatIsHereAndStaysAsItWas) {
   auto spec = small_cluster(2);
   spec.subsystems.push_back("power");
   spec.edges = {{1, 1, 8}};  // node0 feeds node1
-  auto graph = built(spec);
+  auto graph = graph_of(spec);
   auto part = small_cluster(3);
   part.subsystems.push_back("power");
   part.edges = {{1, 8, 15}, {1, 15, 1}};  // node1 feeds node2, and node2 feeds node0
@@ -233,7 +233,7 @@ TEST(ResourceGraph, RefusesAPartThatMakesACycleWithWhatIsHereAndStaysAsItWas) {
 }
 
 TEST(ResourceGraph, RefusesToGrowBeyondWhatCanBeCounted) {
-  auto graph = built(small_cluster(1));
+  auto graph = graph_of(small_cluster(1));
   auto part = small_cluster(2);
   part.rows.back().size = kMaxUnits - 20;
   ASSERT_TRUE(graph.grow(part));
@@ -242,7 +242,7 @@ TEST(ResourceGraph, RefusesToGrowBeyondWhatCanBeCounted) {
   EXPECT_EQ(graph.grow(part).error().code, Errc::out_of_range);
   EXPECT_EQ(graph.vertex_count(), 15u);
 
-  graph = built(small_cluster(1));
+  graph = graph_of(small_cluster(1));
   for (int i = 0; i < 64; ++i) {
     part = small_cluster(3 + i);
     part.subsystems.push_back("s" + std::to_string(i));
@@ -253,7 +253,7 @@ TEST(ResourceGraph, RefusesToGrowBeyondWhatCanBeCounted) {
 }
 
 TEST(ResourceGraph, ShrinksByPathAndByRankAndNeverReusesAUniqId) {
-  auto graph = built(small_cluster(3));
+  auto graph = graph_of(small_cluster(3));
   const auto node = *graph.find_path("/cluster0/node0");
   const auto uniq = graph[node].uniq_id;
   ASSERT_TRUE(graph.shrink(node));
@@ -278,7 +278,7 @@ TEST(ResourceGraph, TakesAwayWhatHungOnARemovedNodeInOtherSubsystems) {
   const auto pdu = spec.add("pdu", 0, kNone);
   const auto draw = spec.add("power", 0, kNone);
   spec.edges = {{1, pdu, 1}, {1, pdu, 8}, {1, 8, draw}};
-  auto graph = built(spec);
+  auto graph = graph_of(spec);
   ASSERT_TRUE(graph.shrink(VertexId{8}));
   graph.check_invariants();
   EXPECT_FALSE(graph[VertexId{draw}].alive);
@@ -289,7 +289,7 @@ TEST(ResourceGraph, TakesAwayWhatHungOnARemovedNodeInOtherSubsystems) {
 TEST(ResourceGraph, KeepsPropertiesSortedAndAnswersThem) {
   auto spec = small_cluster(1);
   spec.properties = {{1, "z", ""}, {1, "amd", "mi300"}, {1, "m", "1"}};
-  auto graph = built(spec);
+  auto graph = graph_of(spec);
   const VertexId node{1};
   std::vector<std::string> keys;
   for (const auto& p : graph.properties(node)) keys.push_back(graph.words().names.text(p.key));
@@ -307,7 +307,7 @@ TEST(ResourceGraph, ACopyIsItsOwn) {
   auto spec = small_cluster(2);
   spec.subsystems.push_back("power");
   spec.edges = {{1, spec.add("pdu", 0, kNone), 1}};
-  const auto graph = built(spec);
+  const auto graph = graph_of(spec);
   auto copy = graph;
   copy.check_invariants();
   ASSERT_TRUE(copy.shrink(*copy.find_path("/cluster0/node1")));
@@ -319,7 +319,7 @@ TEST(ResourceGraph, ACopyIsItsOwn) {
 
 // A random tree grows and shrinks; a set of paths is the model.
 RC_GTEST_PROP(ResourceGraphProperty, GrowAndShrinkAgreeWithASetOfPaths, ()) {
-  auto graph = built(small_cluster(1));
+  auto graph = graph_of(small_cluster(1));
   std::set<std::string> model;
   for (const auto v : graph.in_preorder()) model.insert(graph.path(v));
   const auto steps = *rc::gen::inRange(1, 12);
@@ -330,7 +330,7 @@ RC_GTEST_PROP(ResourceGraphProperty, GrowAndShrinkAgreeWithASetOfPaths, ()) {
       const auto added = graph.grow(part);
       RC_ASSERT(added.has_value());
       RC_ASSERT(graph.vertex_count() == before + added->size());
-      const auto whole = built(part);
+      const auto whole = graph_of(part);
       for (const auto v : whole.in_preorder()) model.insert(whole.path(v));
     } else if (graph.vertex_count() > 1) {
       const auto at =

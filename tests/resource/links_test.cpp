@@ -52,8 +52,8 @@ Jobspec disks(const std::string& holder, int count) {
       .value();
 }
 
-std::string match(ResourceStore& store, std::uint64_t job, const Jobspec& spec,
-                  MatchOp op = MatchOp::allocate, WriteFormat format = WriteFormat::simple) {
+std::string match_links(ResourceStore& store, std::uint64_t job, const Jobspec& spec,
+                        MatchOp op = MatchOp::allocate, WriteFormat format = WriteFormat::simple) {
   const auto outcome = store.match(JobId{job}, spec, op, 0, 10).value();
   if (!std::holds_alternative<Allocation>(outcome)) return "nothing";
   return write_allocation(format, store.graph(), std::get<Allocation>(outcome), {}).value();
@@ -73,18 +73,18 @@ TEST(Links, OnlyFluxionsWorkAlikeReadsThem) {
 
 TEST(Links, WhatIsSharedIsTakenOnce) {
   ResourceStore s = store("high");
-  EXPECT_EQ(match(s, 1, disks("pool", 1)),
+  EXPECT_EQ(match_links(s, 1, disks("pool", 1)),
             "      ------------disk1[1:x]\n      ---------shelf1[1:s]\n      ------pool0[1:s]\n"
             "      ---cluster0[1:s]\n");
-  EXPECT_EQ(match(s, 2, disks("rack", 1)),
+  EXPECT_EQ(match_links(s, 2, disks("rack", 1)),
             "      ------------disk0[1:x]\n      ---------shelf1[1:s]\n      ------rack1[1:s]\n"
             "      ---cluster0[1:s]\n");
-  EXPECT_EQ(match(s, 3, disks("rack", 2)),
+  EXPECT_EQ(match_links(s, 3, disks("rack", 2)),
             "      ------------disk0[1:x]\n      ------------disk1[1:x]\n"
             "      ---------shelf0[1:s]\n      ------rack0[1:s]\n      ---cluster0[1:s]\n");
-  EXPECT_EQ(match(s, 4, disks("pool", 1)), "nothing");
+  EXPECT_EQ(match_links(s, 4, disks("pool", 1)), "nothing");
   ASSERT_TRUE(s.release(JobId{3}));
-  EXPECT_NE(match(s, 5, disks("pool", 2)).find("pool0"), std::string::npos);
+  EXPECT_NE(match_links(s, 5, disks("pool", 2)).find("pool0"), std::string::npos);
 }
 
 // As in Fluxion: who was entered on the way to something else is not entered again.
@@ -95,12 +95,12 @@ TEST(Links, AreNotFollowedToWhereTheWalkHasBeen) {
                         "count: 1, with: [{type: disk, count: 1, exclusive: true}]}]}]\n"
                         "tasks: []\nattributes: {}\n")
                         .value();
-  EXPECT_EQ(match(s, 1, spec), "nothing");
+  EXPECT_EQ(match_links(s, 1, spec), "nothing");
 }
 
 TEST(Links, TheFirstThatFitsIsReachedByThemToo) {
   ResourceStore s = store("first");
-  EXPECT_EQ(match(s, 1, disks("pool", 2)),
+  EXPECT_EQ(match_links(s, 1, disks("pool", 2)),
             "      ------------disk0[1:x]\n      ------------disk1[1:x]\n"
             "      ---------shelf1[1:s]\n      ------pool0[1:s]\n      ---cluster0[1:s]\n");
 }
@@ -108,7 +108,7 @@ TEST(Links, TheFirstThatFitsIsReachedByThemToo) {
 TEST(Links, AnEdgeOfJgfSaysFromWhere) {
   ResourceStore s = store("low");
   const auto& graph = s.graph();
-  const auto text = match(s, 1, disks("pool", 1), MatchOp::allocate, WriteFormat::jgf);
+  const auto text = match_links(s, 1, disks("pool", 1), MatchOp::allocate, WriteFormat::jgf);
   const auto edge = [&](const char* from, const char* to) {
     const auto uniq_id = [&](const char* path) {
       return std::to_string(graph[graph.find_path(path).value()].uniq_id);
@@ -121,11 +121,11 @@ TEST(Links, AnEdgeOfJgfSaysFromWhere) {
 
 TEST(Links, ReleaseAndExtensionFollowThem) {
   ResourceStore s = store("low");
-  match(s, 1, disks("pool", 1));
+  match_links(s, 1, disks("pool", 1));
   ASSERT_TRUE(s.set_end(JobId{1}, 20));
   const auto disk = s.graph().find_path("/cluster0/rack0/shelf0/disk0").value();
   EXPECT_EQ(s.release_part(JobId{1}, std::span(&disk, 1)), true);
-  match(s, 2, disks("pool", 2));
+  match_links(s, 2, disks("pool", 2));
   EXPECT_EQ(s.release_part(JobId{2}, std::span(&disk, 1)), false);
   const auto& left = s.find(JobId{2})->shares;
   ASSERT_EQ(left.size(), 4u);  // disk1, shelf0, pool0, cluster0

@@ -25,8 +25,8 @@ GraphSpec cluster(int nodes, int cores) {
   return spec;
 }
 
-ResourceStore store_of(const GraphSpec& spec, std::string policy = "first",
-                       Interval horizon = {0, kTimeMax}) {
+ResourceStore store_of_graph(const GraphSpec& spec, std::string policy = "first",
+                             Interval horizon = {0, kTimeMax}) {
   StoreOptions options;
   options.match_policy = std::move(policy);
   options.horizon = horizon;
@@ -42,8 +42,8 @@ Jobspec shaped(std::int64_t nodes, std::int64_t tasks, std::int64_t cores, bool 
   return jobspec_for(shape).value();
 }
 
-MatchOutcome match(ResourceStore& store, std::uint64_t job, const Jobspec& spec, MatchOp op,
-                   Time now = 0, Duration duration = 10) {
+MatchOutcome match_once(ResourceStore& store, std::uint64_t job, const Jobspec& spec, MatchOp op,
+                        Time now = 0, Duration duration = 10) {
   auto outcome = store.match(JobId{job}, spec, op, now, duration);
   if (!outcome) throw std::runtime_error(to_string(outcome.error()));
   store.check_invariants();
@@ -51,7 +51,7 @@ MatchOutcome match(ResourceStore& store, std::uint64_t job, const Jobspec& spec,
 }
 
 // "core0 core1 node0": what is held, by name, in the order of emission.
-std::string held(const ResourceStore& store, const Allocation& allocation) {
+std::string held_text(const ResourceStore& store, const Allocation& allocation) {
   std::string names;
   for (const Share& share : allocation.shares)
     if (share.amount > 0)
@@ -66,9 +66,9 @@ const T& as(const MatchOutcome& outcome) {
 }
 
 TEST(Match, TakesCoresWithoutTheNode) {
-  ResourceStore store = store_of(cluster(2, 4), "low");
-  const auto got = as<Allocation>(match(store, 1, shaped(1, 2, 1), MatchOp::allocate));
-  EXPECT_EQ(held(store, got), "core0 core1");
+  ResourceStore store = store_of_graph(cluster(2, 4), "low");
+  const auto got = as<Allocation>(match_once(store, 1, shaped(1, 2, 1), MatchOp::allocate));
+  EXPECT_EQ(held_text(store, got), "core0 core1");
   EXPECT_EQ(got.when, (Interval{0, 10}));
   EXPECT_EQ(store.available("core", 0), 6);
   EXPECT_EQ(store.available("node", 0), 2);
@@ -77,28 +77,29 @@ TEST(Match, TakesCoresWithoutTheNode) {
 }
 
 TEST(Match, AnExclusiveNodeIsTakenWithAllThatIsInIt) {
-  ResourceStore store = store_of(cluster(2, 2), "low");
-  const auto got = as<Allocation>(match(store, 1, shaped(1, 1, 1, true), MatchOp::allocate));
-  EXPECT_EQ(held(store, got), "core0 core1 memory0 node0");
+  ResourceStore store = store_of_graph(cluster(2, 2), "low");
+  const auto got = as<Allocation>(match_once(store, 1, shaped(1, 1, 1, true), MatchOp::allocate));
+  EXPECT_EQ(held_text(store, got), "core0 core1 memory0 node0");
   EXPECT_EQ(store.available("core", 0), 2);
   EXPECT_EQ(store.available("memory", 0), 16);
 }
 
 TEST(Match, ASharedNodeCannotBeTakenExclusively) {
-  ResourceStore store = store_of(cluster(1, 4));
-  match(store, 1, shaped(0, 1, 1), MatchOp::allocate);
-  EXPECT_TRUE(
-      std::holds_alternative<NotNow>(match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate)));
+  ResourceStore store = store_of_graph(cluster(1, 4));
+  match_once(store, 1, shaped(0, 1, 1), MatchOp::allocate);
+  EXPECT_TRUE(std::holds_alternative<NotNow>(
+      match_once(store, 2, shaped(1, 1, 1, true), MatchOp::allocate)));
   ASSERT_TRUE(store.release(JobId{1}));
   EXPECT_TRUE(std::holds_alternative<Allocation>(
-      match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate)));
-  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 3, shaped(0, 1, 1), MatchOp::allocate)));
+      match_once(store, 2, shaped(1, 1, 1, true), MatchOp::allocate)));
+  EXPECT_TRUE(
+      std::holds_alternative<NotNow>(match_once(store, 3, shaped(0, 1, 1), MatchOp::allocate)));
 }
 
 TEST(Match, ARefusalSaysWhatWasAskedForAndWhatThereIs) {
-  ResourceStore store = store_of(cluster(2, 4));
+  ResourceStore store = store_of_graph(cluster(2, 4));
   const auto refusal = [&](const Jobspec& spec) {
-    return as<Never>(match(store, 1, spec, MatchOp::satisfiability)).reason;
+    return as<Never>(match_once(store, 1, spec, MatchOp::satisfiability)).reason;
   };
   EXPECT_EQ(refusal(shaped(0, 5, 2)),
             "asks for 5 tasks of 2 cores; this instance can hold 4 at most (8 cores)");
@@ -119,104 +120,106 @@ TEST(Match, ARefusalSaysWhatWasAskedForAndWhatThereIs) {
 }
 
 TEST(Match, WhatDoesNotFitWaitsAndWhatNeverFitsIsRefused) {
-  ResourceStore store = store_of(cluster(2, 4));
-  match(store, 1, shaped(2, 2, 4), MatchOp::allocate);
-  const auto busy = match(store, 2, shaped(1, 1, 1), MatchOp::allocate_with_satisfiability);
+  ResourceStore store = store_of_graph(cluster(2, 4));
+  match_once(store, 1, shaped(2, 2, 4), MatchOp::allocate);
+  const auto busy = match_once(store, 2, shaped(1, 1, 1), MatchOp::allocate_with_satisfiability);
   EXPECT_THAT(as<NotNow>(busy).reason, HasSubstr("the node it needs is not free"));
-  const auto never = match(store, 2, shaped(3, 3, 1), MatchOp::allocate_with_satisfiability);
+  const auto never = match_once(store, 2, shaped(3, 3, 1), MatchOp::allocate_with_satisfiability);
   EXPECT_THAT(as<Never>(never).reason, HasSubstr("asks for 3 nodes; this instance has 2"));
-  EXPECT_TRUE(
-      std::holds_alternative<Never>(match(store, 2, shaped(1, 1, 5), MatchOp::satisfiability)));
+  EXPECT_TRUE(std::holds_alternative<Never>(
+      match_once(store, 2, shaped(1, 1, 5), MatchOp::satisfiability)));
   EXPECT_TRUE(std::holds_alternative<Allocation>(
-      match(store, 2, shaped(2, 2, 4), MatchOp::satisfiability)));
+      match_once(store, 2, shaped(2, 2, 4), MatchOp::satisfiability)));
 }
 
 TEST(Match, ReservesAtTheFirstTimeThatFits) {
-  ResourceStore store = store_of(cluster(2, 4));
-  match(store, 1, shaped(1, 1, 4, true), MatchOp::allocate, 0, 10);
-  match(store, 2, shaped(1, 1, 4, true), MatchOp::allocate, 0, 30);
+  ResourceStore store = store_of_graph(cluster(2, 4));
+  match_once(store, 1, shaped(1, 1, 4, true), MatchOp::allocate, 0, 10);
+  match_once(store, 2, shaped(1, 1, 4, true), MatchOp::allocate, 0, 30);
   const auto both =
-      as<Allocation>(match(store, 3, shaped(2, 2, 4), MatchOp::allocate_orelse_reserve));
+      as<Allocation>(match_once(store, 3, shaped(2, 2, 4), MatchOp::allocate_orelse_reserve));
   EXPECT_EQ(both.when, (Interval{30, 40}));
-  const auto one =
-      as<Allocation>(match(store, 4, shaped(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 20));
+  const auto one = as<Allocation>(
+      match_once(store, 4, shaped(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 20));
   EXPECT_EQ(one.when, (Interval{10, 30}));
-  const auto late =
-      as<Allocation>(match(store, 5, shaped(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 21));
+  const auto late = as<Allocation>(
+      match_once(store, 5, shaped(1, 1, 4), MatchOp::allocate_orelse_reserve, 0, 21));
   EXPECT_EQ(late.when, (Interval{40, 61}));
 }
 
 TEST(Match, NothingIsPlannedPastTheHorizon) {
-  ResourceStore store = store_of(cluster(1, 1), "first", {0, 100});
-  EXPECT_EQ(as<Allocation>(match(store, 1, shaped(0, 1, 1), MatchOp::allocate, 0, 60)).when,
+  ResourceStore store = store_of_graph(cluster(1, 1), "first", {0, 100});
+  EXPECT_EQ(as<Allocation>(match_once(store, 1, shaped(0, 1, 1), MatchOp::allocate, 0, 60)).when,
             (Interval{0, 60}));
   EXPECT_TRUE(std::holds_alternative<NotNow>(
-      match(store, 2, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 41)));
+      match_once(store, 2, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 41)));
   EXPECT_EQ(
-      as<Allocation>(match(store, 2, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 40))
+      as<Allocation>(match_once(store, 2, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 40))
           .when,
       (Interval{60, 100}));
 }
 
 TEST(Match, AJobThatOverrunsKeepsItsUnits) {
-  ResourceStore store = store_of(cluster(1, 1));
-  match(store, 1, shaped(0, 1, 1), MatchOp::allocate, 0, 10);
+  ResourceStore store = store_of_graph(cluster(1, 1));
+  match_once(store, 1, shaped(0, 1, 1), MatchOp::allocate, 0, 10);
   EXPECT_TRUE(
-      std::holds_alternative<NotNow>(match(store, 2, shaped(0, 1, 1), MatchOp::allocate, 10)));
+      std::holds_alternative<NotNow>(match_once(store, 2, shaped(0, 1, 1), MatchOp::allocate, 10)));
   EXPECT_TRUE(std::holds_alternative<NotNow>(
-      match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate, 500)));
+      match_once(store, 2, shaped(1, 1, 1, true), MatchOp::allocate, 500)));
   ASSERT_TRUE(store.release(JobId{1}));
-  EXPECT_TRUE(
-      std::holds_alternative<Allocation>(match(store, 2, shaped(0, 1, 1), MatchOp::allocate, 500)));
+  EXPECT_TRUE(std::holds_alternative<Allocation>(
+      match_once(store, 2, shaped(0, 1, 1), MatchOp::allocate, 500)));
 }
 
 TEST(Match, DownIsOutOfReachUntilItIsUp) {
-  ResourceStore store = store_of(cluster(2, 2));
+  ResourceStore store = store_of_graph(cluster(2, 2));
   ASSERT_TRUE(store.set_status("/cluster0/node1", false));
   EXPECT_EQ(store.available("core", 0), 2);
   EXPECT_TRUE(std::holds_alternative<NotNow>(
-      match(store, 1, shaped(2, 2, 1), MatchOp::allocate_with_satisfiability)));
+      match_once(store, 1, shaped(2, 2, 1), MatchOp::allocate_with_satisfiability)));
   ASSERT_TRUE(store.set_status("/cluster0/node1", true));
   EXPECT_TRUE(
-      std::holds_alternative<Allocation>(match(store, 1, shaped(2, 2, 1), MatchOp::allocate)));
+      std::holds_alternative<Allocation>(match_once(store, 1, shaped(2, 2, 1), MatchOp::allocate)));
   EXPECT_EQ(store.set_status("/cluster0/node7", true).error().code, Errc::not_found);
 }
 
 TEST(Match, ADrainedNodeTakesNoNewWorkAndKeepsWhatItHas) {
-  ResourceStore store = store_of(cluster(2, 2), "low");
-  match(store, 1, shaped(1, 1, 1), MatchOp::allocate, 0, 20);  // node0
+  ResourceStore store = store_of_graph(cluster(2, 2), "low");
+  match_once(store, 1, shaped(1, 1, 1), MatchOp::allocate, 0, 20);  // node0
   ASSERT_TRUE(store.set_drained("/cluster0/node0", true));
   const Allocation before = *store.find(JobId{1});
   EXPECT_EQ(store.available("core", 0), 2);
-  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 2, shaped(2, 2, 1), MatchOp::allocate)));
+  EXPECT_TRUE(
+      std::holds_alternative<NotNow>(match_once(store, 2, shaped(2, 2, 1), MatchOp::allocate)));
   EXPECT_TRUE(std::holds_alternative<Allocation>(
-      match(store, 2, shaped(2, 2, 2), MatchOp::satisfiability)));
-  EXPECT_EQ(held(store, as<Allocation>(match(store, 2, shaped(1, 2, 1), MatchOp::allocate))),
-            "core0 core1");
+      match_once(store, 2, shaped(2, 2, 2), MatchOp::satisfiability)));
+  EXPECT_EQ(
+      held_text(store, as<Allocation>(match_once(store, 2, shaped(1, 2, 1), MatchOp::allocate))),
+      "core0 core1");
   EXPECT_EQ(*store.find(JobId{1}), before);
   ASSERT_TRUE(store.set_drained("/cluster0/node0", false));
   EXPECT_TRUE(
-      std::holds_alternative<Allocation>(match(store, 3, shaped(1, 1, 1), MatchOp::allocate)));
+      std::holds_alternative<Allocation>(match_once(store, 3, shaped(1, 1, 1), MatchOp::allocate)));
   EXPECT_EQ(store.set_drained("/cluster0/node7", true).error().code, Errc::not_found);
 }
 
 TEST(Match, DryOperationsHoldNothing) {
-  ResourceStore store = store_of(cluster(1, 2));
-  match(store, 1, shaped(0, 2, 1), MatchOp::without_allocating);
+  ResourceStore store = store_of_graph(cluster(1, 2));
+  match_once(store, 1, shaped(0, 2, 1), MatchOp::without_allocating);
   EXPECT_EQ(store.find(JobId{1}), nullptr);
   EXPECT_EQ(store.available("core", 0), 2);
-  match(store, 1, shaped(0, 2, 1), MatchOp::allocate);
+  match_once(store, 1, shaped(0, 2, 1), MatchOp::allocate);
   const auto later =
-      as<Allocation>(match(store, 2, shaped(0, 1, 1), MatchOp::without_allocating_future));
+      as<Allocation>(match_once(store, 2, shaped(0, 1, 1), MatchOp::without_allocating_future));
   EXPECT_EQ(later.when, (Interval{10, 20}));
   EXPECT_EQ(store.find(JobId{2}), nullptr);
 }
 
 TEST(Match, AnAllocationCanBeImposedAgain) {
-  ResourceStore store = store_of(cluster(2, 2), "low");
-  const auto core = as<Allocation>(match(store, 1, shaped(0, 1, 1), MatchOp::allocate));
-  const auto node = as<Allocation>(match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate));
-  ResourceStore again = store_of(cluster(2, 2), "low");
+  ResourceStore store = store_of_graph(cluster(2, 2), "low");
+  const auto core = as<Allocation>(match_once(store, 1, shaped(0, 1, 1), MatchOp::allocate));
+  const auto node = as<Allocation>(match_once(store, 2, shaped(1, 1, 1, true), MatchOp::allocate));
+  ResourceStore again = store_of_graph(cluster(2, 2), "low");
   ASSERT_TRUE(again.update(node));
   ASSERT_TRUE(again.update(core));
   again.check_invariants();
@@ -232,8 +235,8 @@ TEST(Match, AnAllocationCanBeImposedAgain) {
 
 // Whatever R lists below it.
 TEST(Match, AnExclusiveNodeIsNotImposedWhereAnotherJobHasACore) {
-  ResourceStore store = store_of(cluster(2, 2), "low");
-  match(store, 1, shaped(1, 1, 1), MatchOp::allocate);
+  ResourceStore store = store_of_graph(cluster(2, 2), "low");
+  match_once(store, 1, shaped(1, 1, 1), MatchOp::allocate);
   const auto node = [&](const char* path) {
     Allocation allocation;
     allocation.job = JobId{2};
@@ -243,18 +246,20 @@ TEST(Match, AnExclusiveNodeIsNotImposedWhereAnotherJobHasACore) {
   };
   EXPECT_EQ(store.update(node("/cluster0/node0")).error().code, Errc::overcommitted);
   ASSERT_TRUE(store.update(node("/cluster0/node1")));
-  EXPECT_TRUE(std::holds_alternative<NotNow>(match(store, 3, shaped(2, 2, 1), MatchOp::allocate)));
+  EXPECT_TRUE(
+      std::holds_alternative<NotNow>(match_once(store, 3, shaped(2, 2, 1), MatchOp::allocate)));
 }
 
 TEST(Match, TheEndOfAnAllocationMovesUnlessSomebodyIsInTheWay) {
-  ResourceStore store = store_of(cluster(1, 2));
-  match(store, 1, shaped(0, 2, 1), MatchOp::allocate, 0, 10);
-  match(store, 2, shaped(1, 1, 1, true), MatchOp::allocate_orelse_reserve, 0, 10);
+  ResourceStore store = store_of_graph(cluster(1, 2));
+  match_once(store, 1, shaped(0, 2, 1), MatchOp::allocate, 0, 10);
+  match_once(store, 2, shaped(1, 1, 1, true), MatchOp::allocate_orelse_reserve, 0, 10);
   EXPECT_EQ(store.set_end(JobId{1}, 11).error().code, Errc::overcommitted);
   ASSERT_TRUE(store.set_end(JobId{1}, 4));
   store.check_invariants();
   EXPECT_EQ(
-      as<Allocation>(match(store, 3, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 6)).when,
+      as<Allocation>(match_once(store, 3, shaped(0, 1, 1), MatchOp::allocate_orelse_reserve, 0, 6))
+          .when,
       (Interval{4, 10}));
   ASSERT_TRUE(store.release(JobId{2}));
   ASSERT_TRUE(store.release(JobId{3}));
@@ -266,11 +271,11 @@ TEST(Match, TheEndOfAnAllocationMovesUnlessSomebodyIsInTheWay) {
 TEST(Match, ConstraintsChooseNodes) {
   GraphSpec spec = cluster(4, 1);
   spec.properties.push_back({1, "fast", ""});
-  ResourceStore store = store_of(spec, "low");
+  ResourceStore store = store_of_graph(spec, "low");
   const auto where = [&](Constraint constraint) {
     Jobspec jobspec = shaped(1, 1, 1);
     jobspec.constraints = std::move(constraint);
-    const auto outcome = match(store, 1, jobspec, MatchOp::without_allocating);
+    const auto outcome = match_once(store, 1, jobspec, MatchOp::without_allocating);
     if (!std::holds_alternative<Allocation>(outcome)) return std::string("nowhere");
     for (const Share& share : as<Allocation>(outcome).shares)
       if (store.graph().type_name(*store.graph().find_uniq(share.uniq_id)) == "node")
@@ -305,12 +310,12 @@ TEST(Match, FindsASlotInAGraphOfManyTypes) {
   const auto root = spec.add("cluster", 0, GraphSpec::kNone);
   for (int type = 0; type < 80; ++type) spec.add("kind" + std::to_string(type), 0, root);
   spec.add("foo", 0, spec.add("node", 0, root, 0), 0);
-  ResourceStore store = store_of(spec, "low");
+  ResourceStore store = store_of_graph(spec, "low");
   Jobspec jobspec;
   jobspec.resources = {asks("slot", 1, {asks("foo", 1)})};
-  const auto got = match(store, 1, jobspec, MatchOp::allocate);
+  const auto got = match_once(store, 1, jobspec, MatchOp::allocate);
   ASSERT_TRUE(std::holds_alternative<Allocation>(got));
-  EXPECT_EQ(held(store, as<Allocation>(got)), "foo0");
+  EXPECT_EQ(held_text(store, as<Allocation>(got)), "foo0");
 }
 
 TEST(Match, ScoresOfHugeIdsStayNumbers) {
@@ -318,16 +323,16 @@ TEST(Match, ScoresOfHugeIdsStayNumbers) {
     GraphSpec spec = cluster(2, 3);
     for (auto& row : spec.rows)
       if (row.id > 0) row.id = INT64_MAX - row.id;
-    ResourceStore store = store_of(spec, name);
-    EXPECT_TRUE(
-        std::holds_alternative<Allocation>(match(store, 1, shaped(2, 2, 3), MatchOp::allocate)))
+    ResourceStore store = store_of_graph(spec, name);
+    EXPECT_TRUE(std::holds_alternative<Allocation>(
+        match_once(store, 1, shaped(2, 2, 3), MatchOp::allocate)))
         << name;
   }
 }
 
 // A job that holds nothing must not be one that is there.
 TEST(Match, ARequestThatHoldsNothingIsRefusedByEveryMethod) {
-  ResourceStore store = store_of(cluster(2, 2));
+  ResourceStore store = store_of_graph(cluster(2, 2));
   Jobspec nothing, passes_through;
   passes_through.resources = {asks("node", 1)};
   ASSERT_TRUE(store.allocate(JobId{9}, shaped(1, 1, 1), {5, 20}, 0));
@@ -342,7 +347,7 @@ TEST(Match, ARequestThatHoldsNothingIsRefusedByEveryMethod) {
 }
 
 TEST(Match, AReservationThatIsOverIsNotExtended) {
-  ResourceStore store = store_of(cluster(2, 2));
+  ResourceStore store = store_of_graph(cluster(2, 2));
   ASSERT_TRUE(store.allocate(JobId{1}, shaped(1, 1, 1), {5, 20}, 0));
   const auto late = store.extend(JobId{1}, shaped(1, 1, 1), 20);
   ASSERT_TRUE(late);
@@ -353,13 +358,13 @@ TEST(Match, AReservationThatIsOverIsNotExtended) {
 }
 
 TEST(Match, LabelsAreThoseOfWhatIsHeld) {
-  ResourceStore store = store_of(cluster(3, 2), "low");
+  ResourceStore store = store_of_graph(cluster(3, 2), "low");
   const auto labelled = [&](const char* label) {
     Jobspec jobspec = shaped(1, 1, 1, true);
     jobspec.resources[0].label = label;
     return jobspec;
   };
-  match(store, 1, labelled("first"), MatchOp::allocate);
+  match_once(store, 1, labelled("first"), MatchOp::allocate);
   ASSERT_TRUE(store.extend(JobId{1}, labelled("second"), 0));
   const auto id = [&](const char* path) {
     return store.graph()[store.graph().find_path(path).value()].uniq_id;
@@ -374,8 +379,8 @@ TEST(Match, LabelsAreThoseOfWhatIsHeld) {
 }
 
 TEST(Match, AJobUntilTheEndBeginsBeforeTimeZeroToo) {
-  ResourceStore store = store_of(cluster(1, 1), "first", {-10, kTimeMax});
-  const auto got = as<Allocation>(match(store, 1, shaped(1, 1, 1), MatchOp::allocate, -5, 0));
+  ResourceStore store = store_of_graph(cluster(1, 1), "first", {-10, kTimeMax});
+  const auto got = as<Allocation>(match_once(store, 1, shaped(1, 1, 1), MatchOp::allocate, -5, 0));
   EXPECT_EQ(got.when.begin, -5);
   EXPECT_GT(got.when.end, kTimeMax / 2);
 }

@@ -207,8 +207,8 @@ RC_GTEST_PROP(MatchProperty, FindsWholeNodesExactlyWhenTheyAreIdle, ()) {
   }
 }
 
-std::string paths(const ResourceGraph& graph,
-                  const std::optional<std::vector<match::Chosen>>& selection) {
+std::string paths_in(const ResourceGraph& graph,
+                     const std::optional<std::vector<match::Chosen>>& selection) {
   std::string text;
   if (selection)
     for (const match::Chosen& chosen : *selection) text += graph.path(chosen.vertex) + " ";
@@ -255,8 +255,8 @@ RC_GTEST_PROP(MatchProperty, TheQuickSearchChoosesTheSame, ()) {
     const auto quick = search.run(question, front ? &*front : nullptr);
     const auto slow = whole.run(question);
     RC_LOG() << "policy " << static_cast<int>(policy.order) << policy.node_centric << " asks "
-             << specs[kind] << " at " << begin << "\nquick " << paths(graph, quick) << "\nslow  "
-             << paths(graph, slow) << "\n";
+             << specs[kind] << " at " << begin << "\nquick " << paths_in(graph, quick) << "\nslow  "
+             << paths_in(graph, slow) << "\n";
     RC_ASSERT(quick.has_value() == slow.has_value());
     if (!quick) continue;
     RC_ASSERT(quick->size() == slow->size());

@@ -12,17 +12,17 @@
 namespace holon::resource {
 namespace {
 
-constexpr Time kTicks = 3000;
+constexpr Time kManyTicks = 3000;
 constexpr Amount kTotal = 64;
 
-struct Held {
+struct HeldSpan {
   SpanId id;
   Span span;
 };
 
 class Plan {
  public:
-  explicit Plan(std::uint32_t seed) : random_(seed), used_(kTicks, 0) {}
+  explicit Plan(std::uint32_t seed) : random_(seed), used_(kManyTicks, 0) {}
 
   Time below(Time bound) {
     return static_cast<Time>(random_() % static_cast<std::uint64_t>(bound));
@@ -33,7 +33,7 @@ class Plan {
   }
   std::optional<Time> earliest_fit(Amount want, Duration duration, Time from) const {
     Duration run = 0;
-    for (Time t = from; t < kTicks; ++t) {
+    for (Time t = from; t < kManyTicks; ++t) {
       run = used_[static_cast<std::size_t>(t)] + want <= kTotal ? run + 1 : 0;
       if (run == duration) return t + 1 - duration;
     }
@@ -41,8 +41,9 @@ class Plan {
   }
 
   void add() {
-    const Time begin = below(kTicks - 1);
-    const Time longest = below(20) == 0 ? kTicks - begin : std::min<Time>(kTicks - begin, 40);
+    const Time begin = below(kManyTicks - 1);
+    const Time longest =
+        below(20) == 0 ? kManyTicks - begin : std::min<Time>(kManyTicks - begin, 40);
     const Span span{below(6), {begin, begin + 1 + below(longest)}};
     const bool possible = most_used(span.when) + span.amount <= kTotal;
     const auto id = planner_.add(span.amount, span.when);
@@ -60,7 +61,7 @@ class Plan {
       occupy(span.when, -less);
       if ((span.amount -= less) == 0) forget(id);
     } else {
-      const Time end = std::min(kTicks, span.when.begin + 1 + below(60));
+      const Time end = std::min(kManyTicks, span.when.begin + 1 + below(60));
       const bool possible =
           end <= span.when.end || span.amount + most_used({span.when.end, end}) <= kTotal;
       ASSERT_EQ(planner_.set_end(id, end).has_value(), possible);
@@ -79,8 +80,8 @@ class Plan {
     forget(held.id);
   }
   void compare() {
-    const Time begin = below(kTicks);
-    const Interval when{begin, begin + 1 + below(kTicks - begin)};
+    const Time begin = below(kManyTicks);
+    const Interval when{begin, begin + 1 + below(kManyTicks - begin)};
     ASSERT_EQ(planner_.free_during(when), kTotal - most_used(when));
     ASSERT_EQ(planner_.free_at(begin), kTotal - used_[static_cast<std::size_t>(begin)]);
     const Amount want = 1 + below(kTotal);
@@ -96,13 +97,13 @@ class Plan {
     for (Time t = when.begin; t < when.end; ++t) used_[static_cast<std::size_t>(t)] += amount;
   }
   void forget(SpanId id) {
-    std::erase_if(held_, [id](const Held& held) { return held.id == id; });
+    std::erase_if(held_, [id](const HeldSpan& held) { return held.id == id; });
   }
 
   std::mt19937 random_;
   std::vector<Amount> used_;
-  std::vector<Held> held_;
-  Planner planner_ = *Planner::create(kTotal, {0, kTicks});
+  std::vector<HeldSpan> held_;
+  Planner planner_ = *Planner::create(kTotal, {0, kManyTicks});
 };
 
 // Three tides: the plan fills up and drains, so that the tree grows, shrinks and grows on what is

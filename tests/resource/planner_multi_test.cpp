@@ -21,7 +21,7 @@ PlannerMulti three_pools() {
                                {0, kTicks});
 }
 
-struct Model {
+struct MultiModel {
   std::map<SpanId, std::pair<Three, Interval>> spans;
   Three totals = kTotals;
 
@@ -52,7 +52,7 @@ Three some_amounts() {
           *rc::gen::inRange<Amount>(0, 70)};
 }
 
-void step(PlannerMulti& planner, Model& model) {
+void multi_step(PlannerMulti& planner, MultiModel& model) {
   const auto kind = *rc::gen::inRange(0, 10);
   const Interval when{*rc::gen::inRange<Time>(-1, kTicks), *rc::gen::inRange<Time>(0, kTicks + 2)};
   if (kind < 5 || model.spans.empty()) {
@@ -94,10 +94,10 @@ void step(PlannerMulti& planner, Model& model) {
 
 RC_GTEST_PROP(PlannerMulti, AgreesWithUnitsCountedPerTick, ()) {
   PlannerMulti planner = three_pools();
-  Model model;
+  MultiModel model;
   const int steps = *rc::gen::inRange(0, 60);
   for (int i = 0; i < steps; ++i) {
-    step(planner, model);
+    multi_step(planner, model);
     planner.check_invariants();
     RC_ASSERT(planner.span_count() == model.spans.size());
     for (std::size_t pool = 0; pool < kPools; ++pool) {

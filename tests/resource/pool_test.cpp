@@ -208,13 +208,13 @@ RC_GTEST_PROP(Pools, AreNeverOverAllocatedAndFitExactlyWhenThereAreUnits, ()) {
                    ",memory=" + std::to_string(pools) + ":" + std::to_string(size),
                *rc::gen::elementOf(kPolicies), *rc::gen::elementOf(kTraversers));
   const ResourceGraph& graph = store.graph();
-  constexpr Time kEnd = 60;
+  constexpr Time kBooksEnd = 60;
   using Books =
       std::map<std::uint32_t, std::vector<Amount>>;  // by vertex: units used at an instant
   Books used;
   const auto free_at = [&](VertexId v, Time begin, Time end) {
     Amount most = 0;
-    for (Time t = begin; t < end && t < kEnd; ++t)
+    for (Time t = begin; t < end && t < kBooksEnd; ++t)
       if (used.contains(v.value()))
         most = std::max(most, used[v.value()][static_cast<std::size_t>(t)]);
     return graph[v].size - most;
@@ -223,8 +223,9 @@ RC_GTEST_PROP(Pools, AreNeverOverAllocatedAndFitExactlyWhenThereAreUnits, ()) {
   const auto book = [&](const Allocation& allocation, int sign) {
     for (const Share& share : allocation.shares) {
       const VertexId v = *graph.find_uniq(share.uniq_id);
-      auto& line = used.try_emplace(v.value(), static_cast<std::size_t>(kEnd), 0).first->second;
-      for (Time t = allocation.when.begin; t < std::min(allocation.when.end, kEnd); ++t) {
+      auto& line =
+          used.try_emplace(v.value(), static_cast<std::size_t>(kBooksEnd), 0).first->second;
+      for (Time t = allocation.when.begin; t < std::min(allocation.when.end, kBooksEnd); ++t) {
         Amount& at = line[static_cast<std::size_t>(t)];
         at += sign * share.amount;
         RC_ASSERT(at >= 0 && at <= graph[v].size);

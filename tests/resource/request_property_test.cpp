@@ -18,11 +18,11 @@ namespace holon::resource {
 namespace {
 
 const std::vector<std::string> kProperties = {"amd", "big", "old"};
-const std::vector<std::string> kPolicies = {"first", "high", "low", "lonode", "locality"};
+const std::vector<std::string> kAllPolicies = {"first", "high", "low", "lonode", "locality"};
 
-ResourceStore store_of(const GraphSpec& spec) {
+ResourceStore store_of_shape(const GraphSpec& spec) {
   StoreOptions options;
-  options.match_policy = *rc::gen::elementOf(kPolicies);
+  options.match_policy = *rc::gen::elementOf(kAllPolicies);
   return ResourceStore::load(spec, options).value();
 }
 
@@ -85,7 +85,7 @@ RC_GTEST_PROP(Constraints, ChooseAmongThoseThatPass, ()) {
       spec.properties.push_back({row, property, ""});
     }
   }
-  ResourceStore store = store_of(spec);
+  ResourceStore store = store_of_shape(spec);
   Jobspec jobspec;
   jobspec.constraints = random_constraint(3);
   const std::int64_t wanted = *rc::gen::inRange(1, 5);
@@ -155,7 +155,7 @@ RC_GTEST_PROP(CountRanges, TakeTheMostTheyAdmitAtEveryLevel, ()) {
     cores.push_back(*rc::gen::inRange(1, 9));
     for (std::int64_t c = 0; c < cores.back(); ++c) spec.add("core", c, row, n);
   }
-  ResourceStore store = store_of(spec);
+  ResourceStore store = store_of_shape(spec);
   const Range node_range = random_range(), core_range = random_range();
   Jobspec jobspec;
   jobspec.resources = {

@@ -1,15 +1,15 @@
 // Partial releases of listed vertices, and what `find` shows of a job before and after.
 #include <gtest/gtest.h>
 
+#include "resource/find/find.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/graph/graph.hpp"
-#include "resource/match/find.hpp"
 #include "resource/store.hpp"
 
 namespace holon::resource {
 namespace {
 
-ResourceStore store_of(std::string_view shape, std::string filters = "ALL:core,ALL:node") {
+ResourceStore store_of_part(std::string_view shape, std::string filters = "ALL:core,ALL:node") {
   StoreOptions options;
   options.match_policy = "low";
   options.prune_filters = std::move(filters);
@@ -49,7 +49,7 @@ VertexId at(const ResourceStore& store, const std::string& path) {
 }
 
 TEST(Find, ShowsWhatIsAboveAVertexThatIsMeant) {
-  ResourceStore store = store_of("node=2/core=2");
+  ResourceStore store = store_of_part("node=2/core=2");
   EXPECT_EQ(found(store, "names=core1"), "core1 node0 core1 node1 cluster0");
   ASSERT_TRUE(store.set_status("/cluster0/node1", false));
   EXPECT_EQ(found(store, "status=down"), "core0 core1 node1 cluster0");
@@ -61,7 +61,7 @@ TEST(Find, ShowsWhatIsAboveAVertexThatIsMeant) {
 }
 
 TEST(Find, TellsTheMarksOfAJobApart) {
-  ResourceStore store = store_of("node=2/core=2");
+  ResourceStore store = store_of_part("node=2/core=2");
   allocate(store, 7, whole_cores(1, 1));
   EXPECT_EQ(found(store, "jobid-alloc=7"), "core0 node0 cluster0");
   EXPECT_EQ(found(store, "jobid-tag=7"), "core0 node0 cluster0");
@@ -72,7 +72,7 @@ TEST(Find, TellsTheMarksOfAJobApart) {
 }
 
 TEST(Find, CountsWhatAJobCoversFromAbove) {
-  ResourceStore store = store_of("node=2/socket=1/core=2", "ALL:core");
+  ResourceStore store = store_of_part("node=2/socket=1/core=2", "ALL:core");
   allocate(store, 1,
            parse_jobspec("version: 9999\nresources:\n- type: slot\n  label: s\n  count: 1\n"
                          "  with:\n  - {type: node, count: 1, with: [{type: socket, count: "
@@ -85,7 +85,7 @@ TEST(Find, CountsWhatAJobCoversFromAbove) {
 }
 
 TEST(ReleaseListed, LetsGoOfWhatIsAboveWhenNothingIsLeftBelow) {
-  ResourceStore store = store_of("node=2/core=2");
+  ResourceStore store = store_of_part("node=2/core=2");
   allocate(store, 1, whole_cores(2, 2));
   const std::vector<VertexId> first{at(store, "/cluster0/node0/core0")};
   EXPECT_FALSE(store.release_listed(JobId{1}, first).value());
@@ -104,7 +104,7 @@ TEST(ReleaseListed, LetsGoOfWhatIsAboveWhenNothingIsLeftBelow) {
 }
 
 TEST(ReleaseListed, KeepsATagWhereTheTypeIsNotCounted) {
-  ResourceStore store = store_of("node=2/core=2", "ALL:core");
+  ResourceStore store = store_of_part("node=2/core=2", "ALL:core");
   const auto node =
       parse_jobspec(
           "version: 9999\nresources: [{type: slot, label: s, count: 1, with: [{type: node, count: "
@@ -124,7 +124,7 @@ TEST(ReleaseListed, KeepsATagWhereTheTypeIsNotCounted) {
 }
 
 TEST(ReleaseListed, ChangesNothingWhereItErrs) {
-  ResourceStore store = store_of("node=2/core=2");
+  ResourceStore store = store_of_part("node=2/core=2");
   allocate(store, 1, whole_cores(1, 1));
   const Allocation before = *store.find(JobId{1});
   const std::vector<VertexId> foreign{at(store, "/cluster0/node0/core0"),
@@ -137,7 +137,7 @@ TEST(ReleaseListed, ChangesNothingWhereItErrs) {
 }
 
 TEST(ReleaseListed, CountsTheWalkOfWhatIsLeft) {
-  ResourceStore store = store_of("node=2/core=2");
+  ResourceStore store = store_of_part("node=2/core=2");
   allocate(store, 1, whole_cores(2, 2));
   const std::vector<VertexId> node0{at(store, "/cluster0/node0/core0"),
                                     at(store, "/cluster0/node0/core1")};
@@ -148,7 +148,7 @@ TEST(ReleaseListed, CountsTheWalkOfWhatIsLeft) {
 }
 
 TEST(ReleaseListed, SurvivesGrowingAndShrinking) {
-  ResourceStore store = store_of("node=2/core=2");
+  ResourceStore store = store_of_part("node=2/core=2");
   allocate(store, 1, whole_cores(2, 2));
   const std::vector<VertexId> one{at(store, "/cluster0/node0/core0")};
   ASSERT_FALSE(store.release_listed(JobId{1}, one).value());

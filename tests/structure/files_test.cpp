@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cctype>
+#include <map>
 #include <regex>
 
 #include "tests/structure/source_tree.hpp"
@@ -26,6 +27,16 @@ bool names_absolute(const std::string& line, const std::string& folder) {
 TEST(Files, AreShortEnoughToRead) {
   for (const auto& file : files_in("", {".hpp", ".cpp", ".cmake", ".py"}))
     EXPECT_LE(file.lines.size(), kMaxLines) << file.path << ": look for the second idea in it";
+}
+
+// A folder is read at a glance.
+TEST(Files, AFolderHasAFewSideBySide) {
+  constexpr std::size_t kMost = 28;
+  std::map<std::string, std::size_t> files;
+  for (const auto& file : files_in("", {".hpp", ".cpp", ".md", ".txt"}))
+    ++files[std::filesystem::path(file.path).parent_path().string()];
+  for (const auto& [folder, n] : files)
+    EXPECT_LE(n, kMost) << folder << ": look for the rooms in it";
 }
 
 TEST(Files, TheLicenceIsApache2) {

@@ -21,8 +21,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int kPatienceMs = 60'000;
-const std::vector<std::string> kTwoCores = {"--resources", "node=1/core=2"};
+constexpr int kPtyPatienceMs = 60'000;
+const std::vector<std::string> kPtyCores = {"--resources", "node=1/core=2"};
 
 // `holon` with these words on a terminal of 24 lines and 80 columns.
 class Person {
@@ -75,7 +75,7 @@ class Person {
     fcntl(terminal_, F_SETFL, O_NONBLOCK);
     while (!keys.empty()) {
       pollfd ready{terminal_, POLLIN | POLLOUT, 0};
-      ASSERT_EQ(poll(&ready, 1, kPatienceMs), 1);
+      ASSERT_EQ(poll(&ready, 1, kPtyPatienceMs), 1);
       const ssize_t n = write(terminal_, keys.data(), keys.size());
       if (n > 0) keys.erase(0, static_cast<std::size_t>(n));
       const bool lives = (ready.revents & POLLIN) == 0 || read_some();
@@ -106,7 +106,7 @@ class Person {
  private:
   bool read_some() {
     pollfd ready{terminal_, POLLIN, 0};
-    if (poll(&ready, 1, kPatienceMs) <= 0) return false;
+    if (poll(&ready, 1, kPtyPatienceMs) <= 0) return false;
     char buffer[4096];
     const ssize_t n = read(terminal_, buffer, sizeof buffer);
     if (n <= 0) return n < 0 && errno == EAGAIN;
@@ -121,7 +121,7 @@ class Person {
 
 TEST(Pty, WhatIsTypedReachesTheTaskAndItsExitCodeComesBack) {
   Sandbox sandbox;
-  Instance instance(sandbox, kTwoCores);
+  Instance instance(sandbox, kPtyCores);
   Person person(sandbox, {"run", "--pty", "sh", "-c",
                           "test -t 0 && test -t 1 && test -t 2 && stty size; echo name?; read x; "
                           "echo \"hello $x, job $HOLON_JOB_ID\"; exit 7"});
@@ -138,7 +138,7 @@ TEST(Pty, WhatIsTypedReachesTheTaskAndItsExitCodeComesBack) {
 
 TEST(Pty, CtrlCAndTheWindowsSizeAreTheTasks) {
   Sandbox sandbox;
-  Instance instance(sandbox, kTwoCores);
+  Instance instance(sandbox, kPtyCores);
   Person person(sandbox, {"run", "--pty", "sh", "-c",
                           "trap 'stty size' WINCH; trap 'echo bye; exit 3' INT; echo up; "
                           "while :; do sleep 0.02; done"});
@@ -152,7 +152,7 @@ TEST(Pty, CtrlCAndTheWindowsSizeAreTheTasks) {
 
 TEST(Pty, UntilTheJobStartsCtrlCIsOursAndAfterItsEndTheTerminalIsAsItWas) {
   Sandbox sandbox;
-  Instance instance(sandbox, kTwoCores);
+  Instance instance(sandbox, kPtyCores);
   sandbox.ok({"submit", "-c", "2", "sleep", "600"});
   Person waiting(sandbox, {"run", "-v", "--pty", "cat"});
   waiting.see("job 2\n");
@@ -174,7 +174,7 @@ TEST(Pty, UntilTheJobStartsCtrlCIsOursAndAfterItsEndTheTerminalIsAsItWas) {
 
 TEST(Pty, NothingIsLostOfMuchOutput) {
   Sandbox sandbox;
-  Instance instance(sandbox, kTwoCores);
+  Instance instance(sandbox, kPtyCores);
   Person person(sandbox, {"run", "--pty", "seq", "100000"});
   const Ran ran = person.finish();
   EXPECT_EQ(ran.code, 0);
@@ -185,7 +185,7 @@ TEST(Pty, NothingIsLostOfMuchOutput) {
 // A program that reads nothing and one that writes much must not stop each other.
 TEST(Pty, MoreThanFitsIsTypedAhead) {
   Sandbox sandbox;
-  Instance instance(sandbox, kTwoCores);
+  Instance instance(sandbox, kPtyCores);
   Person person(sandbox, {"run", "--pty", "sh", "-c",
                           "stty raw -echo; echo up; seq 50000; head -c 300000 | wc -c"});
   person.see("up");
@@ -196,7 +196,7 @@ TEST(Pty, MoreThanFitsIsTypedAhead) {
 
 TEST(Pty, AClosedTerminalEndsTheJobAndWhatRunsInIt) {
   Sandbox sandbox;
-  Instance instance(sandbox, kTwoCores);
+  Instance instance(sandbox, kPtyCores);
   Person person(sandbox, {"run", "--pty", "sh", "-c", "echo up; sleep 4242"});
   person.see("up\n");
   person.close_terminal();
@@ -207,7 +207,7 @@ TEST(Pty, AClosedTerminalEndsTheJobAndWhatRunsInIt) {
 
 TEST(Pty, ALostPersonIsAHangUpForTheTask) {
   Sandbox sandbox;
-  Instance instance(sandbox, kTwoCores);
+  Instance instance(sandbox, kPtyCores);
   Person person(sandbox, {"run", "--pty", "sh", "-c",
                           "trap 'echo hup > mark; exit' HUP; echo up; "
                           "while :; do sleep 0.02; done"});

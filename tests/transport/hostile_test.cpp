@@ -19,7 +19,7 @@
 namespace holon::transport {
 namespace {
 
-constexpr Duration kPatience = 20000;
+constexpr Duration kHostilePatience = 20000;
 
 class HostileTest : public testing::Test {
  protected:
@@ -37,7 +37,7 @@ class HostileTest : public testing::Test {
   }
   bool until(const std::function<bool()>& done) {
     const auto tick = reactor_->every(2, [] {});
-    return reactor_->run_until(done, kPatience);
+    return reactor_->run_until(done, kHostilePatience);
   }
   // A well-behaved client is still served.
   void expect_service() {

@@ -11,7 +11,7 @@
 namespace holon::transport {
 namespace {
 
-constexpr Duration kPatience = 60'000;  // ms; only a failing test waits so long
+constexpr Duration kLeavePatience = 60'000;  // ms; only a failing test waits so long
 
 // Server and client turn on reactors of their own, so that one of them can be slow.
 class LeaveTest : public testing::Test {
@@ -30,7 +30,7 @@ class LeaveTest : public testing::Test {
   }
   bool until(const std::function<bool()>& done) {
     const auto turn_the_client_too = reactor_->every(1, [this] { clients_->turn(0); });
-    return reactor_->run_until(done, kPatience);
+    return reactor_->run_until(done, kLeavePatience);
   }
   void ask() {
     client_->call({"x"}, [this](Result<std::string> result) { answer_ = std::move(result); });
@@ -54,9 +54,9 @@ class LeaveTest : public testing::Test {
 TEST_F(LeaveTest, AServerStaysUntilItsLastAnswersAreRead) {
   ask();
   requests_[0].reply("the last word");
-  leave(kPatience);
+  leave(kLeavePatience);
   const auto a_while = reactor_->now() + 200;
-  reactor_->run_until([&] { return left_ || reactor_->now() > a_while; }, kPatience);
+  reactor_->run_until([&] { return left_ || reactor_->now() > a_while; }, kLeavePatience);
   EXPECT_FALSE(left_) << "the client has read nothing yet";
   EXPECT_TRUE(until([this] { return left_; }));
   server_.reset();
@@ -68,25 +68,25 @@ TEST_F(LeaveTest, AClientThatDoesNotReadIsNotWaitedForAnyLonger) {
   ask();
   requests_[0].reply("unread");
   leave(100);
-  EXPECT_TRUE(reactor_->run_until([this] { return left_; }, kPatience));
+  EXPECT_TRUE(reactor_->run_until([this] { return left_; }, kLeavePatience));
 }
 
 TEST_F(LeaveTest, WhoHasGoneIsNotWaitedFor) {
   ask();
   client_.reset();
-  leave(kPatience);
-  EXPECT_TRUE(reactor_->run_until([this] { return left_; }, kPatience / 2));
+  leave(kLeavePatience);
+  EXPECT_TRUE(reactor_->run_until([this] { return left_; }, kLeavePatience / 2));
 }
 
 TEST_F(LeaveTest, NobodyThereIsNoReasonToWait) {
   const auto lonely = std::move(*Server::listen(*reactor_, *ipc_uri(dir_, "t")));
-  lonely->take_leave(kPatience, [this] { left_ = true; });
-  EXPECT_TRUE(reactor_->run_until([this] { return left_; }, kPatience / 2));
+  lonely->take_leave(kLeavePatience, [this] { left_ = true; });
+  EXPECT_TRUE(reactor_->run_until([this] { return left_; }, kLeavePatience / 2));
 }
 
 TEST_F(LeaveTest, NoNewClientsAreTaken) {
   ask();
-  leave(kPatience);
+  leave(kLeavePatience);
   ASSERT_TRUE(until([this] { return left_; }));
   const auto late = std::move(*Client::connect(*reactor_, server_->uri()));
   EXPECT_FALSE(reactor_->run_until([&] { return late->connected(); }, 100));

@@ -17,7 +17,7 @@
 namespace holon::transport {
 namespace {
 
-constexpr Duration kPatience = 60000;  // ms; only a failing test waits so long
+constexpr Duration kRpcPatience = 60000;  // ms; only a failing test waits so long
 
 class RpcTest : public testing::Test {
  protected:
@@ -37,7 +37,7 @@ class RpcTest : public testing::Test {
     EXPECT_TRUE(client) << to_string(client.error());
     return std::move(*client);
   }
-  bool until(const std::function<bool()>& done) { return reactor_->run_until(done, kPatience); }
+  bool until(const std::function<bool()>& done) { return reactor_->run_until(done, kRpcPatience); }
   Result<std::string> ask(Client& client, Call call) {
     std::optional<Result<std::string>> answer;
     client.call(std::move(call), [&](Result<std::string> result) { answer = std::move(result); });

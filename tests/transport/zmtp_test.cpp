@@ -34,11 +34,11 @@ std::vector<std::string> read(const std::string& bytes, std::size_t at_once,
   return seen;
 }
 
-std::string frame(const std::string& body) {
+std::string zmtp_frame(const std::string& body) {
   return Zmtp::frame_header(body.size()) + body;
 }
 std::string part(std::string body) {
-  body = frame(body);
+  body = zmtp_frame(body);
   body[0] = static_cast<char>(body[0] | 1);
   return body;
 }
@@ -46,8 +46,8 @@ const std::string kOpening = Zmtp::greeting() + Zmtp::ready_command();
 
 TEST(Zmtp, MessagesComeOutWholeHoweverTheBytesAreCut) {
   const std::string large(300, 'l');
-  const std::string bytes =
-      kOpening + frame("one") + frame("") + part("a") + part(large) + frame("c") + frame(large);
+  const std::string bytes = kOpening + zmtp_frame("one") + zmtp_frame("") + part("a") +
+                            part(large) + zmtp_frame("c") + zmtp_frame(large);
   const std::vector<std::string> all{"ready", "one", "", "*", large};
   for (const std::size_t at_once : {1U, 2U, 7U, 64U, 100'000U})
     EXPECT_EQ(read(bytes, at_once), all);
@@ -56,7 +56,7 @@ TEST(Zmtp, MessagesComeOutWholeHoweverTheBytesAreCut) {
 TEST(Zmtp, WhatIsTooLargeIsRefusedByItsHeaderAlone) {
   EXPECT_EQ(read(kOpening + Zmtp::frame_header(1001), 9).back(), "broken");
   EXPECT_EQ(read(kOpening + Zmtp::frame_header(std::size_t{1} << 62), 9).back(), "broken");
-  EXPECT_EQ(read(kOpening + frame(std::string(1000, 'x')), 9).back(), std::string(1000, 'x'));
+  EXPECT_EQ(read(kOpening + zmtp_frame(std::string(1000, 'x')), 9).back(), std::string(1000, 'x'));
 }
 
 TEST(Zmtp, OtherProtocolsMechanismsAndVersionsAreRefused) {
@@ -67,7 +67,8 @@ TEST(Zmtp, OtherProtocolsMechanismsAndVersionsAreRefused) {
   std::string curve = Zmtp::greeting();
   curve.replace(12, 5, "CURVE");
   EXPECT_EQ(read(curve, 64), std::vector<std::string>{"broken"});
-  EXPECT_EQ(read(Zmtp::greeting() + frame("no READY"), 64), std::vector<std::string>{"broken"});
+  EXPECT_EQ(read(Zmtp::greeting() + zmtp_frame("no READY"), 64),
+            std::vector<std::string>{"broken"});
 }
 
 TEST(Zmtp, APingIsAnsweredWithItsContext) {

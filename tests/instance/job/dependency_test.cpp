@@ -26,7 +26,7 @@ std::string system_with(const std::vector<std::string>& dependencies) {
   return R"({"dependencies":[)" + list + "]}";
 }
 
-JobOptions after(const std::vector<std::string>& dependencies) {
+JobOptions after_job(const std::vector<std::string>& dependencies) {
   JobOptions options;
   options.system = system_with(dependencies);
   return options;
@@ -77,7 +77,7 @@ TEST(Dependencies, HoldAJobUntilTheOtherOneHasCompleted) {
   const Live live({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));
   live.when_running(first);
-  const auto second = live.job({"/bin/true"}, after({"afterok:" + std::to_string(first)}));
+  const auto second = live.job({"/bin/true"}, after_job({"afterok:" + std::to_string(first)}));
   const auto waits = live.record(second);
   EXPECT_EQ(waits.state, "DEPEND");
   EXPECT_EQ(waits.reason, "waits for job 1 to complete");
@@ -102,10 +102,11 @@ TEST(Dependencies, ThatCanNeverBeMetFailTheJobWithTheReason) {
   const Live live({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));
   const auto id = std::to_string(first);
-  const auto second = live.job({"/bin/true"}, after({"afterok:" + id}));
-  const auto third = live.job({"/bin/true"}, after({"afterok:" + std::to_string(second)}));
-  const auto on_failure = live.job({"/bin/true"}, after({"afternotok:" + id}));
-  const auto in_any_case = live.job({"/bin/true"}, after({"afterany:" + std::to_string(third)}));
+  const auto second = live.job({"/bin/true"}, after_job({"afterok:" + id}));
+  const auto third = live.job({"/bin/true"}, after_job({"afterok:" + std::to_string(second)}));
+  const auto on_failure = live.job({"/bin/true"}, after_job({"afternotok:" + id}));
+  const auto in_any_case =
+      live.job({"/bin/true"}, after_job({"afterany:" + std::to_string(third)}));
   live.cancel(first);
   const auto failed = live.wait_one(second);
   EXPECT_EQ(failed.result, "FAILED");
@@ -115,18 +116,19 @@ TEST(Dependencies, ThatCanNeverBeMetFailTheJobWithTheReason) {
   EXPECT_EQ(live.wait_one(on_failure).result, "COMPLETED");
   EXPECT_EQ(live.wait_one(in_any_case).result, "COMPLETED");
   // Known before it is taken:
-  const auto refused = live.submit({"/bin/true"}, after({"afterok:" + id}));
+  const auto refused = live.submit({"/bin/true"}, after_job({"afterok:" + id}));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::unsatisfiable);
   // Met before it is taken:
-  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, after({"afterany:" + id}))).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, after_job({"afterany:" + id}))).result,
+            "COMPLETED");
 }
 
 TEST(Dependencies, AfterIsMetByAStart) {
   const Live live({"--resources", "node=1/core=1"});
   live.when_running(live.job(live.gated("first")));
   const auto second = live.job(live.gated("second"));
-  JobOptions nothing = after({"after:" + std::to_string(second)});
+  JobOptions nothing = after_job({"after:" + std::to_string(second)});
   const auto third = live.job({"/bin/true"}, nothing);
   EXPECT_EQ(live.record(third).state, "DEPEND");
   live.release("first");
@@ -140,9 +142,9 @@ TEST(Dependencies, ASingletonWaitsForAllOfItsNameBeforeIt) {
   const Live live({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));  // sh
   const auto other = live.job(live.gated("other"));
-  const auto second = live.job({"/bin/sh", "-c", "true"}, after({"singleton"}));
-  const auto third = live.job({"/bin/sh", "-c", "true"}, after({"singleton"}));
-  const auto stranger = live.job({"/bin/true"}, after({"singleton"}));
+  const auto second = live.job({"/bin/sh", "-c", "true"}, after_job({"singleton"}));
+  const auto third = live.job({"/bin/sh", "-c", "true"}, after_job({"singleton"}));
+  const auto stranger = live.job({"/bin/true"}, after_job({"singleton"}));
   EXPECT_EQ(live.wait_one(stranger).result, "COMPLETED");
   EXPECT_THAT(live.record(third).reason, HasSubstr("waits for job 3, which has the same name"));
   live.release("other");
@@ -160,8 +162,8 @@ TEST(Dependencies, ABeginTimeIsWaitedFor) {
   const auto text = [](std::int64_t ms) {
     return std::to_string(ms / 1000) + "." + std::to_string(1000 + ms % 1000).substr(1);
   };
-  const auto soon = live.job({"/bin/true"}, after({"begin-time:" + text(now + 700)}));
-  const auto later = live.job({"/bin/true"}, after({"begin-time:" + text(now + 3'600'000)}));
+  const auto soon = live.job({"/bin/true"}, after_job({"begin-time:" + text(now + 700)}));
+  const auto later = live.job({"/bin/true"}, after_job({"begin-time:" + text(now + 3'600'000)}));
   EXPECT_EQ(live.record(later).state, "DEPEND");
   EXPECT_EQ(live.record(later).t_estimate, now + 3'600'000);
   const auto done = live.wait_one(soon);
@@ -176,7 +178,7 @@ TEST(Dependencies, OutliveTheBroker) {
   const Live live({"--resources", "node=1/core=4"});
   const auto first = live.job(live.gated("gate"));
   live.when_running(first);
-  JobOptions three = after({"afterok:" + std::to_string(first), "singleton"});
+  JobOptions three = after_job({"afterok:" + std::to_string(first), "singleton"});
   three.count = 3;
   const auto second = live.job({"/bin/true"}, three);
   live.kill_broker();
@@ -219,7 +221,7 @@ TEST(Dependencies, ALongChainThatBreaksFallsAsAWhole) {
   std::uint64_t last = first;
   for (int i = 0; i < 1'500; ++i) {
     const auto reply = client->call<msg::SubmitReply>(
-        "submit", Live::request({"/bin/true"}, after({"afterok:" + std::to_string(last)})));
+        "submit", Live::request({"/bin/true"}, after_job({"afterok:" + std::to_string(last)})));
     ASSERT_TRUE(reply) << reply.error().what;
     last = reply->first_id;
   }

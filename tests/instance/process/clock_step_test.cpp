@@ -18,7 +18,7 @@ using testing::JobOptions;
 using testing::Live;
 using testing::TamperedClock;
 
-constexpr Duration kHour = 3'600'000;
+constexpr Duration kAnHour = 3'600'000;
 
 class ClockStep : public ::testing::TestWithParam<Duration> {
  protected:
@@ -37,14 +37,14 @@ class ClockStep : public ::testing::TestWithParam<Duration> {
   Time started_ = 0;  // as it was shown before the clock was set
 };
 
-INSTANTIATE_TEST_SUITE_P(By, ClockStep, ::testing::Values(-2 * kHour, -5'000, 2 * kHour),
+INSTANTIATE_TEST_SUITE_P(By, ClockStep, ::testing::Values(-2 * kAnHour, -5'000, 2 * kAnHour),
                          [](const auto& step) {
                            return step.param == -5'000 ? "5SecondsBack"
                                   : step.param < 0     ? "2HoursBack"
                                                        : "2HoursForward";
                          });
 
-std::string log_of(const Live& live) {
+std::string clock_log_of(const Live& live) {
   return testing::read_file(live.dir() + "/state/instance.log");
 }
 
@@ -68,7 +68,7 @@ TEST_P(ClockStep, WhatIsHeldStaysHeld) {
   EXPECT_EQ(live.wait_one(holder).result, "COMPLETED");
   EXPECT_EQ(live.wait_one(second).result, "COMPLETED");
   EXPECT_GE(live.record(second).t_alloc, live.record(holder).t_finish);
-  EXPECT_THAT(log_of(live), HasSubstr("the wall clock was set "));
+  EXPECT_THAT(clock_log_of(live), HasSubstr("the wall clock was set "));
 }
 
 TEST_P(ClockStep, LimitsAreAsLongAsTheyWere) {
@@ -102,7 +102,7 @@ TEST_P(ClockStep, AChildKeepsItsLeaseAndItsJobs) {
     return node ? node->expiration - node->t_started : 0;
   };
   const Duration lease = left();
-  EXPECT_NEAR(double(lease), double(kHour), 20'000);
+  EXPECT_NEAR(double(lease), double(kAnHour), 20'000);
   set_clock(live, GetParam());
   EXPECT_EQ(left(), lease);
   live.kill_broker();
@@ -143,16 +143,16 @@ TEST(ClockSteps, ABeginTimeFollowsTheWallClock) {
   if (!TamperedClock::kAvailable) GTEST_SKIP();
   TamperedClock clock;
   const Live live({"--resources", "node=1/core=2"});
-  const auto in_an_hour = live.job({"/bin/true"}, beginning_in(kHour));
-  const auto in_three = live.job({"/bin/true"}, beginning_in(3 * kHour));
+  const auto in_an_hour = live.job({"/bin/true"}, beginning_in(kAnHour));
+  const auto in_three = live.job({"/bin/true"}, beginning_in(3 * kAnHour));
   EXPECT_EQ(live.record(in_an_hour).state, "DEPEND");
-  clock.set(2 * kHour);
+  clock.set(2 * kAnHour);
   EXPECT_EQ(live.wait_one(in_an_hour).result, "COMPLETED");
   EXPECT_EQ(live.record(in_three).state, "DEPEND");
-  clock.set(-2 * kHour);
+  clock.set(-2 * kAnHour);
   live.kill_broker();
   EXPECT_EQ(live.record(in_three).state, "DEPEND");
-  clock.set(4 * kHour);
+  clock.set(4 * kAnHour);
   EXPECT_EQ(live.wait_one(in_three).result, "COMPLETED");
 }
 
@@ -162,8 +162,8 @@ TEST(ClockSteps, AnAdvanceReservationStaysWhereItWasGranted) {
   const Live live({"--resources", "node=1/core=2"});
   msg::ReserveRequest ask;
   ask.jobspec = Live::request({"reservation"}, {2}).jobspec;
-  ask.begin = wall_clock_ms() + kHour;
-  ask.end = ask.begin + kHour;
+  ask.begin = wall_clock_ms() + kAnHour;
+  ask.end = ask.begin + kAnHour;
   ask.user = "ada";
   ASSERT_TRUE(live.call<msg::ReserveReply>("reserve", ask));
   const auto begins = [&] {

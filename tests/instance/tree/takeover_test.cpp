@@ -21,7 +21,7 @@ using testing::processes_of;
 // The first record is sent up at once, all after it a minute later.
 const std::vector<std::string> kSilent = {"instance.record-interval=60s"};
 
-std::map<std::string, msg::JobRecord> by_path(const Live& live) {
+std::map<std::string, msg::JobRecord> records_by_path(const Live& live) {
   std::map<std::string, msg::JobRecord> found;
   for (const auto& record : live.jobs(true, true)) found.emplace(record.path, record);
   return found;
@@ -40,7 +40,7 @@ std::vector<std::string> fill(const Live& live, const std::string& path, std::in
 }
 
 void all_are_over(const Live& live, const std::vector<std::string>& acknowledged) {
-  const auto records = by_path(live);
+  const auto records = records_by_path(live);
   for (const auto& path : acknowledged) {
     ASSERT_TRUE(records.contains(path)) << path << " was acknowledged";
     const auto& record = records.at(path);
@@ -72,7 +72,7 @@ TEST(Takeover, OfAGrandchildWhoseParentWasKilledWithIt) {
                 grandchild.broker, grandchild.agent});
   EXPECT_EQ(live.wait_one(1).result, "FAILED");
   all_are_over(live, acknowledged);
-  EXPECT_EQ(by_path(live).at("/1/1").result, "FAILED");
+  EXPECT_EQ(records_by_path(live).at("/1/1").result, "FAILED");
 }
 
 TEST(Takeover, WhenTheAgentAboveWasKilled) {
@@ -108,7 +108,7 @@ TEST(Takeover, WhenTheBrokerWasKilledWhileItsChildEnded) {
   EXPECT_TRUE(eventually([&] { return !testing::alive(supervisor); }));
   kill_at_once({live.broker()});
   live.wait_one(1);
-  const auto records = by_path(live);
+  const auto records = records_by_path(live);
   for (const auto& path : acknowledged) {
     ASSERT_TRUE(records.contains(path)) << path << " was acknowledged";
     EXPECT_EQ(records.at(path).result, "CANCELED") << "as the child ended it";
@@ -124,7 +124,7 @@ TEST(Takeover, AJobThatHadCompletedStaysSo) {
   const auto child = processes_of(live, "/1");
   kill_at_once({child.supervisor, child.broker, child.agent});
   live.wait_one(1);
-  const auto records = by_path(live);
+  const auto records = records_by_path(live);
   EXPECT_EQ(records.at("/1/1").result, "COMPLETED");
   EXPECT_EQ(records.at("/1/2").result, "COMPLETED");
 }
@@ -149,7 +149,7 @@ TEST(Takeover, AJournalThatCannotBeReadIsSaidInTheReason) {
   for (const char* suffix : {"", "-wal"}) std::ofstream(journal + suffix) << std::string(8192, 'x');
   kill_at_once({child.supervisor, child.broker});
   EXPECT_EQ(live.wait_one(1).result, "FAILED") << "it is over all the same";
-  const auto records = by_path(live);
+  const auto records = records_by_path(live);
   for (const auto& path : acknowledged)
     EXPECT_THAT(records.at(path).reason, HasSubstr("its journal cannot be read")) << path;
 }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "resource/find/find_expression.hpp"
 #include "resource/graph/graph.hpp"
-#include "resource/match/find_expression.hpp"
 
 namespace holon::resource {
 

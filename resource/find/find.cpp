@@ -1,4 +1,4 @@
-#include "resource/match/find.hpp"
+#include "resource/find/find.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,6 +1,6 @@
 // Recursive descent over words, one function per rule. The depth of parentheses is limited, so
 // that a hostile expression is an error and not a stack overflow.
-#include "resource/match/find_expression.hpp"
+#include "resource/find/find_expression.hpp"
 
 #include <fmt/format.h>
 
@@ -12,10 +12,10 @@
 #include "base/hostlist.hpp"
 
 namespace holon::resource {
-namespace {
+namespace terms {  // with a name, as Node has one, which is made of these
 
 constexpr std::string_view kBlank = " \t";
-constexpr int kMaxDepth = 500;
+constexpr int kMostParentheses = 500;
 
 enum class Key {
   status,
@@ -108,7 +108,9 @@ struct Test {
   Hostlist names;
 };
 
-}  // namespace
+}  // namespace terms
+
+using namespace terms;
 
 // Operands from left to right; each is joined to what stands before it. A chain is flat however
 // long it is: only parentheses and nots make depth.
@@ -193,7 +195,7 @@ class Parser {
 
   // An expression that fills [begin, end).
   Result<std::unique_ptr<const Node>> expression(std::size_t begin, std::size_t end, int depth) {
-    if (depth > kMaxDepth) return wrong(begin, "parentheses are nested too deeply");
+    if (depth > kMostParentheses) return wrong(begin, "parentheses are nested too deeply");
     auto node = std::make_unique<Node>();
     bool either = false;
     for (std::size_t at = begin;;) {
