@@ -274,8 +274,8 @@ void Service::cancel(const Request& request) {
     return request.fail(sorted.error());
   const auto note = ask->reason.empty() ? std::string("cancelled by a user") : ask->reason;
   const auto step = [this, request, note, reply = std::make_shared<msg::CancelReply>(reply),
+                     ids = waiting_first(reply.cancelled),
                      next = std::make_shared<std::size_t>(0)] {
-    const auto& ids = reply->cancelled;
     for (std::size_t i = 0; i < kCancelsAtOnce && *next < ids.size(); ++i)
       core_.jobs.raise(JobId(ids[(*next)++]), "cancel", note, now());
     if (*next < ids.size()) return true;
@@ -283,6 +283,16 @@ void Service::cancel(const Request& request) {
     return false;
   };
   if (step()) core_.portions.add(request.peer(), step);
+}
+
+// A running job that ends gives its cores to a waiting one, which may be in a later portion of the
+// same request.
+std::vector<std::uint64_t> Service::waiting_first(std::vector<std::uint64_t> ids) const {
+  std::stable_partition(ids.begin(), ids.end(), [this](std::uint64_t id) {
+    const ActiveJob* job = core_.jobs.find(JobId(id));
+    return job != nullptr && job->life.state < JobState::run;
+  });
+  return ids;
 }
 
 // Errors: not_found, of one of them.

@@ -55,6 +55,7 @@ class Service {
   void submit(const Request& request);
   void job_info(const Request& request);
   void cancel(const Request& request);
+  std::vector<std::uint64_t> waiting_first(std::vector<std::uint64_t> ids) const;
   Status sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelReply& reply) const;
   void tree(const Request& request);
   void status(const Request& request);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -20,8 +21,14 @@ constexpr Duration kPatience = 20000;  // ms; only a failing test waits so long
 
 class ProcessTest : public testing::Test {
  protected:
-  void SetUp() override { dir_ = *transport::make_runtime_dir(); }
-  void TearDown() override { std::filesystem::remove_all(dir_); }
+  void SetUp() override {
+    dir_ = *transport::make_runtime_dir();
+    before_ = std::signal(SIGPIPE, SIG_IGN);  // as in an agent: tasks may not read what they get
+  }
+  void TearDown() override {
+    std::signal(SIGPIPE, before_);
+    std::filesystem::remove_all(dir_);
+  }
 
   // Asks again every 2 ms, for what happens outside the reactor.
   bool until(const std::function<bool()>& done) {
@@ -63,6 +70,7 @@ class ProcessTest : public testing::Test {
   }
 
   std::string dir_;
+  void (*before_)(int) = SIG_DFL;  // what SIGPIPE did
   std::unique_ptr<transport::Reactor> reactor_ = std::move(*transport::Reactor::create());
 };
 
