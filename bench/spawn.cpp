@@ -60,7 +60,8 @@ void BM_Jobs(benchmark::State& state) {
   auto node = std::move(*Node::discover(""));
   const std::size_t cores = node.cores();
   NodeFrame frame{node.cpuset(), {}, false, false};
-  Jobs jobs(JobContext{*reactor, std::move(*Spawner::create()), std::move(node), std::move(frame)});
+  Jobs jobs(
+      JobContext{*reactor, std::move(*own_processes(*reactor)), std::move(node), std::move(frame)});
   std::int64_t running = 0;
   std::uint64_t next = 0;
   jobs.on_finished([&](const msg::Finished& finished) {

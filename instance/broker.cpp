@@ -89,7 +89,7 @@ transport::Options Broker::peer_options(const std::string& name) const {
 // ---- beginning ----
 
 Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, BrokerOptions options,
-                                               Pulse* pulse) {
+                                               Pulse* pulse, BelongsTo belongs_to) {
   auto config = config::load_config(options.start.conf);
   if (!config) return tl::unexpected(config.error());
   const std::string file =
@@ -116,6 +116,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   std::unique_ptr<Broker> broker(new Broker(reactor, pulse, std::move(options), std::move(*config),
                                             std::move(*journal), std::move(*clock),
                                             std::move(*server)));
+  broker->belongs_to_ = std::move(belongs_to);
   broker->show_pulse();
   broker->only_lists_ = std::move(trouble);
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
@@ -305,6 +306,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.uri = server_->uri();
   identity.state_dir = options_.start.state_dir;
   identity.binary = options_.binary;
+  identity.belongs_to = belongs_to_;
   identity.agent_secret = options_.secrets.agent;
   identity.bind = source.bind;
   identity.started = std::stoll(meta_or(journal_, "started", "0"));

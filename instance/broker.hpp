@@ -33,7 +33,7 @@ class Broker {
   // the resources, the sockets.
   // `pulse` is shown how it gets on; it may be null, and must outlive it.
   static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options,
-                                                Pulse* pulse);
+                                                Pulse* pulse, BelongsTo belongs_to = descends_from);
   ~Broker();
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
@@ -55,6 +55,8 @@ class Broker {
   const std::string& uri() const { return server_->uri(); }
   // What it has, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
   std::string resources() const;
+  // For who looks at it from the same process; nullptr: it has no resources yet.
+  const Core* core() const { return core_.get(); }
 
  private:
   enum class Phase { waiting_for_grant, up, draining, flushing, over };
@@ -107,6 +109,7 @@ class Broker {
   std::vector<transport::Request> of_this_turn_;
   // The journal cannot be written: nothing is changed, what there is can be looked at.
   std::optional<Error> only_lists_;
+  BelongsTo belongs_to_ = descends_from;
   bool alone_ = false;  // without a supervisor
   Phase phase_ = Phase::waiting_for_grant;
   bool agent_seen_ = false;

@@ -28,8 +28,9 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       drains(the_journal, *store, jobs),
       agent(reactor, server, the_journal, jobs, store->graph(), the_after_commit, refusals,
             task_settings()),
-      children(server, the_journal, jobs, the_after_commit, refusals,
-               [this](const ActiveJob& job) { return grant_for(job); }),
+      children(
+          server, the_journal, jobs, the_after_commit, refusals,
+          [this](const ActiveJob& job) { return grant_for(job); }, identity.belongs_to),
       takeovers(reactor, clock, the_journal, jobs, agent,
                 {identity.binary, identity.path, identity.state_dir}),
       watchers(jobs, the_journal, the_after_commit, portions),

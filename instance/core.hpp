@@ -24,6 +24,7 @@
 #include "instance/service/refusals.hpp"
 #include "instance/service/schedule_log.hpp"
 #include "instance/service/watchers.hpp"
+#include "instance/tree/ancestry.hpp"
 #include "instance/tree/children.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "instance/tree/takeover.hpp"
@@ -39,7 +40,8 @@ struct Identity {
   std::string state_dir;
   std::string agent_secret;
   std::string binary;  // the holon program
-  bool bind = true;    // tasks are bound to the cores of their R
+  BelongsTo belongs_to = descends_from;
+  bool bind = true;  // tasks are bound to the cores of their R
   Time started = 0;
   Time lease_end = kTimeMax;
 };

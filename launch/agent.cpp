@@ -84,17 +84,18 @@ std::shared_ptr<spdlog::logger> make_logger(const AgentOptions& options) {
 
 class Agent::Impl {
  public:
-  Impl(transport::Reactor& reactor, AgentOptions options, Spawner spawner, Spawner for_captures,
-       Node node, NodeFrame frame, std::unique_ptr<ProcessTracking> tracking)
+  Impl(transport::Reactor& reactor, AgentOptions options, Ground ground,
+       std::unique_ptr<ProcessTracking> tracking)
       : reactor_(reactor),
         options_(std::move(options)),
         log_(make_logger(options_)),
         incarnation_(new_incarnation()),
-        topology_(node.xml()),
+        topology_(ground.node.xml()),
+        processes_(*ground.processes),
         tracking_(*tracking),
-        jobs_(JobContext{reactor, std::move(spawner), std::move(node), std::move(frame),
-                         std::move(tracking)}),
-        captures_(reactor, std::move(for_captures), tracking_) {}
+        jobs_(JobContext{reactor, std::move(ground.processes), std::move(ground.node),
+                         std::move(ground.frame), std::move(tracking)}),
+        captures_(reactor, processes_, tracking_) {}
 
   Status connect() {
     transport::Options options;
@@ -232,7 +233,7 @@ class Agent::Impl {
 
   // The broker gives nothing to this agent before it says that they are gone.
   void end_orphans(const std::vector<msg::ProcessId>& orphans) {
-    if (const std::size_t alive = kill_sessions(orphans, jobs_.prefix())) {
+    if (const std::size_t alive = processes_.kill_sessions(orphans, jobs_.prefix())) {
       if (!orphans_again_)
         log_->warn(fmt::format("ending {} processes of an earlier agent", alive));
       orphans_again_ = reactor_.after(kOrphansAgain, [this, orphans] { end_orphans(orphans); });
@@ -297,6 +298,7 @@ class Agent::Impl {
   std::shared_ptr<spdlog::logger> log_;
   std::uint64_t incarnation_;
   std::string topology_;
+  Processes& processes_;       // of jobs_
   ProcessTracking& tracking_;  // of jobs_
   Jobs jobs_;
   Captures captures_;
@@ -317,16 +319,20 @@ Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentO
   if (options.hostname.empty()) options.hostname = own_hostname();
   auto node = Node::discover(options.cpuset);
   if (!node) return tl::unexpected<Error>(node.error());
-  auto spawner = Spawner::create();
-  if (!spawner) return tl::unexpected<Error>(spawner.error());
-  auto for_captures = Spawner::create();
-  if (!for_captures) return tl::unexpected<Error>(for_captures.error());
+  auto processes = own_processes(reactor);
+  if (!processes) return tl::unexpected<Error>(processes.error());
   NodeFrame frame = frame_of(*node, !options.cpuset.empty());
+  return create(reactor, std::move(options),
+                {std::move(*node), std::move(frame), std::move(*processes)});
+}
+
+Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options,
+                                             Ground ground) {
+  NodeFrame& frame = ground.frame;
   if (frame.lineage.empty()) frame.lineage = lineage_of_root("", random_mark());
   auto tracking = std::make_unique<ProcessTracking>(frame.lineage, options.cgroup);
-  auto impl = std::make_unique<Impl>(reactor, std::move(options), std::move(*spawner),
-                                     std::move(*for_captures), std::move(*node), std::move(frame),
-                                     std::move(tracking));
+  auto impl =
+      std::make_unique<Impl>(reactor, std::move(options), std::move(ground), std::move(tracking));
   if (const Status connected = impl->connect(); !connected)
     return tl::unexpected<Error>(connected.error());
   return std::unique_ptr<Agent>(new Agent(std::move(impl)));

@@ -13,6 +13,9 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "launch/node.hpp"
+#include "launch/tasks/environment.hpp"
+#include "launch/tasks/processes.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::launch {
@@ -37,8 +40,17 @@ enum AgentExit { kAgentDone = 0, kAgentCouldNotBegin = 1, kAgentRefused = 2, kAg
 // Makes the calling process a subreaper and reaps its children: one agent a process.
 class Agent {
  public:
-  // Errors: invalid_argument (uri, cpuset), system.
+  // What it stands on.
+  struct Ground {
+    Node node;
+    NodeFrame frame;
+    std::unique_ptr<Processes> processes;
+  };
+
+  // On this machine. Errors: invalid_argument (uri, cpuset), system.
   static Result<std::unique_ptr<Agent>> create(transport::Reactor& reactor, AgentOptions options);
+  static Result<std::unique_ptr<Agent>> create(transport::Reactor& reactor, AgentOptions options,
+                                               Ground ground);
   ~Agent();
   Agent(const Agent&) = delete;
   Agent& operator=(const Agent&) = delete;

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "launch/exit_code.hpp"
-#include "launch/tasks/process.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::launch {
@@ -42,15 +41,15 @@ bool Job::start() {
       return false;
     }
     task.process.pid = *pid;
-    if (const auto stat = stat_of(*pid)) task.process.start = stat->start;
+    task.process.start = context_.processes->start_of(*pid);
     task.result.started = task.running = true;
     ++running_;
     if (t_start_ == 0) t_start_ = context_.reactor.now();
-    auto exit = context_.reactor.on_child(
+    auto exit = context_.processes->on_end(
         *pid, [this, &task](const transport::ChildExit& how) { on_exit(task, how); },
-        [group = *pid] { ::kill(-group, SIGKILL); });
+        [this, group = *pid] { context_.processes->signal_group(group, SIGKILL); });
     if (!exit) {
-      ::kill(-*pid, SIGKILL);  // whoever reaps strangers reaps it
+      context_.processes->signal_group(*pid, SIGKILL);  // whoever reaps strangers reaps it
       processes_->ended(*pid);
       task.running = false;
       --running_;
@@ -93,11 +92,11 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
   const CpuMask* const cpus = mask.empty() ? nullptr : &mask;
   SpawnRequest what{program_->argv, env,  program_->cwd,        *in,          ends->out,
                     ends->err,      cpus, processes_->cgroup(), secrets.get()};
-  auto pid = context_.spawner.spawn(what);
+  auto pid = context_.processes->spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {
     processes_->cannot_start_there(pid.error().no_cgroup);
     what.cgroup = -1;
-    pid = context_.spawner.spawn(what);
+    pid = context_.processes->spawn(what);
   }
   if (pid) processes_->started(*pid, cpus);
   return pid;
@@ -120,7 +119,8 @@ void Job::give_up(SpawnError why) {
 
 void Job::signal(int number) const {
   for (const Task& task : tasks_)
-    if (task.running) ::kill(static_cast<pid_t>(-task.process.pid), number);
+    if (task.running)
+      context_.processes->signal_group(static_cast<pid_t>(task.process.pid), number);
 }
 
 void Job::kill(Duration grace, const std::string& reason) {

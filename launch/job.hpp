@@ -11,7 +11,7 @@
 #include "launch/streams/input.hpp"
 #include "launch/streams/output.hpp"
 #include "launch/tasks/environment.hpp"
-#include "launch/tasks/spawn.hpp"
+#include "launch/tasks/processes.hpp"
 #include "launch/tracking/tracking.hpp"
 #include "transport/reactor.hpp"
 
@@ -20,7 +20,7 @@ namespace holon::launch {
 // What all jobs of a node share.
 struct JobContext {
   transport::Reactor& reactor;
-  Spawner spawner;
+  std::unique_ptr<Processes> processes;
   Node node;
   NodeFrame frame;
   std::unique_ptr<ProcessTracking> tracking = nullptr;  // nullptr: Jobs makes one without cgroups

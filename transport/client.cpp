@@ -1,22 +1,17 @@
-// client.cpp - a DEALER socket that says hello on every connection ZeroMQ makes for it.
+// client.cpp - a line that says hello on every connection it makes.
 //
-// ZeroMQ reconnects by itself; the monitor tells when. ZMQ_IMMEDIATE keeps it from queueing for a
-// connection that is not there: a message for a dead server must not reach its successor before the
-// hello. A server that is connected but silent, or does not know us any more (bye), is left by
-// making a new socket.
+// A server that is connected but silent, or does not know this client any more (bye), is left by
+// opening a new line.
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "transport/codec/wire.hpp"
+#include "transport/network.hpp"
 #include "transport/session.hpp"
 
 namespace holon::transport {
 namespace {
 
-constexpr int kAnswersPerTurn = 512;
-constexpr int kReconnectMs = 10;  // doubled at each failure
-constexpr int kReconnectMaxMs = 250;
 constexpr Duration kHelloAgain =
     2;  // ms; the connection was announced before it could be written to
 
@@ -35,7 +30,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   Impl& operator=(const Impl&) = delete;
 
   Status start() {
-    if (const Status opened = open_socket(); !opened) return opened;
+    if (const Status opened = open_line(); !opened) return opened;
     ticks_ = shared_->reactor.every(std::max<Duration>(shared_->options.heartbeat / 2, 1),
                                     [weak = weak_from_this()] {
                                       if (const auto self = weak.lock()) self->tick();
@@ -47,9 +42,9 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
     if (std::exchange(closed_, true)) return;
     ticks_.cancel();
     hello_again_.cancel();
-    if (wire_ && greeted_) wire_->send("", encode({Kind::bye, 0, "", "", ""}));
+    if (line_ && greeted_) line_->send(encode({Kind::bye, 0, "", "", ""}));
     session_->kill({Errc::disconnected, "the connection was closed", ""});
-    wire_.reset();
+    close_line();
   }
 
   const std::string& uri() const { return uri_; }
@@ -62,40 +57,42 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   std::function<void()> on_lost;
 
  private:
-  Status open_socket() {
-    try {
-      wire_ = std::make_unique<Wire>(shared_->reactor, zmq::socket_type::dealer, shared_->options,
-                                     ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED);
-      zmq::socket_t& socket = wire_->socket();
-      socket.set(zmq::sockopt::immediate, true);
-      socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
-      socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
-      apply_security(socket, shared_->options.security, false);
-      socket.connect(uri_);
-    } catch (const zmq::error_t& e) {
-      return fail(Errc::invalid_argument, std::string("cannot connect: ") + e.what(), uri_);
-    }
-    const auto weak = weak_from_this();
-    return wire_->watch(
-        [weak] {
-          if (const auto self = weak.lock()) self->drain(kAnswersPerTurn);
-        },
-        [weak](int event) {
-          if (const auto self = weak.lock()) self->on_event(event);
-        });
+  Status open_line() {
+    Reactor& reactor = shared_->reactor;
+    auto line = reactor.network() != nullptr
+                    ? reactor.network()->connect(reactor, uri_, line_events())
+                    : open_zmq_line(reactor, uri_, shared_->options, line_events());
+    if (!line) return tl::unexpected<Error>(line.error());
+    line_ = std::move(*line);
+    return {};
   }
 
-  void on_event(int event) {
-    if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
-      if (session_->is_open()) lose("the connection was made anew");
-      if (closed_) return;
-      greeted_ = false;
-      ++hello_id_;
-      say_hello();
-      return;
-    }
-    drain(std::numeric_limits<int>::max());  // what the server said before it went
-    lose("the server went away");
+  Line::Events line_events() {
+    const auto told = [weak = weak_from_this()](auto act) {
+      return [weak, act] {
+        if (const auto self = weak.lock(); self && !self->closed_) act(*self);
+      };
+    };
+    Line::Events events;
+    events.on_made = told([](Impl& self) { self.on_made(); });
+    events.on_broken = told([](Impl& self) { self.lose("the server went away"); });
+    events.on_foreign = told([](Impl& self) { ++self.shared_->counters.malformed; });
+    events.on_message = [weak = weak_from_this()](std::string_view bytes) {
+      if (const auto self = weak.lock(); self && !self->closed_) self->on_message(bytes);
+    };
+    return events;
+  }
+
+  void close_line() {
+    if (const auto line = std::exchange(line_, nullptr)) line->close();
+  }
+
+  void on_made() {
+    if (session_->is_open()) lose("the connection was made anew");
+    if (closed_) return;
+    greeted_ = false;
+    ++hello_id_;
+    say_hello();
   }
 
   void say_hello() {
@@ -113,36 +110,11 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   void transmit(std::string bytes) {
-    if (closed_ || wire_->send("", std::move(bytes)) == SendOutcome::sent) return;
-    greeted_ = false;  // no connection: the monitor's event is on its way, or overdue
+    if (closed_ || (line_ && line_->send(std::move(bytes)))) return;
+    greeted_ = false;  // no connection: on_broken() is on its way, or overdue
   }
 
-  void drain(int at_most) {
-    const auto alive = shared_from_this();
-    for (int i = 0; i < at_most && !closed_; ++i) {
-      zmq::message_t body;
-      try {
-        if (!wire_->socket().recv(body, zmq::recv_flags::dontwait)) return;
-      } catch (const zmq::error_t&) {
-        return;
-      }
-      if (body.more())
-        skip_rest();
-      else if (!on_message(body.to_string_view()))
-        return;
-    }
-  }
-
-  void skip_rest() {
-    ++shared_->counters.malformed;
-    for (bool more = true; more;) {
-      zmq::message_t rest;
-      more = wire_->socket().recv(rest, zmq::recv_flags::dontwait) && rest.more();
-    }
-  }
-
-  // False: the socket was replaced.
-  bool on_message(std::string_view bytes) {
+  void on_message(std::string_view bytes) {
     auto envelope = decode(bytes);
     if (!envelope) {
       const DecodeError& rubbish = envelope.error();
@@ -150,24 +122,21 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
                                                  : shared_->counters.malformed);
       if (rubbish.request_id)
         session_->send({Kind::error, *rubbish.request_id, "", "", encode_error(rubbish.error)});
-      return true;
+      return;
     }
     if (envelope->kind == Kind::bye) {
-      wire_->send("", encode({Kind::bye, 0, "", "", ""}));  // all that came before it was read
-      start_over("the server does not know this connection any more");
-      return false;
+      line_->send(encode({Kind::bye, 0, "", "", ""}));  // all that came before it was read
+      return start_over("the server does not know this connection any more");
     }
     if (envelope->kind == Kind::error && envelope->id == hello_id_ && !session_->is_open()) {
       refusal_ = decode_error(envelope->payload);
       lose("the server has no place for this client");
-      wire_.reset();  // and again at a later tick
-      return false;
+      return close_line();  // and again at a later tick
     }
     if (envelope->kind == Kind::welcome)
       on_welcome(*envelope, bytes.size());
     else if (session_->is_open())
       session_->receive(std::move(*envelope), bytes.size());
-    return true;
   }
 
   void on_welcome(const Envelope& welcome, std::size_t bytes) {
@@ -195,14 +164,14 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   void start_over(const std::string& why) {
     lose(why);
     if (closed_) return;
-    wire_.reset();
-    if (!open_socket()) wire_.reset();
+    close_line();
+    if (!open_line()) close_line();
   }
 
   void tick() {
     const std::int64_t now = monotonic_ms();
-    if (!wire_) {  // turned away, or no file descriptors were left for a new socket: try again
-      if (!open_socket()) wire_.reset();
+    if (!line_) {  // turned away, or no file descriptors were left for a new one: try again
+      if (!open_line()) close_line();
       return;
     }
     if (hello_id_ > 0 && greeted_ && now - session_->last_heard() > shared_->options.peer_timeout)
@@ -214,7 +183,7 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   std::string uri_;
   std::shared_ptr<SessionShared> shared_;
   std::shared_ptr<Session> session_;
-  std::unique_ptr<Wire> wire_;
+  std::shared_ptr<Line> line_;
   std::optional<Error> refusal_;
   bool closed_ = false;
   bool greeted_ = false;  // hello was sent on the connection there is

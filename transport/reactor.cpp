@@ -104,9 +104,9 @@ void start_threads(zmq::context_t& context) {
 
 class Reactor::Impl : public std::enable_shared_from_this<Impl> {
  public:
-  explicit Impl(UniqueFd epoll) : epoll_(std::move(epoll)) {
+  Impl(UniqueFd epoll, Network* network) : epoll_(std::move(epoll)), network_(network) {
     context_.set(zmq::ctxopt::max_sockets, 65535);
-    start_threads(context_);
+    if (network_ == nullptr) start_threads(context_);
     now_ = read_clock();
   }
   Impl(const Impl&) = delete;
@@ -122,6 +122,8 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     now_ = clock_();
   }
   zmq::context_t& context() { return context_; }
+  Network* network() const { return network_; }
+  Duration idle_for() const { return wait_ms(-1); }
   void stop() { stopped_ = true; }
   bool take_stop() { return std::exchange(stopped_, false); }
   bool stopped() const { return stopped_; }
@@ -412,6 +414,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   UniqueFd epoll_;
+  Network* network_;
   zmq::context_t context_;
   std::function<Time()> clock_ = [] { return clock_ns(CLOCK_BOOTTIME) / kNsPerMs; };
   Time now_ = 0;
@@ -451,12 +454,12 @@ Status find_descriptors() {
 
 }  // namespace
 
-Result<std::unique_ptr<Reactor>> Reactor::create() {
+Result<std::unique_ptr<Reactor>> Reactor::create(Network* network) {
   if (auto enough = find_descriptors(); !enough) return tl::unexpected<Error>(enough.error());
   UniqueFd epoll(epoll_create1(EPOLL_CLOEXEC));
   if (epoll.get() < 0) return system_error("cannot make an epoll instance");
   try {
-    return std::unique_ptr<Reactor>(new Reactor(std::make_shared<Impl>(std::move(epoll))));
+    return std::unique_ptr<Reactor>(new Reactor(std::make_shared<Impl>(std::move(epoll), network)));
   } catch (const zmq::error_t& e) {
     return fail(Errc::system, std::string("cannot make a ZeroMQ context: ") + e.what());
   }
@@ -473,6 +476,12 @@ void Reactor::set_clock(std::function<Time()> clock) {
 }
 zmq::context_t& Reactor::zmq_context() const {
   return impl_->context();
+}
+Network* Reactor::network() const {
+  return impl_->network();
+}
+Duration Reactor::idle_for() const {
+  return impl_->idle_for();
 }
 void Reactor::stop() {
   impl_->stop();

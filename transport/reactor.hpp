@@ -25,6 +25,8 @@ class context_t;
 
 namespace holon::transport {
 
+class Network;
+
 // Ownership of one watch; destroying it ends the watch. An empty one does nothing.
 class Subscription {
  public:
@@ -65,8 +67,9 @@ class Reactor {
  public:
   using Callback = std::function<void()>;
 
-  // Errors: system (too few file descriptors are left).
-  static Result<std::unique_ptr<Reactor>> create();
+  // `network`: what its servers and clients connect through, for as long as it lives; nullptr: the
+  // machine's own sockets. Errors: system (too few file descriptors are left).
+  static Result<std::unique_ptr<Reactor>> create(Network* network = nullptr);
   ~Reactor();
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
@@ -87,6 +90,10 @@ class Reactor {
   // Turns until `done()` or, unless `timeout` is negative, `timeout` ms have passed. Returns
   // done().
   bool run_until(const std::function<bool()>& done, Duration timeout);
+
+  // How long the next turn would wait for its timers, in ms: 0: something is to be done now,
+  // negative: there are none. Who steps through several reactors by turn(0) asks it.
+  Duration idle_for() const;
 
   // Runs `callback` later in the same turn, before the turn-end hooks. Not cancellable: capture
   // what stays alive.
@@ -133,6 +140,7 @@ class Reactor {
   // What all ZeroMQ sockets of this reactor's thread are made from. They must be closed before the
   // reactor ends: its end waits for them.
   zmq::context_t& zmq_context() const;
+  Network* network() const;  // nullptr: the machine's own sockets
 
  private:
   class Impl;

@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 #include "transport/endpoint.hpp"
+#include "transport/network.hpp"
 #include "transport/session.hpp"
 #include "transport/unique_fd.hpp"
-#include "transport/zmtp/door.hpp"
 
 namespace holon::transport {
 namespace {
@@ -77,7 +77,9 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (!ipc && shared_->options.security.secret_key.empty() && !is_loopback(uri))
       return fail(Errc::invalid_argument,
                   "without keys a server listens at ipc:// or a loopback address only", uri);
-    if (auto open = ipc ? open_ipc(uri) : open_tcp(uri); !open) return open;
+    Network* const network = shared_->reactor.network();
+    auto open = network != nullptr ? open_of(*network, uri) : ipc ? open_ipc(uri) : open_tcp(uri);
+    if (!open) return open;
     places_ = door_->places();
     kept_ = shared_->options.kept_for.empty() ? 0 : places_ / 8;
     ticks_ = shared_->reactor.every(std::max<Duration>(shared_->options.heartbeat / 2, 1),
@@ -159,6 +161,14 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
 
   std::size_t most_received() const {
     return std::min(shared_->options.max_message, shared_->options.max_received);
+  }
+
+  Status open_of(Network& network, const std::string& uri) {
+    auto door = network.listen(shared_->reactor, uri, door_events());
+    if (!door) return tl::unexpected<Error>(door.error());
+    door_ = std::move(*door);
+    uri_ = uri;
+    return {};
   }
 
   Status open_ipc(const std::string& uri) {

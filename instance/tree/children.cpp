@@ -5,20 +5,21 @@
 #include <utility>
 
 #include "instance/text.hpp"
-#include "instance/tree/ancestry.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::instance {
 
 Children::Children(transport::Server& server, Journal& journal, JobManager& jobs,
-                   AfterCommit& after_commit, Refusals& refusals, MakeGrant make_grant)
+                   AfterCommit& after_commit, Refusals& refusals, MakeGrant make_grant,
+                   BelongsTo belongs_to)
     : server_(server),
       journal_(journal),
       jobs_(jobs),
       after_commit_(after_commit),
       refusals_(refusals),
-      make_grant_(std::move(make_grant)) {}
+      make_grant_(std::move(make_grant)),
+      belongs_to_(std::move(belongs_to)) {}
 
 Status Children::recover() {
   auto known = journal_.children();
@@ -68,7 +69,7 @@ void Children::hello(const transport::Request& request, Time now) {
     early_.insert_or_assign(id, request);
     return;
   }
-  if (!descends_from(request.principal().pid, job->life.processes))
+  if (!belongs_to_(request.principal().pid, job->life.processes))
     return refusals_.refuse(
         request,
         {Errc::denied, fmt::format("hello: the process is none of job {}", hello->job), {}}, now);

@@ -16,6 +16,7 @@
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/service/refusals.hpp"
+#include "instance/tree/ancestry.hpp"
 #include "msg/instance.hpp"
 #include "transport/rpc.hpp"
 
@@ -27,7 +28,7 @@ class Children {
   using MakeGrant = std::function<Result<msg::Grant>(const ActiveJob&)>;
 
   Children(transport::Server& server, Journal& journal, JobManager& jobs, AfterCommit& after_commit,
-           Refusals& refusals, MakeGrant make_grant);
+           Refusals& refusals, MakeGrant make_grant, BelongsTo belongs_to);
 
   Status recover();
   // The secret of the child that `job` is or will be; made and journalled once.
@@ -80,6 +81,7 @@ class Children {
   AfterCommit& after_commit_;
   Refusals& refusals_;
   MakeGrant make_grant_;
+  BelongsTo belongs_to_;
   std::map<JobId, Child> children_;
   // Hellos with the right token that came before the agent's report of the job's processes.
   std::map<JobId, transport::Request> early_;

@@ -41,15 +41,16 @@ std::vector<std::string> own_environment() {
 
 class Captures::One {
  public:
-  One(transport::Reactor& reactor, ProcessTracking& tracking, transport::Request request,
-      std::function<void()> over)
+  One(transport::Reactor& reactor, Processes& processes, ProcessTracking& tracking,
+      transport::Request request, std::function<void()> over)
       : reactor_(reactor),
+        processes_(processes),
         tracking_(tracking),
         request_(std::move(request)),
         over_(std::move(over)) {}
   ~One() { end(); }
 
-  Status start(const Spawner& spawner, const msg::CaptureRequest& ask) {
+  Status start(const msg::CaptureRequest& ask) {
     auto out = make_pipe();
     if (!out) return tl::unexpected<Error>(out.error());
     auto err = make_pipe();
@@ -59,18 +60,20 @@ class Captures::One {
     SpawnRequest program{ask.argv, env, here};
     program.out = out->write.get();
     program.err = err->write.get();
-    const auto pid = spawner.spawn(program);
+    const auto pid = processes_.spawn(program);
     if (!pid) return fail(Errc::system, pid.error().what);
     pid_ = *pid;
     tracking_.spare(pid_);
     left_ = ask.limit;
     if (auto watched = watch(out_, std::move(out->read), reply_.output); !watched) return watched;
     if (auto watched = watch(err_, std::move(err->read), reply_.error); !watched) return watched;
-    auto exit = reactor_.on_child(pid_, [this](const transport::ChildExit& how) {
-      tracking_.spare_no_more(std::exchange(pid_, 0));
-      reply_.status = how.status;
-      answer_if_complete();
-    });
+    auto exit = processes_.on_end(pid_,
+                                  [this](const transport::ChildExit& how) {
+                                    tracking_.spare_no_more(std::exchange(pid_, 0));
+                                    reply_.status = how.status;
+                                    answer_if_complete();
+                                  },
+                                  {});
     if (!exit) return tl::unexpected<Error>(exit.error());
     exit_ = std::move(*exit);
     if (ask.timeout > 0)
@@ -134,11 +137,12 @@ class Captures::One {
 
   void end() {
     if (pid_ <= 0) return;
-    kill(-pid_, SIGKILL);
+    processes_.signal_group(pid_, SIGKILL);
     tracking_.spare_no_more(std::exchange(pid_, 0));
   }
 
   transport::Reactor& reactor_;
+  Processes& processes_;
   ProcessTracking& tracking_;
   transport::Request request_;
   std::function<void()> over_;
@@ -150,8 +154,8 @@ class Captures::One {
   transport::Subscription exit_, timeout_;
 };
 
-Captures::Captures(transport::Reactor& reactor, Spawner spawner, ProcessTracking& tracking)
-    : reactor_(reactor), spawner_(std::move(spawner)), tracking_(tracking) {}
+Captures::Captures(transport::Reactor& reactor, Processes& processes, ProcessTracking& tracking)
+    : reactor_(reactor), processes_(processes), tracking_(tracking) {}
 
 Captures::~Captures() = default;
 
@@ -160,8 +164,9 @@ void Captures::run(const transport::Request& request) {
   if (!ask) return request.fail(ask.error());
   if (ask->argv.empty())
     return request.fail({Errc::invalid_argument, "there is no program to run", "argv"});
-  auto one = std::make_unique<One>(reactor_, tracking_, request, [this] { sweep_soon(); });
-  if (auto started = one->start(spawner_, *ask); !started) return request.fail(started.error());
+  auto one =
+      std::make_unique<One>(reactor_, processes_, tracking_, request, [this] { sweep_soon(); });
+  if (auto started = one->start(*ask); !started) return request.fail(started.error());
   running_.push_back(std::move(one));
 }
 

@@ -6,7 +6,7 @@
 #include <list>
 #include <memory>
 
-#include "launch/tasks/spawn.hpp"
+#include "launch/tasks/processes.hpp"
 #include "launch/tracking/tracking.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
@@ -15,7 +15,8 @@ namespace holon::launch {
 
 class Captures {
  public:
-  Captures(transport::Reactor& reactor, Spawner spawner, ProcessTracking& tracking);
+  // Both must outlive it.
+  Captures(transport::Reactor& reactor, Processes& processes, ProcessTracking& tracking);
   // Those that still run are killed.
   ~Captures();
   Captures(const Captures&) = delete;
@@ -31,7 +32,7 @@ class Captures {
   void sweep_soon();
 
   transport::Reactor& reactor_;
-  Spawner spawner_;
+  Processes& processes_;
   ProcessTracking& tracking_;
   std::list<std::unique_ptr<One>> running_;
   transport::Subscription sweep_;

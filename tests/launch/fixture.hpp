@@ -78,10 +78,10 @@ class JobsTest : public ProcessTest {
  protected:
   JobsTest() {
     auto node = Node::discover("");
-    auto spawner = Spawner::create();
+    auto processes = own_processes(*reactor_);
     NodeFrame frame{node->cpuset(), {}, false, false};
     jobs_ = std::make_unique<Jobs>(
-        JobContext{*reactor_, std::move(*spawner), std::move(*node), std::move(frame)});
+        JobContext{*reactor_, std::move(*processes), std::move(*node), std::move(frame)});
     jobs_->on_started([this](const msg::Started& started) { started_[started.job] = started; });
     jobs_->on_finished([this](const msg::Finished& finished) {
       finished_[finished.job] = finished;

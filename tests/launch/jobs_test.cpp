@@ -212,7 +212,7 @@ TEST_F(JobsTest, TasksSeeWhoTheyAre) {
 
 TEST_F(JobsTest, OnlyTheProgramsOwnEnvironmentIsPassedUnlessAskedForMore) {
   setenv("HOLON_TEST_LEAK", "yes", 1);
-  auto jobs = std::make_unique<Jobs>(JobContext{*reactor_, std::move(*Spawner::create()),
+  auto jobs = std::make_unique<Jobs>(JobContext{*reactor_, std::move(*own_processes(*reactor_)),
                                                 std::move(*Node::discover("")), NodeFrame{}});
   unsetenv("HOLON_TEST_LEAK");
   int ended = 0;
@@ -504,7 +504,7 @@ TEST_F(JobsTest, MoreTasksRunThanTheCallersLimitOfDescriptorsHasRoomForAndSeeTha
   rlimit low = before;
   low.rlim_cur = 64;
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
-  auto jobs = std::make_unique<Jobs>(JobContext{*reactor_, std::move(*Spawner::create()),
+  auto jobs = std::make_unique<Jobs>(JobContext{*reactor_, std::move(*own_processes(*reactor_)),
                                                 std::move(*Node::discover("")), NodeFrame{}});
   std::optional<msg::Finished> ended;
   jobs->on_finished([&](const msg::Finished& finished) { ended = finished; });

@@ -43,7 +43,7 @@ class TrackingTest : public ProcessTest, public testing::WithParamInterface<cons
   void make_jobs() {
     auto node = Node::discover("");
     NodeFrame frame{node->cpuset(), {}, false, false, "test/"};
-    jobs_ = std::make_unique<Jobs>(JobContext{*reactor_, std::move(*Spawner::create()),
+    jobs_ = std::make_unique<Jobs>(JobContext{*reactor_, std::move(*own_processes(*reactor_)),
                                               std::move(*node), std::move(frame),
                                               std::make_unique<ProcessTracking>("test/", cgroup_)});
     jobs_->on_finished([this](const msg::Finished& finished) {

@@ -1,5 +1,5 @@
 // door.hpp - where a server's connections come in, and whole messages through them. Private to
-// transport/.
+// transport/ and to what stands in for the network (network.hpp).
 //
 // Two kinds: IpcDoor for ipc:// addresses bounds what each connection may cost; RouterDoor for
 // tcp:// leaves connections to a ZeroMQ ROUTER socket, which cannot.

@@ -1,0 +1,25 @@
+// network.hpp - where servers and clients get their connections from, when it is not the machine's
+// own sockets: the seam under which the deterministic world (world/) puts its network.
+//
+// Above it everything is the same: sessions, heartbeats, who is lost and when.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "transport/zmtp/door.hpp"
+#include "transport/zmtp/line.hpp"
+
+namespace holon::transport {
+
+class Network {
+ public:
+  virtual ~Network() = default;
+  // Errors: exists (somebody listens there).
+  virtual Result<std::shared_ptr<Door>> listen(Reactor& reactor, const std::string& uri,
+                                               Door::Events events) = 0;
+  // Nothing needs to listen at `uri` yet.
+  virtual Result<std::shared_ptr<Line>> connect(Reactor& reactor, const std::string& uri,
+                                                Line::Events events) = 0;
+};
+
+}  // namespace holon::transport
