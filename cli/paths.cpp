@@ -2,30 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <optional>
-#include <sstream>
+#include "base/instance_path.hpp"
 
 namespace holon::cli {
 namespace {
 
 // "1-1000000000" is a slip of the hand; a list of that length helps nobody.
 constexpr std::uint64_t kMaxRange = 1'000'000;
-
-std::optional<std::uint64_t> job_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || number == 0) return std::nullopt;
-  return number;
-}
-
-std::vector<std::string> steps_of(const std::string& path) {
-  std::vector<std::string> parts;
-  std::istringstream in(path);
-  for (std::string part; std::getline(in, part, '/');)
-    if (!part.empty() && part != ".") parts.push_back(part);
-  return parts;
-}
 
 Result<std::vector<JobRef>> parse_range(const std::string& word, std::size_t dash) {
   const auto first = job_number(std::string_view(word).substr(0, dash));
@@ -40,24 +23,6 @@ Result<std::vector<JobRef>> parse_range(const std::string& word, std::size_t das
 }
 
 }  // namespace
-
-Result<std::string> join_path(const std::string& base, const std::string& path) {
-  std::vector<std::string> levels =
-      path.starts_with('/') ? std::vector<std::string>{} : steps_of(base);
-  for (auto& part : steps_of(path)) {
-    if (part == "..") {
-      if (levels.empty()) return fail(Errc::invalid_argument, "the root has no parent", path);
-      levels.pop_back();
-    } else if (job_number(part)) {
-      levels.push_back(std::move(part));
-    } else {
-      return fail(Errc::invalid_argument,
-                  fmt::format("'{}' is not a job id; a path is written /, /3, /3/7, .. or 7", part),
-                  path);
-    }
-  }
-  return "/" + fmt::format("{}", fmt::join(levels, "/"));
-}
 
 Result<std::vector<JobRef>> parse_jobs(const std::string& word) {
   if (word.find('/') != std::string::npos) {

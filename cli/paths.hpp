@@ -8,10 +8,6 @@
 
 namespace holon::cli {
 
-// `path` as seen from the instance `base`: "/3/7" stays, "7" is a child, ".." the parent, "."
-// itself. Errors: invalid_argument (a part that is not a job id, more ".." than there are levels).
-Result<std::string> join_path(const std::string& base, const std::string& path);
-
 // "/3/7" as the instance "/3" and the job 7; "7" as the instance "" (the one talked to) and 7.
 struct JobRef {
   std::string instance;

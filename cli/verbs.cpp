@@ -30,6 +30,7 @@ std::span<const Verb> verbs() {
       {"uptime", "one line about an instance", Group::look, verb_uptime},
       {"stats", "what the scheduler did, and how long its passes took", Group::look, verb_stats},
       {"query", "ask a resource graph: match, find, allocate, cancel", Group::tools, verb_query},
+      {"protocol", "what can be asked of an instance, for programs", Group::tools, verb_protocol},
       {"version", "print the version", Group::tools, verb_version},
       {"journal", "check, export, repair what an ended instance has kept", Group::tools,
        verb_journal},

@@ -35,6 +35,7 @@ int verb_resource(Invocation& call);
 int verb_uptime(Invocation& call);
 int verb_shutdown(Invocation& call);
 int verb_query(Invocation& call);
+int verb_protocol(Invocation& call);
 int verb_version(Invocation& call);
 int verb_man(Invocation& call);
 int verb_simulate(Invocation& call);

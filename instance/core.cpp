@@ -190,6 +190,7 @@ void Core::take_records(const transport::Request& request, Time now) {
 
 void Core::happened(JobId job, const Event& event) {
   watchers.happened(job, event);
+  on_event();
   if (std::holds_alternative<event::Start>(event.body)) {
     outputs.started(job);
     inputs.started(job);

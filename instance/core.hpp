@@ -104,6 +104,7 @@ class Core final : public Outside {
   Journal& journal;
   AfterCommit& after_commit;
   std::function<void(JobId)> on_child_ended = [](JobId) {};
+  std::function<void()> on_event = [] {};  // an event of some job was journalled
 
  private:
   Core(transport::Reactor& reactor, InstanceClock& clock, transport::Server& server,

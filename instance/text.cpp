@@ -61,20 +61,6 @@ std::optional<JobId> child_towards(const std::string& base, const std::string& p
   return JobId(std::strtoull(path.c_str() + prefix.size(), nullptr, 10));
 }
 
-bool path_before(std::string_view a, std::string_view b) {
-  while (!a.empty() && !b.empty()) {
-    a.remove_prefix(1);  // the '/'
-    b.remove_prefix(1);
-    const auto left = a.substr(0, a.find('/')), right = b.substr(0, b.find('/'));
-    // Without leading zeros the longer number is the larger one.
-    if (left != right)
-      return left.size() != right.size() ? left.size() < right.size() : left < right;
-    a.remove_prefix(left.size());
-    b.remove_prefix(right.size());
-  }
-  return a.empty() && !b.empty();
-}
-
 std::string time_text(Time when, Time now) {
   const auto local = [](Time ms) {
     const std::time_t seconds = ms / 1000;

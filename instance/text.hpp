@@ -26,10 +26,6 @@ std::optional<JobId> job_at(const std::string& path);
 // not below `base`.
 std::optional<JobId> child_towards(const std::string& base, const std::string& path);
 
-// Are `a` and `b` in the order of a listing: part by part, numbers as numbers ("/3/9" before
-// "/3/10")?
-bool path_before(std::string_view a, std::string_view b);
-
 // `when` in local time as a person says it at `now`: "14:05:00" today, else with the date.
 std::string time_text(Time when, Time now);
 

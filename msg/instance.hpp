@@ -59,7 +59,8 @@ struct JobRecord {
 
 // "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is
 // refused with Errc::unsatisfiable and the reason; nothing is kept but the refusal's record (state
-// INACTIVE, result REJECTED).
+// INACTIVE, result REJECTED). Sent again with the same key it has the same answer, and no more
+// jobs; the same key with another jobspec or count is refused with Errc::exists.
 struct SubmitRequest {
   std::string jobspec;  // RFC 14 JSON; attributes.system has duration, cwd, environment, queue,
                         // job.name, shell.options.{output,error,label-io}, constraints
@@ -67,7 +68,9 @@ struct SubmitRequest {
   std::uint32_t urgency = 16;
   std::string user;
   bool is_instance = false;  // holon batch, holon alloc: the task is `holon start`
-  HOLON_FIELDS(jobspec, count, urgency, user, is_instance)
+  std::string key;  // of the client's choice, at most 128 bytes; kept as long as the first job's
+                    // record; "": sent again, it is another submission
+  HOLON_FIELDS(jobspec, count, urgency, user, is_instance, key)
 };
 struct SubmitReply {
   std::uint64_t first_id = 0;  // the jobs are first_id .. first_id + count - 1

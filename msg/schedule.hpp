@@ -30,7 +30,7 @@ struct Obstacle {
   std::int64_t until = 0;    // when its limit, or its interval, ends it at the latest; 0: unknown
   std::string kind = "job";  // job, advance
   std::int64_t from = 0;     // when an advance reservation begins
-  HOLON_FIELDS(id, name, user, state, nodelist, until, kind, from)
+  HOLON_FIELDS(kind, id, name, user, state, nodelist, from, until)
 };
 // A change after which the job would start now.
 struct Remedy {

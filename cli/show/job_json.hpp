@@ -1,5 +1,6 @@
-// job_json.hpp - what `--json` prints: the fields of the messages under their own names and in
-// their own units (docs/protocol.md): times in ms since the epoch, durations in ms.
+// job_json.hpp - what `--json` prints: the messages as transport/codec/json.hpp writes them, under
+// their own names and in their own units (docs/protocol.md): times in ms since the epoch, durations
+// in ms.
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -127,12 +127,13 @@ class JobManager {
   const std::vector<event::Process>& orphans() const { return orphans_; }
 
   // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
-  // never run here (the refusal keeps a record).
+  // never run here (the refusal keeps a record); exists (another submission had its key).
   // More jobs than are taken in one turn are journalled at once, and taken by take_more().
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
   // Some more of those submitted with `first`; false: there are no more of them.
   bool take_more(JobId first, Time now);
   bool all_taken(JobId first) const { return !intakes_.contains(first); }
+  bool all_taken() const { return intakes_.empty(); }  // of whatever was submitted
   // All that were submitted.
   void take_all(Time now);
 
@@ -240,6 +241,7 @@ class JobManager {
   void enqueue(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
   void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
+  Result<std::optional<msg::SubmitReply>> submitted_before(const msg::SubmitRequest& request) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
                           const msg::SubmitRequest& request, Time now);
   Error not_taken(const Submission& submission, Error error) const;

@@ -12,7 +12,8 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::uint64_t kAtOnce = 500;  // jobs taken in one portion
+constexpr std::uint64_t kAtOnce = 500;    // jobs taken in one portion
+constexpr std::size_t kLongestKey = 128;  // bytes
 
 }  // namespace
 
@@ -37,7 +38,37 @@ std::string JobManager::too_late(const Submission& submission, Time now) const {
       wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "", duration_text(left));
 }
 
+// What the answer was when this submission came before, if it did. Errors: also unsatisfiable: it
+// was refused then.
+Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
+    const msg::SubmitRequest& request) const {
+  if (request.key.empty()) return std::nullopt;
+  if (request.key.size() > kLongestKey)
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("has {} bytes; at most {} are accepted", request.key.size(), kLongestKey),
+        "key");
+  const auto known = journal_.jobs_of_key(request.key);
+  if (!known) return tl::unexpected(known.error());
+  if (!*known) return std::nullopt;
+  const auto batch = journal_.batch_of((*known)->first);
+  if (!batch) return tl::unexpected(batch.error());
+  if (batch->jobspec != request.jobspec || batch->is_instance != request.is_instance ||
+      (*known)->count != request.count)
+    return fail(
+        Errc::exists,
+        fmt::format("another submission, that of job {}, had this key", (*known)->first.value()),
+        "key");
+  const auto record = this->record((*known)->first);
+  if (record && record->result == "REJECTED") return fail(Errc::unsatisfiable, record->reason);
+  return msg::SubmitReply{(*known)->first.value(), (*known)->count};
+}
+
 Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now) {
+  if (auto before = submitted_before(request); !before)
+    return tl::unexpected(before.error());
+  else if (*before)
+    return **before;
   if (request.count < 1 || request.count > config_.max_count)
     return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
                                                 request.count, config_.max_count));
@@ -84,6 +115,7 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   const JobId first = submission->first;
   const std::uint64_t n = submission->count;
   journal_.add_batch({first, n, request.jobspec, request.is_instance});
+  if (!request.key.empty()) journal_.add_submit_key(request.key, {first, n});
   std::vector<EventBody> bodies = {event::Submit{request.urgency, request.user}, event::Validate{}};
   for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
   const bool waits = !submission->dependencies.empty();
@@ -152,6 +184,7 @@ Error JobManager::refuse(Submission submission, const msg::SubmitRequest& reques
   const JobId id = submission.first;
   ActiveJob job{id, std::make_shared<const Submission>(std::move(submission)), {}, {}};
   journal_.add_batch({id, 1, request.jobspec, request.is_instance});
+  if (!request.key.empty()) journal_.add_submit_key(request.key, {id, request.count});
   next_id_ = JobId(id.value() + 1);
   counts_.pending += 1;
   post(job, event::Submit{request.urgency, request.user}, now);

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "instance/clock.hpp"
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/resources/database_kind.hpp"
@@ -32,6 +33,13 @@ std::string log_file(const std::string& file) {
   return file + "-wal";
 }
 
+void begin_era(SQLite::Database& db) {
+  SQLite::Statement put(db, "INSERT OR REPLACE INTO meta VALUES(?,?)");
+  put.bind(1, std::string(kEventEra));
+  put.bind(2, std::to_string(wall_clock_ms()));
+  put.exec();
+}
+
 Status create_journal(const std::string& file, const std::string& id) {
   const std::string draft = file + ".new";
   std::error_code error;
@@ -44,10 +52,12 @@ Status create_journal(const std::string& file, const std::string& id) {
     db.exec("PRAGMA journal_mode=MEMORY");
     db.exec("PRAGMA auto_vacuum=INCREMENTAL");
     if (auto made = adopt_schema(db, kJournalKind, draft); !made) return made;
+    db.exec(kSubmitKeysTable);
     SQLite::Statement mark(db, "INSERT INTO meta VALUES(?,?)");
     mark.bind(1, std::string(kJournalId));
     mark.bind(2, id);
     mark.exec();
+    begin_era(db);
   } catch (const SQLite::Exception& e) {
     return fail(Errc::system, e.what(), draft);
   }

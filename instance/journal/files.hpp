@@ -24,6 +24,9 @@ std::string log_file(const std::string& file);
 // the log, before it has its name. Errors: system.
 Status create_journal(const std::string& file, const std::string& id);
 
+// From here on numbers of events do not mean what they meant. Throws what SQLiteCpp throws.
+void begin_era(SQLite::Database& journal);
+
 // For reading alone: takes no lock and leaves file and log as they are. Also on a disk that is
 // read-only. Throws what SQLiteCpp throws. REQUIRES: nobody writes to it.
 std::unique_ptr<SQLite::Database> open_to_read(const std::string& file);

@@ -254,6 +254,8 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
     below.exec();
   }
   ended.reset();
+  note_forgotten_events(first, stop);
+  drop("DELETE FROM submit_keys WHERE first >= ? AND first < ?");
   drop("DELETE FROM events WHERE job >= ? AND job < ?");
   drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
   drop("DELETE FROM children WHERE job >= ? AND job < ?");

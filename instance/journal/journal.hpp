@@ -45,6 +45,22 @@ struct Batch {
   bool operator==(const Batch&) const = default;
 };
 
+// The jobs that were submitted with a client's key.
+struct SubmitKey {
+  JobId first;
+  std::uint64_t count = 1;  // as asked for; of a refused submission there is one record
+
+  bool operator==(const SubmitKey&) const = default;
+};
+
+// An event as it was written: for `count` jobs from `first` on. Numbers ascend.
+struct NumberedEvent {
+  std::int64_t number = 0;
+  JobId first;
+  std::uint64_t count = 1;
+  Event event;
+};
+
 // What was granted to the child that a job is.
 struct ChildGrant {
   JobId job;
@@ -88,6 +104,8 @@ class Journal {
   // The same event for `count` jobs: one row. More than one means a whole batch, `first` being its
   // first.
   void add_event(JobId first, std::uint64_t count, const Event& event);
+  // A client's key for jobs that are submitted; it goes with the first one's record.
+  void add_submit_key(std::string_view key, const SubmitKey& jobs);
   void add_allocation(const resource::Allocation& allocation);
   // The final record of a job of this instance; from here on it is INACTIVE.
   void add_inactive(const msg::JobRecord& record);
@@ -134,6 +152,15 @@ class Journal {
   // All events since the oldest active batch was submitted, in order. O(these).
   Status replay(
       const std::function<void(JobId first, std::uint64_t count, const Event&)>& take) const;
+  // At most `limit` events with numbers from `from` on, in order.
+  Result<std::vector<NumberedEvent>> events_from(std::int64_t from, std::size_t limit) const;
+  // The number of the next event; and of the last one that is forgotten, before which others may be
+  // missing (0: none is).
+  std::int64_t next_event() const;
+  Result<std::int64_t> last_forgotten_event() const;
+  // Numbers of events mean the same as long as this is the same.
+  Result<std::string> event_era() const;
+  Result<std::optional<SubmitKey>> jobs_of_key(std::string_view key) const;
   // The latest time among the last events; 0: there are none. O(1).
   Result<Time> latest_event() const;
   Result<std::optional<resource::Allocation>> allocation(JobId job) const;

@@ -207,6 +207,8 @@ Result<SQLite::Database> open_checked(const std::string& file, Journal::Sync syn
     SQLite::Database db(file, SQLite::OPEN_READWRITE);
     set_pragmas(db, sync);
     if (auto sound = opening.trust(db); !sound) return tl::unexpected(sound.error());
+    db.exec(kSubmitKeysTable);
+    if (number_in_meta(db, kEventEra) == 0) begin_era(db);
     return db;
   } catch (const SQLite::Exception& e) {
     return tl::unexpected(open_error(e, file));
@@ -256,6 +258,7 @@ void Journal::State::begin_with(JournalMark its_mark, const std::string& id, Job
         time_text(before->when, wall_clock_ms()),
         before->boot == progress.boot ? "" : " (the operating system was started again since)"));
     progress.commits = before->commits;
+    write([this] { begin_era(db); });
   }
   if (before && before->next_id > progress.next_id) {
     lost_ids = {JobId(progress.next_id), JobId(before->next_id)};
@@ -310,6 +313,8 @@ Result<Journal> Journal::open(const std::string& file, Sync sync, OnDamage on_da
       SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
       if (auto made = adopt_schema(db, kJournalKind, file); !made)
         return tl::unexpected(made.error());
+      db.exec(kSubmitKeysTable);
+      begin_era(db);
       return Journal(std::make_unique<State>(std::move(db), file, sync));
     }
     Opening opening(file, on_damage, always);

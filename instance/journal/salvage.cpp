@@ -34,6 +34,7 @@ constexpr std::array kTables = std::to_array<Table>({
     {"descendants", "path", 2, false},
     {"children", "job", 4, true},
     {"outbox", "path", 1, false},
+    {"submit_keys", "key", 3, false},
 });
 
 using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
@@ -58,11 +59,19 @@ class TableCopy {
   // False: `to` cannot be written.
   bool run() {
     salvage_.rows[table_.name] = 0;
+    if (lacks_table()) return true;
     return table_.numbered ? copy_numbered() : copy_named();
   }
 
  private:
   enum class End { all_read, unreadable, unwritable };
+
+  // A journal of an earlier version has fewer tables.
+  bool lacks_table() const {
+    const auto look = prepare_salvage(
+        from_, fmt::format("SELECT 1 FROM sqlite_master WHERE name='{}'", table_.name));
+    return look != nullptr && sqlite3_step(look.get()) == SQLITE_DONE;
+  }
 
   // Reads on until the end or until it cannot; `last_` is the key of the last row taken.
   End copy(sqlite3_stmt* select) {

@@ -2,7 +2,7 @@
 //
 // meta; specs and batches (what was submitted); events, append-only; allocs (R as shares); jobs
 // (final records of own jobs); descendants (records of jobs below); children (grants given);
-// outbox.
+// outbox; submit_keys.
 #pragma once
 #include "instance/resources/database_kind.hpp"
 
@@ -23,6 +23,14 @@ CREATE TABLE children(job INTEGER PRIMARY KEY, token TEXT NOT NULL, epoch INTEGE
 CREATE TABLE outbox(path TEXT PRIMARY KEY) WITHOUT ROWID;
 )";
 
+// Which jobs a client's key of a submission stands for. Journals of earlier versions lack it: it is
+// made where a journal is opened.
+inline constexpr const char* kSubmitKeysTable = R"(
+CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
+                                       count INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS submit_keys_of_job ON submit_keys(first);
+)";
+
 inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 1, kJournalSchema};
 
 // Keys of meta.
@@ -30,6 +38,11 @@ inline constexpr const char* kJournalId = "instance.id";    // whose journal it 
 inline constexpr const char* kCommits = "journal.commits";  // so many transactions so far
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again
+
+// The number of the last event that was forgotten; no event gets a number up to it.
+inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";
+// Another one after each loss of commits, whose events' numbers are given again.
+inline constexpr const char* kEventEra = "events.era";
 
 inline constexpr const char* kClock = "clock";  // InstanceClock::text_to_keep()
 inline constexpr const char* kDefaultQueue = "queue.default";

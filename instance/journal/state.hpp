@@ -49,15 +49,20 @@ struct Journal::State {
   SQLite::Statement child{db, "INSERT OR REPLACE INTO children VALUES(?,?,?,?)"};
   SQLite::Statement meta{db, "INSERT OR REPLACE INTO meta VALUES(?,?)"};
   SQLite::Statement outbox_in{db, "INSERT OR IGNORE INTO outbox VALUES(?)"};
+  std::optional<SQLite::Statement> submit_key, known_key;  // made with their first use
   SQLite::Statement outbox_out{db, "DELETE FROM outbox WHERE path=?"};
 
   State(SQLite::Database database, std::string name, Sync how)
       : db(std::move(database)), file(std::move(name)), sync(how) {
-    next_seq = db.execAndGet("SELECT coalesce(max(seq),0)+1 FROM events").getInt64();
+    next_seq = last_event() + 1;
     load_forgetting();
   }
   void load_forgetting();
   void keep_beating(Beat its_beat);
+  // The highest number an event has had, forgotten ones included; 0: none.
+  std::int64_t last_event() const;
+  // Before the events of the jobs first .. stop-1 go.
+  void note_forgotten_events(JobId first, JobId stop);
 
   std::string state_dir() const;
   // Compares what was found with the mark, and goes on from the later of both.

@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 
+#include "base/instance_path.hpp"
 #include "instance/text.hpp"
 #include "transport/codec/codec.hpp"
 

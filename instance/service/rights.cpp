@@ -18,6 +18,7 @@ constexpr std::array kRights = {
     Right{"job.info", kUser, Reach::tree},
     Right{"job.watch", kUser, Reach::tree},
     Right{"job.wait", kUser, Reach::tree},
+    Right{"events", kUser, Reach::tree},
     Right{"job.attach", kUser, Reach::tree},
     Right{"job.input", kUser, Reach::tree},
     Right{"cancel", kUser, Reach::tree},

@@ -39,6 +39,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       owner_(geteuid()),
       gone_jobs_(core),
       pages_(server, core),
+      followers_(reactor, core),
       schedule_(reactor, core),
       queues_(reactor, core),
       reservations_(reactor, core),
@@ -50,6 +51,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
   resources_.add_to(dispatcher_);
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };
+  core_.on_event = [this] { followers_.happened(); };
   core_.on_child_ended = [this](JobId child) { child_ended(child); };
 }
 
@@ -58,6 +60,7 @@ void Service::add_client_requests() {
   dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r); });
   dispatcher_.add("job.info", [this](const Request& r) { job_info(r); });
   dispatcher_.add("job.watch", [this](const Request& r) { core_.watchers.watch(r); });
+  dispatcher_.add("events", [this](const Request& r) { followers_.follow(r); });
   dispatcher_.add("job.wait", [this](const Request& r) { core_.watchers.wait(r); });
   dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
   dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
@@ -342,6 +345,7 @@ void Service::lease(const Request& request) {
 
 void Service::close(const Error& why) {
   core_.watchers.close(why);
+  followers_.close(why);
   core_.outputs.close(why);
   core_.inputs.close(why);
   for (const auto& w : waiting_) w.request.fail(why);

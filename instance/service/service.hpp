@@ -10,6 +10,7 @@
 #include <string>
 
 #include "instance/core.hpp"
+#include "instance/service/followers.hpp"
 #include "instance/service/job_pages.hpp"
 #include "instance/service/queue_service.hpp"
 #include "instance/service/reservation_service.hpp"
@@ -79,6 +80,7 @@ class Service {
   GoneJobs gone_jobs_;
   transport::Dispatcher dispatcher_;
   JobPages pages_;
+  Followers followers_;
   ScheduleService schedule_;
   QueueService queues_;
   ReservationService reservations_;

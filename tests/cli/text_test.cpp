@@ -67,22 +67,6 @@ TEST(Memory, IsReadInWholeGibibytes) {
     EXPECT_FALSE(parse_memory(text)) << text;
 }
 
-TEST(Paths, AreJoinedFromWhereOneStands) {
-  EXPECT_EQ(join_path("/", "/"), "/");
-  EXPECT_EQ(join_path("/", "3"), "/3");
-  EXPECT_EQ(join_path("/3", "7"), "/3/7");
-  EXPECT_EQ(join_path("/3/7", ".."), "/3");
-  EXPECT_EQ(join_path("/3/7", "../8"), "/3/8");
-  EXPECT_EQ(join_path("/3/7", "../.."), "/");
-  EXPECT_EQ(join_path("/3/7", "/2"), "/2");
-  EXPECT_EQ(join_path("/3", "."), "/3");
-  EXPECT_EQ(join_path("/3", "/3//7/"), "/3/7");
-  EXPECT_EQ(join_path("/", "..").error().what, "the root has no parent");
-  EXPECT_THAT(join_path("/", "/3/x").error().what, HasSubstr("'x' is not a job id"));
-  EXPECT_FALSE(join_path("/", "/0"));
-  EXPECT_FALSE(join_path("/", "/99999999999999999999"));
-}
-
 TEST(Jobs, AreNamedByIdRangeOrPath) {
   EXPECT_THAT(select_jobs({"7"})->ids, ElementsAre(7));
   EXPECT_THAT(select_jobs({"3-5", "9"})->ids, ElementsAre(3, 4, 5, 9));

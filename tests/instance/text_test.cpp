@@ -30,12 +30,6 @@ TEST(Path, TheNextStepDown) {
   EXPECT_FALSE(child_towards("/3", "/"));
 }
 
-TEST(Path, ListingsOrderNumbersAsNumbers) {
-  std::vector<std::string> paths = {"/10", "/9/2", "/9", "/9/10", "/1/1/1"};
-  std::sort(paths.begin(), paths.end(), path_before);
-  EXPECT_EQ(paths, (std::vector<std::string>{"/1/1/1", "/9", "/9/2", "/9/10", "/10"}));
-}
-
 TEST(TimeText, HasTheDateWhenItIsNotToday) {
   setenv("TZ", "UTC", 1);
   tzset();

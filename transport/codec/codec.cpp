@@ -7,6 +7,7 @@
 #include "transport/codec/codec.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <exception>
 #include <msgpack.hpp>
 #include <stdexcept>
@@ -123,9 +124,16 @@ void Writer::signed_number(std::int64_t value) {
   StringSink sink{bytes_};
   packer(sink).pack(value);
 }
+// msgpack-c writes a number without a fraction as an integer.
 void Writer::real(double value) {
   StringSink sink{bytes_};
-  packer(sink).pack(value);
+  if (detail_ == Detail::brief) {
+    packer(sink).pack(value);
+    return;
+  }
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  bytes_ += '\xcb';
+  for (int shift = 56; shift >= 0; shift -= 8) bytes_ += static_cast<char>(bits >> shift & 0xff);
 }
 void Writer::text(std::string_view value) {
   StringSink sink{bytes_};

@@ -35,10 +35,16 @@ Status check_msgpack(std::string_view bytes);
 
 namespace detail {
 
+// What a Writer leaves out of a message: what its reader would put there itself, or nothing (and a
+// real number stays one, whatever its value is).
+enum class Detail { brief, full };
+
 // Appends values to `bytes`.
 class Writer {
  public:
-  explicit Writer(std::string& bytes) : bytes_(bytes) {}
+  explicit Writer(std::string& bytes, Detail detail = Detail::brief)
+      : bytes_(bytes), detail_(detail) {}
+  Detail detail() const { return detail_; }
   void map(std::size_t entries);
   void array(std::size_t elements);
   void flag(bool value);
@@ -49,6 +55,7 @@ class Writer {
 
  private:
   std::string& bytes_;
+  Detail detail_;
 };
 
 // A view of one value in a parsed message. Everything that asks for a type the value does not have,
@@ -160,6 +167,7 @@ void write_struct(Writer& to, const T& value) {
     const Fields fields{kFieldNames<T>.data(), kHandlings<Field...>.data(), sizeof...(Field)};
     const void* const members[] = {&field..., nullptr};
     if constexpr (requires { T::kOmitsDefaults; }) {
+      if (to.detail() == Detail::full) return write_fields(to, fields, members);
       static const T kPlain;
       kPlain.with_fields([&](const Field&... plain) {
         const void* const plains[] = {&plain..., nullptr};

@@ -6,15 +6,15 @@
 
 #include "transport/codec/codec.hpp"
 
-namespace holon::instance {
+namespace holon::msg {
 namespace {
 
 using transport::pack;
 using transport::unpack;
 
 TEST(JobRecord, TravelsWithoutItsDefaults) {
-  EXPECT_EQ(pack(msg::JobRecord()).size(), 1u);
-  msg::JobRecord r;
+  EXPECT_EQ(pack(JobRecord()).size(), 1u);
+  JobRecord r;
   r.path = "/3/7";
   r.id = 7;
   r.exit_code = 0;  // the default is -1
@@ -23,7 +23,7 @@ TEST(JobRecord, TravelsWithoutItsDefaults) {
   r.t_estimate = -1;
   const std::string bytes = pack(r);
   EXPECT_LT(bytes.size(), 80u);
-  const auto back = unpack<msg::JobRecord>(bytes);
+  const auto back = unpack<JobRecord>(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(pack(*back), bytes);
   EXPECT_EQ(back->path, "/3/7");
@@ -33,18 +33,17 @@ TEST(JobRecord, TravelsWithoutItsDefaults) {
 }
 
 TEST(JobRecord, UnknownFieldsAreSkippedAndWrongOnesRefused) {
-  const auto newer =
-      unpack<msg::JobRecord>(pack(std::map<std::string, int>{{"id", 9}, {"colour", 3}}));
+  const auto newer = unpack<JobRecord>(pack(std::map<std::string, int>{{"id", 9}, {"colour", 3}}));
   ASSERT_TRUE(newer);
   EXPECT_EQ(newer->id, 9u);
-  EXPECT_FALSE(unpack<msg::JobRecord>(pack(std::map<std::string, std::string>{{"id", "nine"}})));
-  EXPECT_FALSE(unpack<msg::JobRecord>(pack(std::vector<int>{1})));
-  EXPECT_FALSE(unpack<msg::JobRecord>(pack(std::map<int, int>{{1, 1}})));
+  EXPECT_FALSE(unpack<JobRecord>(pack(std::map<std::string, std::string>{{"id", "nine"}})));
+  EXPECT_FALSE(unpack<JobRecord>(pack(std::vector<int>{1})));
+  EXPECT_FALSE(unpack<JobRecord>(pack(std::map<int, int>{{1, 1}})));
 }
 
 TEST(JobRecord, EveryFieldIsListed) {
   // Two records that differ in every field: one that is not listed would be lost on the way.
-  msg::JobRecord r;
+  JobRecord r;
   r.path = r.name = r.user = r.queue = r.state = r.result = r.reason = r.command = "x";
   r.nodelist = r.resources = r.selection = r.child_uri = r.output = r.error = "y";
   r.group = r.account = r.qos = "z";
@@ -55,9 +54,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.expiration = r.limit = r.cpu_ms = r.max_rss_kb = 4;
   r.is_instance = true;
   r.pids = {5};
-  EXPECT_EQ(transport::kFieldNames<msg::JobRecord>.size(), 36u);
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 36u);
   EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x24", 3));  // a map of 36
 }
 
 }  // namespace
-}  // namespace holon::instance
+}  // namespace holon::msg

@@ -1,0 +1,247 @@
+#include "instance/service/followers.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <set>
+
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+
+constexpr std::size_t kFollowedRecords = 100;
+constexpr std::size_t kFollowedEvents = 500;
+constexpr std::size_t kUnreadByFollower = 4 << 20;  // bytes that a client has not read yet
+constexpr Duration kFollowerPause = 50;
+constexpr Duration kLookAtNode = 250;
+
+// "ERA.NUMBER.JOBS". Errors: invalid_argument.
+struct EventCursor {
+  std::string era;
+  std::int64_t number = 0;
+  std::uint64_t jobs = 0;
+};
+
+std::string cursor_text(const std::string& era, std::int64_t number, std::uint64_t jobs) {
+  return fmt::format("{}.{}.{}", era, number, jobs);
+}
+
+Result<EventCursor> parse_event_cursor(const std::string& text) {
+  EventCursor cursor;
+  const auto first = text.find('.');
+  const auto second = text.find('.', first == std::string::npos ? first : first + 1);
+  if (second != std::string::npos) {
+    cursor.era = text.substr(0, first);
+    const char* const end = text.data() + text.size();
+    std::from_chars(text.data() + first + 1, text.data() + second, cursor.number);
+    std::from_chars(text.data() + second + 1, end, cursor.jobs);
+  }
+  if (cursor_text(cursor.era, cursor.number, cursor.jobs) != text)
+    return fail(Errc::invalid_argument, "is none that was given out", "cursor");
+  return cursor;
+}
+
+}  // namespace
+
+void Followers::follow(const transport::Request& request) {
+  const auto ask = transport::unpack<msg::EventsRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (!ask->cursor.empty())
+    if (const auto known = parse_event_cursor(ask->cursor); !known)
+      return request.fail(known.error());
+  auto era = core_.journal.event_era();
+  if (!era) return request.fail(era.error());
+  const Number number = ++last_;
+  Follower& follower = followers_[number];
+  follower.request = request;
+  follower.ask = *ask;
+  follower.era = std::move(*era);
+  follower.lists = !go_on_from(ask->cursor, follower);
+  request.on_cancel([this, number, alive = std::weak_ptr<bool>(alive_)] {
+    if (alive.lock()) followers_.erase(number);
+  });
+  if (ask->node && !nodes_) nodes_ = reactor_.every(kLookAtNode, [this] { look_at_node(); });
+  work(number, follower);
+}
+
+// Is every event behind the cursor still there?
+bool Followers::go_on_from(const std::string& text, Follower& follower) const {
+  const auto cursor = parse_event_cursor(text);
+  const auto forgotten = core_.journal.last_forgotten_event();
+  if (!cursor || !forgotten || cursor->era != follower.era) return false;
+  follower.place = {cursor->number, cursor->jobs};
+  return cursor->number > *forgotten && cursor->number <= core_.journal.next_event();
+}
+
+void Followers::happened() {
+  for (auto& [number, follower] : followers_) work(number, follower);
+}
+
+void Followers::work(Number number, Follower& follower) {
+  if (std::exchange(follower.works, true)) return;
+  core_.portions.add(follower.request.peer(), [this, number] { return step(number); });
+}
+
+// False: there is nothing more to tell for now.
+bool Followers::step(Number number) {
+  const auto found = followers_.find(number);
+  if (found == followers_.end()) return false;
+  Follower& follower = found->second;
+  follower.works = false;
+  if (follower.request.backlog() > kUnreadByFollower) {
+    follower.pause = reactor_.after(kFollowerPause, [this, number] {
+      if (const auto waiting = followers_.find(number); waiting != followers_.end())
+        work(number, waiting->second);
+    });
+    return false;
+  }
+  // The events of jobs that were submitted together are journalled before all of them are listed:
+  // that goes first, also where the same client has asked for it later.
+  if (follower.lists && !core_.jobs.all_taken()) {
+    work(number, follower);
+    return false;
+  }
+  const auto more = follower.lists ? list_some(follower) : tell_some(follower);
+  if (!more) {
+    const auto request = follower.request;
+    followers_.erase(found);
+    request.fail(more.error());
+    return false;
+  }
+  follower.works = *more;
+  return *more;
+}
+
+// ---- the snapshot ----
+
+// The next records behind job `last`, by their ids.
+Result<std::vector<msg::JobRecord>> Followers::next_records(const Follower& follower,
+                                                            JobId last) const {
+  std::vector<msg::JobRecord> records;
+  if (follower.ask.all) {
+    auto ended = core_.journal.inactive_after(last, kFollowedRecords);
+    if (!ended) return ended;
+    records = std::move(*ended);
+  }
+  const auto& active = core_.jobs.active();
+  auto job = active.upper_bound(last);
+  for (std::size_t n = 0; n < kFollowedRecords && job != active.end(); ++n, ++job)
+    records.push_back(core_.jobs.record_of(job->second));
+  std::sort(records.begin(), records.end(),
+            [](const auto& a, const auto& b) { return a.id < b.id; });
+  if (records.size() > kFollowedRecords) records.resize(kFollowedRecords);
+  return records;
+}
+
+Result<bool> Followers::list_some(Follower& follower) {
+  msg::EventsPart part;
+  part.anew = !std::exchange(follower.began, true);
+  const std::int64_t now_at = core_.journal.next_event();
+  if (part.anew) follower.place = {now_at, 0};
+  auto records =
+      next_records(follower, follower.shown.empty() ? JobId(0) : follower.shown.back().last);
+  if (!records) return tl::unexpected(records.error());
+  follower.lists = records->size() == kFollowedRecords;
+  if (!records->empty()) follower.shown.push_back({JobId(records->back().id), now_at});
+  // Of jobs behind the last one nothing was shown, and nothing had happened.
+  if (!follower.lists) follower.shown.push_back({JobId(UINT64_MAX), now_at});
+  part.jobs = std::move(*records);
+  send(follower, part);
+  return true;
+}
+
+// ---- what happened since ----
+
+void Followers::take(Follower& follower, const NumberedEvent& event, msg::EventsPart& part) const {
+  const Event shown = core_.jobs.as_shown(event.event);
+  const msg::JobEvent one{0, shown.time, name_of(shown.body), context_of(shown.body)};
+  Place& place = follower.place;
+  if (place.number != event.number) place = {event.number, 0};
+  for (; place.jobs < event.count && part.events.size() < kFollowedEvents; ++place.jobs) {
+    const JobId job(event.first.value() + place.jobs);
+    const auto in_snapshot = std::lower_bound(follower.shown.begin(), follower.shown.end(), job,
+                                              [](const Shown& s, JobId id) { return s.last < id; });
+    if (in_snapshot != follower.shown.end() && event.number < in_snapshot->number) continue;
+    part.events.push_back(one);
+    part.events.back().id = job.value();
+  }
+  if (place.jobs == event.count) place = {event.number + 1, 0};
+}
+
+Result<bool> Followers::tell_some(Follower& follower) {
+  const bool begins = !std::exchange(follower.began, true);
+  const auto forgotten = core_.journal.last_forgotten_event();
+  if (!forgotten) return tl::unexpected(forgotten.error());
+  if (follower.place.number <= *forgotten && follower.place.number < core_.journal.next_event()) {
+    follower.lists = true;  // what it has not heard of is gone
+    follower.began = false;
+    follower.shown.clear();
+    return true;
+  }
+  const auto events = core_.journal.events_from(follower.place.number, kFollowedEvents);
+  if (!events) return tl::unexpected(events.error());
+  msg::EventsPart part;
+  for (const auto& event : *events) {
+    if (part.events.size() >= kFollowedEvents) break;
+    take(follower, event, part);
+  }
+  // Numbers that a damaged journal has lost are passed over.
+  if (events->empty()) follower.place = {core_.journal.next_event(), 0};
+  const bool was_snapshot = !follower.shown.empty();
+  const bool complete = !was_snapshot || follower.place.number >= follower.shown.back().number;
+  if (complete) {
+    follower.shown.clear();
+    part.cursor = cursor_text(follower.era, follower.place.number, follower.place.jobs);
+  }
+  if (begins || (was_snapshot && complete)) add_node(follower, part);
+  if (follower.ask.records) add_records(part);
+  if (begins || !part.events.empty() || (was_snapshot && complete)) send(follower, part);
+  return follower.place.number < core_.journal.next_event();
+}
+
+// As they are now; of those that are forgotten there is none.
+void Followers::add_records(msg::EventsPart& part) const {
+  std::set<std::uint64_t> ids;
+  for (const auto& event : part.events) ids.insert(event.id);
+  for (const auto id : ids)
+    if (auto record = core_.jobs.record(JobId(id))) part.jobs.push_back(std::move(*record));
+}
+
+void Followers::add_node(Follower& follower, msg::EventsPart& part) const {
+  if (!follower.ask.node) return;
+  msg::TreeNode node = core_.node(reactor_.now());
+  std::string packed = pack(node);
+  if (packed == follower.node) return;
+  follower.node = std::move(packed);
+  part.node.push_back(std::move(node));
+}
+
+void Followers::look_at_node() {
+  bool wanted = false;
+  for (auto& [number, follower] : followers_) {
+    wanted = wanted || follower.ask.node;
+    if (!follower.began || follower.lists || !follower.shown.empty()) continue;
+    msg::EventsPart part;
+    add_node(follower, part);
+    if (part.node.empty()) continue;
+    part.cursor = cursor_text(follower.era, follower.place.number, follower.place.jobs);
+    send(follower, part);
+  }
+  if (!wanted) nodes_.cancel();
+}
+
+void Followers::send(const Follower& follower, const msg::EventsPart& part) const {
+  core_.after_commit.add([request = follower.request, bytes = pack(part)] { request.send(bytes); });
+}
+
+void Followers::close(const Error& why) {
+  for (const auto& [number, follower] : std::exchange(followers_, {})) follower.request.fail(why);
+  nodes_.cancel();
+}
+
+}  // namespace holon::instance

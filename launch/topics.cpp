@@ -1,0 +1,32 @@
+#include "launch/topics.hpp"
+
+#include <array>
+
+#include "launch/messages.hpp"
+
+namespace holon::launch {
+namespace {
+
+using transport::stream;
+using transport::topic;
+
+constexpr std::array kTopics = {
+    topic<msg::Hello, msg::Welcome>("agent.hello"),
+    topic<msg::Report, msg::Empty>("agent.report"),
+    topic<msg::StartRequest, msg::Empty>("agent.start"),
+    topic<msg::SignalRequest, msg::Empty>("agent.signal"),
+    topic<msg::KillRequest, msg::Empty>("agent.kill"),
+    topic<msg::LimitRequest, msg::Empty>("agent.limit"),
+    stream<msg::OutputRequest, msg::OutputChunk>("agent.output"),
+    topic<msg::InputRequest, msg::InputReply>("agent.input"),
+    topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture"),
+    topic<msg::ShutdownRequest, msg::Empty>("agent.shutdown"),
+};
+
+}  // namespace
+
+transport::TopicGroup topics() {
+  return {"Agent", kTopics};
+}
+
+}  // namespace holon::launch

@@ -1,0 +1,37 @@
+// events.hpp - what happens in an instance, for those who follow it: how everything stands, then
+// each change, and a cursor to go on from. Conventions as in instance.hpp; docs/protocol.md is the
+// description for others.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "msg/instance.hpp"
+
+namespace holon::msg {
+
+// "events" (stream of EventsPart, without end): without a cursor it begins with a snapshot; with
+// the cursor of a part it goes on behind that part, over restarts of the client and of the broker.
+// A cursor from which it cannot go on (what came after it is forgotten or lost) begins with a
+// snapshot again.
+struct EventsRequest {
+  std::string cursor;    // of the last part that was dealt with; "": none
+  bool all = false;      // the snapshot has inactive jobs, too
+  bool records = false;  // a part also has the records, as they are now, of the jobs in `events`
+  bool node = false;     // and the instance's node of the tree whenever that has changed
+  HOLON_FIELDS(cursor, all, records, node)
+};
+
+// What a follower knows after a snapshot and all parts behind it is what the instance knows: no
+// event is left out, none comes twice, and the events of all jobs come in the order in which they
+// were journalled.
+struct EventsPart {
+  bool anew = false;            // a snapshot begins: what was known of jobs before is void
+  std::vector<JobRecord> jobs;  // take the place of what was known of these jobs
+  std::vector<JobEvent> events;
+  std::vector<TreeNode> node;  // one or none: this instance, without its children
+  std::string cursor;          // of the end of this part; "": the snapshot is not complete yet
+  HOLON_FIELDS(anew, jobs, events, node, cursor)
+};
+
+}  // namespace holon::msg

@@ -1,0 +1,58 @@
+#include "msg/topics.hpp"
+
+#include <array>
+
+#include "msg/events.hpp"
+#include "msg/input.hpp"
+#include "msg/instance.hpp"
+#include "msg/queue.hpp"
+#include "msg/reservation.hpp"
+#include "msg/resource.hpp"
+#include "msg/schedule.hpp"
+
+namespace holon::msg {
+namespace {
+
+using transport::stream;
+using transport::topic;
+
+constexpr std::array kTopics = {
+    topic<SubmitRequest, SubmitReply>("submit"),
+    topic<JobsRequest, JobsReply>("jobs"),
+    topic<JobInfoRequest, JobInfoReply>("job.info"),
+    topic<WaitRequest, WaitReply>("job.wait"),
+    stream<WatchRequest, JobEvent>("job.watch"),
+    stream<AttachRequest, OutputChunk>("job.attach"),
+    topic<InputRequest, InputReply>("job.input"),
+    stream<EventsRequest, EventsPart>("events"),
+    topic<CancelRequest, CancelReply>("cancel"),
+    topic<Empty, ResourceReply>("resource.list"),
+    topic<Empty, ResourceReply>("resource.R"),
+    topic<DrainRequest, Empty>("resource.drain"),
+    topic<StatusRequest, TreeNode>("status"),
+    topic<TreeRequest, TreeNode>("tree"),
+    topic<ShutdownRequest, Empty>("shutdown"),
+    topic<ExplainRequest, ExplainReply>("explain"),
+    topic<PriorityRequest, PriorityReply>("priority"),
+    stream<PlanRequest, PlanPart>("plan"),
+    topic<Empty, WindowsReply>("windows"),
+    topic<UrgencyRequest, Empty>("urgency"),
+    topic<GateRequest, Empty>("queue.gate"),
+    topic<Empty, StatsReply>("stats"),
+    topic<ReserveRequest, ReserveReply>("reserve"),
+    topic<Empty, ReservationsReply>("reservations"),
+    topic<UnreserveRequest, Empty>("unreserve"),
+    topic<Hello, Grant>("hello"),
+    topic<Records, Empty>("record"),
+    topic<Ending, Empty>("ending"),
+    topic<Lease, Empty>("lease"),
+    topic<DrainedAbove, Empty>("drain"),
+};
+
+}  // namespace
+
+transport::TopicGroup topics() {
+  return {"", kTopics};
+}
+
+}  // namespace holon::msg

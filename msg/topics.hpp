@@ -1,0 +1,10 @@
+// topics.hpp - every request between clients, parents and children, with what answers it, as data.
+#pragma once
+#include "transport/codec/shape.hpp"
+
+namespace holon::msg {
+
+// In the order of docs/protocol.md.
+transport::TopicGroup topics();
+
+}  // namespace holon::msg
