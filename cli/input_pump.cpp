@@ -28,20 +28,20 @@ bool has_input(const Io& io) {
   return !S_ISCHR(info.st_mode) || info.st_rdev != makedev(1, 3);
 }
 
-InputPump::InputPump(Invocation& call, Broker& broker, std::uint64_t job)
-    : call_(call), broker_(broker) {
+InputPump::InputPump(Invocation& call, Client& client, std::uint64_t job)
+    : call_(call), client_(client) {
   piece_.id = job;
   send();  // without anything in it: its answer says that the tasks run
 }
 
 void InputPump::send() {
   answer_ =
-      broker_.input_later(piece_, [this](const Result<msg::InputReply>& answer) { heard(answer); });
+      client_.input_later(piece_, [this](const Result<msg::InputReply>& answer) { heard(answer); });
 }
 
 void InputPump::heard(const Result<msg::InputReply>& answer) {
   if (!answer && answer.error().code == Errc::disconnected) {
-    later_ = broker_.reactor().after(kAgain, [this] { send(); });
+    later_ = client_.reactor().after(kAgain, [this] { send(); });
     return;
   }
   if (!answer) {
@@ -60,15 +60,15 @@ void InputPump::heard(const Result<msg::InputReply>& answer) {
 void InputPump::await_input() {
   if (in_background(call_.io.input)) {
     readable_.cancel();
-    later_ = broker_.reactor().after(kForeground, [this] { await_input(); });
+    later_ = client_.reactor().after(kForeground, [this] { await_input(); });
     return;
   }
-  auto watch = broker_.reactor().on_fd(call_.io.input, transport::kReadable,
+  auto watch = client_.reactor().on_fd(call_.io.input, transport::kReadable,
                                        [this](unsigned) { read_some(); });
   if (watch)
     readable_ = std::move(*watch);
   else  // a regular file, which can always be read
-    later_ = broker_.reactor().after(0, [this] { read_some(); });
+    later_ = client_.reactor().after(0, [this] { read_some(); });
 }
 
 void InputPump::read_some() {

@@ -1,4 +1,5 @@
-// input_pump.hpp - this process's standard input, to the tasks of its job, during a call of Broker.
+// input_pump.hpp - this process's standard input, to the tasks of its job, during a call of its
+// Client.
 //
 // One piece at a time: the next one is read when the tasks have the last one in their pipes, so
 // that nothing piles up anywhere. What was not answered when the connection was lost is sent again;
@@ -8,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/verb.hpp"
 
 namespace holon::cli {
@@ -18,7 +19,7 @@ bool has_input(const Io& io);
 
 class InputPump {
  public:
-  InputPump(Invocation& call, Broker& broker, std::uint64_t job);
+  InputPump(Invocation& call, Client& client, std::uint64_t job);
   InputPump(const InputPump&) = delete;
   InputPump& operator=(const InputPump&) = delete;
 
@@ -29,7 +30,7 @@ class InputPump {
   void read_some();
 
   Invocation& call_;
-  Broker& broker_;
+  Client& client_;
   msg::InputRequest piece_;  // what was read last, until it is answered
   transport::Subscription answer_, readable_, later_;
 };

@@ -14,9 +14,9 @@ constexpr Duration kPatience = 30'000;
 
 }  // namespace
 
-Interrupter::Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb)
-    : call_(call), broker_(broker), job_(job), verb_(std::move(verb)) {
-  guard_ = broker.catch_signals([this](int signal) { on_signal(signal); });
+Interrupter::Interrupter(Invocation& call, Client& client, std::uint64_t job, std::string verb)
+    : call_(call), client_(client), job_(job), verb_(std::move(verb)) {
+  guard_ = client.catch_signals([this](int signal) { on_signal(signal); });
   before_pipe_ = std::signal(SIGPIPE, SIG_IGN);  // a failed write says the same
 }
 
@@ -36,7 +36,7 @@ void Interrupter::on_signal(int signal) {
   if (first) {
     // Nobody is there any more to ask again.
     if (signal != SIGINT)
-      again_ = broker_.reactor().after(kPatience, [this] { on_signal(signal_); });
+      again_ = client_.reactor().after(kPatience, [this] { on_signal(signal_); });
     call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
     return cancel_job(signal == SIGINT ? "Ctrl-C in " + verb_
                                        : fmt::format("{} was ended by {}", verb_,
@@ -57,7 +57,7 @@ void Interrupter::cancel_job(const std::string& reason) {
   request.reason = reason;
   // Two signals may come in one turn, before anything was sent: a process that ended then would
   // leave its job behind.
-  answer_ = broker_.cancel_later(request, [this] {
+  answer_ = client_.cancel_later(request, [this] {
     answered_ = true;
     if (leaving_) leave();
   });

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/verb.hpp"
 
 namespace holon::cli {
@@ -15,7 +15,7 @@ class Interrupter {
   // SIGHUP ends the job instead of the process, the next one the process as soon as the broker
   // knows that the job is to end, a third one at once. SIGTERM and SIGHUP count again after half a
   // minute: nobody may be there any more, nor the broker.
-  Interrupter(Invocation& call, Broker& broker, std::uint64_t job, std::string verb);
+  Interrupter(Invocation& call, Client& client, std::uint64_t job, std::string verb);
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
 
@@ -34,7 +34,7 @@ class Interrupter {
   void leave();
 
   Invocation& call_;
-  Broker& broker_;
+  Client& client_;
   std::uint64_t job_;
   std::string verb_;
   int signal_ = 0;
@@ -42,7 +42,7 @@ class Interrupter {
   bool leaving_ = false;
   bool answered_ = false;  // the broker, to our cancelling
   transport::Subscription answer_, again_;
-  Broker::SignalGuard guard_;
+  Client::SignalGuard guard_;
 };
 
 }  // namespace holon::cli

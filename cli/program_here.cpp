@@ -44,14 +44,14 @@ Result<pid_t> start(const std::vector<std::string>& command, const std::string& 
 
 class Attendance {
  public:
-  Attendance(Invocation& call, Broker& broker, std::uint64_t job)
-      : call_(call), broker_(broker), job_(job) {}
+  Attendance(Invocation& call, Client& client, std::uint64_t job)
+      : call_(call), client_(client), job_(job) {}
 
   Result<ProgramEnd> run(const std::vector<std::string>& command, const std::string& uri) {
     sigset_t mask;
     sigprocmask(SIG_SETMASK, nullptr, &mask);
     for (const int caught : {SIGINT, SIGTERM, SIGHUP}) sigdelset(&mask, caught);  // by the caller
-    guard_ = broker_.catch_signals([this](int signal) {
+    guard_ = client_.catch_signals([this](int signal) {
       if (signal != SIGINT) asked(signal);  // which the program gets from the terminal, too
     });
     own_group_ = isatty(STDIN_FILENO) == 0;
@@ -59,7 +59,7 @@ class Attendance {
     if (!pid) return tl::unexpected(pid.error());
     pid_ = *pid;
     bool over = false;
-    const auto exit = broker_.reactor().on_child(
+    const auto exit = client_.reactor().on_child(
         pid_,
         [this, &over](const transport::ChildExit& how) {
           end_.code = launch::exit_code_of(how.status);
@@ -68,9 +68,9 @@ class Attendance {
         },
         [this] { signal(SIGKILL, own_group_); });
     if (!exit) return tl::unexpected(exit.error());
-    watch_ = broker_.over_later(job_, [this](const Result<msg::JobRecord>& job) { outlived(job); });
-    broker_.reactor().run_until([&over] { return over; }, -1);
-    broker_.reactor().turn(0);  // a signal that came with the program's end
+    watch_ = client_.over_later(job_, [this](const Result<msg::JobRecord>& job) { outlived(job); });
+    client_.reactor().run_until([&over] { return over; }, -1);
+    client_.reactor().turn(0);  // a signal that came with the program's end
     return end_;
   }
 
@@ -99,25 +99,25 @@ class Attendance {
     signal(number, own_group_);
     signal(SIGCONT, own_group_);  // a stopped program cannot end
     if (!kill_)
-      kill_ = broker_.reactor().after(kProgramGrace, [this] { signal(SIGKILL, own_group_); });
+      kill_ = client_.reactor().after(kProgramGrace, [this] { signal(SIGKILL, own_group_); });
   }
 
   Invocation& call_;
-  Broker& broker_;
+  Client& client_;
   std::uint64_t job_;
   pid_t pid_ = 0;
   bool own_group_ = false;
   ProgramEnd end_;
-  Broker::SignalGuard guard_;
+  Client::SignalGuard guard_;
   transport::Subscription watch_, kill_;
 };
 
 }  // namespace
 
-Result<ProgramEnd> run_here(Invocation& call, Broker& broker, std::uint64_t job,
+Result<ProgramEnd> run_here(Invocation& call, Client& client, std::uint64_t job,
                             const std::vector<std::string>& command, const std::string& uri) {
   const auto before_quit = std::signal(SIGQUIT, SIG_IGN);
-  auto end = Attendance(call, broker, job).run(command, uri);
+  auto end = Attendance(call, client, job).run(command, uri);
   std::signal(SIGQUIT, before_quit);
   return end;
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/verb.hpp"
 
 namespace holon::cli {
@@ -21,7 +21,7 @@ struct ProgramEnd {
 // Runs `command`, or the user's shell, with HOLON_URI set to `uri`, until it ends. Ctrl-C is its
 // own. SIGTERM and SIGHUP are passed on to it; when `job`, whose instance it works in, is over, it
 // gets SIGHUP, as at the end of a terminal. In both cases SIGKILL follows. Errors: system.
-Result<ProgramEnd> run_here(Invocation& call, Broker& broker, std::uint64_t job,
+Result<ProgramEnd> run_here(Invocation& call, Client& client, std::uint64_t job,
                             const std::vector<std::string>& command, const std::string& uri);
 
 }  // namespace holon::cli

@@ -16,7 +16,7 @@ constexpr Duration kForFiles = 3'000;
 
 }  // namespace
 
-WaitNotice::WaitNotice(Invocation& call, Broker& broker, std::uint64_t job,
+WaitNotice::WaitNotice(Invocation& call, Client& client, std::uint64_t job,
                        const std::string& verb) {
   const auto tell = [&call, job, verb](const msg::JobRecord& record) {
     if (record.t_alloc > 0 || record.state == "INACTIVE") return;
@@ -25,9 +25,9 @@ WaitNotice::WaitNotice(Invocation& call, Broker& broker, std::uint64_t job,
                                printable(why))
                 << std::flush;
   };
-  timer_ = broker.reactor().after(
+  timer_ = client.reactor().after(
       call.io.err_terminal ? kForPeople : kForFiles,
-      [this, &broker, job, tell] { answer_ = broker.record_later(job, tell); });
+      [this, &client, job, tell] { answer_ = client.record_later(job, tell); });
 }
 
 }  // namespace holon::cli

@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/verb.hpp"
 
 namespace holon::cli {
 
 class WaitNotice {
  public:
-  // `verb` as in "holon run". Written to call.io.err during a call of `broker`, while this lives:
+  // `verb` as in "holon run". Written to call.io.err during a call of `client`, while this lives:
   // to a person soon, into a file only if the job still waits after some seconds.
-  WaitNotice(Invocation& call, Broker& broker, std::uint64_t job, const std::string& verb);
+  WaitNotice(Invocation& call, Client& client, std::uint64_t job, const std::string& verb);
   WaitNotice(const WaitNotice&) = delete;
   WaitNotice& operator=(const WaitNotice&) = delete;
 

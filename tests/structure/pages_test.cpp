@@ -7,9 +7,9 @@
 namespace holon::structure {
 namespace {
 
-const std::vector<std::string> kFolders = {"base",   "resource", "qmanager", "sim", "transport",
-                                           "launch", "msg",      "instance", "cli", "tests",
-                                           "bench",  "docs",     "scripts"};
+const std::vector<std::string> kFolders = {
+    "base",   "resource", "qmanager", "sim",   "transport", "launch", "msg",
+    "client", "instance", "cli",      "tests", "bench",     "docs",   "scripts"};
 
 TEST(Pages, EveryFolderSaysWhatItIs) {
   for (const auto& folder : kFolders) {

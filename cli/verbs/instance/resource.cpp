@@ -5,7 +5,7 @@
 #include <array>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
@@ -90,9 +90,9 @@ int verb_resource_list(Invocation& call) {
   Parser parser("resource list", "how much there is, free, allocated and down");
   parser.instance(call).json(json).example("holon resource list", "by type, and which nodes");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "resource list", broker.error());
-  const auto reply = broker->resources();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "resource list", client.error());
+  const auto reply = client->resources();
   if (!reply) return report(call, "resource list", reply.error());
   call.io.out << (json ? json_text(*reply) : table_of_nodes(call.io, *reply));
   return kOk;
@@ -103,9 +103,9 @@ int verb_resource_r(Invocation& call) {
   parser.instance(call).example("holon resource R > R.json",
                                 "a file that holon start --resources takes");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "resource R", broker.error());
-  const auto reply = broker->resources();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "resource R", client.error());
+  const auto reply = client->resources();
   if (!reply) return report(call, "resource R", reply.error());
   call.io.out << reply->R << "\n";
   return kOk;

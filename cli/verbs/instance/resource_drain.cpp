@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/instance/resource_verbs.hpp"
@@ -16,9 +16,9 @@ int change(Invocation& call, Parser& parser, const std::string& verb,
   if (hosts.empty())
     return report(call, verb, {Errc::invalid_argument, "name at least one node", "NODES"});
   request.hosts = fmt::format("{}", fmt::join(hosts, ","));
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, verb, broker.error());
-  const auto done = broker->drain(request);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, verb, client.error());
+  const auto done = client->drain(request);
   return done ? static_cast<int>(kOk) : report(call, verb, done.error());
 }
 

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
@@ -34,50 +34,50 @@ transport::UniqueFd handle_of_supervisor(std::int64_t broker) {
 }
 
 // Serves the connection meanwhile: an instance that ends waits for clients that do not read.
-bool ends(Broker& broker, int supervisor, Duration patience) {
+bool ends(Client& client, int supervisor, Duration patience) {
   bool gone = false;
   const auto watch =
-      broker.reactor().on_fd(supervisor, transport::kReadable, [&gone](unsigned) { gone = true; });
-  return watch && broker.reactor().run_until([&gone] { return gone; }, patience);
+      client.reactor().on_fd(supervisor, transport::kReadable, [&gone](unsigned) { gone = true; });
+  return watch && client.reactor().run_until([&gone] { return gone; }, patience);
 }
 
 // The instance is the one connected to: its end is its supervisor's or, from another machine, the
 // connection's.
-Status wait_for_own_end(Broker& broker, const transport::UniqueFd& supervisor, Duration patience) {
-  if (supervisor ? ends(broker, supervisor.get(), patience) : broker.wait_until_gone(patience))
+Status wait_for_own_end(Client& client, const transport::UniqueFd& supervisor, Duration patience) {
+  if (supervisor ? ends(client, supervisor.get(), patience) : client.wait_until_gone(patience))
     return {};
   return fail(Errc::timed_out, "it is still ending after " + show_duration(patience));
 }
 
 // A child, seen from another instance, is gone when its job is over.
-Status wait_for_child(Broker& broker, const std::string& path) {
+Status wait_for_child(Client& client, const std::string& path) {
   const auto jobs = parse_jobs(path);
   if (!jobs) return tl::unexpected(jobs.error());
-  broker.set_path(jobs->front().instance);
+  client.set_path(jobs->front().instance);
   msg::WaitRequest request;
   request.ids = {jobs->front().id};
-  const auto ended = broker.wait(request);
+  const auto ended = client.wait(request);
   if (!ended) return tl::unexpected(ended.error());
   return {};
 }
 
-Status shut_down(Broker& broker, const ShutdownArgs& args) {
-  const auto here = broker.status();
+Status shut_down(Client& client, const ShutdownArgs& args) {
+  const auto here = client.status();
   if (!here) return tl::unexpected(here.error());
-  const std::string target = broker.path();
-  broker.set_path("");
-  const auto nearest = target.empty() ? here : broker.status();
+  const std::string target = client.path();
+  client.set_path("");
+  const auto nearest = target.empty() ? here : client.status();
   if (!nearest) return tl::unexpected(nearest.error());
   const bool own = nearest->path == here->path;
-  broker.set_path(target);
+  client.set_path(target);
   const auto supervisor =
       own && !args.background ? handle_of_supervisor(here->pid) : transport::UniqueFd();
   msg::ShutdownRequest request;
   request.reason = args.reason;
-  if (const auto asked = broker.shutdown(request); !asked) return asked;
+  if (const auto asked = client.shutdown(request); !asked) return asked;
   if (args.background) return {};
-  return own ? wait_for_own_end(broker, supervisor, args.patience)
-             : wait_for_child(broker, here->path);
+  return own ? wait_for_own_end(client, supervisor, args.patience)
+             : wait_for_child(client, here->path);
 }
 
 }  // namespace
@@ -94,9 +94,9 @@ int verb_shutdown(Invocation& call) {
       .example("holon shutdown", "the instance this shell belongs to, or the only one there is")
       .example("holon shutdown -i /3", "the child that is job 3");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "shutdown", broker.error());
-  const auto done = shut_down(*broker, args);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "shutdown", client.error());
+  const auto done = shut_down(*client, args);
   return done ? kOk : report(call, "shutdown", done.error());
 }
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <ostream>
 
-#include "cli/find_instance.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/show/table.hpp"
@@ -27,7 +27,7 @@ Status look_at_others(Invocation& call, const instance::StartOptions& options) {
   const char* const job = std::getenv("HOLON_JOB_PATH");
   const bool is_machine = options.resources.empty() || options.resources == instance::kThisMachine;
   bool warned = !is_machine || (job != nullptr && *job != '\0');
-  for (const auto& other : running_roots()) {
+  for (const auto& other : client::running_roots()) {
     if (!options.state_dir.empty() && is_same_folder(options.state_dir, other.state_dir))
       return fail(
           Errc::busy,

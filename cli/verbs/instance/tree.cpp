@@ -5,7 +5,7 @@
 #include <map>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
 #include "cli/show/job_json.hpp"
@@ -158,9 +158,9 @@ int verb_tree(Invocation& call) {
       .example("holon tree -i /", "the whole tree, from anywhere in it");
   if (const auto code = parser.parse(call)) return *code;
 
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "tree", broker.error());
-  const auto tree = broker->tree();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "tree", client.error());
+  const auto tree = client->tree();
   if (!tree) return report(call, "tree", tree.error());
   if (args.json) {
     call.io.out << json_text(*tree);
@@ -171,7 +171,7 @@ int verb_tree(Invocation& call) {
   if (!args.hide_reasons) {
     msg::JobsRequest request;
     request.recursive = true;
-    const auto jobs = broker->jobs(request);
+    const auto jobs = client->jobs(request);
     if (!jobs) return report(call, "tree", jobs.error());
     reasons = reasons_in(jobs->jobs, now);
   }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/units.hpp"
@@ -32,9 +32,9 @@ int verb_uptime(Invocation& call) {
   Parser parser("uptime", "one line about an instance");
   parser.instance(call).json(json).example("holon uptime -i ..", "how the parent is doing");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "uptime", broker.error());
-  const auto status = broker->status();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "uptime", client.error());
+  const auto status = client->status();
   if (!status) return report(call, "uptime", status.error());
   if (json)
     call.io.out << json_text(*status);

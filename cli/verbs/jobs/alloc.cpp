@@ -8,7 +8,7 @@
 #include <ostream>
 #include <utility>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
@@ -27,29 +27,29 @@ struct AllocArgs {
   std::vector<std::string> command;
 };
 
-Result<msg::JobRecord> record_of(Broker& broker, std::uint64_t id) {
+Result<msg::JobRecord> record_of(Client& client, std::uint64_t id) {
   msg::JobsRequest request;
   request.all = true;
   request.ids = {id};
-  auto reply = broker.jobs(request);
+  auto reply = client.jobs(request);
   if (!reply) return tl::unexpected(reply.error());
   if (reply->jobs.empty()) return fail(Errc::not_found, fmt::format("job {} is gone", id));
   return std::move(reply->jobs.front());
 }
 
 // Looks at the job whenever something happened to it, until its child answers or it is over.
-Result<msg::JobRecord> wait_until_up(Invocation& call, Broker& broker, std::uint64_t id) {
-  Result<msg::JobRecord> job = record_of(broker, id);
+Result<msg::JobRecord> wait_until_up(Invocation& call, Client& client, std::uint64_t id) {
+  Result<msg::JobRecord> job = record_of(client, id);
   if (job && job->t_alloc == 0 && job->state != "INACTIVE")
     call.io.err << fmt::format("holon alloc: job {} waits{}{}\n", id,
                                job->reason.empty() ? "" : ": ", job->reason);
   msg::WatchRequest request;
   request.ids = {id};
-  const auto watched = broker.watch(request, [&](const msg::JobEvent& event) {
+  const auto watched = client.watch(request, [&](const msg::JobEvent& event) {
     return event.name != "instance" && event.name != "clean";
   });
   if (!watched) return tl::unexpected(watched.error());
-  job = record_of(broker, id);
+  job = record_of(client, id);
   if (job && job->child_uri.empty())
     return fail(Errc::unsatisfiable,
                 failure_of(*job).empty() ? "it ended at once" : failure_of(*job),
@@ -70,48 +70,48 @@ void end_soon(int signal) {
 }
 
 // The program was ended because its instance was.
-int code_of_outlived(Broker& broker, std::uint64_t id) {
-  const auto job = record_of(broker, id);
+int code_of_outlived(Client& client, std::uint64_t id) {
+  const auto job = record_of(client, id);
   return job && job->result == "TIMEOUT" ? kTimeLimit : kNotRun;
 }
 
 // Ends the child, and waits for that. A signal leaves as soon as the instance knows that the job is
 // to end, or has not said so within two seconds.
 // `held` has kept signals away since before the program's end.
-Status give_back(Broker& broker, std::uint64_t id, const std::string& uri,
-                 Broker::SignalGuard held) {
+Status give_back(Client& client, std::uint64_t id, const std::string& uri,
+                 Client::SignalGuard held) {
   msg::CancelRequest over;
   over.ids = {id};
   over.reason = "the command of holon alloc has ended";
   transport::Subscription answer;
-  Broker::SignalGuard guard;
-  guard = broker.catch_signals([&](int signal) {
-    answer = broker.cancel_later(over, [&guard, &held, signal] {
+  Client::SignalGuard guard;
+  guard = client.catch_signals([&](int signal) {
+    answer = client.cancel_later(over, [&guard, &held, signal] {
       guard.reset();
       held.reset();
       raise(signal);
     });
   });
-  auto child = Broker::connect(uri, "");
+  auto child = Client::connect({uri, {}, {}});
   const auto ended = child ? child->shutdown({over.reason}) : Status(tl::unexpected(child.error()));
-  if (!ended) (void)broker.cancel(over);  // its instance does not answer: end the job itself
+  if (!ended) (void)client.cancel(over);  // its instance does not answer: end the job itself
   msg::WaitRequest wait;
   wait.ids = {id};
-  const auto gone = broker.wait(wait);
+  const auto gone = client.wait(wait);
   return gone ? Status() : tl::unexpected(gone.error());
 }
 
-int use(Invocation& call, const AllocArgs& args, Broker& broker, std::uint64_t id) {
+int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t id) {
   int interrupted = 0;
   const auto job = [&] {
-    const Interrupter interrupter(call, broker, id, "holon alloc");
-    auto up = wait_until_up(call, broker, id);
+    const Interrupter interrupter(call, client, id, "holon alloc");
+    auto up = wait_until_up(call, client, id);
     interrupted = interrupter.signal();
     return up;
   }();
   if (!job) report(call, "alloc", job.error());
   if (!job || interrupted != 0)  // nobody would ever use it; the interrupter's word may not be out
-    (void)broker.cancel({{id}, false, "holon alloc gave it up"});
+    (void)client.cancel({{id}, false, "holon alloc gave it up"});
   if (interrupted != 0) return 128 + interrupted;
   if (!job) return kNotRun;
   if (args.background) {
@@ -120,14 +120,14 @@ int use(Invocation& call, const AllocArgs& args, Broker& broker, std::uint64_t i
   }
   put_own_folder_in_path();
   // Whatever ends this process must end the program first, and then the child: nobody else would.
-  auto held = broker.catch_signals([](int) {});  // also between the one and the other
-  const auto ran = run_here(call, broker, id, args.command, job->child_uri);
+  auto held = client.catch_signals([](int) {});  // also between the one and the other
+  const auto ran = run_here(call, client, id, args.command, job->child_uri);
   if (ran && ran->asked_by != 0) end_soon(ran->asked_by);
   if (ran && ran->outlived) {
     held.reset();
-    return code_of_outlived(broker, id);
+    return code_of_outlived(client, id);
   }
-  if (const auto given = give_back(broker, id, job->child_uri, std::move(held)); !given)
+  if (const auto given = give_back(client, id, job->child_uri, std::move(held)); !given)
     report(call, "alloc", given.error());
   return ran ? ran->code : report(call, "alloc", ran.error());
 }
@@ -164,11 +164,11 @@ int verb_alloc(Invocation& call) {
   if (!made) return report(call, "alloc", made.error());
   tell_left_out(call, "alloc", *made);
   made->request.is_instance = true;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "alloc", broker.error());
-  const auto reply = broker->submit(made->request);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "alloc", client.error());
+  const auto reply = client->submit(made->request);
   if (!reply) return report(call, "alloc", reply.error());
-  return use(call, args, *broker, reply->first_id);
+  return use(call, args, *client, reply->first_id);
 }
 
 }  // namespace holon::cli

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
@@ -83,9 +83,9 @@ int verb_batch(Invocation& call) {
     call.io.out << indented(made->request.jobspec);
     return kOk;
   }
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "batch", broker.error());
-  const auto reply = broker->submit(made->request);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "batch", client.error());
+  const auto reply = client->submit(made->request);
   if (!reply) return report(call, "batch", reply.error());
   if (args.json)
     call.io.out << pretty({{"first_id", reply->first_id}, {"count", reply->count}});

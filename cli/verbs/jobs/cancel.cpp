@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
@@ -42,7 +42,7 @@ int verb_cancel(Invocation& call) {
                   {Errc::invalid_argument, "name jobs, or give --all, one of the two", "ID"});
   auto jobs = connect_to_jobs(call, args.jobs);
   if (!jobs) return report(call, "cancel", jobs.error());
-  const auto reply = jobs->broker.cancel({jobs->ids, args.all, args.reason});
+  const auto reply = jobs->client.cancel({jobs->ids, args.all, args.reason});
   if (!reply) return report(call, "cancel", reply.error());
   if (args.json) {
     call.io.out << pretty(

@@ -6,7 +6,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
@@ -30,8 +30,8 @@ std::string event_line(Time since, const std::string& name, const std::string& c
   return line + "\n";
 }
 
-int print_kept(Invocation& call, Broker& broker, const JobEventlogArgs& args, std::uint64_t id) {
-  const auto info = broker.info(id);
+int print_kept(Invocation& call, Client& client, const JobEventlogArgs& args, std::uint64_t id) {
+  const auto info = client.info(id);
   if (!info) return report(call, "job eventlog", info.error());
   if (info->eventlog.empty())  // every job has been submitted
     return report(call, "job eventlog",
@@ -54,12 +54,12 @@ int print_kept(Invocation& call, Broker& broker, const JobEventlogArgs& args, st
   return kOk;
 }
 
-int print_as_it_happens(Invocation& call, Broker& broker, const JobEventlogArgs& args,
+int print_as_it_happens(Invocation& call, Client& client, const JobEventlogArgs& args,
                         std::uint64_t id) {
   msg::WatchRequest request;
   request.ids = {id};
   std::optional<Time> first;
-  const auto ended = broker.watch(request, [&](const msg::JobEvent& event) {
+  const auto ended = client.watch(request, [&](const msg::JobEvent& event) {
     if (!first) first = event.time;
     if (args.json) {
       const nlohmann::ordered_json json = {
@@ -89,8 +89,8 @@ int verb_job_eventlog(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   auto job = connect_to_job(call, args.job);
   if (!job) return report(call, "job eventlog", job.error());
-  return args.follow ? print_as_it_happens(call, job->broker, args, job->id)
-                     : print_kept(call, job->broker, args, job->id);
+  return args.follow ? print_as_it_happens(call, job->client, args, job->id)
+                     : print_kept(call, job->client, args, job->id);
 }
 
 }  // namespace holon::cli

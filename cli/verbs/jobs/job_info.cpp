@@ -5,7 +5,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
 #include "cli/show/job_json.hpp"
@@ -121,10 +121,10 @@ int verb_job_info(Invocation& call) {
                   {Errc::invalid_argument, "accepted are jobspec and R", args.key});
   auto job = connect_to_job(call, args.job);
   if (!job) return report(call, "job info", job.error());
-  auto info = job->broker.info(job->id);
-  if (!info && !job->broker.path().empty() && args.key.empty()) {
+  auto info = job->client.info(job->id);
+  if (!info && !job->client.path().empty() && args.key.empty()) {
     // Its instance may be gone; then there is the record and no more.
-    if (auto record = job->broker.record(job->id))
+    if (auto record = job->client.record(job->id))
       info = msg::JobInfoReply{std::move(*record), "null", "", ""};
   }
   if (!info) return report(call, "job info", info.error());

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
@@ -32,8 +32,8 @@ Status copy_files(const std::string& pattern, std::int64_t tasks, std::ostream& 
 }
 
 // The instance that ran the job has ended: its files are still where the record says.
-Status print_files(Invocation& call, Broker& broker, std::uint64_t id) {
-  const auto job = broker.record(id);
+Status print_files(Invocation& call, Client& client, std::uint64_t id) {
+  const auto job = client.record(id);
   if (!job) return tl::unexpected(job.error());
   if (job->output.empty())
     return fail(Errc::not_found, "it never ran, so it wrote nothing", job->path);
@@ -56,13 +56,13 @@ int verb_job_output(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   auto selected = connect_to_job(call, job);
   if (!selected) return report(call, "job output", selected.error());
-  auto& [broker, id] = *selected;
-  const auto ended = broker.attach(id, [&](const msg::OutputChunk& chunk) {
+  auto& [client, id] = *selected;
+  const auto ended = client.attach(id, [&](const msg::OutputChunk& chunk) {
     (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
     return true;
   });
   if (ended) return kOk;
-  if (broker.path().empty() || !print_files(call, broker, id))
+  if (client.path().empty() || !print_files(call, client, id))
     return report(call, "job output", ended.error());
   return kOk;
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
 #include "cli/show/job_json.hpp"
@@ -49,7 +49,7 @@ int verb_job_wait(Invocation& call) {
                   {Errc::invalid_argument, "name jobs, or give --all, one of the two", "ID"});
   auto jobs = connect_to_jobs(call, args.jobs);
   if (!jobs) return report(call, "job wait", jobs.error());
-  const auto reply = args.all ? jobs->broker.wait_for_all() : jobs->broker.wait({jobs->ids});
+  const auto reply = args.all ? jobs->client.wait_for_all() : jobs->client.wait({jobs->ids});
   if (!reply) return report(call, "job wait", reply.error());
   if (args.json) call.io.out << json_text(reply->jobs);
   for (const auto& job : reply->jobs)

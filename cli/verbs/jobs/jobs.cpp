@@ -5,7 +5,7 @@
 #include <ostream>
 #include <utility>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
 #include "cli/show/job_json.hpp"
@@ -115,14 +115,14 @@ class Lines {
 
 // In the order of their paths. Pages come in that order unless what is below instances, or the
 // newest only, are asked for.
-Status list(Broker& broker, const JobsArgs& args, Lines& lines) {
+Status list(Client& client, const JobsArgs& args, Lines& lines) {
   if (args.request.recursive || args.request.limit > 0 || !args.request.ids.empty()) {
-    const auto all = broker.jobs(args.request);
+    const auto all = client.jobs(args.request);
     if (!all) return tl::unexpected(all.error());
     lines.add(all->jobs, false);
     return {};
   }
-  return broker.each_page(args.request,
+  return client.each_page(args.request,
                           [&lines](const std::vector<msg::JobRecord>& page, bool more) {
                             lines.add(page, more);
                             return true;
@@ -156,7 +156,7 @@ int verb_jobs(Invocation& call) {
   args.request.ids = std::move(selected->ids);
   args.request.all = args.request.all || !args.ids.empty();
   Lines lines(call, args);
-  if (const auto listed = list(selected->broker, args, lines); !listed)
+  if (const auto listed = list(selected->client, args, lines); !listed)
     return report(call, "jobs", listed.error());
   lines.end();
   return kOk;

@@ -9,7 +9,7 @@
 #include <ostream>
 
 #include "base/idset.hpp"
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/input_pump.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
@@ -53,17 +53,17 @@ class Copy {
   Interrupter& interrupter_;
 };
 
-Result<msg::JobRecord> follow(Invocation& call, Broker& broker, std::uint64_t id,
+Result<msg::JobRecord> follow(Invocation& call, Client& client, std::uint64_t id,
                               Interrupter& interrupter) {
   Copy copy(call, interrupter);
-  const auto streamed = broker.attach(id, [&copy](const msg::OutputChunk& chunk) {
+  const auto streamed = client.attach(id, [&copy](const msg::OutputChunk& chunk) {
     copy(chunk);
     return true;
   });
   if (!streamed) return tl::unexpected(streamed.error());
   msg::WaitRequest request;
   request.ids = {id};
-  auto ended = broker.wait(request);
+  auto ended = client.wait(request);
   if (!ended) return tl::unexpected(ended.error());
   if (ended->jobs.empty()) return fail(Errc::protocol, "no record of the job came back");
   return std::move(ended->jobs.front());
@@ -118,20 +118,20 @@ Status choose_input(const Io& io, JobOptions& job) {
   return {};
 }
 
-int follow_to_the_end(Invocation& call, Broker& broker, std::uint64_t id, Terminal* terminal,
+int follow_to_the_end(Invocation& call, Client& client, std::uint64_t id, Terminal* terminal,
                       bool forwards) {
   if (terminal != nullptr) {
-    if (auto begun = terminal->begin(broker.reactor()); !begun) {
-      (void)broker.cancel({{id}, false, "there is no terminal for it"});
+    if (auto begun = terminal->begin(client.reactor()); !begun) {
+      (void)client.cancel({{id}, false, "there is no terminal for it"});
       report(call, "run", begun.error());
       return kNotRun;
     }
   }
-  Interrupter interrupter(call, broker, id, "holon run");
-  const WaitNotice notice(call, broker, id, "holon run");
+  Interrupter interrupter(call, client, id, "holon run");
+  const WaitNotice notice(call, client, id, "holon run");
   std::optional<InputPump> input;
-  if (forwards) input.emplace(call, broker, id);
-  const auto job = follow(call, broker, id, interrupter);
+  if (forwards) input.emplace(call, client, id);
+  const auto job = follow(call, client, id, interrupter);
   if (terminal != nullptr) terminal->end();
   if (!job) {
     report(call, "run", {job.error().code, job.error().what, fmt::format("job {}", id)});
@@ -190,15 +190,15 @@ int verb_run(Invocation& call) {
     call.io.out << indented(made->request.jobspec);
     return kOk;
   }
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "run", broker.error());
-  const auto reply = broker->submit(made->request);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "run", client.error());
+  const auto reply = client->submit(made->request);
   if (!reply) {
     const int code = report(call, "run", reply.error());
     return code == kFailed ? kNotRun : code;
   }
   if (args.verbose) call.io.err << fmt::format("holon run: job {}\n", reply->first_id);
-  return follow_to_the_end(call, *broker, reply->first_id, terminal.get(),
+  return follow_to_the_end(call, *client, reply->first_id, terminal.get(),
                            !args.job.forwarded.empty());
 }
 

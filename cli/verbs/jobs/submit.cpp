@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
@@ -59,12 +59,12 @@ void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply&
 }
 
 // Grid Engine's -now y: 1 unless all have started, with the reason of the first that did not.
-int started_at_once(Invocation& call, Broker& broker, const msg::SubmitReply& submitted) {
+int started_at_once(Invocation& call, Client& client, const msg::SubmitReply& submitted) {
   msg::WatchRequest request;
   for (std::uint64_t i = 0; i < submitted.count; ++i) request.ids.push_back(submitted.first_id + i);
   std::uint64_t settled = 0;
   std::string failure;
-  const auto watched = broker.watch(request, [&](const msg::JobEvent& event) {
+  const auto watched = client.watch(request, [&](const msg::JobEvent& event) {
     if (event.name == "exception" && failure.empty()) {
       const auto context = nlohmann::json::parse(event.context, nullptr, false);
       failure = fmt::format("job {}: {}", event.id, context.value("note", "did not start"));
@@ -113,12 +113,12 @@ int verb_submit(Invocation& call) {
     call.io.out << indented(made->request.jobspec);
     return kOk;
   }
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "submit", broker.error());
-  const auto reply = broker->submit(made->request);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "submit", client.error());
+  const auto reply = client->submit(made->request);
   if (!reply) return report(call, "submit", reply.error());
   print_ids(call, args, *reply);
-  return args.job.immediate ? started_at_once(call, *broker, *reply) : static_cast<int>(kOk);
+  return args.job.immediate ? started_at_once(call, *client, *reply) : static_cast<int>(kOk);
 }
 
 }  // namespace holon::cli

@@ -1,7 +1,7 @@
 // holon urgency: how soon pending jobs should run.
 #include <fmt/format.h>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/verbs.hpp"
@@ -31,7 +31,7 @@ int verb_urgency(Invocation& call) {
   words.pop_back();
   auto jobs = connect_to_jobs(call, words);
   if (!jobs) return report(call, "urgency", jobs.error());
-  const auto set = jobs->broker.set_urgency({jobs->ids, *urgency});
+  const auto set = jobs->client.set_urgency({jobs->ids, *urgency});
   return set ? static_cast<int>(kOk) : report(call, "urgency", set.error());
 }
 

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
@@ -23,7 +23,7 @@ struct ExplainArgs {
 };
 
 // The broker explains some dozen jobs a request, so that it has time for others in between.
-Result<msg::ExplainReply> ask_why(Broker& broker, const std::vector<std::uint64_t>& ids,
+Result<msg::ExplainReply> ask_why(Client& client, const std::vector<std::uint64_t>& ids,
                                   std::uint64_t limit) {
   msg::ExplainReply answer;
   std::size_t asked = 0;
@@ -36,7 +36,7 @@ Result<msg::ExplainReply> ask_why(Broker& broker, const std::vector<std::uint64_
       for (; asked < ids.size() && request.ids.size() < msg::kMaxExplained; ++asked)
         request.ids.push_back(ids[asked]);
     }
-    auto reply = broker.explain(request);
+    auto reply = client.explain(request);
     if (!reply) return tl::unexpected(reply.error());
     for (auto& job : reply->jobs) answer.jobs.push_back(std::move(job));
     answer.more = ids.empty() ? reply->more : asked < ids.size();
@@ -125,7 +125,7 @@ int verb_explain(Invocation& call) {
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "explain", selected.error());
   const auto answer =
-      ask_why(selected->broker, selected->ids, static_cast<std::uint64_t>(args.limit));
+      ask_why(selected->client, selected->ids, static_cast<std::uint64_t>(args.limit));
   if (!answer) return report(call, "explain", answer.error());
   if (!args.json) {
     print_answer(call, *answer);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
@@ -19,11 +19,11 @@ struct PlanArgs {
   bool json = false;
 };
 
-Result<msg::PlanPart> ask_for_plan(Broker& broker, const PlanArgs& args) {
+Result<msg::PlanPart> ask_for_plan(Client& client, const PlanArgs& args) {
   msg::PlanPart plan;
   msg::PlanRequest request;
   request.vertices = args.vertices || args.json;
-  const auto got = broker.plan(request, [&plan](msg::PlanPart part) {
+  const auto got = client.plan(request, [&plan](msg::PlanPart part) {
     plan.now = part.now;
     for (auto& span : part.spans) plan.spans.push_back(std::move(span));
   });
@@ -132,9 +132,9 @@ int verb_plan(Invocation& call) {
       .example("holon plan", "who has what until when, and who is next")
       .example("holon plan --json", "the same with every vertex, for a program");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "plan", broker.error());
-  const auto plan = ask_for_plan(*broker, args);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "plan", client.error());
+  const auto plan = ask_for_plan(*client, args);
   if (!plan) return report(call, "plan", plan.error());
   if (args.json) {
     call.io.out << json_text(*plan);

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
@@ -83,7 +83,7 @@ int verb_priority(Invocation& call) {
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "priority", selected.error());
   const auto reply =
-      selected->broker.priority({selected->ids, static_cast<std::uint64_t>(args.limit)});
+      selected->client.priority({selected->ids, static_cast<std::uint64_t>(args.limit)});
   if (!reply) return report(call, "priority", reply.error());
   if (args.json) {
     call.io.out << json_text(*reply);

@@ -4,7 +4,7 @@
 #include <array>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
@@ -53,9 +53,9 @@ int verb_queue_status(Invocation& call) {
       .json(json)
       .example("holon queue status", "every queue of the instance");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "queue status", broker.error());
-  auto stats = broker->stats();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "queue status", client.error());
+  auto stats = client->stats();
   if (!stats) return report(call, "queue status", stats.error());
   auto& queues = stats->queues;
   if (!name.empty()) std::erase_if(queues, [&](const auto& q) { return q.name != name; });
@@ -90,9 +90,9 @@ int change_gate(Invocation& call, const GateVerb& verb) {
   if (all == !queue.empty())
     return report(call, name,
                   {Errc::invalid_argument, "name a queue, or give --all, one of the two", "NAME"});
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, name, broker.error());
-  const auto set = broker->set_gate({queue, verb.gate, verb.open, reason});
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, name, client.error());
+  const auto set = client->set_gate({queue, verb.gate, verb.open, reason});
   return set ? static_cast<int>(kOk) : report(call, name, set.error());
 }
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
@@ -62,9 +62,9 @@ int verb_reservation_list(Invocation& call) {
   Parser parser("reservation list", "what is reserved, for whom and when");
   parser.instance(call).json(json).example("holon reservation list", "all that are not over");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "reservation list", broker.error());
-  const auto reply = broker->reservations();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "reservation list", client.error());
+  const auto reply = client->reservations();
   if (!reply) return report(call, "reservation list", reply.error());
   if (json) {
     auto list = nlohmann::ordered_json::array();
@@ -94,7 +94,7 @@ int verb_reservation_delete(Invocation& call) {
     return report(call, "reservation delete", {Errc::invalid_argument, "name at least one", "ID"});
   auto selected = connect_to_jobs(call, words);
   if (!selected) return report(call, "reservation delete", selected.error());
-  const auto gone = selected->broker.unreserve({selected->ids});
+  const auto gone = selected->client.unreserve({selected->ids});
   return gone ? static_cast<int>(kOk) : report(call, "reservation delete", gone.error());
 }
 
@@ -185,9 +185,9 @@ int verb_reserve(Invocation& call) {
   request.end = args.end > 0 ? args.end : request.begin + args.length;
   request.name = args.name;
   request.users = args.users;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "reserve", broker.error());
-  const auto reply = broker->reserve(request);
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "reserve", client.error());
+  const auto reply = client->reserve(request);
   if (!reply) return report(call, "reserve", reply.error());
   call.io.out << reply->id << "\n";
   return kOk;

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
@@ -67,9 +67,9 @@ int verb_stats(Invocation& call) {
           "and left waiting; at DEPTH (queue.depth) it looks no further.")
       .example("holon stats -i /3", "the scheduler of the child that is job 3");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "stats", broker.error());
-  const auto stats = broker->stats();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "stats", client.error());
+  const auto stats = client->stats();
   if (!stats) return report(call, "stats", stats.error());
   call.io.out << (json ? json_text(*stats) : sheet_of(call.io, *stats));
   return kOk;

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "cli/broker.hpp"
+#include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/schedule_json.hpp"
 #include "cli/show/table.hpp"
@@ -48,9 +48,9 @@ int verb_windows(Invocation& call) {
           "queue is stopped or starts jobs in order only and one waits.")
       .example("holon windows", "what size and limit to choose for a job that should start now");
   if (const auto code = parser.parse(call)) return *code;
-  auto broker = Broker::connect(call);
-  if (!broker) return report(call, "windows", broker.error());
-  const auto reply = broker->windows();
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "windows", client.error());
+  const auto reply = client->windows();
   if (!reply) return report(call, "windows", reply.error());
   if (json)
     call.io.out << json_text(*reply);

@@ -1,11 +1,12 @@
-// find_instance.hpp - which instance a command talks to when it was not told.
+// find_instance.hpp - which instance a program talks to when it was not told.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.hpp"
 
-namespace holon::cli {
+namespace holon::client {
 
 struct RunningInstance {
   std::string uri;
@@ -19,14 +20,15 @@ struct RunningInstance {
 // directories.
 std::vector<RunningInstance> running_roots();
 
-// What can be said of it in one line: who, since when, what runs, where its state is. Asks it, and
-// waits a second for the answer at most.
-std::string describe(const RunningInstance& instance);
+// What is said of an instance, in one line, to somebody who has to choose.
+using Describe = std::function<std::string(const RunningInstance&)>;
+// Its name and where its state is.
+std::string describe_briefly(const RunningInstance& instance);
 
 // $HOLON_URI, else the only running root instance. Errors: disconnected with what to do about it.
-Result<std::string> find_instance();
+Result<std::string> find_instance(const Describe& describe = describe_briefly);
 
 // Is there a supervisor that starts a broker at this address again, should it be gone?
 bool may_come_back(const std::string& uri);
 
-}  // namespace holon::cli
+}  // namespace holon::client

@@ -1,4 +1,4 @@
-#include "cli/find_instance.hpp"
+#include "client/find_instance.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -8,19 +8,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 
-#include "cli/show/units.hpp"
-#include "instance/clock.hpp"
-#include "instance/options.hpp"
-#include "instance/resources/resources.hpp"
-#include "msg/instance.hpp"
-#include "transport/blocking_client.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/supervisor_lock.hpp"
 
-namespace holon::cli {
+namespace holon::client {
 namespace {
 
 namespace fs = std::filesystem;
@@ -30,25 +24,34 @@ bool is_ours(const fs::path& folder) {
   return lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == getuid();
 }
 
-std::string read_file(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
+// What an instance has written of itself into its runtime directory. A root; nothing for a child.
+std::optional<RunningInstance> written_in(const fs::path& folder) {
+  try {
+    std::ifstream in(folder / "instance.json", std::ios::binary);
+    const auto options = nlohmann::json::parse(in);
+    if (!options.value("parent_uri", "").empty()) return std::nullopt;
+    const auto& start = options.at("start");
+    RunningInstance root;
+    root.name = start.value("name", "");
+    root.state_dir = start.value("state_dir", "");
+    const std::string resources = start.value("resources", "");
+    root.is_machine = resources.empty() || resources == "hwloc";
+    return root;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  }
 }
 
-// A root; nothing for a child or a directory left behind by a crash.
+// Nothing for a directory left behind by a crash.
 std::optional<RunningInstance> root_in(const fs::path& folder) {
-  const auto options = instance::parse_options(read_file(folder / "instance.json"));
-  if (!options || !options->parent_uri.empty()) return std::nullopt;
+  auto root = written_in(folder);
   const auto uri = transport::ipc_uri(folder.string(), "broker");
-  if (!uri) return std::nullopt;
+  if (!root || !uri) return std::nullopt;
+  root->uri = *uri;
   const auto state = transport::probe_ipc(*uri);
-  const bool listens = state && *state == transport::IpcState::alive;
-  if (!listens && !transport::supervisor_lives(folder.string())) return std::nullopt;
-  const std::string& resources = options->start.resources;
-  return RunningInstance{*uri, options->start.name, options->start.state_dir, listens,
-                         resources.empty() || resources == instance::kThisMachine};
+  root->listens = state && *state == transport::IpcState::alive;
+  if (!root->listens && !transport::supervisor_lives(folder.string())) return std::nullopt;
+  return root;
 }
 
 }  // namespace
@@ -68,23 +71,11 @@ std::vector<RunningInstance> running_roots() {
   return roots;
 }
 
-std::string describe(const RunningInstance& root) {
-  constexpr Duration kPatience = 500;
-  std::string text = root.name;
-  auto client = transport::BlockingClient::connect(root.uri, kPatience);
-  const auto node = client
-                        ? client->call<msg::TreeNode>("status", msg::StatusRequest{}, "", kPatience)
-                        : tl::unexpected<Error>(client.error());
-  if (node)
-    text += fmt::format(", pid {}, since {}, {} job{} running", node->pid,
-                        show_time(node->t_started, instance::wall_clock_ms()), node->running,
-                        node->running == 1 ? "" : "s");
-  else
-    text += ", does not answer just now";
-  return text + ", state in " + root.state_dir;
+std::string describe_briefly(const RunningInstance& instance) {
+  return instance.name + ", state in " + instance.state_dir;
 }
 
-Result<std::string> find_instance() {
+Result<std::string> find_instance(const Describe& describe) {
   if (const char* uri = std::getenv("HOLON_URI"); uri != nullptr && *uri != '\0') return uri;
   const auto roots = running_roots();
   if (roots.size() == 1) return roots.front().uri;
@@ -104,4 +95,4 @@ bool may_come_back(const std::string& uri) {
   return transport::supervisor_lives(fs::path(uri.substr(kScheme.size())).parent_path().string());
 }
 
-}  // namespace holon::cli
+}  // namespace holon::client

@@ -1,0 +1,59 @@
+#include "cli/connect.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+#include <utility>
+
+#include "cli/paths.hpp"
+#include "cli/show/units.hpp"
+#include "instance/clock.hpp"
+#include "transport/blocking_client.hpp"
+
+namespace holon::cli {
+
+Result<Client> connect_to_instance(const Invocation& call) {
+  auto uri = client::find_instance(describe);
+  if (!uri) return tl::unexpected(uri.error());
+  return Client::connect({std::move(*uri), call.instance, [&call](const std::string& notice) {
+                            call.io.err << "holon: " << notice << "\n" << std::flush;
+                          }});
+}
+
+Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words) {
+  auto selection = select_jobs(words);
+  if (!selection) return tl::unexpected(selection.error());
+  if (!selection->instance.empty()) call.instance = selection->instance;
+  auto client = connect_to_instance(call);
+  if (!client) return tl::unexpected(client.error());
+  return SelectedJobs{std::move(*client), std::move(selection->ids)};
+}
+
+Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word) {
+  const auto jobs = parse_jobs(word);
+  if (!jobs) return tl::unexpected(jobs.error());
+  if (jobs->size() != 1)
+    return fail(Errc::invalid_argument, "one job at a time: an id (7) or a path (/3/7)", word);
+  if (!jobs->front().instance.empty()) call.instance = jobs->front().instance;
+  auto client = connect_to_instance(call);
+  if (!client) return tl::unexpected(client.error());
+  return SelectedJob{std::move(*client), jobs->front().id};
+}
+
+std::string describe(const client::RunningInstance& root) {
+  constexpr Duration kPatience = 500;
+  std::string text = root.name;
+  auto connection = transport::BlockingClient::connect(root.uri, kPatience);
+  const auto node =
+      connection ? connection->call<msg::TreeNode>("status", msg::StatusRequest{}, "", kPatience)
+                 : tl::unexpected<Error>(connection.error());
+  if (node)
+    text += fmt::format(", pid {}, since {}, {} job{} running", node->pid,
+                        show_time(node->t_started, instance::wall_clock_ms()), node->running,
+                        node->running == 1 ? "" : "s");
+  else
+    text += ", does not answer just now";
+  return text + ", state in " + root.state_dir;
+}
+
+}  // namespace holon::cli

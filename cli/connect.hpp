@@ -1,0 +1,38 @@
+// connect.hpp - from a command line to the instance it is about.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cli/verb.hpp"
+#include "client/client.hpp"
+#include "client/find_instance.hpp"
+
+namespace holon::cli {
+
+using client::Client;
+
+// The instance that -i, HOLON_URI or, without both, the user's only running root instance says.
+// Waits for a broker that is being started again, and says so. Errors: those of Client::connect().
+Result<Client> connect_to_instance(const Invocation& call);
+
+// The jobs that a command line names, and the instance they are in.
+struct SelectedJobs {
+  Client client;
+  std::vector<std::uint64_t> ids;
+};
+// Reads `words` (cli/paths.hpp) and connects. Errors: those of select_jobs() and Client::connect().
+Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words);
+
+struct SelectedJob {
+  Client client;
+  std::uint64_t id = 0;
+};
+// The same for a verb that is about one job. Errors: also invalid_argument where `word` names
+// several.
+Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word);
+
+// What can be said of an instance in one line: who, since when, what runs, where its state is. Asks
+// it, and waits a second for the answer at most.
+std::string describe(const client::RunningInstance& instance);
+
+}  // namespace holon::cli

@@ -1,0 +1,303 @@
+#include "client/client.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/instance_path.hpp"
+#include "client/parts.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::client {
+namespace {
+
+constexpr std::size_t kIdsAtOnce =
+    5'000;  // of one request; more are asked about one after the other
+
+// A path that does not begin with "/" starts at the instance that was connected to.
+Result<std::string> absolute_path(transport::BlockingClient& client, const std::string& path) {
+  if (path.empty() || path[0] == '/') return join_path("/", path.empty() ? "/" : path);
+  auto here = client.call<msg::TreeNode>("status", msg::StatusRequest{});
+  if (!here) return tl::unexpected(here.error());
+  return join_path(here->path, path);
+}
+
+// The ids from the `begin`th on that one request is about.
+std::vector<std::uint64_t> part_of(const std::vector<std::uint64_t>& ids, std::size_t begin) {
+  const auto first = ids.begin() + static_cast<std::ptrdiff_t>(std::min(begin, ids.size()));
+  const auto left = static_cast<std::size_t>(ids.end() - first);
+  return {first, first + static_cast<std::ptrdiff_t>(std::min(kIdsAtOnce, left))};
+}
+
+Error unreachable(const std::string& uri, const Error& error) {
+  if (error.code == Errc::not_found)
+    return {Errc::disconnected, "no instance listens there; it has ended, or HOLON_URI is wrong",
+            uri};
+  return {Errc::disconnected, "the instance does not answer: " + error.what, uri};
+}
+
+// The name of a socket is one, too.
+std::string uri_of(const std::string& address) {
+  return address.starts_with('/') ? "ipc://" + address : address;
+}
+
+// Tries again while somebody is about to start a broker there; says so once.
+Result<transport::BlockingClient> connect_patiently(
+    const std::string& uri, const std::function<void(const std::string&)>& on_wait) {
+  using Clock = std::chrono::steady_clock;
+  const auto give_up = Clock::now() + std::chrono::milliseconds(kRestartPatience);
+  for (bool said = false;; said = true) {
+    auto client = transport::BlockingClient::connect(uri);
+    // One that is there and does not answer is not being started; what this process lacks (open
+    // files) does not come back either.
+    const bool is_away = !client && (client.error().code == Errc::not_found ||
+                                     client.error().code == Errc::disconnected);
+    if (!is_away || !may_come_back(uri) || Clock::now() > give_up) return client;
+    if (!said) on_wait("the broker of this instance is being started again; waiting for it");
+    std::this_thread::sleep_for(std::chrono::milliseconds(kLookAgain));
+  }
+}
+
+}  // namespace
+
+Client::Client(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Client::Client(Client&&) noexcept = default;
+Client& Client::operator=(Client&&) noexcept = default;
+Client::~Client() = default;
+
+Result<Client> Client::connect(const Address& address) {
+  const auto uri = address.uri.empty() ? find_instance() : uri_of(address.uri);
+  if (!uri) return tl::unexpected(uri.error());
+  auto client = address.on_wait ? connect_patiently(*uri, address.on_wait)
+                                : transport::BlockingClient::connect(*uri);
+  if (!client) return tl::unexpected(unreachable(*uri, client.error()));
+  std::string target;
+  if (!address.path.empty()) {
+    auto absolute = absolute_path(*client, address.path);
+    if (!absolute) return tl::unexpected(absolute.error());
+    target = std::move(*absolute);
+  }
+  return Client(std::make_unique<Parts>(Parts{std::move(*client), std::move(target)}));
+}
+
+const std::string& Client::path() const {
+  return parts_->path;
+}
+void Client::set_path(std::string path) {
+  parts_->path = std::move(path);
+}
+
+Result<msg::SubmitReply> Client::submit(msg::SubmitRequest request) {
+  if (request.key.empty()) request.key = transport::new_secret();
+  return across_restarts(
+      parts_->client,
+      [&] {
+        return parts_->client.call<msg::SubmitReply>("submit", request, parts_->path, kBulkTimeout);
+      },
+      kRestartPatience);
+}
+
+Status Client::each_page(msg::JobsRequest request,
+                         const std::function<bool(std::vector<msg::JobRecord>, bool)>& take) {
+  // The next page is on its way while this one is dealt with.
+  auto& client = parts_->client.client();
+  auto& reactor = parts_->client.reactor();
+  std::optional<Result<std::string>> answer;
+  const auto ask = [&] {
+    answer.reset();
+    return client.call({"jobs", transport::pack(request), parts_->path, kBulkTimeout},
+                       [&answer](Result<std::string> bytes) { answer = std::move(bytes); });
+  };
+  reactor.turn(0);  // a connection lost before is made anew first
+  auto asked = ask();
+  for (;;) {
+    reactor.run_until([&] { return answer.has_value(); }, -1);
+    if (!*answer) return tl::unexpected(answer->error());
+    auto page = transport::unpack<msg::JobsReply>(**answer);
+    if (!page) return tl::unexpected(page.error());
+    request.after = std::move(page->next);
+    const bool more = !request.after.empty();
+    if (more) asked = ask();
+    if (!take(std::move(page->jobs), more)) {
+      client.cancel(asked);
+      return {};
+    }
+    if (!more) return {};
+  }
+}
+
+Result<msg::JobsReply> Client::jobs(const msg::JobsRequest& request) {
+  std::map<std::string, msg::JobRecord> by_path;
+  for (std::size_t done = 0; done == 0 || done < request.ids.size(); done += kIdsAtOnce) {
+    msg::JobsRequest part = request;
+    part.ids = part_of(request.ids, done);
+    const auto listed = each_page(std::move(part), [&](std::vector<msg::JobRecord> page, bool) {
+      for (auto& job : page) by_path.try_emplace(job.path, std::move(job));
+      return true;
+    });
+    if (!listed) return tl::unexpected(listed.error());
+  }
+  msg::JobsReply all;
+  for (auto& [path, job] : by_path) all.jobs.push_back(std::move(job));
+  if (request.limit > 0 && all.jobs.size() > request.limit) {
+    std::sort(all.jobs.begin(), all.jobs.end(), [](const auto& a, const auto& b) {
+      return a.t_submit != b.t_submit ? a.t_submit > b.t_submit : path_before(b.path, a.path);
+    });
+    all.jobs.resize(request.limit);
+  }
+  std::sort(all.jobs.begin(), all.jobs.end(),
+            [](const auto& a, const auto& b) { return path_before(a.path, b.path); });
+  return all;
+}
+
+Result<msg::JobInfoReply> Client::info(std::uint64_t id) {
+  msg::JobInfoRequest request;
+  request.id = id;
+  return parts_->client.call<msg::JobInfoReply>("job.info", request, parts_->path);
+}
+
+Result<msg::JobRecord> Client::record(std::uint64_t id) {
+  const std::string path = (parts_->path == "/" ? "" : parts_->path) + "/" + std::to_string(id);
+  msg::JobsRequest request;
+  request.all = true;
+  request.recursive = true;
+  request.ids = {std::strtoull(path.c_str() + 1, nullptr, 10)};  // the one below the root
+  const std::string here = std::exchange(parts_->path, "/");
+  std::optional<msg::JobRecord> found;
+  const auto listed = each_page(request, [&](std::vector<msg::JobRecord> page, bool) {
+    for (auto& job : page)
+      if (job.path == path) found = std::move(job);
+    return !found;
+  });
+  parts_->path = here;
+  if (!listed) return tl::unexpected(listed.error());
+  if (!found) return fail(Errc::not_found, "there is no such job", path);
+  return std::move(*found);
+}
+
+Result<msg::WaitReply> Client::wait_for_all() {
+  // By their ids: after a restart of the broker those that ended meanwhile are still asked for.
+  msg::WaitRequest request;
+  const auto listed = across_restarts(parts_->client, [&]() -> Result<msg::Empty> {
+    request.ids.clear();
+    auto pages = each_page({}, [&](const std::vector<msg::JobRecord>& page, bool) {
+      for (const auto& job : page) request.ids.push_back(job.id);
+      return true;
+    });
+    if (!pages) return tl::unexpected(pages.error());
+    return msg::Empty{};
+  });
+  if (!listed) return tl::unexpected(listed.error());
+  if (request.ids.empty()) return msg::WaitReply{};
+  return wait(request);
+}
+
+Result<msg::WaitReply> Client::wait(const msg::WaitRequest& request) {
+  msg::WaitReply all;
+  for (std::size_t done = 0; done < request.ids.size(); done += kIdsAtOnce) {
+    const msg::WaitRequest part{part_of(request.ids, done)};
+    auto reply = across_restarts(parts_->client, [&] {
+      return parts_->client.call<msg::WaitReply>("job.wait", part, parts_->path, kForEver);
+    });
+    if (!reply) return reply;
+    std::move(reply->jobs.begin(), reply->jobs.end(), std::back_inserter(all.jobs));
+  }
+  return all;
+}
+
+Result<msg::CancelReply> Client::cancel(const msg::CancelRequest& request) {
+  msg::CancelReply all;
+  std::size_t done = 0;
+  do {
+    const msg::CancelRequest part{part_of(request.ids, done), request.all, request.reason};
+    auto reply = parts_->client.call<msg::CancelReply>("cancel", part, parts_->path, kBulkTimeout);
+    if (!reply) return reply;
+    all.cancelled.insert(all.cancelled.end(), reply->cancelled.begin(), reply->cancelled.end());
+    all.already_inactive.insert(all.already_inactive.end(), reply->already_inactive.begin(),
+                                reply->already_inactive.end());
+    done += kIdsAtOnce;
+  } while (done < request.ids.size());
+  return all;
+}
+
+Result<msg::ResourceReply> Client::resources() {
+  return parts_->client.call<msg::ResourceReply>("resource.list", msg::Empty{}, parts_->path);
+}
+
+Status Client::drain(const msg::DrainRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("resource.drain", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Result<msg::TreeNode> Client::tree() {
+  return parts_->client.call<msg::TreeNode>("tree", msg::TreeRequest{}, parts_->path);
+}
+
+Result<msg::TreeNode> Client::status() {
+  return parts_->client.call<msg::TreeNode>("status", msg::StatusRequest{}, parts_->path);
+}
+
+Result<msg::PriorityReply> Client::priority(const msg::PriorityRequest& request) {
+  return parts_->client.call<msg::PriorityReply>("priority", request, parts_->path, kBulkTimeout);
+}
+
+Result<msg::ExplainReply> Client::explain(const msg::ExplainRequest& request) {
+  return parts_->client.call<msg::ExplainReply>("explain", request, parts_->path, kBulkTimeout);
+}
+
+Result<msg::WindowsReply> Client::windows() {
+  return parts_->client.call<msg::WindowsReply>("windows", msg::Empty{}, parts_->path);
+}
+
+Status Client::plan(const msg::PlanRequest& request,
+                    const std::function<void(msg::PlanPart)>& on_part) {
+  const auto take = [&on_part](msg::PlanPart part) {
+    on_part(std::move(part));
+    return true;
+  };
+  return parts_->client.stream<msg::PlanPart>("plan", request, parts_->path, take, kBulkTimeout);
+}
+
+Status Client::set_urgency(const msg::UrgencyRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("urgency", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Status Client::set_gate(const msg::GateRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("queue.gate", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Result<msg::StatsReply> Client::stats() {
+  return parts_->client.call<msg::StatsReply>("stats", msg::Empty{}, parts_->path);
+}
+
+Result<msg::ReserveReply> Client::reserve(const msg::ReserveRequest& request) {
+  return parts_->client.call<msg::ReserveReply>("reserve", request, parts_->path);
+}
+
+Result<msg::ReservationsReply> Client::reservations() {
+  return parts_->client.call<msg::ReservationsReply>("reservations", msg::Empty{}, parts_->path);
+}
+
+Status Client::unreserve(const msg::UnreserveRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("unreserve", request, parts_->path);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Status Client::shutdown(const msg::ShutdownRequest& request) {
+  const auto answer = parts_->client.call<msg::Empty>("shutdown", request, parts_->path);
+  // The broker may be gone before its answer is out; that is what was asked for.
+  if (!answer && answer.error().code != Errc::disconnected) return tl::unexpected(answer.error());
+  return {};
+}
+
+bool Client::wait_until_gone(Duration timeout) {
+  auto& client = parts_->client.client();
+  return parts_->client.reactor().run_until([&] { return !client.connected(); }, timeout);
+}
+
+}  // namespace holon::client

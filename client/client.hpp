@@ -1,0 +1,186 @@
+// client.hpp - an instance as a program sees it: connect, then one method per request, and streams
+// of what happens (docs/protocol.md has the messages, client/README.md an example).
+//
+// Times are milliseconds since the Unix epoch by the wall clock of the instance, durations
+// milliseconds, 0 means "none" (msg/instance.hpp). Requests go to path(); where that instance is
+// not the one connected to, they travel through the tree.
+//
+// Every request may fail with disconnected (the connection was lost, or the broker was started
+// again, before the answer came: it may or may not have been carried out), timed_out (no answer
+// within 30 s, for those that may take long within 10 min), not_found (there is no such instance,
+// or it has ended: the message says so), denied (this user may not), busy, protocol. Its own errors
+// stand at each.
+//
+// Thread rule: one thread; calls block until the answer is there or the connection is lost.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "msg/events.hpp"
+#include "msg/input.hpp"
+#include "msg/instance.hpp"
+#include "msg/queue.hpp"
+#include "msg/reservation.hpp"
+#include "msg/resource.hpp"
+#include "msg/schedule.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::client {
+
+// Which instance.
+struct Address {
+  // "ipc://DIR/broker", the same as the name of a socket ("/run/user/1000/holon-x/broker"), or
+  // "tcp://HOST:PORT". "": $HOLON_URI, else the user's only running root instance.
+  std::string uri = {};
+  // Whom requests are for: a path ("/3/7"), or one as seen from the instance at `uri` ("7", "..").
+  // "": that instance itself.
+  std::string path = {};
+  // If set: a broker that is being started again is waited for, up to 30 s, and this is called once
+  // with a sentence about it.
+  std::function<void(const std::string& notice)> on_wait = {};
+};
+
+// Where a follower of a tree is: the cursors of the instances it follows, by their paths.
+using TreeCursors = std::map<std::string, std::string>;
+
+class Client {
+ public:
+  // Errors: disconnected (none, several, or no answer: the message says what to do),
+  // invalid_argument (a path that is none).
+  static Result<Client> connect(const Address& address = {});
+  Client(Client&&) noexcept;
+  Client& operator=(Client&&) noexcept;
+  ~Client();
+
+  // Where the requests go: an absolute path, or "" for the instance connected to.
+  const std::string& path() const;
+  void set_path(std::string path);
+
+  // ---- jobs ----
+
+  // Jobs into the queue; once it returns they are in the instance's journal. A connection that is
+  // lost before the answer is made again, for up to 30 s, and the request is sent again: its key (a
+  // random one where `request` has none) keeps it from being carried out twice. Errors:
+  // invalid_argument, unsupported, out_of_range (the jobspec; the message has the place), not_found
+  // (a queue or a job that it names), unsatisfiable (it can never run here; the message says why),
+  // exists (another submission had this key), denied (the queue is closed).
+  Result<msg::SubmitReply> submit(msg::SubmitRequest request);
+  // Page by page as they come: in the order of their ids (with a limit: reversed), or in none if
+  // `recursive`; then a path may come twice. `take(page, more)` returns false to leave early.
+  // Errors: not_found (one of the ids).
+  Status each_page(msg::JobsRequest request,
+                   const std::function<bool(std::vector<msg::JobRecord>, bool)>& take);
+  // All of them, ordered by path; of a limit the newest. Errors: not_found (one of the ids).
+  Result<msg::JobsReply> jobs(const msg::JobsRequest& request);
+  // Everything kept about a job. Errors: not_found.
+  Result<msg::JobInfoReply> info(std::uint64_t id);
+  // The record of a job of this path's instance, also where that instance is gone: its ancestors
+  // keep its records. Errors: not_found.
+  Result<msg::JobRecord> record(std::uint64_t id);
+  // Waits for as long as it takes until all of them are INACTIVE, also while a broker that crashed
+  // is started again. Errors: not_found (one of the ids).
+  Result<msg::WaitReply> wait(const msg::WaitRequest& request);
+  // The same for every job that is active now.
+  Result<msg::WaitReply> wait_for_all();
+  // Pending jobs are INACTIVE at once; running ones get SIGTERM, and SIGKILL after their grace.
+  // Errors: not_found (one of the ids).
+  Result<msg::CancelReply> cancel(const msg::CancelRequest& request);
+  // 0 holds a pending job, 31 expedites it. Errors: not_found, denied (it has started or is over),
+  // invalid_argument (above 31).
+  Status set_urgency(const msg::UrgencyRequest& request);
+
+  // ---- the instance and the tree ----
+
+  // Units of resources by their types, and nodes.
+  Result<msg::ResourceReply> resources();
+  // Nodes take no new work, or take it again. Errors: not_found (a host), invalid_argument.
+  Status drain(const msg::DrainRequest& request);
+  // This instance and all below it; those that do not answer in time are marked.
+  Result<msg::TreeNode> tree();
+  // This instance alone.
+  Result<msg::TreeNode> status();
+  // Ends the instance in order: returns once it knows.
+  Status shutdown(const msg::ShutdownRequest& request);
+
+  // ---- the schedule ----
+
+  Result<msg::PriorityReply> priority(const msg::PriorityRequest& request);
+  // Why jobs wait. Errors: not_found, out_of_range (more than msg::kMaxExplained ids).
+  Result<msg::ExplainReply> explain(const msg::ExplainRequest& request);
+  Result<msg::WindowsReply> windows();
+  // The whole plan, in as many parts as it takes.
+  Status plan(const msg::PlanRequest& request, const std::function<void(msg::PlanPart)>& on_part);
+  // Errors: not_found (the queue), invalid_argument (the gate).
+  Status set_gate(const msg::GateRequest& request);
+  Result<msg::StatsReply> stats();
+  // Errors: unsatisfiable (not free then), invalid_argument.
+  Result<msg::ReserveReply> reserve(const msg::ReserveRequest& request);
+  Result<msg::ReservationsReply> reservations();
+  // Errors: not_found (one that is over).
+  Status unreserve(const msg::UnreserveRequest& request);
+
+  // ---- streams: `on_item` returns false to leave early ----
+
+  // Everything that happens to the jobs of this path's instance, from a snapshot or from
+  // `request.cursor` on (msg/events.hpp); over restarts of the broker it goes on where it was. Ends
+  // only by `on_part`, or by an error: disconnected (the instance has ended), not_found (it had
+  // before), invalid_argument (the cursor). Keep the `cursor` of the last part that was dealt with
+  // to go on from there in another process; "" after a snapshot has begun and is not complete.
+  Status follow(msg::EventsRequest request,
+                const std::function<bool(const msg::EventsPart&)>& on_part);
+  // The same of this path's instance and of all below it, each with its own cursor: children are
+  // followed from the moment they are up. `on_part(path, part, cursors)`: of which instance, and
+  // where all of them are behind this part. The last part of a child that has ended is a snapshot
+  // (`anew`) of its jobs, all INACTIVE, with a node of health "ended"; of one that does not answer
+  // a node of health "unreachable" comes. `request.cursor` is not used.
+  using OnTreePart = std::function<bool(const std::string& path, const msg::EventsPart& part,
+                                        const TreeCursors& cursors)>;
+  Status follow_tree(const msg::EventsRequest& request, TreeCursors cursors,
+                     const OnTreePart& on_part);
+  // Every event of the named jobs, from the first on; ends when all are INACTIVE. Goes on where it
+  // was after a restart of the broker. REQUIRES: request.ids is not empty. Errors: not_found.
+  Status watch(const msg::WatchRequest& request,
+               const std::function<bool(const msg::JobEvent&)>& on_item);
+  // A job's output as it is written, from its beginning, until it is INACTIVE. Goes on where it was
+  // after a restart of the broker. Errors: not_found.
+  Status attach(std::uint64_t id, const std::function<bool(const msg::OutputChunk&)>& on_item);
+
+  // ---- beside a call that is under way ----
+
+  // While it lives, SIGINT, SIGTERM and SIGHUP call `on_signal(signal)` instead of ending the
+  // process, during any call above. (shared_ptr only to hide what it holds: there is one owner.)
+  using SignalGuard = std::shared_ptr<void>;
+  [[nodiscard]] SignalGuard catch_signals(std::function<void(int signal)> on_signal);
+  // What turns during any call above, for what is to go on meanwhile.
+  transport::Reactor& reactor();
+  // Requests beside the call that is under way; the callback is not called any more when what is
+  // returned has gone. cancel_later()'s is called once it has been answered, or was not within two
+  // seconds; input_later() waits for as long as it takes.
+  [[nodiscard]] transport::Subscription cancel_later(const msg::CancelRequest& request,
+                                                     std::function<void()> on_answer);
+  [[nodiscard]] transport::Subscription record_later(
+      std::uint64_t id, std::function<void(const msg::JobRecord&)> on_answer);
+  [[nodiscard]] transport::Subscription input_later(
+      const msg::InputRequest& request,
+      std::function<void(const Result<msg::InputReply>&)> on_answer);
+
+  // Calls `on_over` once during later calls: when the job is over, or about to be, with its record;
+  // or with an error when its instance has gone for good. Nothing any more when what is returned
+  // has gone.
+  [[nodiscard]] transport::Subscription over_later(
+      std::uint64_t id, std::function<void(const Result<msg::JobRecord>&)> on_over);
+
+  // Returns once the broker connected to has gone, or after `timeout` ms (false).
+  bool wait_until_gone(Duration timeout);
+
+ private:
+  struct Parts;
+  explicit Client(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace holon::client

@@ -1,0 +1,141 @@
+// What goes on beside the call that is under way.
+#include <csignal>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "client/client.hpp"
+#include "client/parts.hpp"
+
+namespace holon::client {
+namespace {
+
+constexpr Duration kCancelPatience = 2'000;
+
+}  // namespace
+
+Client::SignalGuard Client::catch_signals(std::function<void(int)> on_signal) {
+  auto watches = std::make_shared<std::vector<transport::Subscription>>();
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    auto watch =
+        parts_->client.reactor().on_signal(signal, [signal, on_signal] { on_signal(signal); });
+    if (watch) watches->push_back(std::move(*watch));
+  }
+  return watches;
+}
+
+transport::Reactor& Client::reactor() {
+  return parts_->client.reactor();
+}
+
+namespace {
+
+transport::Subscription ask_later(transport::BlockingClient& client, transport::Call call,
+                                  std::function<void(const Result<std::string>&)> on_answer) {
+  const auto wanted = std::make_shared<bool>(true);
+  client.client().call(std::move(call), [wanted, on_answer = std::move(on_answer)](
+                                            const Result<std::string>& answer) {
+    if (*wanted) on_answer(answer);
+  });
+  return transport::Subscription([wanted] { *wanted = false; });
+}
+
+}  // namespace
+
+transport::Subscription Client::cancel_later(const msg::CancelRequest& request,
+                                             std::function<void()> on_answer) {
+  return ask_later(parts_->client,
+                   {"cancel", transport::pack(request), parts_->path, kCancelPatience},
+                   [on_answer = std::move(on_answer)](const Result<std::string>&) { on_answer(); });
+}
+
+transport::Subscription Client::record_later(std::uint64_t id,
+                                             std::function<void(const msg::JobRecord&)> on_answer) {
+  msg::JobsRequest request;
+  request.ids = {id};
+  return ask_later(parts_->client, {"jobs", transport::pack(request), parts_->path, kBulkTimeout},
+                   [on_answer = std::move(on_answer)](const Result<std::string>& answer) {
+                     if (!answer) return;
+                     const auto reply = transport::unpack<msg::JobsReply>(*answer);
+                     if (reply && !reply->jobs.empty()) on_answer(reply->jobs.front());
+                   });
+}
+
+transport::Subscription Client::input_later(
+    const msg::InputRequest& request,
+    std::function<void(const Result<msg::InputReply>&)> on_answer) {
+  return ask_later(parts_->client, {"job.input", transport::pack(request), parts_->path, kForEver},
+                   [on_answer = std::move(on_answer)](const Result<std::string>& answer) {
+                     on_answer(answer ? transport::unpack<msg::InputReply>(*answer)
+                                      : tl::unexpected<Error>(answer.error()));
+                   });
+}
+
+namespace {
+
+// Follows the events of one job until it is over; begins anew with each broker.
+class Vigil : public std::enable_shared_from_this<Vigil> {
+ public:
+  using OnOver = std::function<void(const Result<msg::JobRecord>&)>;
+  Vigil(transport::BlockingClient& client, std::string path, std::uint64_t id, OnOver on_over)
+      : client_(client), path_(std::move(path)), id_(id), on_over_(std::move(on_over)) {}
+
+  void begin() {
+    msg::WatchRequest request;
+    request.ids = {id_};
+    transport::StreamHandlers handlers;
+    handlers.on_chunk = [weak = weak_from_this()](const std::string& bytes) {
+      const auto event = transport::unpack<msg::JobEvent>(bytes);
+      const auto self = weak.lock();
+      if (self && event && (event->name == "exception" || event->name == "finish")) self->look();
+    };
+    handlers.on_end = [weak = weak_from_this()](const Status& ended) {
+      if (const auto self = weak.lock()) ended ? self->look() : self->lost(ended.error());
+    };
+    client_.client().open({"job.watch", transport::pack(request), path_, kForEver},
+                          std::move(handlers));
+  }
+
+ private:
+  void look() {
+    msg::JobsRequest request;
+    request.ids = {id_};
+    record_ = ask_later(client_, {"jobs", transport::pack(request), path_, kBulkTimeout},
+                        [this](const Result<std::string>& answer) {
+                          if (!answer) return;  // the stream ends as well
+                          const auto reply = transport::unpack<msg::JobsReply>(*answer);
+                          if (!reply || reply->jobs.empty()) return;
+                          const auto& job = reply->jobs.front();
+                          if (job.state == "CLEANUP" || job.state == "INACTIVE") over(job);
+                        });
+  }
+
+  void lost(const Error& why) {
+    if (why.code != Errc::disconnected) return over(tl::unexpected<Error>(why));
+    again_ = client_.reactor().after(kLookAgain, [this, why] {
+      const bool there = client_.client().connected() || may_come_back(client_.client().uri());
+      there ? begin() : over(tl::unexpected<Error>(why));
+    });
+  }
+
+  void over(const Result<msg::JobRecord>& job) {
+    if (auto on_over = std::exchange(on_over_, nullptr)) on_over(job);
+  }
+
+  transport::BlockingClient& client_;
+  std::string path_;
+  std::uint64_t id_;
+  OnOver on_over_;
+  transport::Subscription record_, again_;
+};
+
+}  // namespace
+
+transport::Subscription Client::over_later(
+    std::uint64_t id, std::function<void(const Result<msg::JobRecord>&)> on_over) {
+  auto vigil = std::make_shared<Vigil>(parts_->client, parts_->path, id, std::move(on_over));
+  vigil->begin();
+  return transport::Subscription([vigil]() mutable { vigil.reset(); });
+}
+
+}  // namespace holon::client
