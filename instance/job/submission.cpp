@@ -169,6 +169,12 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
                 fmt::format("the jobspec has {} bytes; at most {} are accepted", jobspec.size(),
                             kMostJobspec),
                 "jobspec");
+  // YAML is for people and for files: its scanner keeps hundreds of bytes for each one of a line
+  // before anybody can look at how deep it nests.
+  const auto first = jobspec.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || jobspec[first] != '{')
+    return fail(Errc::invalid_argument, "a jobspec is sent as JSON, as an object: {...}",
+                "jobspec");
   auto parsed = resource::parse_jobspec(jobspec);
   if (!parsed) return tl::unexpected(parsed.error());
   if (auto sound = resource::check_submittable(*parsed); !sound)

@@ -1,6 +1,7 @@
 #include "resource/jobspec/document_builder.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "resource/graph/spec.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -8,8 +9,26 @@
 namespace holon::resource::jobspec {
 namespace {
 
-// Far above any jobspec, far below what hurts.
-constexpr std::size_t kMaxValues = 1u << 20;
+// Above any jobspec: the kernel starts nothing with more words in its environment than fit into 6
+// MiB. Whoever reads it serves nobody else meanwhile.
+constexpr std::size_t kMaxValues = 1u << 17;
+// Keys of one map that are compared with each other; of more, those that are equal are looked for
+// once all are there. Not by their hashes: who wants to can send keys with the same one.
+constexpr std::size_t kFewKeys = 16;
+
+// The place of the first key that stands before it already; nullopt: all differ.
+// O(keys log keys).
+std::optional<std::size_t> repeated(const std::vector<std::string>& keys) {
+  std::vector<std::pair<std::string_view, std::size_t>> sorted;
+  sorted.reserve(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) sorted.emplace_back(keys[i], i);
+  std::sort(sorted.begin(), sorted.end());
+  std::optional<std::size_t> first;
+  for (std::size_t i = 1; i < sorted.size(); ++i)
+    if (sorted[i].first == sorted[i - 1].first && (!first || sorted[i].second < *first))
+      first = sorted[i].second;
+  return first;
+}
 
 }  // namespace
 
@@ -39,26 +58,23 @@ void DocumentBuilder::complain(std::string what, int line) {
                  line > 0 ? "line " + std::to_string(line) : pointer()};
 }
 
-// A look at each key before it is the quickest where there are few.
-bool DocumentBuilder::is_new_key(Open& map, const std::string& name) {
-  constexpr std::size_t kFew = 16;
-  const std::vector<std::string>& keys = map.document.keys;
-  if (keys.size() < kFew) return std::find(keys.begin(), keys.end(), name) == keys.end();
-  if (map.known.empty()) map.known.insert(keys.begin(), keys.end());
-  return map.known.insert(name).second;
-}
-
 void DocumentBuilder::key(std::string name, int line) {
   if (failed_) return;
   Open& top = open_.back();
-  if (!is_new_key(top, name))
-    return complain("key \"" + name.substr(0, 64) + "\" given twice", line);
-  top.document.keys.push_back(std::move(name));
+  std::vector<std::string>& keys = top.document.keys;
+  if (keys.size() < kFewKeys && std::find(keys.begin(), keys.end(), name) != keys.end())
+    return given_twice(name, line);
+  keys.push_back(std::move(name));
   top.has_key = true;
 }
 
+void DocumentBuilder::given_twice(const std::string& key, int line) {
+  complain("key \"" + key.substr(0, 64) + "\" given twice", line);
+}
+
 bool DocumentBuilder::counted(int line) {
-  if (!failed_ && ++values_ > kMaxValues) complain("too many values, at most 1048576", line);
+  if (!failed_ && ++values_ > kMaxValues)
+    complain("too many values, at most " + std::to_string(kMaxValues), line);
   return !failed_;
 }
 
@@ -106,6 +122,10 @@ void DocumentBuilder::begin(Document::Kind kind, int line) {
 
 void DocumentBuilder::end() {
   if (failed_) return;
+  const std::vector<std::string>& keys = open_.back().document.keys;
+  if (keys.size() > kFewKeys)
+    if (const auto at = repeated(keys))
+      return given_twice(keys[*at], open_.back().document.items[*at].line);
   Document done = std::move(open_.back().document);
   open_.pop_back();
   place(std::move(done));

@@ -2,7 +2,6 @@
 // A private header.
 #pragma once
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -30,12 +29,11 @@ class DocumentBuilder {
   struct Open {
     Document document;
     bool has_key = false;
-    std::unordered_set<std::string> known;  // its keys, if they are many
   };
 
   std::string pointer() const;
   bool takes_key() const;
-  static bool is_new_key(Open& map, const std::string& name);
+  void given_twice(const std::string& key, int line);
   bool counted(int line);
   void place(Document document);
 

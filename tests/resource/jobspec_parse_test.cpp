@@ -207,6 +207,29 @@ TEST(JobspecParse, ManyVariablesAreReadAndOneGivenTwiceIsSeen) {
   }
 }
 
+// What is read costs time in which nobody else is served: so much of it is refused, in the middle.
+TEST(JobspecParse, TooManyValuesAreRefused) {
+  std::string list, map;
+  for (int i = 0; i < 200'000; ++i) {
+    list += "1,";
+    map += "\"k" + std::to_string(i) + "\":1,";
+  }
+  for (const std::string& values : {"[" + list + "1]", "{" + map + "\"last\":1}"}) {
+    const auto refused = parse_jobspec(R"({"version":1,"resources":)" + values);  // has no end
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().what, HasSubstr("too many values, at most 131072"));
+  }
+}
+
+TEST(JobspecParse, TheFirstOfTwoKeysThatAreGivenTwiceIsNamed) {
+  std::string yaml = "version: 1\nattributes:\n";
+  for (int i = 0; i < 30; ++i) yaml += "  k" + std::to_string(i) + ": 1\n";
+  const auto refused = parse_jobspec(yaml + "  k7: 1\n  k3: 1\n");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr("key \"k7\" given twice"));
+  EXPECT_EQ(refused.error().where, "line 33");
+}
+
 TEST(JobspecParse, TooManyBytesAreRefusedBeforeReading) {
   EXPECT_FALSE(parse_jobspec(std::string(kMaxJobspecBytes + 1, ' ')));
 }

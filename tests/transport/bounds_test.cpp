@@ -97,6 +97,41 @@ TEST_F(BoundsTest, SilentConnectionsBeyondTheLimitOfOpenFilesKeepNobodyOut) {
   EXPECT_TRUE(server.lives());
 }
 
+TEST_F(BoundsTest, ConnectionsThatSayNoHelloAreToldThatThereIsNoRoomForThem) {
+  const auto server = serve_with(110);
+  std::vector<std::unique_ptr<RawPeer>> silent;
+  for (int i = 0; i < 60; ++i) {
+    silent.push_back(std::make_unique<RawPeer>(uri_));
+    silent.back()->handshake();
+  }
+  const auto told = [&] {
+    return std::count_if(silent.begin(), silent.end(), [](const auto& peer) {
+      return !peer->read() && peer->received().find("said no hello are open") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(until([&] { return told() > 20; })) << told();
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client));
+}
+
+// Many programs of one user may begin at the same moment.
+TEST_F(BoundsTest, AnEighthOfTheConnectionsMayBeWithoutHello) {
+  const auto before = free_descriptors();
+  const auto server = serve();
+  const std::size_t some = std::min<std::size_t>(before / 8, 1000) / 2;  // the test has their ends
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  for (std::size_t i = 0; i < some; ++i) {
+    peers.push_back(std::make_unique<RawPeer>(uri_));
+    peers.back()->handshake();
+  }
+  for (const auto& peer : peers) peer->hello();
+  EXPECT_TRUE(until([&] {
+    return std::all_of(peers.begin(), peers.end(), [](const auto& peer) {
+      return peer->read() && peer->received().find("incarnation") != std::string::npos;
+    });
+  }));
+}
+
 TEST_F(BoundsTest, ClientsBeyondTheLimitOfOpenFilesAreToldSoAndComeInWhenAPlaceIsFree) {
   const auto server = serve_with(110);
   std::vector<std::unique_ptr<Client>> clients;

@@ -43,6 +43,7 @@ constexpr std::size_t kRelief = 2 << 20;               // ... until so few are l
 constexpr std::size_t kMaxBegun = 64 << 20;            // bytes of all messages begun, not completed
 constexpr std::size_t kMaxFavouredUnsent = 256 << 20;  // bytes for one favoured connection
 constexpr std::size_t kMaxConnections = 10'000;
+constexpr std::size_t kShareOfGuests = 8;       // one of so many connections is for guests
 constexpr std::size_t kKeptDescriptors = 40;    // for files, pipes and those who wait
 constexpr std::int64_t kMoment = 1'000;         // ms that a full house leaves its guests
 constexpr std::int64_t kStuck = 10'000;         // ms in which who is not served takes something
@@ -72,7 +73,7 @@ Status IpcDoor::open(const std::string& path) {
   epoll_.reset(epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return system_error("cannot make an epoll instance", path);
   most_ = most_connections();
-  most_guests_ = std::clamp<std::size_t>(most_ / 8, 2, 256);
+  most_guests_ = std::max<std::size_t>(most_ / kShareOfGuests, 2);
   watch_listener(true);
   auto readable = reactor_.on_fd(epoll_.get(), kReadable, [this](unsigned) { on_ready(); });
   if (!readable) return tl::unexpected<Error>(readable.error());
@@ -129,7 +130,7 @@ void IpcDoor::take(UniqueFd socket) {
   if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
     who = {Principal::Kind::ipc, peer.uid, peer.gid, peer.pid};
   const bool full = guest_count_ >= most_guests_ || connections_.size() >= most_;
-  if (full && !make_room_for(who)) return;
+  if (full && !make_room_for(who)) return turn_away(socket.get());
   auto connection = std::make_unique<IpcConnection>(
       ++last_id_, std::move(socket), std::min(options_.max_message, options_.max_received));
   IpcConnection& c = *connection;
@@ -156,8 +157,40 @@ bool IpcDoor::make_room_for(const Principal& newcomer) {
   if (most == guests_.end()) return false;
   const auto& [id, oldest] = *most->second.begin();
   if (most->first == newcomer.pid && monotonic_ms() - oldest->since < kMoment) return false;
-  drop(ConnectionId(id));
+  turn_away(*oldest);
   return true;
+}
+
+// What a connection is told that is closed before it has said hello. It answers nothing: whoever
+// meant well connects again, and finds a place as soon as there is one.
+std::string IpcDoor::no_room() const {
+  return encode({Kind::error, 0, "", "",
+                 encode_error({Errc::busy,
+                               std::to_string(most_guests_) +
+                                   " connections that have said no hello are open, most of them "
+                                   "of this process",
+                               ""})});
+}
+
+// What has come is taken first: a close over bytes that nobody has read takes back what was said.
+void IpcDoor::turn_away(int socket) {
+  const std::string message = no_room();
+  const std::string words =
+      Zmtp::greeting() + Zmtp::ready_command() + Zmtp::frame_header(message.size()) + message;
+  recv(socket, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
+  ::send(socket, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+// One that has not made itself known as ZMTP yet would take a message for something else.
+void IpcDoor::turn_away(IpcConnection& guest) {
+  const ConnectionId id = guest.id;
+  if (guest.zmtp.in_traffic()) {
+    std::string message = no_room();
+    std::string header = Zmtp::frame_header(message.size());
+    push(guest, std::move(header), std::move(message));
+    flush(guest);
+  }
+  drop(id);
 }
 
 void IpcDoor::forget_guest(IpcConnection& c) {

@@ -47,6 +47,9 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void accept_some();
   void take(UniqueFd socket);
   bool make_room_for(const Principal& newcomer);
+  std::string no_room() const;
+  void turn_away(int socket);
+  void turn_away(IpcConnection& guest);
   void watch_listener(bool wanted);
   void read(IpcConnection& c);
   void advance(IpcConnection& c);

@@ -34,6 +34,8 @@ class Zmtp {
 
   // The next step of `bytes`, which begin where the last step ended. O(bytes consumed).
   Step next(std::string_view bytes);
+  // The handshake is complete.
+  bool in_traffic() const { return phase_ == Phase::traffic; }
   // How many bytes the frame that has begun will have in all; 0: not known yet.
   std::size_t wanted() const { return wanted_; }
 

@@ -89,6 +89,20 @@ TEST(Submission, WhatIsAskedForIsSaidWhole) {
             "4 cores, 2 matlab, 1 ansys a slot");
 }
 
+// The scanner of YAML takes 250 bytes for each bracket of such a line, and its time.
+TEST(Submission, OnlyJsonIsTakenFromOutside) {
+  for (const std::string& text :
+       {std::string(1'000'000, '['), "[" + std::string(10, ' ') + "]", std::string("version: 1\n"),
+        std::string("  \n"), std::string()}) {
+    const auto refused = make_submission(text, false);
+    ASSERT_FALSE(refused) << text.substr(0, 20);
+    EXPECT_EQ(refused.error().code, Errc::invalid_argument);
+    EXPECT_THAT(refused.error().what, ::testing::HasSubstr("is sent as JSON"));
+    EXPECT_EQ(refused.error().where, "jobspec");
+  }
+  EXPECT_TRUE(make_submission(" \n" + jobspec(R"({"per_slot":1})"), false));
+}
+
 TEST(Submission, StandardInputIsAFileOrComesFromAClient) {
   const auto made = [](const std::string& from) {
     std::string spec = spec_with(R"({"per_slot":1})");
