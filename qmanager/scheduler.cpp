@@ -397,11 +397,16 @@ void Scheduler::check_invariants() const {
   for (const auto& [job, advance] : s.in_advance)
     if (!s.advances.contains(advance) || s.within(job)->state_->find(job) == nullptr) std::abort();
   std::size_t listed = 0;
+  std::size_t held = 0;
   std::size_t running = 0;
   std::size_t booked = 0;
-  for (const Queue& queue : s.queues) listed += queue.pending.size();
+  for (const Queue& queue : s.queues) {
+    listed += queue.pending.size();
+    held += queue.held;
+  }
   for (const auto& [id, job] : s.jobs) {
     if (job->place == Job::Place::pending) --listed;
+    if (job->place == Job::Place::held) --held;
     if (job->place == Job::Place::running && !s.running_by_end.contains({job->planned_end, id}))
       std::abort();
     if (job->booked &&
@@ -411,7 +416,7 @@ void Scheduler::check_invariants() const {
     running += job->place == Job::Place::running;
     booked += job->booked;
   }
-  if (listed != 0 || running != s.running || running != s.running_by_end.size() ||
+  if (listed != 0 || held != 0 || running != s.running || running != s.running_by_end.size() ||
       booked != s.bookings.size())
     std::abort();
 }

@@ -168,6 +168,7 @@ void JobManager::free(ActiveJob& job, Time now) {
   // After a stop of the whole instance what a job held was never taken again.
   if (job.allocation) HOLON_CHECK(scheduler_.finish(job.id, now).has_value());
   job.allocation.reset();
+  holding_.erase(job.id);
   dirty_ = true;
 }
 
@@ -254,6 +255,7 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
   const auto where = summarize(store_.graph(), decision.allocation);
   journal_.add_allocation(decision.allocation);
   job->allocation = decision.allocation;
+  holding_.insert(job->id);
   post(*job,
        event::Alloc{kNames[static_cast<int>(decision.selection)],
                     end == kTimeMax ? 0 : end,
@@ -265,8 +267,8 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
 }
 
 void JobManager::lease_changed(Time old_end, Time now) {
-  for (auto& [id, job] : jobs_) {
-    if (!job.allocation) continue;
+  for (const JobId id : holding_) {
+    ActiveJob& job = jobs_.at(id);
     const Time end = end_of(job, job.life.t_alloc);
     const Time expiration = end == kTimeMax ? 0 : end;
     Time& planned = job.allocation->when.end;

@@ -180,6 +180,8 @@ class JobManager {
 
   const ActiveJob* find(JobId id) const;
   const std::map<JobId, ActiveJob>& active() const { return jobs_; }
+  // Those of them that have an allocation, which are few beside those that wait.
+  const std::set<JobId>& holding() const { return holding_; }
   // Of active and inactive jobs. Errors: not_found.
   Result<msg::JobRecord> record(JobId id) const;
   msg::JobRecord record_of(const ActiveJob& job) const;
@@ -268,6 +270,7 @@ class JobManager {
   std::string path_;
   std::string output_directory_;
   std::map<JobId, ActiveJob> jobs_;
+  std::set<JobId> holding_;
   std::map<JobId, Intake> intakes_;  // by their first jobs
   JobId next_id_{1};
   Counts counts_;

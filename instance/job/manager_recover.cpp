@@ -170,6 +170,7 @@ Status JobManager::restore_allocation(ActiveJob& job) {
                 "journal");
   if (auto held = scheduler_.recover(request_of(job), **allocation); !held) return held;
   job.allocation = std::move(**allocation);
+  holding_.insert(job.id);
   return {};
 }
 

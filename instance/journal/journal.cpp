@@ -469,25 +469,6 @@ Status Journal::ended_after(Time after,
   });
 }
 
-Result<std::vector<msg::JobRecord>> Journal::descendants(std::string_view prefix) const {
-  return state_->read<std::vector<msg::JobRecord>>([&] {
-    std::string end(prefix);
-    if (!end.empty()) ++end.back();
-    SQLite::Statement q(state_->db,
-                        end.empty()
-                            ? "SELECT record, path FROM descendants ORDER BY path"
-                            : "SELECT record, path FROM descendants WHERE path >= ? AND path < ?");
-    if (!end.empty()) {
-      q.bind(1, std::string(prefix));
-      q.bind(2, end);
-    }
-    std::vector<msg::JobRecord> records;
-    while (q.executeStep())
-      records.push_back(descendant_in(q.getColumn(0), q.getColumn(1).getString()));
-    return records;
-  });
-}
-
 Result<std::vector<msg::JobRecord>> Journal::descendants_after(std::string_view prefix,
                                                                std::string_view after,
                                                                std::size_t limit) const {

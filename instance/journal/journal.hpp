@@ -179,10 +179,8 @@ class Journal {
   // Final records of the jobs that held resources, and were to have them beyond `after`, by id.
   // O(allocations ever made).
   Status ended_after(Time after, const std::function<void(const msg::JobRecord&)>& take) const;
-  // Records of descendants whose path starts with `prefix` ("/3/"); all for "".
-  Result<std::vector<msg::JobRecord>> descendants(std::string_view prefix) const;
-  // The next `limit` of those, in the order of their paths as text, after the path `after`.
-  // REQUIRES: prefix is not empty.
+  // The next `limit` records of descendants whose path starts with `prefix` ("/3/"), in the order
+  // of their paths as text, after the path `after`. REQUIRES: prefix is not empty.
   Result<std::vector<msg::JobRecord>> descendants_after(std::string_view prefix,
                                                         std::string_view after,
                                                         std::size_t limit) const;

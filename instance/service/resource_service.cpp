@@ -24,10 +24,9 @@ void add_node(std::vector<msg::DrainedNode>& nodes, const Drains::ByHost& drains
 
 std::set<std::string> busy_hosts(const Core& core) {
   std::set<std::string> hosts;
-  for (const auto& [id, job] : core.jobs.active())
-    if (job.allocation)
-      for (const auto& node : nodes_of(core.store->graph(), *job.allocation))
-        hosts.insert(node.host);
+  for (const JobId id : core.jobs.holding())
+    for (const auto& node : nodes_of(core.store->graph(), *core.jobs.find(id)->allocation))
+      hosts.insert(node.host);
   return hosts;
 }
 
@@ -40,9 +39,8 @@ std::map<std::string, std::int64_t> idle_containers(const Core& core) {
     while ((v = graph.parent(v)) != resource::kNoVertex && marked.insert(v).second) continue;
   };
   for (const auto v : graph.by_type("core")) mark_above(v, containers);
-  for (const auto& [id, job] : core.jobs.active()) {
-    if (!job.allocation) continue;
-    for (const auto& share : job.allocation->shares) {
+  for (const JobId id : core.jobs.holding()) {
+    for (const auto& share : core.jobs.find(id)->allocation->shares) {
       const auto v = graph.find_uniq(share.uniq_id);
       if (!v || (share.amount == 0 && !share.exclusive)) continue;
       if (used.insert(*v).second) mark_above(*v, used);

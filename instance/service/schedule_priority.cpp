@@ -2,12 +2,16 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "instance/service/schedule_service.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
 namespace {
+
+constexpr std::size_t kRankedAtOnce = 200;   // jobs in one portion
+constexpr std::size_t kMostRanked = 10'000;  // ids of one request
 
 std::string set_by(const qmanager::SchedulerConfig& config, const ActiveJob& job, bool fixed) {
   if (job.life.urgency == qmanager::kUrgencyHold) return "held: urgency 0";
@@ -43,30 +47,62 @@ Result<msg::Prioritized> ScheduleService::prioritized(JobId id) const {
   return about;
 }
 
+// The jobs that wait, some at a time: there may be a million.
+struct ScheduleService::Ranking {
+  transport::Request request;
+  bool all = true;  // not only those that were named
+  std::size_t most = 0;
+  JobId after{0};  // the last one that was looked at
+  msg::PriorityReply reply;
+
+  // By id where it is equal, which is the order of submission.
+  void keep_the_first() {
+    std::stable_sort(reply.jobs.begin(), reply.jobs.end(),
+                     [](const auto& a, const auto& b) { return a.priority > b.priority; });
+    if (reply.jobs.size() > most) reply.jobs.resize(most);
+  }
+};
+
 void ScheduleService::priority(const transport::Request& request) {
   const auto ask = transport::unpack<msg::PriorityRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  msg::PriorityReply reply;
-  std::vector<JobId> ids;
-  for (const auto id : ask->ids) ids.push_back(JobId(id));
-  for (const auto& [id, job] : core_.jobs.active()) {
-    if (job.life.state != JobState::sched) continue;
-    ++reply.pending;
-    if (ask->ids.empty()) ids.push_back(id);
-  }
-  for (const JobId id : ids) {
-    auto about = prioritized(id);
+  const auto ranking = std::make_shared<Ranking>();
+  ranking->request = request;
+  ranking->all = ask->ids.empty();
+  ranking->most = ask->limit == 0 ? msg::kMaxPriorities : std::min(ask->limit, msg::kMaxPriorities);
+  if (ask->ids.size() > kMostRanked)
+    return request.fail(
+        {Errc::out_of_range,
+         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostRanked), "ids"});
+  for (const auto id : ask->ids) {
+    auto about = prioritized(JobId(id));
     if (!about) return request.fail(about.error());
-    reply.jobs.push_back(std::move(*about));
+    ranking->reply.jobs.push_back(std::move(*about));
   }
-  // By id where it is equal, which is the order of submission.
-  std::stable_sort(reply.jobs.begin(), reply.jobs.end(),
-                   [](const auto& a, const auto& b) { return a.priority > b.priority; });
-  const std::uint64_t most =
-      ask->limit == 0 ? msg::kMaxPriorities : std::min(ask->limit, msg::kMaxPriorities);
-  if (reply.jobs.size() > most) reply.jobs.resize(most);
-  core_.after_commit.add(
-      [request, reply = std::move(reply)] { request.reply(transport::pack(reply)); });
+  const auto step = [this, ranking] { return rank_some(*ranking); };
+  if (step()) core_.portions.add(request.peer(), step);
+}
+
+bool ScheduleService::rank_some(Ranking& ranking) {
+  if (ranking.request.done()) return false;
+  const auto& active = core_.jobs.active();
+  auto job = active.upper_bound(ranking.after);
+  for (std::size_t n = 0; n < kRankedAtOnce && job != active.end(); ++n, ++job) {
+    ranking.after = job->first;
+    if (job->second.life.state != JobState::sched) continue;
+    ++ranking.reply.pending;
+    if (!ranking.all) continue;
+    if (auto about = prioritized(job->first)) ranking.reply.jobs.push_back(std::move(*about));
+  }
+  if (job != active.end()) {
+    if (ranking.reply.jobs.size() > 2 * ranking.most) ranking.keep_the_first();
+    return true;
+  }
+  ranking.keep_the_first();
+  core_.after_commit.add([request = ranking.request, reply = std::move(ranking.reply)] {
+    request.reply(transport::pack(reply));
+  });
+  return false;
 }
 
 }  // namespace holon::instance

@@ -18,6 +18,8 @@ class ScheduleService {
   void plan(const transport::Request& request);
   void windows(const transport::Request& request);
   void priority(const transport::Request& request);
+  struct Ranking;
+  bool rank_some(Ranking& ranking);
   Result<msg::Prioritized> prioritized(JobId id) const;
   Result<msg::Explained> explained(JobId id);
   void add_cause(const ActiveJob& job, msg::Explained& about);

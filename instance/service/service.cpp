@@ -23,7 +23,32 @@ using transport::unpack;
 constexpr Duration kChildPatience = 15'000;
 constexpr std::size_t kMostIds = 10'000;           // of one request
 constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
+constexpr std::size_t kCountedAtOnce = 200;        // the same, of records
 constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
+
+// Adds what the records of an instance that has ended say of its jobs to `node`, and answers. There
+// may be a million of them.
+void tell_counts(Core& core, const Request& request, msg::TreeNode ended) {
+  const auto node = std::make_shared<msg::TreeNode>(std::move(ended));
+  const auto step = [&core, request, node, after = std::make_shared<std::string>()] {
+    if (request.done()) return false;
+    const auto some = core.journal.descendants_after(node->path + "/", *after, kCountedAtOnce);
+    if (!some) return request.fail(some.error()), false;
+    for (const auto& r : *some) {
+      if (r.path.find('/', node->path.size() + 1) != std::string::npos) continue;  // of a child
+      ++node->inactive;
+      node->failed += r.result != "COMPLETED";
+      node->cancelled += r.result == "CANCELED";
+    }
+    if (some->size() < kCountedAtOnce) {
+      core.after_commit.add([request, node] { request.reply(pack(*node)); });
+      return false;
+    }
+    *after = some->back().path;
+    return true;
+  };
+  if (step()) core.portions.add(request.peer(), step);
+}
 
 Duration patience_of(Duration asked, Duration configured) {
   return asked > 0 ? asked : configured;
@@ -173,19 +198,11 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
   if (request.topic() == "jobs") return pages_.list_gone(request, path);
   if (of_single_jobs_.count(request.topic()) != 0) return answer_for_gone_jobs(request, path);
   if (request.topic() == "tree" || request.topic() == "status") {
-    const auto below = core_.journal.descendants(path + "/");
-    if (!below) return request.fail(below.error());
     msg::TreeNode node;
     node.path = path;
     node.name = self->name;
     node.health = "ended";
-    for (const auto& r : *below) {
-      if (r.path.find('/', path.size() + 1) != std::string::npos) continue;  // of a child of it
-      ++node.inactive;
-      node.failed += r.result != "COMPLETED";
-      node.cancelled += r.result == "CANCELED";
-    }
-    return reply_later(request, node);
+    return tell_counts(core_, request, std::move(node));
   }
   request.fail(
       {Errc::not_found, fmt::format("instance {} has ended ({})", path, self->result), {}});

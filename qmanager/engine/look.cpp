@@ -101,15 +101,14 @@ std::vector<QueueStatus> Scheduler::queues() const {
                    .enabled = queue.enabled,
                    .started = queue.started,
                    .pending = queue.pending.size(),
+                   .held = queue.held,
                    .considered = queue.walk.considered,
                    .counts = queue.counts});
-  for (const auto& [id, job] : state_->jobs) {
-    QueueStatus& status = all[job->queue];
-    status.held += job->place == Job::Place::held;
-    status.blocked += job->place == Job::Place::aside;
-    status.running += job->place == Job::Place::running;
-    status.reserved += job->booked;
-  }
+  // What waits is counted where it is, and may be a million jobs; these are few.
+  const auto of = [&](JobId id) -> QueueStatus& { return all[state_->find(id)->queue]; };
+  for (const JobId id : state_->aside) ++of(id).blocked;
+  for (const auto& [end, id] : state_->running_by_end) ++of(id).running;
+  for (const auto& [begin, id] : state_->bookings) ++of(id).reserved;
   for (const auto& [id, advance] : state_->advances) {
     const std::vector<QueueStatus> within = advance.inner->queues();
     for (std::size_t i = 0; i < all.size(); ++i) all[i].add(within[i]);

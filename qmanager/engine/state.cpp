@@ -53,6 +53,7 @@ void Scheduler::State::enqueue(Job& job) {
   if (held) {
     job.place = Job::Place::held;
     job.why = Why::held;
+    ++queue_of(job).held;
     return;
   }
   unseen = true;
@@ -71,6 +72,7 @@ void Scheduler::State::dequeue(Job& job, Time now) {
     released = true;
   }
   if (job.place == Job::Place::aside) aside.erase(job.request.id);
+  if (job.place == Job::Place::held) --queue_of(job).held;
   if (job.place == Job::Place::pending) {
     Queue& queue = queue_of(job);
     // Whoever was behind it may have waited for it alone.

@@ -47,6 +47,7 @@ struct Queue {
   Policy policy;
   BackfillOrder backfill = BackfillOrder::queue_order;
   PendingList pending;
+  std::size_t held = 0;  // jobs
   Walk walk;
   bool enabled = true;  // takes submissions
   bool started = true;  // schedules

@@ -9,8 +9,7 @@
 namespace holon::resource::jobspec {
 namespace {
 
-// Above any jobspec: the kernel starts nothing with more words in its environment than fit into 6
-// MiB. Whoever reads it serves nobody else meanwhile.
+// More than any job has words and variables. Whoever reads them serves nobody else meanwhile.
 constexpr std::size_t kMaxValues = 1u << 17;
 // Keys of one map that are compared with each other; of more, those that are equal are looked for
 // once all are there. Not by their hashes: who wants to can send keys with the same one.

@@ -304,6 +304,36 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
             "      8 of 8 cores free; no jobs\n");
 }
 
+// A listing of all of them would take seconds.
+TEST(Tree, ReadsTheReasonsOfTheFirstJobsThatWaitOnly) {
+  FakeBroker broker;
+  auto root = node("/", "here", "fcfs", 16, 0);
+  root.running = 1;
+  root.pending = 100'000;
+  broker.answer("tree", root);
+  msg::JobsReply page;
+  auto runs = job(1, "runs", "RUN");
+  runs.t_alloc = 1;
+  page.jobs = {runs};
+  for (std::uint64_t id = 2; id <= 101; ++id) {
+    page.jobs.push_back(job(id, "waits", "SCHED"));
+    page.jobs.back().reason = id == 2 ? "needs 8 cores, 0 are free" : "not looked at yet";
+  }
+  page.next = "more";
+  broker.answer("jobs", page);
+  broker.start();
+  const Ran ran = run_cli({"tree", "--ascii"});
+  EXPECT_EQ(ran.out,
+            "/  here  fcfs\n"
+            "   0 of 16 cores free; 1 running, 100000 waiting\n"
+            "   /2 waits: needs 8 cores, 0 are free\n"
+            "   /3 and 98 more waits: not looked at yet\n"
+            "   and 99900 more wait behind them\n");
+  const auto asked = broker.last<msg::JobsRequest>("jobs");
+  EXPECT_FALSE(asked.recursive);
+  EXPECT_EQ(asked.page, 100u);
+}
+
 TEST(Resources, AreListedByType) {
   FakeBroker broker;
   msg::ResourceReply reply;

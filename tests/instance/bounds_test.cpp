@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/transport/raw_peer.hpp"
 #include "transport/codec/codec.hpp"
@@ -116,16 +117,17 @@ TEST(Bounds, ACursorThatWasNotGivenOutIsRefused) {
   EXPECT_EQ(reply.error().code, Errc::invalid_argument);
 }
 
-// The answers of two requests over connections of their own, in the order they came.
+// The answers of two requests over connections of their own, in the order they came; the slow one
+// is about the instance `path`.
 std::vector<std::string> race(const Live& live, const std::string& topic, std::string slow,
-                              Duration patience) {
+                              Duration patience, const std::string& path = "") {
   const auto reactor = std::move(*transport::Reactor::create());
   const auto first = std::move(*transport::Client::connect(*reactor, live.uri()));
   const auto second = std::move(*transport::Client::connect(*reactor, live.uri()));
   reactor->run_until([&] { return first->connected() && second->connected(); }, patience);
   std::vector<std::string> order;
   bool asked = false;
-  first->call({topic, std::move(slow), "", patience}, [&](const Result<std::string>& answer) {
+  first->call({topic, std::move(slow), path, patience}, [&](const Result<std::string>& answer) {
     order.push_back(answer ? topic : answer.error().what);
   });
   const auto next = reactor->after(1, [&] {  // by now the first one is on its way
@@ -148,6 +150,8 @@ TEST(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServ
   EXPECT_EQ(race(live, "submit", transport::pack(ask), 120'000),
             (std::vector<std::string>{"status", "submit"}));
   EXPECT_EQ(live.status()->pending, 30'000);
+  EXPECT_EQ(race(live, "priority", transport::pack(msg::PriorityRequest{}), 120'000),
+            (std::vector<std::string>{"status", "priority"}));
   live.kill_broker();
   EXPECT_EQ(live.status()->pending, 30'000) << "they are in the journal";
   msg::CancelRequest some;
@@ -160,6 +164,20 @@ TEST(Bounds, ManyJobsAreSubmittedAndCancelledInPortionsBetweenWhichOthersAreServ
   ASSERT_EQ(over.size(), 3000u);
   EXPECT_EQ(over.back().id, 13'000u);
   EXPECT_EQ(over.back().result, "CANCELED");
+}
+
+TEST(Bounds, TheJobsOfAnEndedInstanceAreCountedWhileOthersAreServed) {
+  const Live live({"--resources", "node=1/core=1"});
+  live.child({1});
+  submit_held(live, 4000, "/1");
+  ASSERT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}, "/1"));
+  live.wait_one(1);
+  EXPECT_EQ(race(live, "tree", transport::pack(msg::TreeRequest{}), 120'000, "/1"),
+            (std::vector<std::string>{"status", "tree"}));
+  const auto left = live.status("/1");
+  ASSERT_TRUE(left) << left.error().what;
+  EXPECT_EQ(left->inactive, 4000);
+  EXPECT_EQ(left->cancelled, 4000);
 }
 
 std::size_t most_memory_mb(pid_t pid) {

@@ -35,6 +35,29 @@ qmanager::AdvanceRequest reservation_of(Interval when, std::int64_t procs) {
   return request;
 }
 
+TEST(Questions, QueuesAreCountedAsTheirJobsStand) {
+  auto scheduler = *Scheduler::create(policy("easy"), std::make_unique<qmanager::FlatMachine>(2));
+  auto jobs = parse_jobs("A 0 2 10 10\nB 0 1 5 5\nC 0 1 5 5\nD 0 2 5 5");
+  jobs[1].request.urgency = jobs[2].request.urgency = qmanager::kUrgencyHold;
+  for (const auto& job : jobs) ASSERT_TRUE(scheduler.submit(job.request, 0));
+  const auto counts = [&] {
+    scheduler.check_invariants();
+    const auto queue = scheduler.queues().at(0);
+    return std::vector{queue.pending, queue.held, queue.running, queue.reserved};
+  };
+  EXPECT_EQ(counts(), (std::vector<std::size_t>{2, 2, 0, 0}));
+  scheduler.step(0);
+  EXPECT_EQ(counts(), (std::vector<std::size_t>{1, 2, 1, 1}));
+  ASSERT_TRUE(scheduler.set_urgency(JobId{2}, 16));
+  EXPECT_EQ(counts()[1], 1u);
+  ASSERT_TRUE(scheduler.set_urgency(JobId{2}, qmanager::kUrgencyHold));
+  EXPECT_EQ(counts()[1], 2u);
+  ASSERT_TRUE(scheduler.cancel(JobId{3}, 1));
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 10));
+  scheduler.step(10);
+  EXPECT_EQ(counts(), (std::vector<std::size_t>{0, 1, 1, 0}));
+}
+
 TEST(Questions, StartNobodyOnUnitsOfAJobThatOverran) {
   for (const char* name : kPolicies)
     for (const Question& question : kQuestions) {

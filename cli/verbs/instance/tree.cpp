@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <ostream>
 
@@ -35,40 +36,62 @@ constexpr Strokes kAscii = {"|- ", "`- ", "|  "};
 
 constexpr std::size_t kReasonsShown = 3;  // of each instance
 
+// Jobs of each instance whose reasons are read: of a hundred thousand equal ones the first say all.
+constexpr std::size_t kReasonsRead = 100;
+
 using Reasons = std::map<std::string, std::vector<std::string>>;  // instance path -> lines
 
-std::string parent_of(const std::string& job_path) {
-  const auto cut = job_path.rfind('/');
-  return cut == 0 || cut == std::string::npos ? "/" : job_path.substr(0, cut);
+bool is_waiting(const msg::JobRecord& job) {
+  return job.state != "INACTIVE" && job.t_alloc == 0 && !job.reason.empty();
 }
 
-// Why jobs wait, the oldest first, equal reasons of one instance once.
-Reasons reasons_in(const std::vector<msg::JobRecord>& jobs, Time now) {
-  Reasons reasons;
-  std::map<std::pair<std::string, std::string>, std::pair<std::size_t, std::string>> seen;
+// The jobs of `at` that wait, the oldest first; not many more than are read.
+std::vector<msg::JobRecord> first_that_wait(Client& client, const msg::TreeNode& at) {
+  msg::JobsRequest request;
+  request.page = kReasonsRead;
+  client.set_path(at.path);
+  std::vector<msg::JobRecord> found;
+  // An instance that does not answer any more has no reasons to show.
+  (void)client.each_page(request, [&](std::vector<msg::JobRecord> page, bool) {
+    std::copy_if(std::make_move_iterator(page.begin()), std::make_move_iterator(page.end()),
+                 std::back_inserter(found), is_waiting);
+    return found.size() < kReasonsRead;
+  });
+  return found;
+}
+
+// Why they wait, equal reasons once, and how many more of all `pending` do.
+std::vector<std::string> lines_of(const std::vector<msg::JobRecord>& jobs, std::int64_t pending,
+                                  Time now) {
+  std::vector<std::string> reasons;
+  std::map<std::string, std::pair<std::size_t, std::string>> seen;
   for (const auto& job : jobs) {
-    if (job.state == "INACTIVE" || job.t_alloc > 0 || job.reason.empty()) continue;
     const std::string reason = why_it_waits(job, now);
-    const std::string at = parent_of(job.path);
-    auto& [count, first] = seen[{at, reason}];
-    if (count++ == 0) {
-      first = job.path;
-      reasons[at].push_back(reason);
-    }
+    auto& [count, first] = seen[reason];
+    if (count++ > 0) continue;
+    first = job.path;
+    reasons.push_back(reason);
   }
-  for (auto& [at, lines] : reasons) {
-    const std::size_t all = lines.size();
-    if (all > kReasonsShown) lines.resize(kReasonsShown);
-    for (auto& line : lines) {
-      const auto& [count, first] = seen.at({at, line});
-      line = fmt::format("{}{} waits: {}", first,
-                         count > 1 ? fmt::format(" and {} more", count - 1) : "", line);
-    }
-    if (all > kReasonsShown)
-      lines.push_back(fmt::format("and {} other reason{}", all - kReasonsShown,
-                                  all == kReasonsShown + 1 ? "" : "s"));
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < std::min(reasons.size(), kReasonsShown); ++i) {
+    const auto& [count, first] = seen.at(reasons[i]);
+    lines.push_back(fmt::format("{}{} waits: {}", first,
+                                count > 1 ? fmt::format(" and {} more", count - 1) : "",
+                                reasons[i]));
   }
-  return reasons;
+  if (const std::size_t rest = reasons.size() - lines.size(); rest > 0)
+    lines.push_back(fmt::format("and {} other reason{}", rest, rest == 1 ? "" : "s"));
+  if (const auto more = pending - static_cast<std::int64_t>(jobs.size());
+      more > 0 && jobs.size() >= kReasonsRead)
+    lines.push_back(fmt::format("and {} more wait behind them", more));
+  return lines;
+}
+
+// Of `at` and all below it.
+void read_reasons(Client& client, const msg::TreeNode& at, Time now, Reasons& reasons) {
+  if (at.health == "up" && at.pending > 0)
+    reasons[at.path] = lines_of(first_that_wait(client, at), at.pending, now);
+  for (const auto& child : at.children) read_reasons(client, child, now, reasons);
 }
 
 std::string resources_of(const msg::TreeNode& node) {
@@ -168,13 +191,7 @@ int verb_tree(Invocation& call) {
   }
   const Time now = instance::wall_clock_ms();
   Reasons reasons;
-  if (!args.hide_reasons) {
-    msg::JobsRequest request;
-    request.recursive = true;
-    const auto jobs = client->jobs(request);
-    if (!jobs) return report(call, "tree", jobs.error());
-    reasons = reasons_in(jobs->jobs, now);
-  }
+  if (!args.hide_reasons) read_reasons(*client, *tree, now, reasons);
   const bool box = call.io.unicode && !args.ascii;
   call.io.out << TreeDrawing(call.io, box ? kBox : kAscii, reasons, now).draw(*tree);
   return kOk;

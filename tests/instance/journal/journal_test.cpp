@@ -75,9 +75,9 @@ TEST_F(JournalTest, CommittedWritesAreThereAfterReopening) {
   EXPECT_EQ(journal.events_of(JobId(3))->size(), 1u);
   EXPECT_EQ(**journal.allocation(JobId(2)), allocation);
   EXPECT_EQ(journal.children()->at(0), (ChildGrant{JobId(2), "token", 1, "ipc:///x"}));
-  ASSERT_EQ(journal.descendants("/2/")->size(), 1u);
-  EXPECT_EQ(journal.descendants("/2/")->at(0).result, "COMPLETED");
-  EXPECT_EQ(journal.descendants("")->size(), 2u);
+  ASSERT_EQ(journal.descendants_after("/2/", "", 9)->size(), 1u);
+  EXPECT_EQ(journal.descendants_after("/2/", "", 9)->at(0).result, "COMPLETED");
+  EXPECT_EQ(journal.descendants_after("/", "", 9)->size(), 2u);
   EXPECT_EQ((*journal.descendant("/20/9"))->result, "FAILED");
   EXPECT_EQ(journal.outbox()->at(0), "/2/9");
   EXPECT_EQ(**journal.meta("path"), "/");
@@ -142,8 +142,8 @@ TEST_F(JournalTest, TheOldestJobsThatAreOverAreForgottenAndTheirNumbersNotGivenA
   EXPECT_EQ(journal.events_of(JobId(8))->size(), 1u);
   EXPECT_EQ(journal.inactive_ids(JobId(1), 99)->size(), 80u);
   EXPECT_TRUE(journal.inactive(JobId(22))->has_value());
-  ASSERT_EQ(journal.descendants("")->size(), 1u);
-  EXPECT_EQ(journal.descendants("")->at(0).path, "/50/1");
+  ASSERT_EQ(journal.descendants_after("/", "", 9)->size(), 1u);
+  EXPECT_EQ(journal.descendants_after("/", "", 9)->at(0).path, "/50/1");
   EXPECT_EQ(journal.next_id()->value(), 100u);
   journal.add_inactive(record(8, "/8", "COMPLETED"));
   // A large batch goes in several turns.
