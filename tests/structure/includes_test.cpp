@@ -28,6 +28,7 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"cli",
      {"base", "resource", "qmanager", "sim", "config", "transport", "launch", "msg", "client",
       "instance"}},
+    {"world", {"base", "resource", "config", "transport", "launch", "msg", "instance"}},
 };
 
 struct Include {

@@ -1,0 +1,142 @@
+#include "world/checks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "instance/journal/record_order.hpp"
+#include "world/instance.hpp"
+#include "world/machine.hpp"
+
+namespace holon::world {
+namespace {
+
+std::pair<std::string, JobId> split_path(const std::string& path) {
+  const auto cut = path.rfind('/');
+  return {cut == 0 ? "/" : path.substr(0, cut),
+          JobId(std::strtoull(path.c_str() + cut + 1, nullptr, 10))};
+}
+
+}  // namespace
+
+void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) {
+  for (const auto& [pid, task] : machine_.tasks.live()) {
+    const auto [above, id] = split_path(task->path);
+    for (const auto& instance : instances) {
+      const auto* core =
+          instance->path() == above && !instance->over() ? instance->core() : nullptr;
+      if (core == nullptr || core->only_lists) continue;
+      const auto* job = core->jobs.find(id);
+      if (job == nullptr)
+        return machine_.history.violation("{} runs, and its broker has no such job", task->path);
+      if (!job->life.holds_resources)
+        return machine_.history.violation("{} runs, and what it uses is free for others",
+                                          task->path);
+      if (job->life.place.cores < static_cast<std::int64_t>(task->cores.size()))
+        return machine_.history.violation("{} uses more cores than it holds", task->path);
+    }
+  }
+}
+
+void Checks::plan_of(const Instance& instance) {
+  const auto* core = instance.core();
+  if (core == nullptr || core->only_lists) return;
+  const Time now = instance.broker()->reactor().now();
+  std::int64_t held = 0;
+  for (const auto& [id, job] : core->jobs.active()) {
+    if (!job.life.holds_resources) continue;
+    if (!job.allocation || job.allocation->when.end <= now) return;  // it overruns
+    held += job.life.place.cores;
+  }
+  for (const JobId id : core->store->jobs()) {
+    const auto* job = core->jobs.find(id);
+    if (job == nullptr)
+      return machine_.history.violation("{}: the plan has a job {} that is not there",
+                                        instance.path(), id.value());
+    const auto span = core->store->holding(id);
+    if (!job->life.holds_resources && span && span->held.begin <= now) return;  // about to start
+  }
+  const auto total = core->store->total("core");
+  const auto free = core->store->available("core", now);
+  if (held + free != total)
+    machine_.history.violation("{}: its jobs hold {} cores, {} of {} are free", instance.path(),
+                               held, free, total);
+}
+
+void Checks::lease_of(const Instance& child, const Instance& parent) {
+  const auto* below = child.core();
+  const auto* above = parent.core();
+  if (below == nullptr || above == nullptr || below->only_lists || above->only_lists) return;
+  const auto* job = above->jobs.find(split_path(child.path()).second);
+  if (job == nullptr || job->life.expiration == 0) return;
+  constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
+  const Duration left_below = distance(below->clock.now(), below->identity.lease_end);
+  const Duration left_above = distance(above->clock.now(), job->life.expiration);
+  if (left_below > saturating_add(left_above, kOnItsWay))
+    machine_.history.violation("{} believes to have {} ms left, its parent knows of {}",
+                               child.path(), left_below, left_above);
+}
+
+void Checks::record(const std::string& observer, const msg::JobRecord& record) {
+  const std::string key = observer + " " + record.path;
+  const auto [known, is_new] = seen_.try_emplace(key, record);
+  if (is_new) return;
+  const auto& before = known->second;
+  const bool same = before.state == record.state && before.result == record.result &&
+                    before.exit_code == record.exit_code;
+  const bool over = before.state == "INACTIVE";
+  if ((over && !same) || (!over && !same && !instance::supersedes(record, before)))
+    machine_.history.violation("{} says of {}: {} {}, and had said {} {}", observer, record.path,
+                               record.state, record.result, before.state, before.result);
+  known->second = record;
+}
+
+void Checks::forget(const std::string& observer) {
+  std::erase_if(seen_, [&](const auto& seen) { return seen.first.starts_with(observer + " "); });
+}
+
+void Checks::told_by_owner(const msg::JobRecord& record) {
+  if (record.state == "INACTIVE") by_owner_[record.path] = record.result;
+}
+
+void Checks::final_record(const std::string& path, const std::optional<msg::JobRecord>& record) {
+  if (!record)
+    return machine_.history.violation("job {} was acknowledged, and nobody knows of it", path);
+  if (record->state != "INACTIVE")
+    return machine_.history.violation("all is over, and job {} is in {}", path, record->state);
+  const auto owner = by_owner_.find(path);
+  if (owner != by_owner_.end() && owner->second != record->result)
+    return machine_.history.violation("job {} is {} for its own instance, and {} at the root", path,
+                                      owner->second, record->result);
+  const auto truth = machine_.tasks.truth().find(path);
+  const bool ran = truth != machine_.tasks.truth().end();
+  if (record->result == "COMPLETED" && !record->is_instance && (!ran || !truth->second.ran_to_end))
+    machine_.history.violation("job {} is COMPLETED, and did not run to its end", path);
+}
+
+void Checks::events_of(const instance::Journal& journal, const std::string& path,
+                       std::uint64_t id) {
+  const auto events = journal.events_of(JobId(id));
+  if (!events) return machine_.history.violation("{}: {}", path, to_string(events.error()));
+  std::map<std::string, int> times;
+  for (const auto& event : *events) ++times[instance::name_of(event.body)];
+  for (const char* once : {"alloc", "start", "finish", "release", "free", "clean"})
+    if (times[once] > 1)
+      machine_.history.violation("{}: {} happened {} times", path, once, times[once]);
+  if (times["clean"] + times["invalidate"] != 1)
+    machine_.history.violation("{} did not end exactly once", path);
+}
+
+std::string Checks::held_by(const instance::Core& core) {
+  std::string text;
+  for (const auto& [id, job] : core.jobs.active()) {
+    if (!job.life.holds_resources || !job.allocation) continue;
+    text += fmt::format("{} until {}:", id.value(), job.life.expiration);
+    for (const auto& share : job.allocation->shares)
+      text += fmt::format(" {}x{}", share.uniq_id, share.amount);
+    text += "; ";
+  }
+  return text;
+}
+
+}  // namespace holon::world

@@ -1,0 +1,47 @@
+// checks.hpp - what must be so after every step, seen from outside of the code under test.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "instance/core.hpp"
+#include "msg/instance.hpp"
+
+namespace holon::world {
+
+class Machine;
+class Instance;
+
+class Checks {
+ public:
+  explicit Checks(Machine& machine) : machine_(machine) {}
+
+  // Whatever runs is a job that holds its cores, by the word of its broker; what a parent believes
+  // that a child holds covers it.
+  void what_runs(const std::vector<std::unique_ptr<Instance>>& instances);
+  // The scheduler's plan is the sum of what the jobs hold.
+  void plan_of(const Instance& instance);
+  void lease_of(const Instance& child, const Instance& parent);
+  // A record never goes back. `observer`: whose word it is.
+  void record(const std::string& observer, const msg::JobRecord& record);
+  // Forgets what was seen of somebody who may have lost it, by an announced loss of power.
+  void forget(const std::string& observer);
+  // The result that the instance of a job itself has told.
+  void told_by_owner(const msg::JobRecord& record);
+  void final_record(const std::string& path, const std::optional<msg::JobRecord>& record);
+  // Each job went through its life once.
+  void events_of(const instance::Journal& journal, const std::string& path, std::uint64_t id);
+
+  // What the active jobs of an instance hold, as text.
+  static std::string held_by(const instance::Core& core);
+
+ private:
+  Machine& machine_;
+  std::map<std::string, msg::JobRecord> seen_;   // by observer and path
+  std::map<std::string, std::string> by_owner_;  // results, by path
+};
+
+}  // namespace holon::world

@@ -1,0 +1,291 @@
+#include "world/instance.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+
+#include "instance/exit_codes.hpp"
+#include "launch/agent.hpp"
+#include "transport/secret.hpp"
+#include "world/machine.hpp"
+
+namespace holon::world {
+
+namespace fs = std::filesystem;
+
+BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pid,
+                             const instance::BrokerOptions& options, std::function<void()> on_ready)
+    : Process(machine, name, pid) {
+  run([&] {
+    auto broker = instance::Broker::create(
+        reactor(), options, nullptr,
+        [&machine](std::int64_t process, const std::vector<instance::event::Process>& ancestors) {
+          return machine.tasks.belongs_to(process, ancestors);
+        });
+    if (!broker) {
+      if (alive()) machine.history.note("{} cannot begin: {}", name, to_string(broker.error()));
+      return exit(broker.error().code == Errc::system ? instance::kTryAgain
+                                                      : instance::kCannotStart);
+    }
+    broker_ = std::move(*broker);
+    broker_->on_ready(std::move(on_ready));
+    broker_->on_end([this](int code) { exit(code); });
+  });
+}
+
+BrokerProcess::~BrokerProcess() {
+  run([this] { broker_.reset(); });
+}
+
+void BrokerProcess::tell(const std::function<void(instance::Broker&)>& what) {
+  deliver([this, what] {
+    if (broker_) what(*broker_);
+  });
+}
+
+AgentProcess::AgentProcess(Machine& machine, const std::string& name, pid_t pid, Instance& owner,
+                           const instance::BrokerOptions& options)
+    : Process(machine, name, pid), machine_of_(machine) {
+  run([&] {
+    launch::AgentOptions how;
+    how.broker_uri = owner.uri();
+    how.secret = options.secrets.agent;
+    how.hostname = "node0";
+    how.log_level = "off";
+    auto agent = launch::Agent::create(
+        reactor(), how,
+        {launch::Node{}, launch::NodeFrame{}, machine.tasks.processes_of(*this, owner)});
+    if (!agent)
+      return machine.history.violation("{} cannot begin: {}", name, to_string(agent.error()));
+    agent_ = std::move(*agent);
+  });
+}
+
+AgentProcess::~AgentProcess() {
+  machine_of_.tasks.agent_is_gone(*this);
+  run([this] { agent_.reset(); });
+}
+
+void AgentProcess::after_turn() {
+  if (agent_ && agent_->exit_code()) exit(*agent_->exit_code());
+}
+
+void AgentProcess::tell(const std::function<void(launch::Agent&)>& what) {
+  deliver([this, what] {
+    if (agent_) what(*agent_);
+  });
+}
+
+Instance::Instance(Machine& machine, Instances& all, Begin begin)
+    : machine_(machine), all_(all), begin_(std::move(begin)) {
+  options_.start.state_dir = begin_.state_dir;
+  options_.start.conf = begin_.conf;
+  options_.start.resources = begin_.resources;
+  options_.start.grant = !is_root();
+  options_.runtime_dir = machine_.dir + "/r" + std::to_string(machine_.new_pid());
+  options_.binary = "holon";
+  options_.parent_uri = begin_.parent_uri;
+  options_.job_path = is_root() ? "" : begin_.path;
+  options_.secrets.agent = "agent of " + options_.runtime_dir;
+  options_.secrets.token = begin_.token;
+  for (const auto& dir : {options_.runtime_dir, begin_.state_dir}) fs::create_directories(dir);
+  later(machine_.dice.between(kMs, 20 * kMs), [this] {
+    start_broker();
+    start_agent();
+  });
+  if (machine_.planted(Plant::stale_remains) || machine_.planted(Plant::old_journal))
+    later(2 * kSecond, [this] { machine_.disk.take_snapshot(begin_.state_dir); });
+}
+
+Instance::~Instance() = default;
+
+void Instance::later(Micros delay, std::function<void()> action) {
+  machine_.timeline.after(delay,
+                          [this, there = std::weak_ptr<bool>(there_), action = std::move(action)] {
+                            if (!there.expired() && !over_) action();
+                          });
+}
+
+void Instance::start_broker() {
+  if (ending_ || broker_) return;
+  const bool again = ready_;
+  const pid_t pid = machine_.new_pid();
+  machine_.tasks.adopt(pid, begin_.task);
+  machine_.history.note("the broker of {} begins", begin_.path);
+  broker_started_ = machine_.timeline.now();
+  broker_ =
+      std::make_unique<BrokerProcess>(machine_, "broker " + begin_.path, pid, options_, [this] {
+        if (std::exchange(ready_, true)) return;
+        machine_.history.note("instance {} is ready", begin_.path);
+        if (begin_.program > 0) later(begin_.program, [this] { stop(); });
+      });
+  broker_->on_death = [this](bool killed, int code) { broker_ended(killed, code); };
+  if (again && core() != nullptr) on_recovered(*this);
+}
+
+void Instance::broker_ended(bool killed, int code) {
+  machine_.history.note("the broker of {} has ended: {}", begin_.path,
+                        killed ? "killed" : std::to_string(code));
+  broker_.reset();
+  if (killed && machine_.planted(Plant::lost_commit)) machine_.disk.lose_unsynced(begin_.state_dir);
+  if (killed && machine_.planted(Plant::old_journal)) machine_.disk.go_back(begin_.state_dir);
+  if (ending_) return finish_agent();
+  if (!killed && (code == instance::kEndedInOrder || code == instance::kCannotStart)) {
+    if (!ready_ || code == instance::kCannotStart) code_ = 1;
+    return stop();
+  }
+  if (!killed && !ready_) {
+    code_ = 1;
+    return stop();
+  }
+  constexpr Micros kDiskPatience = kSecond;
+  if (!killed && code == instance::kTryAgain) {
+    const bool at_once = machine_.timeline.now() - broker_started_ > kDiskPatience;
+    return later(at_once ? 0 : kDiskPatience, [this] { start_broker(); });
+  }
+  restart(broker_guard_, [this] { start_broker(); });
+}
+
+void Instance::restart(instance::CrashGuard& guard, const std::function<void()>& start) {
+  const auto wait = guard.crashed(machine_.timeline.now() / kMs);
+  if (wait) return later(*wait * kMs + machine_.dice.between(kMs, 30 * kMs), start);
+  machine_.history.note("the supervisor of {} gives up", begin_.path);
+  code_ = 3;
+  stop();
+}
+
+void Instance::start_agent() {
+  if (ending_ || agent_) return;
+  const pid_t pid = machine_.new_pid();
+  machine_.tasks.adopt(pid, begin_.task);
+  agent_ = std::make_unique<AgentProcess>(machine_, "agent " + begin_.path, pid, *this, options_);
+  agent_->on_death = [this](bool killed, int code) { agent_ended(killed, code); };
+}
+
+void Instance::agent_ended(bool killed, int) {
+  const pid_t pid = agent_->pid();
+  agent_.reset();
+  if (ending_) return finish_if_all_gone();
+  constexpr Micros kAgentPatience = 3 * kSecond;
+  // What the agent left is ended before another one begins: by the supervisor, or, as far as the
+  // broker knows of it, by that other agent.
+  const bool looks = machine_.dice.one_in(2);
+  later(killed ? machine_.dice.between(0, 3 * kMs) : kAgentPatience, [this, pid, looks] {
+    if (looks || core() == nullptr)
+      machine_.tasks.clear_left_by(pid);
+    else
+      machine_.tasks.clear_unknown_left_by(pid, *core());
+    restart(agent_guard_, [this] { start_agent(); });
+  });
+}
+
+void Instance::on_signal(int number) {
+  if (over_) return;
+  if (number == SIGKILL) {
+    const pid_t task = begin_.task;
+    machine_.tasks.kill_below(begin_.path == "/" ? "" : begin_.path);
+    vanish();
+    machine_.tasks.end(task, SIGKILL);
+    return;
+  }
+  code_ = 128 + number;
+  stop();
+}
+
+void Instance::stop() {
+  if (over_) return;
+  if (broker_) {
+    const bool again = ending_;
+    broker_->tell([again](instance::Broker& broker) {
+      again ? broker.hurry() : broker.end("it was told to stop");
+    });
+  }
+  if (std::exchange(ending_, true)) return;
+  machine_.history.note("instance {} is to end", begin_.path);
+  later(25 * kSecond, [this] {
+    if (broker_) broker_->kill("by its supervisor");
+    if (agent_) agent_->kill("by its supervisor");
+  });
+  if (!broker_) finish_agent();
+}
+
+void Instance::lose_supervisor() {
+  if (ending_ || over_) return;
+  machine_.history.note("the supervisor of {} is killed", begin_.path);
+  ending_ = alone_ = true;
+  if (broker_)
+    broker_->tell([](instance::Broker& broker) { broker.end_alone("its supervisor is gone"); });
+  if (agent_) agent_->tell([](launch::Agent& agent) { agent.lose_supervisor(); });
+  later(60 * kSecond, [this] {
+    if (broker_) broker_->kill("at last");
+    if (agent_) agent_->kill("at last");
+  });
+  finish_if_all_gone();
+}
+
+void Instance::finish_agent() {
+  if (!agent_ || alone_) return finish_if_all_gone();
+  agent_->tell([](launch::Agent& agent) { agent.shut_down(2'000); });
+  later(3 * kSecond, [this] {
+    if (agent_) agent_->kill("by its supervisor");
+  });
+}
+
+void Instance::finish_if_all_gone() {
+  if (broker_ || agent_) return;
+  machine_.tasks.kill_below(begin_.path == "/" ? "" : begin_.path);
+  become_over(code_ << 8);
+}
+
+void Instance::vanish() {
+  over_ = true;
+  if (broker_) broker_->kill("with its instance");
+  if (agent_) agent_->kill("with its instance");
+  if (broker_) broker_->on_death = [this](bool, int) { broker_.reset(); };
+  if (agent_) agent_->on_death = [this](bool, int) { agent_.reset(); };
+}
+
+void Instance::become_over(int status) {
+  over_ = true;
+  machine_.history.note("instance {} is over", begin_.path);
+  machine_.tasks.end(begin_.task, status);
+  on_over();
+}
+
+namespace {
+
+// What the agent hands over in a descriptor: "KEY=VALUE", each with a zero behind it.
+std::map<std::string, std::string> secrets_in(int fd) {
+  std::map<std::string, std::string> secrets;
+  const auto text = transport::take_secret(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  for (std::size_t at = 0; text && at < text->size();) {
+    const std::string entry = text->c_str() + at;
+    at += entry.size() + 1;
+    const auto cut = entry.find('=');
+    if (cut != std::string::npos) secrets[entry.substr(0, cut)] = entry.substr(cut + 1);
+  }
+  return secrets;
+}
+
+}  // namespace
+
+// argv: "instance", how many ms its program runs, --conf items.
+void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
+  Begin child;
+  child.path = task.path;
+  child.task = task.pid;
+  auto secrets = secrets_in(request.secrets);
+  child.state_dir = secrets["HOLON_STATE_DIR"];
+  child.parent_uri = secrets["HOLON_PARENT_URI"];
+  child.token = secrets["HOLON_TOKEN"];
+  child.program = std::strtoll(request.argv[1].c_str(), nullptr, 10) * kMs;
+  child.conf.assign(request.argv.begin() + 2, request.argv.end());
+  auto made = std::make_unique<Instance>(machine_, all_, std::move(child));
+  task.instance = made.get();
+  all_.add(std::move(made));
+}
+
+}  // namespace holon::world

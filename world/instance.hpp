@@ -1,0 +1,137 @@
+// instance.hpp - an instance of a world: the real broker and the real agent, each in a process, and
+// a supervisor that is a model.
+//
+// The model starts again what crashes, sends signals and ends as instance/process/supervisor.cpp
+// does it; the real one is made of fork, pipes and /proc. The program that an instance runs is as
+// long as its job says, and its end ends the instance.
+#pragma once
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "instance/broker.hpp"
+#include "instance/options.hpp"
+#include "instance/process/crash_guard.hpp"
+#include "launch/tasks/processes.hpp"
+#include "world/seams/process.hpp"
+#include "world/seams/timeline.hpp"
+
+namespace holon::launch {
+class Agent;
+}
+
+namespace holon::world {
+
+class Machine;
+struct Task;
+
+class BrokerProcess final : public Process {
+ public:
+  BrokerProcess(Machine& machine, const std::string& name, pid_t pid,
+                const instance::BrokerOptions& options, std::function<void()> on_ready);
+  ~BrokerProcess() override;
+  // nullptr: it has no resources yet, or could not begin.
+  const instance::Core* core() const { return broker_ ? broker_->core() : nullptr; }
+  void tell(const std::function<void(instance::Broker&)>& what);
+
+ private:
+  std::unique_ptr<instance::Broker> broker_;
+};
+
+class AgentProcess final : public Process {
+ public:
+  AgentProcess(Machine& machine, const std::string& name, pid_t pid, class Instance& owner,
+               const instance::BrokerOptions& options);
+  ~AgentProcess() override;
+  void tell(const std::function<void(launch::Agent&)>& what);
+
+ protected:
+  void after_turn() override;
+
+ private:
+  Machine& machine_of_;
+  std::unique_ptr<launch::Agent> agent_;
+};
+
+// Keeps all instances of a world.
+class Instances {
+ public:
+  virtual ~Instances() = default;
+  virtual void add(std::unique_ptr<class Instance> instance) = 0;
+};
+
+class Instance {
+ public:
+  struct Begin {
+    std::string path = "/";  // of the job that it is
+    std::string state_dir;
+    std::vector<std::string> conf;
+    std::string resources;  // of a root
+    std::string parent_uri, token;
+    pid_t task = 0;      // that it is, of its parent's agent
+    Micros program = 0;  // how long it runs once it is ready; 0: until it is told to end
+  };
+  Instance(Machine& machine, Instances& all, Begin begin);
+  ~Instance();
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+
+  // A task of its agent is another instance.
+  void begin_child(Task& task, const launch::SpawnRequest& request);
+
+  const std::string& path() const { return begin_.path; }
+  const std::string& token() const { return begin_.token; }
+  const std::string& parent_uri() const { return begin_.parent_uri; }
+  const std::string& state_dir() const { return begin_.state_dir; }
+  pid_t task() const { return begin_.task; }
+  std::string uri() const { return "ipc://" + options_.runtime_dir + "/broker"; }
+  bool is_root() const { return begin_.task == 0; }
+  bool over() const { return over_; }
+  bool ready() const { return ready_ && !ending_ && !over_; }
+  BrokerProcess* broker() const { return broker_.get(); }
+  AgentProcess* agent() const { return agent_.get(); }
+  const instance::Core* core() const {
+    return broker_ && broker_->alive() ? broker_->core() : nullptr;
+  }
+
+  // Of its supervisor.
+  void on_signal(int number);
+  // Its supervisor is killed: broker and agent notice, and end.
+  void lose_supervisor();
+  // All of it is gone at once, and nobody is told.
+  void vanish();
+  int code() const { return code_; }
+
+  std::function<void()> on_over = [] {};
+  // A broker was made from what the journal says.
+  std::function<void(Instance&)> on_recovered = [](Instance&) {};
+
+ private:
+  void start_broker();
+  void start_agent();
+  void broker_ended(bool killed, int code);
+  void agent_ended(bool killed, int code);
+  void restart(instance::CrashGuard& guard, const std::function<void()>& start);
+  void stop();
+  void finish_agent();
+  void finish_if_all_gone();
+  void become_over(int status);
+  void later(Micros delay, std::function<void()> action);
+
+  Machine& machine_;
+  Instances& all_;
+  Begin begin_;
+  instance::BrokerOptions options_;
+  std::unique_ptr<BrokerProcess> broker_;
+  std::unique_ptr<AgentProcess> agent_;
+  instance::CrashGuard broker_guard_, agent_guard_;
+  bool ready_ = false, ending_ = false, alone_ = false, over_ = false;
+  int code_ = 0;
+  Micros broker_started_ = 0;
+  std::shared_ptr<bool> there_ = std::make_shared<bool>(true);
+};
+
+}  // namespace holon::world

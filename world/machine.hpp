@@ -1,0 +1,39 @@
+// machine.hpp - what all processes of a world share: time, chance, network, tasks, disk, history.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "world/history.hpp"
+#include "world/plants.hpp"
+#include "world/seams/dice.hpp"
+#include "world/seams/disk.hpp"
+#include "world/seams/network.hpp"
+#include "world/seams/tasks.hpp"
+#include "world/seams/timeline.hpp"
+
+namespace holon::world {
+
+class Machine {
+ public:
+  Machine(std::uint64_t seed, Plant plant, std::string dir);
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  pid_t new_pid() { return ++last_pid_; }
+  bool planted(Plant plant) const { return plant_ == plant; }
+
+  Timeline timeline;
+  Dice dice;
+  History history;
+  std::string dir;             // a folder of its own
+  Process* current = nullptr;  // whose turn it is
+  Wires wires;
+  Tasks tasks;
+  Disk disk;
+
+ private:
+  Plant plant_;
+  pid_t last_pid_ = 100'000'000;  // beyond what the kernel ever gives
+};
+
+}  // namespace holon::world

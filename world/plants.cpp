@@ -1,0 +1,37 @@
+#include "world/plants.hpp"
+
+namespace holon::world {
+
+const std::vector<PlantInfo>& all_plants() {
+  static const std::vector<PlantInfo> kPlants = {
+      {Plant::lost_commit, "lost-commit",
+       "what a broker committed last is gone when it is killed: an acknowledged submit too"},
+      {Plant::early_end, "early-end",
+       "a task's end is told while it still runs: its cores are free too soon"},
+      {Plant::start_again, "start-again",
+       "a start is sent once more to an agent that takes another's place"},
+      {Plant::lost_finish, "lost-finish", "an agent's report is acknowledged and thrown away"},
+      {Plant::stale_epoch, "stale-epoch", "whoever shows an old epoch is taken for the child"},
+      {Plant::stranger, "stranger", "a process that is none of the job is taken for the child"},
+      {Plant::stale_remains, "stale-remains",
+       "of a child that is gone an older state of its journal is read"},
+      {Plant::forgotten_orphans, "forgotten-orphans",
+       "the list of processes that a lost agent left is forgotten"},
+      {Plant::old_journal, "old-journal",
+       "a broker that starts again finds its journal as it was some time ago"},
+      {Plant::long_lease, "long-lease", "a child is told a longer lease than its parent keeps"},
+      {Plant::lost_record, "lost-record", "a child's records are acknowledged and thrown away"},
+      {Plant::lost_exit, "lost-exit", "the end of a task is never noticed"},
+      {Plant::changed_record, "changed-record",
+       "a child's record of a job that is over says something else when it arrives"},
+  };
+  return kPlants;
+}
+
+std::optional<Plant> plant_named(const std::string& name) {
+  for (const auto& plant : all_plants())
+    if (name == plant.name) return plant.plant;
+  return std::nullopt;
+}
+
+}  // namespace holon::world

@@ -1,0 +1,35 @@
+// plants.hpp - faults planted on purpose, to see that the invariants find them. Each lies in a seam
+// and does there what a fault of the code above would do to everybody else.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holon::world {
+
+enum class Plant {
+  none,
+  lost_commit,
+  early_end,
+  start_again,
+  lost_finish,
+  stale_epoch,
+  stranger,
+  stale_remains,
+  forgotten_orphans,
+  old_journal,
+  long_lease,
+  lost_record,
+  lost_exit,
+  changed_record,
+};
+
+struct PlantInfo {
+  Plant plant;
+  const char* name;
+  const char* what;
+};
+const std::vector<PlantInfo>& all_plants();
+std::optional<Plant> plant_named(const std::string& name);
+
+}  // namespace holon::world

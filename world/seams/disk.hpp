@@ -1,0 +1,55 @@
+// disk.hpp - the disk under SQLite: a layer over the machine's own files that drops what dead
+// processes write, fills up, fails, and loses what was not synced when the machine crashes.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holon::world {
+
+class Machine;
+
+class Disk {
+ public:
+  explicit Disk(Machine& machine);
+  ~Disk();
+  Disk(const Disk&) = delete;
+  Disk& operator=(const Disk&) = delete;
+
+  // Nothing below this folder grows any more, until it is freed.
+  void fill(const std::string& dir) { full_.insert(dir + "/"); }
+  void free(const std::string& dir) { full_.erase(dir + "/"); }
+  // What was not synced is gone. REQUIRES: no process lives.
+  void lose_power();
+
+  // For plants. What was written and not synced below this folder is gone: no process has it open.
+  void lose_unsynced(const std::string& dir);
+  // The journal of this folder as it is now; the last such copy, or the folder itself.
+  void take_snapshot(const std::string& dir);
+  std::string snapshot_of(const std::string& dir) const;
+  void go_back(const std::string& dir);
+
+  // For the files.
+  struct Undo {
+    std::int64_t offset = 0;
+    std::string before;
+    std::int64_t size = 0;  // of the file, before
+  };
+  // May the current process write so far into it? An SQLite code; *dropped: it is to be told that
+  // it has, and nothing is to be written.
+  int may_write(const std::string& file, std::int64_t end, std::int64_t size, bool* dropped);
+  void written(const std::string& file, Undo undo) { undo_[file].push_back(std::move(undo)); }
+  void synced(const std::string& file) { undo_.erase(file); }
+
+ private:
+  void undo(const std::string& file);
+
+  Machine& machine_;
+  std::set<std::string> full_;
+  std::map<std::string, std::vector<Undo>> undo_;
+};
+
+}  // namespace holon::world

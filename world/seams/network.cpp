@@ -1,0 +1,288 @@
+#include "world/seams/network.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "world/machine.hpp"
+#include "world/seams/process.hpp"
+
+namespace holon::world {
+
+using transport::ConnectionId;
+
+class WorldDoor final : public transport::Door, public std::enable_shared_from_this<WorldDoor> {
+ public:
+  WorldDoor(Wires& wires, Process& its_owner, Events its_events)
+      : owner(its_owner), events(std::move(its_events)), wires_(wires) {}
+  ~WorldDoor() override { shut(); }
+
+  bool send(ConnectionId id, std::string bytes) override {
+    const auto found = links.find(id);
+    if (found == links.end() || found->second->dead) return false;
+    wires_.send(found->second, false, std::move(bytes));
+    return true;
+  }
+  void leave(ConnectionId id) override {
+    if (const auto found = links.find(id); found != links.end()) {
+      found->second->unread = true;
+      close(id);
+    }
+  }
+  void close(ConnectionId id) override {
+    const auto found = links.find(id);
+    if (found == links.end()) return;
+    const auto link = found->second;
+    links.erase(found);
+    wires_.hang_up(link, false);
+  }
+  void admit(ConnectionId) override {}
+  void favour(ConnectionId) override {}
+  std::optional<transport::Principal> principal(ConnectionId id) const override {
+    const auto found = links.find(id);
+    const auto pid =
+        found == links.end() || found->second->client == nullptr ? 0 : found->second->client->pid();
+    return transport::Principal{transport::Principal::Kind::ipc, geteuid(), getegid(), pid};
+  }
+  std::optional<std::size_t> unsent(ConnectionId) const override { return 0; }
+  std::size_t places() const override { return 0; }
+  void shut() override {
+    while (!links.empty()) close(links.begin()->first);
+    is_shut = true;
+  }
+
+  Process& owner;
+  Events events;
+  std::map<ConnectionId, std::shared_ptr<Link>> links;
+  bool is_shut = false;
+
+ private:
+  Wires& wires_;
+};
+
+class WorldLine final : public transport::Line, public std::enable_shared_from_this<WorldLine> {
+ public:
+  WorldLine(Wires& wires, Process& owner, std::string uri, Events its_events)
+      : events(std::move(its_events)), wires_(wires), owner_(owner), uri_(std::move(uri)) {}
+  ~WorldLine() override { close(); }
+
+  bool send(std::string bytes) override {
+    if (!link || link->dead) return false;
+    wires_.send(link, true, std::move(bytes));
+    return true;
+  }
+  void close() override {
+    is_closed = true;
+    if (const auto last = std::exchange(link, nullptr)) wires_.hang_up(last, true);
+  }
+  void connect_soon(Micros delay) {
+    wires_.machine().timeline.after(delay, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->try_it();
+    });
+  }
+  void broken(const std::shared_ptr<Link>& which) {
+    if (is_closed || link != which) return;
+    link = nullptr;
+    patience_ = kFirst;
+    connect_soon(patience_);
+    events.on_broken();
+  }
+
+  Events events;
+  std::shared_ptr<Link> link;
+  bool is_closed = false;
+
+ private:
+  static constexpr Micros kFirst = 10 * kMs, kLongest = 250 * kMs;
+
+  void try_it() {
+    if (is_closed || link || !owner_.alive()) return;
+    link = wires_.connect(shared_from_this(), owner_, uri_);
+    if (!link) {
+      connect_soon(patience_);
+      patience_ = std::min(2 * patience_, kLongest);
+      return;
+    }
+    owner_.deliver([weak = weak_from_this(), made = link] {
+      const auto self = weak.lock();
+      if (self && self->link == made && !self->is_closed) self->events.on_made();
+    });
+  }
+
+  Wires& wires_;
+  Process& owner_;
+  std::string uri_;
+  Micros patience_ = kFirst;
+};
+
+namespace {
+
+class Port final : public transport::Network {
+ public:
+  Port(Wires& wires, Process& owner) : wires_(wires), owner_(owner) {}
+  Result<std::shared_ptr<transport::Door>> listen(transport::Reactor&, const std::string& uri,
+                                                  transport::Door::Events events) override {
+    return wires_.listen(owner_, uri, std::move(events));
+  }
+  Result<std::shared_ptr<transport::Line>> connect(transport::Reactor&, const std::string& uri,
+                                                   transport::Line::Events events) override {
+    auto line = std::make_shared<WorldLine>(wires_, owner_, uri, std::move(events));
+    line->connect_soon(wires_.machine().dice.between(100, 5 * kMs));
+    return std::shared_ptr<transport::Line>(std::move(line));
+  }
+
+ private:
+  Wires& wires_;
+  Process& owner_;
+};
+
+}  // namespace
+
+std::unique_ptr<transport::Network> Wires::port(Process& owner) {
+  return std::make_unique<Port>(*this, owner);
+}
+
+Result<std::shared_ptr<transport::Door>> Wires::listen(Process& owner, const std::string& uri,
+                                                       transport::Door::Events events) {
+  constexpr std::string_view kIpc = "ipc://";
+  auto& place = listeners_[uri];
+  if (const auto there = place.lock(); there && !there->is_shut && there->owner.alive())
+    return fail(Errc::exists, "another process listens there", uri);
+  auto door = std::make_shared<WorldDoor>(*this, owner, std::move(events));
+  place = door;
+  std::ofstream(uri.substr(kIpc.size())).flush();  // brokers look whether their socket is there
+  return std::shared_ptr<transport::Door>(std::move(door));
+}
+
+std::shared_ptr<Link> Wires::connect(const std::shared_ptr<WorldLine>& line, Process& client,
+                                     const std::string& uri) {
+  if (const auto block = blocked_.find({client.pid(), uri});
+      block != blocked_.end() && block->second > machine_.timeline.now())
+    return nullptr;
+  const auto door = listeners_[uri].lock();
+  if (!door || door->is_shut || !door->owner.alive()) return nullptr;
+  auto link = std::make_shared<Link>();
+  link->id = ++last_id_;
+  link->uri = uri;
+  link->client = &client;
+  link->server = &door->owner;
+  link->line = line;
+  link->door = door;
+  door->links[link->id] = link;
+  links_[link->id] = link;
+  all_.push_back(link);
+  return link;
+}
+
+Micros Wires::delay() {
+  return machine_.dice.one_in(10) ? machine_.dice.between(kMs, 60 * kMs)
+                                  : machine_.dice.between(30, 900);
+}
+
+void Wires::send(const std::shared_ptr<Link>& link, bool up, std::string bytes) {
+  Process* const from = up ? link->client : link->server;
+  if (from == nullptr || !from->has_effect() || link->dead) return;
+  ++messages_;
+  if (tap(link, up, bytes)) carry(link, up, std::move(bytes));
+}
+
+void Wires::carry(const std::shared_ptr<Link>& link, bool up, std::string bytes) {
+  Micros& last = up ? link->last_up : link->last_down;
+  last = std::max({machine_.timeline.now() + delay(), last + 1, link->held_until});
+  machine_.timeline.at(last, [link, up, bytes = std::move(bytes)] {
+    Process* const to = up ? link->server : link->client;
+    if (link->dead || to == nullptr) return;
+    to->deliver([link, up, bytes] {
+      if (link->dead) return;
+      if (up) {
+        const auto door = link->door.lock();
+        if (door && !door->is_shut && !link->unread) door->events.on_message(link->id, bytes);
+      } else {
+        const auto line = link->line.lock();
+        if (line && line->link == link && !line->is_closed) line->events.on_message(bytes);
+      }
+    });
+  });
+}
+
+// The other side hears of it behind all that is on its way to it.
+void Wires::hang_up(const std::shared_ptr<Link>& link, bool by_client) {
+  if (link->dead || links_.erase(link->id) == 0) return;
+  const Micros last = by_client ? link->last_up : link->last_down;
+  tell_broken(link, !by_client,
+              std::max({machine_.timeline.now() + delay(), last + 1, link->held_until}));
+}
+
+void Wires::tell_broken(const std::shared_ptr<Link>& link, bool client, Micros when) {
+  machine_.timeline.at(when, [link, client] {
+    Process* const to = client ? link->client : link->server;
+    if (to == nullptr) return;
+    to->deliver([link, client] {
+      link->dead = true;
+      if (client) {
+        if (const auto line = link->line.lock()) line->broken(link);
+      } else if (const auto door = link->door.lock(); door && !door->is_shut) {
+        if (door->links.erase(link->id) != 0) door->events.on_closed(link->id);
+      }
+    });
+  });
+}
+
+void Wires::gone(Process& process) {
+  for (const auto& link : live()) {
+    if (link->client != &process && link->server != &process) continue;
+    const bool was_client = link->client == &process;
+    hang_up(link, was_client);
+    if (machine_.dice.one_in(2)) {  // what it had sent is lost with it
+      link->dead = true;
+      tell_broken(link, !was_client, machine_.timeline.now() + delay());
+    }
+  }
+  std::erase_if(all_, [&](const std::weak_ptr<Link>& weak) {
+    const auto link = weak.lock();
+    if (link && link->client == &process) link->client = nullptr;
+    if (link && link->server == &process) link->server = nullptr;
+    return !link;
+  });
+}
+
+std::vector<std::shared_ptr<Link>> Wires::live() const {
+  std::vector<std::shared_ptr<Link>> all;
+  for (const auto& [id, link] : links_) all.push_back(link);
+  return all;
+}
+
+void Wires::break_one() {
+  const auto all = live();
+  if (all.empty()) return;
+  const auto& link = all[static_cast<std::size_t>(
+      machine_.dice.between(0, static_cast<std::int64_t>(all.size()) - 1))];
+  if (link->client == nullptr || link->server == nullptr) return;
+  machine_.history.note("the connection of {} to {} breaks", link->client->name(),
+                        link->server->name());
+  links_.erase(link->id);
+  link->dead = true;
+  for (const bool client : {true, false})
+    tell_broken(link, client, machine_.timeline.now() + delay());
+}
+
+void Wires::hold_one(Micros duration) {
+  const auto all = live();
+  if (all.empty()) return;
+  const auto& link = all[static_cast<std::size_t>(
+      machine_.dice.between(0, static_cast<std::int64_t>(all.size()) - 1))];
+  if (link->client == nullptr || link->server == nullptr) return;
+  const Micros until = machine_.timeline.now() + duration;
+  machine_.history.note("the connection of {} to {} is cut for {} ms", link->client->name(),
+                        link->server->name(), duration / kMs);
+  link->held_until = until;
+  blocked_[{link->client->pid(), link->uri}] = until;
+}
+
+void Wires::heal() {
+  blocked_.clear();
+  for (const auto& link : live()) link->held_until = 0;
+}
+
+}  // namespace holon::world

@@ -1,0 +1,76 @@
+// process.hpp - one process of a world: a real reactor, stepped by the timeline.
+//
+// A process is killed between two of its effects: from that moment on, nothing that it does reaches
+// anybody (messages, writes to the disk, starts and signals are dropped), until the world buries
+// it. So a kill can fall between a commit and the action that follows it, without a hook in the
+// code under test.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/reactor.hpp"
+#include "world/seams/timeline.hpp"
+
+namespace holon::world {
+
+class Machine;
+
+class Process {
+ public:
+  Process(Machine& machine, std::string name, pid_t pid);
+  virtual ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  const std::string& name() const { return name_; }
+  pid_t pid() const { return pid_; }
+  transport::Reactor& reactor() { return *reactor_; }
+  bool alive() const { return alive_; }
+
+  // Something reaches it: handled in its next turn, which is soon.
+  void deliver(std::function<void()> action);
+  // It makes no turn for so long.
+  void stall(Micros duration);
+  // From now on it has no effect; on_death is called by the timeline.
+  void kill(const std::string& why);
+  // It dies by itself when it has had so many more effects.
+  void kill_after(std::int64_t effects) { effects_left_ = effects; }
+  // One effect: false: it is dead and has none.
+  bool has_effect();
+  // Its own end, after this turn.
+  void exit(int code);
+
+  // Called once, outside of its turns; destroys it.
+  std::function<void(bool killed, int code)> on_death;
+
+ protected:
+  virtual void after_turn() {}
+  // Runs with this process as the machine's current one.
+  void run(const std::function<void()>& action);
+  void close_reactor();
+
+ private:
+  void schedule(Micros when);
+  void turn();
+  void announce_death();
+
+  Machine& machine_;
+  std::string name_;
+  pid_t pid_;
+  bool alive_ = true, over_ = false, exited_ = false;
+  int code_ = 0;
+  std::int64_t effects_left_ = -1;
+  Micros next_turn_ = -1, stalled_until_ = 0;
+  std::uint64_t turn_token_ = 0;
+  std::vector<std::function<void()>> inbox_;
+  std::unique_ptr<transport::Network> network_;
+  std::unique_ptr<transport::Reactor> reactor_;
+  std::shared_ptr<bool> there_ = std::make_shared<bool>(true);  // for callbacks that outlive it
+};
+
+}  // namespace holon::world

@@ -1,0 +1,161 @@
+// What planted faults do to messages on their way (plants.hpp).
+#include "launch/messages.hpp"
+#include "msg/instance.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/codec/envelope.hpp"
+#include "world/machine.hpp"
+#include "world/seams/network.hpp"
+#include "world/seams/process.hpp"
+
+namespace holon::world {
+namespace {
+
+namespace lm = launch::msg;
+using transport::Envelope;
+using transport::Kind;
+
+// A request that a plant has made itself has a number that no session reaches.
+constexpr std::uint64_t kForged = std::uint64_t{1} << 40;
+
+bool is_over(const msg::JobRecord& record) {
+  return record.state == "INACTIVE";
+}
+
+}  // namespace
+
+// What a message says, for the history.
+std::string Wires::summary(const transport::Envelope& message) {
+  std::string text;
+  if (message.topic == "agent.report") {
+    const auto report = *transport::unpack<lm::Report>(message.payload);
+    for (const auto& started : report.started) text += fmt::format(" +{}", started.job);
+    for (const auto& finished : report.finished)
+      text += fmt::format(" -{} {} {} {}", finished.job, finished.reason, finished.exit_code,
+                          finished.what);
+  } else if (message.topic == "agent.start") {
+    const auto request = *transport::unpack<lm::StartRequest>(message.payload);
+    for (const auto& start : request.jobs) text += fmt::format(" {}", start.job);
+  } else if (message.topic == "agent.kill") {
+    const auto request = *transport::unpack<lm::KillRequest>(message.payload);
+    for (const auto job : request.jobs) text += fmt::format(" {}", job);
+  } else if (message.topic == "agent.hello") {
+    const auto hello = *transport::unpack<lm::Hello>(message.payload);
+    for (const auto& started : hello.running) text += fmt::format(" +{}", started.job);
+    for (const auto job : hello.waiting) text += fmt::format(" ?{}", job);
+    for (const auto& finished : hello.finished) text += fmt::format(" -{}", finished.job);
+  } else if (message.topic == "record") {
+    const auto records = *transport::unpack<msg::Records>(message.payload);
+    for (const auto& record : records.jobs)
+      text += fmt::format(" {} {} {}", record.path, record.state, record.result);
+  } else if (message.topic == "hello") {
+    text = fmt::format(" epoch {}", transport::unpack<msg::Hello>(message.payload)->epoch);
+  } else if (message.topic == "cancel") {
+    const auto request = *transport::unpack<msg::CancelRequest>(message.payload);
+    for (const auto job : request.ids) text += fmt::format(" {}", job);
+  }
+  return text;
+}
+
+bool Wires::tap(const std::shared_ptr<Link>& link, bool up, std::string& bytes) {
+  const auto message = transport::decode(bytes);
+  if (!message) return true;
+  if (message->kind == Kind::request && message->id != 0) {
+    const Process* const to = up ? link->server : link->client;
+    machine_.history.note("{} asks {}: {}{}{}", (up ? link->client : link->server)->name(),
+                          to == nullptr ? "nobody" : to->name(), message->topic,
+                          message->path.empty() ? "" : " for " + message->path, summary(*message));
+    (up ? link->asked : link->asked_below)[message->id] = message->topic;
+    return tap_request(link, up, bytes);
+  }
+  if (!up && (message->kind == Kind::response || message->kind == Kind::error))
+    tap_answer(link, message->id, bytes);
+  if (up && message->kind == Kind::error)
+    if (const auto asked = link->asked_below.extract(message->id); !asked.empty())
+      note_refusal(*link->client, asked.mapped(), *message);
+  return true;
+}
+
+bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string& bytes) {
+  auto message = *transport::decode(bytes);
+  const auto rewrite = [&](const auto& content) {
+    machine_.history.note("PLANT: {} is changed", message.topic);
+    message.payload = transport::pack(content);
+    bytes = transport::encode(message);
+    return true;
+  };
+  // Emptied, so that the other side answers it as if all were well.
+  if (machine_.planted(Plant::lost_finish) && message.topic == "agent.report") {
+    auto report = *transport::unpack<lm::Report>(message.payload);
+    if (!report.finished.empty() && machine_.dice.one_in(5)) {
+      report.finished.clear();
+      return rewrite(report);
+    }
+  }
+  if (machine_.planted(Plant::lost_record) && message.topic == "record" && machine_.dice.one_in(3))
+    return rewrite(msg::Records{});
+  if (machine_.planted(Plant::changed_record) && message.topic == "record") {
+    auto records = *transport::unpack<msg::Records>(message.payload);
+    for (auto& record : records.jobs)
+      if (is_over(record) && record.result == "COMPLETED" && machine_.dice.one_in(3)) {
+        record.result = "FAILED";
+        return rewrite(records);
+      }
+  }
+  if (machine_.planted(Plant::stale_epoch) && message.topic == "hello") {
+    auto hello = *transport::unpack<msg::Hello>(message.payload);
+    if (hello.epoch != 0) {
+      hello.epoch = 0;
+      return rewrite(hello);
+    }
+  }
+  if (machine_.planted(Plant::forgotten_orphans) && message.topic == "agent.hello") {
+    auto hello = *transport::unpack<lm::Hello>(message.payload);
+    if (!hello.swept) {
+      hello.swept = true;
+      return rewrite(hello);
+    }
+  }
+  if (machine_.planted(Plant::start_again) && message.topic == "agent.start" && !up &&
+      link->client != nullptr)
+    last_start_[link->uri] = {link->client->pid(), message.payload};
+  return true;
+}
+
+// An exception in a handler becomes an answer that says so.
+void Wires::note_refusal(const Process& who, const std::string& topic,
+                         const transport::Envelope& message) {
+  const auto error = transport::decode_error(message.payload);
+  machine_.history.note("{} answers {}: {}", who.name(), topic, error.what);
+  if (error.what.starts_with("internal error"))
+    machine_.history.violation("{} failed at {}: {}", who.name(), topic, error.what);
+}
+
+void Wires::tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std::string& bytes) {
+  const auto asked = link->asked.extract(id);
+  if (asked.empty()) return;
+  auto message = *transport::decode(bytes);
+  if (message.kind != Kind::response) {
+    note_refusal(*link->server, asked.mapped(), message);
+    return;
+  }
+  if (machine_.planted(Plant::long_lease) && asked.mapped() == "hello") {
+    auto grant = *transport::unpack<msg::Grant>(message.payload);
+    if (grant.time_left > 0) {
+      grant.time_left *= 3;
+      message.payload = transport::pack(grant);
+      bytes = transport::encode(message);
+      machine_.history.note("PLANT: the lease is longer");
+    }
+  }
+  if (!machine_.planted(Plant::start_again) || asked.mapped() != "agent.hello") return;
+  const auto welcome = transport::unpack<lm::Welcome>(message.payload);
+  const auto last = last_start_.find(link->uri);
+  if (!welcome || !welcome->accepted || !welcome->orphans.empty() || last == last_start_.end() ||
+      link->client == nullptr || last->second.first == link->client->pid())
+    return;
+  machine_.history.note("PLANT: a start is sent again");
+  carry(link, false,
+        transport::encode({Kind::request, kForged, "agent.start", "", last->second.second}));
+}
+
+}  // namespace holon::world

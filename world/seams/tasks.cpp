@@ -1,0 +1,304 @@
+#include "world/seams/tasks.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sstream>
+
+#include "base/idset.hpp"
+#include "instance/tree/remains.hpp"
+#include "transport/unique_fd.hpp"
+#include "world/instance.hpp"
+#include "world/machine.hpp"
+#include "world/seams/process.hpp"
+
+namespace holon::world {
+namespace {
+
+class WorldProcesses final : public launch::Processes {
+ public:
+  WorldProcesses(Tasks& tasks, Process& agent, Instance& owner)
+      : tasks_(tasks), agent_(agent), owner_(owner) {}
+
+  tl::expected<pid_t, launch::SpawnError> spawn(const launch::SpawnRequest& request) override {
+    return tasks_.spawn(agent_, owner_, request);
+  }
+  std::uint64_t start_of(pid_t process) const override {
+    const auto task = tasks_.find(process);
+    return task ? task->start : 0;
+  }
+  Result<transport::Subscription> on_end(pid_t process,
+                                         std::function<void(const transport::ChildExit&)> ended,
+                                         std::function<void()> before_reap) override {
+    const auto task = tasks_.find(process);
+    if (!task) return fail(Errc::not_found, "no such process");
+    task->ended = std::move(ended);
+    task->before_reap = std::move(before_reap);
+    return transport::Subscription([weak = std::weak_ptr<Task>(task)] {
+      if (const auto watched = weak.lock()) watched->ended = nullptr;
+    });
+  }
+  void signal_group(pid_t leader, int signal) override {
+    if (agent_.has_effect()) tasks_.signal(leader, signal);
+  }
+  std::size_t kill_sessions(const std::vector<launch::msg::ProcessId>& leaders,
+                            const std::string&) override {
+    return agent_.has_effect() ? tasks_.kill_sessions(leaders) : 0;
+  }
+
+ private:
+  Tasks& tasks_;
+  Process& agent_;
+  Instance& owner_;
+};
+
+std::string variable_in(const std::vector<std::string>& env, const std::string& name) {
+  for (const auto& entry : env)
+    if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
+  return "";
+}
+
+bool is_below(const std::string& path, const std::string& above) {
+  return path.starts_with(above + "/");
+}
+
+std::int64_t number_in(const std::vector<std::string>& argv, std::size_t at) {
+  return at < argv.size() ? std::strtoll(argv[at].c_str(), nullptr, 10) : 0;
+}
+
+}  // namespace
+
+std::unique_ptr<launch::Processes> Tasks::processes_of(Process& agent, Instance& owner) {
+  return std::make_unique<WorldProcesses>(*this, agent, owner);
+}
+
+std::shared_ptr<Task> Tasks::find(pid_t pid) const {
+  const auto found = all_.find(pid);
+  return found == all_.end() ? nullptr : found->second;
+}
+
+tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& owner,
+                                                     const launch::SpawnRequest& request) {
+  if (!agent.has_effect()) return tl::unexpected(launch::SpawnError{126, "it is dead"});
+  if (request.argv.size() > 1 && request.argv[1] == "remains") return begin_capture(agent, request);
+  const auto task = add(agent, request);
+  Truth& truth = truth_[task->path];
+  if (task->rank == 0 && ++truth.starts > 1)
+    machine_.history.violation("job {} is started a second time", task->path);
+  machine_.history.note("{} starts job {} task {} on cores {}", agent.name(), task->path,
+                        task->rank, variable_in(request.env, "HOLON_CORES"));
+  check_cores(*task);
+  if (request.argv[0] == "instance")
+    owner.begin_child(*task, request);
+  else
+    begin_work(task, request.argv);
+  return task->pid;
+}
+
+std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& request) {
+  auto task = std::make_shared<Task>();
+  task->pid = machine_.new_pid();
+  task->start = ++last_start_;
+  task->parent = agent.pid();
+  task->agent = &agent;
+  task->path = variable_in(request.env, "HOLON_JOB_PATH");
+  task->rank = std::atoi(variable_in(request.env, "HOLON_TASK_RANK").c_str());
+  if (const auto cores = Idset::parse(variable_in(request.env, "HOLON_CORES")))
+    for (const auto core : cores->ids()) task->cores.insert(static_cast<int>(core));
+  adopt(task->pid, agent.pid());
+  live_[task->pid] = all_[task->pid] = task;
+  return task;
+}
+
+void Tasks::check_cores(const Task& task) {
+  for (const auto& [pid, other] : live_) {
+    if (other.get() == &task || other->path == task.path || is_below(task.path, other->path) ||
+        is_below(other->path, task.path))
+      continue;
+    for (const int core : task.cores)
+      if (other->cores.contains(core))
+        return machine_.history.violation("core {} is used by {} and by {}", core, other->path,
+                                          task.path);
+  }
+  const auto cut = task.path.rfind('/');
+  if (cut == 0) return;
+  const std::string above = task.path.substr(0, cut);
+  for (const auto& [pid, other] : live_) {
+    if (other->path != above) continue;
+    if (!std::includes(other->cores.begin(), other->cores.end(), task.cores.begin(),
+                       task.cores.end()))
+      machine_.history.violation("{} uses cores that {} was not granted", task.path, above);
+    return;
+  }
+  machine_.history.violation("{} starts, and its instance does not live", task.path);
+}
+
+// argv: "work", how many ms, exit code, ms from SIGTERM to the end (negative: it is ignored).
+void Tasks::begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv) {
+  task->ignores = number_in(argv, 3) < 0;
+  task->survives = machine_.dice.one_in(3);
+  const Micros lasts = number_in(argv, 1) * kMs;
+  const int status = static_cast<int>(number_in(argv, 2)) << 8;
+  machine_.timeline.after(lasts, [this, task, status] {
+    if (!task->running || task->agent == nullptr) return;
+    if (status == 0) truth_[task->path].ran_to_end = true;
+    if (machine_.planted(Plant::early_end) && machine_.dice.one_in(6)) {
+      machine_.history.note("PLANT: the end of job {} is told too soon", task->path);
+      task->status = status;
+      tell(task);
+      return machine_.timeline.after(5 * kSecond, [this, task] { finish(task, task->status); });
+    }
+    finish(task, status);
+  });
+}
+
+// `holon remains`: the real function, in this process.
+pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) {
+  const auto task = std::make_shared<Task>();
+  task->pid = machine_.new_pid();
+  task->agent = &agent;
+  all_[task->pid] = task;
+  auto out = std::make_shared<transport::UniqueFd>(fcntl(request.out, F_DUPFD_CLOEXEC, 3));
+  auto err = std::make_shared<transport::UniqueFd>(fcntl(request.err, F_DUPFD_CLOEXEC, 3));
+  fcntl(out->get(), F_SETPIPE_SZ, 1 << 20);
+  instance::RemainsOptions what{request.argv[2], request.argv[3], request.argv.back()};
+  task->running = true;
+  machine_.timeline.after(machine_.dice.between(kMs, 40 * kMs), [this, task, what, out, err] {
+    if (!task->running) return;
+    auto from = what;
+    if (machine_.planted(Plant::stale_remains))
+      from.state_dir = machine_.disk.snapshot_of(from.state_dir);
+    std::ostringstream text;
+    const int code = instance::remains_main(from, text);
+    const std::string bytes = text.str();
+    const ssize_t written = ::write(out->get(), bytes.data(), bytes.size());
+    if (written != static_cast<ssize_t>(bytes.size()) && errno != EPIPE)
+      machine_.history.violation("the remains of {} do not fit into a pipe", what.path);
+    out->reset();
+    err->reset();
+    machine_.history.note("the remains of {} from \"{}\" are read: {} bytes", what.path, what.from,
+                          bytes.size());
+    finish(task, code << 8);
+  });
+  return task->pid;
+}
+
+void Tasks::finish(const std::shared_ptr<Task>& task, int status) {
+  if (!std::exchange(task->running, false)) return;
+  live_.erase(task->pid);
+  task->status = status;
+  if (!task->path.empty())
+    machine_.history.note("job {} task {} ends with status {}", task->path, task->rank, status);
+  if (machine_.planted(Plant::lost_exit) && !task->path.empty() && machine_.dice.one_in(12)) {
+    machine_.history.note("PLANT: nobody notices that");
+    return;
+  }
+  tell(task);
+}
+
+void Tasks::tell(const std::shared_ptr<Task>& task) {
+  if (std::exchange(task->told, true) || task->agent == nullptr) return;
+  task->agent->deliver([task] {
+    if (task->agent == nullptr || !task->ended) return;
+    if (task->before_reap) task->before_reap();
+    const auto ended = std::exchange(task->ended, nullptr);
+    transport::ChildExit exit;
+    exit.pid = task->pid;
+    exit.status = task->status;
+    ended(exit);
+  });
+}
+
+void Tasks::end(pid_t pid, int status) {
+  if (const auto task = find(pid)) finish(task, status);
+}
+
+void Tasks::signal(pid_t pid, int number) {
+  const auto task = find(pid);
+  if (!task || !task->running || (number != SIGTERM && number != SIGKILL)) return;
+  if (task->instance != nullptr) return task->instance->on_signal(number);
+  if (number == SIGTERM && task->ignores) return;
+  const Micros heeds =
+      number == SIGKILL ? machine_.dice.between(50, 3 * kMs) : machine_.dice.between(50, 400 * kMs);
+  machine_.timeline.after(heeds, [this, task, number] { finish(task, number); });
+}
+
+// The kernel ends what an agent has started when the agent ends; what the tasks had started
+// themselves stays until somebody looks for it.
+void Tasks::agent_is_gone(Process& agent) {
+  for (const auto& [pid, task] : std::map(all_)) {
+    if (task->agent != &agent) continue;
+    task->agent = nullptr;
+    task->ended = nullptr;
+    task->before_reap = nullptr;
+    if (!task->running || task->path.empty()) continue;
+    if (task->instance != nullptr) {
+      task->instance->on_signal(SIGKILL);
+    } else if (!task->survives) {
+      machine_.timeline.after(machine_.dice.between(50, 2 * kMs),
+                              [this, held = task] { finish(held, SIGKILL); });
+    }
+  }
+}
+
+void Tasks::clear_left_by(pid_t agent) {
+  for (const auto& [pid, task] : std::map(live_))
+    if (task->parent == agent && task->agent == nullptr && task->instance == nullptr)
+      finish(task, SIGKILL);
+}
+
+void Tasks::clear_unknown_left_by(pid_t agent, const instance::Core& core) {
+  std::set<std::int64_t> known;
+  for (const auto& [id, job] : core.jobs.active())
+    for (const auto& process : job.life.processes) known.insert(process.pid);
+  for (const auto& [pid, task] : std::map(live_))
+    if (task->parent == agent && task->agent == nullptr && task->instance == nullptr &&
+        !known.contains(pid))
+      finish(task, SIGKILL);
+}
+
+void Tasks::kill_below(const std::string& path) {
+  for (const auto& [pid, task] : std::map(live_))
+    if (is_below(task->path, path)) {
+      if (task->instance != nullptr) task->instance->vanish();
+      finish(task, SIGKILL);
+    }
+}
+
+std::size_t Tasks::kill_sessions(const std::vector<launch::msg::ProcessId>& leaders) {
+  std::size_t alive = 0;
+  for (const auto& leader : leaders) {
+    const auto task = find(static_cast<pid_t>(leader.pid));
+    if (!task || !task->running || task->start != leader.start) continue;
+    ++alive;
+    if (task->instance != nullptr)
+      task->instance->on_signal(SIGKILL);
+    else
+      machine_.timeline.after(machine_.dice.between(50, 3 * kMs),
+                              [this, task] { finish(task, SIGKILL); });
+  }
+  return alive;
+}
+
+bool Tasks::belongs_to(std::int64_t pid,
+                       const std::vector<instance::event::Process>& ancestors) const {
+  if (machine_.planted(Plant::stranger)) return true;
+  for (pid_t at = static_cast<pid_t>(pid); at != 0;) {
+    const auto task = find(at);
+    for (const auto& ancestor : ancestors)
+      if (task && ancestor.pid == at && ancestor.start == task->start) return true;
+    const auto above = parents_.find(at);
+    at = above == parents_.end() ? 0 : above->second;
+  }
+  return false;
+}
+
+std::string Tasks::example() const {
+  return live_.empty() ? "" : live_.begin()->second->path;
+}
+
+}  // namespace holon::world

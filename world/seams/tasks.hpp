@@ -1,0 +1,98 @@
+// tasks.hpp - the tasks of a world: what agents start instead of processes of the operating system.
+//
+// A task uses the cores that it was given from its start until nothing of it is left. No two tasks
+// that live may have a core in common, unless the one is a job of the instance that the other is.
+#pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "instance/core.hpp"
+#include "instance/job/job.hpp"
+#include "launch/tasks/processes.hpp"
+#include "world/seams/timeline.hpp"
+
+namespace holon::world {
+
+class Machine;
+class Process;
+class Instance;
+
+struct Task {
+  pid_t pid = 0;
+  std::uint64_t start = 0;
+  pid_t parent = 0;  // the agent's
+  std::string path;  // of the job; "": it is none
+  int rank = 0;
+  std::set<int> cores;
+  bool running = true;    // something of it is there, and uses its cores
+  bool told = false;      // its agent knows that it has ended
+  bool ignores = false;   // SIGTERM
+  bool survives = false;  // a part of it outlives its agent
+  int status = 0;         // of wait(2)
+  std::function<void(const transport::ChildExit&)> ended;
+  std::function<void()> before_reap;
+  Process* agent = nullptr;      // nullptr: gone
+  Instance* instance = nullptr;  // that it is, if any
+};
+
+// How the jobs of a world's users ended, by path and rank: the truth that records are compared
+// with.
+struct Truth {
+  int starts = 0;
+  bool ran_to_end = false;  // of itself, with status 0
+};
+
+class Tasks {
+ public:
+  explicit Tasks(Machine& machine) : machine_(machine) {}
+
+  // What the agent of `owner` uses.
+  std::unique_ptr<launch::Processes> processes_of(Process& agent, Instance& owner);
+  // Its tasks go with it; what they leave goes when it is looked for.
+  void agent_is_gone(Process& agent);
+  // All that is left of jobs below this path, at once.
+  void kill_below(const std::string& path);
+  // The supervisor's look for what a lost agent has left.
+  void clear_left_by(pid_t agent);
+  // The same, but for what is in the journal as a process of a job.
+  void clear_unknown_left_by(pid_t agent, const instance::Core& core);
+  // The one that a process of an instance belongs to; 0: a root's.
+  void adopt(pid_t process, pid_t parent) { parents_[process] = parent; }
+  bool belongs_to(std::int64_t pid, const std::vector<instance::event::Process>& ancestors) const;
+  // The end of the task that an instance was.
+  void end(pid_t pid, int status);
+
+  const std::map<pid_t, std::shared_ptr<Task>>& live() const { return live_; }
+  const std::map<std::string, Truth>& truth() const { return truth_; }
+  std::string example() const;  // of what lives
+
+  // For the Processes of an agent.
+  tl::expected<pid_t, launch::SpawnError> spawn(Process& agent, Instance& owner,
+                                                const launch::SpawnRequest& request);
+  std::shared_ptr<Task> find(pid_t pid) const;
+  void signal(pid_t pid, int number);
+  std::size_t kill_sessions(const std::vector<launch::msg::ProcessId>& leaders);
+  void tell(const std::shared_ptr<Task>& task);
+
+ private:
+  std::shared_ptr<Task> add(Process& agent, const launch::SpawnRequest& request);
+  void begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv);
+  pid_t begin_capture(Process& agent, const launch::SpawnRequest& request);
+  void finish(const std::shared_ptr<Task>& task, int status);
+  void check_cores(const Task& task);
+
+  Machine& machine_;
+  std::uint64_t last_start_ = 0;
+  std::map<pid_t, std::shared_ptr<Task>> live_, all_;
+  std::map<pid_t, pid_t> parents_;
+  std::map<std::string, Truth> truth_;
+};
+
+}  // namespace holon::world

@@ -1,0 +1,39 @@
+// user.hpp - whoever submits, cancels and looks: a client of every instance, in a process that is
+// never killed.
+#pragma once
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/rpc.hpp"
+#include "world/seams/process.hpp"
+
+namespace holon::world {
+
+class User final : public Process {
+ public:
+  explicit User(Machine& machine);
+  ~User() override;
+
+  void ask(const std::string& uri, const std::string& topic, std::string payload,
+           std::function<void(const Result<std::string>&)> done);
+  void leave(const std::string& uri);
+
+ private:
+  std::map<std::string, std::unique_ptr<transport::Client>> clients_;
+};
+
+// One that says hello as if it were the child, once; `taken` is called where it was believed.
+class Ghost final : public Process {
+ public:
+  Ghost(Machine& machine, pid_t pid, const std::string& parent_uri, std::string hello,
+        std::function<void()> taken);
+  ~Ghost() override;
+
+ private:
+  std::unique_ptr<transport::Client> client_;
+};
+
+}  // namespace holon::world

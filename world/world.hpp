@@ -1,0 +1,89 @@
+// world.hpp - one seed: a tree of instances, users, faults, and the invariants that hold all the
+// time.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "msg/instance.hpp"
+#include "world/checks.hpp"
+#include "world/instance.hpp"
+#include "world/machine.hpp"
+#include "world/user.hpp"
+
+namespace holon::world {
+
+struct Outcome {
+  std::string violation;             // "": none
+  std::vector<std::string> history;  // each line
+  std::uint64_t steps = 0, messages = 0, jobs = 0, instances = 0;
+};
+
+// `dir` is made, and removed again.
+Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir);
+
+class World final : public Instances {
+ public:
+  World(std::uint64_t seed, Plant plant, const std::string& dir);
+  ~World() override;
+  Outcome run();
+  void add(std::unique_ptr<Instance> instance) override;
+
+ private:
+  struct Acked {
+    std::string instance;  // whose job it is
+    std::uint64_t id = 0;
+    bool is_instance = false;
+  };
+
+  // workload.cpp
+  void act();
+  void act_later();
+  void submit_work(Instance& instance);
+  void submit_instance(Instance& instance);
+  void submit(Instance& instance, std::vector<std::string> command, std::int64_t cores,
+              std::int64_t tasks, double limit, std::uint64_t count, bool is_instance);
+  void cancel_some(Instance& instance);
+  void list();
+  std::vector<std::string> conf();
+  Instance* some_instance(bool ready);
+  std::vector<Instance*> up() const;
+  static std::int64_t depth(const Instance& instance);
+
+  // faults.cpp
+  void fail_something();
+  void fail_later();
+  void kill_broker(Instance& instance);
+  void send_ghost();
+  void fill_disk(Instance& instance);
+  void lose_power();
+  Process* some_process();
+
+  void begin_root();
+  void keep_root();
+  bool run_until(Micros when, const std::function<bool()>& done);
+  void step_checks();
+  void look_at(Instance& instance);
+  void end_all();
+  void check_end();
+
+  Machine machine_;
+  Checks checks_;
+  std::unique_ptr<User> user_;
+  std::vector<std::unique_ptr<Instance>> instances_;
+  std::vector<std::unique_ptr<Ghost>> ghosts_;
+  Instance* root_ = nullptr;
+  std::vector<std::string> root_conf_;
+  std::map<std::string, Acked> acked_;
+  std::set<std::string> left_;               // uris of instances that are over
+  std::map<std::string, std::string> held_;  // by instance: what its jobs held when it was killed
+  bool calm_ = false;                        // no more work, no more faults
+  bool has_faults_ = true, may_lose_power_ = false;
+  std::uint64_t steps_ = 0;
+};
+
+}  // namespace holon::world
