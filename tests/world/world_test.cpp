@@ -81,8 +81,8 @@ TEST_P(Plants, AreFoundWithinAThousandSeeds) {
   RecordProperty("seeds", std::to_string(seed));
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, Plants, ::testing::ValuesIn(all_plants()), [](const auto& info) {
-  std::string name = info.param.name;
+INSTANTIATE_TEST_SUITE_P(Each, Plants, ::testing::ValuesIn(all_plants()), [](const auto& plant) {
+  std::string name = plant.param.name;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
