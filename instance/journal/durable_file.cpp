@@ -24,8 +24,10 @@ Status write_durably(const std::string& file, const std::string& text) {
     const transport::UniqueFd fd(
         open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     const auto size = static_cast<ssize_t>(text.size());
-    if (fd.get() < 0 || write(fd.get(), text.data(), text.size()) != size || fsync(fd.get()) != 0) {
-      const int error = errno;
+    const ssize_t written = fd ? write(fd.get(), text.data(), text.size()) : -1;
+    if (written != size || fsync(fd.get()) != 0) {
+      // A write that was cut short has left no errno: the disk took no more.
+      const int error = written >= 0 && written < size ? ENOSPC : errno;
       unlink(draft.c_str());
       return fail(Errc::system, std::strerror(error), file);
     }
