@@ -6,10 +6,12 @@
 #include <fmt/core.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
 
+#include "base/time.hpp"
 #include "instance/job/job.hpp"
 #include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
@@ -36,6 +38,8 @@ constexpr std::array kTables = std::to_array<Table>({
     {"outbox", "path", 1, false},
     {"submit_keys", "key", 3, false},
 });
+
+constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys, from damage to what is behind it
 
 using Statement = std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)>;
 
@@ -73,7 +77,8 @@ class TableCopy {
     return look != nullptr && sqlite3_step(look.get()) == SQLITE_DONE;
   }
 
-  // Reads on until the end or until it cannot; `last_` is the key of the last row taken.
+  // Reads on until the end or until it cannot; `last_` becomes the largest key of the rows taken.
+  // The rows of a damaged page may come in any order.
   End copy(sqlite3_stmt* select) {
     if (select == nullptr || insert_ == nullptr) return End::unreadable;
     int rc = SQLITE_ROW;
@@ -85,12 +90,15 @@ class TableCopy {
       sqlite3_reset(insert_.get());
       if (put != SQLITE_DONE) return End::unwritable;
       salvage_.rows[table_.name] += sqlite3_changes(to_);
-      last_ = sqlite3_column_int64(select, 0);
+      last_ = std::max<std::int64_t>(last_, sqlite3_column_int64(select, 0));
     }
     return rc == SQLITE_DONE ? End::all_read : End::unreadable;
   }
 
+  // Where only rows come that were passed before, more and more keys are skipped, so that the copy
+  // comes to an end.
   bool copy_numbered() {
+    std::int64_t skip = 0;
     for (std::int64_t at = 0;;) {
       last_ = at - 1;
       const auto select =
@@ -98,10 +106,14 @@ class TableCopy {
                                              table_.name, table_.key, at, table_.key));
       const End end = copy(select.get());
       if (end != End::unreadable) return end == End::all_read;
-      const auto next = readable_after(last_ + 1);
-      lose(last_ + 1, next);
+      const bool got_on = last_ >= at;
+      const std::int64_t first = got_on ? saturating_add(last_, 1) : at;
+      if (got_on) skip = 0;
+      const auto next = readable_after(saturating_add(first, skip));
+      lose(first, next);
       if (!next) return true;
       at = *next;
+      if (!got_on) skip = std::min(2 * skip + 1, kFarthest);
     }
   }
 
@@ -109,12 +121,12 @@ class TableCopy {
   // pass the damaged page, so that the border is found by doubling and halving.
   std::optional<std::int64_t> readable_after(std::int64_t damaged) const {
     std::int64_t bad = damaged, step = 1;
-    while (!can_seek(bad + step)) {
-      bad += step;
+    while (!can_seek(saturating_add(bad, step))) {
+      bad = saturating_add(bad, step);
       step *= 2;
-      if (step > (std::int64_t{1} << 60)) return std::nullopt;
+      if (step > kFarthest) return std::nullopt;
     }
-    std::int64_t good = bad + step;
+    std::int64_t good = saturating_add(bad, step);
     while (good - bad > 1) {
       const std::int64_t middle = bad + (good - bad) / 2;
       (can_seek(middle) ? good : bad) = middle;

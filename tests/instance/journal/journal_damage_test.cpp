@@ -1,4 +1,5 @@
 // What happens to the journal's files is noticed, said, and survived as far as that goes.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,16 +8,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <random>
+#include <sstream>
+#include <stdexcept>
 
 #include "instance/instance_id.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/log.hpp"
 #include "instance/journal/repair.hpp"
+#include "instance/journal/salvage.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {
@@ -227,6 +232,56 @@ TEST_F(JournalDamageTest, RandomDamageIsNeverTakenForAWholeJournal) {
     add_job(*journal, std::max(journal->next_id()->value(), journal->lost_ids().second.value()));
     EXPECT_GE(ids(*journal).back(), kJobs) << round;
   }
+}
+
+// Where the cell of the table row with this text begins: payload's length and key come first
+// (https://www.sqlite.org/fileformat2.html#b_tree_pages).
+std::size_t cell_with(const std::string& bytes, const std::string& text) {
+  constexpr std::size_t kPage = 4096, kPageHead = 8;
+  const auto two = [&](std::size_t at) {
+    return std::size_t{static_cast<unsigned char>(bytes[at])} << 8 |
+           static_cast<unsigned char>(bytes[at + 1]);
+  };
+  const std::size_t at = bytes.find(text), page = at / kPage * kPage;
+  std::size_t begin = 0;
+  for (std::size_t cell = 0; cell < two(page + 3); ++cell) {
+    const std::size_t place = page + two(page + kPageHead + 2 * cell);
+    if (place <= at) begin = std::max(begin, place);
+  }
+  return begin;
+}
+
+TEST_F(JournalDamageTest, ARepairEndsWhereADamagedRowHasAKeyThatWasPassedBefore) {
+  constexpr int kRows = 400;
+  const std::string from = dir_ + "/from.db", to = dir_ + "/to.db";
+  for (const auto& name : {from, to})
+    ASSERT_TRUE(create_journal(name, "0123456789abcdef0123456789abcdef"));
+  {
+    SQLite::Database db(from, SQLite::OPEN_READWRITE);
+    SQLite::Transaction all(db);
+    for (int id = 1; id <= kRows; ++id) {
+      SQLite::Statement add(db, "INSERT INTO jobs VALUES(?, 'COMPLETED', ?)");
+      add.bind(1, id);
+      add.bind(2, "row " + std::to_string(id) + ";" + std::string(200, 'x'));
+      add.exec();
+    }
+    all.commit();
+  }
+  std::ostringstream read;
+  read << std::ifstream(from, std::ios::binary).rdbuf();
+  std::string bytes = read.str();
+  const std::size_t row = cell_with(bytes, "row 200;"), next = cell_with(bytes, "row 201;");
+  bytes.replace(row + 2, 2, "\x80\x05", 2);  // its key is 5 now
+  bytes.replace(next, 2, "\xff\x7f", 2);     // longer than what there is
+  std::ofstream(from, std::ios::binary) << bytes;
+  SQLite::Database damaged(from, SQLite::OPEN_READONLY), mended(to, SQLite::OPEN_READWRITE);
+  int beats = 0;
+  const auto salvage = copy_readable(damaged, mended, [&] {
+    if (++beats > 100 * kRows) throw std::runtime_error("it goes round and round");
+  });
+  ASSERT_TRUE(salvage) << to_string(salvage.error());
+  EXPECT_EQ(salvage->rows.at("jobs"), kRows - 2);
+  EXPECT_THAT(salvage->lost, Contains("table jobs: id 200 to 201"));
 }
 
 TEST_F(JournalDamageTest, ARecordThatCannotBeReadIsNamedAndTheOthersAreListed) {
