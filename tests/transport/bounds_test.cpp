@@ -212,6 +212,45 @@ TEST_F(BoundsTest, MessagesThatManyBeginAndNobodyCompletesAreNotAllKept) {
   EXPECT_TRUE(is_answered(*client));
 }
 
+TEST_F(BoundsTest, WhatAConnectionHadBegunIsNotKeptWhenItIsLeft) {
+  const auto server = serve();
+  std::vector<PeerId> known;
+  server->on_peer([&](PeerId id, const PeerInfo&) { known.push_back(id); });
+  constexpr std::size_t kPeers = 5, kEachMb = 10;
+  const std::string begin = Zmtp::frame_header(15 << 20) + std::string(kEachMb << 20, 'x');
+  const std::size_t before = resident_mb();
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  while (peers.size() < kPeers) {
+    peers.push_back(std::make_unique<RawPeer>(uri_));
+    peers.back()->handshake();
+    peers.back()->hello();
+    peers.back()->write(begin);
+    ASSERT_TRUE(until([&] {
+      peers.back()->write();
+      return peers.back()->unwritten() == 0;
+    }));
+  }
+  ASSERT_TRUE(until([&] { return resident_mb() > before + kPeers * kEachMb * 8 / 10; }));
+  for (const PeerId id : known) server->dismiss(id);
+  EXPECT_TRUE(until([&] { return resident_mb() < before + kPeers * kEachMb / 2; }));
+}
+
+TEST_F(BoundsTest, AnswersToPingsThatNobodyReadsCountAsWell) {
+  Options options;
+  options.max_unsent = 1 << 20;
+  const auto server = serve(options);
+  RawPeer deaf(uri_);
+  deaf.handshake();
+  const std::string ping = std::string("\x04\x17\x04PING", 7) + std::string(2 + 16, '\0');
+  std::string pings;
+  for (int i = 0; i < 100'000; ++i) pings += ping;
+  deaf.write(pings);
+  EXPECT_TRUE(until([&] {
+    deaf.write();
+    return server->counters().too_slow > 0;
+  }));
+}
+
 TEST_F(BoundsTest, WhoDoesNotReadItsAnswersIsNotServedUntilItDoes) {
   const auto server = serve();
   int served = 0;

@@ -277,9 +277,10 @@ void IpcDoor::advance(IpcConnection& c) {
     begun_ -= step.consumed;
     if (step.what == Zmtp::What::foreign) events_.on_foreign();
     if (closed_) return;
-    if (answer.empty()) continue;
+    if (answer.empty() || c.mute) continue;
     push(c, std::move(answer));
     flush(c);
+    bound_unsent(c);
   }
   settle(c);
 }
@@ -501,8 +502,7 @@ void IpcDoor::leave(ConnectionId id) {
   c->has_message = false;
   c->since = monotonic_ms();
   begun_ -= c->begun();
-  c->in = {};
-  c->at = 0;
+  c->at = c->in.size();  // settle() gives the memory back
   if (c->admitted) {
     guests_[c->who.pid].emplace(id, c);
     ++guest_count_;
