@@ -25,6 +25,7 @@ using transport::unpack;
 constexpr std::size_t kPage = 1000;             // records
 constexpr std::size_t kPageBytes = 1024 << 10;  // of their texts, about
 constexpr std::size_t kReadAtOnce = 50;         // records of the journal: some are long
+constexpr std::size_t kLookedAt = 2000;         // the same, until a page ends with what it has
 constexpr std::size_t kChildrenAtOnce = 16;
 constexpr std::size_t kMostIdsOfAPage = 10'000;     // of one request
 constexpr std::size_t kSmallestPart = 32;           // records a child is asked for at least
@@ -56,8 +57,16 @@ Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
   if (ask.after.size() > kLongestCursor)
     return fail(Errc::invalid_argument, "is longer than any that was given out", "after");
   auto cursor = unpack<Cursor>(ask.after);
-  if (!cursor) return fail(Errc::invalid_argument, "is none that was given out", "after");
+  if (!cursor || cursor->live.size() + cursor->gone.size() > kChildrenAtOnce)
+    return fail(Errc::invalid_argument, "is none that was given out", "after");
   return cursor;
+}
+
+Status check_ids_of_page(const msg::JobsRequest& ask) {
+  if (ask.ids.size() <= kMostIdsOfAPage) return {};
+  return fail(Errc::out_of_range,
+              fmt::format("{} ids; one request may have {}", ask.ids.size(), kMostIdsOfAPage),
+              "ids");
 }
 
 std::size_t size_of_page(const msg::JobsRequest& ask) {
@@ -179,7 +188,7 @@ class Page : public std::enable_shared_from_this<Page> {
   // ---- what is below ----
 
   void list_children() {
-    while (!full()) {
+    while (!full() && looked_at_ < kLookedAt) {
       if (!cursor_.live.empty()) return ask_children(std::exchange(cursor_.live, {}));
       if (!cursor_.gone.empty()) {
         if (auto read = read_records(); !read) return request_.fail(read.error());
@@ -197,6 +206,7 @@ class Page : public std::enable_shared_from_this<Page> {
     const std::size_t n = std::min(kReadAtOnce, size_ - std::min(size_ - 1, reply_.jobs.size()));
     auto records = core_.journal.descendants_after(open.prefix, open.after, n);
     if (!records) return tl::unexpected(records.error());
+    looked_at_ += 1 + records->size();
     if (!records->empty()) open.after = records->back().path;
     const bool more = records->size() == n;
     for (auto& record : *records)
@@ -293,6 +303,7 @@ class Page : public std::enable_shared_from_this<Page> {
   std::size_t size_;
   std::size_t bytes_ = 0;
   std::size_t asked_ = 0;
+  std::size_t looked_at_ = 0;  // records of instances that are gone, taken or not
   msg::JobsReply reply_;
 };
 
@@ -303,10 +314,7 @@ void JobPages::list(const Request& request) {
   if (!ask) return request.fail(ask.error());
   auto cursor = read_cursor(*ask);
   if (!cursor) return request.fail(cursor.error());
-  if (ask->ids.size() > kMostIdsOfAPage)
-    return request.fail(
-        {Errc::out_of_range,
-         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostIdsOfAPage), "ids"});
+  if (auto fits = check_ids_of_page(*ask); !fits) return request.fail(fits.error());
   std::make_shared<Page>(server_, core_, request, std::move(*ask), std::move(*cursor))->make();
 }
 
@@ -315,6 +323,7 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
   if (!ask) return request.fail(ask.error());
   auto cursor = read_cursor(*ask);
   if (!cursor) return request.fail(cursor.error());
+  if (auto fits = check_ids_of_page(*ask); !fits) return request.fail(fits.error());
   const std::size_t size = size_of_page(*ask);
   msg::JobsReply reply;
   if (ask->all && !ask->recursive && !ask->ids.empty()) {

@@ -50,6 +50,12 @@ void tell_counts(Core& core, const Request& request, msg::TreeNode ended) {
   if (step()) core.portions.add(request.peer(), step);
 }
 
+Status check_ids(const std::vector<std::uint64_t>& ids) {
+  if (ids.size() <= kMostIds) return {};
+  return fail(Errc::out_of_range,
+              fmt::format("{} ids; one request may have {}", ids.size(), kMostIds), "ids");
+}
+
 Duration patience_of(Duration asked, Duration configured) {
   return asked > 0 ? asked : configured;
 }
@@ -214,6 +220,7 @@ void Service::answer_for_gone_jobs(const Request& request, const std::string& pa
   const auto one = unpack<msg::JobInfoRequest>(request.payload());
   const auto many = unpack<msg::WaitRequest>(request.payload());
   if (!one || !many) return request.fail(one ? many.error() : one.error());
+  if (auto fits = check_ids(many->ids); !fits) return request.fail(fits.error());
   const bool wants_one = request.topic() == "job.info" || request.topic() == "job.attach";
   msg::WaitReply found;
   for (const auto id : wants_one ? std::vector{one->id} : many->ids) {
@@ -224,7 +231,7 @@ void Service::answer_for_gone_jobs(const Request& request, const std::string& pa
   }
   if (request.topic() == "job.wait") return reply_later(request, found);
   if (request.topic() == "job.info") return gone_jobs_.info(request, found.jobs.front());
-  if (request.topic() == "job.watch") return gone_jobs_.watch(request, found.jobs);
+  if (request.topic() == "job.watch") return gone_jobs_.watch(request, std::move(found.jobs));
   core_.outputs.attach_to_files(request, found.jobs.front());
 }
 
@@ -278,10 +285,7 @@ void Service::job_info(const Request& request) {
 void Service::cancel(const Request& request) {
   const auto ask = unpack<msg::CancelRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  if (ask->ids.size() > kMostIds)
-    return request.fail({Errc::out_of_range,
-                         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostIds),
-                         "ids"});
+  if (auto fits = check_ids(ask->ids); !fits) return request.fail(fits.error());
   if (ask->reason.size() > kLongestReason)
     return request.fail(
         {Errc::invalid_argument,

@@ -108,13 +108,62 @@ TEST(Bounds, PagesOfAWholeTreeHaveWhatLivesAndWhatIsGone) {
             (std::multiset<std::string>{"/2/1", "/2/2", "/2/3"}));
 }
 
+TEST(Bounds, RecordsOfAnInstanceThatIsGoneArePassedOverInSeveralPages) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({1});
+  submit_held(live, 2500, "/1");
+  ASSERT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}, "/1"));
+  live.wait_one(1);
+  msg::JobsRequest ask;
+  ask.recursive = true;
+  const auto pages = pages_of(live, ask);
+  EXPECT_GE(pages.size(), 2u) << "all of them were read in one turn";
+  EXPECT_TRUE(paths_of(pages).empty()) << "none is active";
+  // What one request may ask for is bounded there, too.
+  ask.ids.assign(10'001, 1);
+  const auto jobs = live.call<msg::JobsReply>("jobs", ask, "/1");
+  ASSERT_FALSE(jobs);
+  EXPECT_NE(jobs.error().what.find("one request may have 10000"), std::string::npos);
+  msg::WaitRequest many;
+  many.ids.assign(10'001, 1);
+  const auto wait = live.call<msg::WaitReply>("job.wait", many, "/1");
+  ASSERT_FALSE(wait);
+  EXPECT_NE(wait.error().what.find("one request may have 10000"), std::string::npos);
+}
+
+// A cursor's fields, as job_pages.cpp has them.
+struct ForgedChild {
+  std::uint64_t child = 1;
+  std::string after;
+  HOLON_FIELDS(child, after)
+};
+struct ForgedRecords {
+  std::string prefix, after;
+  HOLON_FIELDS(prefix, after)
+};
+struct ForgedCursor {
+  bool own_done = true;
+  std::uint64_t own = 0, listed = 0;
+  std::string child;
+  std::vector<ForgedChild> live;
+  std::vector<ForgedRecords> gone;
+  HOLON_FIELDS(own_done, own, listed, child, live, gone)
+};
+
 TEST(Bounds, ACursorThatWasNotGivenOutIsRefused) {
   const Live live({"--resources", "node=1/core=1"});
   msg::JobsRequest ask;
-  ask.after = "rubbish";
-  const auto reply = live.call<msg::JobsReply>("jobs", ask);
-  ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, Errc::invalid_argument);
+  ask.recursive = true;
+  ForgedCursor cursor;
+  ask.after = transport::pack(cursor);
+  EXPECT_TRUE(live.call<msg::JobsReply>("jobs", ask)) << "such a one is given out";
+  cursor.live.resize(10'000);  // each of them would be asked at once
+  for (const std::string& after : {std::string("rubbish"), transport::pack(cursor)}) {
+    ask.after = after;
+    const auto reply = live.call<msg::JobsReply>("jobs", ask);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, Errc::invalid_argument);
+  }
 }
 
 // The answers of two requests over connections of their own, in the order they came; the slow one
