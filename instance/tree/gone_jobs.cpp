@@ -1,6 +1,6 @@
 #include "instance/tree/gone_jobs.hpp"
 
-#include <memory>
+#include <utility>
 
 #include "transport/codec/codec.hpp"
 
@@ -30,16 +30,22 @@ void GoneJobs::info(const transport::Request& request, const msg::JobRecord& rec
   });
 }
 
-void GoneJobs::watch(const transport::Request& request,
-                     const std::vector<msg::JobRecord>& records) {
-  if (records.empty()) return request.end();
-  // Shared by the callbacks of all reads; the last one releases it.
-  const auto left = std::make_shared<std::size_t>(records.size());
-  for (const auto& record : records)
-    read(record, [request, left](const msg::RemainsOfJob& found) {
-      for (const auto& e : found.events) request.send(transport::pack(e));
-      if (--*left == 0) request.end();
-    });
+// One journal is read by one process at a time, so that the jobs are read one after the other.
+void GoneJobs::watch(const transport::Request& request, std::vector<msg::JobRecord> records) {
+  auto watching = std::make_shared<Watching>();
+  watching->request = request;
+  watching->records = std::move(records);
+  watch_next(watching);
+}
+
+void GoneJobs::watch_next(const std::shared_ptr<Watching>& watching) {
+  if (watching->request.done()) return;
+  if (watching->next == watching->records.size() || !core_.agent.connected())
+    return watching->request.end();
+  read(watching->records[watching->next++], [this, watching](const msg::RemainsOfJob& found) {
+    for (const auto& e : found.events) watching->request.send(transport::pack(e));
+    watch_next(watching);
+  });
 }
 
 }  // namespace holon::instance

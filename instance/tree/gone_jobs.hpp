@@ -2,7 +2,9 @@
 // events, jobspec and R are in the journal of that instance for as long as its folder is there, and
 // are read from it when somebody asks (remains.hpp). Without it there is the record.
 #pragma once
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "instance/core.hpp"
@@ -17,9 +19,15 @@ class GoneJobs {
 
   // "job.info" and "job.watch" for jobs whose records these are.
   void info(const transport::Request& request, const msg::JobRecord& record);
-  void watch(const transport::Request& request, const std::vector<msg::JobRecord>& records);
+  void watch(const transport::Request& request, std::vector<msg::JobRecord> records);
 
  private:
+  struct Watching {
+    transport::Request request;
+    std::vector<msg::JobRecord> records;
+    std::size_t next = 0;
+  };
+  void watch_next(const std::shared_ptr<Watching>& watching);
   // `take` gets an empty one where nothing can be read.
   void read(const msg::JobRecord& record, std::function<void(msg::RemainsOfJob)> take);
 
