@@ -226,11 +226,9 @@ class Supervisor {
     const char* how =
         pulse_->turns() == 0 ? " as it begins: it has got no further" : ": it has made no turn";
     say(fmt::format("the broker hangs{} for {} ms (instance.watchdog)", how, config_.watchdog));
+    hangs_ = true;
     kill(broker_.pid, SIGABRT);
-    kill_broker_ = reactor_.after(kStackPatience, [this] {
-      pulse_->failed();
-      kill(broker_.pid, SIGKILL);
-    });
+    kill_broker_ = reactor_.after(kStackPatience, [this] { kill(broker_.pid, SIGKILL); });
   }
 
   // Whoever leaves a shell does not think of what else ends with it.
@@ -244,7 +242,8 @@ class Supervisor {
     broker_.pid = 0;
     watchdog_->stop();
     kill_broker_.cancel();
-    if (is_crash(status)) pulse_->failed();
+    // Once, also where it took so long to say its stack that it was killed.
+    if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
     if (ending_) return finish_agent();
     if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) {
       if (!up_) code_ = kExitFailed;  // nothing could be run
@@ -433,6 +432,7 @@ class Supervisor {
   Child broker_, agent_, program_;
   CrashGuard broker_guard_, agent_guard_;
   bool up_ = false, ending_ = false, own_group_ = false;
+  bool hangs_ = false;  // the broker there is, and was told to end
   bool limit_reached_ = false, timed_out_ = false;
   int code_ = 0;
   Time broker_started_ = 0;
