@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -30,21 +31,29 @@ bool SlowRemoval::step(std::size_t entries) {
   std::error_code error;
   while (!folders_.empty() && entries > 0) {
     const fs::path folder = folders_.back();
-    std::vector<fs::path> files, inner;
+    std::vector<fs::path> files;
+    std::optional<fs::path> inner;
     for (fs::directory_iterator entry(folder, error), end;
-         !error && entry != end && files.size() < entries; entry.increment(error)) {
+         !error && entry != end && !inner && files.size() < entries; entry.increment(error)) {
       std::error_code none;
-      (entry->is_directory(none) && !entry->is_symlink(none) ? inner : files)
-          .push_back(entry->path());
+      if (!entry->is_directory(none) || entry->is_symlink(none))
+        files.push_back(entry->path());
+      else if (!stay_.contains(entry->path()))
+        inner = entry->path();
     }
     bool removed = false;
     for (const auto& file : files) removed = fs::remove(file, error) || removed;
     entries -= std::min(entries, files.size() + 1);
-    if (!inner.empty())
-      folders_.push_back(inner.front());
-    else if (fs::remove(folder, error) || !removed)
-      folders_.pop_back();  // gone, or it will not go
+    if (inner) {
+      folders_.push_back(*inner);
+    } else if (fs::remove(folder, error)) {
+      folders_.pop_back();
+    } else if (!removed) {
+      stay_.insert(folder);
+      folders_.pop_back();
+    }
   }
+  if (folders_.empty()) stay_.clear();
   return !folders_.empty();
 }
 
@@ -72,11 +81,14 @@ bool Retention::forget_some(Time now) {
   const auto gone = journal_.forget(inactive - keep_, kJobsATurn);
   if (!gone) return false;  // the commit says why
   jobs_.forgotten(gone->count, gone->failed);
-  for (const auto& [first, stop] : gone->jobs) remove_outputs(first, stop);
-  for (const JobId child : gone->instances)
-    removal_.add(children_dir_ + "/" + std::to_string(child.value()));
+  // Where the commit fails the records stay, and the files with them.
+  after_commit_.add([this, jobs = gone->jobs, instances = gone->instances] {
+    for (const auto& [first, stop] : jobs) remove_outputs(first, stop);
+    for (const JobId child : instances)
+      removal_.add(children_dir_ + "/" + std::to_string(child.value()));
+  });
   if (gone->jobs.empty()) not_before_ = now + kLookAgain;
-  return gone->more && !gone->jobs.empty();
+  return !gone->jobs.empty() && (gone->more || !gone->instances.empty());
 }
 
 void Retention::remove_outputs(JobId first, JobId stop) const {

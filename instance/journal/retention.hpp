@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <set>
 #include <string>
 
 #include "instance/job/manager.hpp"
@@ -18,11 +19,12 @@ namespace holon::instance {
 class SlowRemoval {
  public:
   void add(std::filesystem::path folder) { folders_.push_back(std::move(folder)); }
-  // Removes at most `entries`. True: there is more.
+  // Removes at most `entries`. True: there is more. What cannot be removed stays.
   bool step(std::size_t entries);
 
  private:
   std::deque<std::filesystem::path> folders_;  // what is in the last one goes first
+  std::set<std::filesystem::path> stay_;       // folders inside of them that cannot be removed
 };
 
 class Retention {
