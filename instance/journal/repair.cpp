@@ -2,6 +2,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -124,6 +125,18 @@ void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id
   set(kCommits, std::to_string(std::max(commits, known.commits)));
 }
 
+// Who repairs need not have the broker's umask: tokens and environments are in a journal.
+class FilesOfTheOwner {
+ public:
+  FilesOfTheOwner() = default;
+  FilesOfTheOwner(const FilesOfTheOwner&) = delete;
+  FilesOfTheOwner& operator=(const FilesOfTheOwner&) = delete;
+  ~FilesOfTheOwner() { umask(usual_); }
+
+ private:
+  mode_t usual_ = umask(077);
+};
+
 }  // namespace
 
 std::string repair_advice(const std::string& state_dir) {
@@ -193,6 +206,7 @@ Result<JournalRepair> rebuild_journal(const std::string& state_dir, const Journa
 }
 
 Result<JournalRepair> repair_journal(const std::string& state_dir, Time now) {
+  const FilesOfTheOwner only;
   const auto id = read_instance_id(state_dir);
   std::error_code none;
   if (!fs::exists(journal_file(state_dir), none) && (!id || !*id))

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,6 +283,16 @@ TEST_F(JournalDamageTest, ARepairEndsWhereADamagedRowHasAKeyThatWasPassedBefore)
   ASSERT_TRUE(salvage) << to_string(salvage.error());
   EXPECT_EQ(salvage->rows.at("jobs"), kRows - 2);
   EXPECT_THAT(salvage->lost, Contains("table jobs: id 200 to 201"));
+}
+
+TEST_F(JournalDamageTest, ARepairedJournalIsForItsOwnerOnly) {
+  fill_and_be_killed();
+  const mode_t usual = umask(022);
+  const auto repaired = repair_journal(dir_, 0);
+  umask(usual);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_EQ(fs::status(file()).permissions() & fs::perms::mask,
+            fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(JournalDamageTest, ARecordThatCannotBeReadIsNamedAndTheOthersAreListed) {
