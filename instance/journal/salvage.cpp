@@ -149,7 +149,7 @@ class TableCopy {
              : fmt::format("table {}: {} {} and all after it", table_.name, table_.key, first));
   }
 
-  // From its beginning, and where that ends from its end back.
+  // Rows are read from the table's beginning, and where that stops from its end back.
   bool copy_named() {
     for (const char* order : {"ASC", "DESC"}) {
       const auto select = prepare_salvage(

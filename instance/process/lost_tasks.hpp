@@ -1,5 +1,5 @@
-// lost_tasks.hpp - the supervisor's part in ending what nobody watches any more: of earlier runs of
-// the instance before it begins, and of an agent that died before the next one starts.
+// lost_tasks.hpp - the supervisor ends processes that nobody watches any more: those of earlier
+// runs before the instance begins, and those of an agent that died before the next agent starts.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,13 +13,14 @@ namespace holon::instance {
 
 class LostTasks {
  public:
-  // `tell`: gets a message when it takes long.
+  // `tell` gets a message when the processes take long to end.
   LostTasks(transport::Reactor& reactor, std::function<void(const std::string&)> tell)
       : reactor_(reactor), tell_(std::move(tell)) {}
 
-  // Begins to end them; what was begun before is done with.
+  // Begins to end these processes instead of those of an earlier call.
   void end(launch::Remains::What what);
-  // Calls `then` when none is left; at once if that is so already. One at a time.
+  // Calls `then` when none of the processes is left; at once if that is so already. One call at a
+  // time.
   void when_gone(std::function<void()> then);
 
  private:

@@ -162,7 +162,8 @@ class Supervisor {
 
   // ---- broker ----
 
-  // Where the broker's socket went with them the broker ends, and the next one makes another.
+  // If the broker's socket went with the other files, the broker ends and the next one makes a new
+  // socket.
   void keep_files() {
     if (ending_ || files_.whole()) return;
     const auto made = files_.restore();
@@ -221,7 +222,7 @@ class Supervisor {
     }
   }
 
-  // It says where it is as it dies.
+  // As it dies of SIGABRT the broker writes its stack.
   void end_hanging_broker() {
     const char* how =
         pulse_->turns() == 0 ? " as it begins: it has got no further" : ": it has made no turn";
@@ -300,8 +301,8 @@ class Supervisor {
     agent_crashed(status);
   }
 
-  // What it has started becomes ours when it dies. The broker gives its cores away when the next
-  // agent says hello.
+  // When the agent dies the processes it has started become the supervisor's children. The broker
+  // gives their cores away when the next agent says hello.
   void agent_crashed(int status) {
     if (ending_) return;
     launch::Remains::What what;

@@ -4,7 +4,7 @@
 //
 // The watchdog counts its own turns of the time without a sign of the broker's, so that a machine
 // that stood still counts for neither. A broker that somebody has stopped, that is traced, or that
-// waits for a disk does not hang: whatever keeps it will let it go on, or would keep its end as
+// waits for a disk does not hang: what holds it up will let it go on, or would hold up its end as
 // well.
 #pragma once
 #include <sys/types.h>

@@ -38,7 +38,7 @@ constexpr std::array kRights = {
     Right{"resource.list", kUser, Reach::tree},
     Right{"resource.R", kUser, Reach::tree},
     Right{"resource.drain", kUser, Reach::tree},
-    // Whoever says these two has still to prove what it is: agents and children do it with them.
+    // With these two, agents and children prove what they are: before that they are clients.
     Right{"agent.hello", kOwner, Reach::neighbours},
     Right{"hello", kOwner, Reach::neighbours},
     Right{"agent.report", kAgent, Reach::neighbours},

@@ -28,7 +28,7 @@ class GoneJobs {
     std::size_t next = 0;
   };
   void watch_next(const std::shared_ptr<Watching>& watching);
-  // `take` gets an empty one where nothing can be read.
+  // Where nothing can be read `take` gets an empty value.
   void read(const msg::JobRecord& record, std::function<void(msg::RemainsOfJob)> take);
 
   Core& core_;

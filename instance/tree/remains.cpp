@@ -2,8 +2,8 @@
 // other jobs (their events are folded again), the records it had of jobs below. The place to go on
 // is "PATH|PART|KEY": the last key of that part of that instance's journal that was read.
 //
-// The journal is opened as its broker would, which fails while that lives, and never written: the
-// frames of the write-ahead log that were committed are seen, and stay where they are.
+// The journal is opened as its broker opens it, which fails while that broker lives, and is never
+// written: the reader sees the committed frames of the write-ahead log and leaves them there.
 #include "instance/tree/remains.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
@@ -64,7 +64,7 @@ std::int64_t number_in(const std::string& key) {
   return std::strtoll(key.c_str(), nullptr, 10);
 }
 
-// The children's folders, by number. A link is none: it could lead back up.
+// The children's folders, by number. A symbolic link does not count: it could lead back up.
 std::set<std::uint64_t> children_in(const fs::path& state_dir) {
   std::set<std::uint64_t> ids;
   std::error_code error;
@@ -84,14 +84,14 @@ std::string meta_of(SQLite::Database& db, const char* key) {
   return q.executeStep() ? q.getColumn(0).getString() : "";
 }
 
-// The instance's, to show its times by the wall clock as it would.
+// The instance's own clock, so that its times are shown by the wall clock as it would show them.
 InstanceClock clock_of_journal(SQLite::Database& db) {
   InstanceClock clock(boot_id());
   clock.go_on(meta_of(db, kClock), 0);
   return clock;
 }
 
-// The result of a job that is ending; nobody will tell it any more.
+// The result of a job that is ending: its instance does not live to tell it.
 std::string result_to_come(Lifecycle life) {
   if (life.state != JobState::cleanup) return {};
   life.state = JobState::inactive;
@@ -136,7 +136,7 @@ class Reader {
     if (!fs::exists(file, error)) return nullptr;
     try {
       auto db = open_beside_its_owner(file.string());
-      // One that was killed before it had written anything has no tables.
+      // A broker that was killed before it had written anything has left no tables.
       if (db->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0) return nullptr;
       return db;
     } catch (const SQLite::Exception& e) {
@@ -151,7 +151,7 @@ class Reader {
       found_.problems.push_back(fmt::format("of instance {}, {}: {}", path, what, why));
   }
 
-  // A child that its parent has over has been taken over by it.
+  // Where the job that a child was is over, its parent has taken its records over.
   static bool is_over(SQLite::Database& db, std::uint64_t child) {
     try {
       SQLite::Statement q(db, "SELECT 1 FROM jobs WHERE id=?");

@@ -3,11 +3,11 @@
 // An acknowledged job is in the journal of the instance that acknowledged it. When that instance is
 // over, however it ended, its parent reads the records from there, and those of instances below it
 // that nobody above them has taken over yet: their journals lie in `children/ID` of its state
-// directory. The reading is done by a process of its own beside the files (`holon remains`, made by
+// directory. A process of its own beside the files does the reading (`holon remains`, started by
 // the parent's agent): a journal that is damaged, huge or hostile costs no broker anything.
 //
-// It comes in pieces, each from a process that remembers nothing of the one before. Nothing is
-// changed in the files.
+// The records come in pieces, each from a process that remembers nothing of the one before. The
+// files are not changed.
 #pragma once
 #include <cstdint>
 #include <iosfwd>

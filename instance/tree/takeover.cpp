@@ -19,7 +19,7 @@ constexpr Duration kStrayPause = 20;        // ms between two turns that look fo
 constexpr int kFailures = 5;                // of a reader in a row, until it is given up
 constexpr Duration kAgain = 200;            // ms, doubled with each failure
 constexpr Duration kBusyAgain = 100;
-constexpr Duration kBusyPatience = 60'000;  // ms for whoever has the journal open
+constexpr Duration kBusyPatience = 60'000;  // ms for another process that has the journal open
 
 }  // namespace
 
@@ -42,7 +42,7 @@ bool Takeovers::done(JobId child, bool told_all) {
 }
 
 std::optional<Time> Takeovers::turn(Time now) {
-  std::vector<JobId> ids;  // one that is through leaves the table
+  std::vector<JobId> ids;  // a copy: a takeover that is complete leaves the table
   for (const auto& [id, takeover] : open_) ids.push_back(id);
   std::optional<Time> next;
   const auto needed = [&next](Time when) { next = next ? std::min(*next, when) : when; };
@@ -104,7 +104,7 @@ void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) 
   if (remains->busy) return busy(takeover);
   const std::string prefix = join(settings_.path, child) + "/";
   for (const auto& record : remains->jobs) {
-    // A journal is the child's own to write: nothing of others is taken from it.
+    // The child may write anything into its journal: only records of jobs below it are taken.
     const auto job = job_at(record.path);
     if (!job || job->value() != record.id || !record.path.starts_with(prefix)) continue;
     if (journal_.put_descendant(record)) on_changed(record.path);

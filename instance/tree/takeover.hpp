@@ -4,9 +4,9 @@
 // The child's journal is the truth about the child's jobs. However the child ended, the broker
 // above reads it once the child's processes are gone (remains.hpp; through the agent that is beside
 // the files), puts every record into its own journal, and closes what is still open with the
-// reason. Only then is the job that the child was over. A child that said that it has told
-// everything (it ended in order) need not be read. All of it can be begun again after a crash of
-// either.
+// reason. The job that the child was is over only after that. A child that ended in order and said
+// that its parent has all of its records need not be read. A takeover can be begun again after a
+// crash of the child or of the parent.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -33,17 +33,19 @@ class Takeovers {
   Takeovers(transport::Reactor& reactor, InstanceClock& clock, Journal& journal, JobManager& jobs,
             AgentLink& agent, Settings settings);
 
-  // Begins with it if it has not begun, and says whether it is through. `told_all`: the child has
-  // nothing to say that is not in our journal.
+  // Begins the takeover of `child` unless it has begun. True: it is complete. `told_all`: the child
+  // has no record that is not in this instance's journal.
   bool done(JobId child, bool told_all);
   void forget(JobId child) { open_.erase(child); }
-  // Closes, some at a time, records below children that are not there: none should be.
+  // Closes, some at a time, open records below children that this instance has no job of. None
+  // should be open.
   void close_strays() { strays_.emplace(); }
 
-  // Before the commit: a piece of the work. Returns when the next turn is needed at the latest.
+  // Does a piece of the work, before the turn's commit. Returns when the next turn is needed at the
+  // latest.
   std::optional<Time> turn(Time now);
 
-  // The record of a job below is another one now.
+  // The record of the job at `path`, below this instance, has changed.
   std::function<void(const std::string& path)> on_changed = [](const std::string&) {};
 
  private:

@@ -1,6 +1,6 @@
 // cgroup.hpp - directories of the cgroup v2 hierarchy (cgroups(7)), where this process may make
-// some: what is started in one cannot leave it, whatever sessions, parents and environments it
-// makes for itself.
+// some. A process that is started in a cgroup cannot leave it, whatever session, parent and
+// environment it makes for itself.
 //
 // No controller is switched on, so that nothing is limited, and a cgroup that has processes may
 // have children.
@@ -18,13 +18,13 @@ Result<std::string> own_cgroup();
 // Makes the directory and starts a process in it. Errors: system, with what was not possible.
 Status make_cgroup(const std::string& dir);
 
-// Is a process in it, or in a cgroup below it? False for one that is not there.
+// Is a process in the cgroup, or in one below it? False where there is no such cgroup.
 bool is_populated(const std::string& dir);
-// SIGKILL to all that is in it and below it.
+// Sends SIGKILL to every process in the cgroup and below it.
 void kill_cgroup(const std::string& dir);
-// Removes it with all cgroups below it. Those that are not empty stay.
+// Removes the cgroup with all cgroups below it. Cgroups that are not empty stay.
 void remove_cgroup(const std::string& dir);
-// The same without itself.
+// Removes the cgroups below `dir`, and not `dir`.
 void remove_cgroups_below(const std::string& dir);
 
 }  // namespace holon::launch

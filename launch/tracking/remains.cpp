@@ -12,7 +12,8 @@
 namespace holon::launch {
 namespace {
 
-// Looks after which one that never shows a command is no process that is just beginning.
+// Looks after which a process that never shows a command counts as one that has none, not as one
+// that is just beginning.
 constexpr int kDoubtsBeforeItCounts = 200;
 
 }  // namespace
@@ -67,7 +68,7 @@ Remains::Is Remains::look_at(const ProcessStat& process, pid_t session) {
       process.session != session && !is_spared)
     return Is::ours;
   if (lineage->empty() && writes_output(process.pid)) return Is::ours;
-  // A child of somebody else's may still become one of ours.
+  // A process that is another one's child now may still become this process's child.
   if (!what_.adopted) judged_[process.pid] = process.start;
   return Is::somebody_elses;
 }

@@ -16,23 +16,23 @@ class Remains {
   struct What {
     std::string prefix = "";   // jobs_prefix() of the instance
     bool of_instance = false;  // its brokers, agents and programs, too
-    std::string cgroup = "";   // what is in it and below it, too; "": there is none
-    // What has no lineage any more and still writes to a file `output/...` at or below this
-    // directory; "": nothing.
+    std::string cgroup = "";   // processes in this cgroup and below it, too; "": there is none
+    // Processes that have no lineage any more and still write to a file `output/...` at or below
+    // this directory, too; "": none.
     std::string state_dir = "";
-    // Children of this process that have no lineage any more, and are not of its own session: they
-    // are what tasks have left to it. Those in `spare` are not meant.
+    // Children of this process that have no lineage any more and are of another session, too: tasks
+    // have left them to it. Processes in `spare` stay.
     bool adopted = false;
     std::vector<pid_t> spare = {};
   };
 
   explicit Remains(What what);
 
-  // Looks once and sends SIGKILL to what it finds; never to this process or those it comes from.
-  // True: nothing is left. One look may miss what is started during it, so that it takes two which
-  // find nothing.
+  // Looks once and sends SIGKILL to the processes it finds, never to this process or its ancestors.
+  // True: nothing is left. One look may miss a process that is started meanwhile, so that two looks
+  // in a row have to find nothing.
   bool end();
-  // One of those found last, for messages: "process 12".
+  // One of the processes found last, for messages: "process 12".
   const std::string& example() const { return example_; }
 
  private:

@@ -1,12 +1,12 @@
 // tracking.hpp - which processes belong to a job, so that it can be told when the
 // last one is gone, and which they are.
 //
-// With a cgroup of its own for each job that is exact: nothing leaves a cgroup. Without, what a
-// task leaves behind becomes the agent's child when its parent ends (the agent is a subreaper), and
-// is known by its lineage; if it has thrown its environment away, by the session it is in, which a
-// task leads; if it has made one of its own, by the CPUs it is bound to, or the job's file it still
-// writes to. One that has nothing of all that is ended when no other job is left that it could
-// belong to.
+// With a cgroup of its own for each job that is exact: nothing leaves a cgroup. Without a cgroup, a
+// process that a task leaves behind becomes the agent's child when its parent ends (the agent is a
+// subreaper). It is known by its lineage; if it has thrown its environment away, by its session,
+// which a task leads; if it has made a session of its own, by the CPUs it is bound to, or by the
+// job's file that it still writes to. A process with nothing of all that is ended when no other job
+// is left that it could belong to.
 #pragma once
 #include <sys/types.h>
 
@@ -41,14 +41,14 @@ class JobProcesses {
   JobProcesses(const JobProcesses&) = delete;
   JobProcesses& operator=(const JobProcesses&) = delete;
 
-  // Where its tasks are to be started; -1: where the agent is.
+  // The cgroup that the job's tasks are to be started in; -1: the agent's.
   int cgroup() const { return cgroup_ && !outside_ ? cgroup_->handle.get() : -1; }
   // The kernel did not start a task there, with this errno. Later ones are started outside.
   void cannot_start_there(int error);
   // `cpus`: those the task is bound to; nullptr: none of its own.
   void started(pid_t task, const CpuMask* cpus);
   void ended(pid_t task);
-  // A file that its tasks write to.
+  // The job's tasks write to this file.
   void writes(const std::string& file);
   // Sends SIGKILL to what is left of the job. True: nothing is. REQUIRES: no task runs.
   bool clear();
