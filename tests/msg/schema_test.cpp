@@ -42,7 +42,7 @@ class Validator {
     if (word == "$ref") return takes(value, said.get<std::string>().substr(8));
     if (word == "type") return is(value, said);
     if (word == "minimum") return value.is_number_unsigned() || value >= said;
-    if (word == "maximum") return value.is_number_unsigned() ? value <= said : value < 0;
+    if (word == "maximum") return value < 0 || value.get<std::uint64_t>() <= said;
     if (word == "minItems") return value.size() >= said;
     if (word == "maxItems") return value.size() <= said;
     if (word == "uniqueItems")
