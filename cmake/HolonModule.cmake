@@ -42,6 +42,10 @@ endfunction()
 function(holon_unity target)
   if(HOLON_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # It tells a class of a header that has a member of an unnamed namespace, and takes each source of a unit for a header.
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
+    endif()
   endif()
 endfunction()
 

@@ -80,29 +80,28 @@ Shape shape_of_struct() {
 
 template <class T>
 Shape shape_of() {
-  using Kind = Shape::Kind;
   if constexpr (detail::Struct<T>) {
     return detail::shape_of_struct<T>();
   } else if constexpr (std::is_same_v<T, bool>) {
-    return {.kind = Kind::flag};
+    return {.kind = Shape::Kind::flag};
   } else if constexpr (std::integral<T>) {
-    return {.kind = Kind::integer,
+    return {.kind = Shape::Kind::integer,
             .min = static_cast<std::int64_t>(std::numeric_limits<T>::min()),
             .max = static_cast<std::uint64_t>(std::numeric_limits<T>::max())};
   } else if constexpr (std::is_same_v<T, double>) {
-    return {.kind = Kind::real};
+    return {.kind = Shape::Kind::real};
   } else if constexpr (std::is_convertible_v<const T&, std::string_view>) {
-    return {.kind = Kind::text};
+    return {.kind = Shape::Kind::text};
   } else if constexpr (detail::Pair<T>) {
-    return {.kind = Kind::pair,
+    return {.kind = Shape::Kind::pair,
             .parts = detail::ShapesOf<typename T::first_type, typename T::second_type>::parts};
   } else if constexpr (detail::Map<T>) {
     static_assert(std::is_same_v<typename T::key_type, std::string>);
-    return {.kind = Kind::map, .parts = detail::ShapesOf<typename T::mapped_type>::parts};
+    return {.kind = Shape::Kind::map, .parts = detail::ShapesOf<typename T::mapped_type>::parts};
   } else {
     return {.kind = requires {typename T::key_type;
   }
-  ? Kind::set : Kind::list, .parts = detail::ShapesOf<typename T::value_type>::parts
+  ? Shape::Kind::set : Shape::Kind::list, .parts = detail::ShapesOf<typename T::value_type>::parts
 };
 }  // namespace holon::transport
 }
