@@ -156,7 +156,7 @@ Status Broker::begin() {
   fresh_ = !same_run();
   journal_.set_meta("runtime_dir", options_.runtime_dir);
   keep_clock();
-  if (fresh_) journal_.set_meta("started", std::to_string(reactor_.now()));
+  if (auto known = recall(); !known) return known;
   server_->on_request([this](const transport::Request& request) { take_request(request); });
   server_->on_peer_lost([this](transport::PeerId peer) {
     if (!core_) return;
@@ -167,6 +167,18 @@ Status Broker::begin() {
   files_timer_ = reactor_.every(kLookAtFiles, [this] { look_at_files(); });
   tell_news();
   return options_.start.grant ? begin_child() : begin_root();
+}
+
+// What the journal says of the instance itself.
+Status Broker::recall() {
+  if (fresh_) journal_.set_number(kStarted, reactor_.now());
+  const auto started = journal_.number(kStarted);
+  if (!started) return tl::unexpected(started.error());
+  started_ = started->value_or(reactor_.now());
+  const auto grant = journal_.grant();
+  if (!grant) return tl::unexpected(grant.error());
+  grant_ = grant->value_or(HeldGrant());
+  return {};
 }
 
 std::string Broker::resources() const {
@@ -197,9 +209,8 @@ Status Broker::begin_root() {
   Identity identity;
   identity.name = options_.start.name;
   const Duration limit = options_.start.limit_ms;
-  const Time started = std::stoll(meta_or(journal_, "started", "0"));
   return bring_up(source, std::move(identity),
-                  limit > 0 ? saturating_add(started, limit) : kTimeMax);
+                  limit > 0 ? saturating_add(started_, limit) : kTimeMax);
 }
 
 Status Broker::begin_child() {
@@ -209,7 +220,7 @@ Status Broker::begin_child() {
   ParentLink::Identity identity{
       options_.secrets.token,
       JobId(std::strtoull(options_.job_path.c_str() + cut + 1, nullptr, 10)), server_->uri(),
-      std::stoull(meta_or(journal_, "grant.epoch", "0"))};
+      grant_.epoch};
   ParentLink::Callbacks callbacks;
   callbacks.granted = [this](const msg::Grant& grant) { hear_grant(grant); };
   callbacks.denied = [this](const Error& error) {
@@ -233,11 +244,10 @@ Status Broker::begin_child() {
   // answers.
   if (const auto text = meta_or(journal_, "resources.text", ""); !text.empty() && !fresh_) {
     Identity known;
-    known.path = meta_or(journal_, "grant.path", "");
-    known.name = meta_or(journal_, "grant.name", "");
-    const auto end = std::stoll(meta_or(journal_, "grant.end", "0"));
+    known.path = grant_.path;
+    known.name = grant_.name;
     return bring_up({"jgf", text, meta_or(journal_, "resources.bind", "1") == "1"},
-                    std::move(known), end == 0 ? kTimeMax : end);
+                    std::move(known), grant_.end == 0 ? kTimeMax : grant_.end);
   }
   return {};
 }
@@ -250,16 +260,16 @@ void Broker::await_parent() {
 
 void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
-  journal_.set_meta("grant.epoch", std::to_string(grant.epoch));
+  grant_.epoch = grant.epoch;
   const msg::Lease lease{grant.time_left, grant.lease};
   if (core_) return move_lease(lease);
+  grant_.path = grant.path;
+  grant_.name = options_.start.name.empty() ? grant.name : options_.start.name;
   const Time end = end_of_lease(lease);
   keep_lease(lease, end);
-  journal_.set_meta("grant.path", grant.path);
   Identity identity;
-  identity.path = grant.path;
-  identity.name = options_.start.name.empty() ? grant.name : options_.start.name;
-  journal_.set_meta("grant.name", identity.name);
+  identity.path = grant_.path;
+  identity.name = grant_.name;
   if (auto up = bring_up({"jgf", grant.jgf, grant.bind}, std::move(identity), end); !up) {
     spdlog::error(fmt::format("the grant cannot be used: {}", to_string(up.error())));
     finish(kCannotStart);
@@ -272,14 +282,15 @@ void Broker::hear_grant(const msg::Grant& grant) {
 Time Broker::end_of_lease(const msg::Lease& told) const {
   if (told.time_left == 0) return kTimeMax;
   const Time end = saturating_add(reactor_.now(), told.time_left);
-  const Time known = std::stoll(meta_or(journal_, "grant.end", "0"));
-  const bool same = meta_or(journal_, "grant.lease", "") == std::to_string(told.lease);
+  const Time known = grant_.end;
+  const bool same = grant_.lease == told.lease;
   return same && known > 0 && known <= saturating_add(end, kTransit) ? known : end;
 }
 
 void Broker::keep_lease(const msg::Lease& told, Time end) {
-  journal_.set_meta("grant.lease", std::to_string(told.lease));
-  journal_.set_meta("grant.end", std::to_string(end == kTimeMax ? 0 : end));
+  grant_.lease = told.lease;
+  grant_.end = end == kTimeMax ? 0 : end;
+  journal_.put_grant(grant_);
 }
 
 void Broker::move_lease(const msg::Lease& told) {
@@ -309,7 +320,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.belongs_to = belongs_to_;
   identity.agent_secret = options_.secrets.agent;
   identity.bind = source.bind;
-  identity.started = std::stoll(meta_or(journal_, "started", "0"));
+  identity.started = started_;
   identity.lease_end = lease_end;
   std::error_code ignored;
   std::filesystem::create_directories(identity.state_dir + "/output", ignored);

@@ -66,6 +66,7 @@ class Broker {
          std::unique_ptr<transport::Server> server);
   void show_pulse();
   Status begin();
+  Status recall();
   Status begin_root();
   Status begin_child();
   Status bring_up(const ResourceSource& source, Identity identity, Time lease_end);
@@ -100,6 +101,8 @@ class Broker {
   std::shared_ptr<InstanceClock> clock_;
   Time clock_kept_ = 0;        // when it was written to the journal
   Duration known_offset_ = 0;  // of the wall clock
+  Time started_ = 0;           // the instance was
+  HeldGrant grant_;            // of a child
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;
   std::unique_ptr<ParentLink> parent_;

@@ -19,9 +19,7 @@ namespace {
 
 namespace lm = launch::msg;
 
-constexpr const char* kIncarnation = "agent.0.incarnation";
-constexpr const char* kOrphans = "agent.0.orphans";      // "PID START PID START ..."
-constexpr const char* kNumbering = "agent.0.numbering";  // see launch::process_numbering()
+constexpr std::uint32_t kRank = 0;  // the agent that there is
 // Bytes of starts after which another message is begun; one may have 64 MiB.
 constexpr std::size_t kEnough = 8 << 20;
 
@@ -67,16 +65,13 @@ AgentLink::AgentLink(transport::Reactor& reactor, transport::Server& server, Jou
       after_commit_(after_commit),
       refusals_(refusals),
       settings_(std::move(settings)) {
-  if (const auto known = journal_.meta(kIncarnation); known && *known)
-    incarnation_ = std::stoull(**known);
   const std::string numbering = launch::process_numbering();
-  if (const auto known = journal_.meta(kNumbering); known && *known)
-    same_numbering_ = **known == numbering;
-  journal_.set_meta(kNumbering, numbering);
-  if (const auto known = journal_.meta(kOrphans); known && *known && same_numbering_) {
-    std::istringstream words(**known);
-    for (event::Process p; words >> p.pid >> p.start;) orphans_.push_back(p);
+  if (const auto known = journal_.agent(kRank); known && *known) {
+    incarnation_ = (*known)->incarnation;
+    same_numbering_ = (*known)->numbering.empty() || (*known)->numbering == numbering;
   }
+  journal_.put_agent({kRank, incarnation_, numbering});
+  if (auto known = journal_.orphans(kRank); known && same_numbering_) orphans_ = std::move(*known);
 }
 
 // ---- outgoing ----
@@ -249,9 +244,7 @@ void AgentLink::kill_orphans(const std::vector<event::Process>& orphans) {
 }
 
 void AgentLink::keep_orphans() {
-  std::string text;
-  for (const auto& p : orphans_) text += fmt::format("{} {} ", p.pid, p.start);
-  journal_.set_meta(kOrphans, text);
+  journal_.put_orphans(kRank, orphans_);
 }
 
 void AgentLink::shutdown() {
@@ -316,7 +309,7 @@ void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
   if (hello.incarnation != incarnation_) replaced_.insert(incarnation_);
   incarnation_ = hello.incarnation;
   host_ = hello.hostname;
-  journal_.set_meta(kIncarnation, std::to_string(incarnation_));
+  journal_.put_agent({kRank, incarnation_, launch::process_numbering()});
   // It says hello again and learns where it stands.
   if (before.value() != 0 && before != peer) server_.dismiss(before);
 }

@@ -147,7 +147,7 @@ class JobManager {
   std::optional<Time> next_turn(Time now) const;
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
   Status set_urgency(JobId id, std::uint32_t urgency, Time now);
-  bool is_aside(JobId id) const { return aside_.contains(id.value()); }
+  bool is_aside(JobId id) const { return aside_.contains(id); }
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
@@ -278,8 +278,8 @@ class JobManager {
   bool paused_ = false;
   PassTimes passes_;
   WaitingRoom waiting_;
-  std::set<std::uint64_t> aside_;  // numbers of pending jobs, see recover()
-  std::set<JobId> unheard_of_;     // of these, those that the scheduler has not been told of
+  std::set<JobId> aside_;       // pending jobs, see recover()
+  std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
   std::optional<Time> wake_;
   std::vector<event::Process> orphans_;
   Time last_heard_ = 0;  // when the last event of the run before this one happened

@@ -1,14 +1,12 @@
-// Meta key "gate.submit.NAME" or "gate.start.NAME": "open", or "closed" and the reason behind it.
 #include "instance/job/queue_gates.hpp"
+
+#include <set>
 
 namespace holon::instance {
 namespace {
 
-constexpr std::string_view kOpen = "open";
-constexpr std::string_view kClosed = "closed ";
-
-std::string key_of(const std::string& queue, QueueGates::Gate gate) {
-  return (gate == QueueGates::Gate::submit ? "gate.submit." : "gate.start.") + queue;
+std::string name_of(QueueGates::Gate gate) {
+  return gate == QueueGates::Gate::submit ? "submit" : "start";
 }
 
 }  // namespace
@@ -18,25 +16,30 @@ Status QueueGates::tell(const std::string& queue, Gate gate, bool open) {
                               : scheduler_.start_queue(queue, open);
 }
 
+// One of a queue that the configuration has no more stays closed for when it is back.
 Status QueueGates::restore() {
-  for (const auto& queue : scheduler_.queues())
-    for (const Gate gate : {Gate::submit, Gate::start}) {
-      const auto kept = journal_.meta(key_of(queue.name, gate));
-      if (!kept) return tl::unexpected(kept.error());
-      if (!*kept || !(*kept)->starts_with(kClosed)) continue;
-      closed_[{queue.name, gate}] = (*kept)->substr(kClosed.size());
-      if (auto told = tell(queue.name, gate, false); !told) return told;
-    }
+  const auto kept = journal_.closed_gates();
+  if (!kept) return tl::unexpected(kept.error());
+  std::set<std::string> queues;
+  for (const auto& queue : scheduler_.queues()) queues.insert(queue.name);
+  for (const auto& closed : *kept) {
+    if (!queues.contains(closed.queue)) continue;
+    const Gate gate = closed.gate == name_of(Gate::submit) ? Gate::submit : Gate::start;
+    closed_[{closed.queue, gate}] = closed.reason;
+    if (auto told = tell(closed.queue, gate, false); !told) return told;
+  }
   return {};
 }
 
 Status QueueGates::set(const std::string& queue, Gate gate, bool open, const std::string& reason) {
   if (auto told = tell(queue, gate, open); !told) return told;
-  journal_.set_meta(key_of(queue, gate), open ? std::string(kOpen) : std::string(kClosed) + reason);
-  if (open)
+  if (open) {
+    journal_.remove_closed(queue, name_of(gate));
     closed_.erase({queue, gate});
-  else
+  } else {
+    journal_.put_closed({queue, name_of(gate), reason});
     closed_[{queue, gate}] = reason;
+  }
   return {};
 }
 

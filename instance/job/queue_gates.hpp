@@ -1,5 +1,5 @@
 // queue_gates.hpp - which queues take jobs and which schedule, as an operator set it. Kept in the
-// journal's meta table, so that a gate that was closed stays closed whatever happens to the broker.
+// journal, so that a gate that was closed stays closed whatever happens to the broker.
 #pragma once
 #include <map>
 #include <string>

@@ -7,6 +7,7 @@
 
 #include "instance/journal/files.hpp"
 #include "instance/journal/mark.hpp"
+#include "instance/journal/migrate.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -33,6 +34,29 @@ void take_record(SQLite::Statement& q, const JournalSink& sink) {
       {static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())});
   if (record) return sink.record(*record);
   sink.lost(fmt::format("the record of job {} is damaged", q.getColumn(0).getString()));
+}
+
+// Of a journal of any version.
+void take_tables(SQLite::Database& db, const JournalSink& sink) {
+  const auto each = [&sink](const char* table, const auto& read, const auto& take) {
+    try {
+      for (const auto& row : read()) take(row);
+    } catch (const SQLite::Exception& e) {
+      sink.lost(fmt::format("table {} cannot be read: {}", table, e.what()));
+    }
+  };
+  const TypedTables typed(db);
+  for (const auto& what : typed.not_understood()) sink.lost(what);
+  SQLite::Database& in = typed.tables();
+  if (const auto grant = read_grant(in)) sink.grant(*grant);
+  each(
+      "agents", [&] { return read_agents(in); }, sink.agent);
+  each(
+      "drains", [&] { return read_drains(in); }, sink.drain);
+  each(
+      "gates", [&] { return read_gates(in); }, sink.gate);
+  each(
+      "reservations", [&] { return read_reservations(in); }, sink.reservation);
 }
 
 }  // namespace
@@ -63,6 +87,13 @@ Status export_journal(const std::string& state_dir, const JournalSink& sink) {
              [&](SQLite::Statement& q) { take_record(q, sink); });
     each_row(*db, sink, "descendants", "SELECT path, record FROM descendants ORDER BY path",
              [&](SQLite::Statement& q) { take_record(q, sink); });
+    each_row(*db, sink, "children", "SELECT job, token, epoch, uri FROM children ORDER BY job",
+             [&](SQLite::Statement& q) {
+               sink.child({job_at(q, 0), q.getColumn(1).getString(),
+                           static_cast<std::uint64_t>(q.getColumn(2).getInt64()),
+                           q.getColumn(3).getString()});
+             });
+    take_tables(*db, sink);
   } catch (const SQLite::Exception& e) {
     return fail(Errc::invalid_argument, e.what(), file);
   }

@@ -1,4 +1,4 @@
-// journal_export.hpp - everything a journal holds, for other programs.
+// export.hpp - everything a journal holds, for other programs.
 #pragma once
 #include <functional>
 #include <string>
@@ -17,7 +17,13 @@ struct JournalSink {
                      const std::string& context)>
       event;
   std::function<void(const msg::JobRecord&)> record;  // of own jobs, then of jobs below
-  std::function<void(const std::string&)> lost;       // what cannot be read, in words
+  std::function<void(const HeldGrant&)> grant;
+  std::function<void(const ChildGrant&)> child;  // a grant to an instance below
+  std::function<void(const KnownAgent&)> agent;
+  std::function<void(const KeptDrain&)> drain;
+  std::function<void(const ClosedGate&)> gate;
+  std::function<void(const KeptReservation&)> reservation;
+  std::function<void(const std::string&)> lost;  // what cannot be read, in words
 };
 
 // Leaves the files as they are. Errors: not_found (no journal there), busy (an instance runs on

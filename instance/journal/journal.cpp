@@ -54,7 +54,7 @@ msg::JobRecord descendant_in(const SQLite::Column& data, const std::string& path
   return unreadable(path, id, record.error());
 }
 
-std::int64_t number(JobId id) {
+std::int64_t number_of(JobId id) {
   return static_cast<std::int64_t>(id.value());
 }
 JobId job_id(const SQLite::Column& column) {
@@ -68,7 +68,7 @@ void Journal::add_batch(const Batch& b) {
   s.write([&] {
     s.spec.bindNoCopy(1, b.jobspec);
     s.run(s.spec);
-    s.batch.bind(1, number(b.first));
+    s.batch.bind(1, number_of(b.first));
     s.batch.bind(2, static_cast<std::int64_t>(b.count));
     s.batch.bind(3, s.db.getLastInsertRowid());
     s.batch.bind(4, b.is_instance ? 1 : 0);
@@ -83,7 +83,7 @@ void Journal::add_event(JobId first, std::uint64_t count, const Event& e) {
   s.write([&] {
     const std::string context = context_of(e.body);
     s.event.bind(1, s.next_seq++);
-    s.event.bind(2, number(first));
+    s.event.bind(2, number_of(first));
     s.event.bind(3, static_cast<std::int64_t>(count));
     s.event.bind(4, e.time);
     s.event.bindNoCopy(5, name_of(e.body));
@@ -96,7 +96,7 @@ void Journal::add_allocation(const resource::Allocation& a) {
   auto& s = *state_;
   s.write([&] {
     const std::string shares = pack_shares(a);
-    s.alloc.bind(1, number(a.job));
+    s.alloc.bind(1, number_of(a.job));
     s.alloc.bind(2, a.when.begin);
     s.alloc.bind(3, a.when.end);
     s.alloc.bindNoCopy(4, shares.data(), static_cast<int>(shares.size()));
@@ -148,7 +148,7 @@ bool Journal::put_descendant(const msg::JobRecord& record) {
 void Journal::put_child(const ChildGrant& child) {
   auto& s = *state_;
   s.write([&] {
-    s.child.bind(1, number(child.job));
+    s.child.bind(1, number_of(child.job));
     s.child.bindNoCopy(2, child.token);
     s.child.bind(3, static_cast<std::int64_t>(child.epoch));
     s.child.bindNoCopy(4, child.uri);
@@ -186,7 +186,7 @@ Status Journal::commit() {
   if (s.broken || !s.open) return s.broken ? Status(tl::unexpected(*s.broken)) : Status();
   const bool changed = s.files_changed(true);
   s.write([&] {
-    s.put_meta(kCommits, std::to_string(s.progress.commits + 1));
+    s.count_commit();
     s.run(s.end);
   });
   s.open = false;
@@ -203,9 +203,17 @@ Status Journal::commit() {
 msg::JobRecord Journal::State::own_record(const SQLite::Column& data, JobId id) const {
   auto record = unpack_column<msg::JobRecord>(data);
   if (record) return std::move(*record);
-  SQLite::Statement q(db, "SELECT value FROM meta WHERE key='grant.path'");
-  const std::string path = q.executeStep() ? q.getColumn(0).getString() : "/";
-  return unreadable(join(path, id), id.value(), record.error());
+  const auto grant = read_grant(db);
+  return unreadable(join(grant ? grant->path : "/", id), id.value(), record.error());
+}
+
+void Journal::State::keep_forgetting() {
+  if (!forgetting) {
+    for (const char* key : {kForgettingFirst, kForgettingStop}) remove_number(db, key);
+    return;
+  }
+  write_number(db, kForgettingFirst, number_of(forgetting->first));
+  write_number(db, kForgettingStop, number_of(forgetting->second));
 }
 
 bool Journal::State::choose_forgotten() {
@@ -213,7 +221,7 @@ bool Journal::State::choose_forgotten() {
       db, fmt::format("SELECT first, count FROM batches WHERE first >= ? AND NOT ({}) ORDER BY "
                       "first LIMIT 1",
                       kUnfinished));
-  oldest.bind(1, number(forgotten_to));
+  oldest.bind(1, number_of(forgotten_to));
   if (!oldest.executeStep()) {
     forgotten_to = JobId(0);  // those before may be over the next time
     return false;
@@ -234,13 +242,13 @@ bool Journal::State::choose_forgotten() {
 void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   const auto drop = [&](const char* sql) {
     SQLite::Statement q(db, sql);
-    q.bind(1, number(first));
-    q.bind(2, number(stop));
+    q.bind(1, number_of(first));
+    q.bind(2, number_of(stop));
     q.exec();
   };
   SQLite::Statement ended(db, "SELECT record, id, result FROM jobs WHERE id >= ? AND id < ?");
-  ended.bind(1, number(first));
-  ended.bind(2, number(stop));
+  ended.bind(1, number_of(first));
+  ended.bind(2, number_of(stop));
   SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
   while (ended.executeStep()) {
     const auto record = own_record(ended.getColumn(0), job_id(ended.getColumn(1)));
@@ -278,10 +286,8 @@ Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most) 
     }
     if (gone.jobs.empty()) return;
     gone.more = s.forgetting || gone.count < surplus;
-    s.put_meta(kLastForgotten, std::to_string(next->value() - 1));
-    s.put_meta(kForgetting, s.forgetting ? fmt::format("{} {}", s.forgetting->first.value(),
-                                                       s.forgetting->second.value())
-                                         : std::string());
+    write_number(s.db, kLastForgotten, number_of(*next) - 1);
+    s.keep_forgetting();
     s.db.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesGivenBack));
   });
   if (s.broken) return tl::unexpected(*s.broken);
@@ -356,7 +362,7 @@ Result<std::optional<resource::Allocation>> Journal::allocation(JobId job) const
   return state_->read<std::optional<resource::Allocation>>(
       [&]() -> std::optional<resource::Allocation> {
         SQLite::Statement q(state_->db, "SELECT begin, end, shares FROM allocs WHERE job=?");
-        q.bind(1, number(job));
+        q.bind(1, number_of(job));
         if (!q.executeStep()) return std::nullopt;
         const auto shares = q.getColumn(2);
         auto allocation = unpack_shares(
@@ -394,7 +400,7 @@ Result<Batch> Journal::batch_of(JobId job) const {
   auto found = state_->read<std::optional<Batch>>([&]() -> std::optional<Batch> {
     SQLite::Statement q(state_->db,
                         fmt::format("{}WHERE first <= ? ORDER BY first DESC LIMIT 1", kBatch));
-    q.bind(1, number(job));
+    q.bind(1, number_of(job));
     if (!q.executeStep()) return std::nullopt;
     return batch_from(q);
   });
@@ -412,9 +418,9 @@ Result<std::vector<Event>> Journal::events_of(JobId job) const {
     SQLite::Statement q(state_->db,
                         "SELECT time, name, context FROM events WHERE job IN (?, ?) AND job + "
                         "count > ? ORDER BY seq");
-    q.bind(1, number(batch->first));
-    q.bind(2, number(job));
-    q.bind(3, number(job));
+    q.bind(1, number_of(batch->first));
+    q.bind(2, number_of(job));
+    q.bind(3, number_of(job));
     std::vector<Event> events;
     while (q.executeStep()) {
       auto event = event_from(q, 0);
@@ -428,7 +434,7 @@ Result<std::vector<Event>> Journal::events_of(JobId job) const {
 Result<std::optional<msg::JobRecord>> Journal::inactive(JobId job) const {
   return state_->read<std::optional<msg::JobRecord>>([&]() -> std::optional<msg::JobRecord> {
     SQLite::Statement q(state_->db, "SELECT record FROM jobs WHERE id=?");
-    q.bind(1, number(job));
+    q.bind(1, number_of(job));
     if (!q.executeStep()) return std::nullopt;
     return state_->own_record(q.getColumn(0), job);
   });
@@ -448,7 +454,7 @@ Result<std::vector<msg::JobRecord>> Journal::inactive_beside(const char* query, 
                                                              std::size_t limit) const {
   return state_->read<std::vector<msg::JobRecord>>([&] {
     SQLite::Statement q(state_->db, query);
-    q.bind(1, number(job));
+    q.bind(1, number_of(job));
     q.bind(2, static_cast<std::int64_t>(limit));
     std::vector<msg::JobRecord> records;
     while (q.executeStep())
@@ -500,8 +506,8 @@ Result<std::optional<msg::JobRecord>> Journal::descendant(std::string_view path)
 Result<std::vector<JobId>> Journal::inactive_ids(JobId first, std::uint64_t count) const {
   return state_->read<std::vector<JobId>>([&] {
     SQLite::Statement q(state_->db, "SELECT id FROM jobs WHERE id >= ? AND id < ? ORDER BY id");
-    q.bind(1, number(first));
-    q.bind(2, number(first) + static_cast<std::int64_t>(count));
+    q.bind(1, number_of(first));
+    q.bind(2, number_of(first) + static_cast<std::int64_t>(count));
     std::vector<JobId> ids;
     while (q.executeStep()) ids.push_back(job_id(q.getColumn(0)));
     return ids;
@@ -514,8 +520,8 @@ Result<JobId> Journal::next_id() const {
     const auto known = job_id(
         state_->db.execAndGet("SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), "
                               "coalesce((SELECT max(id) + 1 FROM jobs), 1))"));
-    const auto forgotten = meta(kLastForgotten);
-    return forgotten && *forgotten ? std::max(known, JobId(std::stoull(**forgotten) + 1)) : known;
+    const auto forgotten = read_number(state_->db, kLastForgotten);
+    return forgotten ? std::max(known, JobId(static_cast<std::uint64_t>(*forgotten) + 1)) : known;
   });
 }
 

@@ -26,6 +26,7 @@
 #include "base/strong.hpp"
 #include "config/sync.hpp"
 #include "instance/job/job.hpp"
+#include "instance/journal/rows.hpp"
 #include "resource/allocation.hpp"
 
 namespace holon::msg {
@@ -88,11 +89,11 @@ class Journal {
   };
   // Called again and again while something goes on that may take long.
   using Beat = std::function<void()>;
-  // Opens or creates. An empty name: in memory, gone with the process. Looks for damage for a
-  // second at most. `beat` is called in here, and whenever it is read or written until
-  // stop_beating(). Errors: invalid_argument for a file that is not a journal, has another version,
-  // is another instance's, is damaged, or is gone though there was one; busy if another broker has
-  // it open, system.
+  // Opens or creates; one of an earlier version is brought to this one (migrate.hpp). An empty
+  // name: in memory, gone with the process. Looks for damage for a second at most. `beat` is called
+  // in here, and whenever it is read or written until stop_beating(). Errors: invalid_argument for
+  // a file that is not a journal, has another version, is another instance's, is damaged, or is
+  // gone though there was one; busy if another broker has it open, system.
   static Result<Journal> open(const std::string& file, Sync sync,
                               OnDamage on_damage = OnDamage::refuse, Beat beat = {});
   Journal(Journal&&) noexcept;
@@ -114,6 +115,16 @@ class Journal {
   bool put_descendant(const msg::JobRecord& record);
   void put_child(const ChildGrant& child);
   void set_meta(std::string_view key, std::string_view value);
+  void set_number(std::string_view key, std::int64_t value);
+  void put_grant(const HeldGrant& grant);
+  void put_agent(const KnownAgent& agent);
+  void put_orphans(std::uint32_t rank, const std::vector<event::Process>& all);
+  void put_drains(const std::vector<KeptDrain>& all);
+  void put_closed(const ClosedGate& gate);
+  void remove_closed(const std::string& queue, const std::string& gate);
+  void put_reservations(const std::vector<KeptReservation>& all);
+  void add_aside(JobId job);
+  void remove_aside(JobId job);
   // Paths whose newest record the parent has not acknowledged yet.
   void add_outbox(std::string_view path);
   void remove_outbox(std::string_view path);
@@ -147,6 +158,15 @@ class Journal {
 
   // ---- reading: sees uncommitted writes too. Errors: system ----
   Result<std::optional<std::string>> meta(std::string_view key) const;
+  Result<std::optional<std::int64_t>> number(std::string_view key) const;
+  // What is not of a job, see rows.hpp.
+  Result<std::optional<HeldGrant>> grant() const;
+  Result<std::optional<KnownAgent>> agent(std::uint32_t rank) const;
+  Result<std::vector<event::Process>> orphans(std::uint32_t rank) const;
+  Result<std::vector<KeptDrain>> drains() const;
+  Result<std::vector<ClosedGate>> closed_gates() const;
+  Result<std::vector<KeptReservation>> reservations() const;
+  Result<std::vector<JobId>> aside() const;
   // Batches with a job that is not INACTIVE, ascending.
   Result<std::vector<Batch>> active_batches() const;
   // All events since the oldest active batch was submitted, in order. O(these).

@@ -11,12 +11,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <sstream>
 
 #include "instance/clock.hpp"
 #include "instance/instance_id.hpp"
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/log.hpp"
+#include "instance/journal/migrate.hpp"
 #include "instance/journal/repair.hpp"
 #include "instance/journal/salvage.hpp"
 #include "instance/journal/state.hpp"
@@ -90,7 +90,7 @@ std::string damage_in(SQLite::Database& db, const Journal::Beat& beat) {
 
 std::uint64_t number_in_meta(SQLite::Database& db, const char* key) {
   SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
-  q.bind(1, key);
+  q.bind(1, std::string(key));
   return q.executeStep() ? std::strtoull(q.getColumn(0).getText(), nullptr, 10) : 0;
 }
 
@@ -125,6 +125,9 @@ class Opening {
     if (auto found = damage_in(db, beat_); !found.empty())
       return fail(Errc::invalid_argument, "the journal is damaged: " + found, file_);
     const auto kept = whose(db);
+    if (!kept.empty() && kept.find_first_not_of("0123456789abcdef") != std::string::npos)
+      return fail(Errc::invalid_argument, "the journal is damaged: whose it is cannot be read",
+                  file_);
     foreign_ = !kept.empty() && kept != id_;
     if (foreign_)
       return fail(Errc::invalid_argument,
@@ -133,6 +136,11 @@ class Opening {
                               kept, id_),
                   file_);
     return {};
+  }
+
+  void modernize(SQLite::Database& db) {
+    for (const auto& what : migrate(db))
+      news.push_back("the journal was of an earlier version; lost: " + what);
   }
 
   bool can_repair(const Error& why) const {
@@ -207,6 +215,7 @@ Result<SQLite::Database> open_checked(const std::string& file, Journal::Sync syn
     SQLite::Database db(file, SQLite::OPEN_READWRITE);
     set_pragmas(db, sync);
     if (auto sound = opening.trust(db); !sound) return tl::unexpected(sound.error());
+    opening.modernize(db);
     db.exec(kSubmitKeysTable);
     if (number_in_meta(db, kEventEra) == 0) begin_era(db);
     return db;
@@ -248,7 +257,7 @@ void Journal::State::begin_with(JournalMark its_mark, const std::string& id, Job
   mark.emplace(std::move(its_mark));
   progress.id = id;
   if (auto boot = boot_id(); !boot.empty()) progress.boot = std::move(boot);
-  progress.commits = number_in_meta(db, kCommits);
+  progress.commits = static_cast<std::uint64_t>(read_number(db, kCommits).value_or(0));
   progress.next_id = next.value();
   if (before && before->commits > progress.commits) {
     news.push_back(fmt::format(
@@ -270,12 +279,10 @@ void Journal::State::begin_with(JournalMark its_mark, const std::string& id, Job
 }
 
 void Journal::State::load_forgetting() {
-  SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
-  q.bind(1, kForgetting);
-  if (!q.executeStep()) return;
-  std::istringstream text(q.getColumn(0).getString());
-  std::uint64_t first = 0, stop = 0;
-  if (text >> first >> stop) forgetting = {JobId(first), JobId(stop)};
+  const auto first = read_number(db, kForgettingFirst), stop = read_number(db, kForgettingStop);
+  if (first && stop)
+    forgetting = {JobId(static_cast<std::uint64_t>(*first)),
+                  JobId(static_cast<std::uint64_t>(*stop))};
 }
 
 void Journal::State::remember_files() {
@@ -358,7 +365,7 @@ std::pair<JobId, JobId> Journal::lost_ids() const {
 }
 
 bool Journal::rebuilt() const {
-  const auto when = meta(kRebuilt);
+  const auto when = number(kRebuilt);
   return when && *when;
 }
 
@@ -397,6 +404,10 @@ Result<Journal> Journal::open_frozen(const std::string& file, Beat beat) {
     auto db = open_to_read(file);
     if (auto ours = expect_kind(*db, kJournalKind, file); !ours)
       return tl::unexpected(ours.error());
+    if (version_of(*db) < kJournalKind.version)
+      return fail(Errc::system,
+                  "the journal is of an earlier version, and this disk does not take the new one",
+                  file);
     Journal journal(std::make_unique<State>(std::move(*db), file, Sync::normal));
     journal.freeze();
     journal.state_->for_reading = true;

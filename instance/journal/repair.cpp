@@ -13,6 +13,8 @@
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/log.hpp"
+#include "instance/journal/migrate.hpp"
+#include "instance/journal/rows.hpp"
 #include "instance/journal/salvage.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/text.hpp"
@@ -34,18 +36,20 @@ std::int64_t number_of(SQLite::Database& db, const std::string& sql) {
 }
 
 std::uint64_t commits_of(SQLite::Database& db) {
-  SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
-  q.bind(1, kCommits);
-  return q.executeStep() ? std::strtoull(q.getColumn(0).getText(), nullptr, 10) : 0;
+  return static_cast<std::uint64_t>(read_number(db, kCommits).value_or(0));
 }
 
-void check_tables(SQLite::Database& db, JournalCheck& check) {
+void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& check) {
   SQLite::Statement integrity(db, fmt::format("PRAGMA integrity_check({})", kMostFindings));
   while (integrity.executeStep())
     if (const auto text = integrity.getColumn(0).getString(); text != "ok")
       check.damage.push_back(text);
-  for (const char* table : {"jobs", "events", "batches", "descendants"})
-    check.rows[table] = number_of(db, fmt::format("SELECT count(*) FROM {}", table));
+  const auto count = [&check](SQLite::Database& in, std::initializer_list<const char*> tables) {
+    for (const char* table : tables)
+      check.rows[table] = number_of(in, fmt::format("SELECT count(*) FROM {}", table));
+  };
+  count(db, {"jobs", "events", "batches", "descendants", "children"});
+  count(typed, {"reservations", "drains", "gates", "agents"});
   for (auto& row : unreadable_rows(db)) check.damage.push_back(std::move(row));
 }
 
@@ -96,6 +100,7 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
     if (!taken) return tl::unexpected(taken.error());
     repair.rows = std::move(taken->rows);
     repair.lost.insert(repair.lost.end(), taken->lost.begin(), taken->lost.end());
+    for (auto& what : move_meta_rows(to)) repair.lost.push_back(std::move(what));
   }
   from.reset();
   std::error_code ignored;
@@ -106,14 +111,11 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
 void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
             JournalRepair& repair) {
   db.exec("DELETE FROM batches WHERE spec NOT IN (SELECT id FROM specs)");
-  const auto set = [&](const char* key, const std::string& value) {
-    SQLite::Statement put(db, "INSERT OR REPLACE INTO meta VALUES(?,?)");
-    put.bind(1, key);
-    put.bind(2, value);
-    put.exec();
-  };
-  set(kJournalId, id);
-  set(kRebuilt, std::to_string(now));
+  SQLite::Statement whose(db, "INSERT OR REPLACE INTO meta VALUES(?,?)");
+  whose.bind(1, std::string(kJournalId));
+  whose.bind(2, id);
+  whose.exec();
+  write_number(db, kRebuilt, now);
   if (!mark.found()) return;
   const auto& known = *mark.found();
   // What had been committed is as far as it is now: told of is what is lost, once.
@@ -122,7 +124,7 @@ void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id
     repair.lost.push_back(fmt::format("the last {} of {} commits, the last of {}",
                                       known.commits - commits, known.commits,
                                       time_text(known.when, now)));
-  set(kCommits, std::to_string(std::max(commits, known.commits)));
+  write_number(db, kCommits, static_cast<std::int64_t>(std::max(commits, known.commits)));
 }
 
 // Who repairs need not have the broker's umask: tokens and environments are in a journal.
@@ -169,8 +171,10 @@ Result<JournalCheck> check_journal(const std::string& state_dir) {
     const auto db = open_to_read(file);
     if (auto ours = expect_kind(*db, kJournalKind, file); !ours)
       check.damage.push_back(to_string(ours.error()));
-    check_progress(*db, *mark, check);
-    check_tables(*db, check);
+    const TypedTables typed(*db);
+    for (const auto& what : typed.not_understood()) check.damage.push_back(what);
+    check_progress(typed.tables(), *mark, check);
+    check_tables(*db, typed.tables(), check);
   } catch (const std::exception& e) {
     check.damage.push_back(fmt::format("it cannot be read any further: {}", e.what()));
   }

@@ -13,6 +13,7 @@
 
 #include "base/time.hpp"
 #include "instance/job/job.hpp"
+#include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -24,19 +25,20 @@ struct Table {
   const char* key;
   int columns;
   bool numbered;  // the key is a number
+  int since = 1;  // the first version of the schema that has it
 };
 
 constexpr std::array kTables = std::to_array<Table>({
-    {"meta", "key", 2, false},
-    {"specs", "id", 2, true},
-    {"batches", "first", 5, true},
-    {"events", "seq", 6, true},
-    {"allocs", "job", 4, true},
-    {"jobs", "id", 3, true},
-    {"descendants", "path", 2, false},
-    {"children", "job", 4, true},
-    {"outbox", "path", 1, false},
-    {"submit_keys", "key", 3, false},
+    {"meta", "key", 2, false},          {"specs", "id", 2, true},
+    {"batches", "first", 5, true},      {"events", "seq", 6, true},
+    {"allocs", "job", 4, true},         {"jobs", "id", 3, true},
+    {"descendants", "path", 2, false},  {"children", "job", 4, true},
+    {"outbox", "path", 1, false},       {"submit_keys", "key", 3, false},
+    {"numbers", "key", 2, false, 2},    {"held_grant", "one", 6, true, 2},
+    {"agents", "rank", 3, true, 2},     {"orphans", "rank", 3, false, 2},
+    {"drains", "host", 4, false, 2},    {"gates", "queue", 3, false, 2},
+    {"reservations", "id", 7, true, 2}, {"reservation_users", "id", 3, false, 2},
+    {"aside", "job", 1, true, 2},
 });
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys, from damage to what is behind it
@@ -86,13 +88,22 @@ class TableCopy {
       beat_();
       for (int i = 0; i < table_.columns; ++i)
         sqlite3_bind_value(insert_.get(), i + 1, sqlite3_column_value(select, i));
-      const int put = sqlite3_step(insert_.get());
-      sqlite3_reset(insert_.get());
-      if (put != SQLITE_DONE) return End::unwritable;
-      salvage_.rows[table_.name] += sqlite3_changes(to_);
+      if (!put()) return End::unwritable;
       last_ = std::max<std::int64_t>(last_, sqlite3_column_int64(select, 0));
     }
     return rc == SQLITE_DONE ? End::all_read : End::unreadable;
+  }
+
+  // The row that is bound. False: `to` cannot be written.
+  bool put() {
+    const int rc = sqlite3_step(insert_.get());
+    sqlite3_reset(insert_.get());
+    if (rc == SQLITE_DONE)
+      salvage_.rows[table_.name] += sqlite3_changes(to_);
+    else if (rc == SQLITE_CONSTRAINT)
+      salvage_.lost.push_back(
+          fmt::format("table {}: a row with values of other types", table_.name));
+    return rc == SQLITE_DONE || rc == SQLITE_CONSTRAINT;
   }
 
   // Where only rows come that were passed before, more and more keys are skipped, so that the copy
@@ -176,12 +187,26 @@ std::string_view bytes_at(const SQLite::Column& column) {
 
 }  // namespace
 
+namespace {
+
+int version_or(SQLite::Database& db, int otherwise) {
+  try {
+    return version_of(db);
+  } catch (const SQLite::Exception&) {
+    return otherwise;
+  }
+}
+
+}  // namespace
+
 Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
                               const std::function<void()>& beat) {
   Salvage salvage;
+  const int version = version_or(from, kJournalKind.version);
   to.exec("BEGIN IMMEDIATE");
   for (const Table& table : kTables)
-    if (!TableCopy(from.getHandle(), to.getHandle(), table, beat, salvage).run())
+    if (table.since <= version &&
+        !TableCopy(from.getHandle(), to.getHandle(), table, beat, salvage).run())
       return fail(Errc::system, sqlite3_errmsg(to.getHandle()), to.getFilename());
   to.exec("COMMIT");
   return salvage;

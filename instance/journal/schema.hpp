@@ -1,26 +1,46 @@
 // journal_schema.hpp - the journal's tables. All times in ms.
 //
-// meta; specs and batches (what was submitted); events, append-only; allocs (R as shares); jobs
-// (final records of own jobs); descendants (records of jobs below); children (grants given);
-// outbox; submit_keys.
+// specs and batches (what was submitted); events, append-only; allocs (R as shares); jobs (final
+// records of own jobs); descendants (records of jobs below); children (grants given); outbox;
+// submit_keys. What is not of a job (rows.hpp): numbers and meta, whole numbers and texts by name;
+// held_grant, of the instance itself; agents and the orphans that they are to end; drains; gates;
+// reservations with their users; aside.
+//
+// Version 2 gave each of the last ones a table; in version 1 they were texts in meta (migrate.hpp).
 #pragma once
 #include "instance/resources/database_kind.hpp"
 
 namespace holon::instance {
 
 inline constexpr const char* kJournalSchema = R"(
-CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE specs(id INTEGER PRIMARY KEY, jobspec TEXT NOT NULL);
-CREATE TABLE batches(first INTEGER PRIMARY KEY, count INTEGER NOT NULL, spec INTEGER NOT NULL,
+CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS specs(id INTEGER PRIMARY KEY, jobspec TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS batches(first INTEGER PRIMARY KEY, count INTEGER NOT NULL, spec INTEGER NOT NULL,
                      is_instance INTEGER NOT NULL, seq INTEGER NOT NULL);
-CREATE TABLE events(seq INTEGER PRIMARY KEY, job INTEGER NOT NULL, count INTEGER NOT NULL, time INTEGER NOT NULL,
+CREATE TABLE IF NOT EXISTS events(seq INTEGER PRIMARY KEY, job INTEGER NOT NULL, count INTEGER NOT NULL, time INTEGER NOT NULL,
                     name TEXT NOT NULL, context TEXT NOT NULL);
-CREATE INDEX events_of_job ON events(job);
-CREATE TABLE allocs(job INTEGER PRIMARY KEY, begin INTEGER NOT NULL, end INTEGER NOT NULL, shares BLOB NOT NULL);
-CREATE TABLE jobs(id INTEGER PRIMARY KEY, result TEXT NOT NULL, record BLOB NOT NULL);
-CREATE TABLE descendants(path TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE children(job INTEGER PRIMARY KEY, token TEXT NOT NULL, epoch INTEGER NOT NULL, uri TEXT NOT NULL);
-CREATE TABLE outbox(path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS events_of_job ON events(job);
+CREATE TABLE IF NOT EXISTS allocs(job INTEGER PRIMARY KEY, begin INTEGER NOT NULL, end INTEGER NOT NULL, shares BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS jobs(id INTEGER PRIMARY KEY, result TEXT NOT NULL, record BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS descendants(path TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS children(job INTEGER PRIMARY KEY, token TEXT NOT NULL, epoch INTEGER NOT NULL, uri TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS outbox(path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS numbers(key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS held_grant(one INTEGER PRIMARY KEY CHECK(one = 1), epoch INTEGER NOT NULL, path TEXT NOT NULL,
+                        name TEXT NOT NULL, lease INTEGER NOT NULL, end INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS agents(rank INTEGER PRIMARY KEY, incarnation INTEGER NOT NULL, numbering TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS orphans(rank INTEGER NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL,
+                     PRIMARY KEY(rank, pid, start)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS drains(host TEXT NOT NULL, above INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,
+                    PRIMARY KEY(host, above)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS gates(queue TEXT NOT NULL, gate TEXT NOT NULL, reason TEXT NOT NULL,
+                   PRIMARY KEY(queue, gate)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reservations(id INTEGER PRIMARY KEY, jobspec TEXT NOT NULL, begin INTEGER NOT NULL,
+                          end INTEGER NOT NULL, name TEXT NOT NULL, user TEXT NOT NULL,
+                          cancelled INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS reservation_users(id INTEGER NOT NULL, place INTEGER NOT NULL, user TEXT NOT NULL,
+                               PRIMARY KEY(id, place)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 )";
 
 // Which jobs a client's key of a submission stands for. Journals of earlier versions lack it: it is
@@ -31,21 +51,27 @@ CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT N
 CREATE INDEX IF NOT EXISTS submit_keys_of_job ON submit_keys(first);
 )";
 
-inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 1, kJournalSchema};
+inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 2, kJournalSchema,
+                                           1};
 
-// Keys of meta.
-inline constexpr const char* kJournalId = "instance.id";    // whose journal it is
+// Keys of numbers.
+inline constexpr const char* kStarted = "started";          // when the instance was, in its time
 inline constexpr const char* kCommits = "journal.commits";  // so many transactions so far
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again
+inline constexpr const char* kLastReservation = "reservations.last";  // neither this one
+// The rest of a batch that is to go: the first, and the one after the last.
+inline constexpr const char* kForgettingFirst = "jobs.forgetting.first";
+inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";
 
+// Keys of meta.
+inline constexpr const char* kJournalId = "instance.id";  // whose journal it is
+inline constexpr const char* kClock = "clock";            // InstanceClock::text_to_keep()
 // The number of the last event that was forgotten; no event gets a number up to it.
 inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";
 // Another one after each loss of commits, whose events' numbers are given again.
 inline constexpr const char* kEventEra = "events.era";
 
-inline constexpr const char* kClock = "clock";  // InstanceClock::text_to_keep()
 inline constexpr const char* kDefaultQueue = "queue.default";
-inline constexpr const char* kForgetting = "jobs.forgetting";  // the rest of a batch that is to go
 
 }  // namespace holon::instance

@@ -47,7 +47,7 @@ struct Journal::State {
   SQLite::Statement descendant{db, "INSERT OR REPLACE INTO descendants VALUES(?,?)"};
   SQLite::Statement known{db, "SELECT record FROM descendants WHERE path=?"};
   SQLite::Statement child{db, "INSERT OR REPLACE INTO children VALUES(?,?,?,?)"};
-  SQLite::Statement meta{db, "INSERT OR REPLACE INTO meta VALUES(?,?)"};
+  SQLite::Statement commits{db, "INSERT OR REPLACE INTO numbers VALUES(?,?)"};
   SQLite::Statement outbox_in{db, "INSERT OR IGNORE INTO outbox VALUES(?)"};
   std::optional<SQLite::Statement> submit_key, known_key;  // made with their first use
   SQLite::Statement outbox_out{db, "DELETE FROM outbox WHERE path=?"};
@@ -90,6 +90,7 @@ struct Journal::State {
   // another.
   Error write_error(const std::exception& e) const;
 
+  void keep_forgetting();
   // The next batch that is to be forgotten leaves the tables of what may be active.
   bool choose_forgotten();
   // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
@@ -100,9 +101,15 @@ struct Journal::State {
   msg::JobRecord own_record(const SQLite::Column& data, JobId id) const;
 
   void put_meta(const std::string& key, const std::string& value) {
-    meta.bind(1, key);
-    meta.bind(2, value);
-    run(meta);
+    SQLite::Statement put(db, "INSERT OR REPLACE INTO meta VALUES(?,?)");
+    put.bind(1, key);
+    put.bind(2, value);
+    put.exec();
+  }
+  void count_commit() {
+    commits.bindNoCopy(1, kCommits);
+    commits.bind(2, static_cast<std::int64_t>(progress.commits + 1));
+    run(commits);
   }
   static void run(SQLite::Statement& statement) {
     statement.exec();

@@ -5,13 +5,17 @@
 
 namespace holon::instance {
 
+int version_of(SQLite::Database& db) {
+  return db.execAndGet("PRAGMA user_version").getInt();
+}
+
 Status expect_kind(SQLite::Database& db, const DatabaseKind& kind, const std::string& file) {
   const int application = db.execAndGet("PRAGMA application_id").getInt();
-  const int version = db.execAndGet("PRAGMA user_version").getInt();
+  const int version = version_of(db);
   if (application != kind.application_id)
     return fail(Errc::invalid_argument,
                 fmt::format("this is another database, not a holon {}", kind.name), file);
-  if (version != kind.version)
+  if (version < kind.oldest || version > kind.version)
     return fail(Errc::invalid_argument,
                 fmt::format("the {} has version {}, this program reads version {}", kind.name,
                             version, kind.version),

@@ -1,18 +1,14 @@
-// Meta key "drains": both lists, packed.
 #include "instance/resources/drains.hpp"
 
 #include <fmt/core.h>
 
 #include <set>
 
-#include "msg/resource.hpp"
 #include "resource/graph/graph.hpp"
-#include "transport/codec/codec.hpp"
 
 namespace holon::instance {
 namespace {
 
-constexpr std::string_view kDrainsKey = "drains";
 constexpr std::size_t kReasonsNamed = 4;  // in one answer
 
 std::set<std::string> hosts_of(const resource::ResourceGraph& graph) {
@@ -21,9 +17,8 @@ std::set<std::string> hosts_of(const resource::ResourceGraph& graph) {
   return hosts;
 }
 
-void add(std::vector<msg::DrainedNode>& nodes, const Drains::ByHost& drains, bool above) {
-  for (const auto& [host, drain] : drains)
-    nodes.push_back({host, drain.reason, drain.since, above, false});
+void add(std::vector<KeptDrain>& all, const Drains::ByHost& drains, bool above) {
+  for (const auto& [host, drain] : drains) all.push_back({host, above, drain.reason, drain.since});
 }
 
 }  // namespace
@@ -96,20 +91,17 @@ std::string Drains::reasons() const {
 }
 
 void Drains::keep() {
-  msg::DrainedAbove kept;
-  add(kept.nodes, here_, false);
-  add(kept.nodes, above_, true);
-  journal_.set_meta(kDrainsKey, transport::pack(kept));
+  std::vector<KeptDrain> kept;
+  add(kept, here_, false);
+  add(kept, above_, true);
+  journal_.put_drains(kept);
 }
 
 Status Drains::restore() {
-  const auto text = journal_.meta(kDrainsKey);
-  if (!text) return tl::unexpected(text.error());
-  if (!*text) return {};
-  const auto kept = transport::unpack<msg::DrainedAbove>(**text);
+  const auto kept = journal_.drains();
   if (!kept) return tl::unexpected(kept.error());
-  for (const msg::DrainedNode& node : kept->nodes)
-    (node.above ? above_ : here_)[node.host] = {node.reason, node.since};
+  for (const KeptDrain& drain : *kept)
+    (drain.above ? above_ : here_)[drain.host] = {drain.reason, drain.since};
   apply();
   return {};
 }

@@ -1,6 +1,5 @@
 // drains.hpp - which nodes take no new work, as an operator of this instance or of one above it
-// said. Kept in the journal's meta table, so that a drained node stays so whatever happens to the
-// broker.
+// said. Kept in the journal, so that a drained node stays so whatever happens to the broker.
 #pragma once
 #include <map>
 #include <string>

@@ -1,7 +1,6 @@
-// Meta key "reservations": a msgpack map from number to request, and the numbers of those taken
-// back whose jobs have not ended yet; the units held are among the journal's allocations, under the
-// same number. Meta key "reservations.last": the highest number ever given to one, which no job may
-// get again.
+// The journal keeps what was asked for, also of those taken back whose jobs have not ended yet; the
+// units held are among its allocations, under the same number. The highest number ever given to one
+// is kept, too: no job may get it again.
 //
 // What is asked for is kept as people said it, by the wall clock; what is held is in instance time.
 // A clock that is set does not move what is held, since all around it is planned for where it is; a
@@ -16,34 +15,24 @@
 
 #include <algorithm>
 
-#include "transport/codec/codec.hpp"
-#include "transport/codec/fields.hpp"
+#include "instance/journal/schema.hpp"
 
 namespace holon::instance {
-namespace {
-
-constexpr const char* kReservationsKey = "reservations";
-constexpr const char* kLastKey = "reservations.last";
-
-struct KeptReservations {
-  std::map<std::uint64_t, msg::ReserveRequest> requests;
-  std::set<std::uint64_t> cancelled;
-  HOLON_FIELDS(requests, cancelled)
-};
-
-}  // namespace
 
 void Reservations::keep() {
-  const auto alive = scheduler_.advances();
-  KeptReservations kept;
-  for (const auto& advance : alive)
-    if (const auto known = known_.find(advance.request.resources.id); known != known_.end())
-      kept.requests.emplace(known->first.value(), known->second);
-  const auto is_gone = [&](JobId id) { return !kept.requests.contains(id.value()); };
-  std::erase_if(known_, [&](const auto& item) { return is_gone(item.first); });
-  std::erase_if(cancelled_, is_gone);
-  for (const JobId id : cancelled_) kept.cancelled.insert(id.value());
-  journal_.set_meta(kReservationsKey, transport::pack(kept));
+  std::vector<KeptReservation> kept;
+  for (const auto& advance : scheduler_.advances()) {
+    const JobId id = advance.request.resources.id;
+    if (const auto known = known_.find(id); known != known_.end())
+      kept.push_back({id, known->second, cancelled_.contains(id)});
+  }
+  known_.clear();
+  cancelled_.clear();
+  for (const auto& one : kept) {
+    known_.emplace(one.id, one.request);
+    if (one.cancelled) cancelled_.insert(one.id);
+  }
+  journal_.put_reservations(kept);
 }
 
 Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::ReserveRequest& request,
@@ -63,26 +52,21 @@ Result<qmanager::AdvanceRequest> Reservations::read(JobId id, const msg::Reserve
 }
 
 Status Reservations::recover(Time now, bool fresh) {
-  const auto last = journal_.meta(kLastKey);
-  const auto text = journal_.meta(kReservationsKey);
+  const auto last = journal_.number(kLastReservation);
+  const auto kept = journal_.reservations();
   if (!last) return tl::unexpected(last.error());
-  if (!text) return tl::unexpected(text.error());
-  if (*last) jobs_.skip_ids(JobId(std::stoull(**last)));
-  if (!*text) return {};
-  const auto kept = transport::unpack<KeptReservations>(**text);
   if (!kept) return tl::unexpected(kept.error());
-  for (const auto& [number, request] : kept->requests) {
-    const JobId id(number);
-    const bool is_cancelled = kept->cancelled.contains(number);
+  if (*last) jobs_.skip_ids(JobId(static_cast<std::uint64_t>(**last)));
+  for (const auto& [id, request, is_cancelled] : *kept) {
     if (!fresh) {
       if (auto held = hold_again(id, request, is_cancelled, now); !held) return held;
     } else if (!is_cancelled && jobs_.clock().instance(request.end) > now) {
       if (auto made = reserve(id, request, now); !made)
-        spdlog::warn(fmt::format("advance reservation {} could not be made again: {}", number,
+        spdlog::warn(fmt::format("advance reservation {} could not be made again: {}", id.value(),
                                  to_string(made.error())));
     }
   }
-  if (fresh) keep();
+  if (fresh && !kept->empty()) keep();
   return {};
 }
 
@@ -120,7 +104,7 @@ Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
     return fail(Errc::invalid_argument, "it must end after it begins, and after now", "end");
   const JobId id = jobs_.take_id();
   if (auto made = reserve(id, request, now); !made) return tl::unexpected(made.error());
-  journal_.set_meta(kLastKey, std::to_string(id.value()));
+  journal_.set_number(kLastReservation, static_cast<std::int64_t>(id.value()));
   keep();
   jobs_.look_again();
   return id;

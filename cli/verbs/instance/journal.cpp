@@ -64,8 +64,10 @@ int verb_export(Invocation& call) {
   Parser parser("journal export", "print what a journal holds, a JSON object a line");
   parser
       .note(
-          "Lines have one key: batch (what was submitted), event, record (how a job stands), or "
-          "lost (what cannot be read). Exit code 1: something was lost.")
+          "Lines have one key: batch (what was submitted), event, record (how a job stands), grant "
+          "(what the instance itself was granted), child (what was granted to one below), agent, "
+          "drain, gate (of a queue, closed), reservation, or lost (what cannot be read). Exit code "
+          "1: something was lost.")
       .example("holon journal export old-state | jq 'select(.record).record.path'",
                "the paths of all jobs");
   if (const auto code = read_dir(parser, call, dir)) return *code;
@@ -95,6 +97,31 @@ int verb_export(Invocation& call) {
                    {"context", as_json(context)}});
   };
   sink.record = [&](const msg::JobRecord& record) { line("record", to_json(record)); };
+  sink.grant = [&](const in::HeldGrant& g) {
+    line("grant", {{"path", g.path}, {"name", g.name}, {"epoch", g.epoch}, {"end", g.end}});
+  };
+  sink.child = [&](const in::ChildGrant& c) {
+    line("child", {{"id", c.job.value()}, {"epoch", c.epoch}, {"uri", c.uri}});
+  };
+  sink.agent = [&](const in::KnownAgent& a) {
+    line("agent", {{"rank", a.rank}, {"incarnation", a.incarnation}});
+  };
+  sink.drain = [&](const in::KeptDrain& d) {
+    line("drain", {{"host", d.host}, {"reason", d.reason}, {"since", d.since}, {"above", d.above}});
+  };
+  sink.gate = [&](const in::ClosedGate& g) {
+    line("gate", {{"queue", g.queue}, {"gate", g.gate}, {"reason", g.reason}});
+  };
+  sink.reservation = [&](const in::KeptReservation& r) {
+    line("reservation", {{"id", r.id.value()},
+                         {"name", r.request.name},
+                         {"user", r.request.user},
+                         {"users", r.request.users},
+                         {"begin", r.request.begin},
+                         {"end", r.request.end},
+                         {"cancelled", r.cancelled},
+                         {"jobspec", as_json(r.request.jobspec)}});
+  };
   sink.lost = [&](const std::string& what) {
     whole = false;
     line("lost", what);

@@ -1,0 +1,98 @@
+// rows.hpp - what an instance keeps beside its jobs, one type a table; and how these tables are
+// read and written. The functions throw what SQLiteCpp throws: the Journal catches at its edge.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/strong.hpp"
+#include "base/time.hpp"
+#include "instance/job/job.hpp"
+#include "msg/reservation.hpp"
+
+namespace SQLite {
+class Database;
+}
+
+namespace holon::instance {
+
+// What the instance above granted to this one. A root has none.
+struct HeldGrant {
+  std::uint64_t epoch = 0;
+  std::string path, name;
+  std::int64_t lease = 0;  // as the parent calls the end
+  Time end = 0;            // 0: none
+
+  bool operator==(const HeldGrant&) const = default;
+};
+
+// An agent as it was welcomed last.
+struct KnownAgent {
+  std::uint32_t rank = 0;
+  std::uint64_t incarnation = 0;
+  std::string numbering;  // of processes, see launch::process_numbering()
+
+  bool operator==(const KnownAgent&) const = default;
+};
+
+// A node that takes no new work.
+struct KeptDrain {
+  std::string host;
+  bool above = false;  // an instance above drained it
+  std::string reason;
+  Time since = 0;  // by the wall clock
+
+  bool operator==(const KeptDrain&) const = default;
+};
+
+// A gate of a queue that an operator closed: "submit" or "start".
+struct ClosedGate {
+  std::string queue, gate, reason;
+
+  bool operator==(const ClosedGate&) const = default;
+};
+
+// An advance reservation, as it was asked for.
+struct KeptReservation {
+  JobId id;
+  msg::ReserveRequest request;
+  bool cancelled = false;  // taken back, and its jobs have not ended yet
+};
+
+// Whole numbers that are kept by name.
+std::optional<std::int64_t> read_number(const SQLite::Database& db, std::string_view key);
+void write_number(SQLite::Database& db, std::string_view key, std::int64_t value);
+void remove_number(SQLite::Database& db, std::string_view key);
+
+std::optional<HeldGrant> read_grant(const SQLite::Database& db);
+void write_grant(SQLite::Database& db, const HeldGrant& grant);
+
+// By rank.
+std::vector<KnownAgent> read_agents(const SQLite::Database& db);
+void write_agent(SQLite::Database& db, const KnownAgent& agent);
+// Processes that an agent is to end before anything else is started.
+std::vector<event::Process> read_orphans(const SQLite::Database& db, std::uint32_t rank);
+void write_orphans(SQLite::Database& db, std::uint32_t rank,
+                   const std::vector<event::Process>& all);
+
+// By host.
+std::vector<KeptDrain> read_drains(const SQLite::Database& db);
+void write_drains(SQLite::Database& db, const std::vector<KeptDrain>& all);
+
+// By queue.
+std::vector<ClosedGate> read_gates(const SQLite::Database& db);
+void close_gate(SQLite::Database& db, const ClosedGate& gate);
+void open_gate(SQLite::Database& db, const std::string& queue, const std::string& gate);
+
+// By number.
+std::vector<KeptReservation> read_reservations(const SQLite::Database& db);
+void write_reservations(SQLite::Database& db, const std::vector<KeptReservation>& all);
+
+// Pending jobs at which brokers failed, ascending.
+std::vector<JobId> read_aside(const SQLite::Database& db);
+void write_aside(SQLite::Database& db, JobId job);
+void remove_aside(SQLite::Database& db, JobId job);
+
+}  // namespace holon::instance

@@ -1,0 +1,249 @@
+// Journals of version 1 of the schema, as programs of that version left them when they were killed:
+// what is in them is there after they are opened, and an instance goes on with it.
+#include "instance/journal/migrate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "instance/journal/export.hpp"
+#include "instance/journal/files.hpp"
+#include "instance/journal/repair.hpp"
+#include "instance/journal/schema.hpp"
+#include "msg/instance.hpp"
+#include "msg/queue.hpp"
+#include "msg/reservation.hpp"
+#include "msg/resource.hpp"
+#include "places.hpp"  // written by CMake
+#include "tests/instance/live.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::Live;
+
+// Makes the journal of a state directory out of one of the texts in data/, and beside it the file
+// that says whose it is, where the program wrote one.
+void make_journal(const std::string& state_dir, const std::string& name) {
+  const std::string text =
+      testing::read_file(HOLON_SOURCE_DIR "/tests/instance/journal/data/" + name);
+  ASSERT_FALSE(text.empty()) << name;
+  fs::create_directories(state_dir);
+  SQLite::Database db(journal_file(state_dir), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  db.exec(text);
+  SQLite::Statement whose(db, "SELECT value FROM meta WHERE key='instance.id'");
+  if (whose.executeStep())
+    std::ofstream(state_dir + "/instance.id") << whose.getColumn(0).getString() << "\njournal\n";
+}
+
+class OldJournal : public ::testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    std::string name = ::testing::TempDir() + "holon-old-XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override { fs::remove_all(dir_); }
+  void make(const std::string& whose) {
+    make_journal(dir_, whose + GetParam() + ".sql");
+    if (HasFatalFailure()) FAIL();
+  }
+  Journal open() const {
+    auto journal = Journal::open(journal_file(dir_), Journal::Sync::normal);
+    EXPECT_TRUE(journal) << (journal ? "" : to_string(journal.error()));
+    return std::move(*journal);
+  }
+  std::vector<std::string> keys_of_meta() const {
+    SQLite::Database db(journal_file(dir_), SQLite::OPEN_READONLY);
+    SQLite::Statement q(db, "SELECT key FROM meta ORDER BY key");
+    std::vector<std::string> keys;
+    while (q.executeStep()) keys.push_back(q.getColumn(0).getString());
+    return keys;
+  }
+  std::string dir_;
+};
+
+// By the program of the first release, and by a later one of the same version.
+INSTANTIATE_TEST_SUITE_P(Programs, OldJournal, ::testing::Values("_v1", "_v1_later"));
+
+std::int64_t started_by(const std::string& program) {
+  return program == "_v1" ? 1795357862927 : 1795357912328;
+}
+
+void expect_what_the_root_had(const Journal& journal, const std::string& program) {
+  EXPECT_EQ(*journal.number(kStarted), started_by(program));
+  EXPECT_EQ(*journal.number(kLastReservation), 5);
+  EXPECT_EQ(*journal.grant(), std::nullopt);
+  const auto agent = *journal.agent(0);
+  ASSERT_TRUE(agent);
+  EXPECT_EQ(agent->incarnation, program == "_v1" ? 1882569166466062399u : 3172933156922163642u);
+  EXPECT_EQ(agent->numbering.empty(), program == "_v1");
+  EXPECT_EQ(*journal.agent(1), std::nullopt);
+  EXPECT_THAT(*journal.orphans(0), IsEmpty());
+  const auto drains = *journal.drains();
+  ASSERT_EQ(drains.size(), 1u);
+  EXPECT_EQ(drains[0].host, "node2");
+  EXPECT_EQ(drains[0].reason, "bad DIMM");
+  EXPECT_GT(drains[0].since, started_by(program));
+  EXPECT_FALSE(drains[0].above);
+  EXPECT_THAT(*journal.closed_gates(),
+              ElementsAre(ClosedGate{"debug", "start", "maintenance tonight"},
+                          ClosedGate{"debug", "submit", ""}));
+  const auto reservations = *journal.reservations();
+  ASSERT_EQ(reservations.size(), 1u);
+  EXPECT_EQ(reservations[0].id, JobId(5));
+  EXPECT_EQ(reservations[0].request.name, "spring");
+  EXPECT_EQ(reservations[0].request.user, "root");
+  EXPECT_THAT(reservations[0].request.users, IsEmpty());
+  EXPECT_EQ(reservations[0].request.end - reservations[0].request.begin, 3'600'000);
+  EXPECT_THAT(reservations[0].request.jobspec, HasSubstr(R"("type":"node","count":1)"));
+  EXPECT_FALSE(reservations[0].cancelled);
+}
+
+void expect_jobs_of_the_root(const Journal& journal) {
+  EXPECT_EQ(journal.inactive(JobId(1)).value()->result, "COMPLETED");
+  const auto children = *journal.children();
+  ASSERT_EQ(children.size(), 1u);
+  EXPECT_EQ(children[0].job, JobId(3));
+  EXPECT_EQ(children[0].epoch, 1u);
+  std::vector<std::uint64_t> active;
+  const auto batches = *journal.active_batches();
+  for (const auto& batch : batches)
+    for (std::uint64_t i = 0; i < batch.count; ++i) active.push_back(batch.first.value() + i);
+  EXPECT_THAT(active, ElementsAre(2, 3, 4, 6, 7, 8));
+  EXPECT_TRUE(*journal.allocation(JobId(2)));
+  EXPECT_TRUE(*journal.allocation(JobId(5))) << "of the reservation";
+  EXPECT_EQ(*journal.next_id(), JobId(9));
+}
+
+TEST_P(OldJournal, HasAllThatWasInItWhenItIsOpened) {
+  make("root");
+  for (int i = 0; i < 2; ++i) {
+    auto journal = open();
+    EXPECT_THAT(journal.take_news(), IsEmpty());
+    expect_what_the_root_had(journal, GetParam());
+    expect_jobs_of_the_root(journal);
+    ASSERT_TRUE(journal.commit());
+  }
+  for (const auto& key : keys_of_meta())
+    EXPECT_THAT(
+        (std::set<std::string>{"instance.id", "runtime_dir", "resources.kind", "resources.text",
+                               "resources.bind", "clock", "queue.default"}),
+        ::testing::Contains(key));
+}
+
+TEST_P(OldJournal, OfAChildHasItsGrant) {
+  make("child");
+  const auto journal = open();
+  EXPECT_EQ(*journal.grant(), (HeldGrant{1, "/3", "sleep", 0, 0}));
+  EXPECT_THAT(*journal.drains(), IsEmpty());
+  EXPECT_EQ(journal.inactive(JobId(1)).value()->path, "/3/1");
+  EXPECT_TRUE(*journal.allocation(JobId(2)));
+}
+
+TEST_P(OldJournal, IsCheckedAndExportedAsItIs) {
+  make("root");
+  const auto before = testing::read_file(journal_file(dir_));
+  const auto check = check_journal(dir_);
+  ASSERT_TRUE(check) << to_string(check.error());
+  EXPECT_THAT(check->damage, IsEmpty());
+  EXPECT_EQ(check->rows.at("reservations"), 1);
+  EXPECT_EQ(check->rows.at("drains"), 1);
+  EXPECT_EQ(check->rows.at("gates"), 2);
+  EXPECT_EQ(check->rows.at("children"), 1);
+  std::vector<std::string> told;
+  JournalSink sink;
+  sink.batch = [&](const Batch& b) { told.push_back("batch " + std::to_string(b.first.value())); };
+  sink.event = [](JobId, std::uint64_t, Time, const std::string&, const std::string&) {};
+  sink.record = [](const msg::JobRecord&) {};
+  sink.grant = [&](const HeldGrant&) { told.push_back("grant"); };
+  sink.child = [&](const ChildGrant& c) {
+    told.push_back("child " + std::to_string(c.job.value()));
+  };
+  sink.agent = [&](const KnownAgent& a) { told.push_back("agent " + std::to_string(a.rank)); };
+  sink.drain = [&](const KeptDrain& d) { told.push_back(d.host + ": " + d.reason); };
+  sink.gate = [&](const ClosedGate& g) { told.push_back(g.queue + "." + g.gate); };
+  sink.reservation = [&](const KeptReservation& r) { told.push_back(r.request.name); };
+  sink.lost = [&](const std::string& what) { told.push_back("lost " + what); };
+  ASSERT_TRUE(export_journal(dir_, sink));
+  EXPECT_THAT(
+      told, ElementsAre("batch 1", "batch 2", "batch 3", "batch 4", "batch 6", "child 3", "agent 0",
+                        "node2: bad DIMM", "debug.start", "debug.submit", "spring"));
+  EXPECT_EQ(testing::read_file(journal_file(dir_)), before) << "nothing was written to it";
+}
+
+TEST_P(OldJournal, IsRepairedToOneOfThisVersion) {
+  make("root");
+  const auto repair = repair_journal(dir_, 7);
+  ASSERT_TRUE(repair) << to_string(repair.error());
+  EXPECT_THAT(repair->lost, IsEmpty());
+  const auto journal = open();
+  EXPECT_TRUE(journal.rebuilt());
+  expect_what_the_root_had(journal, GetParam());
+  expect_jobs_of_the_root(journal);
+}
+
+// The state of an instance that was killed, and is started again by this program.
+TEST_P(OldJournal, IsGoneOnWithByAnInstance) {
+  Live live({"--resources", "node=3/core=2", "--conf", "queues.batch.policy=easy", "--conf",
+             "queues.debug.policy=fcfs", "--conf", "queue.default=batch"});
+  live.stop();
+  const std::string state = live.dir() + "/state";
+  fs::remove_all(state);
+  make_journal(state, "root" + GetParam() + ".sql");
+  make_journal(state + "/children/3", "child" + GetParam() + ".sql");
+  live.start();
+  EXPECT_EQ(live.record(1).result, "COMPLETED");
+  EXPECT_THAT(live.record(2).reason, HasSubstr("the instance was stopped while the job ran"));
+  EXPECT_EQ(live.wait_one(3).result, "FAILED");
+  std::map<std::string, std::string> results;
+  for (const auto& record : live.jobs(true, true)) results[record.path] = record.result;
+  EXPECT_EQ(results["/3/1"], "COMPLETED") << "as the child's own journal says";
+  EXPECT_EQ(live.wait_one(4).result, "COMPLETED");
+  EXPECT_THAT(live.record(6).reason, HasSubstr("1 of 3 nodes is drained: node2: bad DIMM"));
+  const auto queues = live.call<msg::StatsReply>("stats", msg::Empty{});
+  ASSERT_TRUE(queues) << queues.error().what;
+  const auto debug = std::find_if(queues->queues.begin(), queues->queues.end(),
+                                  [](const auto& queue) { return queue.name == "debug"; });
+  ASSERT_NE(debug, queues->queues.end());
+  EXPECT_FALSE(debug->started);
+  EXPECT_FALSE(debug->enabled);
+  const auto held = live.call<msg::ReservationsReply>("reservations", msg::Empty{});
+  ASSERT_TRUE(held) << held.error().what;
+  ASSERT_EQ(held->reservations.size(), 1u);
+  EXPECT_EQ(held->reservations[0].name, "spring");
+  EXPECT_EQ(live.job({"/bin/true"}), 9u);
+}
+
+TEST(Migrate, SaysWhatItDoesNotUnderstand) {
+  SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  db.exec(testing::read_file(HOLON_SOURCE_DIR "/tests/instance/journal/data/child_v1.sql"));
+  db.exec("UPDATE meta SET value='soon' WHERE key='grant.expiration'");
+  db.exec("UPDATE meta SET value='no list' WHERE key='drains'");
+  const auto lost = migrate(db);
+  ASSERT_EQ(lost.size(), 2u);
+  EXPECT_EQ(lost[0], "grant.expiration: 'soon' is no number");
+  EXPECT_THAT(lost[1], HasSubstr("drains: "));
+  EXPECT_EQ(read_grant(db)->path, "/3") << "the rest is there";
+  EXPECT_THAT(migrate(db), IsEmpty()) << "it is of this version now";
+}
+
+TEST(Tables, TakeNothingOfAnotherType) {
+  SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  db.exec(kJournalSchema);
+  EXPECT_THROW(db.exec("INSERT INTO numbers VALUES('started','soon')"), SQLite::Exception);
+  EXPECT_THROW(db.exec("INSERT INTO held_grant VALUES(2,1,'/','',0,0)"), SQLite::Exception);
+}
+
+}  // namespace
+}  // namespace holon::instance
