@@ -42,7 +42,10 @@ class Validator {
     if (word == "$ref") return takes(value, said.get<std::string>().substr(8));
     if (word == "type") return is(value, said);
     if (word == "minimum") return value.is_number_unsigned() || value >= said;
-    if (word == "maximum") return value < 0 || value.get<std::uint64_t>() <= said;
+    // The library compares a signed number with an unsigned one as if both were signed.
+    if (word == "maximum")
+      return (!value.is_number_unsigned() && value.get<std::int64_t>() < 0) ||
+             value.get<std::uint64_t>() <= said.get<std::uint64_t>();
     if (word == "minItems") return value.size() >= said;
     if (word == "maxItems") return value.size() <= said;
     if (word == "uniqueItems")
