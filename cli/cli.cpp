@@ -19,6 +19,11 @@ bool takes_path(const std::string& word) {
 
 int run(Io& io, std::vector<std::string> args) {
   Invocation call{io, std::move(args), "", false};
+  if (call.args.size() == 1 && takes_path(call.args[0])) {
+    io.err << fmt::format("holon: {}: a value is missing; / is the root, /3/7 a path\n",
+                          call.args[0]);
+    return kUsage;
+  }
   if (call.args.size() >= 2 && takes_path(call.args[0])) {
     call.instance = call.args[1];
     call.args.erase(call.args.begin(), call.args.begin() + 2);

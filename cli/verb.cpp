@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/printable.hpp"
 #include "base/similar.hpp"
 #include "cli/options/help.hpp"
-#include "cli/show/table.hpp"
 
 namespace holon::cli {
 namespace {
@@ -27,7 +27,7 @@ int unknown_verb(std::span<const Verb> table, std::string_view prefix, Invocatio
   std::vector<std::string> names;
   for (const auto& verb : table)
     if (verb.group != Group::hidden) names.emplace_back(verb.name);
-  call.io.err << fmt::format("{}: there is no '{}'", prefix, call.args[0]);
+  call.io.err << fmt::format("{}: there is no '{}'", prefix, printable(call.args[0]));
   const auto close = nearest(call.args[0], names);
   if (!close.empty()) call.io.err << fmt::format("; did you mean {}?", fmt::join(close, " or "));
   call.io.err << fmt::format("\nthere are: {}\n", fmt::join(names, ", "));

@@ -24,6 +24,10 @@ namespace {
 
 // ---- the table ----
 
+std::optional<Duration> within(std::optional<Duration> length, Duration least, Duration most) {
+  return length && *length >= least && *length <= most ? length : std::nullopt;
+}
+
 using Setter = bool (*)(Config&, const Value&);
 struct Key {
   std::string_view name, accepts;
@@ -56,14 +60,20 @@ constexpr Key kKeys[] = {
                                            : TrackingKind::automatic;
        return name.has_value();
      }},
-    {"instance.heartbeat", kDuration,
-     [](Config& c, const Value& v) { return store(c.heartbeat, duration(v)); }},
-    {"instance.peer-timeout", kDuration,
-     [](Config& c, const Value& v) { return store(c.peer_timeout, duration(v)); }},
+    // Clients and agents give a sign of life each second and wait for ours for 20.
+    {"instance.heartbeat", "a duration from 10ms to 5s",
+     [](Config& c, const Value& v) { return store(c.heartbeat, within(duration(v), 10, 5'000)); }},
+    {"instance.peer-timeout", "a duration of 3s and more, and of 3 heartbeats at least",
+     [](Config& c, const Value& v) {
+       return store(c.peer_timeout, within(duration(v), 3'000, kTimeMax));
+     }},
     {"instance.orphan-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.orphan_timeout, duration(v)); }},
-    {"instance.tree-timeout", kDuration,
-     [](Config& c, const Value& v) { return store(c.tree_timeout, duration(v)); }},
+    // None at all: one stuck child, and nobody would get an answer.
+    {"instance.tree-timeout", "a duration of 1ms and more",
+     [](Config& c, const Value& v) {
+       return store(c.tree_timeout, within(duration(v), 1, kTimeMax));
+     }},
     {"instance.record-interval", kDuration,
      [](Config& c, const Value& v) { return store(c.record_interval, duration(v)); }},
     {"instance.shutdown-timeout", kDuration,
@@ -167,6 +177,11 @@ Status flatten(const toml::table& table, const std::string& prefix, const std::s
       out.push_back({name, Value{std::move(*list)}, where});
     } else if (auto value = scalar_of(node)) {
       out.push_back({name, std::move(*value), where});
+    } else if (node.is_array_of_tables()) {
+      return fail(
+          Errc::invalid_argument,
+          fmt::format("'{0}' is a list of tables, [[{0}]]; accepted is one table, [{0}]", name),
+          where);
     } else {
       return fail(Errc::invalid_argument,
                   fmt::format("'{}' must be a number, a string or true/false", name), where);
@@ -229,15 +244,12 @@ Status check_whole(const Config& c) {
                     : fmt::format("there is no queue '{}'; {}", s.default_queue, one_of),
                 "queue.default");
   }
-  // Clients and agents give a sign of life each second and wait for ours for 20.
-  if (c.heartbeat < 10 || c.heartbeat > 5'000)
-    return fail(Errc::invalid_argument, "accepted are 10ms to 5s", "instance.heartbeat");
-  if (c.peer_timeout < 3'000 || c.peer_timeout < 3 * c.heartbeat)
-    return fail(Errc::invalid_argument, "accepted are 3s and more, and 3 heartbeats at least",
-                "instance.peer-timeout");
-  if (c.tree_timeout < 1)  // no timeout at all: one stuck child, and nobody would get an answer
-    return fail(Errc::invalid_argument, "accepted are 1ms and more", "instance.tree-timeout");
-  return {};
+  if (c.peer_timeout >= 3 * c.heartbeat) return {};
+  const auto text = [](Duration ms) { return format_duration(static_cast<double>(ms) / 1000); };
+  return fail(Errc::invalid_argument,
+              fmt::format("{} is less than three heartbeats of {} (instance.heartbeat)",
+                          text(c.peer_timeout), text(c.heartbeat)),
+              "instance.peer-timeout");
 }
 
 }  // namespace

@@ -18,8 +18,13 @@ std::string Value::text() const {
 
 std::optional<std::int64_t> whole(const Value& v, std::int64_t low, std::int64_t high) {
   const auto* i = std::get_if<std::int64_t>(&v.scalar);
-  if (i == nullptr || *i < low || *i > high) return std::nullopt;
-  return *i;
+  const auto* d = std::get_if<double>(&v.scalar);  // 1e3 is as whole as 1000
+  constexpr double kExact = 9007199254740992.0;    // 2^53: below it no whole number is missed
+  const bool is_whole = d != nullptr && std::abs(*d) < kExact && *d == std::floor(*d);
+  if (i == nullptr && !is_whole) return std::nullopt;
+  const std::int64_t number = i != nullptr ? *i : static_cast<std::int64_t>(*d);
+  if (number < low || number > high) return std::nullopt;
+  return number;
 }
 
 std::optional<Duration> duration(const Value& v) {

@@ -56,12 +56,18 @@ Result<std::string> default_state_dir(const std::string& runtime_dir) {
 
 // One that is there already keeps its mode: it may be somebody's home. What is put into it is
 // readable by its owner only (the broker's umask).
-Status make_state_dir(const std::string& dir) {
+Status make_state_dir(const std::string& dir, const std::string& where) {
   std::error_code error;
   fs::create_directories(fs::path(dir).parent_path(), error);
-  if (error) return fail(Errc::system, error.message(), dir);
-  if (mkdir(dir.c_str(), 0700) == 0 || (errno == EEXIST && fs::is_directory(dir, error))) return {};
-  return fail(Errc::system, std::strerror(errno), dir);
+  if (!error && (mkdir(dir.c_str(), 0700) == 0 || errno == EEXIST)) {
+    if (fs::is_directory(dir, error)) return {};
+    return fail(Errc::system, "a file is there; accepted is a folder, made where there is none",
+                where);
+  }
+  return fail(
+      Errc::system,
+      fmt::format("the folder cannot be made: {}", error ? error.message() : std::strerror(errno)),
+      where);
 }
 
 Result<BrokerOptions> prepare(StartOptions options) {
@@ -106,6 +112,8 @@ Status keep_configuration(BrokerOptions& told) {
 // The state directory, made, and what the broker is told, in the runtime directory.
 Status furnish(BrokerOptions& options) {
   std::string& state = options.start.state_dir;
+  const bool is_typed = !state.empty() && !options.start.grant;
+  const std::string typed = "--state-dir " + state;
   if (state.empty()) {
     auto found = default_state_dir(options.runtime_dir);
     if (!found) return tl::unexpected(found.error());
@@ -113,7 +121,7 @@ Status furnish(BrokerOptions& options) {
   }
   std::error_code error;
   state = fs::absolute(state + "/.", error).lexically_normal().parent_path().string();
-  if (auto made = make_state_dir(state); !made) return made;
+  if (auto made = make_state_dir(state, is_typed ? typed : state); !made) return made;
   BrokerOptions told = options;
   told.start.command.clear();  // ours to run; its words may be any bytes
   if (auto kept = keep_configuration(told); !kept) return kept;
@@ -217,6 +225,10 @@ int start_main(StartOptions options) {
     return refuse(enough.error());
   if (const auto usable = check_resources(options.resources); !usable)
     return refuse(usable.error());
+  const bool goes_on = options.resources.empty() && !options.state_dir.empty();
+  if (!options.grant && !goes_on)
+    if (const auto known = check_required(options.resources, config->scheduler); !known)
+      return refuse(known.error());
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";

@@ -126,14 +126,6 @@ class Diagnosis {
   Time now_;
 };
 
-// How many nodes are out of service, and why, as far as somebody said so.
-std::string told_outage(const Scheduler::State& state) {
-  const std::string outage = state.machine->outage();
-  if (outage.empty() || !state.config.show_drains) return outage;
-  const std::string drains = state.config.show_drains();
-  return drains.empty() ? outage : outage + ": " + drains;
-}
-
 // The rules of its queue keep it back, whatever is free; empty: they do not.
 std::string rule_against(const Scheduler::State& state, const Job& job, Time now) {
   const Queue& queue = state.queue_of(job);
@@ -172,6 +164,13 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
 }
 
 }  // namespace
+
+std::string told_outage(const Scheduler::State& state) {
+  const std::string outage = state.machine->outage();
+  if (outage.empty() || !state.config.show_drains) return outage;
+  const std::string drains = state.config.show_drains();
+  return drains.empty() ? outage : outage + ": " + drains;
+}
 
 Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
   if (std::string rule = rule_against(state, job, now); !rule.empty())

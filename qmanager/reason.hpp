@@ -22,4 +22,7 @@ struct Cause {
 // Asks the machine some times, but once for all jobs of a shape until the plan changes.
 Cause cause_of(Scheduler::State& state, const Job& job, Time now);
 
+// How many nodes are out of service, and why, as far as somebody said so; empty: none is.
+std::string told_outage(const Scheduler::State& state);
+
 }  // namespace holon::qmanager

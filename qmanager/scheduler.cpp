@@ -126,9 +126,12 @@ Result<std::size_t> queue_index(const Scheduler::State& state, const std::string
   const std::string& name = asked.empty() ? state.config.default_queue : asked;
   for (std::size_t i = 0; i < state.queues.size(); ++i)
     if (state.queues[i].name == name) return i;
+  std::string known;
+  for (const Queue& queue : state.queues) known += (known.empty() ? "" : ", ") + queue.name;
   return fail(Errc::not_found,
-              name.empty() ? "a queue must be named: there is no default queue"
-                           : fmt::format("there is no queue \"{}\"", name),
+              (name.empty() ? "a queue must be named: there is no default queue"
+                            : fmt::format("there is no queue \"{}\"", name)) +
+                  fmt::format("; there {} {}", state.queues.size() == 1 ? "is" : "are", known),
               "queue");
 }
 

@@ -122,9 +122,9 @@ Status read_licenses(const std::string& word, JobOptions& options) {
 }
 
 // One number, or a range of which the least goes into the jobspec.
-std::function<Status(const std::string&)> slots_reader(JobOptions& options) {
-  return [&options](const std::string& word) -> Status {
-    const auto slots = instance::read_slots(word);
+std::function<Status(const std::string&)> slots_reader(JobOptions& options, Unit unit) {
+  return [&options, unit](const std::string& word) -> Status {
+    const auto slots = instance::read_slots(word, unit == Unit::task ? "tasks" : "slots");
     if (!slots) return tl::unexpected(slots.error());
     options.tasks_given = true;
     options.shape.tasks = slots->least();
@@ -201,7 +201,16 @@ Status check_dependency(const std::string& word) {
   };
   if (scheme == "singleton")
     return value.empty() ? Status() : wrong("singleton takes no job: it is about all of this name");
-  if (scheme == "begin-time") return {};
+  if (scheme == "begin-time") {
+    double seconds = -1;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    const bool is_number = error == std::errc{} && end == value.data() + value.size();
+    if (is_number && seconds >= 0 && seconds < 1e12) return {};
+    return wrong(
+        fmt::format("'{}' is no number of seconds since the epoch; --begin-time takes +30m "
+                    "and 18:30",
+                    value));
+  }
   static const std::set<std::string> kOfAJob = {"after", "afterstart", "afterany", "afterok",
                                                 "afternotok"};
   if (!kOfAJob.contains(scheme))
@@ -262,7 +271,15 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
 std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape) {
   return [&shape](const std::string& word) -> Status {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), shape.nodes);
-    if (error == std::errc{} && end == word.data() + word.size() && shape.nodes >= 1) return {};
+    const bool is_number = end == word.data() + word.size() && !word.empty();
+    const bool is_too_large = error == std::errc::result_out_of_range
+                                  ? !word.starts_with('-')
+                                  : shape.nodes > resource::kMaxCount;
+    if (is_number && is_too_large)
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is too large; at most {} nodes are accepted", word,
+                              resource::kMaxCount));
+    if (error == std::errc{} && is_number && shape.nodes >= 1) return {};
     return fail(Errc::invalid_argument,
                 fmt::format("'{}' is no number of nodes, at least 1", word));
   };
@@ -293,7 +310,7 @@ Result<std::uint32_t> parse_urgency(const std::string& word) {
 
 void add_slots_option(Parser& parser, JobOptions& options, Unit unit) {
   const bool task = unit == Unit::task;
-  parser.option(task ? "-n,--ntasks" : "-n,--nslots", slots_reader(options), "N",
+  parser.option(task ? "-n,--ntasks" : "-n,--nslots", slots_reader(options, unit), "N",
                 std::string("number of ") + (task ? "tasks" : "slots") +
                     ", 1 unless given; 4-16, 4-, -16 or 1-3,5-6: the most that fit");
 }
@@ -311,10 +328,11 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
   add_slots_option(parser, options, unit);
   const std::string per = task ? "per task" : "per slot";
   parser
-      .option(task ? "-c,--cores-per-task" : "-c,--cores-per-slot", shape.cores_per_task, "N",
+      .option(task ? "-c,--cores-per-task" : "-c,--cores-per-slot",
+              number_up_to(resource::kMaxCount, shape.cores_per_task), "N",
               "cores " + per + ", 1 unless given")
-      .option(task ? "-g,--gpus-per-task" : "-g,--gpus-per-slot", shape.gpus_per_task, "N",
-              "GPUs " + per)
+      .option(task ? "-g,--gpus-per-task" : "-g,--gpus-per-slot",
+              number_up_to(resource::kMaxCount, shape.gpus_per_task), "N", "GPUs " + per)
       .option(
           "-m,--mem",
           [&shape](const std::string& word) -> Status {
@@ -339,7 +357,8 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
             return {};
           },
           "TIME",
-          "end it after 30s, 5m, 2h, 1.5d, 01:30:00 or 1-12:00; a bare number is minutes; 0 or "
+          "end it after 30s, 5m, 2h, 1.5d, 5:30 (MM:SS), 01:30:00 or 1-12:00; a bare number is "
+          "minutes; 0 or "
           "inf: no limit");
   parser.group("Job")
       .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 #include <deque>
+#include <limits>
 #include <ostream>
 
 #include "cli/options/help.hpp"
@@ -16,9 +17,17 @@
 namespace holon::cli {
 namespace {
 
-Result<std::int64_t> whole_number(const std::string& text) {
+Result<std::int64_t> whole_number(const std::string& text,
+                                  std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_all = end == text.data() + text.size();
+  const bool is_above = error == std::errc::result_out_of_range
+                            ? text.front() != '-'
+                            : error == std::errc{} && number > most;
+  if (is_all && is_above)
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' is too large; at most {} is accepted", text, most));
   if (error != std::errc{} || end != text.data() + text.size() || text.empty())
     return fail(Errc::invalid_argument, fmt::format("'{}' is not a whole number", text));
   return number;
@@ -30,6 +39,15 @@ std::function<Status(const std::string&)> not_empty(std::string& target) {
   return [&target](const std::string& word) -> Status {
     if (word.empty()) return fail(Errc::invalid_argument, "its value is empty");
     target = word;
+    return {};
+  };
+}
+
+std::function<Status(const std::string&)> number_up_to(std::int64_t most, std::int64_t& target) {
+  return [most, &target](const std::string& word) -> Status {
+    const auto number = whole_number(word, most);
+    if (!number) return tl::unexpected(number.error());
+    target = *number;
     return {};
   };
 }
@@ -55,13 +73,14 @@ struct Parser::State {
   std::vector<std::pair<std::string, std::string*>> required;
   std::vector<std::string>* command = nullptr;
   bool command_required = false;
-  std::string command_name;
-  std::string wrapped;  // what stands behind "--wrap="; "true" where nothing does
+  std::string command_name;  // "COMMAND [ARGS...]"
+  std::string wrapped;       // what stands behind "--wrap="; "true" where nothing does
   bool* wrap_given = nullptr;
+  bool wraps_commands = false;
 
   std::optional<Error> split(const std::vector<std::string>& args);
   std::optional<Error> take_command();
-  void take_wrapped();
+  std::optional<Error> take_wrapped();
   std::optional<Error> read_values();
   Error unknown_option(const std::string& word) const;
 };
@@ -183,7 +202,8 @@ Parser& Parser::command(std::string name, std::vector<std::string>& target, std:
   return *this;
 }
 
-Parser& Parser::wrap(bool& given, std::string help) {
+Parser& Parser::wrap(bool& given, std::string help, bool or_command) {
+  state_->wraps_commands = or_command;
   state_->wrap_given = &given;
   state_->app.add_flag("--wrap", state_->wrapped);
   state_->page.options.push_back({state_->group, "--wrap", "", std::move(help)});
@@ -283,17 +303,28 @@ std::optional<Error> Parser::State::take_command() {
     command->erase(command->begin());
   else if (!command->empty() && command->front().size() > 1 && command->front()[0] == '-')
     return unknown_option(command->front());
-  take_wrapped();
+  if (auto misfit = take_wrapped()) return misfit;
+  if (!command->empty() && command->front().empty() && !wants_help)
+    return Error{Errc::invalid_argument, "'' is no command: it is an empty string",
+                 command_name.substr(0, command_name.find(' '))};
   if (command->empty() && command_required && !wants_help)
     return Error{Errc::invalid_argument, fmt::format("{} is missing", command_name), ""};
   return std::nullopt;
 }
 
-void Parser::State::take_wrapped() {
-  if (wrap_given == nullptr || wrapped.empty()) return;
+std::optional<Error> Parser::State::take_wrapped() {
+  if (wrap_given == nullptr || wrapped.empty()) return std::nullopt;
   *wrap_given = true;
   if (wrapped != "true") command->insert(command->begin(), wrapped);
-  if (command->size() == 1) *command = {"/bin/sh", "-c", command->front()};
+  if (command->size() == 1) {
+    *command = {"/bin/sh", "-c", command->front()};
+    return std::nullopt;
+  }
+  const bool is_line = !command->empty() && command->front().find(' ') != std::string::npos;
+  if (command->empty() || (wraps_commands && !is_line)) return std::nullopt;
+  return Error{Errc::invalid_argument,
+               "one line for the shell, or a command and its arguments without --wrap; not both",
+               fmt::format("--wrap '{}' {}", command->front(), (*command)[1])};
 }
 
 std::optional<Error> Parser::State::read_values() {

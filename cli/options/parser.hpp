@@ -63,9 +63,10 @@ class Parser {
   // of its own included. `required`: parse() fails without one.
   Parser& command(std::string name, std::vector<std::string>& target, std::string help,
                   bool required);
-  // --wrap: the command is one line for the shell, as --wrap "a; b" or --wrap="a; b"; where several
-  // words follow, they are a command and its arguments all the same. REQUIRES: after command().
-  Parser& wrap(bool& given, std::string help);
+  // --wrap: the command is one line for the shell, as --wrap "a; b" or --wrap="a; b". Several words
+  // are refused, unless they may be a command and its arguments all the same (`or_command`).
+  // REQUIRES: after command().
+  Parser& wrap(bool& given, std::string help, bool or_command = false);
 
   // The standard pairs: -i PATH into call.instance, and --json.
   Parser& instance(Invocation& call);
@@ -84,5 +85,8 @@ class Parser {
 
 // Reads a value into `target`; an empty one, of an unset variable of a script, is refused.
 std::function<Status(const std::string&)> not_empty(std::string& target);
+
+// Reads a whole number into `target`; one above `most` is refused as too large.
+std::function<Status(const std::string&)> number_up_to(std::int64_t most, std::int64_t& target);
 
 }  // namespace holon::cli

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.hpp"
 #include "cli/io.hpp"
 
 namespace holon::cli {
@@ -54,11 +55,6 @@ std::size_t display_width(std::string_view text);
 
 // Is `a` before `b` in a list for people? Numbers in names count as numbers: core2 before core10.
 bool natural_before(std::string_view a, std::string_view b);
-
-// `text` with a question mark for each control character and each byte that is not UTF-8.
-std::string printable(std::string_view text);
-// The same, but its line feeds stay.
-std::string printable_lines(std::string_view text);
 
 // `text` cut to `width` columns, with an ellipsis where something was cut off.
 std::string shorten(const Io& io, std::string_view text, std::size_t width);

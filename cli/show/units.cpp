@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <vector>
@@ -16,6 +18,7 @@ namespace holon::cli {
 namespace {
 
 constexpr double kMaxSeconds = 1e12;  // some 30,000 years
+constexpr double kMostGib = 1e9;
 constexpr Duration kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute, kDay = 24 * kHour;
 
 // Takes a number without a sign off the front of `text`.
@@ -73,6 +76,32 @@ std::optional<Duration> clock_limit(std::string_view text) {
   return days * kDay + (*parts)[0] * kHour + (*parts)[1] * kMinute + (*parts)[2] * kSecond;
 }
 
+// What keeps `text`, which looks like one of the notations of a clock, from being one; empty: it
+// looks like none.
+std::string clock_misfit(std::string_view text) {
+  const auto dash = text.find('-');
+  const bool is_clock = text.find_first_not_of("0123456789:-") == std::string_view::npos &&
+                        text.find_first_of(":-") != std::string_view::npos && dash != 0;
+  if (!is_clock) return {};
+  const std::string_view time = dash == std::string_view::npos ? text : text.substr(dash + 1);
+  if (time.find('-') != std::string_view::npos) return "is no time";
+  if (std::ranges::count(time, ':') > 2) return "has more parts than hours, minutes and seconds";
+  bool is_first = true;
+  for (std::size_t at = 0; at <= time.size();) {
+    const std::size_t end = std::min(time.find(':', at), time.size());
+    const std::string part(time.substr(at, end - at));
+    const bool is_hours = is_first && dash != std::string_view::npos;
+    const bool is_large = part.size() > 2 || (!part.empty() && std::atoi(part.c_str()) > 59);
+    if (is_hours && (is_large || (!part.empty() && std::atoi(part.c_str()) > 23)))
+      return "has too many hours: behind days they are below 24";
+    if (!is_first && is_large)
+      return "has too many minutes or seconds: behind the first number they are below 60";
+    is_first = false;
+    at = end + 1;
+  }
+  return "is no time";
+}
+
 // `text` read by one of `formats`, as a whole, on top of `parts`.
 bool read_clock(const std::string& text, std::initializer_list<const char*> formats,
                 std::tm& parts) {
@@ -118,12 +147,15 @@ Result<Time> parse_time(const std::string& text, Time now) {
 
 Result<Duration> parse_limit(const std::string& text) {
   if (const auto clock = clock_limit(text)) return *clock;
+  constexpr const char* kAccepted =
+      "; accepted are 30s, 5m, 2h, 1.5d, MM:SS, HH:MM:SS, D-HH:MM, inf, and a bare number for "
+      "minutes";
+  if (const std::string misfit = clock_misfit(text); !misfit.empty())
+    return fail(Errc::invalid_argument, fmt::format("'{}' {}{}", text, misfit, kAccepted));
   const auto seconds = parse_minutes(text);
   if (!seconds)
     return fail(Errc::invalid_argument,
-                seconds.error().what.substr(0, seconds.error().what.find(';')) +
-                    "; accepted are 30s, 5m, 2h, 1.5d, 01:30:00, 1-12:00, inf, and a bare number "
-                    "for minutes");
+                seconds.error().what.substr(0, seconds.error().what.find(';')) + kAccepted);
   if (std::isinf(*seconds)) return 0;
   if (*seconds > kMaxSeconds)
     return fail(Errc::invalid_argument, fmt::format("'{}' is too long", text));
@@ -140,7 +172,10 @@ Result<std::int64_t> parse_memory(const std::string& text) {
   if (rest.empty() || rest == "G" || rest == "GiB") factor = 1;
   if (rest == "M" || rest == "MiB") factor = 1.0 / 1024;
   if (rest == "T" || rest == "TiB") factor = 1024;
-  if (!number || factor == 0 || *number <= 0 || *number * factor > 1e9)
+  if (number && factor != 0 && *number * factor > kMostGib)
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' is too large; at most {:.0f}G is accepted", text, kMostGib));
+  if (!number || factor == 0 || *number <= 0)
     return fail(
         Errc::invalid_argument,
         fmt::format("'{}' is not a size of memory; accepted are 512M, 4G, 1T; a bare number "

@@ -145,13 +145,13 @@ constexpr std::size_t kLongestJobName = 4096;
 
 Status check_names(const Submission& s) {
   const std::pair<const char*, const std::string&> names[] = {
-      {"attributes.system.job.name", s.name},
-      {"attributes.system.queue", s.queue},
-      {"attributes.system.shell.options.output", s.output},
-      {"attributes.system.shell.options.error", s.error},
-      {"attributes.system.bank", s.wishes.account},
-      {"attributes.system.holon.group", s.wishes.group},
-      {"attributes.system.holon.qos", s.wishes.qos}};
+      {"/attributes/system/job/name", s.name},
+      {"/attributes/system/queue", s.queue},
+      {"/attributes/system/shell/options/output", s.output},
+      {"/attributes/system/shell/options/error", s.error},
+      {"/attributes/system/bank", s.wishes.account},
+      {"/attributes/system/holon/group", s.wishes.group},
+      {"/attributes/system/holon/qos", s.wishes.qos}};
   for (const auto& [where, name] : names)
     if (name.size() > kLongestJobName)
       return fail(

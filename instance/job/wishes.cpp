@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -70,7 +71,25 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
 
 }  // namespace
 
-Result<resource::Count> read_slots(const std::string& word) {
+namespace {
+
+// Is one of its numbers above what a count may be?
+bool has_too_large_number(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (text.find_first_not_of("0123456789-,:[]") != std::string_view::npos) return false;
+  for (std::size_t at = text.find_first_of(kDigits); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
+    std::int64_t n = 0;
+    const auto error = std::from_chars(text.data() + at, text.data() + end, n).ec;
+    if (error != std::errc{} || n > resource::kMaxCount) return true;
+    at = text.find_first_of(kDigits, end);
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<resource::Count> read_slots(const std::string& word, std::string_view unit) {
   // "-3" begins at 1, as Grid Engine has it.
   const std::string text = word.size() > 1 && word.front() == '-' ? "1" + word : word;
   const auto number = [](std::string_view digits) -> std::optional<std::int64_t> {
@@ -90,10 +109,13 @@ Result<resource::Count> read_slots(const std::string& word) {
   } else if (auto count = resource::parse_count(text)) {
     return count;
   }
+  if (has_too_large_number(word))
+    return fail(Errc::invalid_argument, fmt::format("'{}' is too large; at most {} {} are accepted",
+                                                    word, resource::kMaxCount, unit));
   return fail(Errc::invalid_argument,
-              fmt::format("'{}' is no number of slots; accepted are 4, 4-16, 4-, -16 and ascending "
+              fmt::format("'{}' is no number of {}; accepted are 4, 4-16, 4-, -16 and ascending "
                           "lists like 2,4,8 and 1-3,5-6",
-                          word));
+                          word, unit));
 }
 
 Result<Wishes> read_wishes(const json& system) {

@@ -27,7 +27,7 @@ struct Wishes {
 
 // Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".
 // Errors: invalid_argument.
-Result<resource::Count> read_slots(const std::string& word);
+Result<resource::Count> read_slots(const std::string& word, std::string_view unit = "slots");
 
 // `system` is an object. Errors: invalid_argument with the pointer: an unknown key of `holon`, a
 // value that does not fit.

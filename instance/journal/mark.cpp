@@ -65,7 +65,7 @@ Result<JournalMark> JournalMark::open(const std::string& state_dir) {
   if (!mark.fd_) return fail(Errc::system, std::strerror(errno), file);
   if (flock(mark.fd_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return fail(Errc::busy,
-                "another running instance uses this state directory" + broker_of(mark.fd_.get()),
+                "a running instance uses this state directory" + broker_of(mark.fd_.get()),
                 state_dir);
   say_broker(mark.fd_.get());
   std::array<char, kLength> line{};

@@ -51,7 +51,7 @@ Error open_error(const SQLite::Exception& e, const std::string& file) {
   switch (e.getErrorCode()) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {Errc::busy, "another running instance uses this state directory", file};
+      return {Errc::busy, "a running instance uses this state directory", file};
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
       return {Errc::invalid_argument, fmt::format("not a usable journal: {}", e.what()), file};

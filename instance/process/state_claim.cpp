@@ -46,8 +46,7 @@ Result<transport::UniqueFd> lock_directory(const std::string& dir) {
     usleep(kBetweenTries);
   }
   return fail(Errc::busy,
-              "another running instance uses this state directory" + supervisor_of(lock.get()),
-              dir);
+              "a running instance uses this state directory" + supervisor_of(lock.get()), dir);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <optional>
 #include <sstream>
 
+#include "base/printable.hpp"
 #include "instance/exit_codes.hpp"
 #include "instance/process/crash_guard.hpp"
 #include "instance/process/instance_cgroup.hpp"
@@ -446,7 +447,7 @@ class Supervisor {
 
 // fmt::print throws where nobody reads any more; then there is nobody to tell.
 void say(const std::string& text) {
-  std::fputs(("holon start: " + text + "\n").c_str(), stderr);
+  std::fputs(("holon start: " + printable_lines(text) + "\n").c_str(), stderr);
 }
 
 int supervise(const BrokerOptions& options, const config::Config& config, const std::string& cpuset,

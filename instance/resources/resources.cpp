@@ -1,14 +1,18 @@
 #include "instance/resources/resources.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "launch/topology.hpp"
+#include "qmanager/scheduler.hpp"
 #include "resource/formats/readers.hpp"
 #include "resource/formats/rv1.hpp"
 #include "resource/formats/writers.hpp"
@@ -89,6 +93,30 @@ Status check_resources(const std::string& word) {
       Errc::invalid_argument,
       "there are no cores in it, and every job needs one; " + word + "/core=8 has eight each",
       "--resources " + word);
+}
+
+Status check_required(const std::string& word, const qmanager::SchedulerConfig& config) {
+  std::map<std::string, std::string> wanted;  // property -> the key that asks for it
+  for (const auto& name : config.defaults.properties) wanted.emplace(name, "queue.requires");
+  for (const auto& [queue, settings] : config.queues)
+    for (const auto& name : settings.properties)
+      wanted.emplace(name, fmt::format("queues.{}.requires", queue));
+  if (wanted.empty()) return {};
+  const auto source = find_resources(word);
+  const auto spec = source ? read_resources(*source) : tl::unexpected(source.error());
+  if (!spec) return tl::unexpected(spec.error());
+  std::set<std::string> known;
+  for (const auto& property : spec->properties) known.insert(property.key);
+  for (const auto& [name, key] : wanted)
+    if (!known.contains(name) && !name.starts_with('^'))
+      return fail(Errc::invalid_argument,
+                  fmt::format("nothing here has the property '{}', so that every job would be "
+                              "refused; {}",
+                              name,
+                              known.empty() ? std::string("there are no properties")
+                                            : fmt::format("there are {}", fmt::join(known, ", "))),
+                  key);
+  return {};
 }
 
 Result<std::string> grant_text(const resource::ResourceGraph& graph,

@@ -11,6 +11,9 @@
 namespace holon::resource {
 class ResourceGraph;
 }
+namespace holon::qmanager {
+struct SchedulerConfig;
+}
 
 namespace holon::instance {
 
@@ -29,6 +32,9 @@ Result<ResourceSource> find_resources(const std::string& word);
 // Whether it could be used, before anything is started with it. Errors: those of find_resources()
 // and read_resources(); a shape without cores.
 Status check_resources(const std::string& word);
+// Whether something among them has each property that a queue requires: otherwise every job of that
+// queue would be refused, one by one. Errors: invalid_argument with the key.
+Status check_required(const std::string& word, const qmanager::SchedulerConfig& config);
 
 // Errors: invalid_argument with the place.
 Result<resource::GraphSpec> read_resources(const ResourceSource& source);

@@ -9,6 +9,7 @@
 #include "qmanager/engine/admit.hpp"
 #include "qmanager/engine/pass.hpp"
 #include "qmanager/engine/slots.hpp"
+#include "qmanager/reason.hpp"
 
 namespace holon::qmanager {
 
@@ -103,9 +104,11 @@ Result<std::optional<Reject>> Scheduler::reserve_ahead(AdvanceRequest request, T
   Machine::Outcome outcome = s.machine->hold_exactly(held, request.when, now);
   if (!std::holds_alternative<Allocation>(outcome)) {
     const auto* not_now = std::get_if<resource::NotNow>(&outcome);
-    return Reject{id, not_now != nullptr && !not_now->reason.empty()
-                          ? "what it asks for is not free then: " + not_now->reason
-                          : "what it asks for is not free over that time"};
+    const std::string outage = told_outage(s);
+    return Reject{id, (not_now != nullptr && !not_now->reason.empty()
+                           ? "what it asks for is not free then: " + not_now->reason
+                           : std::string("what it asks for is not free over that time")) +
+                          (outage.empty() ? "" : "; " + outage)};
   }
   ++s.plan;
   if (Status opened = open(s, std::move(request), held); !opened) {

@@ -402,7 +402,9 @@ void Pass::started(Job& job, Allocation allocation) {
 void Pass::refuse_the_immediate() {
   for (JobId id : std::exchange(s_.immediate, {}))
     if (Job* job = s_.find(id); job != nullptr && job->place != Job::Place::running)
-      reject(*job, "it was to start at once or not at all, and it could not");
+      reject(*job,
+             "it was to start at once or not at all, and it could not" +
+                 (s_.machine->placeable(job->request) ? std::string() : ": " + told_outage(s_)));
 }
 
 void Pass::stand_aside(Job& job, Why why) {

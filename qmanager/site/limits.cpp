@@ -46,7 +46,8 @@ std::string reason(const Scope& scope, Measure measure, double used, double more
   constexpr std::array<const char*, kMeasures> kUnits = {
       "jobs", "processors", "nodes", "", "", "processor equivalents", "units of memory"};
   if (measure == Measure::jobs)
-    return fmt::format("{} runs {} jobs, the {} limit is {}", who(scope), used, kind, most);
+    return fmt::format("{} runs {} job{}, the {} limit is {}", who(scope), used,
+                       used == 1 ? "" : "s", kind, most);
   if (measure == Measure::proc_ticks)
     return fmt::format("{} would hold more processor-time than its {} limit", who(scope), kind);
   if (measure == Measure::ticks)

@@ -206,6 +206,21 @@ class Unroller {
   std::int64_t next_rank_ = 0;
 };
 
+// What is a part of a node has no node in itself.
+bool is_part_of_node(std::string_view type) {
+  constexpr std::string_view kParts[] = {"core", "pu", "gpu", "socket", "numanode", "memory"};
+  return std::ranges::find(kParts, type) != std::end(kParts);
+}
+
+// The first such part with a node somewhere below; nullptr: there is none.
+const Item* part_with_node(const std::vector<Item>& items) {
+  for (const Item& item : items) {
+    if (is_part_of_node(item.type) && has_node(item.below)) return &item;
+    if (const Item* below = part_with_node(item.below)) return below;
+  }
+  return nullptr;
+}
+
 bool nested_node(const std::vector<Item>& items, bool inside) {
   return std::ranges::any_of(items, [&](const Item& item) {
     const bool node = item.type == "node";
@@ -221,6 +236,12 @@ Result<GraphSpec> read_shape(std::string_view text) {
   if (nested_node(*items, false)) {
     return fail(Errc::invalid_argument, "a node cannot be inside a node", "column 1");
   }
+  if (const Item* part = part_with_node(*items))
+    return fail(Errc::invalid_argument,
+                fmt::format("a node cannot be inside a {0}; node=4/{0}=2 has two in each of four "
+                            "nodes",
+                            part->type),
+                "column 1");
   if (items->size() == 1 && items->front().type == "cluster" && items->front().count == 1) {
     auto below = std::move(items->front().below);
     *items = std::move(below);

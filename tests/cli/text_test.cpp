@@ -38,8 +38,9 @@ TEST(TimeLimits, AreReadAsSlurmAndGridEngineWriteThem) {
 }
 
 TEST(TimeLimits, AreRefusedWithWhatIsAccepted) {
-  for (const char* text : {"", "s", "5x", "-5m", "5m3", "nan", "5 m", "1e30d", "0.0001ms", "1:60",
-                           "1:2:3:4", "1-24", "1-", "-1:00", "1-2-3", ":30", "1:", "1--1"}) {
+  for (const char* text : {"",      "s",        "5x",    "-5m",     "5m3",   "nan",   "5 m",
+                           "1e30d", "0.0001ms", "1:60",  "1:2:3:4", "99:99", "00:60", "1-24:00",
+                           "1-24",  "1-",       "-1:00", "1-2-3",   ":30",   "1:",    "1--1"}) {
     const auto limit = parse_limit(text);
     ASSERT_FALSE(limit) << text;
     EXPECT_EQ(limit.error().code, Errc::invalid_argument);

@@ -115,6 +115,42 @@ TEST(Submit, SaysWhyAJobWasRefused) {
   EXPECT_EQ(ran.err, "holon submit: 99 cores in one slot, a node has 4\n");
 }
 
+// What `holon ARGS` says where the broker answers "submit" with `error`.
+std::string said_of(const Error& error, std::vector<std::string> args) {
+  FakeBroker broker;
+  broker.refuse("submit", error);
+  broker.start();
+  const Ran ran = run_cli(std::move(args));
+  EXPECT_NE(ran.code, kOk);
+  return ran.err;
+}
+
+TEST(Submit, NamesTheOptionAsTypedRatherThanThePlaceInTheJobspec) {
+  constexpr Errc kBad = Errc::invalid_argument;
+  const std::string system = "/attributes/system/";
+  EXPECT_EQ(
+      said_of({Errc::not_found, "afterok:999: there is no job 999", system + "dependencies/1"},
+              {"submit", "--dependency", "singleton", "--dependency", "afterok:999", "true"}),
+      "holon submit: --dependency afterok:999: there is no job 999\n");
+  EXPECT_EQ(said_of({kBad, "is no time", system + "dependencies/0/value"},
+                    {"submit", "--begin-time", "+1h", "true"}),
+            "holon submit: --begin-time: is no time\n");
+  EXPECT_EQ(said_of({kBad, "'{{foo}}' stands for nothing", system + "shell/options/output"},
+                    {"submit", "--output", "a{{foo}}", "true"}),
+            "holon submit: --output a{{foo}}: '{{foo}}' stands for nothing\n");
+  EXPECT_EQ(said_of({kBad, "a job that is to start at once cannot wait for others",
+                     system + "holon/immediate"},
+                    {"run", "--begin-time", "+1h", "--now", "y", "true"}),
+            "holon run: --now y: a job that is to start at once cannot wait for others\n");
+  EXPECT_EQ(
+      said_of({kBad, "has 5000 bytes; at most 4096 are accepted", system + "job/name"},
+              {"submit", std::string(5000, 'x')}),
+      "holon submit: COMMAND: the job's name, which is the command's, has 5000 bytes; at most "
+      "4096 are accepted; --name gives another\n");
+  EXPECT_EQ(said_of({kBad, "unknown", "/somewhere/else"}, {"submit", "true"}),
+            "holon submit: /somewhere/else: unknown\n");
+}
+
 TEST(Run, PassesOnOutputAndExitCode) {
   FakeBroker broker;
   broker.answer("submit", msg::SubmitReply{5, 1});
@@ -211,6 +247,30 @@ TEST(JobWait, FailsWhenAJobDid) {
   EXPECT_THAT(broker.last<msg::WaitRequest>("job.wait").ids, ElementsAre(1, 2));
 }
 
+// Numbers count within one instance only.
+TEST(JobWait, NamesAJobByThePathItWasNamedBy) {
+  FakeBroker broker;
+  msg::JobRecord inner = ended(1, "b", "FAILED", 3);
+  inner.path = "/22/1/1";
+  broker.answer("job.wait", msg::WaitReply{{inner}});
+  broker.start();
+  EXPECT_EQ(run_cli({"job", "wait", "/22/1/1"}).err,
+            "holon job wait: job /22/1/1 (b): FAILED: exit code 3\n");
+}
+
+TEST(JobInfo, SaysThatAJobHasNoResourcesYet) {
+  FakeBroker broker;
+  msg::JobInfoReply info;
+  info.job = job(9, "sleep", "SCHED");
+  broker.answer("job.info", info);
+  broker.start();
+  const Ran ran = run_cli({"job", "info", "9", "R"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err,
+            "holon job info: /9: it has no resources yet: there is no R before it starts\n");
+}
+
 // By their ids: a broker that is started again must not forget those that end meanwhile.
 TEST(JobWait, ForAllIsForThoseThereAreNow) {
   FakeBroker broker;
@@ -298,7 +358,7 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
             "|  8 of 16 cores free; 1 running\n"
             "|- /1  physics  easy\n"
             "|  |  0 of 8 cores free; 4 running, 2 waiting, 11 completed, 2 cancelled, 1 failed\n"
-            "|  |  /1/5 and 1 more waits: needs 8 cores, 0 are free\n"
+            "|  |  /1/5 and 1 more wait: needs 8 cores, 0 are free\n"
             "|  `- /1/9  deep  unreachable\n"
             "`- /2  bio  fcfs\n"
             "      8 of 8 cores free; no jobs\n");
@@ -327,7 +387,7 @@ TEST(Tree, ReadsTheReasonsOfTheFirstJobsThatWaitOnly) {
             "/  here  fcfs\n"
             "   0 of 16 cores free; 1 running, 100000 waiting\n"
             "   /2 waits: needs 8 cores, 0 are free\n"
-            "   /3 and 98 more waits: not looked at yet\n"
+            "   /3 and 98 more wait: not looked at yet\n"
             "   and 99900 more wait behind them\n");
   const auto asked = broker.last<msg::JobsRequest>("jobs");
   EXPECT_FALSE(asked.recursive);

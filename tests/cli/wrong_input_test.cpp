@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "places.hpp"  // written by CMake
 #include "tests/cli/run.hpp"
@@ -36,19 +38,100 @@ const std::vector<Row> kRows = {
     {{"submit", "-n"}, kUsage, "holon submit: --ntasks: a value is missing"},
     {{"submit", "-n", "x", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: 'x' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "holon submit: -n,--ntasks: 'x' is no number of tasks; accepted are 4, 4-16, 4-, -16 and "
      "ascending lists like 2,4,8 and 1-3,5-6"},
     {{"submit", "-n", "0", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: '0' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "holon submit: -n,--ntasks: '0' is no number of tasks; accepted are 4, 4-16, 4-, -16 and "
      "ascending lists like 2,4,8 and 1-3,5-6"},
     {{"submit", "-c", "-2", "true"},
      kUsage,
      "holon submit: -c: -2 is not accepted, at least 1 and at most 4294967295 are"},
     {{"submit", "-n", "99999999999999999999", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: '99999999999999999999' is no number of slots; accepted are 4, "
-     "4-16, 4-, -16 and ascending lists like 2,4,8 and 1-3,5-6"},
+     "holon submit: -n,--ntasks: '99999999999999999999' is too large; at most 4294967295 tasks are "
+     "accepted"},
+    {{"submit", "-n", "4294967296", "true"},
+     kUsage,
+     "holon submit: -n,--ntasks: '4294967296' is too large; at most 4294967295 tasks are accepted"},
+    {{"batch", "-n", "abc", "--wrap", "true"},
+     kUsage,
+     "holon batch: -n,--nslots: 'abc' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "ascending lists like 2,4,8 and 1-3,5-6"},
+    {{"submit", "-c", "99999999999999999999", "true"},
+     kUsage,
+     "holon submit: -c,--cores-per-task: '99999999999999999999' is too large; at most 4294967295 "
+     "is accepted"},
+    {{"submit", "-N", "99999999999999999999", "true"},
+     kUsage,
+     "holon submit: -N,--nodes: '99999999999999999999' is too large; at most 4294967295 nodes are "
+     "accepted"},
+    {{"submit", "-m", "99999999999T", "true"},
+     kUsage,
+     "holon submit: -m,--mem: '99999999999T' is too large; at most 1000000000G is accepted"},
+    {{"jobs", "--limit", "99999999999999999999"},
+     kUsage,
+     "holon jobs: --limit: '99999999999999999999' is too large; at most 9223372036854775807 is "
+     "accepted"},
+    {{"submit", "-t", "99:99", "true"},
+     kUsage,
+     "holon submit: -t,--time-limit: '99:99' has too many minutes or seconds: behind the first "
+     "number they are below 60; accepted are 30s, 5m, 2h, 1.5d, MM:SS, HH:MM:SS, D-HH:MM, inf, and "
+     "a bare number for minutes"},
+    {{"submit", "-t", "1:2:3:4", "true"},
+     kUsage,
+     "holon submit: -t,--time-limit: '1:2:3:4' has more parts than hours, minutes and seconds; "
+     "accepted are 30s, 5m, 2h, 1.5d, MM:SS, HH:MM:SS, D-HH:MM, inf, and a bare number for "
+     "minutes"},
+    {{"submit", "-t", "1-24:00", "true"},
+     kUsage,
+     "holon submit: -t,--time-limit: '1-24:00' has too many hours: behind days they are below 24; "
+     "accepted are 30s, 5m, 2h, 1.5d, MM:SS, HH:MM:SS, D-HH:MM, inf, and a bare number for "
+     "minutes"},
+    {{"submit", ""}, kUsage, "holon submit: COMMAND: '' is no command: it is an empty string"},
+    {{"start", ""}, kUsage, "holon start: SCRIPT: '' is no command: it is an empty string"},
+    {{"start", "--name", "\xff", "true"},
+     kUsage,
+     "holon start: --name ?: not UTF-8; the instance cannot be told it"},
+    {{"start", "--no-journal", "--state-dir", "/tmp/x", "true"},
+     kUsage,
+     "holon start: --state-dir /tmp/x: --no-journal keeps nothing, so there is nothing to go on "
+     "from; leave one of the two out"},
+    {{"submit", "--dependency", "begin-time:abc", "true"},
+     kUsage,
+     "holon submit: --dependency begin-time:abc: 'abc' is no number of seconds since the epoch; "
+     "--begin-time takes +30m and 18:30"},
+    {{"run", "--wrap", "echo $0", "x", "y"},
+     kUsage,
+     "holon run: --wrap 'echo $0' x: one line for the shell, or a command and its arguments "
+     "without --wrap; not both"},
+    {{"batch", "--wrap", "echo $0", "x"},
+     kUsage,
+     "holon batch: --wrap 'echo $0' x: one line for the shell, or a command and its arguments "
+     "without --wrap; not both"},
+    {{"batch", "/tmp"},
+     kUsage,
+     "holon batch: /tmp: a folder; accepted is a script, and --wrap takes a command instead"},
+    {{"resource", "drain", "node["},
+     kUsage,
+     "holon resource drain: node[, character 1: brackets do not match"},
+    {{"reserve", "--start", "2020-01-01 00:00", "-d", "1h"},
+     kUsage,
+     "holon reserve: --start with --duration: from 2020-01-01 00:00 on it would be over at "
+     "2020-01-01 01:00, which is not after now"},
+    {{"reserve", "--end", "2020-01-01 00:00"},
+     kUsage,
+     "holon reserve: --end: 2020-01-01 00:00 is not after now"},
+    {{"reservation", "delete", "x"},
+     kUsage,
+     "holon reservation delete: x: no reservation; accepted are its number (7) and a range (3-9), "
+     "`holon reservation list` shows them"},
+    {{"-i"}, kUsage, "holon: -i: a value is missing; / is the root, /3/7 a path"},
+    {{"\x1b[31m"}, kUsage, "holon: there is no '?[31m'"},
+    {{"submit", "-t", "\x1b[31m", "true"},
+     kUsage,
+     "holon submit: -t,--time-limit: '?[31m' is no duration; accepted are 30s, 5m, 2h, 1.5d, "
+     "MM:SS, HH:MM:SS, D-HH:MM, inf, and a bare number for minutes"},
     {{"submit", "-N", "3", "-n", "2", "true"},
      kUsage,
      "holon submit: -N,--nodes: 3 nodes for 2 tasks: every node needs a task"},
@@ -59,7 +142,7 @@ const std::vector<Row> kRows = {
      kUsage,
      "holon submit: -t,--time-limit: '5x' has the unknown unit 'x'; accepted are 30s, 5m, 2h, "
      "1.5d, "
-     "01:30:00, 1-12:00, inf, and a bare number for minutes"},
+     "MM:SS, HH:MM:SS, D-HH:MM, inf, and a bare number for minutes"},
     {{"submit", "-p", "debug", "true"}, kUsage, "holon submit: -p: no such option; a queue is -q"},
     {{"submit", "--job-name=x", "true"},
      kUsage,
@@ -153,7 +236,7 @@ const std::vector<Row> kRows = {
      "holon job output: 7-9: one job at a time: an id (7) or a path (/3/7)"},
     {{"submit", "-n", "--16", "true"},
      kUsage,
-     "holon submit: -n,--ntasks: '--16' is no number of slots; accepted are 4, 4-16, 4-, -16 and "
+     "holon submit: -n,--ntasks: '--16' is no number of tasks; accepted are 4, 4-16, 4-, -16 and "
      "ascending lists like 2,4,8 and 1-3,5-6"},
     {{"reserve", "-d", "0"},
      kUsage,
@@ -194,6 +277,41 @@ TEST(WrongInput, IsAnsweredWithWhatWhereAndWhatIsAccepted) {
     EXPECT_EQ(ran.out, "");
   }
   rmdir(nothing_runs_here.c_str());
+}
+
+// What `holon start ARGS` says as it refuses, before there is an instance.
+std::string refusal_of_start(std::vector<std::string> args) {
+  args.insert(args.begin(), "start");
+  args.emplace_back("true");
+  testing::internal::CaptureStderr();
+  const Ran ran = run_cli(std::move(args));
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(ran.code, kOk);
+  return ran.err + said;
+}
+
+TEST(WrongInput, OfStartIsRefusedBeforeThereIsAnInstance) {
+  setenv("XDG_RUNTIME_DIR", testing::TempDir().c_str(), 1);
+  const std::string file = testing::TempDir() + "holon-test-file";
+  std::ofstream(file) << "no folder";
+  EXPECT_EQ(refusal_of_start({"--resources", "node=1/core=1", "--state-dir", file}),
+            "holon start: --state-dir " + file +
+                ": a file is there; accepted is a folder, made where there is none\n");
+  std::filesystem::remove(file);
+  EXPECT_EQ(refusal_of_start({"--resources", "node=1/core=1", "--state-dir", "/proc/nope"}),
+            "holon start: --state-dir /proc/nope: the folder cannot be made: No such file or "
+            "directory\n");
+  EXPECT_EQ(refusal_of_start(
+                {"--resources", "node=1{fast}/core=1", "--conf", "queue.requires=fast slow"}),
+            "holon start: queue.requires: nothing here has the property 'slow', so that every job "
+            "would be refused; there are fast\n");
+  EXPECT_EQ(refusal_of_start({"--resources", "core=1/node=2"}),
+            "holon start: --resources core=1/node=2: column 1: a node cannot be inside a core; "
+            "node=4/core=2 has two in each of four nodes\n");
+  EXPECT_EQ(
+      refusal_of_start({"--conf", "queue.policy=\x1b[31mred"}),
+      "holon start: --conf queue.policy: queue.policy = \"?[31mred\" does not fit: accepted is "
+      "fcfs, easy, hybrid[:N], conservative[:N] or conservative-rebuild[:N]\n");
 }
 
 }  // namespace

@@ -67,10 +67,14 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
       {"queue.policy-per-queue=easy", "--conf queue.policy-per-queue", "QUEUE:VALUE"},
       {"queue.policy-per-queue=a:lazy", "--conf queue.policy-per-queue", "fcfs, easy"},
       {"environments.mpi.rule=fill", "--conf environments.mpi.rule", "$round_robin"},
-      {"instance.heartbeat=0", "instance.heartbeat", "10ms to 5s"},
-      {"instance.heartbeat=1m", "instance.heartbeat", "10ms to 5s"},
-      {"instance.peer-timeout=0", "instance.peer-timeout", "3s and more"},
-      {"instance.tree-timeout=0", "instance.tree-timeout", "1ms and more"},
+      {"instance.heartbeat=0", "--conf instance.heartbeat", "10ms to 5s"},
+      {"instance.heartbeat=1m", "--conf instance.heartbeat",
+       "instance.heartbeat = \"1m\" does not fit"},
+      {"instance.peer-timeout=1s", "--conf instance.peer-timeout",
+       "instance.peer-timeout = \"1s\" does not fit: accepted is a duration of 3s and more"},
+      {"instance.tree-timeout=0", "--conf instance.tree-timeout", "1ms and more"},
+      {"queue.depth=1.5", "--conf queue.depth", "= 1.5 does not fit"},
+      {"queue.depth=1e7", "--conf queue.depth", "1 to 1000000"},
       {"nonsense=1", "--conf nonsense",
        "accepted are environments. ..., fairshare. ..., instance."},
       {"journal.sync=never", "--conf journal.sync", "normal or full"},
@@ -91,6 +95,30 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
   ASSERT_FALSE(none_named);
   EXPECT_EQ(to_string(none_named.error()),
             "queue.default: name one of batch, debug: the queue of jobs that name none");
+}
+
+TEST(Config, AHeartbeatMustFitIntoThePeersPatience) {
+  const auto config = load_config({"instance.heartbeat=2s", "instance.peer-timeout=5s"});
+  ASSERT_FALSE(config);
+  EXPECT_EQ(to_string(config.error()),
+            "instance.peer-timeout: 5s is less than three heartbeats of 2s (instance.heartbeat)");
+}
+
+TEST(Config, AWholeNumberMayBeWrittenWithAnExponent) {
+  Config config;
+  const auto applied = apply_toml(config, "[queue]\ndepth = 1e3\n", "site.toml");
+  ASSERT_TRUE(applied) << to_string(applied.error());
+  EXPECT_EQ(config.scheduler.defaults.queue_depth, 1000);
+  EXPECT_FALSE(apply_toml(config, "[queue]\ndepth = 1.5\n", "site.toml"));
+  EXPECT_FALSE(apply_toml(config, "[queue]\ndepth = 1e300\n", "site.toml"));
+}
+
+TEST(Config, AListOfTablesIsCalledSo) {
+  Config config;
+  const auto applied = apply_toml(config, "[[queue]]\ndepth = 7\n", "site.toml");
+  ASSERT_FALSE(applied);
+  EXPECT_EQ(to_string(applied.error()),
+            "site.toml:1: 'queue' is a list of tables, [[queue]]; accepted is one table, [queue]");
 }
 
 TEST(Config, AnEmptyTableIsAQueue) {

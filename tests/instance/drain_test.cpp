@@ -2,6 +2,8 @@
 // outlives the broker.
 #include <gmock/gmock.h>
 
+#include "instance/clock.hpp"
+#include "msg/reservation.hpp"
 #include "msg/resource.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
@@ -67,6 +69,17 @@ TEST(Drain, IsSaidWithItsReasonToJobsThatWaitForIt) {
   const std::string said =
       "all 3 nodes are drained: node[0-1]: bad fan; node2: no reason was given";
   EXPECT_EQ(live.record(waits).reason, said);
+  JobOptions at_once;
+  at_once.system = R"({"holon":{"immediate":true}})";
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, at_once)).reason,
+            "it was to start at once or not at all, and it could not: " + said);
+  msg::ReserveRequest ahead;
+  ahead.jobspec = Live::request({"reservation"}, {1}).jobspec;
+  ahead.begin = wall_clock_ms();
+  ahead.end = ahead.begin + 60'000;
+  const auto refused = live.call<msg::ReserveReply>("reserve", ahead);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what, HasSubstr(said));
   const auto why = live.call<msg::ExplainReply>("explain", msg::ExplainRequest{{waits}});
   ASSERT_TRUE(why) << why.error().what;
   EXPECT_EQ(why->jobs.at(0).reason, said);

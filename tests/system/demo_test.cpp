@@ -28,7 +28,7 @@ TEST(Demo, OfWhichAChildFailsEndsAndSaysSo) {
   const Ran ran = sandbox.run({"start", "--resources", "node=1/core=2", demo, "root"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, HasSubstr("job 2 has ended before it was ready"));
-  EXPECT_THAT(ran.err, HasSubstr("'0' is no number of slots")) << "what the child said";
+  EXPECT_THAT(ran.err, HasSubstr("'0' is no number of tasks")) << "what the child said";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/hostlist.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/verbs.hpp"
@@ -15,6 +16,10 @@ int change(Invocation& call, Parser& parser, const std::string& verb,
   if (const auto code = parser.parse(call)) return *code;
   if (hosts.empty())
     return report(call, verb, {Errc::invalid_argument, "name at least one node", "NODES"});
+  for (const std::string& word : hosts)
+    if (const auto list = Hostlist::parse(word); !list)
+      return report(call, verb,
+                    {list.error().code, list.error().what, word + ", " + list.error().where});
   request.hosts = fmt::format("{}", fmt::join(hosts, ","));
   auto client = connect_to_instance(call);
   if (!client) return report(call, verb, client.error());

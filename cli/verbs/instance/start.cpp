@@ -12,6 +12,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/resources/resources.hpp"
+#include "resource/graph/spec.hpp"
 
 namespace holon::cli {
 namespace {
@@ -41,6 +42,20 @@ Status look_at_others(Invocation& call, const instance::StartOptions& options) {
         other.uri, printable(describe(other)));
   }
   return {};
+}
+
+// The broker is told its options as JSON, which holds text only.
+Status check_words(const instance::StartOptions& options) {
+  const auto check = [](const char* option, const std::string& word) -> Status {
+    if (resource::is_utf8(word)) return {};
+    return fail(Errc::invalid_argument, "not UTF-8; the instance cannot be told it",
+                fmt::format("{} {}", option, word));
+  };
+  for (const std::string& item : options.conf)
+    if (auto good = check("--conf", item); !good) return good;
+  if (auto good = check("--name", options.name); !good) return good;
+  if (auto good = check("--resources", options.resources); !good) return good;
+  return check("--state-dir", options.state_dir);
 }
 
 }  // namespace
@@ -85,6 +100,13 @@ int verb_start(Invocation& call) {
     return report(
         call, "start",
         {Errc::invalid_argument, "an instance in the background has no initial program", "--bg"});
+  if (auto good = check_words(options); !good) return report(call, "start", good.error());
+  if (no_journal && !options.state_dir.empty())
+    return report(call, "start",
+                  {Errc::invalid_argument,
+                   "--no-journal keeps nothing, so there is nothing to go on from; leave one of "
+                   "the two out",
+                   "--state-dir " + options.state_dir});
   if (!options.grant)
     if (auto good = look_at_others(call, options); !good)
       return report(call, "start", good.error());

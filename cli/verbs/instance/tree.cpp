@@ -75,8 +75,8 @@ std::vector<std::string> lines_of(const std::vector<msg::JobRecord>& jobs, std::
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < std::min(reasons.size(), kReasonsShown); ++i) {
     const auto& [count, first] = seen.at(reasons[i]);
-    lines.push_back(fmt::format("{}{} waits: {}", first,
-                                count > 1 ? fmt::format(" and {} more", count - 1) : "",
+    lines.push_back(fmt::format("{} {}: {}", first,
+                                count > 1 ? fmt::format("and {} more wait", count - 1) : "waits",
                                 reasons[i]));
   }
   if (const std::size_t rest = reasons.size() - lines.size(); rest > 0)

@@ -13,6 +13,7 @@
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
+#include "cli/options/submit_error.hpp"
 #include "cli/outcome.hpp"
 #include "cli/program_here.hpp"
 #include "cli/verbs.hpp"
@@ -167,7 +168,7 @@ int verb_alloc(Invocation& call) {
   auto client = connect_to_instance(call);
   if (!client) return report(call, "alloc", client.error());
   const auto reply = client->submit(made->request);
-  if (!reply) return report(call, "alloc", reply.error());
+  if (!reply) return report(call, "alloc", as_typed(reply.error(), args.job));
   return use(call, args, *client, reply->first_id);
 }
 

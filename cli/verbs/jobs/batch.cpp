@@ -10,6 +10,7 @@
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
+#include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
 
@@ -31,6 +32,10 @@ Result<std::vector<std::string>> initial_program(const BatchArgs& args) {
   std::vector<std::string> program = args.command;
   std::error_code error;
   const fs::path script = fs::absolute(program.front(), error);
+  if (!error && fs::is_directory(script, error))
+    return fail(Errc::invalid_argument,
+                "a folder; accepted is a script, and --wrap takes a command instead",
+                program.front());
   if (error || !fs::is_regular_file(script, error))
     return fail(Errc::invalid_argument, "there is no such script; --wrap takes a command instead",
                 program.front());
@@ -65,7 +70,8 @@ int verb_batch(Invocation& call) {
   add_instance_options(parser, args.instance);
   parser
       .wrap(args.wrap,
-            "SCRIPT is one line for the shell, --wrap 'a; b', or a command looked for in PATH")
+            "SCRIPT is one line for the shell, --wrap 'a; b', or a command looked for in PATH",
+            true)
       .instance(call)
       .json(args.json)
       .note(
@@ -86,7 +92,7 @@ int verb_batch(Invocation& call) {
   auto client = connect_to_instance(call);
   if (!client) return report(call, "batch", client.error());
   const auto reply = client->submit(made->request);
-  if (!reply) return report(call, "batch", reply.error());
+  if (!reply) return report(call, "batch", as_typed(reply.error(), args.job));
   if (args.json)
     call.io.out << pretty({{"first_id", reply->first_id}, {"count", reply->count}});
   else

@@ -131,6 +131,13 @@ int verb_job_info(Invocation& call) {
   if (args.key == "jobspec" && info->jobspec.empty())  // every job has one
     return report(call, "job info",
                   {Errc::not_found, "its jobspec is not kept any more", info->job.path});
+  if (args.key == "R" && info->R.empty())
+    return report(
+        call, "job info",
+        {Errc::not_found,
+         info->job.state == "INACTIVE" ? "it never had resources: there is no R"
+                                       : "it has no resources yet: there is no R before it starts",
+         info->job.path});
   return print(call, args, *info);
 }
 

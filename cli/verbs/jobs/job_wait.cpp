@@ -27,6 +27,11 @@ bool went_well(const msg::JobRecord& job) {
   return job.result == "COMPLETED";
 }
 
+// Numbers count within one instance only.
+std::string name_of(const Invocation& call, const msg::JobRecord& job) {
+  return call.instance.empty() || job.path.empty() ? std::to_string(job.id) : job.path;
+}
+
 }  // namespace
 
 int verb_job_wait(Invocation& call) {
@@ -54,7 +59,7 @@ int verb_job_wait(Invocation& call) {
   if (args.json) call.io.out << json_text(reply->jobs);
   for (const auto& job : reply->jobs)
     if (!went_well(job) && !args.quiet)
-      call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", job.id,
+      call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", name_of(call, job),
                                  printable(job.name), status_of(job),
                                  details_of(job, instance::wall_clock_ms()));
   return std::all_of(reply->jobs.begin(), reply->jobs.end(), went_well) ? kOk : kFailed;

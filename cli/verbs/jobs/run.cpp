@@ -15,6 +15,7 @@
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
+#include "cli/options/submit_error.hpp"
 #include "cli/outcome.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
@@ -194,7 +195,7 @@ int verb_run(Invocation& call) {
   if (!client) return report(call, "run", client.error());
   const auto reply = client->submit(made->request);
   if (!reply) {
-    const int code = report(call, "run", reply.error());
+    const int code = report(call, "run", as_typed(reply.error(), args.job));
     return code == kFailed ? kNotRun : code;
   }
   if (args.verbose) call.io.err << fmt::format("holon run: job {}\n", reply->first_id);

@@ -8,6 +8,7 @@
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
 
@@ -116,7 +117,7 @@ int verb_submit(Invocation& call) {
   auto client = connect_to_instance(call);
   if (!client) return report(call, "submit", client.error());
   const auto reply = client->submit(made->request);
-  if (!reply) return report(call, "submit", reply.error());
+  if (!reply) return report(call, "submit", as_typed(reply.error(), args.job));
   print_ids(call, args, *reply);
   return args.job.immediate ? started_at_once(call, *client, *reply) : static_cast<int>(kOk);
 }

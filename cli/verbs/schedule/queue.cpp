@@ -58,10 +58,16 @@ int verb_queue_status(Invocation& call) {
   auto stats = client->stats();
   if (!stats) return report(call, "queue status", stats.error());
   auto& queues = stats->queues;
+  std::string known;
+  for (const auto& q : queues) known += (known.empty() ? "" : ", ") + q.name;
+  const bool is_one = queues.size() == 1;
   if (!name.empty()) std::erase_if(queues, [&](const auto& q) { return q.name != name; });
   if (queues.empty())
-    return report(call, "queue status",
-                  {Errc::not_found, fmt::format("there is no queue \"{}\"", name), ""});
+    return report(
+        call, "queue status",
+        {Errc::not_found,
+         fmt::format("there is no queue \"{}\"; there {} {}", name, is_one ? "is" : "are", known),
+         ""});
   if (!json) {
     call.io.out << table_of_queues(queues).render(call.io);
     return kOk;

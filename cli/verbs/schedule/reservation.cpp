@@ -11,6 +11,8 @@
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/options/submit_error.hpp"
+#include "cli/paths.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
@@ -92,6 +94,13 @@ int verb_reservation_delete(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   if (words.empty())
     return report(call, "reservation delete", {Errc::invalid_argument, "name at least one", "ID"});
+  if (const auto named = select_jobs(words); !named)
+    return report(
+        call, "reservation delete",
+        {Errc::invalid_argument,
+         "no reservation; accepted are its number (7) and a range (3-9), `holon reservation "
+         "list` shows them",
+         named.error().where});
   auto selected = connect_to_jobs(call, words);
   if (!selected) return report(call, "reservation delete", selected.error());
   const auto gone = selected->client.unreserve({selected->ids});
@@ -145,8 +154,11 @@ void add_options(Parser& parser, ReservationArgs& args) {
           "TIME", "instead of --end: 30s, 5m, 2h, 1.5d; a bare number is minutes")
       .group("Resources");
   add_slots_option(parser, args.options, Unit::slot);
-  parser.option("-c,--cores-per-slot", shape.cores_per_task, "N", "cores per slot, 1 unless given")
-      .option("-g,--gpus-per-slot", shape.gpus_per_task, "N", "GPUs per slot")
+  parser
+      .option("-c,--cores-per-slot", number_up_to(resource::kMaxCount, shape.cores_per_task), "N",
+              "cores per slot, 1 unless given")
+      .option("-g,--gpus-per-slot", number_up_to(resource::kMaxCount, shape.gpus_per_task), "N",
+              "GPUs per slot")
       .option("-N,--nodes", nodes_reader(shape), "N", "spread over N nodes")
       .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N");
   add_license_option(parser, args.options);
@@ -155,6 +167,22 @@ void add_options(Parser& parser, ReservationArgs& args) {
       .option("--name", args.name, "NAME", "how listings call it")
       .option("-u,--user", user_reader(args.users), "NAME",
               "who may use it beside you; * is everybody; may be repeated");
+}
+
+Status check_end(const ReservationArgs& args, Time begin, Time end, Time now) {
+  const bool is_over = end <= now;
+  if (!is_over && end > begin) return {};
+  const std::string at = show_time(end, now);
+  if (args.end == 0)
+    return fail(Errc::invalid_argument,
+                fmt::format("from {} on it would be over at {}, which is not after now",
+                            show_time(begin, now), at),
+                "--start with --duration");
+  return fail(Errc::invalid_argument,
+              is_over
+                  ? fmt::format("{} is not after now", at)
+                  : fmt::format("{} is not after {}, when it begins", at, show_time(begin, now)),
+              "--end");
 }
 
 }  // namespace
@@ -175,20 +203,25 @@ int verb_reserve(Invocation& call) {
     return report(
         call, "reserve",
         {Errc::invalid_argument, "say when it ends, one of the two", "--duration, --end"});
+  const Time now = instance::wall_clock_ms();
+  const Time begin = args.begin > 0 ? args.begin : now;
+  const Time end = args.end > 0 ? args.end : begin + args.length;
+  if (auto good = check_end(args, begin, end, now); !good)
+    return report(call, "reserve", good.error());
   args.options.environment = {"-*"};  // nothing is run
   const auto job = make_request(args.options, {"reservation"});
   if (!job) return report(call, "reserve", job.error());
   msg::ReserveRequest request;
   request.jobspec = job->request.jobspec;
   request.user = job->request.user;
-  request.begin = args.begin > 0 ? args.begin : instance::wall_clock_ms();
-  request.end = args.end > 0 ? args.end : request.begin + args.length;
+  request.begin = begin;
+  request.end = end;
   request.name = args.name;
   request.users = args.users;
   auto client = connect_to_instance(call);
   if (!client) return report(call, "reserve", client.error());
   const auto reply = client->reserve(request);
-  if (!reply) return report(call, "reserve", reply.error());
+  if (!reply) return report(call, "reserve", as_typed(reply.error(), args.options));
   call.io.out << reply->id << "\n";
   return kOk;
 }

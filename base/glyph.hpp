@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace holon::cli {
+namespace holon {
 
 struct Glyph {
   std::size_t bytes = 1;
@@ -14,4 +14,4 @@ struct Glyph {
 // The first character. REQUIRES: `text` is not empty.
 Glyph first_glyph(std::string_view text);
 
-}  // namespace holon::cli
+}  // namespace holon

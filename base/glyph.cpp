@@ -1,9 +1,9 @@
-#include "cli/show/glyph.hpp"
+#include "base/glyph.hpp"
 
 #include <clocale>
 #include <cwchar>
 
-namespace holon::cli {
+namespace holon {
 namespace {
 
 constexpr Glyph kBroken{1, 1, false};
@@ -51,4 +51,4 @@ Glyph first_glyph(std::string_view text) {
   return {length, width < 0 ? 1 : static_cast<std::size_t>(width), true};
 }
 
-}  // namespace holon::cli
+}  // namespace holon
