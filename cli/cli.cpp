@@ -1,11 +1,17 @@
 #include "cli/cli.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ostream>
+#include <string_view>
 
 #include "cli/io.hpp"
 #include "cli/options/help.hpp"
+#include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
 
 namespace holon::cli {
@@ -15,19 +21,8 @@ bool takes_path(const std::string& word) {
   return word == "-i" || word == "--instance";
 }
 
-}  // namespace
-
-int run(Io& io, std::vector<std::string> args) {
-  Invocation call{io, std::move(args), "", false};
-  if (call.args.size() == 1 && takes_path(call.args[0])) {
-    io.err << fmt::format("holon: {}: a value is missing; / is the root, /3/7 a path\n",
-                          call.args[0]);
-    return kUsage;
-  }
-  if (call.args.size() >= 2 && takes_path(call.args[0])) {
-    call.instance = call.args[1];
-    call.args.erase(call.args.begin(), call.args.begin() + 2);
-  }
+int run_verb(Invocation& call) {
+  Io& io = call.io;
   if (call.args.empty()) {
     io.err << render_overview(io, verbs());
     return kUsage;
@@ -44,7 +39,55 @@ int run(Io& io, std::vector<std::string> args) {
   return dispatch(verbs(), "holon", call);
 }
 
+// What could not be written has not been done. Where nobody reads any more nobody is told, and a
+// verb that has failed has said why.
+int written(Io& io, const std::string& verb, int code) {
+  errno = 0;
+  const bool was_bad = !io.out.flush();
+  if (was_bad && errno == 0) {  // it went wrong earlier: the system says why again
+    io.out.clear();
+    io.out.flush();
+  }
+  const int why = errno;
+  if (!was_bad || code != kOk || why == EPIPE) return code;
+  io.err << fmt::format("holon {}: its output cannot be written{}{}\n", printable(verb),
+                        why == 0 ? "" : ": ", why == 0 ? "" : std::strerror(why));
+  return kFailed;
+}
+
+// A socket must not become what was closed as this process was started. The output can then only be
+// read: what is written to it fails, as it would have. Not for what is to live without anybody who
+// reads: an instance.
+void take_closed_descriptors(bool starts_instance) {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    const bool fails = fd == STDOUT_FILENO && !starts_instance;
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fails ? O_RDONLY : O_RDWR) < 0) return;
+  }
+}
+
+}  // namespace
+
+int run(Io& io, std::vector<std::string> args) {
+  Invocation call{io, std::move(args), "", false};
+  if (call.args.size() == 1 && takes_path(call.args[0])) {
+    io.err << fmt::format("holon: {}: a value is missing; / is the root, /3/7 a path\n",
+                          call.args[0]);
+    return kUsage;
+  }
+  if (call.args.size() >= 2 && takes_path(call.args[0])) {
+    call.instance = call.args[1];
+    if (call.instance.empty()) {
+      io.err << fmt::format("holon: {}: its value is empty\n", call.args[0]);
+      return kUsage;
+    }
+    call.args.erase(call.args.begin(), call.args.begin() + 2);
+  }
+  const std::string verb = call.args.empty() ? "" : call.args[0];
+  return written(io, verb, run_verb(call));
+}
+
 int run(int argc, char** argv) {
+  take_closed_descriptors(argc > 1 && std::string_view(argv[1]) == "start");
   Io io = standard_io();
   return run(io, std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ostream>
@@ -31,6 +32,8 @@ Result<pid_t> start(const std::vector<std::string>& command, const std::string& 
   std::vector<char*> argv;
   for (auto& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  const std::string name = printable(words.front());  // nothing is allocated in the new process
+  const bool is_path = name.find('/') != std::string::npos;
   const pid_t pid = fork();
   if (pid < 0) return fail(Errc::system, std::strerror(errno), words.front());
   if (own_group) setpgid(pid, pid);  // both sides: whichever comes first
@@ -39,7 +42,10 @@ Result<pid_t> start(const std::vector<std::string>& command, const std::string& 
   sigprocmask(SIG_SETMASK, &mask, nullptr);
   setenv("HOLON_URI", uri.c_str(), 1);
   execvp(argv[0], argv.data());
-  _exit(errno == ENOENT ? 127 : 126);
+  const int why = errno;
+  dprintf(STDERR_FILENO, "holon alloc: %s: %s\n", name.c_str(),
+          why == ENOENT && !is_path ? "command not found in PATH" : strerrordesc_np(why));
+  _exit(why == ENOENT ? 127 : 126);
 }
 
 class Attendance {

@@ -9,18 +9,38 @@
 #include <toml++/toml.h>
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 
 #include "base/duration.hpp"
 #include "base/similar.hpp"
+#include "base/whole_file.hpp"
 #include "config/scheduler.hpp"
 #include "config/value.hpp"
 
 namespace holon::config {
 namespace {
+
+// HL:LL[,HL:LL...]; what the types mean is known once there is a graph.
+std::optional<std::string> prune_filters(const Value& v) {
+  auto list = text(v);
+  if (!list) return std::nullopt;
+  std::string_view rest = *list;
+  for (bool more = true; more;) {
+    const auto comma = rest.find(',');
+    const auto part = rest.substr(0, comma);
+    const auto colon = part.find(':');
+    const auto is_blank = [](std::string_view word) {
+      return word.find_first_not_of(" \t\r") == std::string_view::npos;
+    };
+    if (colon == std::string_view::npos || is_blank(part.substr(0, colon)) ||
+        is_blank(part.substr(colon + 1)))
+      return std::nullopt;
+    more = comma != std::string_view::npos;
+    if (more) rest.remove_prefix(comma + 1);
+  }
+  return list;
+}
 
 // ---- the table ----
 
@@ -43,7 +63,7 @@ constexpr Key kKeys[] = {
                                                "lonodex", "hinodex", "firstnodex", "locality"}));
      }},
     {"resource.prune-filters", "a list like ALL:core,ALL:node",
-     [](Config& c, const Value& v) { return store(c.prune_filters, text(v)); }},
+     [](Config& c, const Value& v) { return store(c.prune_filters, prune_filters(v)); }},
     {"job.grace", kDuration, [](Config& c, const Value& v) { return store(c.grace, duration(v)); }},
     {"job.default-limit", kDuration,
      [](Config& c, const Value& v) { return store(c.default_limit, duration(v)); }},
@@ -215,18 +235,9 @@ Value parse_value(const std::string& word) {
   return Value{word};
 }
 
-Status apply_file(Config& config, const std::string& name) {
-  std::ifstream in(name);
-  if (!in)
-    return fail(Errc::not_found, "no such file; accepted are the name of a TOML file, or KEY=VALUE",
-                fmt::format("--conf {}", name));
-  std::ostringstream text;
-  text << in.rdbuf();
-  return apply_toml(config, text.str(), name);
-}
-
-Status apply_item(Config& config, const std::string& item) {
-  if (is_conf_file(item)) return apply_file(config, item);
+Status apply_item(Config& config, const ConfItem& read) {
+  const std::string& item = read.word;
+  if (is_conf_file(item)) return apply_toml(config, read.text, item);
   const auto equals = item.find('=');
   const std::string key = item.substr(0, equals);
   return set(config, {key, parse_value(item.substr(equals + 1)), "--conf " + key});
@@ -299,7 +310,28 @@ Status apply_toml(Config& config, std::string_view text, const std::string& file
   }
 }
 
-Result<Config> load_config(const std::vector<std::string>& items, const Config& defaults) {
+Result<std::vector<ConfItem>> read_conf(const std::vector<std::string>& words) {
+  std::vector<ConfItem> items;
+  for (const auto& word : words) {
+    auto& item = items.emplace_back(ConfItem{word, {}});
+    if (!is_conf_file(word)) continue;
+    auto text = read_whole_file(word);
+    if (!text)
+      return fail(Errc::invalid_argument,
+                  (text.error().code == Errc::not_found ? "no such file" : text.error().what) +
+                      "; accepted are the name of a TOML file, or KEY=VALUE",
+                  fmt::format("--conf {}", word));
+    item.text = std::move(*text);
+  }
+  return items;
+}
+
+Result<Config> load_config(const std::vector<std::string>& words, const Config& defaults) {
+  const auto items = read_conf(words);
+  return items ? config_of(*items, defaults) : tl::unexpected(items.error());
+}
+
+Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defaults) {
   Config config = defaults;
   for (const auto& item : items)
     if (auto done = apply_item(config, item); !done) return tl::unexpected(done.error());

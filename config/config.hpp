@@ -55,9 +55,19 @@ const std::vector<ConfigKey>& config_keys();
 // Is this item of --conf the name of a file? One with a '=' before any '/' is KEY=VALUE.
 bool is_conf_file(const std::string& item);
 
-// Applies `items`, each KEY=VALUE or the name of a TOML file, in order to `defaults`. Errors:
-// invalid_argument (where: "FILE:LINE" or "--conf KEY"), not_found (no such file).
-Result<Config> load_config(const std::vector<std::string>& items, const Config& defaults = {});
+// One --conf, with the text of the file that it names: a pipe can be read only once.
+struct ConfItem {
+  std::string word;
+  std::string text;  // "" for KEY=VALUE
+};
+// Errors: invalid_argument (a file that is not there, or cannot be read; where: "--conf FILE").
+Result<std::vector<ConfItem>> read_conf(const std::vector<std::string>& words);
+
+// Applies `items` in order to `defaults`. Errors: invalid_argument (where: "FILE:LINE" or
+// "--conf KEY").
+Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defaults = {});
+// Both: of words that are KEY=VALUE or the name of a TOML file each.
+Result<Config> load_config(const std::vector<std::string>& words, const Config& defaults = {});
 
 // The same for the text of one TOML file; `file` is for messages.
 Status apply_toml(Config& config, std::string_view text, const std::string& file);

@@ -94,23 +94,27 @@ Result<BrokerOptions> prepare(StartOptions options) {
   return prepared;
 }
 
-// Files named by --conf are copied beside the other options: a later broker must not stumble over
-// what somebody has written into them since.
-Status keep_configuration(BrokerOptions& told) {
-  for (std::size_t i = 0; i < told.start.conf.size(); ++i) {
-    auto& item = told.start.conf[i];
-    if (!config::is_conf_file(item)) continue;
-    const std::string copy = fmt::format("{}/conf-{}.toml", told.runtime_dir, i);
-    std::error_code error;
-    fs::copy_file(item, copy, error);
-    if (error) return fail(Errc::system, error.message(), item);
-    item = copy;
+Status write_file(const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return fail(Errc::system, "cannot be written", file);
+  return {};
+}
+
+// What files named by --conf held is kept beside the other options: a later broker must not stumble
+// over what somebody has written into them since, and a pipe has nothing more to give.
+Status keep_configuration(BrokerOptions& told, const std::vector<config::ConfItem>& conf) {
+  for (std::size_t i = 0; i < conf.size(); ++i) {
+    if (!config::is_conf_file(conf[i].word)) continue;
+    told.start.conf[i] = fmt::format("{}/conf-{}.toml", told.runtime_dir, i);
+    if (auto kept = write_file(told.start.conf[i], conf[i].text); !kept) return kept;
   }
   return {};
 }
 
 // The state directory, made, and what the broker is told, in the runtime directory.
-Status furnish(BrokerOptions& options) {
+Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf) {
   std::string& state = options.start.state_dir;
   const bool is_typed = !state.empty() && !options.start.grant;
   const std::string typed = "--state-dir " + state;
@@ -124,25 +128,21 @@ Status furnish(BrokerOptions& options) {
   if (auto made = make_state_dir(state, is_typed ? typed : state); !made) return made;
   BrokerOptions told = options;
   told.start.command.clear();  // ours to run; its words may be any bytes
-  if (auto kept = keep_configuration(told); !kept) return kept;
+  if (auto kept = keep_configuration(told, conf); !kept) return kept;
   const auto text = write_options(told);
   if (!text) return tl::unexpected(text.error());
-  const std::string file = options.runtime_dir + "/instance.json";
-  std::ofstream out(file);
-  out << *text;
-  out.close();
-  if (!out) return fail(Errc::system, "cannot be written", file);
-  return {};
+  return write_file(options.runtime_dir + "/instance.json", *text);
 }
 
-Result<BrokerOptions> with_directories(StartOptions options) {
+Result<BrokerOptions> with_directories(StartOptions options,
+                                       const std::vector<config::ConfItem>& conf) {
   auto prepared = prepare(std::move(options));
   if (!prepared) return prepared;
   auto runtime_dir = transport::make_runtime_dir();
   if (!runtime_dir) return tl::unexpected(runtime_dir.error());
   prepared->runtime_dir = std::move(*runtime_dir);
   const mode_t usual = umask(077);
-  const auto furnished = furnish(*prepared);
+  const auto furnished = furnish(*prepared, conf);
   umask(usual);  // of what runs in the instance
   if (!furnished) {
     std::error_code ignored;
@@ -210,15 +210,18 @@ int start_main(StartOptions options) {
   transport::take_standard_descriptors();
   const auto refuse = [](const Error& error) {
     say(to_string(error));
-    return error.code == Errc::invalid_argument || error.code == Errc::not_found ? kExitUsage
-                                                                                 : kExitFailed;
+    const bool is_typed = error.code == Errc::invalid_argument || error.code == Errc::not_found ||
+                          error.code == Errc::out_of_range;
+    return is_typed ? kExitUsage : kExitFailed;
   };
   if (options.command.empty() && !options.background && isatty(STDIN_FILENO) == 0)
     return refuse(
         {Errc::invalid_argument,
          "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
          {}});
-  const auto config = config::load_config(options.conf);
+  const auto conf = config::read_conf(options.conf);
+  if (!conf) return refuse(conf.error());
+  const auto config = config::config_of(*conf);
   if (!config) return refuse(config.error());
   // libzmq ends a process that runs out of them: it is said before anything is made.
   if (auto enough = transport::check_descriptor_limit(kLeastDescriptors); !enough)
@@ -232,7 +235,7 @@ int start_main(StartOptions options) {
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
-  auto prepared = with_directories(std::move(options));
+  auto prepared = with_directories(std::move(options), *conf);
   if (!prepared) return refuse(prepared.error());
   // A child in the background is still its parent's task and stays until it ends.
   if (prepared->start.background && !prepared->start.grant)

@@ -149,8 +149,16 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
       .option("--qos", options.qos, "NAME", "the quality of service it asks for")
       .option("--group", options.group, "NAME",
               "one of your groups it counts for; your primary group unless given")
-      .option("--reservation", options.reservation, "ID",
-              "run in this advance reservation (holon reserve)")
+      .option(
+          "--reservation",
+          [&options](const std::string& word) -> Status {
+            const char* end = word.data() + word.size();
+            const auto [last, error] = std::from_chars(word.data(), end, options.reservation);
+            if (error == std::errc{} && last == end && options.reservation > 0) return {};
+            return fail(Errc::invalid_argument,
+                        fmt::format("'{}' is no number of a reservation", word));
+          },
+          "ID", "run in this advance reservation (holon reserve)")
       .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
               "whether it may hold a reservation while it waits; y unless given")
       .option("--now", yes_or_no(options.immediate), "y|n",
@@ -252,8 +260,6 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   auto& ours = system["holon"];
   ours["group"] = *group;
   if (!options.qos.empty()) ours["qos"] = options.qos;
-  if (options.reservation < 0)
-    return fail(Errc::invalid_argument, "is no number of a reservation", "--reservation");
   if (options.reservation > 0) ours["reservation"] = options.reservation;
   if (!options.parallel.empty()) ours["environment"] = options.parallel;
   if (!options.slots.empty() && options.shape.nodes > 0)

@@ -33,15 +33,12 @@ Result<std::int64_t> whole_number(const std::string& text,
   return number;
 }
 
-}  // namespace
-
-std::function<Status(const std::string&)> not_empty(std::string& target) {
-  return [&target](const std::string& word) -> Status {
-    if (word.empty()) return fail(Errc::invalid_argument, "its value is empty");
-    target = word;
-    return {};
-  };
+// Of an unset variable of a script: nobody means the same by it as by leaving the option out.
+Status empty_value() {
+  return fail(Errc::invalid_argument, "its value is empty");
 }
+
+}  // namespace
 
 std::function<Status(const std::string&)> number_up_to(std::int64_t most, std::int64_t& target) {
   return [most, &target](const std::string& word) -> Status {
@@ -80,6 +77,7 @@ struct Parser::State {
 
   std::optional<Error> split(const std::vector<std::string>& args);
   std::optional<Error> take_command();
+  bool wraps_nothing() const;
   std::optional<Error> take_wrapped();
   std::optional<Error> read_values();
   Error unknown_option(const std::string& word) const;
@@ -303,6 +301,8 @@ std::optional<Error> Parser::State::take_command() {
     command->erase(command->begin());
   else if (!command->empty() && command->front().size() > 1 && command->front()[0] == '-')
     return unknown_option(command->front());
+  if (wrap_given != nullptr && wraps_nothing())
+    return Error{Errc::invalid_argument, empty_value().error().what, "--wrap"};
   if (auto misfit = take_wrapped()) return misfit;
   if (!command->empty() && command->front().empty() && !wants_help)
     return Error{Errc::invalid_argument, "'' is no command: it is an empty string",
@@ -310,6 +310,12 @@ std::optional<Error> Parser::State::take_command() {
   if (command->empty() && command_required && !wants_help)
     return Error{Errc::invalid_argument, fmt::format("{} is missing", command_name), ""};
   return std::nullopt;
+}
+
+// --wrap "".
+bool Parser::State::wraps_nothing() const {
+  const bool is_alone = wrapped == "true" && command->size() == 1;
+  return is_alone && command->front().empty();
 }
 
 std::optional<Error> Parser::State::take_wrapped() {
@@ -334,7 +340,7 @@ std::optional<Error> Parser::State::read_values() {
     if (flag.given) *flag.target = true;
   for (auto& value : values) {
     for (const auto& word : value.words) {
-      const Status status = value.read(word);
+      const Status status = word.empty() ? empty_value() : value.read(word);
       if (!status) return Error{status.error().code, status.error().what, value.names};
     }
   }

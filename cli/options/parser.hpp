@@ -11,7 +11,8 @@
 //   parser.example("holon cancel 3 4", "cancel two jobs");
 //   if (auto code = parser.parse(call)) return *code;
 //
-// Bound variables must outlive parse(); they keep their value where the option is not given.
+// Bound variables must outlive parse(); they keep their value where the option is not given. A
+// value that is empty is refused for every option.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -82,9 +83,6 @@ class Parser {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-// Reads a value into `target`; an empty one, of an unset variable of a script, is refused.
-std::function<Status(const std::string&)> not_empty(std::string& target);
 
 // Reads a whole number into `target`; one above `most` is refused as too large.
 std::function<Status(const std::string&)> number_up_to(std::int64_t most, std::int64_t& target);

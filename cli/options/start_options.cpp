@@ -33,6 +33,10 @@ Result<std::string> own_binary() {
 }
 
 Result<std::vector<std::string>> child_command(const instance::StartOptions& options) {
+  for (const auto& item : options.conf)
+    if (config::is_conf_file(item) && std::filesystem::is_fifo(item))
+      return fail(Errc::invalid_argument,
+                  "a pipe, which the child could not read again; name a file", "--conf " + item);
   // The child would only say it in its job's output, once it has resources.
   if (const auto config = config::load_config(options.conf); !config)
     return tl::unexpected(config.error());

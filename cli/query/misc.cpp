@@ -1,6 +1,7 @@
 // cat, help, quit.
 #include <fmt/format.h>
 
+#include "base/whole_file.hpp"
 #include "cli/query/commands.hpp"
 #include "cli/query/json_object.hpp"
 #include "cli/query/printing.hpp"
@@ -24,7 +25,7 @@ void print_help(const Session& session, const Command& command, Reply& reply) {
 
 void run_cat(Session& session, const Words& words, Reply& reply) {
   if (words.size() != 2) return complain(session, "cat", "FILE is expected", reply);
-  const auto bytes = read_file(words[1]);
+  const auto bytes = read_whole_file(words[1]);
   if (!bytes) return complain(session, "cat", bytes.error(), reply);
   if (session.options().json) {
     JsonObject object;

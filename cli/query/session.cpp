@@ -3,12 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 
+#include "base/whole_file.hpp"
 #include "cli/query/stopwatch.hpp"
 #include "cli/query/writing.hpp"
 
@@ -61,7 +57,7 @@ Result<Session> Session::open(const Options& options) {
 }
 
 Result<const resource::Jobspec*> Session::jobspec(const std::string& file) {
-  auto bytes = read_file(file);
+  auto bytes = read_whole_file(file);
   if (!bytes) return tl::unexpected(bytes.error());
   if (const auto known = parsed_.find(*bytes); known != parsed_.end()) return &known->second;
   auto jobspec = resource::parse_jobspec(*bytes);
@@ -73,14 +69,6 @@ Result<const resource::Jobspec*> Session::jobspec(const std::string& file) {
 bool Session::is_live(JobId job) const {
   const auto found = jobs.find(job);
   return found != jobs.end() && found->second.state != JobState::cancelled;
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return fail(Errc::not_found, std::generic_category().message(errno), path);
-  std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (file.bad()) return fail(Errc::not_found, "it cannot be read", path);
-  return bytes;
 }
 
 }  // namespace holon::cli::query

@@ -48,7 +48,7 @@ class Session {
   double load_seconds() const { return load_seconds_; }
 
   // The jobspec in that file, parsed at most once as long as the file's bytes stay the same.
-  // Errors: not_found if it cannot be opened, else those of parse_jobspec.
+  // Errors: those of read_whole_file and of parse_jobspec.
   Result<const resource::Jobspec*> jobspec(const std::string& file);
 
   // The id of the next match that holds something.
@@ -68,8 +68,5 @@ class Session {
   double load_seconds_;
   std::unordered_map<std::string, resource::Jobspec> parsed_;  // by the file's bytes
 };
-
-// The whole file. Errors: not_found with the operating system's words.
-Result<std::string> read_file(const std::string& path);
 
 }  // namespace holon::cli::query

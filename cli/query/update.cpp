@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/idset.hpp"
+#include "base/whole_file.hpp"
 #include "cli/query/commands.hpp"
 #include "cli/query/json_object.hpp"
 #include "cli/query/printing.hpp"
@@ -33,7 +34,7 @@ Result<Time> seconds(const std::string& text) {
 // The vertices that R in a file names, against the session's graph.
 Result<Allocation> read_r(const Session& session, const std::string& reader,
                           const std::string& file) {
-  const auto bytes = read_file(file);
+  const auto bytes = read_whole_file(file);
   if (!bytes) return tl::unexpected(bytes.error());
   const auto& graph = session.store().graph();
   auto r = reader == "rv1exec"
@@ -142,7 +143,7 @@ Result<std::vector<VertexId>> named_vertices(const Session& session, JobId job,
   const auto& graph = session.store().graph();
   std::vector<VertexId> vertices;
   if (reader == "rv1exec") {
-    const auto bytes = read_file(file);
+    const auto bytes = read_whole_file(file);
     if (!bytes) return tl::unexpected(bytes.error());
     auto ranks = resource::rv1_ranks(*bytes);
     if (!ranks) return tl::unexpected(ranks.error());
@@ -188,7 +189,7 @@ void run_update(Session& session, const Words& words, Reply& reply) {
                     reply);
   const auto request = parse_update(session, words);
   if (!request) return complain(session, "update", request.error(), reply);
-  if (auto bytes = read_file(request->file); !bytes)
+  if (auto bytes = read_whole_file(request->file); !bytes)
     return complain(session, "update", bytes.error(), reply);
   const Stopwatch watch;
   MatchReport report;
@@ -210,7 +211,7 @@ void run_update(Session& session, const Words& words, Reply& reply) {
 
 void run_attach(Session& session, const Words& words, Reply& reply) {
   if (words.size() != 2) return complain(session, "attach", "FILE is expected", reply);
-  const auto bytes = read_file(words[1]);
+  const auto bytes = read_whole_file(words[1]);
   if (!bytes) return complain(session, "attach", bytes.error(), reply);
   const auto part = resource::read_jgf(*bytes, graph_options(session.options()));
   if (!part) return complain(session, "attach", part.error(), reply);
@@ -245,7 +246,7 @@ void run_partial_cancel(Session& session, const Words& words, Reply& reply) {
   if (!session.is_live(*job)) return complain(session, kName, "there is no job " + words[1], reply);
   if (session.jobs[*job].state == JobState::reserved)
     return complain(session, kName, "a reservation cannot be given back in part", reply);
-  if (auto bytes = read_file(words[3]); !bytes)
+  if (auto bytes = read_whole_file(words[3]); !bytes)
     return complain(session, kName, bytes.error(), reply);
   const auto vertices = named_vertices(session, *job, words[2], words[3]);
   if (!vertices) {

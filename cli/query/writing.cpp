@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/whole_file.hpp"
 #include "cli/query/session.hpp"
 #include "resource/find/find.hpp"
 #include "resource/formats/readers.hpp"
@@ -40,7 +41,7 @@ resource::GraphOptions graph_options(const Options& options) {
 }
 
 Result<resource::GraphSpec> read_graph_file(const Options& options) {
-  auto bytes = read_file(options.load_file);
+  auto bytes = read_whole_file(options.load_file);
   if (!bytes) {
     if (options.load_file.empty() || options.load_file == Options{}.load_file)
       bytes.error().what += "; say with -L FILE what the resources are";

@@ -138,8 +138,14 @@ Result<Time> parse_time(const std::string& text, Time now) {
   }
   if (read_clock(text,
                  {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M"},
-                 parts))
-    return std::mktime(&parts) * 1000;
+                 parts)) {
+    const std::tm typed = parts;
+    const std::time_t at = std::mktime(&parts);
+    // 30 February would become 2 March.
+    if (parts.tm_mon != typed.tm_mon || parts.tm_mday != typed.tm_mday)
+      return fail(Errc::invalid_argument, fmt::format("'{}': there is no such day", text));
+    return at * 1000;
+  }
   return fail(
       Errc::invalid_argument,
       fmt::format("'{}' is not a time; accepted are +30m, 18:30 and 2026-12-24T18:30", text));

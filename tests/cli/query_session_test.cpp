@@ -83,6 +83,23 @@ TEST_F(QuerySession, MatchesAndPrintsAsResourceQuery) {
   EXPECT_EQ(reply.error, "");
 }
 
+TEST_F(QuerySession, AFolderOrWhatCannotBeReadIsAnErrorAndTheSessionGoesOn) {
+  Session session = open();
+  for (const std::string odd : {std::string("/"), std::string("/proc/self/mem")}) {
+    for (const std::string line :
+         {"match allocate " + odd, "update allocate jgf " + odd + " 1 0 10", "attach " + odd,
+          "cat " + odd})
+      EXPECT_THAT(run_line(session, line).error, HasSubstr(odd)) << line;
+    for (const std::string format : {"jgf", "grug", "hwloc", "rv1exec"}) {
+      Options options;
+      options.load_file = odd;
+      options.load_format = format;
+      EXPECT_FALSE(Session::open(options)) << format << " " << odd;
+    }
+  }
+  EXPECT_THAT(run_line(session, "match allocate " + file("one.yaml")).out, HasSubstr("JOBID=1"));
+}
+
 TEST_F(QuerySession, AnIdIsUsedUpByARequestThatWasUnderstood) {
   Session session = open();
   run_line(session, "match allocate " + file("bad.yaml"));

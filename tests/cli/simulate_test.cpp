@@ -333,6 +333,9 @@ TEST(Simulate, MistakesAreToldBeforeTheSimulationNotAfterIt) {
   EXPECT_THAT(simulate(trace.name(), {"--queue-depth", "0"}).err, HasSubstr("--queue-depth: 0"));
   EXPECT_THAT(simulate(trace.name(), {"--resources", "no-such.json"}).err,
               HasSubstr("--resources no-such.json: no such file"));
+  const Ran large = simulate(trace.name(), {"--resources", "node=99999999999/core=1"});
+  EXPECT_EQ(large.code, kUsage);
+  EXPECT_THAT(large.err, HasSubstr("--resources node=99999999999/core=1: more than"));
 }
 
 // /dev/full takes no byte: the file is lost, the table is not.

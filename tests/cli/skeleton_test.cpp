@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <sstream>
+#include <streambuf>
+
 #include "tests/cli/run.hpp"
 
 namespace holon::cli {
@@ -43,6 +47,44 @@ TEST(CommandLine, EveryVerbHasHelpWithAnExampleAndAManPage) {
     EXPECT_THAT(help.out, HasSubstr("usage: holon " + std::string(verb.name)));
     EXPECT_THAT(help.out, HasSubstr("Examples\n  "));
   }
+}
+
+// Takes nothing, as a full disk or a pipe without a reader.
+class Refusing : public std::streambuf {
+ public:
+  explicit Refusing(int why) : why_(why) {}
+
+ private:
+  int overflow(int) override { return refuse(); }
+  int sync() override { return refuse(); }
+  int refuse() const {
+    errno = why_;
+    return -1;
+  }
+  int why_;
+};
+
+Ran run_where_nothing_is_written(int why, std::vector<std::string> args) {
+  Refusing refusing(why);
+  std::ostream out(&refusing);
+  std::ostringstream err;
+  Io io{out, err};
+  Ran ran;
+  ran.code = run(io, std::move(args));
+  ran.err = err.str();
+  return ran;
+}
+
+TEST(CommandLine, OutputThatCannotBeWrittenIsAFailure) {
+  const Ran full = run_where_nothing_is_written(ENOSPC, {"version"});
+  EXPECT_EQ(full.code, kFailed);
+  EXPECT_EQ(full.err, "holon version: its output cannot be written: No space left on device\n");
+  EXPECT_EQ(run_where_nothing_is_written(ENOSPC, {"--help"}).code, kFailed);
+  const Ran left = run_where_nothing_is_written(EPIPE, {"version"});
+  EXPECT_EQ(left.code, kOk);
+  EXPECT_EQ(left.err, "") << "nobody reads any more";
+  EXPECT_EQ(run_where_nothing_is_written(ENOSPC, {"frobnicate"}).code, kUsage)
+      << "it has failed already";
 }
 
 TEST(CommandLine, NearestPrefersAPrefix) {

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -78,13 +79,18 @@ TEST(Config, EveryMistakeSaysWhereAndWhatIsAccepted) {
       {"nonsense=1", "--conf nonsense",
        "accepted are environments. ..., fairshare. ..., instance."},
       {"journal.sync=never", "--conf journal.sync", "normal or full"},
+      {"resource.prune-filters=ALL", "--conf resource.prune-filters", "ALL:core,ALL:node"},
+      {"resource.prune-filters=ALL:core,", "--conf resource.prune-filters", "ALL:core,ALL:node"},
       {"no-such-file.toml", "--conf no-such-file.toml", "no such file"},
+      {"/", "--conf /", "a folder"},
+      {"/proc/self/mem", "--conf /proc/self/mem", "accepted are the name of a TOML file"},
       {"./a=b.toml", "--conf ./a=b.toml", "no such file"},
   };
   for (const auto& m : mistakes) {
     SCOPED_TRACE(m.item);
     const auto config = load_config({m.item});
     ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().code, Errc::invalid_argument);
     EXPECT_EQ(config.error().where, m.where);
     EXPECT_THAT(config.error().what, HasSubstr(m.what));
   }
@@ -119,6 +125,22 @@ TEST(Config, AListOfTablesIsCalledSo) {
   ASSERT_FALSE(applied);
   EXPECT_EQ(to_string(applied.error()),
             "site.toml:1: 'queue' is a list of tables, [[queue]]; accepted is one table, [queue]");
+}
+
+TEST(Config, APipeIsReadOnceAndWhatItGaveIsKept) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string text = "job.grace = \"7s\"\n", name = "/dev/fd/" + std::to_string(ends[0]);
+  ASSERT_EQ(write(ends[1], text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  close(ends[1]);
+  const auto items = read_conf({"/dev/null", name, "queue.policy=easy"});
+  close(ends[0]);
+  ASSERT_TRUE(items) << to_string(items.error());
+  EXPECT_EQ(items->at(1).text, text);
+  const auto config = config_of(*items);
+  ASSERT_TRUE(config) << to_string(config.error());
+  EXPECT_EQ(config->grace, 7'000);
+  EXPECT_EQ(config->default_policy(), "easy");
 }
 
 TEST(Config, AnEmptyTableIsAQueue) {

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/hostlist.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
@@ -14,7 +16,7 @@ namespace {
 int change(Invocation& call, Parser& parser, const std::string& verb,
            const std::vector<std::string>& hosts, msg::DrainRequest& request) {
   if (const auto code = parser.parse(call)) return *code;
-  if (hosts.empty())
+  if (hosts.empty() || std::find(hosts.begin(), hosts.end(), "") != hosts.end())
     return report(call, verb, {Errc::invalid_argument, "name at least one node", "NODES"});
   for (const std::string& word : hosts)
     if (const auto list = Hostlist::parse(word); !list)

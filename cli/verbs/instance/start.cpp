@@ -70,11 +70,11 @@ int verb_start(Invocation& call) {
   parser
       .flag("--bg", options.background,
             "no initial program: print the instance's address and return; `holon shutdown` ends it")
-      .option("--resources", not_empty(options.resources), "WHAT",
+      .option("--resources", options.resources, "WHAT",
               "a shape such as node=4/core=8,memory=16,gpu=1, or a file: JGF, Rv1, hwloc XML; or "
               "hwloc: what it finds here, which is so unless an instance that goes on had declared "
               "ones")
-      .option("--state-dir", not_empty(options.state_dir), "DIR",
+      .option("--state-dir", options.state_dir, "DIR",
               "journal and output; an instance that was here before goes on, with its queued jobs "
               "and the resources that were declared for it")
       .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")

@@ -168,7 +168,10 @@ int verb_alloc(Invocation& call) {
   auto client = connect_to_instance(call);
   if (!client) return report(call, "alloc", client.error());
   const auto reply = client->submit(made->request);
-  if (!reply) return report(call, "alloc", as_typed(reply.error(), args.job));
+  if (!reply) {
+    const int code = report(call, "alloc", as_typed(reply.error(), args.job));
+    return code == kFailed ? kNotRun : code;
+  }
   return use(call, args, *client, reply->first_id);
 }
 

@@ -119,6 +119,13 @@ Status choose_input(const Io& io, JobOptions& job) {
   return {};
 }
 
+// The job may have completed before it could be cancelled; its output is lost all the same.
+int code_of(const msg::JobRecord& job, const Interrupter& interrupter) {
+  const int code = exit_code_of(job, interrupter.signal());
+  if (code != kOk || interrupter.signal() != SIGPIPE) return code;
+  return 128 + SIGPIPE;
+}
+
 int follow_to_the_end(Invocation& call, Client& client, std::uint64_t id, Terminal* terminal,
                       bool forwards) {
   if (terminal != nullptr) {
@@ -141,7 +148,7 @@ int follow_to_the_end(Invocation& call, Client& client, std::uint64_t id, Termin
   const std::string why = failure_of(*job);
   if (!why.empty() && interrupter.signal() != SIGPIPE)
     call.io.err << fmt::format("holon run: job {}: {}\n", id, printable(why));
-  return exit_code_of(*job, interrupter.signal());
+  return code_of(*job, interrupter);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "base/whole_file.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/schedule/simulate_options.hpp"
 #include "config/config.hpp"
@@ -164,13 +165,19 @@ Status write_results(const SimulateOptions& options, const sim::SwfTrace& trace,
 }
 
 Result<sim::GraphMachine> graph_of(const std::string& resources) {
-  std::ifstream file(resources, std::ios::binary);
-  if (!file && resources.find('=') == std::string::npos)
-    return fail(Errc::not_found,
-                "no such file; accepted are a JGF or Rv1 file, or a shape like node=4/core=8",
-                "--resources " + resources);
-  if (!file) return sim::graph_machine(resources);
-  return sim::graph_machine({std::istreambuf_iterator<char>(file), {}});
+  const std::string where = "--resources " + resources;
+  const auto file = read_whole_file(resources);
+  const bool is_shape =
+      !file && file.error().code == Errc::not_found && resources.find('=') != std::string::npos;
+  if (!file && !is_shape)
+    return fail(Errc::invalid_argument,
+                (file.error().code == Errc::not_found ? "no such file" : file.error().what) +
+                    "; accepted are a JGF or Rv1 file, or a shape like node=4/core=8",
+                where);
+  auto machine = sim::graph_machine(is_shape ? resources : *file);
+  if (!machine && machine.error().code == Errc::out_of_range)
+    return fail(Errc::invalid_argument, machine.error().what, where);
+  return machine;
 }
 
 Result<sim::GraphMachine> flat_of(std::int64_t procs) {

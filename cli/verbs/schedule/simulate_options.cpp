@@ -80,13 +80,12 @@ void describe(Parser& parser, SimulateOptions& options) {
   parser.required("TRACE", options.trace, "SWF or JSON Lines, plain or gzipped");
   parser.option("--procs", options.procs, "P",
                 "processors of the machine (default: the trace's MaxProcs)");
-  parser.option("--resources", not_empty(options.resources), "SHAPE|FILE",
+  parser.option("--resources", options.resources, "SHAPE|FILE",
                 "a resource graph instead: node=4/core=8, or a file with JGF or Rv1");
-  parser.option("--policy", not_empty(options.policy), "POLICY",
+  parser.option("--policy", options.policy, "POLICY",
                 "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] (default: of "
                 "the configuration)");
-  parser.option("--compare", not_empty(options.compare), "POLICY,...",
-                "several policies, side by side");
+  parser.option("--compare", options.compare, "POLICY,...", "several policies, side by side");
   parser.option("--conf", options.conf, "FILE|KEY=VALUE", "configuration, as of an instance");
   parser.option("--order", options.order, "batch|event",
                 "one pass per instant (default), or one per event");
@@ -95,11 +94,10 @@ void describe(Parser& parser, SimulateOptions& options) {
   parser.group("Results");
   parser.json(options.json);
   parser.flag("--timings", options.timings, "with --json: how long each simulation took");
-  parser.option("--starts", not_empty(options.starts), "FILE",
-                "start times: job,submit,procs,req,run,start");
-  parser.option("--schedule", not_empty(options.schedule), "FILE",
+  parser.option("--starts", options.starts, "FILE", "start times: job,submit,procs,req,run,start");
+  parser.option("--schedule", options.schedule, "FILE",
                 "every pass, in Grid Engine's monitoring format");
-  parser.option("--report", not_empty(options.report), "FILE", "a self-contained HTML page");
+  parser.option("--report", options.report, "FILE", "a self-contained HTML page");
   parser.option("--title", options.title, "TEXT", "of the report");
   parser.group("Trace");
   parser.flag("--strict", options.strict, "stop at the first line that is not right");
