@@ -136,6 +136,7 @@ void Broker::show_pulse() {
 Beginning Broker::beginning() const {
   Beginning how;
   how.fresh = fresh_;
+  how.last_lived = last_lived_;
   if (pulse_ == nullptr) return how;
   how.at = [pulse = pulse_](JobId job) { pulse->beat_at(job); };
   how.suspect = pulse_->take_suspect();
@@ -154,6 +155,7 @@ bool Broker::same_run() const {
 
 Status Broker::begin() {
   fresh_ = !same_run();
+  last_lived_ = InstanceClock::kept_at(meta_or(journal_, kClock, ""));
   journal_.set_meta("runtime_dir", options_.runtime_dir);
   keep_clock();
   if (auto known = recall(); !known) return known;
@@ -403,7 +405,10 @@ void Broker::finish_turn() {
   look_at_wall_clock();
   std::optional<Time> next;
   if (core_) next = core_->turn(now);
-  if (journal_.has_changes() && now >= clock_kept_ + kClockInterval) keep_clock();
+  // While jobs run also when nothing else happens: how long they have run must be known when all of
+  // this is killed.
+  const bool is_to_keep = journal_.has_changes() || (core_ && !core_->jobs.holding().empty());
+  if (is_to_keep && now >= clock_kept_ + kClockInterval) keep_clock();
   if (auto committed = journal_.commit(); !committed) {
     // Nothing of this turn was acknowledged. Going on would promise what is not written.
     spdlog::critical(to_string(committed.error()));

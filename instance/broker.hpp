@@ -100,6 +100,7 @@ class Broker {
   Journal journal_;
   std::shared_ptr<InstanceClock> clock_;
   Time clock_kept_ = 0;        // when it was written to the journal
+  Time last_lived_ = 0;        // when the broker before this one did so last
   Duration known_offset_ = 0;  // of the wall clock
   Time started_ = 0;           // the instance was
   HeldGrant grant_;            // of a child

@@ -93,6 +93,11 @@ void InstanceClock::go_on(std::string_view kept, Time at_least) {
   begin_at(std::max({reading.wall, before->instance, at_least}), reading, 0);
 }
 
+Time InstanceClock::kept_at(std::string_view kept) {
+  const auto before = read_kept(kept);
+  return before ? before->instance : 0;
+}
+
 std::string InstanceClock::text_to_keep() const {
   return fmt::format("{} {} {} {}", now_, now_ - ahead_, offset_, boot_);
 }

@@ -42,6 +42,8 @@ class InstanceClock {
   // not known). Never before `at_least`, the latest time that was written.
   void go_on(std::string_view kept, Time at_least);
   std::string text_to_keep() const;
+  // The instance time at which text_to_keep() returned `kept`: its broker lived then. 0: not known.
+  static Time kept_at(std::string_view kept);
 
   // Reads the clocks. Never less than before.
   Time now();

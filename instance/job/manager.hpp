@@ -99,6 +99,7 @@ struct PassTimes {
 struct Beginning {
   // The whole instance was stopped: no agent can say what became of tasks, and none of them runs.
   bool fresh = false;
+  Time last_lived = 0;  // when the broker before this one wrote its clock down last
   // Two brokers in a row hung or crashed as they were at a job.
   std::optional<Suspect> suspect;
   // Called at each job as it is taken up again, and with JobId() after the last of them.
@@ -282,7 +283,7 @@ class JobManager {
   std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
   std::optional<Time> wake_;
   std::vector<event::Process> orphans_;
-  Time last_heard_ = 0;  // when the last event of the run before this one happened
+  Time last_heard_ = 0;  // when the run before this one wrote an event or its clock last
 };
 
 }  // namespace holon::instance

@@ -27,6 +27,7 @@ Status JobManager::recover(const Beginning& beginning, Time now) {
     if (result != "COMPLETED") counts_.failed += n;
     if (result == "CANCELED") counts_.cancelled += n;
   }
+  last_heard_ = beginning.last_lived;
   if (auto loaded = load(*batches, beginning, now); !loaded) return loaded;
   if (auto restored = restore_aside(); !restored) return restored;
   if (beginning.suspect) set_aside(beginning.suspect->job, now);
@@ -150,6 +151,9 @@ Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
       record.result = "FAILED";
       record.reason = "the journal was damaged: what became of it is not known";
       record.t_inactive = clock_.wall(now);
+      if (record.t_alloc != 0 && record.t_finish == 0)
+        record.t_finish =
+            std::max({clock_.wall(std::min(last_heard_, now)), record.t_alloc, record.t_start});
       record.pids.clear();
     }
     journal_.add_inactive(record);
@@ -179,7 +183,7 @@ void JobManager::lose_interrupted(ActiveJob& job, Time now) {
   orphans_.insert(orphans_.end(), job.life.processes.begin(), job.life.processes.end());
   const JobId id = job.id;
   if (job.life.finished) return advance(id, now);
-  // When it was stopped nobody knows; it was there when the last event was written.
+  // When it was stopped nobody knows; it was there when the last event, or its clock, was written.
   const Time until = std::min(last_heard_, now);
   scheduler_.charge_past(request_of(job), job.life.place.cores, {job.life.t_alloc, until});
   tasks_ended(id, {"lost", "the instance was stopped while the job ran", {SIGKILL, 0, 0}, until},

@@ -22,13 +22,15 @@ bool supersedes(const msg::JobRecord& next, const msg::JobRecord& known) {
   return known.state != "INACTIVE" && progress(next) >= progress(known);
 }
 
-void close_record(msg::JobRecord& record, const std::string& reason, Time now) {
+void close_record(msg::JobRecord& record, const std::string& reason, Time now, Time ended) {
   if (record.state == "INACTIVE") return;
   if (record.result.empty()) {
     record.result = record.t_alloc == 0 ? "CANCELED" : "FAILED";
     record.reason = reason;
   }
   record.state = "INACTIVE";
+  if (record.t_alloc != 0 && record.t_finish == 0)
+    record.t_finish = std::max({std::min(ended, now), record.t_alloc, record.t_start});
   record.t_inactive =
       std::max({now, record.t_submit, record.t_alloc, record.t_start, record.t_finish});
   record.t_estimate = 0;

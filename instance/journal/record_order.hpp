@@ -15,8 +15,10 @@ namespace holon::instance {
 bool supersedes(const msg::JobRecord& next, const msg::JobRecord& known);
 
 // Closes a record of which nothing more will be heard: INACTIVE, with the result it says it will
-// have, else CANCELED if it never had resources and FAILED if it had. One that is INACTIVE is left
-// as it is.
-void close_record(msg::JobRecord& record, const std::string& reason, std::int64_t now);
+// have, else CANCELED if it never had resources and FAILED if it had. What had resources has had
+// them until `ended`, the end of the job that its instance was, or of what is known of that; never
+// before its own beginning. One that is INACTIVE is left as it is.
+void close_record(msg::JobRecord& record, const std::string& reason, std::int64_t now,
+                  std::int64_t ended);
 
 }  // namespace holon::instance

@@ -72,7 +72,9 @@ void Takeovers::ask(JobId child, Takeover& takeover) {
   const std::string dir = state_dir_below(settings_.state_dir, settings_.path, path);
   takeover.is_asked = true;
   ++asked_;
-  agent_.capture({settings_.binary, "remains", dir, path, "--from", takeover.from},
+  std::vector<std::string> command = {settings_.binary, "remains", dir, path};
+  if (!takeover.from.empty()) command.insert(command.end(), {"--from", takeover.from});
+  agent_.capture(std::move(command),
                  [this, child](const Result<launch::msg::CaptureReply>& answer) {
                    --asked_;
                    hear(child, answer);
@@ -134,6 +136,14 @@ void Takeovers::busy(Takeover& takeover) {
 
 // ---- closing ----
 
+// Nothing of a child goes on after the job that it was.
+Time Takeovers::end_of(JobId child, Time now) const {
+  if (const ActiveJob* job = jobs_.find(child); job != nullptr)
+    return clock_.wall(job->life.t_finish != 0 ? job->life.t_finish : now);
+  const auto over = journal_.inactive(child);
+  return over && *over && (*over)->t_finish != 0 ? (*over)->t_finish : clock_.wall(now);
+}
+
 void Takeovers::close_some(JobId child, Takeover& takeover, Time now) {
   const std::string prefix = join(settings_.path, child) + "/";
   const auto records = journal_.descendants_after(prefix, takeover.closed, kClosedAtOnce);
@@ -141,10 +151,11 @@ void Takeovers::close_some(JobId child, Takeover& takeover, Time now) {
       takeover.problems.empty()
           ? "its instance ended before it did"
           : "its instance ended, and its journal cannot be read: " + takeover.problems.front();
+  const Time ended = end_of(child, now);
   for (auto record : records ? *records : std::vector<msg::JobRecord>()) {
     takeover.closed = record.path;
     if (record.state == "INACTIVE") continue;
-    close_record(record, reason, clock_.wall(now));
+    close_record(record, reason, clock_.wall(now), ended);
     if (journal_.put_descendant(record)) on_changed(record.path);
   }
   if (records && records->size() == kClosedAtOnce) return;
@@ -161,7 +172,7 @@ void Takeovers::close_some_strays(Time now) {
     strays_ = record.path;
     const auto child = child_towards(settings_.path, record.path);
     if (record.state == "INACTIVE" || !child || jobs_.find(*child) != nullptr) continue;
-    close_record(record, "its instance ended before it did", clock_.wall(now));
+    close_record(record, "its instance ended before it did", clock_.wall(now), end_of(*child, now));
     if (journal_.put_descendant(record)) on_changed(record.path);
   }
   if (!records || records->size() < kClosedAtOnce) strays_.reset();

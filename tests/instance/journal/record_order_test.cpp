@@ -50,7 +50,7 @@ TEST(RecordOrder, AClosedRecordKeepsTheResultItWouldHaveHad) {
   auto never = at("SCHED"), ran = at("RUN"), ending = at("CLEANUP", "TIMEOUT");
   ran.t_alloc = ending.t_alloc = 110;
   ending.reason = "its time limit was reached";
-  for (auto* r : {&never, &ran, &ending}) close_record(*r, "its instance ended", 150);
+  for (auto* r : {&never, &ran, &ending}) close_record(*r, "its instance ended", 150, 140);
   EXPECT_EQ(never.result, "CANCELED");
   EXPECT_EQ(ran.result, "FAILED");
   EXPECT_EQ(ran.reason, "its instance ended");
@@ -58,8 +58,21 @@ TEST(RecordOrder, AClosedRecordKeepsTheResultItWouldHaveHad) {
   EXPECT_EQ(ending.result, "TIMEOUT");
   EXPECT_EQ(ending.reason, "its time limit was reached");
   auto completed = at("INACTIVE", "COMPLETED");
-  close_record(completed, "its instance ended", 150);
+  close_record(completed, "its instance ended", 150, 140);
   EXPECT_EQ(completed.result, "COMPLETED");
+}
+
+TEST(RecordOrder, AClosedRecordHasAnEndWithinTheLifeOfItsInstance) {
+  auto never = at("SCHED"), ran = at("RUN"), late = at("RUN"), ending = at("CLEANUP");
+  ran.t_alloc = late.t_alloc = ending.t_alloc = 110;
+  ran.t_start = ending.t_start = 120;
+  late.t_start = 145;  // by the clock of another machine
+  ending.t_finish = 130;
+  for (auto* r : {&never, &ran, &late, &ending}) close_record(*r, "its instance ended", 150, 140);
+  EXPECT_EQ(never.t_finish, 0) << "it never had resources";
+  EXPECT_EQ(ran.t_finish, 140) << "its instance's end";
+  EXPECT_EQ(late.t_finish, 145) << "not before its start";
+  EXPECT_EQ(ending.t_finish, 130) << "as it was told";
 }
 
 RC_GTEST_PROP(RecordOrderProperty, TheNewestRecordStandsWhateverTheOrder, ()) {

@@ -1,7 +1,10 @@
 // What a child acknowledged is acknowledged: its jobs are on record, and over, whatever process of
 // the tree is killed, and what was known of them can still be asked for.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
@@ -49,6 +52,11 @@ void all_are_over(const Live& live, const std::vector<std::string>& acknowledged
     EXPECT_TRUE(record.result == "CANCELED" || (record.t_alloc != 0 && record.result == "FAILED"))
         << path << ": " << record.result;
     EXPECT_FALSE(record.reason.empty()) << path;
+    if (record.t_alloc == 0) continue;
+    const auto& child = records.at(path.substr(0, path.rfind('/')));
+    EXPECT_GE(record.t_finish, record.t_start) << path;
+    EXPECT_GT(record.t_finish, 0) << path;
+    EXPECT_LE(record.t_finish, child.t_finish) << path << ": nothing outlives its instance";
   }
 }
 
@@ -96,6 +104,34 @@ TEST(Takeover, WhenAllOfTheRootWasKilledAndItIsStartedAgain) {
   all_are_over(live, acknowledged);
   EXPECT_EQ(live.wait_one(1, "/1").state, "INACTIVE") << "a wait for what is over is over";
   EXPECT_TRUE(live.jobs(false, true).empty()) << "nothing is active";
+}
+
+// By the wall clock, in ms.
+Time last_write_of_journal(const Live& live) {
+  namespace fs = std::filesystem;
+  Time last = 0;
+  std::error_code ignored;
+  for (const auto& file : fs::directory_iterator(live.dir() + "/state", ignored)) {
+    struct stat info {};
+    if (!file.path().filename().string().starts_with("journal")) continue;
+    if (stat(file.path().c_str(), &info) == 0)
+      last = std::max<Time>(last, info.st_mtim.tv_sec * 1000 + info.st_mtim.tv_nsec / 1'000'000);
+  }
+  return last;
+}
+
+// While the job runs nothing happens but that it does.
+TEST(Takeover, AJobThatRanAsAllWasKilledHasRunForAsLongAsIsKnown) {
+  Live live({"--resources", "node=1/core=1"});
+  const auto id = live.job({"/bin/sleep", "600"});
+  const Time start = live.when_running(id).t_start;
+  EXPECT_TRUE(eventually([&] { return last_write_of_journal(live) > start + 2'000; }));
+  kill_at_once({live.supervisor(), live.broker(), live.agent()});
+  live.start_again();
+  const auto record = live.wait_one(id);
+  EXPECT_EQ(record.result, "FAILED");
+  EXPECT_GE(record.t_finish - record.t_start, 1'000) << "it was seen to run for longer";
+  EXPECT_LE(record.t_finish, record.t_inactive);
 }
 
 TEST(Takeover, WhenTheBrokerWasKilledWhileItsChildEnded) {
