@@ -248,7 +248,9 @@ class Supervisor {
     if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
     if (ending_) return finish_agent();
     if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) {
-      if (!up_) code_ = kExitFailed;  // nothing could be run
+      // Told to end before its agent was there. A child that is only a place to work in has ended
+      // as it was told to; a program that never ran has not.
+      if (!up_ && !only_a_place()) code_ = kExitFailed;
       if (limit_reached_ && program_.pid > 0) {
         say("its time limit was reached; the instance ends");
         timed_out_ = true;
@@ -357,6 +359,10 @@ class Supervisor {
   }
 
   // ---- initial program ----
+
+  bool only_a_place() const {
+    return options_.start.grant && options_.start.background && options_.start.command.empty();
+  }
 
   Status start_program() {
     auto command = options_.start.command;

@@ -13,6 +13,8 @@ struct ClockControl {
   std::atomic<std::int64_t> spinning_pid;     // this process hangs when it next looks at a clock
   std::atomic<std::int64_t> hanging_brokers;  // so many to come hang at their first look at a clock
   std::atomic<std::int64_t> hung_broker;      // the last of them that did
+  std::atomic<std::int64_t>
+      held_agents;  // not 0: agents that begin wait at their first look at one
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "it is shared by processes");
 

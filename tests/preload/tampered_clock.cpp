@@ -2,6 +2,7 @@
 // without setting the machine's, and some of them can be made to hang.
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,24 +25,36 @@ ClockControl* map_control() {
   return page == MAP_FAILED ? nullptr : static_cast<ClockControl*>(page);
 }
 
-bool is_broker() {
+bool is_verb(std::string_view verb) {
   char line[4096] = "";
   const int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
   const ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof line);
   if (fd >= 0) close(fd);
   using std::operator""sv;
   const std::string_view words(line, n > 0 ? static_cast<std::size_t>(n) : 0);
-  return words.find("\0broker\0"sv) != std::string_view::npos;
+  const std::size_t begin = words.find("\0"sv);  // of what follows the program's name
+  return begin != std::string_view::npos && words.substr(begin + 1).starts_with(verb) &&
+         words.substr(begin + 1 + verb.size()).starts_with("\0"sv);
 }
 
 // At the first look at a clock.
 void hang_as_it_begins(ClockControl& control) {
   static const bool looked_before = [&control] {
-    if (control.hanging_brokers <= 0 || !is_broker()) return true;
+    if (control.hanging_brokers <= 0 || !is_verb("broker")) return true;
     control.hung_broker = getpid();
     --control.hanging_brokers;
     while (control.hung_broker == getpid()) {
     }
+    return true;
+  }();
+  (void)looked_before;
+}
+
+// At the first look at a clock, until the test lets them go on.
+void hold_as_it_begins(ClockControl& control) {
+  static const bool looked_before = [&control] {
+    if (control.held_agents == 0 || !is_verb("agent")) return true;
+    while (control.held_agents != 0) sched_yield();
     return true;
   }();
   (void)looked_before;
@@ -56,6 +69,7 @@ extern "C" int clock_gettime(clockid_t clock, timespec* time) noexcept {
   const int result = real(clock, time);
   if (control == nullptr || result != 0) return result;
   if (clock == CLOCK_BOOTTIME) hang_as_it_begins(*control);
+  hold_as_it_begins(*control);
   while (clock == CLOCK_BOOTTIME && control->spinning_pid == getpid()) {
   }
   if (clock != CLOCK_REALTIME) return result;

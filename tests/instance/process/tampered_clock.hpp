@@ -46,6 +46,8 @@ class TamperedClock {
   void hang_brokers(int n) { control_->hanging_brokers = n; }
   // The last of these that does; 0: none did yet.
   pid_t hung_broker() const { return static_cast<pid_t>(control_->hung_broker); }
+  // Agents that are started wait before their first turn, until false is given.
+  void hold_agents(bool held) { control_->held_agents = held ? 1 : 0; }
 
  private:
   std::string file_;
