@@ -85,8 +85,8 @@ TEST_F(QuerySession, MatchesAndPrintsAsResourceQuery) {
 
 TEST_F(QuerySession, AFolderOrWhatCannotBeReadIsAnErrorAndTheSessionGoesOn) {
   Session session = open();
-  for (const std::string odd : {std::string("/"), std::string("/proc/self/mem")}) {
-    for (const std::string line :
+  for (const std::string& odd : {std::string("/"), std::string("/proc/self/mem")}) {
+    for (const std::string& line :
          {"match allocate " + odd, "update allocate jgf " + odd + " 1 0 10", "attach " + odd,
           "cat " + odd})
       EXPECT_THAT(run_line(session, line).error, HasSubstr(odd)) << line;

@@ -100,7 +100,7 @@ TEST(Submission, OnlyJsonIsTakenFromOutside) {
     EXPECT_THAT(refused.error().what, ::testing::HasSubstr("is sent as JSON"));
     EXPECT_EQ(refused.error().where, "jobspec");
   }
-  EXPECT_TRUE(make_submission(" \n" + jobspec(R"({"per_slot":1})"), false));
+  EXPECT_TRUE(make_submission(" \n" + spec_with(R"({"per_slot":1})"), false));
 }
 
 TEST(Submission, StandardInputIsAFileOrComesFromAClient) {

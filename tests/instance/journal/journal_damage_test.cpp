@@ -193,6 +193,8 @@ TEST_F(JournalDamageTest, ALogThatLostAPageIsRefusedAndRepairedWhenAsked) {
   EXPECT_EQ(again->next_id()->value() + again->lost_ids().second.value() -
                 again->lost_ids().first.value(),
             kJobs + 1);
+  const auto room = again->room();  // as a broker asks that comes after one that crashed
+  EXPECT_TRUE(room) << to_string(room.error());
 }
 
 TEST_F(JournalDamageTest, DamagedBytesAreFoundAtTheBeginning) {
