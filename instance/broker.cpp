@@ -499,7 +499,7 @@ void Broker::end_alone(const std::string& reason) {
 void Broker::begin_end(const std::string& type, const std::string& reason) {
   if (!core_) {
     spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
-    return finish(kEndedInOrder);
+    return finish(kCannotStart);
   }
   if (phase_ != Phase::up) return;
   if (only_lists_) {  // its agent is not heard: the supervisor ends that

@@ -74,6 +74,7 @@ struct Parser::State {
   std::string wrapped;       // what stands behind "--wrap="; "true" where nothing does
   bool* wrap_given = nullptr;
   bool wraps_commands = false;
+  bool takes_empty = false;
 
   std::optional<Error> split(const std::vector<std::string>& args);
   std::optional<Error> take_command();
@@ -218,6 +219,11 @@ Parser& Parser::json(bool& target) {
   return flag("--json", target, "print JSON, for programs");
 }
 
+Parser& Parser::empty_values() {
+  state_->takes_empty = true;
+  return *this;
+}
+
 Parser& Parser::note(std::string paragraph) {
   state_->page.notes.push_back(std::move(paragraph));
   return *this;
@@ -340,7 +346,7 @@ std::optional<Error> Parser::State::read_values() {
     if (flag.given) *flag.target = true;
   for (auto& value : values) {
     for (const auto& word : value.words) {
-      const Status status = word.empty() ? empty_value() : value.read(word);
+      const Status status = word.empty() && !takes_empty ? empty_value() : value.read(word);
       if (!status) return Error{status.error().code, status.error().what, value.names};
     }
   }

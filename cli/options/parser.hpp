@@ -73,6 +73,8 @@ class Parser {
   Parser& instance(Invocation& call);
   Parser& json(bool& target);
 
+  // Empty values of options mean something here; elsewhere they are refused.
+  Parser& empty_values();
   Parser& note(std::string paragraph);
   Parser& example(std::string command, std::string what);
 

@@ -203,7 +203,7 @@ std::optional<int> parse_options(Invocation& call, Options& options) {
   describe_input(parser, options, allowlist_given);
   describe_matching(parser, options, filters_given);
   describe_output(parser, options);
-  parser.note(
+  parser.empty_values().note(
       "Reads commands from standard input, one a line; 'help' lists them. Options, commands and "
       "answers are those of Fluxion's resource-query (docs/query.md, docs/compatibility.md).");
   parser.example("holon query -L cluster.graphml -P low",

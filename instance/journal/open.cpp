@@ -14,11 +14,11 @@
 
 #include "instance/clock.hpp"
 #include "instance/instance_id.hpp"
+#include "instance/journal/damage/log.hpp"
+#include "instance/journal/damage/repair.hpp"
+#include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/durable_file.hpp"
-#include "instance/journal/log.hpp"
 #include "instance/journal/migrate.hpp"
-#include "instance/journal/repair.hpp"
-#include "instance/journal/salvage.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/text.hpp"
 

@@ -63,7 +63,6 @@ class ParentLink {
   void acknowledged(const Result<std::string>& answer);
 
   transport::Reactor& reactor_;
-  std::unique_ptr<transport::Client> client_;
   Identity identity_;
   Journal& journal_;
   Callbacks callbacks_;
@@ -73,6 +72,9 @@ class ParentLink {
   Time sent_ = 0;     // the last records
   bool due_ = false;  // to be sent after the commit of this turn
   transport::Subscription timer_, hello_again_;
+  // The last member, so that it ends first: what it still owes is answered to the others as it
+  // ends.
+  std::unique_ptr<transport::Client> client_;
 };
 
 }  // namespace holon::instance

@@ -2,6 +2,7 @@
 # the installed package, as a program that embeds the scheduler does.
 #
 #   cmake -DBINARY_DIR=... -DSOURCE_DIR=... -P installed_package.cmake
+cmake_policy(SET CMP0057 NEW)  # if(... IN_LIST ...)
 string(RANDOM LENGTH 8 suffix)
 set(work ${BINARY_DIR}/installed_package.${suffix})
 

@@ -130,7 +130,7 @@ void IpcDoor::take(UniqueFd socket) {
   if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
     who = {Principal::Kind::ipc, peer.uid, peer.gid, peer.pid};
   const bool full = guest_count_ >= most_guests_ || connections_.size() >= most_;
-  if (full && !make_room_for(who)) return turn_away(socket.get());
+  if (full && !make_room_for(who)) return;
   auto connection = std::make_unique<IpcConnection>(
       ++last_id_, std::move(socket), std::min(options_.max_message, options_.max_received));
   IpcConnection& c = *connection;
@@ -170,15 +170,6 @@ std::string IpcDoor::no_room() const {
                                    " connections that have said no hello are open, most of them "
                                    "of this process",
                                ""})});
-}
-
-// What has come is taken first: a close over bytes that nobody has read takes back what was said.
-void IpcDoor::turn_away(int socket) {
-  const std::string message = no_room();
-  const std::string words =
-      Zmtp::greeting() + Zmtp::ready_command() + Zmtp::frame_header(message.size()) + message;
-  recv(socket, scratch_.data(), scratch_.size(), MSG_DONTWAIT);
-  ::send(socket, words.data(), words.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 // One that has not made itself known as ZMTP yet would take a message for something else.

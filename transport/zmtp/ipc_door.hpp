@@ -48,7 +48,6 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void take(UniqueFd socket);
   bool make_room_for(const Principal& newcomer);
   std::string no_room() const;
-  void turn_away(int socket);
   void turn_away(IpcConnection& guest);
   void watch_listener(bool wanted);
   void read(IpcConnection& c);

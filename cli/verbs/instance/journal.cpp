@@ -11,8 +11,8 @@
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
-#include "instance/journal/export.hpp"
-#include "instance/journal/repair.hpp"
+#include "instance/journal/damage/export.hpp"
+#include "instance/journal/damage/repair.hpp"
 
 namespace holon::cli {
 namespace {

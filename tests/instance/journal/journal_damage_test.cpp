@@ -18,11 +18,11 @@
 #include <stdexcept>
 
 #include "instance/instance_id.hpp"
+#include "instance/journal/damage/log.hpp"
+#include "instance/journal/damage/repair.hpp"
+#include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
-#include "instance/journal/log.hpp"
-#include "instance/journal/repair.hpp"
-#include "instance/journal/salvage.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {

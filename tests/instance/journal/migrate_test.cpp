@@ -12,9 +12,9 @@
 #include <map>
 #include <set>
 
-#include "instance/journal/export.hpp"
+#include "instance/journal/damage/export.hpp"
+#include "instance/journal/damage/repair.hpp"
 #include "instance/journal/files.hpp"
-#include "instance/journal/repair.hpp"
 #include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"
 #include "msg/queue.hpp"
@@ -138,7 +138,7 @@ TEST_P(OldJournal, HasAllThatWasInItWhenItIsOpened) {
   for (const auto& key : keys_of_meta())
     EXPECT_THAT(
         (std::set<std::string>{"instance.id", "runtime_dir", "resources.kind", "resources.text",
-                               "resources.bind", "clock", "queue.default"}),
+                               "resources.bind", "clock", "queue.default", "events.era"}),
         ::testing::Contains(key));
 }
 

@@ -1,5 +1,5 @@
 // The format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
-#include "instance/journal/log.hpp"
+#include "instance/journal/damage/log.hpp"
 
 #include <fmt/core.h>
 

@@ -1,6 +1,6 @@
 // SQLite's C interface: columns are copied as they are, and errors of reading are to be survived,
 // not thrown.
-#include "instance/journal/salvage.hpp"
+#include "instance/journal/damage/salvage.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>

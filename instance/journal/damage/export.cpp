@@ -1,4 +1,4 @@
-#include "instance/journal/export.hpp"
+#include "instance/journal/damage/export.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "instance/journal/repair.hpp"
+#include "instance/journal/damage/repair.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
@@ -10,12 +10,12 @@
 #include <memory>
 
 #include "instance/instance_id.hpp"
+#include "instance/journal/damage/log.hpp"
+#include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/files.hpp"
-#include "instance/journal/log.hpp"
 #include "instance/journal/migrate.hpp"
 #include "instance/journal/rows.hpp"
-#include "instance/journal/salvage.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/text.hpp"
 
