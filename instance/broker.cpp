@@ -76,7 +76,10 @@ Broker::Broker(transport::Reactor& reactor, Pulse* pulse, BrokerOptions options,
   reactor_.set_clock([clock = clock_] { return clock->now(); });
 }
 
-Broker::~Broker() = default;
+// First its connections: what was asked over them is answered as they end, by what ends after them.
+Broker::~Broker() {
+  server_.reset();
+}
 
 transport::Options Broker::peer_options(const std::string& name) const {
   transport::Options o;

@@ -97,23 +97,6 @@ TEST_F(BoundsTest, SilentConnectionsBeyondTheLimitOfOpenFilesKeepNobodyOut) {
   EXPECT_TRUE(server.lives());
 }
 
-TEST_F(BoundsTest, ConnectionsThatSayNoHelloAreToldThatThereIsNoRoomForThem) {
-  const auto server = serve_with(110);
-  std::vector<std::unique_ptr<RawPeer>> silent;
-  for (int i = 0; i < 60; ++i) {
-    silent.push_back(std::make_unique<RawPeer>(uri_));
-    silent.back()->handshake();
-  }
-  const auto told = [&] {
-    return std::count_if(silent.begin(), silent.end(), [](const auto& peer) {
-      return !peer->read() && peer->received().find("said no hello are open") != std::string::npos;
-    });
-  };
-  EXPECT_TRUE(until([&] { return told() > 20; })) << told();
-  const auto client = connect();
-  EXPECT_TRUE(is_answered(*client));
-}
-
 // Many programs of one user may begin at the same moment.
 TEST_F(BoundsTest, AnEighthOfTheConnectionsMayBeWithoutHello) {
   const auto before = free_descriptors();
@@ -210,29 +193,6 @@ TEST_F(BoundsTest, MessagesThatManyBeginAndNobodyCompletesAreNotAllKept) {
   }));
   const auto client = connect();
   EXPECT_TRUE(is_answered(*client));
-}
-
-TEST_F(BoundsTest, WhatAConnectionHadBegunIsNotKeptWhenItIsLeft) {
-  const auto server = serve();
-  std::vector<PeerId> known;
-  server->on_peer([&](PeerId id, const PeerInfo&) { known.push_back(id); });
-  constexpr std::size_t kPeers = 5, kEachMb = 10;
-  const std::string begin = Zmtp::frame_header(15 << 20) + std::string(kEachMb << 20, 'x');
-  const std::size_t before = resident_mb();
-  std::vector<std::unique_ptr<RawPeer>> peers;
-  while (peers.size() < kPeers) {
-    peers.push_back(std::make_unique<RawPeer>(uri_));
-    peers.back()->handshake();
-    peers.back()->hello();
-    peers.back()->write(begin);
-    ASSERT_TRUE(until([&] {
-      peers.back()->write();
-      return peers.back()->unwritten() == 0;
-    }));
-  }
-  ASSERT_TRUE(until([&] { return resident_mb() > before + kPeers * kEachMb * 8 / 10; }));
-  for (const PeerId id : known) server->dismiss(id);
-  EXPECT_TRUE(until([&] { return resident_mb() < before + kPeers * kEachMb / 2; }));
 }
 
 TEST_F(BoundsTest, AnswersToPingsThatNobodyReadsCountAsWell) {
