@@ -383,9 +383,9 @@ Status Journal::room() {
   sqlite3_wal_checkpoint_v2(s.db.getHandle(), nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr,
                             nullptr);
   if (!reserve(log_file(s.file))) return tl::unexpected(cannot_write(s.state_dir(), "is full"));
-  // What opening has changed, e.g. a new era of events, is in an open transaction.
-  if (auto committed = commit(); !committed) return committed;
   try {
+    // What opening has changed, e.g. a new era of events, is in an open transaction.
+    if (std::exchange(s.open, false)) s.db.exec("COMMIT");
     s.db.exec("BEGIN IMMEDIATE");
     s.db.exec(
         fmt::format("INSERT OR REPLACE INTO meta VALUES('journal.probe', '{}')", wall_clock_ms()));
