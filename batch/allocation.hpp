@@ -1,0 +1,60 @@
+// allocation.hpp - what a batch system has granted, as this process's environment tells it.
+//
+// find_allocation() is a function of an Environment. It asks nobody: what only a command of the
+// batch system knows is a question as data (time_left.hpp, questions.hpp) with a reader of its own.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batch/environment.hpp"
+#include "batch/hosts.hpp"
+#include "batch/place.hpp"
+
+namespace holon::batch {
+
+// `holon`: a job of another instance is one, too.
+enum class System { none, slurm, pbs, lsf, oar, grid_engine, flux, holon };
+
+// "slurm", as in batch.system and in --json.
+const char* name_of(System system);
+// "Slurm", for people.
+const char* title_of(System system);
+std::optional<System> system_of(std::string_view name);
+
+struct Allocation {
+  System system = System::none;
+  std::string job;      // as the batch system's commands take it; "" in a Flux instance's script
+  std::string step;     // of Slurm; "" in a batch script
+  bool torque = false;  // of PBS: its commands differ from OpenPBS's
+  std::string job_name;
+  std::string user;
+  // In the batch system's order, each once. Empty: it does not say (Flux, see questions.hpp).
+  std::vector<Node> nodes;
+  // Where this process is, as the batch system calls it; "": not known, or on none of the nodes.
+  std::string node;
+  std::optional<std::size_t> node_index;  // the same in `nodes`
+  // Granted on this node; 0: the batch system does not say.
+  std::uint64_t cpus_here = 0;
+  std::uint64_t memory_here = 0;  // bytes
+  std::optional<std::uint64_t> gpus_here;
+  std::optional<std::int64_t> ends_at;   // seconds since the Unix epoch
+  std::optional<std::int64_t> walltime;  // seconds, from the job's start
+  Place place;                           // among the processes that were started together
+  // What was there and could not be read, a line each: the variable and why.
+  std::vector<std::string> doubts;
+};
+
+// The innermost system whose variables are set, or the one named. Nothing it cannot read makes it
+// fail: see `doubts`.
+Allocation find_allocation(const Environment& environment,
+                           std::optional<System> named = std::nullopt);
+
+// Variables that tell a program its place in the step that started it: an instance takes them away
+// from what runs in it, for its jobs are no tasks of that step. The batch system's own variables
+// stay.
+std::vector<std::string> variables_of_place(const Environment& environment);
+
+}  // namespace holon::batch

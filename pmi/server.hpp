@@ -1,0 +1,84 @@
+// server.hpp - what the tasks of one job on one node ask of PMI, without any input or output: bytes
+// in, bytes out.
+//
+// Whoever owns the descriptors hands in what came and writes what take_output() gives. A fence of
+// all tasks is two steps, so that several nodes can serve one job: when the tasks of this node have
+// all come, `on_fence` gets what they have put; release() lets them go on, with what those of the
+// other nodes have put. On one node on_fence can call release() at once.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "pmi/message.hpp"
+
+namespace holon::pmi {
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+struct Job {
+  std::string id;          // a word (is_word), shorter than kMaxName
+  std::uint64_t size = 1;  // tasks on all nodes
+  // Which ranks share a node, as MPICH reads it: "(vector,(first node,nodes,tasks on each))"; "":
+  // unknown.
+  std::string mapping;
+};
+
+class Server {
+ public:
+  // `ranks`: of the tasks on this node, in the order of the numbers below.
+  Server(Job job, std::vector<std::uint64_t> ranks);
+
+  std::function<void(Pairs)> on_fence = [](Pairs) {};
+  // A task gives up for all: its exit code, and its words.
+  std::function<void(std::uint64_t rank, int code, std::string why)> on_abort =
+      [](std::uint64_t, int, std::string) {};
+
+  // Bytes from local task `task` (0 to ranks - 1). Errors: protocol, after which it is not heard
+  // any more.
+  Status receive(std::size_t task, std::string_view bytes);
+  // What is to be written to it.
+  std::string take_output(std::size_t task);
+  // Ends the fence that on_fence told of. `others`: what tasks of other nodes have put.
+  void release(const Pairs& others);
+
+  // It said goodbye: a task that ends without has failed, whatever its exit code.
+  bool is_finalized(std::size_t task) const { return tasks_[task].finalized; }
+
+ private:
+  struct Task {
+    std::uint64_t rank = 0;
+    int version = 0;  // 0: it has not said hello
+    std::string input, output;
+    std::string thread;  // of the request being answered, for PMI-2
+    bool in_fence = false, finalized = false, broken = false;
+    std::string waits_for;  // a node attribute
+  };
+
+  void handle(Task& task, const Message& message);
+  void hello(Task& task, const Message& message);
+  void handle_one(Task& task, const Message& message);
+  void handle_two(Task& task, const Message& message);
+  void get_one(Task& task, const Message& message);
+  void get_two(Task& task, const Message& message);
+  void node_attribute(Task& task, const Message& message);
+  void job_attribute(Task& task, const Message& message);
+  void put(Task& task, const Message& message, const std::string& answer);
+  void enter_fence(Task& task);
+  void answer(Task& task, std::string command, Pairs fields);
+  std::string value_of(const std::string& key) const;
+
+  Job job_;
+  std::vector<Task> tasks_;
+  std::map<std::string, std::string> values_, node_values_;
+  std::size_t stored_ = 0;  // bytes
+  Pairs put_;               // since the last fence
+};
+
+// The mapping of `counts[i]` tasks, one after the other, on node i. "" for no nodes.
+std::string process_mapping(const std::vector<std::uint64_t>& counts);
+
+}  // namespace holon::pmi
