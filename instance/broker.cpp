@@ -563,7 +563,12 @@ void Broker::finish(int code) {
   // exit code.
   if (auto committed = journal_.commit(); !committed && code == 0) code = kTryAgain;
   end_timer_.cancel();
-  server_->take_leave(kLastWords, [this, code] { on_end_(code); });
+  server_->take_leave(kLastWords, [this, code] {
+    if (const auto unread = server_->counters().unread; unread > 0)
+      spdlog::warn(
+          fmt::format("{} clients had not read their last answers when this broker left", unread));
+    on_end_(code);
+  });
 }
 
 }  // namespace holon::instance

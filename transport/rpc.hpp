@@ -75,6 +75,7 @@ struct Counters {
   std::uint64_t unexpected = 0;       // an answer to nothing, a second answer
   std::uint64_t too_slow = 0;         // peers given up because of max_backlog or max_unsent
   std::uint64_t refused = 0;          // peers for whom there was no place
+  std::uint64_t unread = 0;           // peers that take_leave() waited for in vain
 };
 
 struct RequestState;

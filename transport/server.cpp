@@ -318,6 +318,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
 
   void leave() {
     leave_.cancel();
+    shared_->counters.unread += awaited_.size();
     awaited_.clear();
     if (const auto done = std::exchange(left_, [] {})) done();
   }

@@ -13,6 +13,7 @@ namespace holon::system_test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::string trimmed(std::string text) {
   text.erase(text.find_last_not_of('\n') + 1);
@@ -132,6 +133,16 @@ TEST(Nesting, AllocRunsACommandInAChildAndPassesItsExitCodeOn) {
   EXPECT_THAT(ran.out, HasSubstr("/1 alloc: up"));
   EXPECT_THAT(ran.out, HasSubstr("2 of 2 cores free"));
   EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);
+}
+
+TEST(Nesting, AChildDoesNotWaitForTheAllocThatEndsIt) {
+  Sandbox sandbox;
+  Instance root(sandbox, {"--resources", "node=1/core=4"});
+  for (int id = 1; id <= 4; ++id) {
+    sandbox.ok({"alloc", "holon", "run", "true"});
+    const Ran ran = sandbox.run({"job", "output", std::to_string(id)});
+    EXPECT_THAT(ran.out + ran.err, Not(HasSubstr("had not read their last answers")));
+  }
 }
 
 TEST(Nesting, CtrlCWhileAllocWaitsTakesItsJobBack) {

@@ -76,6 +76,13 @@ int code_of_outlived(Client& client, std::uint64_t id) {
   return job && job->result == "TIMEOUT" ? kTimeLimit : kNotRun;
 }
 
+// The connection ends with the question: the child's broker, when it leaves, waits for every client
+// that is connected and may not have read all.
+Status shut_down_child(const std::string& uri, const std::string& reason) {
+  auto child = Client::connect({uri, {}, {}});
+  return child ? child->shutdown({reason}) : Status(tl::unexpected(child.error()));
+}
+
 // Ends the child, and waits for that. A signal leaves as soon as the instance knows that the job is
 // to end, or has not said so within two seconds.
 // `held` has kept signals away since before the program's end.
@@ -93,9 +100,8 @@ Status give_back(Client& client, std::uint64_t id, const std::string& uri,
       raise(signal);
     });
   });
-  auto child = Client::connect({uri, {}, {}});
-  const auto ended = child ? child->shutdown({over.reason}) : Status(tl::unexpected(child.error()));
-  if (!ended) (void)client.cancel(over);  // its instance does not answer: end the job itself
+  if (!shut_down_child(uri, over.reason))
+    (void)client.cancel(over);  // its instance does not answer: end the job itself
   msg::WaitRequest wait;
   wait.ids = {id};
   const auto gone = client.wait(wait);
