@@ -14,6 +14,8 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "base/utf8.hpp"
+
 namespace holon::resource {
 namespace {
 
@@ -291,26 +293,7 @@ bool has_cycle(std::size_t rows, const std::vector<GraphSpec::Edge>& edges,
 }
 
 bool is_utf8(std::string_view text) {
-  const auto* s = reinterpret_cast<const unsigned char*>(text.data());
-  const auto* end = s + text.size();
-  while (s < end) {
-    if (*s == 0) return false;
-    if (*s < 0x80) {
-      ++s;
-      continue;
-    }
-    const int more = *s >= 0xf0 ? 3 : *s >= 0xe0 ? 2 : 1;
-    if (*s < 0xc2 || *s > 0xf4 || end - s <= more) return false;
-    std::uint32_t code = *s & (0x3fu >> more);
-    for (int i = 1; i <= more; ++i) {
-      if ((s[i] & 0xc0) != 0x80) return false;
-      code = code << 6 | (s[i] & 0x3fu);
-    }
-    const bool overlong = (more == 2 && code < 0x800) || (more == 3 && code < 0x10000);
-    if (overlong || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return false;
-    s += more + 1;
-  }
-  return true;
+  return holon::is_utf8(text) && text.find('\0') == std::string_view::npos;
 }
 
 }  // namespace holon::resource

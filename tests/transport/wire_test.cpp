@@ -136,6 +136,16 @@ TEST(Codec, BytesAreThoseOfMsgpacksOwnMacro) {
   EXPECT_EQ(pack(*back), ours);
 }
 
+TEST(Codec, BytesThatAreNoTextTravelAsBin) {
+  Inner sent;
+  sent.name = "\x86\xff";
+  const std::string bytes = pack(sent);
+  EXPECT_NE(bytes.find(std::string("\xc4\x02\x86\xff", 4)), std::string::npos);
+  const auto back = unpack<Inner>(bytes);
+  ASSERT_TRUE(back) << to_string(back.error());
+  EXPECT_EQ(back->name, sent.name);
+}
+
 TEST(Codec, KeysMayComeInAnyOrder) {
   const auto back = unpack<Inner>(std::string("\x82\xa4name\xa1x\xa2id\x09", 12));
   ASSERT_TRUE(back) << to_string(back.error());

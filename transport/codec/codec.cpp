@@ -12,6 +12,8 @@
 #include <msgpack.hpp>
 #include <stdexcept>
 
+#include "base/utf8.hpp"
+
 namespace holon::transport {
 namespace {
 
@@ -137,7 +139,12 @@ void Writer::real(double value) {
 }
 void Writer::text(std::string_view value) {
   StringSink sink{bytes_};
-  packer(sink).pack_str(length(value.size()));
+  // A msgpack str is UTF-8, and readers in other languages fail at one that is not. JSON knows text
+  // only.
+  if (detail_ == Detail::full || is_utf8(value))
+    packer(sink).pack_str(length(value.size()));
+  else
+    packer(sink).pack_bin(length(value.size()));
   bytes_.append(value);
 }
 
