@@ -11,6 +11,7 @@
 #include <set>
 #include <sstream>
 
+#include "instance/resources/resource_database.hpp"
 #include "launch/topology.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/formats/readers.hpp"
@@ -23,6 +24,17 @@ namespace {
 
 using nlohmann::json;
 
+constexpr std::string_view kDatabase("SQLite format 3\0", 16);  // how such a file begins
+
+// The resources in RFC 16's database; who held them is not taken over.
+Result<ResourceSource> read_database(const std::string& file) {
+  const auto database = ResourceDatabase::open(file, ResourceDatabase::Open::existing);
+  if (!database) return tl::unexpected(database.error());
+  const auto store = database->load();
+  if (!store) return tl::unexpected(store.error());
+  return ResourceSource{"jgf", resource::write_jgf(store->graph()), false};
+}
+
 // What a file holds, by its first bytes and top-level keys.
 Result<std::string> kind_of(const std::string& text, const std::string& file) {
   const auto first = text.find_first_not_of(" \t\r\n");
@@ -31,7 +43,8 @@ Result<std::string> kind_of(const std::string& text, const std::string& file) {
   if (document.is_object() && document.contains("graph")) return "jgf";
   if (document.is_object() && document.contains("execution")) return "rv1";
   return fail(Errc::invalid_argument,
-              "neither JGF, Rv1 nor hwloc XML; a shape like node=4/core=8 needs no file",
+              "neither JGF, Rv1, hwloc XML nor a resource database; a shape like node=4/core=8 "
+              "needs no file",
               "--resources " + file);
 }
 
@@ -57,6 +70,7 @@ Result<ResourceSource> find_resources(const std::string& word) {
   }
   std::ostringstream text;
   text << in.rdbuf();
+  if (text.view().starts_with(kDatabase)) return read_database(word);
   auto kind = kind_of(text.str(), word);
   if (!kind) return tl::unexpected(kind.error());
   return ResourceSource{std::move(*kind), text.str(), false};

@@ -26,8 +26,8 @@ struct ResourceSource {
 // The word for this machine, as hwloc sees it.
 inline constexpr const char* kThisMachine = "hwloc";
 
-// A shape ("node=4/core=8") or the name of a file (JGF, Rv1 or hwloc XML); empty or kThisMachine:
-// this machine. Errors: invalid_argument, not_found, system.
+// A shape ("node=4/core=8") or the name of a file (JGF, Rv1, hwloc XML, or RFC 16's database);
+// empty or kThisMachine: this machine. Errors: invalid_argument, not_found, system.
 Result<ResourceSource> find_resources(const std::string& word);
 // Whether it could be used, before anything is started with it. Errors: those of find_resources()
 // and read_resources(); a shape without cores.

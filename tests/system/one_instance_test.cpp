@@ -13,6 +13,7 @@
 namespace holon::system_test {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 
 const std::vector<std::string> kFourCores = {"--resources", "node=1/core=4"};
@@ -283,6 +284,43 @@ inner=$(")" HOLON_BINARY R"(" start holon run grep Cpus_allowed_list /proc/self/
 )",
                                                 true);
   EXPECT_EQ(sandbox.ok({"run", "-n", "2", script}), "same\nsame\n");
+}
+
+TEST(OneInstance, WhatThereIsAndWhoHoldsItIsSavedAndStartedFrom) {
+  Sandbox sandbox;
+  const std::string file = sandbox.folder() + "/now.db";
+  std::string resources;
+  {
+    Instance instance(sandbox, {"--resources", "node=2/core=2"});
+    Process run = sandbox.start({"run", "-n", "3", "-t", "1h", "sh", "-c", "echo up; sleep 600"});
+    EXPECT_EQ(run.read_line(), "up");
+    sandbox.ok({"resource", "drain", "node1", "a fan"});
+    sandbox.ok({"resource", "save", file});
+    resources = sandbox.ok({"resource", "R"});
+    run.signal(SIGINT);
+    EXPECT_EQ(run.finish().code, 130);
+  }
+  const std::string held = sandbox.ok({"resource", "load", "--held", file});
+  EXPECT_THAT(held, ContainsRegex("\n +1 +allocation .* 3 +0\n")) << held;
+  const auto loaded = nlohmann::json::parse(sandbox.ok({"resource", "load", file}));
+  const auto saved = nlohmann::json::parse(resources);
+  EXPECT_EQ(loaded["execution"]["R_lite"], saved["execution"]["R_lite"]);
+  EXPECT_EQ(loaded["scheduling"]["graph"]["nodes"].size(),
+            saved["scheduling"]["graph"]["nodes"].size());
+  Instance again(sandbox, {"--resources", file});
+  EXPECT_EQ(sandbox.json({"resource", "list"})["total"]["core"], 4);
+}
+
+TEST(OneInstance, ADatabaseThatIsNoneIsSaidToBeSo) {
+  Sandbox sandbox;
+  const std::string text = sandbox.write_file("text.db", "no database\n");
+  Instance instance(sandbox, kFourCores);
+  const Ran saved = sandbox.run({"resource", "save", text});
+  EXPECT_EQ(saved.code, 1);
+  EXPECT_THAT(saved.err, HasSubstr("text.db"));
+  const Ran loaded = sandbox.run({"resource", "load", sandbox.folder() + "/none.db"});
+  EXPECT_EQ(loaded.code, 1);
+  EXPECT_THAT(loaded.err, HasSubstr("none.db"));
 }
 
 TEST(OneInstance, SeveralAreListedWhenNoneIsNamed) {

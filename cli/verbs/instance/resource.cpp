@@ -22,6 +22,8 @@ constexpr auto kResourceVerbs = std::to_array<Verb>({
     {"drain", "let nodes take no new work", Group::look, verb_resource_drain},
     {"undrain", "let drained nodes take work again", Group::look, verb_resource_undrain},
     {"R", "the instance's resources as Rv1 with the graph", Group::look, verb_resource_r},
+    {"save", "keep what there is and who holds it, in one file", Group::look, verb_resource_save},
+    {"load", "print what `holon resource save` has kept", Group::look, verb_resource_load},
     {"discover", "what hwloc finds on this machine", Group::look, verb_resource_discover},
 });
 
