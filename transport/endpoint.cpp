@@ -70,6 +70,11 @@ Result<std::string> make_runtime_dir(const std::string& path) {
   return path;
 }
 
+bool is_runtime_dir_name(const std::string& name) {
+  const std::string pattern = kNewDir + 1;
+  return name.size() == pattern.size() && name.starts_with(pattern.substr(0, pattern.find('X')));
+}
+
 Result<std::string> ipc_uri(const std::string& dir, const std::string& name) {
   const std::string path = dir + "/" + name;
   if (path.size() > kMaxPath)

@@ -19,6 +19,9 @@ std::vector<std::string> runtime_bases();
 // belongs to somebody else or others may enter), system.
 Result<std::string> make_runtime_dir(const std::string& path = "");
 
+// Is this what make_runtime_dir() calls a new one?
+bool is_runtime_dir_name(const std::string& name);
+
 // "ipc://DIR/NAME". Errors: out_of_range when DIR/NAME is longer than the 107 bytes a socket
 // address holds; the message says by how much.
 Result<std::string> ipc_uri(const std::string& dir, const std::string& name);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -17,6 +18,32 @@
 namespace holon::instance {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+constexpr time_t kYoung = 60;  // s
+
+bool is_abandoned(const fs::path& dir) {
+  const std::string name = dir / transport::SupervisorLock::kFile;
+  struct stat folder {};
+  struct stat lock {};
+  return lstat(dir.c_str(), &folder) == 0 && S_ISDIR(folder.st_mode) &&
+         folder.st_uid == geteuid() && fs::exists(dir / "instance.json") &&
+         lstat(name.c_str(), &lock) == 0 && S_ISREG(lock.st_mode) &&
+         time(nullptr) - lock.st_mtime > kYoung && !transport::supervisor_lives(dir);
+}
+
+}  // namespace
+
+void remove_abandoned_runtime_dirs(const std::string& base) {
+  std::error_code error;
+  for (fs::directory_iterator entry(base, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (!transport::is_runtime_dir_name(entry->path().filename().string())) continue;
+    std::error_code ignored;
+    if (is_abandoned(entry->path())) fs::remove_all(entry->path(), ignored);
+  }
+}
 
 RuntimeFiles::RuntimeFiles(std::string dir) : dir_(std::move(dir)), lock_(dir_) {
   std::error_code error;

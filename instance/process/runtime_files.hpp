@@ -26,4 +26,9 @@ class RuntimeFiles {
   transport::SupervisorLock lock_;
 };
 
+// Removes the runtime directories in `base` that killed supervisors have left: those of this user
+// with an instance's files whose lock nobody holds. One that is younger than a minute stays: its
+// supervisor may be about to take the lock.
+void remove_abandoned_runtime_dirs(const std::string& base);
+
 }  // namespace holon::instance

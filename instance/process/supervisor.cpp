@@ -57,6 +57,10 @@ bool is_crash(int status) {
          signal == SIGFPE;
 }
 
+std::string parent_of(const std::string& dir) {
+  return std::filesystem::path(dir).parent_path();
+}
+
 class Supervisor {
  public:
   Supervisor(transport::Reactor& reactor, BrokerOptions options, config::Config config,
@@ -100,6 +104,9 @@ class Supervisor {
     watches_.push_back(std::move(*others));
     watches_.push_back(reactor_.every(kFilesLook, [this] { keep_files(); }));
     watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
+    watches_.push_back(reactor_.after(kFilesLook, [base = parent_of(options_.runtime_dir)] {
+      remove_abandoned_runtime_dirs(base);
+    }));
     if (options_.start.limit_ms > 0)
       limit_timer_ = reactor_.after(options_.start.limit_ms, [this] { limit_reached_ = true; });
     auto claim = StateClaim::take(options_.start.state_dir);

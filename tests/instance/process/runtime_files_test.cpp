@@ -1,0 +1,72 @@
+// Runtime directories of supervisors that were killed are removed by others, and nothing else is.
+#include "instance/process/runtime_files.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "transport/endpoint.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AbandonedDirs : public ::testing::Test {
+ protected:
+  AbandonedDirs() {
+    std::string pattern = fs::temp_directory_path() / "abandoned-XXXXXX";
+    base_ = mkdtemp(pattern.data());
+  }
+  ~AbandonedDirs() override { fs::remove_all(base_); }
+
+  // As a supervisor leaves it that has ended `age` seconds after it began.
+  std::string make(const std::string& name, time_t age) const {
+    const std::string dir = base_ + "/" + name;
+    fs::create_directory(dir);
+    std::ofstream(dir + "/instance.json") << "{}";
+    const std::string lock = dir + "/" + transport::SupervisorLock::kFile;
+    std::ofstream(lock) << "";
+    const timespec then{time(nullptr) - age, 0};
+    const timespec times[] = {then, then};
+    EXPECT_EQ(utimensat(AT_FDCWD, lock.c_str(), times, 0), 0);
+    return dir;
+  }
+
+  std::string base_;
+};
+
+TEST_F(AbandonedDirs, OldOnesWithoutASupervisorAreRemoved) {
+  const auto old = make("holon-abcdef", 3600);
+  remove_abandoned_runtime_dirs(base_);
+  EXPECT_FALSE(fs::exists(old));
+}
+
+TEST_F(AbandonedDirs, OthersStay) {
+  const auto young = make("holon-young1", 5);
+  const auto named_otherwise = make("holon-campaign", 3600);
+  const auto held = make("holon-held12", 3600);
+  transport::SupervisorLock lock(held);
+  lock.take();
+  const auto of_nobody = make("holon-nobody", 3600);
+  fs::remove(of_nobody + "/instance.json");
+  remove_abandoned_runtime_dirs(base_);
+  for (const auto& dir : {young, named_otherwise, held, of_nobody})
+    EXPECT_TRUE(fs::exists(dir)) << dir;
+}
+
+TEST(RuntimeDirs, AreKnownByTheirNames) {
+  const auto made = transport::make_runtime_dir();
+  ASSERT_TRUE(made);
+  EXPECT_TRUE(transport::is_runtime_dir_name(fs::path(*made).filename()));
+  fs::remove(*made);
+  EXPECT_FALSE(transport::is_runtime_dir_name("holon-state-1000"));
+  EXPECT_FALSE(transport::is_runtime_dir_name("other-abcdef"));
+}
+
+}  // namespace
+}  // namespace holon::instance
