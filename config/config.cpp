@@ -64,6 +64,21 @@ constexpr Key kKeys[] = {
      }},
     {"resource.prune-filters", "a list like ALL:core,ALL:node",
      [](Config& c, const Value& v) { return store(c.prune_filters, prune_filters(v)); }},
+    {"resource.cgroup-limits", "true or false",
+     [](Config& c, const Value& v) { return store(c.heeds_cgroups, yes_or_no(v)); }},
+    {"batch.system", "auto, none, slurm, pbs, lsf, oar, grid-engine, flux or holon",
+     [](Config& c, const Value& v) {
+       return store(c.batch_system, one_of(v, {"auto", "none", "slurm", "pbs", "lsf", "oar",
+                                               "grid-engine", "flux", "holon"}));
+     }},
+    {"batch.follow-walltime", "true or false",
+     [](Config& c, const Value& v) { return store(c.follow_walltime, yes_or_no(v)); }},
+    {"batch.interval", "a duration from 1s to 30s",
+     [](Config& c, const Value& v) {
+       return store(c.walltime_interval, within(duration(v), 1'000, 30'000));
+     }},
+    {"batch.margin", kDuration,
+     [](Config& c, const Value& v) { return store(c.walltime_margin, duration(v)); }},
     {"job.grace", kDuration, [](Config& c, const Value& v) { return store(c.grace, duration(v)); }},
     {"job.default-limit", kDuration,
      [](Config& c, const Value& v) { return store(c.default_limit, duration(v)); }},

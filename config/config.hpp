@@ -38,6 +38,11 @@ struct Config {
   Duration watchdog =
       60'000;            // a broker whose loop makes no turn for so long is started again; 0: never
   bool monitor = false;  // passes are written to the file "schedule"
+  std::string batch_system = "auto";    // or a name of batch::System
+  bool follow_walltime = true;          // the lease of a root ends with the batch system's
+  Duration walltime_interval = 20'000;  // between two questions for it
+  Duration walltime_margin = 30'000;    // so long before the walltime the instance ends
+  bool heeds_cgroups = true;            // cpu.max and memory.max bound what is offered
   Sync sync = Sync::normal;
   std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
 

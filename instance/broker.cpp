@@ -207,15 +207,13 @@ Status Broker::begin_root() {
                    .c_str(),
                stderr);
   if ((fresh_ && !keeps) || source.kind.empty()) {
-    auto found = find_resources(options_.start.resources);
+    auto found = find_resources(options_.start.resources, options_.most_memory);
     if (!found) return tl::unexpected(found.error());
     source = std::move(*found);
   }
   Identity identity;
   identity.name = options_.start.name;
-  const Duration limit = options_.start.limit_ms;
-  return bring_up(source, std::move(identity),
-                  limit > 0 ? saturating_add(started_, limit) : kTimeMax);
+  return bring_up(source, std::move(identity), end_of_limit());
 }
 
 Status Broker::begin_child() {
@@ -343,7 +341,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
       parent_->forward(request, path);
     };
   hooks.agent_up = [this] {
-    if (!std::exchange(agent_seen_, true)) on_ready_();
+    if (!std::exchange(agent_seen_, true)) agent_is_up();
   };
   service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
   phase_ = Phase::up;
@@ -511,6 +509,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
     return;
   }
   spdlog::info(fmt::format("the instance ends: {}", reason));
+  time_is_over_ = type == "timeout";
   phase_ = Phase::draining;
   end_reason_ = reason;
   core_->ending = true;
@@ -555,6 +554,7 @@ void Broker::drained() {
 
 void Broker::finish(int code) {
   if (std::exchange(phase_, Phase::over) == Phase::over) return;
+  if (code == kEndedInOrder && time_is_over_ && !options_.start.grant) code = kTimeIsOver;
   const char* what = code == kTryAgain ? "its broker starts again: " : "the instance ended: ";
   if (service_) service_->close({Errc::disconnected, what + end_reason_, {}});
   // A broker that cannot write is followed by one that may: the jobs run on for it.

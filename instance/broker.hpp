@@ -21,6 +21,7 @@
 #include "instance/resources/resources.hpp"
 #include "instance/service/service.hpp"
 #include "instance/tree/parent_link.hpp"
+#include "instance/walltime.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
 
@@ -42,6 +43,10 @@ class Broker {
   void on_ready(std::function<void()> callback) { on_ready_ = std::move(callback); }
   // Called once, when everything has ended; the argument is the process's exit code.
   void on_end(std::function<void(int)> callback) { on_end_ = std::move(callback); }
+
+  // A root in a batch job ends before the walltime of that. Nothing where there is nobody to ask
+  // for it. REQUIRES: on_ready() has not been called back.
+  void follow_walltime(batch::Allocation allocation);
 
   // Begins the orderly end: running jobs are ended, records sent up, the agent is sent home.
   // Further calls change nothing.
@@ -73,10 +78,14 @@ class Broker {
   void await_parent();
   void hear_grant(const msg::Grant& grant);
   void take_request(const transport::Request& request);
+  Time end_of_limit() const;
   Time end_of_lease(const msg::Lease& told) const;
   void move_lease(const msg::Lease& told);
   void keep_lease(const msg::Lease& told, Time end);
   void watch_lease(Time end);
+  void move_walltime(Time end);
+  void ask_beside(std::vector<std::string> command, const Walltime::Answer& answer);
+  void agent_is_up();
   void keep_clock();
   void look_at_wall_clock();
   Beginning beginning() const;
@@ -108,6 +117,7 @@ class Broker {
   AfterCommit after_commit_;
   std::unique_ptr<ParentLink> parent_;
   std::unique_ptr<Core> core_;
+  std::unique_ptr<Walltime> walltime_;
   std::unique_ptr<Service> service_;
   std::list<transport::Request> early_;  // came before there was a core
   std::vector<transport::Request> of_this_turn_;
@@ -117,6 +127,7 @@ class Broker {
   bool alone_ = false;  // without a supervisor
   Phase phase_ = Phase::waiting_for_grant;
   bool agent_seen_ = false;
+  bool time_is_over_ = false;  // why it ends
   bool fresh_ = true;
   std::string end_reason_;
   std::function<void()> on_ready_ = [] {};

@@ -77,6 +77,8 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
   }
   auto broker = Broker::create(loop, options, pulse ? &*pulse : nullptr);
   if (!broker) return refuse(broker.error());
+  (*broker)->follow_walltime(
+      batch::find_allocation(batch::current_environment(), batch::system_of(config->batch_system)));
   int code = 0;
   (*broker)->on_ready([&] { say_ready(inherited.ready, **broker); });
   (*broker)->on_end([&](int how) {

@@ -7,7 +7,8 @@ enum BrokerExit : int {
   kEndedInOrder = 0,
   kCannotStart =
       2,  // wrong options, resources or journal, or turned away by the parent: do not try again
-  kTryAgain = 4,  // the system refused something: a full disk may have room later
+  kTimeIsOver = 3,  // in order, at the end of a root's time limit or of the walltime around it
+  kTryAgain = 4,    // the system refused something: a full disk may have room later
 };
 
 }  // namespace holon::instance

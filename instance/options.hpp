@@ -37,6 +37,9 @@ struct StartOptions {
   // This is a child: what the agent has handed over says whose (start.cpp), the parent's grant says
   // what it has.
   bool grant = false;
+  // One of several tasks makes an instance of its own; of an allocation of several nodes this one
+  // is used.
+  bool here = false;
   bool verbose = false;  // log at level debug
 
   bool operator==(const StartOptions&) const = default;
@@ -48,6 +51,7 @@ struct BrokerOptions {
   std::string runtime_dir;  // 0700; holds the sockets, so it is short
   std::string binary;       // the holon program, absolute
   std::string parent_uri, job_path;  // of a child; else empty
+  std::uint64_t most_memory = 0;     // bytes that this machine may offer; 0: all of it has
 
   // Never written: the supervisor hands them to each broker in a descriptor.
   struct Secrets {
@@ -67,7 +71,7 @@ Result<BrokerOptions> parse_options(std::string_view json);
 // `holon start`: runs the instance to its end. Returns the process's exit code: the initial
 // program's (128+signal if a signal ended it), 0 for a background instance that came up or ended in
 // order, 1 with a message on stderr when the instance could not start, 3 when the broker crashed
-// again and again.
+// again and again, 4 for one of several tasks (StartOptions::here).
 int start_main(StartOptions options);
 
 // The secrets as text for a descriptor, and back. Errors: invalid_argument.

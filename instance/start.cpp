@@ -19,6 +19,7 @@
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
 #include "instance/resources/resources.hpp"
+#include "instance/surroundings.hpp"
 #include "launch/tasks/environment.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/unique_fd.hpp"
@@ -135,9 +136,11 @@ Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf
 }
 
 Result<BrokerOptions> with_directories(StartOptions options,
-                                       const std::vector<config::ConfItem>& conf) {
+                                       const std::vector<config::ConfItem>& conf,
+                                       std::uint64_t most_memory) {
   auto prepared = prepare(std::move(options));
   if (!prepared) return prepared;
+  prepared->most_memory = most_memory;
   auto runtime_dir = transport::make_runtime_dir();
   if (!runtime_dir) return tl::unexpected(runtime_dir.error());
   prepared->runtime_dir = std::move(*runtime_dir);
@@ -150,6 +153,22 @@ Result<BrokerOptions> with_directories(StartOptions options,
     return tl::unexpected(furnished.error());
   }
   return prepared;
+}
+
+bool is_this_machine(const StartOptions& options) {
+  return options.resources.empty() || options.resources == kThisMachine;
+}
+
+// A root only: a child has what its parent grants.
+Status fit_in(const Surroundings& around, const StartOptions& options) {
+  for (const auto& name : around.of_place) unsetenv(name.c_str());
+  if (const auto unused = unused_nodes(around.allocation); !unused.empty() && !options.here)
+    say(unused);
+  if (!is_this_machine(options)) return {};
+  const auto cut = keep_granted_cores(around);
+  if (!cut) return tl::unexpected(cut.error());
+  if (!cut->empty() && options.verbose) say(*cut);
+  return {};
 }
 
 // Pipes and locks of whoever called would stay open for as long as the instance lives.
@@ -228,6 +247,16 @@ int start_main(StartOptions options) {
     return refuse(enough.error());
   if (const auto usable = check_resources(options.resources); !usable)
     return refuse(usable.error());
+  std::uint64_t most = 0;
+  if (!options.grant) {
+    const Surroundings around = look_around(*config);
+    if (const auto trap = one_of_several(around); trap && !options.here) {
+      say(to_string(*trap));
+      return kExitOneOfSeveral;
+    }
+    if (auto fits = fit_in(around, options); !fits) return refuse(fits.error());
+    if (is_this_machine(options)) most = most_memory(around);
+  }
   const bool goes_on = options.resources.empty() && !options.state_dir.empty();
   if (!options.grant && !goes_on)
     if (const auto known = check_required(options.resources, config->scheduler); !known)
@@ -235,7 +264,7 @@ int start_main(StartOptions options) {
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
-  auto prepared = with_directories(std::move(options), *conf);
+  auto prepared = with_directories(std::move(options), *conf, most);
   if (!prepared) return refuse(prepared.error());
   // A child in the background is still its parent's task and stays until it ends.
   if (prepared->start.background && !prepared->start.grant)

@@ -9,6 +9,8 @@
 #include <hwloc.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -91,6 +93,35 @@ Result<std::string> to_xml(hwloc_topology_t topology) {
   return xml;
 }
 
+// Rounded to what the resource graph counts in; what rounding leaves goes to the first nodes that
+// have room for it.
+void limit_memory(hwloc_topology_t topology, std::uint64_t most) {
+  constexpr std::uint64_t kUnit = std::uint64_t{1} << 30U;
+  std::vector<hwloc_obj_t> nodes;
+  std::uint64_t all = 0;
+  for (hwloc_obj_t node = nullptr;
+       (node = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_NUMANODE, node));) {
+    nodes.push_back(node);
+    all += node->attr->numanode.local_memory;
+  }
+  if (most == 0 || all <= most) return;
+  std::uint64_t left = most / kUnit * kUnit;
+  std::vector<std::uint64_t> room;
+  for (hwloc_obj_t node : nodes) {
+    auto& memory = node->attr->numanode.local_memory;
+    const auto share = static_cast<long double>(memory) / static_cast<long double>(all);
+    const auto part = static_cast<std::uint64_t>(share * static_cast<long double>(most));
+    room.push_back(memory / kUnit * kUnit - part / kUnit * kUnit);
+    memory = part / kUnit * kUnit;
+    left -= memory;
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::uint64_t more = std::min(left, room[i]);
+    nodes[i]->attr->numanode.local_memory += more;
+    left -= more;
+  }
+}
+
 CpuMask to_mask(hwloc_const_bitmap_t bitmap) {
   CpuMask mask;
   for (int cpu = hwloc_bitmap_first(bitmap); cpu >= 0; cpu = hwloc_bitmap_next(bitmap, cpu))
@@ -125,6 +156,12 @@ bool CpuMask::empty() const {
 
 bool CpuMask::contains(unsigned cpu) const {
   return cpu / kBits < words_.size() && (words_[cpu / kBits] >> (cpu % kBits) & 1UL) != 0;
+}
+
+std::size_t CpuMask::count() const {
+  std::size_t n = 0;
+  for (const unsigned long word : words_) n += static_cast<std::size_t>(std::popcount(word));
+  return n;
 }
 
 bool CpuMask::covers(const CpuMask& other) const {
@@ -194,9 +231,10 @@ Result<CpuMask> Node::cpus_of(const Idset& cores) const {
   return mask;
 }
 
-Result<std::string> topology_xml(const std::string& cpuset) {
+Result<std::string> topology_xml(const std::string& cpuset, std::uint64_t most_memory) {
   const auto topology = load_restricted(cpuset);
   if (!topology) return tl::unexpected<Error>(topology.error());
+  limit_memory(topology->get(), most_memory);
   return to_xml(topology->get());
 }
 

@@ -16,6 +16,7 @@ class CpuMask {
   void add(const CpuMask& other);
   bool empty() const;
   bool contains(unsigned cpu) const;
+  std::size_t count() const;
   bool operator==(const CpuMask&) const = default;
 
   // All that `other` has.

@@ -1,5 +1,6 @@
 // topology.hpp - this node's hardware as hwloc sees it, exported as XML for resource/ to read.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "base/result.hpp"
@@ -12,7 +13,9 @@ namespace holon::launch {
 // restricted topology: whoever starts tasks by number must restrict it in the same way. I/O devices
 // are kept where they are GPUs. Errors: system, invalid_argument (cpuset malformed or disjoint from
 // the machine). Takes some 10 ms.
-Result<std::string> topology_xml(const std::string& cpuset = "");
+// `most_memory`: bytes, 0 for all; the NUMA nodes are shown with whole GiB that add up to no more,
+// each with its share.
+Result<std::string> topology_xml(const std::string& cpuset = "", std::uint64_t most_memory = 0);
 
 // The CPUs this process may use as a list, "0-3,8": what a child's agents get as HOLON_CPUSET.
 Result<std::string> allowed_cpuset();

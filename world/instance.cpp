@@ -133,7 +133,8 @@ void Instance::broker_ended(bool killed, int code) {
   if (killed && machine_.planted(Plant::lost_commit)) machine_.disk.lose_unsynced(begin_.state_dir);
   if (killed && machine_.planted(Plant::old_journal)) machine_.disk.go_back(begin_.state_dir);
   if (ending_) return finish_agent();
-  if (!killed && (code == instance::kEndedInOrder || code == instance::kCannotStart)) {
+  if (!killed && (code == instance::kEndedInOrder || code == instance::kTimeIsOver ||
+                  code == instance::kCannotStart)) {
     if (!ready_ || code == instance::kCannotStart) code_ = 1;
     return stop();
   }

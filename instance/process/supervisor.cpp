@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -94,7 +95,8 @@ class Supervisor {
     pulse_ = std::move(*pulse);
     watchdog_.emplace(reactor_, *pulse_, config_.watchdog);
     options_.secrets.agent = transport::new_secret();
-    for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+    // The last three are what batch systems send as a warning, some time before they kill.
+    for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU}) {
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
       if (!watch) return tl::unexpected(watch.error());
       watches_.push_back(std::move(*watch));
@@ -107,8 +109,6 @@ class Supervisor {
     watches_.push_back(reactor_.after(kFilesLook, [base = parent_of(options_.runtime_dir)] {
       remove_abandoned_runtime_dirs(base);
     }));
-    if (options_.start.limit_ms > 0)
-      limit_timer_ = reactor_.after(options_.start.limit_ms, [this] { limit_reached_ = true; });
     auto claim = StateClaim::take(options_.start.state_dir);
     if (!claim) return tl::unexpected(claim.error());
     claim_ = std::move(*claim);
@@ -164,6 +164,9 @@ class Supervisor {
   void on_signal(int signal) {
     // Ctrl-C at a terminal is for the initial program in the foreground, which gets it too.
     if (signal == SIGINT && program_.pid > 0 && isatty(STDIN_FILENO)) return;
+    if (signal == SIGUSR1 || signal == SIGUSR2 || signal == SIGXCPU)
+      say(fmt::format("got SIG{}, a batch system's warning; the instance ends",
+                      sigabbrev_np(signal)));
     if (code_ == 0 && program_.pid <= 0) code_ = options_.start.background ? 0 : 128 + signal;
     stop();
   }
@@ -254,11 +257,12 @@ class Supervisor {
     // Once, also where it took so long to say its stack that it was killed.
     if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
     if (ending_) return finish_agent();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder) {
+    const bool time_is_over = WIFEXITED(status) && WEXITSTATUS(status) == kTimeIsOver;
+    if (time_is_over || (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder)) {
       // Told to end before its agent was there. A child that is only a place to work in has ended
       // as it was told to; a program that never ran has not.
       if (!up_ && !only_a_place()) code_ = kExitFailed;
-      if (limit_reached_ && program_.pid > 0) {
+      if (time_is_over && program_.pid > 0) {
         say("its time limit was reached; the instance ends");
         timed_out_ = true;
       }
@@ -448,12 +452,12 @@ class Supervisor {
   CrashGuard broker_guard_, agent_guard_;
   bool up_ = false, ending_ = false, own_group_ = false;
   bool hangs_ = false;  // the broker there is, and was told to end
-  bool limit_reached_ = false, timed_out_ = false;
+  bool timed_out_ = false;
   int code_ = 0;
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, agent_timer_,
-      program_timer_, last_timer_, limit_timer_;
+      program_timer_, last_timer_;
 };
 
 }  // namespace

@@ -15,8 +15,9 @@
 namespace holon::instance {
 
 // Of `holon start`.
-inline constexpr int kExitFailed = 1;  // the instance could not start
-inline constexpr int kExitUsage = 2;   // the command line or a configuration is wrong
+inline constexpr int kExitFailed = 1;        // the instance could not start
+inline constexpr int kExitUsage = 2;         // the command line or a configuration is wrong
+inline constexpr int kExitOneOfSeveral = 4;  // a task that would make an instance of its own
 
 // Runs the instance to its end; its directories are there, and the runtime directory goes with it.
 // `on_ready` is called once with the broker's uri. `cpuset`: HOLON_CPUSET of a child, else empty.

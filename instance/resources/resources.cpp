@@ -50,9 +50,9 @@ Result<std::string> kind_of(const std::string& text, const std::string& file) {
 
 }  // namespace
 
-Result<ResourceSource> find_resources(const std::string& word) {
+Result<ResourceSource> find_resources(const std::string& word, std::uint64_t most_memory) {
   if (word.empty() || word == kThisMachine) {
-    auto xml = launch::topology_xml();
+    auto xml = launch::topology_xml("", most_memory);
     if (!xml) return tl::unexpected(xml.error());
     return ResourceSource{"hwloc", std::move(*xml), true};
   }

@@ -2,6 +2,7 @@
 // parent's grant, kept in the journal as text, and read again from there by every later broker, so
 // that vertices keep their numbers.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "base/result.hpp"
@@ -27,8 +28,9 @@ struct ResourceSource {
 inline constexpr const char* kThisMachine = "hwloc";
 
 // A shape ("node=4/core=8") or the name of a file (JGF, Rv1, hwloc XML, or RFC 16's database);
-// empty or kThisMachine: this machine. Errors: invalid_argument, not_found, system.
-Result<ResourceSource> find_resources(const std::string& word);
+// empty or kThisMachine: this machine, with `most_memory` bytes (0: all it has). Errors:
+// invalid_argument, not_found, system.
+Result<ResourceSource> find_resources(const std::string& word, std::uint64_t most_memory = 0);
 // Whether it could be used, before anything is started with it. Errors: those of find_resources()
 // and read_resources(); a shape without cores.
 Status check_resources(const std::string& word);

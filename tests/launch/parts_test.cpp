@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "launch/node.hpp"
+#include "launch/offer.hpp"
 #include "launch/tasks/environment.hpp"
 #include "launch/tasks/process.hpp"
 #include "launch/topology.hpp"
@@ -145,6 +146,57 @@ TEST(Topology, ANestedAgentNumbersCoresAsItsRootDoes) {
   ASSERT_TRUE(nested);
   EXPECT_EQ(nested->cores(), root->cores());
   EXPECT_EQ(*nested->cpus_of(*Idset::parse(last)), *bound);
+}
+
+// As hwloc writes it into its XML: the sum over all NUMA nodes.
+std::uint64_t memory_in(const std::string& xml) {
+  const std::string key = "local_memory=\"";
+  std::uint64_t all = 0;
+  for (auto at = xml.find(key); at != std::string::npos; at = xml.find(key, at + 1))
+    all += std::stoull(xml.substr(at + key.size()));
+  return all;
+}
+
+TEST(Topology, ShowsNoMoreMemoryThanIsAskedFor) {
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30U;
+  const auto all = memory_in(*topology_xml());
+  if (all < 3 * kGiB) GTEST_SKIP() << "needs 3 GiB of memory";
+  EXPECT_EQ(memory_in(*topology_xml("", 2 * kGiB + kGiB / 2)), 2 * kGiB);
+  EXPECT_EQ(memory_in(*topology_xml("", all)), all);
+  EXPECT_EQ(memory_in(*topology_xml("", kGiB / 2)), 0U) << "less than the unit that is counted in";
+}
+
+TEST(Offer, KeepsTheFirstCores) {
+  const auto own = CpuMask::current();
+  const auto node = Node::discover("");
+  if (node->cores() < 2) GTEST_SKIP() << "needs two cores";
+  EXPECT_EQ(keep_first_cores({}, {}).value(), std::nullopt);
+  EXPECT_EQ(keep_first_cores(10'000, 10'000).value(), std::nullopt);
+  EXPECT_TRUE(*CpuMask::current() == *own) << "nothing was to be cut";
+  const auto kept = keep_first_cores(1, {});
+  const auto left = CpuMask::current();
+  ASSERT_TRUE(own->apply());
+  ASSERT_TRUE(kept && *kept);
+  EXPECT_EQ((*kept)->cores, 1U);
+  EXPECT_EQ((*kept)->of, node->cores());
+  const auto first = node->cpus_of(*Idset::parse("0"));
+  EXPECT_TRUE(left->covers(*first) && left->count() == first->count());
+}
+
+// One at least, though a core may have more threads than were granted; and a binding counts for
+// more than a number.
+TEST(Offer, CountsThreadsWhereNothingIsBound) {
+  const auto own = CpuMask::current();
+  const auto node = Node::discover("");
+  const auto online = static_cast<std::size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  if (node->cores() < 2 || own->count() < online)
+    GTEST_SKIP() << "needs two cores, and all of them";
+  const auto kept = keep_first_cores({}, 1);
+  const auto again = keep_first_cores({}, 1);
+  ASSERT_TRUE(own->apply());
+  ASSERT_TRUE(kept && *kept && again);
+  EXPECT_EQ((*kept)->cores, 1U);
+  EXPECT_EQ(*again, std::nullopt);
 }
 
 TEST(Topology, CpusThatDoNotExistAreRefused) {

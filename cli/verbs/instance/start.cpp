@@ -87,6 +87,9 @@ int verb_start(Invocation& call) {
             return {};
           },
           "TIME", "end it after 30s, 5m, 2h, 01:30:00; a bare number is minutes")
+      .flag("--here", options.here,
+            "in one of several tasks (srun -n4): an instance in each of them all the same; in an "
+            "allocation of several nodes: of this one")
       .flag("--no-journal", no_journal, "keep nothing on disk; a crash of the broker loses all")
       .flag("-v,--verbose", options.verbose, "log more");
   parser.note("With a shape that is larger than this machine, tasks run here, unbound.")

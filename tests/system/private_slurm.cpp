@@ -1,0 +1,162 @@
+#include "tests/system/private_slurm.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+
+namespace holon::system_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The daemons stand in a folder that is not in the path of an ordinary user.
+constexpr const char* kFolders[] = {"/usr/sbin/", "/usr/bin/", "/sbin/", "/usr/local/sbin/"};
+
+std::string program(const std::string& name) {
+  for (const char* folder : kFolders)
+    if (access((folder + name).c_str(), X_OK) == 0) return folder + name;
+  return "";
+}
+
+bool is_free(int port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  at.sin_port = htons(static_cast<std::uint16_t>(port));
+  const bool bound = bind(fd, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;
+  close(fd);
+  return bound;
+}
+
+// Below the ports that the system gives away by itself; other tests run at the same time, each in a
+// process of its own.
+int free_ports(int count) {
+  constexpr int kFirst = 12'000, kLast = 32'000;
+  const int begin = kFirst + getpid() * 37 % (kLast - kFirst);
+  for (int tried = 0; tried < 1000; ++tried) {
+    const int port = kFirst + (begin - kFirst + tried * 16) % (kLast - kFirst - count);
+    bool all = true;
+    for (int i = 0; all && i < count; ++i) all = is_free(port + i);
+    if (all) return port;
+  }
+  return kFirst;
+}
+
+std::string host_name() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return std::string(name).substr(0, std::string(name).find('.'));
+}
+
+std::string user_name() {
+  Process id({"/usr/bin/id", "-un"}, {}, "/");
+  std::string name = id.finish().out;
+  name.erase(std::remove(name.begin(), name.end(), '\n'), name.end());
+  return name;
+}
+
+}  // namespace
+
+std::string PrivateSlurm::missing() {
+  for (const char* name : {"slurmctld", "slurmd", "srun", "sbatch"})
+    if (program(name).empty())
+      return fmt::format("there is no {} here: apt-get install slurmctld slurmd slurm-client",
+                         name);
+  return "";
+}
+
+PrivateSlurm::PrivateSlurm(Sandbox& sandbox, int nodes, int cpus)
+    : sandbox_(sandbox), first_port_(free_ports(nodes + 1)) {
+  write_configuration(nodes, cpus);
+  sandbox_.environment()["SLURM_CONF"] = sandbox_.folder() + "/slurm/slurm.conf";
+  const auto daemon = [&](const std::string& name, const std::string& options) {
+    const std::string line =
+        fmt::format("exec {} -D {} > {}/slurm/{}.out 2>&1 < /dev/null", program(name), options,
+                    sandbox_.folder(), options.empty() ? name : "slurmd-" + options.substr(3));
+    daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{"/bin/sh", "-c", line},
+                                                 sandbox_.environment(), sandbox_.folder()));
+  };
+  daemon("slurmctld", "");
+  for (int node = 1; node <= nodes; ++node) daemon("slurmd", fmt::format("-N n{}", node));
+  up_ = wait_until_idle(nodes);
+}
+
+PrivateSlurm::~PrivateSlurm() {
+  run({"scancel", "--user=" + user_name()});
+  // A daemon of a step outlives the one of its node, and ends when its tasks have.
+  while (!run({"squeue", "-h", "-o", "%i"}).out.empty() && up_) {
+  }
+  for (auto& daemon : daemons_) daemon->signal(SIGKILL);
+  for (auto& daemon : daemons_) daemon->finish();
+}
+
+// No cgroup, no accounting, no authentication beyond who runs it, and nodes that may
+// have more CPUs than the machine.
+void PrivateSlurm::write_configuration(int nodes, int cpus) {
+  const std::string folder = sandbox_.folder() + "/slurm";
+  for (const char* name : {"", "/state", "/spool"}) fs::create_directory(folder + name);
+  const std::string user = user_name(), host = host_name();
+  std::string text = fmt::format(
+      "ClusterName=test\nSlurmctldHost={}(127.0.0.1)\nSlurmctldPort={}\nSlurmUser={}\n"
+      "SlurmdUser={}\nAuthType=auth/none\nCredType=cred/none\n",
+      host, first_port_, user, user);
+  text += fmt::format(
+      "StateSaveLocation={0}/state\nSlurmctldPidFile={0}/slurmctld.pid\n"
+      "SlurmctldLogFile={0}/slurmctld.log\nSlurmdSpoolDir={0}/spool/%n\n"
+      "SlurmdPidFile={0}/slurmd-%n.pid\nSlurmdLogFile={0}/slurmd-%n.log\n",
+      folder);
+  text +=
+      "ProctrackType=proctrack/linuxproc\nTaskPlugin=task/none\nMpiDefault=none\n"
+      "JobAcctGatherType=jobacct_gather/none\nAccountingStorageType=accounting_storage/none\n"
+      "SlurmdParameters=config_overrides\nSelectType=select/cons_tres\n"
+      "SelectTypeParameters=CR_CPU\nSchedulerType=sched/backfill\n"
+      "SchedulerParameters=batch_sched_delay=0,sched_min_interval=0\nReturnToService=2\n"
+      "KillWait=30\nMinJobAge=300\n";
+  for (int node = 1; node <= nodes; ++node)
+    text += fmt::format(
+        "NodeName=n{} NodeHostname={} NodeAddr=127.0.0.1 Port={} CPUs={} RealMemory=4000\n", node,
+        host, first_port_ + node, cpus);
+  text += fmt::format("PartitionName=main Nodes=n[1-{}] Default=YES DefaultTime=60\n", nodes);
+  sandbox_.write_file("slurm/slurm.conf", text);
+  // slurmd initialises a cgroup plugin that nothing uses, and dies where it cannot tell v1 from v2.
+  sandbox_.write_file("slurm/cgroup.conf", "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n");
+}
+
+bool PrivateSlurm::wait_until_idle(int nodes) {
+  constexpr int kTries = 600;  // each asks a daemon, which takes some time
+  for (int tried = 0; tried < kTries; ++tried) {
+    const std::string states = run({"sinfo", "-h", "-N", "-o", "%T"}).out;
+    if (std::count(states.begin(), states.end(), '\n') == nodes &&
+        states.find_first_not_of("idle\n") == std::string::npos)
+      return true;
+  }
+  ADD_FAILURE() << "the private Slurm did not come up\n"
+                << sandbox_.read_file("slurm/slurmctld.log")
+                << sandbox_.read_file("slurm/slurmctld.out")
+                << sandbox_.read_file("slurm/slurmd-n1.log")
+                << sandbox_.read_file("slurm/slurmd-n1.out");
+  return false;
+}
+
+Process PrivateSlurm::start(std::vector<std::string> words) {
+  return Process(std::move(words), sandbox_.environment(), sandbox_.folder());
+}
+
+std::string PrivateSlurm::submit(const std::vector<std::string>& options,
+                                 const std::string& script) {
+  std::vector<std::string> words = {"sbatch", "--parsable", "-o", sandbox_.folder() + "/job-%j"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back(script);
+  const Ran ran = run(std::move(words));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return ran.out.substr(0, ran.out.find('\n'));
+}
+
+}  // namespace holon::system_test

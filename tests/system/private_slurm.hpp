@@ -1,0 +1,47 @@
+// private_slurm.hpp - a real Slurm of several nodes for one test: on loopback, with all of its
+// state in the sandbox.
+//
+// No munge, no cgroup, no root: whoever runs the test may submit. The nodes are all this machine,
+// each with a daemon and a port of its own; SLURMD_NODENAME tells them apart.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/system/sandbox.hpp"
+
+namespace holon::system_test {
+
+class PrivateSlurm {
+ public:
+  // Why there can be none here: GTEST_SKIP() << that. "": there can.
+  static std::string missing();
+
+  // Nodes n1, n2, ... of so many CPUs each. The sandbox's environment gets SLURM_CONF, and must
+  // outlive it.
+  PrivateSlurm(Sandbox& sandbox, int nodes, int cpus);
+  // Cancels what runs, and ends the daemons.
+  ~PrivateSlurm();
+  PrivateSlurm(const PrivateSlurm&) = delete;
+  PrivateSlurm& operator=(const PrivateSlurm&) = delete;
+
+  // Are all nodes there? Otherwise the test has failed, and the logs are among the messages.
+  bool up() const { return up_; }
+
+  // A program of Slurm's, or any other, with the sandbox's environment.
+  Process start(std::vector<std::string> words);
+  Ran run(std::vector<std::string> words) { return start(std::move(words)).finish(); }
+  // Submits a script; the job's id. Its output is the file "job-ID".
+  std::string submit(const std::vector<std::string>& options, const std::string& script);
+
+ private:
+  void write_configuration(int nodes, int cpus);
+  bool wait_until_idle(int nodes);
+
+  Sandbox& sandbox_;
+  int first_port_ = 0;
+  bool up_ = false;
+  std::vector<std::unique_ptr<Process>> daemons_;
+};
+
+}  // namespace holon::system_test

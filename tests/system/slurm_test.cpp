@@ -1,0 +1,177 @@
+// `holon start` in a real Slurm.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "batch/allocation.hpp"
+#include "batch/step.hpp"
+#include "places.hpp"  // written by CMake
+#include "tests/system/private_slurm.hpp"
+
+namespace holon::system_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+class Slurm : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = PrivateSlurm::missing(); !why.empty()) GTEST_SKIP() << why;
+  }
+
+  std::string script(const std::string& text) {
+    return sandbox_.write_file(fmt::format("script-{}.sh", ++scripts_),
+                               fmt::format("#!/bin/sh\nholon={}\n{}\n", HOLON_BINARY, text), true);
+  }
+
+  // The next line that something writes into this pipe.
+  std::string line_of(const std::string& pipe) {
+    Process read({"/usr/bin/head", "-n1", pipe}, sandbox_.environment(), sandbox_.folder());
+    std::string line = read.read_line();
+    read.finish();
+    return line;
+  }
+  std::string make_pipe(const std::string& name) {
+    const std::string path = sandbox_.folder() + "/" + name;
+    Process({"/usr/bin/mkfifo", path}, sandbox_.environment(), sandbox_.folder()).finish();
+    return path;
+  }
+
+  Sandbox sandbox_;
+  int scripts_ = 0;
+};
+
+TEST_F(Slurm, ABatchScriptHasAnInstanceOfWhatItsNodeWasGranted) {
+  PrivateSlurm slurm(sandbox_, 2, 4);
+  ASSERT_TRUE(slurm.up());
+  const std::string code = make_pipe("code");
+  const auto campaign =
+      script("holon run -n1 sh -c 'echo on $SLURMD_NODENAME'\nholon uptime\nexit 7");
+  const std::string job =
+      slurm.submit({"-N2", "-n2", "-t5"},
+                   script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
+  EXPECT_EQ(line_of(code), "code 7");
+  const std::string out = sandbox_.read_file("job-" + job);
+  EXPECT_THAT(out, HasSubstr("has 2 nodes; this instance is of n1 only"));
+  EXPECT_THAT(out, HasSubstr("on n1\n"));
+  EXPECT_THAT(out, HasSubstr(" of 1 cores free")) << "one CPU was granted";
+  // 5 minutes less the margin of 30 s.
+  EXPECT_THAT(out, testing::ContainsRegex("4m[0-9.]+s left"));
+}
+
+// The lease moves with the limit of the batch job, both ways; at its end the instance ends in
+// order.
+TEST_F(Slurm, TheLeaseFollowsTheWalltime) {
+  PrivateSlurm slurm(sandbox_, 1, 2);
+  ASSERT_TRUE(slurm.up());
+  const std::string pipe = make_pipe("uri"), code = make_pipe("code");
+  const auto campaign =
+      script("echo $HOLON_URI > " + pipe + "\nholon submit sleep 1000\nsleep 1000");
+  const std::string state = sandbox_.folder() + "/state-dir";
+  const std::string job = slurm.submit(
+      {"-t10", "-n2"}, script(fmt::format("$holon start --state-dir {} --conf batch.interval=1s "
+                                          "--conf batch.margin=90s {}\necho ended with $? > {}",
+                                          state, campaign, code)));
+  sandbox_.environment()["HOLON_URI"] = line_of(pipe);
+  const auto expiration = [&] { return sandbox_.json({"uptime"})["expiration"].get<double>(); };
+  const double first = expiration();
+  EXPECT_GT(first, 0);
+  EXPECT_EQ(slurm.run({"scontrol", "update", "jobid=" + job, "timelimit=70"}).code, 0);
+  double later = first;
+  for (int tried = 0; tried < 2000 && later < first + 3'500'000; ++tried) later = expiration();
+  EXPECT_NEAR(later, first + 3'600'000, 5'000) << "of an hour more, in ms";
+  EXPECT_EQ(slurm.run({"scontrol", "update", "jobid=" + job, "timelimit=1"}).code, 0);
+  EXPECT_EQ(line_of(code), "ended with 124");
+  EXPECT_THAT(sandbox_.read_file("job-" + job), HasSubstr("its time limit was reached"));
+  EXPECT_EQ(sandbox_.run({"journal", "check", state}).code, 0);
+  EXPECT_THAT(sandbox_.ok({"journal", "export", state}),
+              HasSubstr("its instance ended: its time is over"));
+}
+
+// What is left would be found by the sandbox's end.
+TEST_F(Slurm, ACancelledJobLeavesNoProcessAndARecord) {
+  PrivateSlurm slurm(sandbox_, 1, 2);
+  ASSERT_TRUE(slurm.up());
+  const std::string pipe = make_pipe("uri");
+  const std::string state = sandbox_.folder() + "/state-dir";
+  const auto campaign =
+      script("holon submit sleep 1000\necho $HOLON_URI > " + pipe + "\nsleep 1000");
+  const std::string job = slurm.submit(
+      {"-t10", "-n2"}, script(fmt::format("exec $holon start --state-dir {} {}", state, campaign)));
+  sandbox_.environment()["HOLON_URI"] = line_of(pipe);
+  EXPECT_EQ(slurm.run({"scancel", job}).code, 0);
+  while (!slurm.run({"squeue", "-h", "-o", "%i"}).out.empty()) {
+  }
+  EXPECT_TRUE(sandbox_.processes({"sleep 1000"}).empty());
+  EXPECT_THAT(sandbox_.ok({"journal", "export", state}),
+              HasSubstr("its instance ended: it was told to stop"));
+}
+
+TEST_F(Slurm, TasksOfAStepMakeNoInstanceEach) {
+  PrivateSlurm slurm(sandbox_, 2, 2);
+  ASSERT_TRUE(slurm.up());
+  const auto start = [&](std::vector<std::string> words) {
+    std::vector<std::string> all = {"srun", "-N2", "-n2"};
+    all.insert(all.end(), words.begin(), words.end());
+    return slurm.run(std::move(all));
+  };
+  const Ran plain = start({HOLON_BINARY, "start", "true"});
+  EXPECT_EQ(plain.code, 4) << plain.err;
+  EXPECT_THAT(plain.err, HasSubstr("this is task 1 of 2 that srun has started"));
+  EXPECT_THAT(plain.err, HasSubstr("srun -N1 -n1 holon start"));
+  const Ran pmi = start({"--mpi=pmi2", HOLON_BINARY, "start", "true"});
+  EXPECT_EQ(pmi.code, 4) << pmi.err;
+  const Ran here =
+      start({HOLON_BINARY, "start", "--here", "sh", "-c", "holon run echo in $SLURMD_NODENAME"});
+  EXPECT_EQ(here.code, 0) << here.err;
+  EXPECT_THAT(here.out, HasSubstr("in n1\n"));
+  EXPECT_THAT(here.out, HasSubstr("in n2\n"));
+  const Ran alone = slurm.run({"srun", "-N1", "-n1", HOLON_BINARY, "start", "true"});
+  EXPECT_EQ(alone.code, 0) << alone.err;
+}
+
+// The command that is made as data, from the variables of a batch job of two tasks a node, beside a
+// step that holds all CPUs.
+TEST_F(Slurm, OneStepStartsOneProcessOnEachNode) {
+  PrivateSlurm slurm(sandbox_, 3, 4);
+  ASSERT_TRUE(slurm.up());
+  const std::string variables = make_pipe("variables"), go = make_pipe("go");
+  const std::string step_file = sandbox_.folder() + "/step.sh";
+  const std::string job = slurm.submit(
+      {"-N3", "--ntasks-per-node=2", "-c2", "--mem=1000", "-t5"},
+      script(fmt::format("srun -n6 sleep 1000 &\n"
+                         "env > {}\nread line < {}\necho key | sh {} > {}/lines\necho $line > {}",
+                         variables, go, step_file, sandbox_.folder(), go)));
+  batch::Environment environment;
+  Process read({"/bin/cat", variables}, sandbox_.environment(), sandbox_.folder());
+  for (std::string line = read.read_line(); !line.empty(); line = read.read_line())
+    environment.variables.emplace(line.substr(0, line.find('=')), line.substr(line.find('=') + 1));
+  read.finish();
+  const auto allocation = batch::find_allocation(environment);
+  EXPECT_EQ(allocation.nodes.size(), 3U);
+  EXPECT_EQ(allocation.cpus_here, 4U);
+  EXPECT_FALSE(allocation.place.is_one_of_several());
+  const auto step = batch::step_on_nodes(
+      allocation,
+      {"/bin/sh", "-c", "read key; echo $SLURMD_NODENAME $SLURM_PROCID $SLURM_CPUS_ON_NODE $key"});
+  ASSERT_TRUE(step);
+  std::string text = "unset";
+  for (const auto& name : step->unset) text += " " + name;
+  text += "\nexec";
+  for (const auto& word : step->commands[0]) text += " " + batch::quoted(word);
+  sandbox_.write_file("step.sh", text + "\n");
+  slurm.run({"/bin/sh", "-c", "echo go > " + go});
+  EXPECT_EQ(line_of(go), "go");
+  std::istringstream lines(sandbox_.read_file("lines"));
+  std::vector<std::string> said;
+  for (std::string line; std::getline(lines, line);) said.push_back(line);
+  EXPECT_THAT(said, UnorderedElementsAre("n1 0 4 key", "n2 1 4 key", "n3 2 4 key"))
+      << sandbox_.read_file("job-" + job);
+  slurm.run({"scancel", job});
+}
+
+}  // namespace
+}  // namespace holon::system_test
