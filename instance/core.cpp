@@ -204,9 +204,6 @@ void Core::changed(const ActiveJob& job) {
 }
 
 void Core::limit_changed(const ActiveJob& job) {
-  // A shorter limit always fits; where a longer one meets a reservation, that is planned anew.
-  if (auto moved = store->set_end(job.id, job.allocation->when.end); !moved)
-    scheduler.resources_changed();
   const Time begin = job.life.started ? job.life.t_start : job.life.t_alloc;
   const Time end = job.life.expiration;
   const Duration limit = end == 0 ? 0 : std::max<Duration>(1, end - begin);

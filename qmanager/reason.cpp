@@ -21,7 +21,9 @@ std::string time_text(const Scheduler::State& state, Time when, Time now) {
 
 class Diagnosis {
  public:
-  Diagnosis(Scheduler::State& state, const Job& job, Time now) : s_(state), job_(job), now_(now) {}
+  Diagnosis(Scheduler::State& state, const Job& job, Time now,
+            std::unordered_map<ShapeId, Obstacle>& known)
+      : s_(state), job_(job), now_(now), known_(known) {}
 
   // What is in use, or promised to others; nullopt: nothing that it needs is.
   std::optional<Cause> cause() {
@@ -38,7 +40,7 @@ class Diagnosis {
   // Room for jobs of its shape only shrinks as they get longer, and it does so where a promise
   // begins: the first one that is in the way is found by halving.
   const Obstacle& find() {
-    Obstacle& known = s_.obstacles[job_.shape];
+    Obstacle& known = known_[job_.shape];
     if (known.plan == s_.plan) return known;
     known = {s_.plan, shortage_until(saturating_add(now_, 1)), std::nullopt};
     if (!known.shortage) {
@@ -124,6 +126,7 @@ class Diagnosis {
   Scheduler::State& s_;
   const Job& job_;
   Time now_;
+  std::unordered_map<ShapeId, Obstacle>& known_;
 };
 
 // The rules of its queue keep it back, whatever is free; empty: they do not.
@@ -172,10 +175,11 @@ std::string told_outage(const Scheduler::State& state) {
   return drains.empty() ? outage : outage + ": " + drains;
 }
 
-Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
+Cause cause_of(Scheduler::State& state, const Job& job, Time now,
+               std::unordered_map<ShapeId, Obstacle>& known) {
   if (std::string rule = rule_against(state, job, now); !rule.empty())
     return {std::move(rule), {}, false};
-  if (auto cause = Diagnosis(state, job, now).cause()) return std::move(*cause);
+  if (auto cause = Diagnosis(state, job, now, known).cause()) return std::move(*cause);
   return {job.booked ? "planned" : "not considered yet", {}, false};
 }
 

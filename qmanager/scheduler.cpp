@@ -120,6 +120,11 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   return Scheduler(std::move(state));
 }
 
+Scheduler::State& Scheduler::change() {
+  state_->whole.reset();
+  return *state_;
+}
+
 namespace {
 
 Result<std::size_t> queue_index(const Scheduler::State& state, const std::string& asked) {
@@ -150,7 +155,7 @@ Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
   request.queue = state.queues[*queue].name;
   job->request = std::move(request);
   Job* added = job.get();
-  state.jobs.emplace(added->request.id, std::move(job));
+  state.add(std::move(job));
   return added;
 }
 
@@ -165,14 +170,14 @@ void measure(Scheduler::State& state, Job& job) {
 }  // namespace
 
 Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
-  State& s = *state_;
+  State& s = change();
   const JobId id = request.id;
   if (request.advance.value() != 0) return submit_within(s, std::move(request), now);
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
   Job& job = **added;
   Queue& queue = s.queue_of(job);
-  const auto forget = [&] { s.jobs.erase(id); };
+  const auto forget = [&] { s.forget(id); };
   if (s.qos_of(job).use_reserved) {
     std::string reason =
         fmt::format("jobs of QOS {} run in advance reservations only", job.request.qos);
@@ -208,7 +213,7 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
 }
 
 Status Scheduler::recover(JobRequest request, const resource::Allocation& allocation) {
-  State& s = *state_;
+  State& s = change();
   const JobId id = request.id;
   if (request.advance.value() != 0) {
     Status recovered = recover_within(s, std::move(request), allocation);
@@ -219,12 +224,12 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
   if (!added) return tl::unexpected(added.error());
   const auto refusal = admit(s, (**added).request, s.queue_of(**added), Arrives::with_resources);
   if (!refusal) {
-    s.jobs.erase(id);
+    s.forget(id);
     return tl::unexpected(refusal.error());
   }
   measure(s, **added);
   if (Status held = s.machine->impose((**added).request, allocation); !held) {
-    s.jobs.erase(id);
+    s.forget(id);
     return held;
   }
   (**added).key = s.key_of(**added);
@@ -234,7 +239,7 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
 }
 
 Status Scheduler::finish(JobId id, Time now) {
-  State& s = *state_;
+  State& s = change();
   if (Scheduler* inner = s.within(id)) {
     const Job* const within = inner->state_->find(id);
     if (s.counts_usage && within != nullptr && within->place == Job::Place::running) {
@@ -265,42 +270,51 @@ Status Scheduler::finish(JobId id, Time now) {
       queue.chunk_until = saturating_add(now, queue.config.chunk_duration);
   ++s.queue_of(*job).counts.finished;
   --s.running;
-  s.jobs.erase(id);
+  s.forget(id);
   s.freed();
   s.released = true;
   return {};
 }
 
-namespace {
-
-// Was the job started when a question was answered, so that nobody has been told yet?
-bool take_back_start(Scheduler::State& s, JobId id) {
-  return std::erase_if(s.untold, [id](const Decision& decision) {
-           const auto* start = std::get_if<Start>(&decision);
-           return start != nullptr && start->job == id;
-         }) > 0;
+Status Scheduler::set_end(JobId id, Time end, Time now) {
+  State& s = change();
+  if (Scheduler* inner = s.within(id)) return inner->set_end(id, end, now);
+  Job* job = s.find(id);
+  if (job == nullptr || job->place != Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
+  if (end <= job->started) return fail(Errc::invalid_argument, "a job ends after its start", "end");
+  // It holds what it has as long as nobody says that it is over.
+  const Time least = saturating_add(std::max(job->started, now), 1);
+  end = std::max(std::min(end, s.machine->horizon().end), least);
+  s.clock = std::max(s.clock, now);
+  // What a job holds that is past its end is settled anew in each pass.
+  if (end == job->planned_end || s.intruders.contains(id)) return {};
+  Status moved = s.machine->set_end(id, end);
+  if (!moved && !s.bookings.empty()) {
+    for (std::size_t queue = 0; queue < s.queues.size(); ++queue) s.unbook_queue(queue);
+    s.freed();
+    moved = s.machine->set_end(id, end);
+  }
+  if (!moved) return moved;
+  s.released = s.released || end < job->planned_end;
+  s.moved_end(*job, end);
+  s.freed();
+  return {};
 }
 
-}  // namespace
-
 Status Scheduler::cancel(JobId id, Time now) {
-  State& s = *state_;
+  State& s = change();
   if (Scheduler* inner = s.within(id)) {
     Status cancelled = inner->cancel(id, now);
     if (cancelled) s.in_advance.erase(id);
     return cancelled;
   }
   Job* job = s.find(id);
-  if (job != nullptr && job->place == Job::Place::running && take_back_start(s, id)) {
-    QueueCounts& counts = s.queue_of(*job).counts;
-    --counts.started, --counts.finished, ++counts.cancelled;
-    return finish(id, now);
-  }
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
   s.dequeue(*job, now);
   ++s.queue_of(*job).counts.cancelled;
-  s.jobs.erase(id);
+  s.forget(id);
   return {};
 }
 
@@ -330,7 +344,7 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
   if (urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument, fmt::format("urgency {} is not from 0 to 31", urgency),
                 "urgency");
-  if (Scheduler* inner = state_->within(id)) return inner->set_urgency(id, urgency);
+  if (Scheduler* inner = change().within(id)) return inner->set_urgency(id, urgency);
   return reprioritize(*state_, id, [urgency](Job& job) {
     job.request.urgency = urgency;
     job.fixed_priority.reset();
@@ -338,12 +352,12 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
 }
 
 Status Scheduler::set_priority(JobId id, std::int64_t priority) {
-  if (Scheduler* inner = state_->within(id)) return inner->set_priority(id, priority);
+  if (Scheduler* inner = change().within(id)) return inner->set_priority(id, priority);
   return reprioritize(*state_, id, [priority](Job& job) { job.fixed_priority = priority; });
 }
 
 Status Scheduler::enable_queue(const std::string& name, bool enabled) {
-  const Result<std::size_t> queue = queue_index(*state_, name);
+  const Result<std::size_t> queue = queue_index(change(), name);
   if (!queue) return tl::unexpected(queue.error());
   state_->queues[*queue].enabled = enabled;
   for (auto& [id, advance] : state_->advances)
@@ -352,7 +366,7 @@ Status Scheduler::enable_queue(const std::string& name, bool enabled) {
 }
 
 Status Scheduler::start_queue(const std::string& name, bool started) {
-  const Result<std::size_t> queue = queue_index(*state_, name);
+  const Result<std::size_t> queue = queue_index(change(), name);
   if (!queue) return tl::unexpected(queue.error());
   state_->queues[*queue].started = started;
   // Promises that cannot be kept meanwhile are in nobody's way.
@@ -364,7 +378,7 @@ Status Scheduler::start_queue(const std::string& name, bool started) {
 }
 
 void Scheduler::resources_changed() {
-  State& s = *state_;
+  State& s = change();
   s.machine->resources_changed();
   for (auto& [id, advance] : s.advances) advance.inner->resources_changed();
   for (JobId id : std::exchange(s.aside, {})) {
@@ -376,11 +390,11 @@ void Scheduler::resources_changed() {
 }
 
 StepResult Scheduler::step(Time now, Budget budget) {
-  return Pass(*state_, now, budget).run();
+  return Pass(change(), now, budget).run();
 }
 
 std::size_t Scheduler::pending() const {
-  std::size_t pending = state_->jobs.size() - state_->running;
+  std::size_t pending = state_->jobs().size() - state_->running;
   for (const auto& [id, advance] : state_->advances) pending += advance.inner->pending();
   return pending;
 }
@@ -407,7 +421,7 @@ void Scheduler::check_invariants() const {
     listed += queue.pending.size();
     held += queue.held;
   }
-  for (const auto& [id, job] : s.jobs) {
+  for (const auto& [id, job] : s.jobs()) {
     if (job->place == Job::Place::pending) --listed;
     if (job->place == Job::Place::held) --held;
     if (job->place == Job::Place::running && !s.running_by_end.contains({job->planned_end, id}))

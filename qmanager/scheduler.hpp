@@ -200,6 +200,12 @@ struct Wait {
 };  // not now; sent when the reason changes
 using Decision = std::variant<Start, Reserve, Reject, Wait>;
 
+// What became of the wish for an advance reservation.
+struct ReservedAhead {
+  std::optional<Reject> refused;    // with the reason; nothing has changed
+  std::vector<Decision> decisions;  // else: of a pass that was made first, as a step() gives them
+};
+
 // What a pass may cost before it must hand back; it goes on where it stopped at the next step().
 struct Budget {
   std::int64_t jobs = INT64_MAX;
@@ -237,6 +243,12 @@ class Scheduler {
   Status recover(JobRequest job, const resource::Allocation& allocation);
   // The job is over (or was cancelled while running): its resources are free from now.
   Status finish(JobId job, Time now);
+  // The planned end of a running job has moved: its limit, or the lease of these resources, is
+  // another one. No end is later than that of the lease. Promises that are in the way are made
+  // again by the next step(). Errors: not_found; invalid_argument for an end that is not after its
+  // start; overcommitted if an advance reservation is in the way: then the job keeps the end it
+  // had.
+  Status set_end(JobId job, Time end, Time now);
   // Takes a pending job out. Errors: not_found.
   Status cancel(JobId job, Time now);
   // Errors: not_found, invalid_argument (above 31).
@@ -252,12 +264,12 @@ class Scheduler {
   void resources_changed();
 
   // Grid Engine's advance reservation: holds resources over an interval for the jobs that name it
-  // (JobRequest::advance). A value with a reason: refused. Granted beside what runs, other advance
+  // (JobRequest::advance). Granted beside what runs, other advance
   // reservations and kept promises; reservations that each pass makes anew give way. Its number is
   // of the same kind as the jobs' and none of theirs. Its jobs are scheduled as in a machine of
   // their own, without the limits and pools of the outside; a step() tells about them too. Errors:
   // exists, invalid_argument, not_found (its queue, environment).
-  Result<std::optional<Reject>> reserve_ahead(AdvanceRequest request, Time now);
+  Result<ReservedAhead> reserve_ahead(AdvanceRequest request, Time now);
   // After a restart: with the R it was given. Before recover() of the jobs in it.
   Status recover_advance(AdvanceRequest request, const resource::Allocation& allocation);
   // Its waiting jobs are rejected by the next step(); the jobs that still run in it are returned,
@@ -292,15 +304,15 @@ class Scheduler {
   Result<Outlook> outlook(JobId job) const;
   // Why it waits, and what would let it start now. Asks the machine some dozen times. Errors:
   // not_found.
-  Result<Explanation> explain(JobId job, Time now);
-  // The whole plan: running jobs by planned end, then reservations by planned start. Reservations
-  // that jobs are entitled to and that no pass had a use for yet are made first.
-  std::vector<PlannedSpan> plan(Time now);
+  Result<Explanation> explain(JobId job, Time now) const;
+  // The whole plan: running jobs by planned end, then reservations by planned start, those among
+  // them that jobs are entitled to and that no pass had a use for yet.
+  std::vector<PlannedSpan> plan(Time now) const;
   // Backfill windows: what could start now without delaying anybody, widest first. None if all
   // queues are closed.
-  std::vector<Window> windows(Time now);
-  // By name, as the last pass left them.
-  std::vector<ClosedQueue> closed_queues() const;
+  std::vector<Window> windows(Time now) const;
+  // By name.
+  std::vector<ClosedQueue> closed_queues(Time now) const;
   // By name; jobs in advance reservations are among them.
   std::vector<QueueStatus> queues() const;
   const SchedulerConfig& config() const;
@@ -311,6 +323,10 @@ class Scheduler {
  private:
   friend class Pass;  // of the scheduler that this one runs within
   explicit Scheduler(std::unique_ptr<State> state);
+  // What there is to change; answers to questions are worth nothing after that.
+  State& change();
+  // A fork with the plan made whole, on which questions are asked.
+  Scheduler& asked(Time now) const;
   std::unique_ptr<State> state_;
 };
 

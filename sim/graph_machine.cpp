@@ -8,16 +8,6 @@ namespace holon::sim {
 
 namespace {
 
-struct StoreOwner {
-  resource::ResourceStore store;
-};
-
-class OwningMachine final : private StoreOwner, public qmanager::StoreMachine {
- public:
-  explicit OwningMachine(resource::ResourceStore owned)
-      : StoreOwner{std::move(owned)}, StoreMachine(StoreOwner::store) {}
-};
-
 Result<resource::GraphSpec> read(const std::string& resources) {
   const std::size_t first = resources.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || resources[first] != '{') return resource::read_shape(resources);
@@ -39,7 +29,7 @@ Result<GraphMachine> graph_machine(const std::string& resources) {
   // A function may be copied, a store may not; the copies share the idle one and clone it.
   const auto idle = std::make_shared<const resource::ResourceStore>(std::move(*store));
   machine.machine = [idle]() -> Result<std::unique_ptr<qmanager::Machine>> {
-    return std::make_unique<OwningMachine>(idle->clone());
+    return std::make_unique<qmanager::OwningStoreMachine>(idle->clone());
   };
   return machine;
 }

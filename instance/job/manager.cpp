@@ -198,16 +198,11 @@ void JobManager::schedule(Time now) {
   passes_.add(monotonic_us() - before);
   dirty_ = pass.more;
   wake_ = pass.wake;
-  for (const auto& decision : pass.decisions) apply_decision(decision, now);
+  carry_out(pass.decisions, now);
 }
 
-std::vector<qmanager::PlannedSpan> JobManager::plan(Time now) {
-  auto plan = scheduler_.plan(now);
-  const auto rest = scheduler_.step(now, kPass);
-  dirty_ = rest.more;
-  wake_ = rest.wake;
-  for (const auto& decision : rest.decisions) apply_decision(decision, now);
-  return plan;
+void JobManager::carry_out(const std::vector<qmanager::Decision>& decisions, Time now) {
+  for (const auto& decision : decisions) apply_decision(decision, now);
 }
 
 std::optional<Time> JobManager::next_turn(Time now) const {
@@ -277,6 +272,8 @@ void JobManager::lease_changed(Time old_end, Time now) {
     planned = plan;
     journal_.add_allocation(*job.allocation);
     post(job, event::ResourceUpdate{expiration}, now);
+    // Where an advance reservation is in the way, the job overruns into it when the time comes.
+    static_cast<void>(scheduler_.set_end(id, plan, now));
     outside_.limit_changed(job);
   }
   resources_changed();

@@ -142,8 +142,10 @@ class JobManager {
   void schedule(Time now);
   // Nothing is left for schedule() to do now.
   bool settled() const { return !dirty_ && !paused_; }
-  // The whole plan. What has to be decided to complete it is done. REQUIRES: settled().
-  std::vector<qmanager::PlannedSpan> plan(Time now);
+  // Does what the scheduler has decided.
+  void carry_out(const std::vector<qmanager::Decision>& decisions, Time now);
+  // The whole plan.
+  std::vector<qmanager::PlannedSpan> plan(Time now) const { return scheduler_.plan(now); }
   // When to call schedule() again at the latest; nullopt: on the next event.
   std::optional<Time> next_turn(Time now) const;
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
@@ -152,8 +154,9 @@ class JobManager {
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
-  // Somebody asked for the plan, which completes it: the next turn makes a pass.
+  // Something was changed in the scheduler: the next turn makes a pass.
   void look_again() { dirty_ = true; }
+  bool is_paused() const { return paused_; }
   // The instance ends at the store's horizon, not at `old_end`: limits beyond it are cut, open ones
   // follow it.
   void lease_changed(Time old_end, Time now);

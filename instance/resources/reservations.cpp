@@ -90,9 +90,10 @@ Status Reservations::hold_again(JobId id, const msg::ReserveRequest& request, bo
 Status Reservations::reserve(JobId id, const msg::ReserveRequest& request, Time now) {
   auto advance = read(id, request, now);
   if (!advance) return tl::unexpected(advance.error());
-  const auto refused = scheduler_.reserve_ahead(std::move(*advance), now);
-  if (!refused) return tl::unexpected(refused.error());
-  if (*refused) return fail(Errc::unsatisfiable, (*refused)->reason);
+  const auto made = scheduler_.reserve_ahead(std::move(*advance), now);
+  if (!made) return tl::unexpected(made.error());
+  jobs_.carry_out(made->decisions, now);
+  if (made->refused) return fail(Errc::unsatisfiable, made->refused->reason);
   for (const auto& status : scheduler_.advances())
     if (status.request.resources.id == id) journal_.add_allocation(status.allocation);
   known_.emplace(id, request);
@@ -102,6 +103,8 @@ Status Reservations::reserve(JobId id, const msg::ReserveRequest& request, Time 
 Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
   if (request.end <= std::max(request.begin, jobs_.clock().wall(now)))
     return fail(Errc::invalid_argument, "it must end after it begins, and after now", "end");
+  if (jobs_.is_paused())
+    return fail(Errc::busy, "this instance is ending and makes no reservations");
   const JobId id = jobs_.take_id();
   if (auto made = reserve(id, request, now); !made) return tl::unexpected(made.error());
   journal_.set_number(kLastReservation, static_cast<std::int64_t>(id.value()));

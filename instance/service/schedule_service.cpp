@@ -82,7 +82,6 @@ void ScheduleService::explain(const Request& request) {
     if (!about) return request.fail(about.error());
     reply.jobs.push_back(std::move(*about));
   }
-  core_.jobs.look_again();
   core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
@@ -172,7 +171,6 @@ void ScheduleService::plan(const Request& request) {
     parts.back().spans.push_back(span(planned, ask->vertices));
   }
   for (auto& part : parts) part.now = core_.clock.wall(now());
-  core_.jobs.look_again();
   core_.after_commit.add([request, parts = std::move(parts)] {
     for (const auto& part : parts) request.send(pack(part));
     request.end();
@@ -218,9 +216,8 @@ void ScheduleService::windows(const Request& request) {
   for (const auto& window : core_.scheduler.windows(now()))
     if (window.procs > 0)
       reply.windows.push_back({window.procs, window.length == kTimeMax ? 0 : window.length});
-  for (auto& [queue, reason] : core_.scheduler.closed_queues())
+  for (auto& [queue, reason] : core_.scheduler.closed_queues(now()))
     reply.closed.push_back({queue, std::move(reason)});
-  core_.jobs.look_again();
   core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 

@@ -92,7 +92,7 @@ void keep_to_properties(Scheduler::State& state, JobRequest& job, const Queue& q
   if (properties.empty()) return;
   job.required = properties;
   if (!job.spec) return;
-  Scheduler::State::Narrowed& last = state.narrowed;
+  QueueState::Narrowed& last = state.narrowed;
   if (last.from == job.spec && last.queue == queue.name) {
     job.spec = last.made;
     return;

@@ -83,43 +83,64 @@ bool may_use(const AdvanceRequest& advance, const std::string& user) {
          std::find(users.begin(), users.end(), "*") != users.end();
 }
 
-}  // namespace
+// The resources of a reservation, held under its number, or why they are not.
+struct HeldAhead {
+  std::optional<Reject> refused;
+  JobRequest held;                  // what was asked for, as its queue makes it
+  std::vector<Decision> decisions;  // of the pass that made way
+};
 
-Result<std::optional<Reject>> Scheduler::reserve_ahead(AdvanceRequest request, Time now) {
-  State& s = *state_;
+Result<HeldAhead> hold_ahead(Scheduler::State& s, const AdvanceRequest& request, Time now) {
   const JobId id = request.resources.id;
-  request.when.begin = std::max(request.when.begin, now);
+  const auto refused = [id](std::string reason) {
+    return HeldAhead{Reject{id, std::move(reason)}, {}, {}};
+  };
   if (Status sound = check_new(s, request); !sound) return tl::unexpected(sound.error());
-  JobRequest held = request.resources;
+  HeldAhead ahead{{}, request.resources, {}};
+  JobRequest& held = ahead.held;
   const Result<const Queue*> queue = queue_for(s, held);
   if (!queue) return tl::unexpected(queue.error());
   held.queue = (*queue)->name;
   auto refusal = admit(s, held, **queue);
   if (refusal && !*refusal) refusal = s.machine->refuses(held, now, request.when.length());
   if (!refusal) return tl::unexpected(refusal.error());
-  if (*refusal) return Reject{id, std::move(**refusal)};
+  if (*refusal) return refused(std::move(**refusal));
   if (held.procs <= 0) held.procs = s.machine->procs_of(held);
-
-  Pass(s, now, {}).make_way();
+  ahead.decisions = Pass(s, now, {}).make_way();
   Machine::Outcome outcome = s.machine->hold_exactly(held, request.when, now);
-  if (!std::holds_alternative<Allocation>(outcome)) {
-    const auto* not_now = std::get_if<resource::NotNow>(&outcome);
-    const std::string outage = told_outage(s);
-    return Reject{id, (not_now != nullptr && !not_now->reason.empty()
-                           ? "what it asks for is not free then: " + not_now->reason
-                           : std::string("what it asks for is not free over that time")) +
-                          (outage.empty() ? "" : "; " + outage)};
+  if (std::holds_alternative<Allocation>(outcome)) return ahead;
+  const auto* not_now = std::get_if<resource::NotNow>(&outcome);
+  const std::string outage = told_outage(s);
+  return refused((not_now != nullptr && !not_now->reason.empty()
+                      ? "what it asks for is not free then: " + not_now->reason
+                      : std::string("what it asks for is not free over that time")) +
+                 (outage.empty() ? "" : "; " + outage));
+}
+
+}  // namespace
+
+// Asked of a fork first: a request that is refused has changed nothing.
+Result<ReservedAhead> Scheduler::reserve_ahead(AdvanceRequest request, Time now) {
+  request.when.begin = std::max(request.when.begin, now);
+  const Result<HeldAhead> asked = hold_ahead(*state_->fork(), request, now);
+  if (!asked) return tl::unexpected(asked.error());
+  if (asked->refused) return ReservedAhead{asked->refused, {}};
+  State& s = change();
+  Result<HeldAhead> ahead = hold_ahead(s, request, now);
+  if (!ahead) return tl::unexpected(ahead.error());
+  if (!ahead->refused) {
+    ++s.plan;
+    const JobId id = request.resources.id;
+    if (Status opened = open(s, std::move(request), ahead->held); !opened) {
+      s.machine->release(id, now);
+      return tl::unexpected(opened.error());
+    }
   }
-  ++s.plan;
-  if (Status opened = open(s, std::move(request), held); !opened) {
-    s.machine->release(id, now);
-    return tl::unexpected(opened.error());
-  }
-  return std::nullopt;
+  return ReservedAhead{std::move(ahead->refused), std::move(ahead->decisions)};
 }
 
 Status Scheduler::recover_advance(AdvanceRequest request, const Allocation& allocation) {
-  State& s = *state_;
+  State& s = change();
   request.when = allocation.when;
   if (Status sound = check_new(s, request); !sound) return sound;
   const Result<const Queue*> queue = queue_for(s, request.resources);
@@ -135,7 +156,7 @@ Status Scheduler::recover_advance(AdvanceRequest request, const Allocation& allo
 }
 
 Result<std::vector<JobId>> Scheduler::cancel_advance(JobId id, Time now) {
-  State& s = *state_;
+  State& s = change();
   const auto found = s.advances.find(id);
   if (found == s.advances.end())
     return fail(Errc::not_found, fmt::format("there is no advance reservation {}", id.value()));
@@ -208,20 +229,20 @@ Status recover_within(Scheduler::State& s, JobRequest job, const Allocation& all
 
 // What is planned anew in each pass gives way to an advance reservation; what was promised does
 // not.
-void Pass::make_way() {
+std::vector<Decision> Pass::make_way() {
   catch_up();
   if (s_.machine->settle()) {
     s_.machine->must_replan();
     replan();
   }
   plan_all();  // promises that time or resources have moved are made again before it is granted
-  keep_untold();
   if (drop_reservations(false)) s_.freed();
+  return std::move(result_.decisions);
 }
 
 void Pass::send_away(Advance& advance, const std::string& reason) {
   std::vector<JobId> all;
-  for (const auto& [id, job] : advance.inner->state_->jobs) all.push_back(id);
+  for (const auto& [id, job] : advance.inner->state_->jobs()) all.push_back(id);
   std::sort(all.begin(), all.end());
   for (const JobId id : all) {
     if (!advance.inner->cancel(id, now_)) continue;  // it runs, and that has been told

@@ -74,9 +74,9 @@ void Pass::count_bypassed(Queue& queue, const Job& job) {
   const ReservationThreshold& threshold = queue.config.threshold;
   const std::size_t end = queue.pending.lower_bound(job.key);
   for (std::size_t slot = queue.pending.front(); slot < end; ++slot) {
-    Job* passed = queue.pending.at(slot);
-    if (passed == nullptr) continue;
-    const auto before = static_cast<double>(passed->bypassed++);
+    if (queue.pending.at(slot) == nullptr) continue;
+    Job& passed = s_.own(*queue.pending.at(slot));
+    const auto before = static_cast<double>(passed.bypassed++);
     if (threshold.type == ReservationThreshold::Type::bypass && before <= threshold.value &&
         before + 1 > threshold.value)
       s_.dirty = true;

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "qmanager/engine/pass.hpp"
 #include "qmanager/reason.hpp"
@@ -144,37 +145,32 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
        (missing > 0 || (elsewhere && (!until || at->first <= *until)));
        ++at) {
     jobs.push_back(at->second);
-    missing -= s.find(at->second)->procs;
+    missing -= std::as_const(s).find(at->second)->procs;
   }
   const JobId front = job.because_of;
-  if (front.value() != 0 && s.find(front) != nullptr &&
+  if (front.value() != 0 && std::as_const(s).find(front) != nullptr &&
       std::find(jobs.begin(), jobs.end(), front) == jobs.end())
     jobs.push_back(front);
   return jobs;
 }
 
-// It gets the same place, but where a node of it has gone down since it was promised: then it is to
-// be planned anew.
-void book_again(Scheduler::State& s, Job& job, Time now) {
+// False: other units may be promised to it now, or none.
+bool book_again(Scheduler::State& s, Job& job, Time now, const Units& promised) {
   const JobId id = job.request.id;
   const Machine::Outcome again =
       s.machine->reserve(job.request, {now, *job.planned, s.length_of(job)});
-  const auto* place = std::get_if<resource::Allocation>(&again);
-  if (place != nullptr && place->when.begin == job.planned) return;
-  if (place != nullptr) s.machine->release(id, now);
-  s.bookings.erase({*job.planned, id});
-  job.booked = false;
-  s.freed();
+  return std::holds_alternative<resource::Allocation>(again) &&
+         s.machine->units_of(id).allocation == promised.allocation;
 }
 
 }  // namespace
 
-Result<Explanation> Scheduler::explain(JobId id, Time now) {
-  State& s = *state_;
-  Pass(s, now, {}).complete_plan();
-  if (Scheduler* inner = s.within(id)) {
+Result<Explanation> Scheduler::explain(JobId id, Time now) const {
+  const Scheduler& fork = asked(now);
+  State& s = *fork.state_;
+  if (const Scheduler* inner = s.within(id)) {
     const Advance& advance = s.advances.at(s.in_advance.at(id));
-    Result<Outlook> waiting = this->outlook(id);
+    Result<Outlook> waiting = fork.outlook(id);
     if (!waiting) return tl::unexpected(waiting.error());
     if (now >= advance.request.when.begin) {
       Result<Explanation> explained = inner->explain(id, now);
@@ -190,7 +186,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) {
     explanation.pending = inner->pending();
     return explanation;
   }
-  Result<Outlook> outlook = this->outlook(id);
+  Result<Outlook> outlook = fork.outlook(id);
   if (!outlook) return tl::unexpected(outlook.error());
   Job& job = *s.find(id);
   const Queue& queue = s.queue_of(job);
@@ -206,13 +202,14 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) {
   explanation.in_the_way = in_the_way(s, job, now);
   // Its own promise must not be in its way. One that is due already waits for what is down.
   const bool later = job.booked && *job.planned > now;
+  const Units promised = later ? s.machine->units_of(id) : Units();
   if (later) s.machine->release(id, now);
   if (!job.booked)
     explanation.room_at = s.machine->earliest(job.request, {now, now, s.length_of(job)});
   if (explanation.room_at == now) explanation.room_at = std::nullopt;
   explanation.changes = Explainer(s, job, now).changes();
-  if (later) book_again(s, job, now);
   s.look_at(JobId());
+  if (later && !book_again(s, job, now, promised)) state_->whole.reset();
   return explanation;
 }
 

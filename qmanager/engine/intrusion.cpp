@@ -92,13 +92,7 @@ Units Pass::hold_intruder(JobId id, Intruder& intruder) {
     if (advance.request.when.begin > now_) end = std::min(end, advance.request.when.begin);
   intruder.when.end = std::max(end, saturating_add(now_, 1));
   Units rest = s_.machine->hold_what_is_left(id, intruder.uses, intruder.when, now_);
-  if (Job* job = s_.find(id)) {
-    s_.running_by_end.erase({job->planned_end, id});
-    s_.limiter.ended(*job);
-    job->planned_end = intruder.when.end;
-    s_.limiter.started(*job);
-    s_.running_by_end.emplace(job->planned_end, id);
-  }
+  if (Job* job = s_.find(id)) s_.moved_end(*job, intruder.when.end);
   return rest;
 }
 

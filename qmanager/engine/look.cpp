@@ -40,8 +40,8 @@ Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
   const Job* job = s.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
-  Outlook outlook{cause_of(*state_, *job, s.clock).text, job->booked ? job->planned : std::nullopt,
-                  0};
+  Outlook outlook{cause_of(*state_, *job, s.clock, s.seen_obstacles).text,
+                  job->booked ? job->planned : std::nullopt, 0};
   if (job->place != Job::Place::pending) return outlook;
   outlook.position = s.queue_of(*job).pending.position(job->key);
   return outlook;
@@ -70,7 +70,7 @@ void Scheduler::charge_past(const JobRequest& job, std::int64_t procs, Interval 
   if (!state_->counts_usage || ran.end <= ran.begin) return;
   JobRequest settled = job;
   if (settled.queue.empty()) settled.queue = state_->config.default_queue;
-  state_->fairshare.charge(settled, std::max<std::int64_t>(1, procs), ran);
+  change().fairshare.charge(settled, std::max<std::int64_t>(1, procs), ran);
 }
 
 void QueueCounts::add(const QueueCounts& other) {
@@ -145,13 +145,26 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
 
 }  // namespace
 
-std::vector<PlannedSpan> Scheduler::plan(Time now) {
-  Pass(*state_, now, {}).complete_plan();
+// Kept until something changes or becomes due: whoever asks about many jobs pays for one fork.
+Scheduler& Scheduler::asked(Time now) const {
+  const State& s = *state_;
+  if (s.whole == nullptr || now < s.whole_from || now >= s.whole_until) {
+    s.whole = std::make_unique<Scheduler>(Scheduler(s.fork()));
+    State& fork = *s.whole->state_;
+    fork.config.tell_waits = false;
+    s.whole_from = now;
+    s.whole_until = Pass(fork, now, {}).complete_plan();
+  }
+  return *s.whole;
+}
+
+std::vector<PlannedSpan> Scheduler::plan(Time now) const {
+  const State& s = *asked(now).state_;
   std::vector<PlannedSpan> spans;
-  for (const auto& [end, id] : state_->running_by_end) spans.push_back(span_of(*state_, id));
-  for (const auto& [begin, id] : state_->bookings) spans.push_back(span_of(*state_, id));
-  for (const auto& [id, advance] : state_->advances) {
-    Units units = state_->machine->units_of(id);
+  for (const auto& [end, id] : s.running_by_end) spans.push_back(span_of(s, id));
+  for (const auto& [begin, id] : s.bookings) spans.push_back(span_of(s, id));
+  for (const auto& [id, advance] : s.advances) {
+    Units units = s.machine->units_of(id);
     resource::Allocation& allocation = units.allocation;
     const bool later = allocation.when.begin > now;
     spans.push_back({.job = id,
@@ -159,7 +172,7 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) {
                      .reserved = later,
                      .advance = true,
                      .when = allocation.when,
-                     .procs = state_->machine->procs_held(id),
+                     .procs = s.machine->procs_held(id),
                      .consumes = consumed(units),
                      .allocation = std::move(allocation),
                      .environment = advance.environment,
@@ -190,15 +203,15 @@ std::string why_closed(const Queue& queue) {
 
 }  // namespace
 
-std::vector<Window> Scheduler::windows(Time now) {
-  Pass(*state_, now, {}).complete_plan();
-  if (closed_queues().size() == state_->queues.size()) return {};
-  return state_->machine->windows(now);
+std::vector<Window> Scheduler::windows(Time now) const {
+  const State& s = *asked(now).state_;
+  if (closed_queues(now).size() == s.queues.size()) return {};
+  return s.machine->windows(now);
 }
 
-std::vector<ClosedQueue> Scheduler::closed_queues() const {
+std::vector<ClosedQueue> Scheduler::closed_queues(Time now) const {
   std::vector<ClosedQueue> closed;
-  for (const Queue& queue : state_->queues)
+  for (const Queue& queue : asked(now).state_->queues)
     if (std::string reason = why_closed(queue); !reason.empty())
       closed.push_back({queue.name, std::move(reason)});
   return closed;

@@ -11,21 +11,7 @@ using resource::Allocation;
 using resource::Never;
 using resource::NotNow;
 
-namespace {
-
-// A plan or a reason is no news for a job that has gone since.
-bool still_holds(const Scheduler::State& state, const Decision& decision) {
-  if (const auto* reserve = std::get_if<Reserve>(&decision))
-    return state.find(reserve->job) != nullptr;
-  if (const auto* wait = std::get_if<Wait>(&decision)) return state.find(wait->job) != nullptr;
-  return true;
-}
-
-}  // namespace
-
 StepResult Pass::run() {
-  for (Decision& decision : std::exchange(s_.untold, {}))
-    if (still_holds(s_, decision)) result_.decisions.push_back(std::move(decision));
   s_.unseen = false;
   close_advances();
   catch_up();
@@ -159,7 +145,7 @@ bool Pass::look_at(Queue& queue, std::size_t slot) {
     return false;
   }
   walk.last = queue.pending.key_at(slot);
-  consider(queue, *queue.pending.at(slot));
+  consider(queue, s_.own(*queue.pending.at(slot)));
   return true;
 }
 
@@ -236,6 +222,7 @@ void Pass::wake_when_under(Queue& queue, const Throttle& over) {
 void Pass::use_leftovers(Queue& queue) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* job = queue.pending.at(slot);
+    if (job != nullptr) job = &s_.own(*job);
     if (job == nullptr || job->why != Why::limit || !queue.policy.backfill) continue;
     if (const auto over = s_.limiter.over(*job, now_, s_.length_of(*job), true)) {
       wake_when_under(queue, *over);
@@ -344,11 +331,9 @@ Pass::Tried Pass::book(Job& job, Time not_before) {
   return Tried::booked;
 }
 
-// What has come, ended or become due since the last pass is left to the next one: whoever asks in
-// between must not make a difference to what that decides. Where a limit or a reservation has come
-// due, the plan of the last pass is what there is to show.
-void Pass::complete_plan() {
-  if (s_.boundary && *s_.boundary <= now_) return;
+// Where a limit or a reservation has come due, the plan of the last pass is what there is to show.
+Time Pass::complete_plan() {
+  if (s_.boundary && *s_.boundary <= now_) return kTimeMax;
   s_.clock = std::max(s_.clock, now_);
   hold_overruns();
   hold_outstaying();
@@ -356,7 +341,13 @@ void Pass::complete_plan() {
   // Where something was freed, who is entitled to a reservation could start.
   if (!s_.dirty && !s_.unseen) plan_all();
   if (!s_.dirty) book_the_entitled();
-  keep_untold();
+  Time until = wake().value_or(kTimeMax);
+  if (s_.boundary) until = std::min(until, *s_.boundary);
+  const auto at = [&](Time t) { until = t > now_ ? std::min(until, t) : until; };
+  for (const auto& [id, advance] : s_.advances)
+    at(advance.request.when.begin), at(advance.request.when.end);
+  for (const auto& [id, intruder] : s_.intruders) at(intruder.when.end);
+  return until;
 }
 
 void Pass::plan_all() {
@@ -366,11 +357,6 @@ void Pass::plan_all() {
     for (Queue& queue : s_.queues)
       if (queue.started) walk(queue);
   book_the_entitled();
-}
-
-void Pass::keep_untold() {
-  for (Decision& decision : std::exchange(result_.decisions, {}))
-    s_.untold.push_back(std::move(decision));
 }
 
 void Pass::book_the_entitled() {
@@ -419,7 +405,7 @@ void Pass::reject(Job& job, std::string reason) {
   Queue& queue = s_.queue_of(job);
   s_.dequeue(job, now_);
   ++queue.counts.rejected;
-  s_.jobs.erase(id);
+  s_.forget(id);
   result_.decisions.emplace_back(Reject{id, std::move(reason)});
 }
 

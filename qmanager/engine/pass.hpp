@@ -26,11 +26,12 @@ class Pass {
   Pass& operator=(const Pass&) = delete;
 
   StepResult run();
-  // Before a question: makes the reservations that no pass had a use for yet, and nothing that the
-  // next run() would decide otherwise. What there is to tell is told by that.
-  void complete_plan();
-  // Before an advance reservation is made.
-  void make_way();
+  // In a fork, for a question: makes the reservations that no pass had a use for yet. What has
+  // come, ended or become due since the last pass is left to the next one. Returns until when more
+  // time makes no difference.
+  Time complete_plan();
+  // Before an advance reservation is made. Returns what was decided.
+  std::vector<Decision> make_way();
 
  private:
   enum class Tried { started, booked, not_now, gone };
@@ -45,7 +46,7 @@ class Pass {
   void serve_advances();
   void send_away(Advance& advance, const std::string& reason);
   void step_within(Advance& advance);
-  void stretch(JobId id, Job& job);
+  Time stretch(const Job& job);
   void wake_at(Time t) {
     if (t > now_ && t != kTimeMax && (!advance_wake_ || t < *advance_wake_)) advance_wake_ = t;
   }
@@ -53,7 +54,6 @@ class Pass {
   void catch_up();
   void decide();
   void plan_all();
-  void keep_untold();
   void begin_walks();
   void start_due();
   Job* next_due();

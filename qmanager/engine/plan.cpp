@@ -36,30 +36,26 @@ void Pass::hold_overruns() {
   for (JobId id : over) {
     if (s_.intruders.contains(id)) continue;  // hold_intruders() sees to it
     Job& job = *s_.find(id);
-    s_.running_by_end.erase({job.planned_end, id});
-    s_.limiter.ended(job);
-    stretch(id, job);
-    s_.running_by_end.emplace(job.planned_end, id);
-    s_.limiter.started(job);
+    s_.moved_end(job, stretch(job));
   }
 }
 
 // What can be in the way now is the end of the resources' lease, beyond which nothing is planned,
-// or an advance reservation: up to it the job keeps its units, and then it intrudes.
-void Pass::stretch(JobId id, Job& job) {
+// or an advance reservation: up to it the job keeps its units, and then it intrudes. Returns the
+// new end.
+Time Pass::stretch(const Job& job) {
+  const JobId id = job.request.id;
   s_.look_at(id);
   std::vector<Time> ends{stretched_end(job.started, now_)};
   for (const auto& [advance, held] : s_.advances)
     if (held.request.when.begin > now_) ends.push_back(held.request.when.begin);
   std::sort(ends.begin() + 1, ends.end(), std::greater<>());
   for (const Time end : ends) {
-    if (end > ends.front() || !s_.machine->set_end(id, end)) continue;
-    job.planned_end = end;
-    return;
+    if (end <= ends.front() && s_.machine->set_end(id, end)) return end;
   }
   if (!s_.advances.empty() && now_ < s_.machine->horizon().end)
     s_.intruders.emplace(id, Intruder{s_.machine->units_of(id), {job.started, now_}});
-  job.planned_end = kTimeMax;
+  return kTimeMax;
 }
 
 // The first reservation that is due and is not to wait for what is down.

@@ -127,4 +127,38 @@ void Scheduler::State::run(Job& job, Interval when) {
   ++running;
 }
 
+void Scheduler::State::moved_end(Job& job, Time end) {
+  ++plan;
+  running_by_end.erase({job.planned_end, job.request.id});
+  limiter.ended(job);
+  job.planned_end = end;
+  limiter.started(job);
+  running_by_end.emplace(end, job.request.id);
+}
+
+Job* Scheduler::State::copied(JobId id) {
+  const Job* original = origin_->find(id);
+  return original == nullptr ? nullptr : &add(std::make_unique<Job>(*original));
+}
+
+std::unique_ptr<Scheduler::State> Scheduler::State::fork() const {
+  auto fork = std::make_unique<State>();
+  static_cast<PlanState&>(*fork) = *this;
+  static_cast<QueueState&>(*fork) = *this;
+  static_cast<AccountState&>(*fork) = *this;
+  static_cast<IntrusionState&>(*fork) = *this;
+  fork->config = config;
+  fork->machine = machine->clone();
+  fork->has_hosts = has_hosts;
+  fork->clock = clock;
+  for (const auto& [id, advance] : advances)
+    fork->advances.emplace(
+        id, Advance{advance.request,
+                    std::make_unique<Scheduler>(Scheduler(advance.inner->state_->fork())),
+                    advance.environment, advance.slots, advance.cancelled, advance.intruders});
+  fork->in_advance = in_advance;
+  fork->origin_ = this;
+  return fork;
+}
+
 }  // namespace holon::qmanager

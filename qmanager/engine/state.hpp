@@ -92,8 +92,29 @@ struct Obstacle {
   std::optional<Time> until;
 };
 
-struct Scheduler::State {
+// Who holds what, when, and what passes have found out about it.
+struct PlanState {
   using ByTime = std::set<std::pair<Time, JobId>>;
+
+  ByTime running_by_end;
+  ByTime bookings;  // by planned start
+  std::vector<JobId>
+      unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
+  std::vector<ShapeMemo> shapes;
+  std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
+  std::uint64_t plan = 1;   // grows whenever something in it changes
+  std::unordered_map<ShapeId, Obstacle> obstacles;
+  bool dirty = false;     // walks must begin anew from the top
+  bool unseen = false;    // jobs have come since the last pass
+  bool sliced = false;    // a walk ran out of budget and goes on first
+  bool released = false;  // units were given back since the walks began: others may move there
+  std::optional<Time>
+      boundary;  // the plan changes by itself then: a pass at or after it begins anew
+  std::size_t running = 0;
+};
+
+// The queues, and the jobs that are in none of their lists.
+struct QueueState {
   // The jobspec that a queue's `requires` made of another one.
   struct Narrowed {
     std::shared_ptr<const resource::Jobspec> from;
@@ -101,51 +122,69 @@ struct Scheduler::State {
     std::shared_ptr<const resource::Jobspec> made;
   };
 
-  SchedulerConfig config;
-  std::unique_ptr<Machine> machine;
   std::vector<Queue> queues;
-  std::unordered_map<JobId, std::unique_ptr<Job>> jobs;
-  ByTime running_by_end;
-  ByTime bookings;        // by planned start
-  std::set<JobId> aside;  // blocked: no resource that is up can serve them
-  std::vector<JobId>
-      unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
+  std::set<JobId> aside;         // blocked: no resource that is up can serve them
+  std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
+  Narrowed narrowed;             // made last
+};
+
+// What is counted for limits, fairshare and priorities.
+struct AccountState {
   Limiter limiter;
   Fairshare fairshare;
   bool counts_usage = false;       // fairshare plays a part
   bool counts_bypass = false;      // so does how often a job was passed by others
-  bool has_hosts = false;          // consumables of queues are per host
   bool limits_stop_aging = false;  // whether waiting earns priority depends on limits
-  Time clock = 0;                  // the latest time that was told
   std::optional<Time> aged;        // when priorities were computed last
-  Narrowed narrowed;               // made last
-  std::vector<ShapeMemo> shapes;
-  std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
-  std::uint64_t plan = 1;   // grows whenever something in it changes
-  std::unordered_map<ShapeId, Obstacle> obstacles;
-  std::vector<Decision> untold;  // made outside of a pass
-  bool dirty = false;            // walks must begin anew from the top
-  bool unseen = false;           // jobs have come since the last pass
-  bool sliced = false;           // a walk ran out of budget and goes on first
-  bool released = false;  // units were given back since the walks began: others may move there
-  std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
-  std::optional<Time>
-      boundary;  // the plan changes by itself then: a pass at or after it begins anew
-  std::size_t running = 0;
-  std::map<JobId, Advance> advances;
-  std::unordered_map<JobId, JobId> in_advance;  // job -> the reservation it runs in
+};
+
+// Who uses units of an advance reservation, though these were promised to it.
+struct IntrusionState {
   std::map<JobId, Intruder> intruders;
   bool occupied = false;  // some advance reservation does without units of its own
+};
+
+struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
+  SchedulerConfig config;
+  std::unique_ptr<Machine> machine;
+  bool has_hosts = false;  // consumables of queues are per host
+  Time clock = 0;          // the latest time that was told
+  std::map<JobId, Advance> advances;
+  std::unordered_map<JobId, JobId> in_advance;  // job -> the reservation it runs in
+
+  // The same once more, for what-if: nothing that happens there is seen here. Jobs are copied when
+  // they are first asked for, so this must not change as long as the other one is in use.
+  std::unique_ptr<State> fork() const;
+  // REQUIRES: this is no fork.
+  const auto& jobs() const { return jobs_; }
+  Job& add(std::unique_ptr<Job> job) {
+    const JobId id = job->request.id;
+    return *jobs_.insert_or_assign(id, std::move(job)).first->second;
+  }
+  void forget(JobId id) {
+    if (origin_ == nullptr)
+      jobs_.erase(id);
+    else
+      jobs_[id] = nullptr;
+  }
 
   void look_at(JobId job) const {
     if (config.looking_at != nullptr)
       config.looking_at->store(job.value(), std::memory_order_relaxed);
   }
 
-  Job* find(JobId id) const {
-    const auto found = jobs.find(id);
-    return found == jobs.end() ? nullptr : found->second.get();
+  const Job* find(JobId id) const {
+    const auto found = jobs_.find(id);
+    if (found != jobs_.end()) return found->second.get();
+    return origin_ == nullptr ? nullptr : origin_->find(id);
   }
+  Job* find(JobId id) {
+    const auto found = jobs_.find(id);
+    if (found != jobs_.end()) return found->second.get();
+    return origin_ == nullptr ? nullptr : copied(id);
+  }
+  // A job of a queue's list, which in a fork is that of the origin.
+  Job& own(Job& listed) { return origin_ == nullptr ? listed : *find(listed.request.id); }
   // The scheduler of the advance reservation that the job is in; nullptr: it is in none.
   Scheduler* within(JobId id) const {
     const auto found = in_advance.find(id);
@@ -175,10 +214,27 @@ struct Scheduler::State {
   void unbook_queue(std::size_t queue);  // all reservations of its jobs
   void book(Job& job, Interval when);
   void run(Job& job, Interval when);
+  // The planned end of a running job has moved in the machine's plan: all that counts it follows.
+  void moved_end(Job& job, Time end);
   // For fairshare: it runs, here or in an advance reservation.
   void count_usage(const Job& job) {
     if (counts_usage) fairshare.started(job.request, job.procs, job.started);
   }
+
+  // What Scheduler::outlook() has found. What passes have found is told in their decisions, and is
+  // not to depend on who looked before.
+  mutable std::unordered_map<ShapeId, Obstacle> seen_obstacles;
+  // A fork of this with the plan made whole, for questions (Scheduler::asked); null: nobody has
+  // asked since the last change. Its answers hold at times in [whole_from, whole_until).
+  mutable std::unique_ptr<Scheduler> whole;
+  mutable Time whole_from = 0;
+  mutable Time whole_until = 0;
+
+ private:
+  Job* copied(JobId id);
+
+  const State* origin_ = nullptr;                         // whose fork this is
+  std::unordered_map<JobId, std::unique_ptr<Job>> jobs_;  // of a fork: those that it has changed
 };
 
 // Of a job that names an advance reservation: as submit() and recover().

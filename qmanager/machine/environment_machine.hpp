@@ -21,6 +21,15 @@ class EnvironmentMachine final : public Machine {
   EnvironmentMachine(std::unique_ptr<Machine> inner,
                      std::map<std::string, ParallelEnvironment> environments)
       : inner_(std::move(inner)), environments_(std::move(environments)) {}
+  EnvironmentMachine(const EnvironmentMachine& other)
+      : inner_(other.inner_->clone()),
+        environments_(other.environments_),
+        chosen_(other.chosen_),
+        shapes_(other.shapes_) {}
+
+  std::unique_ptr<Machine> clone() const override {
+    return std::make_unique<EnvironmentMachine>(*this);
+  }
 
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
                                              Duration length) override;

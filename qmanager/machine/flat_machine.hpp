@@ -21,6 +21,8 @@ class FlatMachine final : public Machine {
   explicit FlatMachine(std::int64_t procs, Interval horizon = {0, kTimeMax})
       : procs_(procs), horizon_(horizon) {}
 
+  std::unique_ptr<Machine> clone() const override { return std::make_unique<FlatMachine>(*this); }
+
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
                                              Duration length) override;
   ShapeId shape_of(const JobRequest& job) override;

@@ -64,6 +64,10 @@ class Machine {
 
   virtual ~Machine() = default;
 
+  // The same plan once more, for what-if: what happens to one is not seen by the other. It may look
+  // at what this one was made over, but for that plan. O(what is planned), on a graph also O(V).
+  virtual std::unique_ptr<Machine> clone() const = 0;
+
   // Could it run on the idle machine? nullopt: yes; else why not. Errors: a request that makes no
   // sense.
   virtual Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,

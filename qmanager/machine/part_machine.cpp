@@ -13,20 +13,21 @@ namespace holon::qmanager {
 
 namespace {
 
-struct StoreOwner {
-  resource::ResourceStore store;
-};
-
-class PartMachine final : private StoreOwner, public StoreMachine {
+class PartMachine final : public OwningStoreMachine {
  public:
   PartMachine(resource::ResourceStore owned, const resource::ResourceStore& whole)
-      : StoreOwner{std::move(owned)}, StoreMachine(StoreOwner::store), whole_(whole) {}
+      : OwningStoreMachine(std::move(owned)), whole_(whole) {}
+  // A copy asks the same whole what is up.
+  PartMachine(const PartMachine& other)
+      : OwningStoreMachine(other), whole_(other.whole_), occupied_(other.occupied_) {}
+
+  std::unique_ptr<Machine> clone() const override { return std::make_unique<PartMachine>(*this); }
 
   // What somebody else uses is as if it were down.
   Units occupy(Units units) override {
     occupied_.clear();
     std::erase_if(units.allocation.shares, [&](const resource::Share& share) {
-      const bool here = StoreOwner::store.graph().find_uniq(share.uniq_id).has_value();
+      const bool here = owned_store().graph().find_uniq(share.uniq_id).has_value();
       if (here) occupied_.insert(share.uniq_id);
       return here;
     });
@@ -36,13 +37,13 @@ class PartMachine final : private StoreOwner, public StoreMachine {
 
   // What went down, or away, in the whole has done so here.
   void resources_changed() override {
-    const auto all = StoreOwner::store.graph().in_preorder();
+    const auto all = owned_store().graph().in_preorder();
     const std::vector<resource::VertexId> vertices(all.begin(), all.end());
     for (const resource::VertexId v : vertices) {
-      const std::int64_t id = StoreOwner::store.graph()[v].uniq_id;
+      const std::int64_t id = owned_store().graph()[v].uniq_id;
       const auto same = whole_.graph().find_uniq(id);
       const bool up = same && whole_.graph()[*same].schedulable() && !occupied_.contains(id);
-      if (up != StoreOwner::store.graph()[v].schedulable()) StoreOwner::store.set_status(v, up);
+      if (up != owned_store().graph()[v].schedulable()) owned_store().set_status(v, up);
     }
     StoreMachine::resources_changed();
   }
@@ -55,17 +56,17 @@ class PartMachine final : private StoreOwner, public StoreMachine {
 }  // namespace
 
 Result<std::unique_ptr<Machine>> StoreMachine::part(JobId holder) {
-  const resource::Allocation* held = store_.find(holder);
+  const resource::Allocation* held = store_->find(holder);
   if (held == nullptr) return fail(Errc::not_found, "it holds nothing");
-  const Result<std::string> grant = resource::grant_jgf(store_.graph(), *held);
+  const Result<std::string> grant = resource::grant_jgf(store_->graph(), *held);
   if (!grant) return tl::unexpected(grant.error());
   const Result<resource::GraphSpec> spec = resource::read_jgf(*grant);
   if (!spec) return tl::unexpected(spec.error());
-  resource::StoreOptions options = store_.options();
+  resource::StoreOptions options = store_->options();
   options.horizon = held->when;
   Result<resource::ResourceStore> store = resource::ResourceStore::load(*spec, options);
   if (!store) return tl::unexpected(store.error());
-  return std::make_unique<PartMachine>(std::move(*store), store_);
+  return std::make_unique<PartMachine>(std::move(*store), *store_);
 }
 
 }  // namespace holon::qmanager

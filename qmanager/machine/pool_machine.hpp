@@ -13,6 +13,13 @@ namespace holon::qmanager {
 class PoolMachine final : public Machine {
  public:
   PoolMachine(std::unique_ptr<Machine> inner, const std::map<std::string, resource::Amount>& pools);
+  PoolMachine(const PoolMachine& other)
+      : inner_(other.inner_->clone()),
+        pools_(other.pools_),
+        held_(other.held_),
+        shapes_(other.shapes_) {}
+
+  std::unique_ptr<Machine> clone() const override { return std::make_unique<PoolMachine>(*this); }
 
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
                                              Duration length) override;

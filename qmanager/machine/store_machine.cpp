@@ -49,12 +49,12 @@ bool StoreMachine::goes_by_host(const JobRequest& job) const {
 }
 
 bool StoreMachine::add_host_pools(const std::map<std::string, resource::Amount>& each) {
-  if (store_.graph().by_type("node").empty()) return false;
+  if (store_->graph().by_type("node").empty()) return false;
   host_pools_.define(each);
   return true;
 }
 
-StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(store) {
+StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(&store) {
   const auto cores = static_cast<std::int64_t>(store.graph().by_type("core").size());
   if (cores > 0 && cores == store.total("core") && !anything_down() && store.jobs().empty())
     uniform_.emplace(cores, store.options().horizon);
@@ -77,13 +77,13 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
   // Whether a range of slots can be spread is a question of its own.
   if (!job.slots && of_job.satisfiable_at == status_ && asked <= of_job.satisfiable_for)
     return std::nullopt;
-  auto outcome = store_.match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
+  auto outcome = store_->match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
   if (!outcome) return tl::unexpected(outcome.error());
   if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
   if (spread_over_hosts(job))
     if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
   const bool fits_hosts = goes_by_host(job)
-                              ? could_be_spread(store_, host_pools_, job, false)
+                              ? could_be_spread(*store_, host_pools_, job, false)
                               : host_pools_.slots_at_most(job.on_hosts) >= slots_a_node(*job.spec);
   if (!fits_hosts && spread_over_hosts(job))
     return "its slots can never be spread over the hosts as its parallel environment wants";
@@ -160,15 +160,15 @@ bool StoreMachine::placeable(const JobRequest& job) {
   if (!anything_down()) return true;
   Shape& of_job = shape(job);
   if (of_job.placeable_at != status_) {
-    of_job.placeable = store_.placeable(*job.spec).value_or(false) &&
-                       (!goes_by_host(job) || could_be_spread(store_, host_pools_, job, true));
+    of_job.placeable = store_->placeable(*job.spec).value_or(false) &&
+                       (!goes_by_host(job) || could_be_spread(*store_, host_pools_, job, true));
     of_job.placeable_at = status_;
   }
   return of_job.placeable;
 }
 
 std::string StoreMachine::outage() {
-  const resource::ResourceGraph& graph = store_.graph();
+  const resource::ResourceGraph& graph = store_->graph();
   std::size_t down = 0, drained = 0;
   const auto nodes = graph.by_type("node");
   for (const resource::VertexId v : nodes) {
@@ -187,7 +187,7 @@ std::string StoreMachine::outage() {
 
 bool StoreMachine::anything_down() {
   if (down_known_ != status_) {
-    const resource::ResourceGraph& graph = store_.graph();
+    const resource::ResourceGraph& graph = store_->graph();
     const auto all = graph.in_preorder();
     down_ = !std::all_of(all.begin(), all.end(),
                          [&](resource::VertexId v) { return graph[v].schedulable(); });
@@ -233,7 +233,7 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
   if (const std::int64_t cores = shape(job).cores; cores > free)
     return Shortage{processors_short(cores, free, procs()), {}};
   if (goes_by_host(job)) {
-    if (place_on_hosts(store_, host_pools_, job, when)) return std::nullopt;
+    if (place_on_hosts(*store_, host_pools_, job, when)) return std::nullopt;
     return Shortage{not_on_hosts(job), {}};
   }
   // A range of slots has its smallest count in the jobspec.
@@ -249,7 +249,7 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
 std::int64_t StoreMachine::free_cores_at_most(Time now) {
   if (uniform_) return uniform_->free_procs(now);
   if (free_at_ != now) {
-    free_ = store_.free_at_most("core", now);
+    free_ = store_->free_at_most("core", now);
     free_at_ = now;
   }
   return free_;
@@ -257,14 +257,14 @@ std::int64_t StoreMachine::free_cores_at_most(Time now) {
 
 Machine::Outcome StoreMachine::match(const JobRequest& job, MatchOp op, Time now, Duration length) {
   free_at_ = -1;
-  auto outcome = store_.match(job.id, *job.spec, op, now, length);
+  auto outcome = store_->match(job.id, *job.spec, op, now, length);
   // What the matcher cannot understand will not be understood later either.
   if (!outcome) return Never{to_string(outcome.error())};
   return std::move(*outcome);
 }
 
 Duration StoreMachine::until_horizon(Time from) const {
-  const Time end = store_.options().horizon.end;
+  const Time end = store_->options().horizon.end;
   return end == kTimeMax ? kTimeMax - from : end - from;
 }
 
@@ -288,15 +288,15 @@ Machine::Outcome StoreMachine::allocate(const JobRequest& job, Time now, Duratio
 // Asks the matcher O(log of the range) times.
 std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, Time now) {
   const auto fits = [&](std::int64_t count) {
-    const auto outcome = store_.allocate(kQuestion, *with_slots(job, count).spec, when, now);
+    const auto outcome = store_->allocate(kQuestion, *with_slots(job, count).spec, when, now);
     const bool found = outcome && std::holds_alternative<Allocation>(*outcome);
-    if (found) static_cast<void>(store_.release(kQuestion));
+    if (found) static_cast<void>(store_->release(kQuestion));
     return found;
   };
   free_at_ = -1;
   const std::int64_t each = std::max<std::int64_t>(1, job.procs / least_slots(job));
   std::int64_t low = least_slots(job);
-  std::int64_t high = most_slots(job, store_.total("core") / each);
+  std::int64_t high = most_slots(job, store_->total("core") / each);
   if (high == 0 || !fits(low)) return 0;
   while (low < high) {
     const std::int64_t middle = most_slots(job, low + (high - low + 1) / 2);
@@ -316,19 +316,19 @@ std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, T
 // A job that takes a range of slots, or whose slots are spread over hosts.
 Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval when, Time now) {
   free_at_ = -1;
-  if (when.empty() || when.end > store_.options().horizon.end ||
-      when.begin < store_.options().horizon.begin)
+  if (when.empty() || when.end > store_->options().horizon.end ||
+      when.begin < store_->options().horizon.begin)
     return NotNow{"it would not end before the end of the resources' lease"};
   if (goes_by_host(job)) return hold_on_hosts(job, when, now);
   const std::int64_t count = job.slots ? most_that_fit(job, when, now) : least_slots(job);
   if (count == 0) return NotNow{"not even its smallest number of slots is free"};
   const auto spec = job.slots ? with_slots(job, count).spec : job.spec;
-  auto outcome = store_.allocate(job.id, *spec, when, now);
+  auto outcome = store_->allocate(job.id, *spec, when, now);
   if (!outcome) return Never{to_string(outcome.error())};
   if (const auto* found = std::get_if<Allocation>(&*outcome)) {
     const HostSlots slots = slots_on_hosts(job, *found);
     if (!host_pools_.fits(job.on_hosts, slots, when)) {
-      static_cast<void>(store_.release(job.id));
+      static_cast<void>(store_->release(job.id));
       return NotNow{not_on_hosts(job)};
     }
     host_pools_.hold(job.id, job.on_hosts, slots, when);
@@ -337,9 +337,10 @@ Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval 
 }
 
 Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval when, Time now) {
-  auto placed = place_on_hosts(store_, host_pools_, job, when);
+  auto placed = place_on_hosts(*store_, host_pools_, job, when);
   if (!placed) return NotNow{not_on_hosts(job)};
-  if (Status held = store_.update(placed->allocation, now); !held) return NotNow{held.error().what};
+  if (Status held = store_->update(placed->allocation, now); !held)
+    return NotNow{held.error().what};
   host_pools_.hold(job.id, job.on_hosts, placed->slots, when);
   return holds(std::move(placed->allocation));
 }
@@ -347,11 +348,11 @@ Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval whe
 // Where consumables of hosts play no part nobody has to know.
 HostSlots StoreMachine::slots_on_hosts(const JobRequest& job, const Allocation& allocation) const {
   if (job.on_hosts.empty()) return {};
-  return slots_by_host(store_.graph(), allocation, slots_with(job, cores_of(allocation)));
+  return slots_by_host(store_->graph(), allocation, slots_with(job, cores_of(allocation)));
 }
 
 bool StoreMachine::all_up(const Allocation& allocation) const {
-  const resource::ResourceGraph& graph = store_.graph();
+  const resource::ResourceGraph& graph = store_->graph();
   return std::all_of(allocation.shares.begin(), allocation.shares.end(), [&](const auto& share) {
     const auto v = graph.find_uniq(share.uniq_id);
     return v && graph[*v].schedulable();
@@ -359,7 +360,7 @@ bool StoreMachine::all_up(const Allocation& allocation) const {
 }
 
 bool StoreMachine::intact(JobId job) {
-  const Allocation* held = uniform_ ? nullptr : store_.find(job);
+  const Allocation* held = uniform_ ? nullptr : store_->find(job);
   return held == nullptr || !anything_down() || all_up(*held);
 }
 
@@ -373,13 +374,13 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
     if (!std::holds_alternative<Allocation>(outcome)) leave_uniform();
     return outcome;
   }
-  const Allocation* held = store_.find(job.id);
+  const Allocation* held = store_->find(job.id);
   if (held == nullptr) return NotNow{};
   const Allocation same = *held;
   if (anything_down() && !all_up(same)) return NotNow{"a node that was promised to it is down"};
-  static_cast<void>(store_.release(job.id));
+  static_cast<void>(store_->release(job.id));
   // It was given back just now, so that it is free.
-  static_cast<void>(store_.update(same, now));
+  static_cast<void>(store_->update(same, now));
   return same;
 }
 
@@ -406,13 +407,13 @@ Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) 
 // The first of `not_before` and the times at which something ends that suits it; there is no other
 // earliest start. Those that the counters of the whole machine rule out are not searched.
 Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) {
-  const Time horizon = store_.options().horizon.end;
+  const Time horizon = store_->options().horizon.end;
   const bool to_the_end = wish.length == kTimeMax;
   // What is held beyond the horizon is in nobody's way.
   const Duration counted = to_the_end && horizon != kTimeMax ? 1 : wish.length;
   Time begin = wish.not_before;
   for (;;) {
-    const auto offer = store_.earliest_offer(*job.spec, begin, counted);
+    const auto offer = store_->earliest_offer(*job.spec, begin, counted);
     if (!offer) return Never{to_string(offer.error())};
     if (!*offer) break;
     begin = **offer;
@@ -452,7 +453,7 @@ Machine::Outcome StoreMachine::hold_exactly(const JobRequest& job, Interval when
 void StoreMachine::vacate(JobId job, Time) {
   free_at_ = -1;
   host_pools_.release(job);
-  static_cast<void>(store_.release(job));
+  static_cast<void>(store_->release(job));
 }
 
 void StoreMachine::release(JobId job, Time now) {
@@ -464,19 +465,19 @@ void StoreMachine::release(JobId job, Time now) {
     ends_.erase(end);
   }
   // Whoever lost all it had with a node that went holds nothing; that is as well.
-  static_cast<void>(store_.release(job));
+  static_cast<void>(store_->release(job));
 }
 
 Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation) {
   free_at_ = -1;
-  Status held = store_.update(allocation);
+  Status held = store_->update(allocation);
   if (!held) return held;
   static_cast<void>(holds(allocation));
   if (!job.on_hosts.empty())
     host_pools_.hold(job.id, job.on_hosts, slots_on_hosts(job, allocation), allocation.when);
   if (!uniform_) return {};
   Allocation cores{allocation.job, allocation.when, {}, {}};
-  const resource::ResourceGraph& graph = store_.graph();
+  const resource::ResourceGraph& graph = store_->graph();
   const auto core = graph.words().types.find("core");
   for (const resource::Share& share : allocation.shares) {
     const auto vertex = graph.find_uniq(share.uniq_id);
@@ -493,23 +494,27 @@ Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation)
 Status StoreMachine::set_end(JobId job, Time end) {
   free_at_ = -1;
   if (Status room = host_pools_.check_end(job, end); !room) return room;
+  const bool counted = uniform_ && uniform_->holds(job);
+  const Time counted_until = counted ? uniform_->holding(job).when.end : 0;
+  if (counted)
+    if (Status room = uniform_->set_end(job, end); !room) return room;
   Time& known = ends_[job];
   // The store lets who is not over hold on from tick to tick, also where that was promised to
   // others: whether it was is to be seen from the end that was planned.
-  const resource::Allocation* held = store_.find(job);
+  const resource::Allocation* held = store_->find(job);
   if (held != nullptr && known > held->when.begin && known < end)
-    static_cast<void>(store_.set_end(job, known));
-  Status moved = store_.set_end(job, end);
+    static_cast<void>(store_->set_end(job, known));
+  Status moved = store_->set_end(job, end);
+  if (!moved && counted) static_cast<void>(uniform_->set_end(job, counted_until));
   if (!moved) return moved;
   host_pools_.set_end(job, end);
-  if (uniform_ && !uniform_->set_end(job, end)) leave_uniform();
   if (const auto at = all_ends_.find(known); at != all_ends_.end()) all_ends_.erase(at);
   all_ends_.insert(known = end);
   return {};
 }
 
 Allocation StoreMachine::holding(JobId job) const {
-  if (const Allocation* held = store_.find(job)) return *held;
+  if (const Allocation* held = store_->find(job)) return *held;
   Allocation nothing{job, {}, {}, {}};
   if (uniform_ && uniform_->holds(job)) nothing.when = uniform_->holding(job).when;
   return nothing;
@@ -517,12 +522,12 @@ Allocation StoreMachine::holding(JobId job) const {
 
 std::int64_t StoreMachine::procs_held(JobId job) const {
   if (uniform_ && uniform_->holds(job)) return uniform_->procs_held(job);
-  const Allocation* held = store_.find(job);
+  const Allocation* held = store_->find(job);
   return held == nullptr ? 1 : std::max<std::int64_t>(cores_of(*held), 1);
 }
 
 std::int64_t StoreMachine::cores_of(const Allocation& allocation) const {
-  const resource::ResourceGraph& graph = store_.graph();
+  const resource::ResourceGraph& graph = store_->graph();
   const auto core = graph.words().types.find("core");
   std::int64_t cores = 0;
   for (const resource::Share& share : allocation.shares) {
@@ -533,27 +538,31 @@ std::int64_t StoreMachine::cores_of(const Allocation& allocation) const {
 }
 
 std::int64_t StoreMachine::procs() const {
-  return store_.total("core");
+  return store_->total("core");
 }
 
 std::int64_t StoreMachine::free_procs(Time now) {
-  return store_.available("core", now);
+  return store_->available("core", now);
 }
 
 Interval StoreMachine::horizon() const {
-  return store_.options().horizon;
+  return store_->options().horizon;
 }
 
 void StoreMachine::resources_changed() {
   ++status_;
   free_at_ = -1;
   if (!uniform_) return;
-  uniform_->set_horizon(store_.options().horizon);
-  if (anything_down() || store_.total("core") != uniform_->procs()) leave_uniform();
+  uniform_->set_horizon(store_->options().horizon);
+  if (anything_down() || store_->total("core") != uniform_->procs()) leave_uniform();
+}
+
+std::unique_ptr<Machine> StoreMachine::clone() const {
+  return std::make_unique<OwningStoreMachine>(*this);
 }
 
 void StoreMachine::check_invariants() const {
-  store_.check_invariants();
+  store_->check_invariants();
   host_pools_.check_invariants();
 }
 

@@ -16,6 +16,7 @@
 #include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/machine/host_pools.hpp"
 #include "qmanager/machine/machine.hpp"
+#include "resource/store.hpp"
 
 namespace holon::qmanager {
 
@@ -24,6 +25,7 @@ class StoreMachine : public Machine {
   // The store must outlive the machine.
   explicit StoreMachine(resource::ResourceStore& store);
 
+  std::unique_ptr<Machine> clone() const override;
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
                                              Duration length) override;
   ShapeId shape_of(const JobRequest& job) override;
@@ -56,7 +58,7 @@ class StoreMachine : public Machine {
   std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override;
   std::int64_t free_procs(Time now) override;
-  resource::Amount total(std::string_view type) const override { return store_.total(type); }
+  resource::Amount total(std::string_view type) const override { return store_->total(type); }
   Interval horizon() const override;
   bool add_host_pools(const std::map<std::string, resource::Amount>& each) override;
   void resources_changed() override;
@@ -67,7 +69,17 @@ class StoreMachine : public Machine {
   bool must_replan() override { return std::exchange(replan_, false); }
   void check_invariants() const override;
 
+  const resource::ResourceStore& store() const { return *store_; }
+
+ protected:
+  // The same plan, over a store that holds the same.
+  StoreMachine(const StoreMachine& other, resource::ResourceStore& store) : StoreMachine(other) {
+    store_ = &store;
+  }
+
  private:
+  StoreMachine(const StoreMachine&) = default;
+
   struct Shape {
     std::shared_ptr<const resource::Jobspec> spec;  // one of those that have it
     AllocationRule rule;
@@ -112,7 +124,7 @@ class StoreMachine : public Machine {
   bool all_up(const resource::Allocation& allocation) const;
   std::int64_t free_cores_at_most(Time now);
 
-  resource::ResourceStore& store_;
+  resource::ResourceStore* store_;
   HostPools host_pools_;
   std::optional<FlatMachine>
       uniform_;             // running jobs and reservations by number of cores; see above
@@ -131,6 +143,25 @@ class StoreMachine : public Machine {
   bool down_ = false;
   Time free_at_ = -1;  // the instant for which free_ holds; -1: none
   std::int64_t free_ = 0;
+};
+
+struct StoreOwner {
+  resource::ResourceStore own_store;
+};
+
+// The same over a store of its own.
+class OwningStoreMachine : private StoreOwner, public StoreMachine {
+ public:
+  explicit OwningStoreMachine(resource::ResourceStore store)
+      : StoreOwner{std::move(store)}, StoreMachine(StoreOwner::own_store) {}
+  // With a copy of the store.
+  explicit OwningStoreMachine(const StoreMachine& other)
+      : StoreOwner{other.store().clone()}, StoreMachine(other, StoreOwner::own_store) {}
+  OwningStoreMachine(const OwningStoreMachine& other)
+      : OwningStoreMachine(static_cast<const StoreMachine&>(other)) {}
+
+ protected:
+  resource::ResourceStore& owned_store() { return StoreOwner::own_store; }
 };
 
 }  // namespace holon::qmanager

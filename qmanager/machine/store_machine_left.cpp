@@ -14,9 +14,9 @@ using resource::Allocation;
 // A vertex above one that others hold is not its own any more: it is passed through only.
 Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval when, Time now) {
   leave_uniform();
-  const resource::ResourceGraph& graph = store_.graph();
+  const resource::ResourceGraph& graph = store_->graph();
   std::unordered_map<std::int64_t, resource::Amount> free;
-  for (const resource::Share& share : store_.available(Interval{now, when.end}))
+  for (const resource::Share& share : store_->available(Interval{now, when.end}))
     free.emplace(share.uniq_id, share.amount);
   Units rest{{job, when, {}, {}}, host_pools_.hold_what_is_left(job, units.pools, {now, when.end})};
   Allocation mine{job, when, {}, units.allocation.labels};
@@ -38,7 +38,7 @@ Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval wh
   std::erase_if(mine.shares, [&](const resource::Share& s) { return shared.contains(s.uniq_id); });
   if (mine.shares.empty()) return rest;
   free_at_ = -1;
-  if (!store_.update(resource::Holding{mine, {now, when.end}, false})) return units;
+  if (!store_->update(resource::Holding{mine, {now, when.end}, false})) return units;
   static_cast<void>(holds(std::move(mine)));
   return rest;
 }
@@ -46,10 +46,10 @@ Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval wh
 // Every core that is free now, until the first reservation that holds it.
 std::vector<Window> StoreMachine::windows(Time now) {
   if (uniform_) return uniform_->windows(now);
-  const resource::ResourceGraph& graph = store_.graph();
+  const resource::ResourceGraph& graph = store_->graph();
   const auto core = graph.words().types.find("core");
   std::unordered_map<std::int64_t, Time> free_until;  // by uniq_id
-  for (const resource::Share& share : store_.available(now)) {
+  for (const resource::Share& share : store_->available(now)) {
     const auto v = graph.find_uniq(share.uniq_id);
     if (v && core && graph[*v].type == *core && share.amount > 0)
       free_until.emplace(share.uniq_id, kTimeMax);
@@ -59,7 +59,7 @@ std::vector<Window> StoreMachine::windows(Time now) {
     if (known != free_until.end()) known->second = std::min(known->second, from);
   };
   for (const auto& [id, end] : ends_) {
-    const Allocation* held = store_.find(id);
+    const Allocation* held = store_->find(id);
     if (held == nullptr || held->when.begin <= now) continue;
     for (const resource::Share& share : held->shares) {
       const auto v = graph.find_uniq(share.uniq_id);

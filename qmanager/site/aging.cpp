@@ -13,10 +13,11 @@ void Pass::age_priorities() {
   if (s_.counts_usage) s_.fairshare.advance(now_);
   bool changed = false;
   for (Queue& queue : s_.queues)
-    queue.pending.reorder([&](Job* job) {
-      const OrderKey key = s_.key_of(*job);
-      changed = changed || key != job->key;
-      return job->key = key;
+    queue.pending.reorder([&](Job* listed) {
+      Job& job = s_.own(*listed);
+      const OrderKey key = s_.key_of(job);
+      changed = changed || key != job.key;
+      return job.key = key;
     });
   if (!changed) return;
   s_.dirty = true;

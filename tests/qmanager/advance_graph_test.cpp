@@ -38,10 +38,10 @@ TEST(AdvanceOverTheGraph, ItsJobsGetItsCores) {
   AdvanceRequest request;
   request.resources = cores(90, 3, 0);
   request.when = {15, 25};
-  EXPECT_TRUE(scheduler.reserve_ahead(request, 0)->has_value()) << "job 2 was promised 10 to 20";
+  EXPECT_TRUE(scheduler.reserve_ahead(request, 0)->refused) << "job 2 was promised 10 to 20";
   request.when = {20, 30};
   const auto granted = scheduler.reserve_ahead(request, 0);
-  ASSERT_FALSE(granted->has_value()) << (**granted).reason;
+  ASSERT_FALSE(granted->refused) << granted->refused->reason;
   EXPECT_EQ(scheduler.outlook(JobId{2})->planned_start, 10);
   const auto held = scheduler.advances()[0].allocation;
   auto inside = cores(3, 2, 8);
@@ -88,7 +88,7 @@ TEST(AdvanceOverTheGraph, ComesBackAfterARestart) {
   inside.advance = JobId{90};
   {
     auto scheduler = *Scheduler::create(policy("easy"), store);
-    ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->has_value());
+    ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->refused);
     held = scheduler.advances()[0].allocation;
     ASSERT_FALSE(scheduler.submit(inside, 0)->has_value());
     running = std::get<qmanager::Start>(scheduler.step(0).decisions.at(0)).allocation;

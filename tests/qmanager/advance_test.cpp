@@ -80,11 +80,12 @@ class Play {
   void ask(const AdvanceRequest& request) {
     const auto answer = scheduler_.reserve_ahead(request, now_);
     ASSERT_TRUE(answer) << to_string(answer.error());
-    if (*answer)
-      refused.push_back((**answer).reason);
+    if (answer->refused)
+      refused.push_back(answer->refused->reason);
     else
       granted.push_back({now_, request});
     scheduler_.check_invariants();
+    happen(answer->decisions);
   }
 
   void step() {
@@ -92,7 +93,11 @@ class Play {
     scheduler_.check_invariants();
     wake_ = result.wake;
     ASSERT_FALSE(result.more);
-    for (const auto& decision : result.decisions) {
+    happen(result.decisions);
+  }
+
+  void happen(const std::vector<qmanager::Decision>& decisions) {
+    for (const auto& decision : decisions) {
       if (const auto* start = std::get_if<qmanager::Start>(&decision)) {
         const std::size_t i = start->job.value() - 1;
         outcome_.result.jobs[i].start = now_;
@@ -247,7 +252,7 @@ TEST(Advance, Drawings) {
 
 TEST(Advance, WhoIsStillOnItsUnitsIsNamed) {
   auto scheduler = flat(4);
-  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {5, 20}, 2).request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {5, 20}, 2).request, 0)->refused);
   auto jobs = parse_jobs("A 0 3 5 9\nB 0 1 9 9\nC 0 2 5 5 user=ann\nD 0 1 5 5");
   jobs[2].request.advance = JobId{90};
   for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
@@ -274,7 +279,7 @@ TEST(Advance, IsRefusedWhereItWouldTakeWhatSomebodyHas) {
   const auto refused = [&](const Ahead& one) {
     const auto answer = scheduler.reserve_ahead(one.request, 0);
     EXPECT_TRUE(answer);
-    return answer && answer->has_value();
+    return answer && answer->refused;
   };
   EXPECT_TRUE(refused(ahead(90, 0, {5, 12}, 2))) << "A runs until 10";
   EXPECT_TRUE(refused(ahead(90, 0, {5, 12}, 5))) << "there are four";
@@ -295,15 +300,15 @@ TEST(Advance, AKeptPromiseIsNotBroken) {
   for (const auto& job : parse_jobs("A 0 3 10 10\nB 0 4 5 5"))
     ASSERT_TRUE(scheduler.submit(job.request, 0));
   scheduler.step(0);
-  EXPECT_TRUE(scheduler.reserve_ahead(ahead(90, 0, {12, 20}, 1).request, 0)->has_value());
-  EXPECT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {15, 20}, 1).request, 0)->has_value());
+  EXPECT_TRUE(scheduler.reserve_ahead(ahead(90, 0, {12, 20}, 1).request, 0)->refused);
+  EXPECT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {15, 20}, 1).request, 0)->refused);
 }
 
 TEST(Advance, OnlyItsUsersAndOnlyWhatFitsIn) {
   auto scheduler = flat(4);
   Ahead one = ahead(90, 0, {10, 20}, 2);
   one.request.users = {"bob"};
-  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->refused);
   const auto refusal = [&](const char* text) {
     auto job = parse_jobs(text).front().request;
     job.advance = JobId{90};
@@ -326,7 +331,7 @@ TEST(Advance, OnlyItsUsersAndOnlyWhatFitsIn) {
 
 TEST(Advance, WhenItIsCancelledOrOverItsWaitingJobsAreSentAway) {
   auto scheduler = flat(2);
-  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {0, 20}, 1).request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {0, 20}, 1).request, 0)->refused);
   auto jobs = parse_jobs("A 0 1 9 9 user=ann\nB 0 1 15 15 user=ann\nC 0 2 5 5");
   jobs[0].request.advance = jobs[1].request.advance = JobId{90};
   for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
@@ -357,7 +362,7 @@ TEST(Advance, ConsumablesAreHeldForItsJobsAlone) {
   auto scheduler = flat(9, config);
   Ahead one = ahead(90, 0, {0, 20}, 2);
   one.request.resources.consumes = {{"lic", 2}};
-  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->refused);
   auto jobs = parse_jobs(R"(
         A   0      1     9     9   user=ann uses=lic:2
         B   0      1     9     9   uses=lic:2
@@ -377,7 +382,7 @@ TEST(Advance, AJobInOneGetsOnlyConsumablesThatItWasMadeWith) {
   auto scheduler = flat(9, config);
   Ahead one = ahead(90, 0, {0, 20}, 3);
   one.request.resources.consumes = {{"lic", 1, true}};
-  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(one.request, 0)->refused);
   auto jobs = parse_jobs(R"(
         A   0      2     9     9   user=ann each=lic:1
         B   0      1     9     9   user=ann uses=lic:2
@@ -406,7 +411,7 @@ TEST(Advance, ItsJobsCountInTheirQueueAndForFairshare) {
   ASSERT_TRUE(config.priority.set("fsuser-weight", "1"));
   ASSERT_TRUE(config.priority.set("user.default.fstarget", "50"));
   auto scheduler = flat(4, config);
-  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {0, 20}, 2).request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(ahead(90, 0, {0, 20}, 2).request, 0)->refused);
   auto jobs = parse_jobs(R"(
         A   0      2     9     9   user=ann
         B   0      1     5     5   user=ann

@@ -143,7 +143,7 @@ Scheduler with_maintenance(const qmanager::SchedulerConfig& config,
   maintenance.resources.consumes = {{"lic", 2}};
   maintenance.when = {10, 20};
   maintenance.name = "maint";
-  EXPECT_FALSE(scheduler.reserve_ahead(maintenance, 0)->has_value());
+  EXPECT_FALSE(scheduler.reserve_ahead(maintenance, 0)->refused);
   for (const auto& job : jobs) EXPECT_TRUE(scheduler.submit(job.request, 0));
   scheduler.step(0);
   return scheduler;

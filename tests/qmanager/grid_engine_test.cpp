@@ -146,7 +146,7 @@ TEST(GridEngine, RowsOfAnAdvanceReservation) {
   request.resources = parse_jobs("A 0 3 9 9 user=ann pe=fill").front().request;
   request.resources.id = JobId{90};
   request.when = {5, 15};
-  ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->refused);
   auto inside = parse_jobs("A 0 2 3 3 user=ann pe=fill").front().request;
   inside.advance = JobId{90};
   ASSERT_FALSE(scheduler.submit(inside, 0)->has_value());
@@ -177,7 +177,7 @@ TEST(GridEngine, ALengthIsToldAsTheCallerShowsIt) {
   request.resources = parse_jobs("A 0 3 9 9 user=ann").front().request;
   request.resources.id = JobId{90};
   request.when = {5, 15};
-  ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(request, 0)->refused);
   auto inside = parse_jobs("A 0 2 20 3 user=ann").front().request;
   inside.advance = JobId{90};
   const auto refused = scheduler.submit(inside, 0);

@@ -155,9 +155,10 @@ class HonouredWorld {
     request.resources.spec = cores_of(1 + up_to(5), chance(3));
     const Time begin = now_ + up_to(12);
     request.when = {begin, begin + 2 + up_to(10)};
-    const auto refused = scheduler_.reserve_ahead(request, now_);
-    ASSERT_TRUE(refused) << to_string(refused.error());
-    if (*refused) return;
+    const auto made = scheduler_.reserve_ahead(request, now_);
+    ASSERT_TRUE(made) << to_string(made.error());
+    happen(made->decisions);
+    if (made->refused) return;
     ++granted;
     Advance advance{request.when, {}, false};
     for (const auto& status : scheduler_.advances())
@@ -208,12 +209,16 @@ class HonouredWorld {
     scheduler_.check_invariants();
     store_.check_invariants();
     ASSERT_FALSE(step.more);
-    for (const auto& decision : step.decisions) {
+    happen(step.decisions);
+    expect_honoured();
+  }
+
+  void happen(const std::vector<qmanager::Decision>& decisions) {
+    for (const auto& decision : decisions) {
       if (const auto* start = std::get_if<qmanager::Start>(&decision)) started(*start);
       if (const auto* reject = std::get_if<qmanager::Reject>(&decision))
         waiting_.erase(reject->job);
     }
-    expect_honoured();
   }
 
   void started(const qmanager::Start& start) {

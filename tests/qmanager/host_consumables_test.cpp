@@ -203,7 +203,7 @@ TEST(HostConsumables, OfAnAdvanceReservationAreKeptForIt) {
   qmanager::AdvanceRequest request;
   request.resources = licensed(90, 2, 2, true, 0);
   request.when = {10, 20};
-  ASSERT_FALSE(world.scheduler().reserve_ahead(request, 0)->has_value());
+  ASSERT_FALSE(world.scheduler().reserve_ahead(request, 0)->refused);
   EXPECT_EQ(world.submit(licensed(1, 1, 1, true, 10)), "");
   EXPECT_EQ(world.submit(licensed(2, 1, 1, true, 11)), "");
   EXPECT_EQ(world.step(0), "1: node0 1");

@@ -84,7 +84,7 @@ TEST(Questions, StartNobodyInAReservationOnUnitsOfAJobThatOverranIntoIt) {
     for (const Question& question : kQuestions) {
       SCOPED_TRACE(std::string(name) + ", " + question.name);
       auto scheduler = *Scheduler::create(policy(name), std::make_unique<qmanager::FlatMachine>(2));
-      ASSERT_FALSE(scheduler.reserve_ahead(reservation_of({5, 20}, 2), 0)->has_value());
+      ASSERT_FALSE(scheduler.reserve_ahead(reservation_of({5, 20}, 2), 0)->refused);
       auto jobs = parse_jobs("A 0 2 5 9\nB 0 1 5 5 user=ann");
       jobs[1].request.advance = JobId{90};
       for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
@@ -107,10 +107,10 @@ TEST(Questions, AReservationIsNotGrantedOnUnitsOfAJobThatOverran) {
     auto scheduler = *Scheduler::create(policy(name), std::make_unique<qmanager::FlatMachine>(2));
     ASSERT_TRUE(scheduler.submit(parse_jobs("A 0 2 10 15").front().request, 0));
     scheduler.step(0);
-    EXPECT_TRUE(scheduler.reserve_ahead(reservation_of({12, 20}, 1), 12)->has_value());
+    EXPECT_TRUE(scheduler.reserve_ahead(reservation_of({12, 20}, 1), 12)->refused);
     scheduler.check_invariants();
     ASSERT_TRUE(scheduler.finish(JobId{1}, 15));
-    EXPECT_FALSE(scheduler.reserve_ahead(reservation_of({15, 20}, 1), 15)->has_value());
+    EXPECT_FALSE(scheduler.reserve_ahead(reservation_of({15, 20}, 1), 15)->refused);
     scheduler.step(15);
     scheduler.check_invariants();
   }
@@ -124,7 +124,7 @@ TEST(Questions, AReservationDoesNotTakeThePlaceOfAPromise) {
     ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
   scheduler.step(0);
   ASSERT_EQ(scheduler.outlook(JobId{3})->planned_start, 30);
-  EXPECT_TRUE(scheduler.reserve_ahead(reservation_of({30, 40}, 2), 12)->has_value());
+  EXPECT_TRUE(scheduler.reserve_ahead(reservation_of({30, 40}, 2), 12)->refused);
   scheduler.step(12);
   EXPECT_EQ(scheduler.outlook(JobId{3})->planned_start, 30);
   scheduler.check_invariants();
@@ -133,7 +133,7 @@ TEST(Questions, AReservationDoesNotTakeThePlaceOfAPromise) {
 // Its jobs can still be cancelled until they have been sent away.
 TEST(Questions, CloseNoReservation) {
   auto scheduler = *Scheduler::create(policy("easy"), std::make_unique<qmanager::FlatMachine>(2));
-  ASSERT_FALSE(scheduler.reserve_ahead(reservation_of({5, 20}, 1), 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation_of({5, 20}, 1), 0)->refused);
   auto jobs = parse_jobs("A 0 1 15 20 user=ann\nB 0 1 5 5 user=ann\nC 0 1 5 5 user=ann");
   for (auto& job : jobs) job.request.advance = JobId{90};
   for (const auto& job : jobs) ASSERT_FALSE(scheduler.submit(job.request, 0)->has_value());
@@ -184,7 +184,7 @@ TEST(Questions, QueuesThatWouldStartNothingSayWhy) {
   scheduler.step(0);
   EXPECT_FALSE(scheduler.windows(0).empty()) << "a job in the default queue would start";
   std::string said;
-  for (const auto& [name, reason] : scheduler.closed_queues()) said += name + ": " + reason + "\n";
+  for (const auto& [name, reason] : scheduler.closed_queues(0)) said += name + ": " + reason + "\n";
   EXPECT_EQ(said,
             "fcfs: first come, first served: job 2 waits\n"
             "shallow: no more than 1 waiting job is looked at (queue.depth)\n"

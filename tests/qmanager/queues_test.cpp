@@ -86,9 +86,9 @@ qmanager::JobRequest job_in(std::uint64_t reservation, std::uint64_t id, const c
 TEST(Queues, OneThatIsStoppedStartsNobodyInAdvanceReservationsEither) {
   Scheduler scheduler =
       *Scheduler::create(two_queues("easy"), std::make_unique<qmanager::FlatMachine>(6));
-  ASSERT_FALSE(scheduler.reserve_ahead(reservation(90, {0, 50}, 2), 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(90, {0, 50}, 2), 0)->refused);
   ASSERT_TRUE(scheduler.start_queue("a", false));
-  ASSERT_FALSE(scheduler.reserve_ahead(reservation(91, {0, 50}, 2), 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(91, {0, 50}, 2), 0)->refused);
   ASSERT_TRUE(scheduler.recover_advance(reservation(92, {}, 1),
                                         {JobId{92}, {0, 50}, {{.uniq_id = 0, .amount = 1}}, {}}));
   for (const std::uint64_t id : {90, 91, 92})
@@ -107,9 +107,9 @@ TEST(Queues, OneThatIsStoppedStartsNobodyInAdvanceReservationsEither) {
 TEST(Queues, OneThatIsDisabledTakesNoJobsForAdvanceReservationsEither) {
   Scheduler scheduler =
       *Scheduler::create(two_queues("easy"), std::make_unique<qmanager::FlatMachine>(6));
-  ASSERT_FALSE(scheduler.reserve_ahead(reservation(90, {0, 50}, 2), 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(90, {0, 50}, 2), 0)->refused);
   ASSERT_TRUE(scheduler.enable_queue("a", false));
-  ASSERT_FALSE(scheduler.reserve_ahead(reservation(91, {0, 50}, 2), 0)->has_value());
+  ASSERT_FALSE(scheduler.reserve_ahead(reservation(91, {0, 50}, 2), 0)->refused);
   for (const std::uint64_t id : {90, 91}) {
     const auto denied = scheduler.submit(job_in(id, id - 89, "a"), 0);
     ASSERT_FALSE(denied);
