@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -172,6 +173,80 @@ BENCHMARK_CAPTURE(graph_pass_after_an_end, easy_by_depth, "easy")
 BENCHMARK_CAPTURE(graph_pass_after_an_end, hybrid, "hybrid")
     ->ArgsProduct({{100'000}, {1'024}, {1'000'000}})
     ->Iterations(20)
+    ->Unit(benchmark::kMillisecond);
+
+// ---- questions between two decisions
+
+double since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
+// After each job's end and the pass it causes, one job in the middle of the queue is asked about:
+// `first` and `again` in ms; `event` is what the next end and its pass cost. range(0) jobs wait
+// behind range(1) busy nodes; with range(2) every other one asks for cores on any node, so that
+// reservations are held in the graph.
+void question(benchmark::State& state, const char* policy) {
+  const auto pending = static_cast<std::uint64_t>(state.range(0));
+  const auto nodes = static_cast<std::uint64_t>(state.range(1));
+  const bool mixed = state.range(2) != 0;
+  auto store = *resource::ResourceStore::load(
+      *resource::read_shape(fmt::format("node={}/core=16", nodes)), {});
+  qmanager::SchedulerConfig config;
+  config.defaults.policy = policy;
+  config.tell_waits = false;
+  auto scheduler = *qmanager::Scheduler::create(config, store);
+  const Specs specs = node_specs(501);
+  resource::JobShape three;
+  three.tasks = 3;
+  three.command = {"true"};
+  const auto cores = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(three));
+  Time now = 1;
+  std::vector<JobId> running;
+  const auto submit = [&](std::uint64_t id, std::uint64_t size, Duration limit) {
+    qmanager::JobRequest job = request(id, 0, limit);
+    job.spec = mixed && id > nodes && id % 2 == 1 ? cores : specs[size];
+    benchmark::DoNotOptimize(scheduler.submit(std::move(job), 0));
+  };
+  for (std::uint64_t id = 1; id <= nodes; ++id) submit(id, 1, 600 + (id * 104729) % 90'000);
+  for (bool more = true; more;) {
+    const auto step = scheduler.step(now);
+    more = step.more || !step.decisions.empty();
+    for (const auto& decision : step.decisions)
+      if (const auto* start = std::get_if<qmanager::Start>(&decision))
+        running.push_back(start->job);
+  }
+  for (std::uint64_t id = nodes + 1; id <= nodes + pending; ++id)
+    submit(id, 2 + (id * 7919) % std::min<std::uint64_t>(500, nodes - 1),
+           600 + (id * 104729) % 90'000);
+  scheduler.step(now);
+  std::size_t next = 0;
+  double first = 0, again = 0, event = 0;
+  for (auto _ : state) {
+    if (next == running.size()) return state.SkipWithError("no job is left to end");
+    auto begin = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(scheduler.finish(running[next++], ++now));
+    benchmark::DoNotOptimize(scheduler.step(now));
+    event += since(begin);
+    begin = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(scheduler.explain(JobId{nodes + pending / 2}, now));
+    first += since(begin);
+    begin = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(scheduler.explain(JobId{nodes + pending / 2 + 1}, now));
+    again += since(begin);
+  }
+  const auto rounds = static_cast<double>(state.iterations());
+  state.counters["first"] = first / rounds;
+  state.counters["again"] = again / rounds;
+  state.counters["event"] = event / rounds;
+}
+BENCHMARK_CAPTURE(question, easy, "easy")
+    ->ArgsProduct({{1'000, 100'000}, {1'024, 16'384}, {0, 1}})
+    ->Iterations(20)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(question, conservative, "conservative")
+    ->ArgsProduct({{100'000}, {1'024}, {0, 1}})
+    ->Iterations(10)
     ->Unit(benchmark::kMillisecond);
 
 // ---- whole logs, where they are at hand

@@ -21,9 +21,7 @@ std::string time_text(const Scheduler::State& state, Time when, Time now) {
 
 class Diagnosis {
  public:
-  Diagnosis(Scheduler::State& state, const Job& job, Time now,
-            std::unordered_map<ShapeId, Obstacle>& known)
-      : s_(state), job_(job), now_(now), known_(known) {}
+  Diagnosis(Scheduler::State& state, const Job& job, Time now) : s_(state), job_(job), now_(now) {}
 
   // What is in use, or promised to others; nullopt: nothing that it needs is.
   std::optional<Cause> cause() {
@@ -40,7 +38,7 @@ class Diagnosis {
   // Room for jobs of its shape only shrinks as they get longer, and it does so where a promise
   // begins: the first one that is in the way is found by halving.
   const Obstacle& find() {
-    Obstacle& known = known_[job_.shape];
+    Obstacle& known = s_.obstacles[job_.shape];
     if (known.plan == s_.plan) return known;
     known = {s_.plan, shortage_until(saturating_add(now_, 1)), std::nullopt};
     if (!known.shortage) {
@@ -60,7 +58,7 @@ class Diagnosis {
   // When what is promised to others is to be theirs, ascending.
   std::vector<Time> promises() const {
     std::vector<Time> begins;
-    for (const auto& [begin, id] : s_.bookings)
+    for (const auto& [begin, id] : *s_.bookings)
       if (begin > now_ && (begins.empty() || begins.back() != begin)) begins.push_back(begin);
     for (const auto& [id, advance] : s_.advances)
       if (advance.request.when.begin > now_) begins.push_back(advance.request.when.begin);
@@ -92,8 +90,8 @@ class Diagnosis {
   Cause promised(Time when) {
     Cause cause;
     std::string whom;
-    for (auto at = s_.bookings.lower_bound({when, JobId{}});
-         at != s_.bookings.end() && at->first == when; ++at)
+    for (auto at = s_.bookings->lower_bound({when, JobId{}});
+         at != s_.bookings->end() && at->first == when; ++at)
       add(cause, whom, at->second);
     for (const auto& [id, advance] : s_.advances)
       if (advance.request.when.begin == when) add(cause, whom, id);
@@ -126,7 +124,6 @@ class Diagnosis {
   Scheduler::State& s_;
   const Job& job_;
   Time now_;
-  std::unordered_map<ShapeId, Obstacle>& known_;
 };
 
 // The rules of its queue keep it back, whatever is free; empty: they do not.
@@ -175,11 +172,10 @@ std::string told_outage(const Scheduler::State& state) {
   return drains.empty() ? outage : outage + ": " + drains;
 }
 
-Cause cause_of(Scheduler::State& state, const Job& job, Time now,
-               std::unordered_map<ShapeId, Obstacle>& known) {
+Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
   if (std::string rule = rule_against(state, job, now); !rule.empty())
     return {std::move(rule), {}, false};
-  if (auto cause = Diagnosis(state, job, now, known).cause()) return std::move(*cause);
+  if (auto cause = Diagnosis(state, job, now).cause()) return std::move(*cause);
   return {job.booked ? "planned" : "not considered yet", {}, false};
 }
 

@@ -5,7 +5,6 @@
 // whatever way, is told the same.
 #pragma once
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "qmanager/engine/state.hpp"
@@ -21,12 +20,7 @@ struct Cause {
 };
 
 // Asks the machine some times, but once for all jobs of a shape until the plan changes.
-// `known`: what has been found out so far, and is used again as long as the plan is the same.
-Cause cause_of(Scheduler::State& state, const Job& job, Time now,
-               std::unordered_map<ShapeId, Obstacle>& known);
-inline Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
-  return cause_of(state, job, now, state.obstacles);
-}
+Cause cause_of(Scheduler::State& state, const Job& job, Time now);
 
 // How many nodes are out of service, and why, as far as somebody said so; empty: none is.
 std::string told_outage(const Scheduler::State& state);

@@ -73,17 +73,17 @@ Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
 Scheduler::~Scheduler() = default;
 
 Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Machine> machine) {
-  auto state = std::make_unique<State>();
   if (config.queues.empty()) config.queues.emplace(config.default_queue, config.defaults);
-  for (const auto& [name, queue_config] : config.queues) {
-    Result<Queue> queue = make_queue(name, queue_config, config.priority.active());
+  auto state = std::make_unique<State>(std::make_shared<const SchedulerConfig>(std::move(config)));
+  for (const auto& [name, queue_config] : state->config.queues) {
+    Result<Queue> queue = make_queue(name, queue_config, state->config.priority.active());
     if (!queue) return tl::unexpected(queue.error());
     state->queues.push_back(std::move(*queue));
   }
-  if (!config.default_queue.empty() && !config.queues.contains(config.default_queue))
-    return fail(Errc::invalid_argument,
-                fmt::format("there is no queue \"{}\"", config.default_queue), "default-queue");
-  state->config = std::move(config);
+  if (const std::string& name = state->config.default_queue;
+      !name.empty() && !state->config.queues.contains(name))
+    return fail(Errc::invalid_argument, fmt::format("there is no queue \"{}\"", name),
+                "default-queue");
   const PriorityConfig& priority = state->config.priority;
   if (priority.interval < 1 || priority.fairshare.interval < 1 || priority.fairshare.depth < 1 ||
       priority.fairshare.depth > 1000)
@@ -100,11 +100,11 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
         state->counts_bypass || queue.config.threshold.type == ReservationThreshold::Type::bypass;
   const auto bypass = static_cast<std::size_t>(Factor::bypass);
   state->counts_bypass = state->counts_bypass || priority.factors[bypass].weight != 0;
-  state->limiter = Limiter(state->config.limits, state->config.qos);
+  state->limiter.edit() = Limiter(state->config.limits, state->config.qos);
   state->limits_stop_aging =
-      priority.ages() && ((priority.accrual != Accrual::always && state->limiter.counts_idle()) ||
-                          (priority.accrual == Accrual::full_policy && state->limiter.active()));
-  state->fairshare = Fairshare(priority.fairshare);
+      priority.ages() && ((priority.accrual != Accrual::always && state->limiter->counts_idle()) ||
+                          (priority.accrual == Accrual::full_policy && state->limiter->active()));
+  state->fairshare.edit() = Fairshare(priority.fairshare);
   for (std::size_t i = 0; i < kFactors; ++i)
     if (component_of(static_cast<Factor>(i)) == Component::fairshare)
       state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
@@ -141,7 +141,7 @@ Result<std::size_t> queue_index(const Scheduler::State& state, const std::string
 }
 
 Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
-  if (state.find(request.id) != nullptr || state.in_advance.contains(request.id) ||
+  if (state.find(request.id) != nullptr || state.in_advance->contains(request.id) ||
       state.advances.contains(request.id))
     return fail(Errc::exists, fmt::format("job {} is here already", request.id.value()));
   if (request.urgency > kUrgencyExpedite)
@@ -243,14 +243,14 @@ Status Scheduler::finish(JobId id, Time now) {
   if (Scheduler* inner = s.within(id)) {
     const Job* const within = inner->state_->find(id);
     if (s.counts_usage && within != nullptr && within->place == Job::Place::running) {
-      s.fairshare.advance(now);
-      s.fairshare.ended(within->request, within->procs);
+      s.fairshare.edit().advance(now);
+      s.fairshare.edit().ended(within->request, within->procs);
     }
     Status finished = inner->finish(id, now);
     if (!finished) return finished;
     // What it had in one that is over is free for everybody.
-    if (s.advances.at(s.in_advance.at(id)).over(now)) s.freed();
-    s.in_advance.erase(id);
+    if (s.advances.at(s.in_advance->at(id)).over(now)) s.freed();
+    s.in_advance.edit().erase(id);
     return finished;
   }
   Job* job = s.find(id);
@@ -258,12 +258,12 @@ Status Scheduler::finish(JobId id, Time now) {
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   s.machine->release(id, now);
   s.intruders.erase(id);
-  s.running_by_end.erase({job->planned_end, id});
-  s.limiter.ended(*job);
+  s.running_by_end.edit().erase({job->planned_end, id});
+  s.limiter.edit().ended(*job);
   s.clock = std::max(s.clock, now);
   if (s.counts_usage) {
-    s.fairshare.advance(now);
-    s.fairshare.ended(job->request, job->procs);
+    s.fairshare.edit().advance(now);
+    s.fairshare.edit().ended(job->request, job->procs);
   }
   for (Queue& queue : s.queues)
     if (queue.config.chunk_duration > 0)
@@ -290,7 +290,7 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   // What a job holds that is past its end is settled anew in each pass.
   if (end == job->planned_end || s.intruders.contains(id)) return {};
   Status moved = s.machine->set_end(id, end);
-  if (!moved && !s.bookings.empty()) {
+  if (!moved && !s.bookings->empty()) {
     for (std::size_t queue = 0; queue < s.queues.size(); ++queue) s.unbook_queue(queue);
     s.freed();
     moved = s.machine->set_end(id, end);
@@ -306,7 +306,7 @@ Status Scheduler::cancel(JobId id, Time now) {
   State& s = change();
   if (Scheduler* inner = s.within(id)) {
     Status cancelled = inner->cancel(id, now);
-    if (cancelled) s.in_advance.erase(id);
+    if (cancelled) s.in_advance.edit().erase(id);
     return cancelled;
   }
   Job* job = s.find(id);
@@ -381,7 +381,7 @@ void Scheduler::resources_changed() {
   State& s = change();
   s.machine->resources_changed();
   for (auto& [id, advance] : s.advances) advance.inner->resources_changed();
-  for (JobId id : std::exchange(s.aside, {})) {
+  for (JobId id : std::exchange(s.aside.edit(), {})) {
     Job& job = *s.find(id);
     job.key = s.key_of(job);
     s.enqueue(job);
@@ -411,7 +411,7 @@ void Scheduler::check_invariants() const {
   const State& s = *state_;
   s.machine->check_invariants();
   for (const auto& [id, advance] : s.advances) advance.inner->check_invariants();
-  for (const auto& [job, advance] : s.in_advance)
+  for (const auto& [job, advance] : *s.in_advance)
     if (!s.advances.contains(advance) || s.within(job)->state_->find(job) == nullptr) std::abort();
   std::size_t listed = 0;
   std::size_t held = 0;
@@ -424,17 +424,17 @@ void Scheduler::check_invariants() const {
   for (const auto& [id, job] : s.jobs()) {
     if (job->place == Job::Place::pending) --listed;
     if (job->place == Job::Place::held) --held;
-    if (job->place == Job::Place::running && !s.running_by_end.contains({job->planned_end, id}))
+    if (job->place == Job::Place::running && !s.running_by_end->contains({job->planned_end, id}))
       std::abort();
     if (job->booked &&
-        (job->place != Job::Place::pending || !s.bookings.contains({*job->planned, id})))
+        (job->place != Job::Place::pending || !s.bookings->contains({*job->planned, id})))
       std::abort();
-    if (job->place == Job::Place::aside && !s.aside.contains(id)) std::abort();
+    if (job->place == Job::Place::aside && !s.aside->contains(id)) std::abort();
     running += job->place == Job::Place::running;
     booked += job->booked;
   }
-  if (listed != 0 || held != 0 || running != s.running || running != s.running_by_end.size() ||
-      booked != s.bookings.size())
+  if (listed != 0 || held != 0 || running != s.running || running != s.running_by_end->size() ||
+      booked != s.bookings->size())
     std::abort();
 }
 

@@ -325,8 +325,13 @@ class Scheduler {
   explicit Scheduler(std::unique_ptr<State> state);
   // What there is to change; answers to questions are worth nothing after that.
   State& change();
-  // A fork with the plan made whole, on which questions are asked.
+  // A fork with the plan made whole, on which questions are asked; the last one there was, or of
+  // the latest time that was told.
   Scheduler& asked(Time now) const;
+  const Scheduler& asked() const;
+  // Errors: not_found. Cheap: no fork.
+  Status check_waits(JobId job) const;
+  Result<Outlook> outlook_here(JobId job) const;  // of a fork
   std::unique_ptr<State> state_;
 };
 

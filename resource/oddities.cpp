@@ -45,8 +45,8 @@ void ResourceStore::State::note_growth(Amount more) {
   if (!oddities.act() || more <= 0) return;
   std::set<Time> points{options.horizon.begin};
   for (const auto& [job, mine] : held) {
-    points.insert(mine.hold.when.begin);
-    points.insert(mine.hold.when.end);
+    points.insert(mine->hold.when.begin);
+    points.insert(mine->hold.when.end);
   }
   for (const Time point : points) oddities.forget_at(point, more);
 }

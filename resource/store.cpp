@@ -45,7 +45,20 @@ Result<MatchOutcome> ResourceStore::match(JobId job, const Jobspec& spec, MatchO
 }
 
 ResourceStore ResourceStore::clone() const {
-  return ResourceStore(std::make_unique<State>(*state_));
+  ResourceStore copy(
+      std::make_unique<State>(*state_, std::make_unique<ResourceGraph>(state_->graph)));
+  copy.state_->changes = state_->changes;
+  return copy;
+}
+
+ResourceStore ResourceStore::fork() const {
+  return ResourceStore(std::make_unique<State>(*state_, nullptr));
+}
+
+ResourceGraph& ResourceStore::own_graph() {
+  if (!state_->own_graph)
+    state_ = std::make_unique<State>(*state_, std::make_unique<ResourceGraph>(state_->graph));
+  return *state_->own_graph;
 }
 
 Result<bool> ResourceStore::placeable(const Jobspec& spec) {
@@ -72,13 +85,13 @@ TraversalCounts ResourceStore::counts() const {
 
 bool ResourceStore::is_reserved(JobId job) const {
   const auto at = state_->held.find(job);
-  return at != state_->held.end() && at->second.reserved;
+  return at != state_->held.end() && at->second->reserved;
 }
 
 std::optional<Holding> ResourceStore::holding(JobId job) const {
   const auto at = state_->held.find(job);
   if (at == state_->held.end()) return std::nullopt;
-  return Holding{at->second.allocation, at->second.hold.when, at->second.reserved};
+  return Holding{at->second->allocation, at->second->hold.when, at->second->reserved};
 }
 
 std::vector<JobId> ResourceStore::jobs() const {
@@ -96,7 +109,7 @@ std::vector<JobId> ResourceStore::jobs_at(VertexId v) const {
       return item.units > 0 &&
              (graph.within(item.vertex, v) || (item.whole && graph.within(v, item.vertex)));
     };
-    if (std::any_of(held.hold.items.begin(), held.hold.items.end(), holds)) jobs.push_back(job);
+    if (std::any_of(held->hold.items.begin(), held->hold.items.end(), holds)) jobs.push_back(job);
   }
   std::sort(jobs.begin(), jobs.end());
   return jobs;
@@ -104,7 +117,7 @@ std::vector<JobId> ResourceStore::jobs_at(VertexId v) const {
 
 const Allocation* ResourceStore::find(JobId job) const {
   const auto at = state_->held.find(job);
-  return at == state_->held.end() ? nullptr : &at->second.allocation;
+  return at == state_->held.end() ? nullptr : &at->second->allocation;
 }
 
 Status ResourceStore::set_horizon(Interval horizon) {
@@ -196,11 +209,11 @@ void ResourceStore::check_invariants() const {
   state.graph.check_invariants();
   match::Occupancy again(state.graph, state.occupancy.filters());
   for (const auto& [job, held] : state.held) {
-    HOLON_CHECK(held.allocation.job == job);
-    HOLON_CHECK(held.reserved || state.ends.contains({held.hold.when.end, job}));
-    const auto selection = state.selection_of(held.allocation);
+    HOLON_CHECK(held->allocation.job == job);
+    HOLON_CHECK(held->reserved || state.ends.contains({held->hold.when.end, job}));
+    const auto selection = state.selection_of(held->allocation);
     HOLON_CHECK(selection.has_value());
-    again.take(state.graph, *selection, held.hold.when);
+    again.take(state.graph, *selection, held->hold.when);
   }
   HOLON_CHECK(again == state.occupancy);
 }

@@ -77,8 +77,12 @@ class ResourceStore {
   ResourceStore& operator=(ResourceStore&&) noexcept;
   ~ResourceStore();
 
-  // The whole state once more, for what-if. O(V + what is held).
+  // The whole state once more. O(V + what is held).
   ResourceStore clone() const;
+  // As clone(), for what-if: it looks at this one's graph, and is of no use once that has changed.
+  // It shares what is held until one of the two changes it. O(V) words and O(jobs), and its log of
+  // changes begins empty.
+  ResourceStore fork() const;
 
   const ResourceGraph& graph() const;
   const StoreOptions& options() const;
@@ -205,6 +209,7 @@ class ResourceStore {
 
  private:
   explicit ResourceStore(std::unique_ptr<State> state);
+  ResourceGraph& own_graph();  // to be changed
   std::unique_ptr<State> state_;
 };
 

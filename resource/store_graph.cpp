@@ -24,28 +24,29 @@ void ResourceStore::State::rebuild() {
   held.clear();
   ends.clear();
   reservations = 0;
-  for (auto& [job, mine] : before) {
+  for (auto& [job, shared] : before) {
+    Held& mine = shared.edit();
     Allocation& allocation = mine.allocation;
     std::erase_if(allocation.shares, [&](const Share& share) {
       return share.amount == 0 || !graph.find_uniq(share.uniq_id);
     });
     if (allocation.shares.empty()) continue;
     if (mine.reserved) ++reservations;
-    Held& again = held[job] = std::move(mine);
+    Held& again = held[job].edit() = std::move(mine);
     again.hold.items.clear();  // they were of the old shape
     again.hold.sums.clear();
     std::vector<Share> shares = again.allocation.shares;
     std::vector<Mark> marks = std::move(again.marks);
     exchange(job, std::move(shares), again.hold.when.begin);
     std::erase_if(marks, [&](const Mark& mark) { return !graph[mark.vertex].alive; });
-    held.at(job).marks = std::move(marks);
+    held.at(job).edit().marks = std::move(marks);
   }
   oddities = odd;
 }
 
 Status ResourceStore::grow(const GraphSpec& part) {
   const Amount before = state_->first_total();
-  auto added = state_->graph.grow(part);
+  auto added = own_graph().grow(part);
   if (!added) return tl::unexpected(added.error());
   state_->rebuild();
   state_->note_growth(state_->first_total() - before);
@@ -57,14 +58,14 @@ Status ResourceStore::shrink(std::string_view path) {
   const auto v = at_path(state_->graph, path);
   if (!v) return tl::unexpected(v.error());
   const VertexId above = state_->graph.parent(*v);
-  if (auto ok = state_->graph.shrink(*v); !ok) return ok;
+  if (auto ok = own_graph().shrink(*v); !ok) return ok;
   state_->rebuild();
   if (above != kNoVertex) state_->changes.add(above, false);
   return {};
 }
 
 Status ResourceStore::shrink_ranks(std::span<const std::int32_t> ranks) {
-  if (auto ok = state_->graph.shrink_ranks(ranks); !ok) return ok;
+  if (auto ok = own_graph().shrink_ranks(ranks); !ok) return ok;
   state_->rebuild();
   state_->changes.add(state_->graph.root(), false);
   return {};
@@ -79,7 +80,7 @@ Status ResourceStore::set_status(std::string_view path, bool up) {
 
 void ResourceStore::set_status(VertexId v, bool up) {
   state_->oddities.status_changes(state_->graph, v, up);
-  state_->graph.set_up(v, up);
+  own_graph().set_up(v, up);
   if (up) state_->made_room();
   state_->changes.add(v, true);
 }
@@ -92,7 +93,7 @@ Status ResourceStore::set_drained(std::string_view path, bool drained) {
 }
 
 void ResourceStore::set_drained(VertexId v, bool drained) {
-  state_->graph.set_drained(v, drained);
+  own_graph().set_drained(v, drained);
   if (!drained) state_->made_room();
   state_->changes.add(v, true);
 }
@@ -106,7 +107,7 @@ Status ResourceStore::set_property(std::string_view path, std::string_view key,
 }
 
 void ResourceStore::set_property(VertexId v, std::string_view key, std::string_view value) {
-  state_->graph.set_property(v, key, value);
+  own_graph().set_property(v, key, value);
   state_->forget();
   state_->changes.add(v, false);
 }
@@ -114,7 +115,7 @@ void ResourceStore::set_property(VertexId v, std::string_view key, std::string_v
 Status ResourceStore::remove_property(std::string_view path, std::string_view key) {
   const auto v = at_path(state_->graph, path);
   if (!v) return tl::unexpected(v.error());
-  if (!state_->graph.remove_property(*v, key))
+  if (!own_graph().remove_property(*v, key))
     return fail(Errc::not_found, "it has no property \"" + std::string(key.substr(0, 64)) + "\"",
                 std::string(path.substr(0, 256)));
   state_->forget();

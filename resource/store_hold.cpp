@@ -15,7 +15,7 @@ const Allocation& ResourceStore::State::take(Allocation allocation,
                                              std::span<const Chosen> selection, bool reserved) {
   const JobId job = allocation.job;
   oddities.plan_changes(allocation.when);
-  Held& mine = held[job];
+  Held& mine = held[job].edit();
   mine.hold = occupancy.take(graph, selection, allocation.when);
   mine.reserved = reserved;
   if (reserved)
@@ -30,12 +30,12 @@ const Allocation& ResourceStore::State::take(Allocation allocation,
 
 void ResourceStore::State::drop(JobId job) {
   const auto at = held.find(job);
-  const match::Hold& hold = at->second.hold;
+  const match::Hold& hold = at->second->hold;
   counts = {};
   oddities.plan_changes(hold.when);
   for (const match::Hold::Item& item : hold.items) changes.add(item.vertex, item.whole);
   ends.erase({hold.when.end, job});
-  if (at->second.reserved) --reservations;
+  if (at->second->reserved) --reservations;
   occupancy.give_back(hold);
   ++freed;
   for (const auto& one : known) {
@@ -47,7 +47,7 @@ void ResourceStore::State::drop(JobId job) {
 }
 
 void ResourceStore::State::exchange(JobId job, std::vector<Share> shares, Time from) {
-  Held& mine = held.at(job);
+  Held& mine = held.at(job).edit();
   Allocation allocation = std::move(mine.allocation);
   const bool reserved = mine.reserved;
   const Interval planned = allocation.when;
@@ -66,7 +66,7 @@ void ResourceStore::State::exchange(JobId job, std::vector<Share> shares, Time f
                 [&](const auto& label) { return !listed.contains(label.first); });
   allocation.when = window;
   take(std::move(allocation), *selection, reserved);
-  held.at(job).allocation.when = planned;
+  held.at(job).edit().allocation.when = planned;
 }
 
 void ResourceStore::State::touch(std::span<const Chosen> selection, Interval when, Time now,
@@ -214,7 +214,7 @@ Status ResourceStore::State::impose(const Holding& holding, Time now) {
   Allocation over_held = allocation;
   over_held.when = holding.held;
   take(std::move(over_held), *selection, holding.reserved);
-  held.at(allocation.job).allocation.when = allocation.when;
+  held.at(allocation.job).edit().allocation.when = allocation.when;
   touch(*selection, holding.held, now, holding.allocation.job == kQuestion);
   return {};
 }
@@ -236,7 +236,7 @@ Status ResourceStore::release(JobId job) {
   const auto at = state.held.find(job);
   if (at == state.held.end())
     return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
-  const TraversalCounts counts = state.walk_of(at->second);
+  const TraversalCounts counts = state.walk_of(*at->second);
   state.drop(job);
   state.counts = counts;
   return {};
@@ -253,7 +253,7 @@ Result<bool> ResourceStore::release_part(JobId job, std::span<const VertexId> ve
     for (const VertexId below : state.graph.subtree(v)) gone.push_back(state.graph.pre(below));
   std::sort(gone.begin(), gone.end());
   std::vector<Share> kept;
-  for (const Share& share : at->second.allocation.shares) {
+  for (const Share& share : at->second->allocation.shares) {
     const auto v = state.graph.find_uniq(share.uniq_id);
     if (share.amount > 0 && v && !std::binary_search(gone.begin(), gone.end(), state.graph.pre(*v)))
       kept.push_back(share);
@@ -263,7 +263,7 @@ Result<bool> ResourceStore::release_part(JobId job, std::span<const VertexId> ve
     return true;
   }
   // those that were only passed through come back as ancestors of what is kept
-  state.exchange(job, std::move(kept), at->second.hold.when.begin);
+  state.exchange(job, std::move(kept), at->second->hold.when.begin);
   return false;
 }
 
@@ -271,7 +271,7 @@ Status ResourceStore::set_end(JobId job, Time end) {
   const auto at = state_->held.find(job);
   if (at == state_->held.end())
     return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
-  State::Held& mine = at->second;
+  State::Held& mine = at->second.edit();
   const Interval now = mine.hold.when;
   if (end <= now.begin)
     return fail(Errc::invalid_argument, "an allocation must end after it begins");

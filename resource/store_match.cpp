@@ -201,7 +201,7 @@ void ResourceStore::State::extend_overdue(Time now) {
   while (!ends.empty() && ends.begin()->first <= now && now < kTimeMax) {
     const JobId job = ends.begin()->second;
     ends.erase(ends.begin());
-    occupancy.move_end(held.at(job).hold, now + 1);
+    occupancy.move_end(held.at(job).edit().hold, now + 1);
     ends.emplace(now + 1, job);
   }
 }
@@ -310,18 +310,19 @@ Result<MatchOutcome> ResourceStore::State::extend(JobId job, const Jobspec& more
   extend_overdue(now);
   fronts_to(now);
   counts = {};
-  const Interval mine = at->second.hold.when;
+  const Interval mine = at->second->hold.when;
   const Time from = std::max(now, mine.begin);
   if (from >= mine.end) return MatchOutcome(NotNow{"the time of what the job holds is over"});
   Matcher matcher(*this, **request, from, mine.end - from, now);
   const auto selection = matcher.at(from);
   if (!selection) return MatchOutcome(NotNow{describe(matcher.shortage(), "free")});
   if (auto ok = check_held(*selection); !ok) return tl::unexpected(ok.error());
-  add_shares(at->second.allocation, allocation_of(graph, job, mine, *selection));
-  std::vector<Share> shares = at->second.allocation.shares;
+  Held& grown = at->second.edit();
+  add_shares(grown.allocation, allocation_of(graph, job, mine, *selection));
+  std::vector<Share> shares = grown.allocation.shares;
   exchange(job, std::move(shares), from);
   touch(*selection, {from, mine.end}, now, false);
-  return MatchOutcome(held.at(job).allocation);
+  return MatchOutcome(held.at(job)->allocation);
 }
 
 }  // namespace holon::resource

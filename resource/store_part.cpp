@@ -138,7 +138,7 @@ Result<bool> ResourceStore::release_listed(JobId job, std::span<const VertexId> 
   const auto at = state.held.find(job);
   if (at == state.held.end())
     return fail(Errc::not_found, "job " + std::to_string(job.value()) + " holds nothing");
-  State::Held& mine = at->second;
+  const State::Held& mine = *at->second;
   if (mine.reserved) return fail(Errc::unsupported, "a reservation cannot be given back in part");
   auto marks = state.marks_of(mine);
   std::set<VertexId> tagged;
@@ -164,7 +164,7 @@ Result<bool> ResourceStore::release_listed(JobId job, std::span<const VertexId> 
   std::erase_if(kept, [&](const Share& share) { return !holds.contains(share.uniq_id); });
   std::erase_if(marks, [](const Mark& mark) { return !mark.tagged && !mark.holds; });
   state.exchange(job, std::move(kept), mine.hold.when.begin);
-  state.held.at(job).marks = std::move(marks);
+  state.held.at(job).edit().marks = std::move(marks);
   return false;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "resource/change_log.hpp"
 #include "resource/graph/graph.hpp"
 #include "resource/match/earliest.hpp"
@@ -57,22 +58,24 @@ struct ResourceStore::State {
     std::optional<Failure> failure;
   };
 
-  // For clone().
-  State(const State& other)
-      : graph(other.graph),
+  // The same over a graph of its own, or, without one, over that of the other.
+  State(const State& other, std::unique_ptr<ResourceGraph> own)
+      : own_graph(std::move(own)),
+        graph(own_graph ? *own_graph : other.graph),
         options(other.options),
         policy(other.policy),
         occupancy(other.occupancy),
         order(other.order),
-        changes(other.changes),
         oddities(other.oddities),
         held(other.held),
         ends(other.ends),
         reservations(other.reservations) {}
+  State(const State&) = delete;
   State& operator=(const State&) = delete;
 
   State(ResourceGraph g, StoreOptions o, match::Policy p, match::Filters filters)
-      : graph(std::move(g)),
+      : own_graph(std::make_unique<ResourceGraph>(std::move(g))),
+        graph(*own_graph),
         options(std::move(o)),
         policy(p),
         occupancy(graph, std::move(filters)) {
@@ -80,7 +83,8 @@ struct ResourceStore::State {
     oddities = Oddities(graph, options.as_fluxion);
   }
 
-  ResourceGraph graph;
+  std::unique_ptr<ResourceGraph> own_graph;  // null: of the store that this is a fork of
+  const ResourceGraph& graph;
   StoreOptions options;
   match::Policy policy;
   match::Occupancy occupancy;
@@ -89,7 +93,7 @@ struct ResourceStore::State {
   ChangeLog changes;
   std::shared_ptr<const int> identity = std::make_shared<const int>(0);  // its address says it
   Oddities oddities;
-  std::unordered_map<JobId, Held> held;
+  std::unordered_map<JobId, Shared<Held>> held;
   std::set<std::pair<Time, JobId>> ends;  // of allocations, not of reservations
   TraversalCounts counts;
   std::vector<std::shared_ptr<Known>> known;  // the last asked first; a clone shares none of them

@@ -61,7 +61,7 @@ Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held)
 
 Status check_new(const Scheduler::State& s, const AdvanceRequest& request) {
   const JobId id = request.resources.id;
-  if (s.find(id) != nullptr || s.in_advance.contains(id) || s.advances.contains(id))
+  if (s.find(id) != nullptr || s.in_advance->contains(id) || s.advances.contains(id))
     return fail(Errc::exists, fmt::format("number {} is taken", id.value()));
   if (request.when.empty() || request.when.end == kTimeMax)
     return fail(Errc::invalid_argument, "an advance reservation ends after it begins", "when");
@@ -165,7 +165,7 @@ Result<std::vector<JobId>> Scheduler::cancel_advance(JobId id, Time now) {
   s.dirty = true;  // the next step sends its waiting jobs away
   std::vector<JobId> running;
   const State& inner = *found->second.inner->state_;
-  for (const auto& [end, job] : inner.running_by_end) running.push_back(job);
+  for (const auto& [end, job] : *inner.running_by_end) running.push_back(job);
   std::sort(running.begin(), running.end());
   return running;
 }
@@ -196,7 +196,7 @@ Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job,
   const auto found = s.advances.find(job.advance);
   if (found == s.advances.end() || found->second.cancelled || now >= found->second.request.when.end)
     return Reject{id, fmt::format("there is no advance reservation {}", job.advance.value())};
-  if (s.find(id) != nullptr || s.in_advance.contains(id) || s.advances.contains(id))
+  if (s.find(id) != nullptr || s.in_advance->contains(id) || s.advances.contains(id))
     return fail(Errc::exists, fmt::format("job {} is here already", id.value()));
   const AdvanceRequest& advance = found->second.request;
   if (!may_use(advance, job.user))
@@ -208,7 +208,7 @@ Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job,
                                   s.config.length_text(advance.when.length()))};
   job.advance = {};  // within, it is a job like any other
   auto refused = found->second.inner->submit(std::move(job), std::max(now, advance.when.begin));
-  if (refused && !*refused) s.in_advance.emplace(id, found->first);
+  if (refused && !*refused) s.in_advance.edit().emplace(id, found->first);
   return refused;
 }
 
@@ -221,7 +221,7 @@ Status recover_within(Scheduler::State& s, JobRequest job, const Allocation& all
   const JobId advance = found->first;
   job.advance = {};
   Status recovered = found->second.inner->recover(std::move(job), allocation);
-  if (recovered) s.in_advance.emplace(id, advance);
+  if (recovered) s.in_advance.edit().emplace(id, advance);
   return recovered;
 }
 
@@ -246,7 +246,7 @@ void Pass::send_away(Advance& advance, const std::string& reason) {
   std::sort(all.begin(), all.end());
   for (const JobId id : all) {
     if (!advance.inner->cancel(id, now_)) continue;  // it runs, and that has been told
-    s_.in_advance.erase(id);
+    s_.in_advance.edit().erase(id);
     result_.decisions.emplace_back(Reject{id, reason});
   }
 }
@@ -287,7 +287,8 @@ void Pass::serve_advances() {
 void Pass::step_within(Advance& advance) {
   StepResult step = advance.inner->step(now_, budget_);
   for (Decision& decision : step.decisions) {
-    if (const auto* reject = std::get_if<Reject>(&decision)) s_.in_advance.erase(reject->job);
+    if (const auto* reject = std::get_if<Reject>(&decision))
+      s_.in_advance.edit().erase(reject->job);
     if (const auto* start = std::get_if<Start>(&decision))
       s_.count_usage(*advance.inner->state_->find(start->job));
     result_.decisions.push_back(std::move(decision));

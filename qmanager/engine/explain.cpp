@@ -41,7 +41,7 @@ class Explainer {
     const Queue& queue = s_.queue_of(job_);
     const bool in_order =
         queue.started && (queue.policy.backfill || queue.walk.blocked_by == job_.request.id);
-    if (in_order && !s_.limiter.over(job_, now_, s_.length_of(job_), false)) {
+    if (in_order && !s_.limiter->over(job_, now_, s_.length_of(job_), false)) {
       shorter(all);
       smaller(all);
     } else {
@@ -113,7 +113,7 @@ class Explainer {
       Job moved = job_;
       moved.queue = i;
       moved.request.queue = other.name;
-      if (i == job_.queue || !open || s_.limiter.over(moved, now_, s_.length_of(moved), false))
+      if (i == job_.queue || !open || s_.limiter->over(moved, now_, s_.length_of(moved), false))
         continue;
       all.push_back({Change::Kind::queue, 0, other.name, 0, "queue " + other.name});
     }
@@ -140,8 +140,8 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
   std::int64_t missing = cause.in_use ? job.procs - s.machine->free_procs(now) : 0;
   const bool elsewhere = cause.in_use && missing <= 0;
   const auto until = elsewhere ? start_of(s, job, now) : std::nullopt;
-  for (auto at = s.running_by_end.begin();
-       at != s.running_by_end.end() && jobs.size() < kNamedJobs &&
+  for (auto at = s.running_by_end->begin();
+       at != s.running_by_end->end() && jobs.size() < kNamedJobs &&
        (missing > 0 || (elsewhere && (!until || at->first <= *until)));
        ++at) {
     jobs.push_back(at->second);
@@ -166,11 +166,12 @@ bool book_again(Scheduler::State& s, Job& job, Time now, const Units& promised) 
 }  // namespace
 
 Result<Explanation> Scheduler::explain(JobId id, Time now) const {
+  if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
   const Scheduler& fork = asked(now);
   State& s = *fork.state_;
   if (const Scheduler* inner = s.within(id)) {
-    const Advance& advance = s.advances.at(s.in_advance.at(id));
-    Result<Outlook> waiting = fork.outlook(id);
+    const Advance& advance = s.advances.at(s.in_advance->at(id));
+    Result<Outlook> waiting = fork.outlook_here(id);
     if (!waiting) return tl::unexpected(waiting.error());
     if (now >= advance.request.when.begin) {
       Result<Explanation> explained = inner->explain(id, now);
@@ -183,10 +184,10 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
     Explanation explanation;
     explanation.reason = std::move(waiting->reason);
     explanation.position = waiting->position;
-    explanation.pending = inner->pending();
+    explanation.pending = state_->within(id)->pending();  // a fork does not count its jobs
     return explanation;
   }
-  Result<Outlook> outlook = fork.outlook(id);
+  Result<Outlook> outlook = fork.outlook_here(id);
   if (!outlook) return tl::unexpected(outlook.error());
   Job& job = *s.find(id);
   const Queue& queue = s.queue_of(job);

@@ -118,7 +118,7 @@ void Pass::keep_chunks(Queue& queue, const std::vector<Window>& windows) {
 
 // Those that were started from the window before it count as well.
 Pass::Tried Pass::try_within_limits(Job& job) {
-  if (s_.limiter.over(job, now_, s_.length_of(job), false)) return Tried::not_now;
+  if (s_.limiter->over(job, now_, s_.length_of(job), false)) return Tried::not_now;
   return try_start(job);
 }
 
@@ -130,7 +130,7 @@ void Pass::fill_window(Queue& queue, const Window& window) {
     if (job == nullptr || job->place != Job::Place::pending) continue;
     const Duration ticks = ticks_of(*job);
     if (!fits(window, *job, ticks)) continue;
-    if (s_.limiter.over(*job, now_, s_.length_of(*job), false)) continue;
+    if (s_.limiter->over(*job, now_, s_.length_of(*job), false)) continue;
     candidates.push_back({job, worth_of(*job, ticks, queue.config.backfill_metric)});
     if (depth > 0 && static_cast<std::int64_t>(candidates.size()) == depth) break;
   }

@@ -22,7 +22,7 @@ void Pass::hold_outstaying() {
 void Pass::outstay(JobId id, const Advance& advance) {
   const Scheduler::State& inner = *advance.inner->state_;
   Units uses;
-  for (const auto& [end, job] : inner.running_by_end) uses.add(inner.machine->units_of(job));
+  for (const auto& [end, job] : *inner.running_by_end) uses.add(inner.machine->units_of(job));
   // Consumables of queues and environments have no counterpart within: it keeps what it has.
   uses.pools = s_.machine->units_of(id).pools;
   const auto known = s_.intruders.find(id);

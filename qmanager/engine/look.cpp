@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "qmanager/engine/pass.hpp"
 #include "qmanager/engine/slots.hpp"
@@ -25,10 +26,24 @@ std::string on_its_units(JobId number, const Advance& advance) {
 }  // namespace
 
 Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
+  if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
+  return asked().outlook_here(id);
+}
+
+Status Scheduler::check_waits(JobId id) const {
   const State& s = *state_;
+  if (const Scheduler* inner = s.within(id)) return inner->check_waits(id);
+  const Job* job = s.find(id);
+  if (job == nullptr || job->place == Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  return {};
+}
+
+Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
+  State& s = *state_;
   if (const Scheduler* inner = s.within(id)) {
     Result<Outlook> within = inner->outlook(id);
-    const JobId number = s.in_advance.at(id);
+    const JobId number = s.in_advance->at(id);
     const Advance& advance = s.advances.at(number);
     if (within && s.clock < advance.request.when.begin)
       within->reason =
@@ -37,13 +52,11 @@ Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
       within->reason += on_its_units(number, advance);
     return within;
   }
-  const Job* job = s.find(id);
-  if (job == nullptr || job->place == Job::Place::running)
-    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
-  Outlook outlook{cause_of(*state_, *job, s.clock, s.seen_obstacles).text,
-                  job->booked ? job->planned : std::nullopt, 0};
-  if (job->place != Job::Place::pending) return outlook;
-  outlook.position = s.queue_of(*job).pending.position(job->key);
+  if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
+  const Job& job = *std::as_const(s).find(id);
+  Outlook outlook{cause_of(s, job, s.clock).text, job.booked ? job.planned : std::nullopt, 0};
+  if (job.place != Job::Place::pending) return outlook;
+  outlook.position = s.queue_of(job).pending.position(job.key);
   return outlook;
 }
 
@@ -53,7 +66,7 @@ Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const Job* job = s.find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
   PriorityBreakdown breakdown =
-      priority_of(s.config.priority, s.fairshare, *job, s.length_of(*job), now);
+      priority_of(s.config.priority, *s.fairshare, *job, s.length_of(*job), now);
   breakdown.fixed =
       job->fixed_priority || job->request.urgency == kUrgencyExpedite || s.qos_of(*job).next_to_run;
   if (breakdown.fixed || !s.config.priority.active()) breakdown.priority = -s.key_of(*job).rank;
@@ -70,7 +83,7 @@ void Scheduler::charge_past(const JobRequest& job, std::int64_t procs, Interval 
   if (!state_->counts_usage || ran.end <= ran.begin) return;
   JobRequest settled = job;
   if (settled.queue.empty()) settled.queue = state_->config.default_queue;
-  change().fairshare.charge(settled, std::max<std::int64_t>(1, procs), ran);
+  change().fairshare.edit().charge(settled, std::max<std::int64_t>(1, procs), ran);
 }
 
 void QueueCounts::add(const QueueCounts& other) {
@@ -106,9 +119,9 @@ std::vector<QueueStatus> Scheduler::queues() const {
                    .counts = queue.counts});
   // What waits is counted where it is, and may be a million jobs; these are few.
   const auto of = [&](JobId id) -> QueueStatus& { return all[state_->find(id)->queue]; };
-  for (const JobId id : state_->aside) ++of(id).blocked;
-  for (const auto& [end, id] : state_->running_by_end) ++of(id).running;
-  for (const auto& [begin, id] : state_->bookings) ++of(id).reserved;
+  for (const JobId id : *state_->aside) ++of(id).blocked;
+  for (const auto& [end, id] : *state_->running_by_end) ++of(id).running;
+  for (const auto& [begin, id] : *state_->bookings) ++of(id).reserved;
   for (const auto& [id, advance] : state_->advances) {
     const std::vector<QueueStatus> within = advance.inner->queues();
     for (std::size_t i = 0; i < all.size(); ++i) all[i].add(within[i]);
@@ -151,18 +164,21 @@ Scheduler& Scheduler::asked(Time now) const {
   if (s.whole == nullptr || now < s.whole_from || now >= s.whole_until) {
     s.whole = std::make_unique<Scheduler>(Scheduler(s.fork()));
     State& fork = *s.whole->state_;
-    fork.config.tell_waits = false;
     s.whole_from = now;
     s.whole_until = Pass(fork, now, {}).complete_plan();
   }
   return *s.whole;
 }
 
+const Scheduler& Scheduler::asked() const {
+  return state_->whole != nullptr ? *state_->whole : asked(state_->clock);
+}
+
 std::vector<PlannedSpan> Scheduler::plan(Time now) const {
   const State& s = *asked(now).state_;
   std::vector<PlannedSpan> spans;
-  for (const auto& [end, id] : s.running_by_end) spans.push_back(span_of(s, id));
-  for (const auto& [begin, id] : s.bookings) spans.push_back(span_of(s, id));
+  for (const auto& [end, id] : *s.running_by_end) spans.push_back(span_of(s, id));
+  for (const auto& [begin, id] : *s.bookings) spans.push_back(span_of(s, id));
   for (const auto& [id, advance] : s.advances) {
     Units units = s.machine->units_of(id);
     resource::Allocation& allocation = units.allocation;

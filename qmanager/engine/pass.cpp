@@ -46,7 +46,7 @@ void Pass::decide() {
   for (Queue& queue : s_.queues)
     if (queue.started && queue.walk.over_soft) use_leftovers(queue);
   // An idle limit holds for a whole walk. The next one, at once, lets others in.
-  if (s_.limiter.idle_eased())
+  if (s_.limiter->idle_eased())
     s_.dirty = true;
   else
     refuse_the_immediate();
@@ -57,7 +57,7 @@ void Pass::decide() {
 void Pass::begin_walks() {
   s_.dirty = false;
   s_.unbooked.clear();
-  s_.limiter.begin_idle();
+  s_.limiter.edit().begin_idle();
   if (drop_reservations(false)) ++s_.epoch;
   for (Queue& queue : s_.queues) {
     queue.walk = {};
@@ -69,7 +69,7 @@ void Pass::begin_walks() {
 
 bool Pass::drop_reservations(bool also_kept) {
   std::vector<JobId> drop;
-  for (const auto& [when, id] : s_.bookings)
+  for (const auto& [when, id] : *s_.bookings)
     if (also_kept || !s_.queue_of(*s_.find(id)).policy.keep) drop.push_back(id);
   for (JobId id : drop) s_.unbook(*s_.find(id), now_);
   return !drop.empty();
@@ -152,8 +152,8 @@ bool Pass::look_at(Queue& queue, std::size_t slot) {
 // A job whose kept reservation is still there. One that comes due now stays where it is.
 void Pass::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
-  static_cast<void>(s_.limiter.over_idle(job, s_.length_of(job)));  // it waits as others do
-  const bool may_start = !s_.limiter.over(job, now_, s_.length_of(job), false);
+  static_cast<void>(s_.limiter.edit().over_idle(job, s_.length_of(job)));  // it waits as others do
+  const bool may_start = !s_.limiter->over(job, now_, s_.length_of(job), false);
   if (walk.compress && may_start && *job.planned > now_) {
     if (const auto earlier = s_.machine->earlier_start(job.request, now_)) {
       s_.unbook(job, now_);
@@ -195,15 +195,15 @@ bool Pass::throttled(Queue& queue, Job& job) {
     tell_why(job, Why::chunk);
     return true;
   }
-  if (!s_.limiter.active()) return false;
+  if (!s_.limiter->active()) return false;
   const Accrual accrual = s_.config.priority.accrual;
-  if (auto over = s_.limiter.over_idle(job, s_.length_of(job))) {
+  if (auto over = s_.limiter.edit().over_idle(job, s_.length_of(job))) {
     s_.count_waiting(job, accrual == Accrual::always);
     job.detail = std::move(*over);
     tell_why(job, Why::idle_limit);
     return true;
   }
-  auto over = s_.limiter.over(job, now_, s_.length_of(job), false);
+  auto over = s_.limiter->over(job, now_, s_.length_of(job), false);
   s_.count_waiting(job, !over || accrual != Accrual::full_policy);
   if (!over) return false;
   walk.over_soft = true;
@@ -224,7 +224,7 @@ void Pass::use_leftovers(Queue& queue) {
     Job* job = queue.pending.at(slot);
     if (job != nullptr) job = &s_.own(*job);
     if (job == nullptr || job->why != Why::limit || !queue.policy.backfill) continue;
-    if (const auto over = s_.limiter.over(*job, now_, s_.length_of(*job), true)) {
+    if (const auto over = s_.limiter->over(*job, now_, s_.length_of(*job), true)) {
       wake_when_under(queue, *over);
       continue;
     }
@@ -274,7 +274,7 @@ Pass::Tried Pass::try_start(Job& job) {
   if (s_.machine->hopeless(job.request, now_)) return Tried::not_now;
   book_the_entitled();
   s_.look_at(job.request.id);
-  Machine::Outcome outcome = job.request.slots && s_.limiter.active()
+  Machine::Outcome outcome = job.request.slots && s_.limiter->active()
                                  ? s_.machine->start(within_limits(job), now_, length)
                                  : s_.machine->start(job.request, now_, length);
   if (auto* allocation = std::get_if<Allocation>(&outcome)) {
@@ -294,7 +294,7 @@ Pass::Tried Pass::try_start(Job& job) {
 JobRequest Pass::within_limits(const Job& job) const {
   const std::int64_t least = least_slots(job.request);
   const std::int64_t each = std::max<std::int64_t>(1, job.procs / least);
-  const std::int64_t procs = s_.limiter.procs_left(job, now_, s_.length_of(job), limits_are_hard_);
+  const std::int64_t procs = s_.limiter->procs_left(job, now_, s_.length_of(job), limits_are_hard_);
   return with_at_most(job.request, std::max(least, procs / each));
 }
 
@@ -302,7 +302,7 @@ Pass::Tried Pass::book(Job& job, Time not_before) {
   s_.look_at(job.request.id);
   // One that starts at once gets no more slots than its limits leave it; what later ones get is
   // seen when they are due.
-  if (job.request.slots && s_.limiter.active()) {
+  if (job.request.slots && s_.limiter->active()) {
     Machine::Outcome now = s_.machine->start(within_limits(job), now_, s_.length_of(job));
     if (auto* allocation = std::get_if<Allocation>(&now)) {
       started(job, std::move(*allocation));
@@ -376,7 +376,7 @@ void Pass::started(Job& job, Allocation allocation) {
                               : job.planned                                   ? Selection::reserved
                                             : Selection::immediate;
   if (s_.counts_bypass && selection == Selection::backfill) count_bypassed(queue, job);
-  s_.limiter.idle_no_more(job);
+  s_.limiter.edit().idle_no_more(job);
   queue.pending.erase(job.key);
   s_.run(job, allocation.when);
   ++queue.counts.started;
@@ -395,7 +395,7 @@ void Pass::refuse_the_immediate() {
 
 void Pass::stand_aside(Job& job, Why why) {
   s_.queue_of(job).pending.erase(job.key);
-  s_.aside.insert(job.request.id);
+  s_.aside.edit().insert(job.request.id);
   job.place = Job::Place::aside;
   tell_why(job, why);
 }
@@ -413,7 +413,7 @@ void Pass::tell_why(Job& job, Why why, JobId because_of) {
   if (job.why == why && job.because_of == because_of) return;
   job.why = why;
   job.because_of = because_of;
-  if (s_.config.tell_waits)
+  if (s_.tells_waits)
     result_.decisions.emplace_back(Wait{job.request.id, cause_of(s_, job, now_).text});
 }
 
@@ -428,11 +428,11 @@ std::optional<Time> Pass::wake() const {
     if (t > now_ && t != kTimeMax && (!wake || t < *wake)) wake = t;
   };
   // A job at its limit is over, or has to be given more of the plan.
-  if (const auto end = s_.running_by_end.upper_bound({now_, JobId{UINT64_MAX}});
-      end != s_.running_by_end.end())
+  if (const auto end = s_.running_by_end->upper_bound({now_, JobId{UINT64_MAX}});
+      end != s_.running_by_end->end())
     earlier(end->first);
-  if (const auto next = s_.bookings.upper_bound({now_, JobId{UINT64_MAX}});
-      next != s_.bookings.end())
+  if (const auto next = s_.bookings->upper_bound({now_, JobId{UINT64_MAX}});
+      next != s_.bookings->end())
     earlier(next->first);
   if (retry_until_) earlier(*retry_until_);
   for (const Queue& queue : s_.queues) {

@@ -2,7 +2,7 @@
 //
 // A sorted vector with gaps: a pass walks contiguous memory, a submit at the tail is an append, a
 // job that leaves is marked. Gaps are closed between passes, so that an index stays valid during
-// one.
+// one. Copies share the vector until one of them changes it.
 #pragma once
 #include <algorithm>
 #include <compare>
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "base/time.hpp"
 
 namespace holon::qmanager {
@@ -32,53 +33,56 @@ class PendingList {
 
   // O(1) at the tail, else O(jobs behind it).
   void insert(OrderKey key, Job* job) {
-    const bool at_tail = entries_.empty() || entries_.back().key < key;
-    const std::size_t slot = at_tail ? entries_.size() : lower_bound(key);
-    entries_.insert(entries_.begin() + static_cast<std::ptrdiff_t>(slot), Entry{key, job});
+    Body& body = body_.edit();
+    const bool at_tail = body.entries.empty() || body.entries.back().key < key;
+    const std::size_t slot = at_tail ? body.entries.size() : lower_bound(key);
+    body.entries.insert(body.entries.begin() + static_cast<std::ptrdiff_t>(slot), Entry{key, job});
     front_ = std::min(front_, slot);
     ++live_;
-    count_inserted(slot);
+    count_inserted(body, slot);
   }
 
   // O(log n). REQUIRES: it is here.
   void erase(OrderKey key) {
     const std::size_t slot = index_of(key);
-    entries_[slot].job = nullptr;
-    --live_in_[slot / kBlock];
+    Body& body = body_.edit();
+    body.entries[slot].job = nullptr;
+    --body.live_in[slot / kBlock];
     --live_;
-    while (front_ < entries_.size() && entries_[front_].job == nullptr) ++front_;
+    while (front_ < body.entries.size() && body.entries[front_].job == nullptr) ++front_;
   }
 
   // Indices run from 0 to slots(); a gap holds nullptr.
   std::size_t front() const { return front_; }  // all before it are gaps
-  std::size_t slots() const { return entries_.size(); }
-  Job* at(std::size_t slot) const { return entries_[slot].job; }
-  const OrderKey& key_at(std::size_t slot) const { return entries_[slot].key; }
+  std::size_t slots() const { return body_->entries.size(); }
+  Job* at(std::size_t slot) const { return body_->entries[slot].job; }
+  const OrderKey& key_at(std::size_t slot) const { return body_->entries[slot].key; }
   // First slot that is not before `key`; first slot behind it.
   std::size_t lower_bound(const OrderKey& key) const {
-    return std::lower_bound(entries_.begin(), entries_.end(), key,
+    const auto& entries = body_->entries;
+    return std::lower_bound(entries.begin(), entries.end(), key,
                             [](const Entry& e, const OrderKey& k) { return e.key < k; }) -
-           entries_.begin();
+           entries.begin();
   }
   std::size_t behind(const OrderKey& key) const {
-    return std::upper_bound(entries_.begin(), entries_.end(), key,
+    const auto& entries = body_->entries;
+    return std::upper_bound(entries.begin(), entries.end(), key,
                             [](const OrderKey& k, const Entry& e) { return k < e.key; }) -
-           entries_.begin();
+           entries.begin();
   }
 
   // How many stand before it. O(slots / kBlock + kBlock). REQUIRES: it is here.
   std::size_t position(const OrderKey& key) const {
     const std::size_t slot = index_of(key);
     std::size_t before = 0;
-    for (std::size_t block = 0; block < slot / kBlock; ++block) before += live_in_[block];
-    for (std::size_t i = slot / kBlock * kBlock; i < slot; ++i)
-      before += entries_[i].job != nullptr;
+    for (std::size_t block = 0; block < slot / kBlock; ++block) before += body_->live_in[block];
+    for (std::size_t i = slot / kBlock * kBlock; i < slot; ++i) before += at(i) != nullptr;
     return before;
   }
 
   // Closes the gaps when they are most of the list. Invalidates indices. O(1) amortised.
   void compact() {
-    if (entries_.size() < 2 * live_ + 16) return;
+    if (slots() < 2 * live_ + 16) return;
     close_gaps();
   }
 
@@ -86,48 +90,53 @@ class PendingList {
   template <class KeyOf>
   void reorder(KeyOf key_of) {
     close_gaps();
-    for (Entry& e : entries_) e.key = key_of(e.job);
-    std::sort(entries_.begin(), entries_.end(),
+    auto& entries = body_.edit().entries;
+    for (Entry& e : entries) e.key = key_of(e.job);
+    std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return a.key < b.key; });
   }
 
  private:
-  void close_gaps() {
-    std::erase_if(entries_, [](const Entry& e) { return e.job == nullptr; });
-    front_ = 0;
-    live_in_.assign((entries_.size() + kBlock - 1) / kBlock, kBlock);
-    if (entries_.size() % kBlock != 0) live_in_.back() = entries_.size() % kBlock;
-  }
-
-  // One more at `slot` has moved the last one of each block behind it into the next.
-  void count_inserted(std::size_t slot) {
-    bool moved = true;  // what came into the block is a job
-    for (std::size_t block = slot / kBlock;; ++block) {
-      if (block == live_in_.size()) live_in_.push_back(0);
-      live_in_[block] += moved;
-      const std::size_t end = (block + 1) * kBlock;
-      if (end >= entries_.size()) return;
-      moved = entries_[end].job != nullptr;
-      live_in_[block] -= moved;
-    }
-  }
-
   struct Entry {
     OrderKey key;
     Job* job;
   };
+  struct Body {
+    std::vector<Entry> entries;
+    std::vector<std::size_t> live_in;  // jobs in each kBlock slots
+  };
+
+  void close_gaps() {
+    auto& [entries, live_in] = body_.edit();
+    std::erase_if(entries, [](const Entry& e) { return e.job == nullptr; });
+    front_ = 0;
+    live_in.assign((entries.size() + kBlock - 1) / kBlock, kBlock);
+    if (entries.size() % kBlock != 0) live_in.back() = entries.size() % kBlock;
+  }
+
+  // One more at `slot` has moved the last one of each block behind it into the next.
+  static void count_inserted(Body& body, std::size_t slot) {
+    bool moved = true;  // what came into the block is a job
+    for (std::size_t block = slot / kBlock;; ++block) {
+      if (block == body.live_in.size()) body.live_in.push_back(0);
+      body.live_in[block] += moved;
+      const std::size_t end = (block + 1) * kBlock;
+      if (end >= body.entries.size()) return;
+      moved = body.entries[end].job != nullptr;
+      body.live_in[block] -= moved;
+    }
+  }
 
   // A key may be in the list twice, once as a gap, when a job left and came back.
   std::size_t index_of(const OrderKey& key) const {
     std::size_t slot = lower_bound(key);
-    while (entries_[slot].job == nullptr) ++slot;
+    while (at(slot) == nullptr) ++slot;
     return slot;
   }
 
   static constexpr std::size_t kBlock = 256;
 
-  std::vector<Entry> entries_;
-  std::vector<std::size_t> live_in_;  // jobs in each kBlock slots
+  Shared<Body> body_;
   std::size_t live_ = 0;
   std::size_t front_ = 0;
 };

@@ -20,12 +20,12 @@ Time stretched_end(Time began, Time now) {
 void Pass::hold_overruns() {
   if (s_.boundary && now_ >= *s_.boundary) s_.freed();
   if (s_.config.ends_on_limit)
-    for (auto at = s_.running_by_end.begin(); at != s_.running_by_end.end() && at->first <= now_;
+    for (auto at = s_.running_by_end->begin(); at != s_.running_by_end->end() && at->first <= now_;
          ++at)
       s_.machine->vacate(at->second, now_);
   const Time late = s_.config.ends_on_limit ? now_ : saturating_add(now_, 1);
   std::vector<JobId> over;
-  for (const auto& [end, id] : s_.running_by_end) {
+  for (const auto& [end, id] : *s_.running_by_end) {
     if (end >= late) break;
     over.push_back(id);
   }
@@ -60,7 +60,7 @@ Time Pass::stretch(const Job& job) {
 
 // The first reservation that is due and is not to wait for what is down.
 Job* Pass::next_due() {
-  for (const auto& [when, id] : s_.bookings) {
+  for (const auto& [when, id] : *s_.bookings) {
     if (when > now_) break;
     Job& job = *s_.find(id);
     const Time patience = saturating_add(when, s_.queue_of(job).config.reservation_retry);
@@ -78,7 +78,7 @@ void Pass::start_due() {
     Job& job = *due;
     s_.look_at(job.request.id);
     const Duration length = s_.length_of(job);
-    if (auto over = s_.limiter.over(job, now_, length, true)) {
+    if (auto over = s_.limiter->over(job, now_, length, true)) {
       s_.unbook(job, now_);
       ++s_.epoch;
       wake_when_under(s_.queue_of(job), *over);
@@ -87,7 +87,7 @@ void Pass::start_due() {
       continue;
     }
     // So is one of a range of slots that its limits may leave less of than it was promised.
-    const bool limited = job.request.slots && s_.limiter.active();
+    const bool limited = job.request.slots && s_.limiter->active();
     const bool anew = *job.planned < now_ || limited;
     if (anew) s_.unbook(job, now_);
     Machine::Outcome outcome =
@@ -95,7 +95,7 @@ void Pass::start_due() {
              : s_.machine->claim(job.request, now_, length);
     auto* allocation = std::get_if<Allocation>(&outcome);
     if (allocation == nullptr) return replan();
-    if (!anew) s_.bookings.erase({*job.planned, job.request.id});
+    if (!anew) s_.bookings.edit().erase({*job.planned, job.request.id});
     job.booked = false;
     started(job, std::move(*allocation));
   }

@@ -71,7 +71,7 @@ void Scheduler::State::dequeue(Job& job, Time now) {
     freed();
     released = true;
   }
-  if (job.place == Job::Place::aside) aside.erase(job.request.id);
+  if (job.place == Job::Place::aside) aside.edit().erase(job.request.id);
   if (job.place == Job::Place::held) --queue_of(job).held;
   if (job.place == Job::Place::pending) {
     Queue& queue = queue_of(job);
@@ -84,13 +84,13 @@ void Scheduler::State::dequeue(Job& job, Time now) {
 void Scheduler::State::unbook(Job& job, Time now) {
   ++plan;
   machine->release(job.request.id, now);
-  bookings.erase({*job.planned, job.request.id});
+  bookings.edit().erase({*job.planned, job.request.id});
   job.booked = false;
 }
 
 void Scheduler::State::unbook_queue(std::size_t queue) {
   std::vector<Job*> of_queue;
-  for (const auto& [when, id] : bookings)
+  for (const auto& [when, id] : *bookings)
     if (Job* job = find(id); job->queue == queue) of_queue.push_back(job);
   for (Job* job : of_queue) {
     unbook(*job, clock);
@@ -107,7 +107,7 @@ void Scheduler::State::book(Job& job, Interval when) {
   job.booked = true;
   job.planned = when.begin;
   job.planned_end = when.end;
-  bookings.emplace(when.begin, job.request.id);
+  bookings.edit().emplace(when.begin, job.request.id);
 }
 
 void Scheduler::State::run(Job& job, Interval when) {
@@ -121,19 +121,19 @@ void Scheduler::State::run(Job& job, Interval when) {
   job.place = Job::Place::running;
   job.started = when.begin;
   job.planned_end = when.end;
-  running_by_end.emplace(when.end, job.request.id);
-  limiter.started(job);
+  running_by_end.edit().emplace(when.end, job.request.id);
+  limiter.edit().started(job);
   count_usage(job);
   ++running;
 }
 
 void Scheduler::State::moved_end(Job& job, Time end) {
   ++plan;
-  running_by_end.erase({job.planned_end, job.request.id});
-  limiter.ended(job);
+  running_by_end.edit().erase({job.planned_end, job.request.id});
+  limiter.edit().ended(job);
   job.planned_end = end;
-  limiter.started(job);
-  running_by_end.emplace(end, job.request.id);
+  limiter.edit().started(job);
+  running_by_end.edit().emplace(end, job.request.id);
 }
 
 Job* Scheduler::State::copied(JobId id) {
@@ -142,12 +142,12 @@ Job* Scheduler::State::copied(JobId id) {
 }
 
 std::unique_ptr<Scheduler::State> Scheduler::State::fork() const {
-  auto fork = std::make_unique<State>();
+  auto fork = std::make_unique<State>(settings_);
   static_cast<PlanState&>(*fork) = *this;
   static_cast<QueueState&>(*fork) = *this;
   static_cast<AccountState&>(*fork) = *this;
   static_cast<IntrusionState&>(*fork) = *this;
-  fork->config = config;
+  fork->tells_waits = false;
   fork->machine = machine->clone();
   fork->has_hosts = has_hosts;
   fork->clock = clock;

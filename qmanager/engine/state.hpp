@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "qmanager/engine/pending.hpp"
 #include "qmanager/job.hpp"
 #include "qmanager/machine/machine.hpp"
@@ -96,8 +97,8 @@ struct Obstacle {
 struct PlanState {
   using ByTime = std::set<std::pair<Time, JobId>>;
 
-  ByTime running_by_end;
-  ByTime bookings;  // by planned start
+  Shared<ByTime> running_by_end;
+  Shared<ByTime> bookings;  // by planned start
   std::vector<JobId>
       unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
   std::vector<ShapeMemo> shapes;
@@ -123,15 +124,15 @@ struct QueueState {
   };
 
   std::vector<Queue> queues;
-  std::set<JobId> aside;         // blocked: no resource that is up can serve them
-  std::vector<JobId> immediate;  // to be started by the next whole pass, or rejected
-  Narrowed narrowed;             // made last
+  Shared<std::set<JobId>> aside;  // blocked: no resource that is up can serve them
+  std::vector<JobId> immediate;   // to be started by the next whole pass, or rejected
+  Narrowed narrowed;              // made last
 };
 
 // What is counted for limits, fairshare and priorities.
 struct AccountState {
-  Limiter limiter;
-  Fairshare fairshare;
+  Shared<Limiter> limiter;
+  Shared<Fairshare> fairshare;
   bool counts_usage = false;       // fairshare plays a part
   bool counts_bypass = false;      // so does how often a job was passed by others
   bool limits_stop_aging = false;  // whether waiting earns priority depends on limits
@@ -145,12 +146,16 @@ struct IntrusionState {
 };
 
 struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
-  SchedulerConfig config;
+  explicit State(std::shared_ptr<const SchedulerConfig> settings)
+      : config(*settings), tells_waits(settings->tell_waits), settings_(std::move(settings)) {}
+
+  const SchedulerConfig& config;
+  bool tells_waits;
   std::unique_ptr<Machine> machine;
   bool has_hosts = false;  // consumables of queues are per host
   Time clock = 0;          // the latest time that was told
   std::map<JobId, Advance> advances;
-  std::unordered_map<JobId, JobId> in_advance;  // job -> the reservation it runs in
+  Shared<std::unordered_map<JobId, JobId>> in_advance;  // job -> the reservation it runs in
 
   // The same once more, for what-if: nothing that happens there is seen here. Jobs are copied when
   // they are first asked for, so this must not change as long as the other one is in use.
@@ -187,15 +192,15 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
   Job& own(Job& listed) { return origin_ == nullptr ? listed : *find(listed.request.id); }
   // The scheduler of the advance reservation that the job is in; nullptr: it is in none.
   Scheduler* within(JobId id) const {
-    const auto found = in_advance.find(id);
-    return found == in_advance.end() ? nullptr : advances.at(found->second).inner.get();
+    const auto found = in_advance->find(id);
+    return found == in_advance->end() ? nullptr : advances.at(found->second).inner.get();
   }
   Queue& queue_of(const Job& job) { return queues[job.queue]; }
   const Queue& queue_of(const Job& job) const { return queues[job.queue]; }
 
   const QosConfig& qos_of(const Job& job) const;
   // Its place in the queue, as its priority was when all were computed last.
-  OrderKey key_of(const Job& job) const { return key_at(job, fairshare, aged.value_or(clock)); }
+  OrderKey key_of(const Job& job) const { return key_at(job, *fairshare, aged.value_or(clock)); }
   // The same at `t`, with what was used until then.
   OrderKey key_at(const Job& job, const Fairshare& usage, Time t) const;
   // Would one of the jobs that idle limits or the depth of the queue keep out be let in, in the
@@ -218,12 +223,9 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
   void moved_end(Job& job, Time end);
   // For fairshare: it runs, here or in an advance reservation.
   void count_usage(const Job& job) {
-    if (counts_usage) fairshare.started(job.request, job.procs, job.started);
+    if (counts_usage) fairshare.edit().started(job.request, job.procs, job.started);
   }
 
-  // What Scheduler::outlook() has found. What passes have found is told in their decisions, and is
-  // not to depend on who looked before.
-  mutable std::unordered_map<ShapeId, Obstacle> seen_obstacles;
   // A fork of this with the plan made whole, for questions (Scheduler::asked); null: nobody has
   // asked since the last change. Its answers hold at times in [whole_from, whole_until).
   mutable std::unique_ptr<Scheduler> whole;
@@ -233,6 +235,7 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
  private:
   Job* copied(JobId id);
 
+  std::shared_ptr<const SchedulerConfig> settings_;
   const State* origin_ = nullptr;                         // whose fork this is
   std::unordered_map<JobId, std::unique_ptr<Job>> jobs_;  // of a fork: those that it has changed
 };

@@ -14,7 +14,7 @@ JobRequest EnvironmentMachine::in(const JobRequest& job, const std::string& envi
   JobRequest one = job;
   one.environments.clear();
   // Those in which it can never run were left out when it came.
-  static_cast<void>(enter_environment(one, environment, environments_.at(environment)));
+  static_cast<void>(enter_environment(one, environment, environments_->at(environment)));
   return one;
 }
 
@@ -26,8 +26,8 @@ std::vector<JobRequest> EnvironmentMachine::each(const JobRequest& job) const {
 }
 
 JobRequest EnvironmentMachine::settled(const JobRequest& job) const {
-  const auto found = chosen_.find(job.id);
-  return job.environments.empty() || found == chosen_.end() ? job : in(job, found->second);
+  const auto found = chosen_->find(job.id);
+  return job.environments.empty() || found == chosen_->end() ? job : in(job, found->second);
 }
 
 Result<std::optional<std::string>> EnvironmentMachine::refuses(const JobRequest& job, Time now,
@@ -48,7 +48,10 @@ ShapeId EnvironmentMachine::shape_of(const JobRequest& job) {
     within.push_back(inner_->shape_of(job));
   else
     for (const JobRequest& one : each(job)) within.push_back(inner_->shape_of(one));
-  return shapes_.try_emplace(std::move(within), static_cast<ShapeId>(shapes_.size())).first->second;
+  if (const auto known = shapes_->find(within); known != shapes_->end()) return known->second;
+  const auto id = static_cast<ShapeId>(shapes_->size());
+  shapes_.edit().emplace(std::move(within), id);
+  return id;
 }
 
 bool EnvironmentMachine::placeable(const JobRequest& job) {
@@ -95,14 +98,14 @@ Machine::Outcome EnvironmentMachine::where_it_gets_most(std::vector<JobRequest> 
     }
     const std::int64_t procs = inner_->procs_held(id);
     if (!ranged || (&one == &choices.back() && procs > most)) {
-      chosen_[id] = one.environment;
+      chosen_.edit()[id] = one.environment;
       return outcome;
     }
     inner_->release(id, now);
     if (procs > most) most = procs, best = &one;
   }
   if (best == nullptr) return std::move(*failed);
-  chosen_[id] = best->environment;
+  chosen_.edit()[id] = best->environment;
   return hold(*best);
 }
 
@@ -143,7 +146,7 @@ std::optional<Time> EnvironmentMachine::earliest(const JobRequest& job, const Wi
 
 void EnvironmentMachine::release(JobId job, Time now) {
   inner_->release(job, now);
-  chosen_.erase(job);
+  if (chosen_->contains(job)) chosen_.edit().erase(job);
 }
 
 // A job says in which environment it runs; an advance reservation does not: the first is as good

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "qmanager/machine/machine.hpp"
 #include "qmanager/site/environment.hpp"
 
@@ -82,9 +83,11 @@ class EnvironmentMachine final : public Machine {
   Outcome where_it_gets_most(std::vector<JobRequest> choices, Time now, Hold hold);
 
   std::unique_ptr<Machine> inner_;
-  std::map<std::string, ParallelEnvironment> environments_;
-  std::unordered_map<JobId, std::string> chosen_;   // of who holds something and had a choice
-  std::map<std::vector<ShapeId>, ShapeId> shapes_;  // by those within, one for each environment
+  Shared<std::map<std::string, ParallelEnvironment>> environments_;
+  // Of who holds something and had a choice.
+  Shared<std::unordered_map<JobId, std::string>> chosen_;
+  // By those within, one for each environment.
+  Shared<std::map<std::vector<ShapeId>, ShapeId>> shapes_;
 };
 
 }  // namespace holon::qmanager

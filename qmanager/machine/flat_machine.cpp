@@ -30,7 +30,10 @@ Result<std::optional<std::string>> FlatMachine::refuses(const JobRequest& job, T
 }
 
 ShapeId FlatMachine::shape_of(const JobRequest& job) {
-  return shapes_.try_emplace(job.procs, static_cast<ShapeId>(shapes_.size())).first->second;
+  if (const auto known = shapes_->find(job.procs); known != shapes_->end()) return known->second;
+  const auto id = static_cast<ShapeId>(shapes_->size());
+  shapes_.edit().emplace(job.procs, id);
+  return id;
 }
 
 std::int64_t FlatMachine::free_procs(Time now) {
@@ -64,7 +67,7 @@ Machine::Outcome FlatMachine::hold(const JobRequest& job, Interval when) {
       job.slots ? most_slots(job, free) : (job.procs <= free ? job.procs : 0);
   if (procs == 0) return NotNow{};
   plan_.add(when, procs);
-  held_.emplace(job.id, Held{when, procs});
+  held_.edit().emplace(job.id, Held{when, procs});
   free_at_ = -1;
   return Allocation{job.id, when, {{.uniq_id = 0, .amount = procs}}, {}};
 }
@@ -99,7 +102,7 @@ Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
 
 // From some instant there is room up to its begin; or for all of it, sooner still.
 std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) {
-  const Held& held = held_.at(job.id);
+  const Held& held = held_->at(job.id);
   const Time from = std::max(now, horizon_.begin);
   if (held.when.begin <= from) return std::nullopt;
   const std::int64_t cap = capacity() - held.procs;
@@ -114,26 +117,28 @@ std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) 
 }
 
 void FlatMachine::release(JobId job, Time) {
-  const auto held = held_.find(job);
+  auto& all = held_.edit();
+  const auto held = all.find(job);
   if (held->second.procs > 0) plan_.remove(held->second.when, held->second.procs);
-  held_.erase(held);
+  all.erase(held);
   free_at_ = -1;
 }
 
 Status FlatMachine::impose(const JobRequest&, const Allocation& allocation) {
-  if (held_.contains(allocation.job)) return fail(Errc::exists, "the job holds processors already");
+  if (held_->contains(allocation.job))
+    return fail(Errc::exists, "the job holds processors already");
   std::int64_t procs = 0;
   for (const resource::Share& share : allocation.shares) procs += share.amount;
   if (!fits(procs, allocation.when))
     return fail(Errc::overcommitted, fmt::format("{} processors are not free", procs));
   plan_.add(allocation.when, procs);
-  held_.emplace(allocation.job, Held{allocation.when, procs});
+  held_.edit().emplace(allocation.job, Held{allocation.when, procs});
   free_at_ = -1;
   return {};
 }
 
 Status FlatMachine::set_end(JobId job, Time end) {
-  Held& held = held_.at(job);
+  Held& held = held_.edit().at(job);
   if (end <= held.when.begin) return fail(Errc::invalid_argument, "an end before the begin");
   if (end > held.when.end && plan_.plan().max_used({held.when.end, end}) > capacity() - held.procs)
     return fail(Errc::overcommitted, "its processors are promised to another job");
@@ -144,7 +149,7 @@ Status FlatMachine::set_end(JobId job, Time end) {
 }
 
 Allocation FlatMachine::holding(JobId job) const {
-  const Held& held = held_.at(job);
+  const Held& held = held_->at(job);
   return Allocation{job, held.when, {{.uniq_id = 0, .amount = held.procs}}, {}};
 }
 
@@ -155,7 +160,7 @@ Units FlatMachine::hold_what_is_left(JobId job, const Units& units, Interval whe
   const std::int64_t procs =
       std::clamp<std::int64_t>(capacity() - plan_.plan().max_used(rest), 0, wanted);
   if (procs > 0) plan_.add(rest, procs);
-  held_.emplace(job, Held{rest, procs});
+  held_.edit().emplace(job, Held{rest, procs});
   free_at_ = -1;
   if (procs == wanted) return {};
   return {Allocation{job, when, {{.uniq_id = 0, .amount = wanted - procs}}, {}}, {}};
@@ -194,7 +199,7 @@ std::vector<Window> FlatMachine::windows(Time now) {
 
 void FlatMachine::check_invariants() const {
   plan_.plan().check_invariants();
-  for (const auto& [id, held] : held_)
+  for (const auto& [id, held] : *held_)
     if (plan_.plan().max_used(held.when) > procs_) std::abort();
 }
 

@@ -13,13 +13,11 @@ namespace holon::qmanager {
 
 namespace {
 
-class PartMachine final : public OwningStoreMachine {
+class PartMachine : public StoreMachine {
  public:
-  PartMachine(resource::ResourceStore owned, const resource::ResourceStore& whole)
-      : OwningStoreMachine(std::move(owned)), whole_(whole) {}
-  // A copy asks the same whole what is up.
-  PartMachine(const PartMachine& other)
-      : OwningStoreMachine(other), whole_(other.whole_), occupied_(other.occupied_) {}
+  PartMachine(resource::ResourceStore& part, const resource::ResourceStore& whole)
+      : StoreMachine(part), whole_(whole) {}
+  PartMachine(const PartMachine&) = default;
 
   std::unique_ptr<Machine> clone() const override { return std::make_unique<PartMachine>(*this); }
 
@@ -27,7 +25,7 @@ class PartMachine final : public OwningStoreMachine {
   Units occupy(Units units) override {
     occupied_.clear();
     std::erase_if(units.allocation.shares, [&](const resource::Share& share) {
-      const bool here = owned_store().graph().find_uniq(share.uniq_id).has_value();
+      const bool here = store()->graph().find_uniq(share.uniq_id).has_value();
       if (here) occupied_.insert(share.uniq_id);
       return here;
     });
@@ -37,20 +35,26 @@ class PartMachine final : public OwningStoreMachine {
 
   // What went down, or away, in the whole has done so here.
   void resources_changed() override {
-    const auto all = owned_store().graph().in_preorder();
+    const auto all = store()->graph().in_preorder();
     const std::vector<resource::VertexId> vertices(all.begin(), all.end());
     for (const resource::VertexId v : vertices) {
-      const std::int64_t id = owned_store().graph()[v].uniq_id;
+      const std::int64_t id = store()->graph()[v].uniq_id;
       const auto same = whole_.graph().find_uniq(id);
       const bool up = same && whole_.graph()[*same].schedulable() && !occupied_.contains(id);
-      if (up != owned_store().graph()[v].schedulable()) owned_store().set_status(v, up);
+      if (up != store()->graph()[v].schedulable()) store().edit().set_status(v, up);
     }
     StoreMachine::resources_changed();
   }
 
  private:
-  const resource::ResourceStore& whole_;
-  std::set<std::int64_t> occupied_;  // by uniq_id
+  const resource::ResourceStore& whole_;  // a copy asks the same one what is up
+  std::set<std::int64_t> occupied_;       // by uniq_id
+};
+
+class OwningPartMachine final : private StoreOwner, public PartMachine {
+ public:
+  OwningPartMachine(resource::ResourceStore part, const resource::ResourceStore& whole)
+      : StoreOwner{std::move(part)}, PartMachine(StoreOwner::own_store, whole) {}
 };
 
 }  // namespace
@@ -66,7 +70,7 @@ Result<std::unique_ptr<Machine>> StoreMachine::part(JobId holder) {
   options.horizon = held->when;
   Result<resource::ResourceStore> store = resource::ResourceStore::load(*spec, options);
   if (!store) return tl::unexpected(store.error());
-  return std::make_unique<PartMachine>(std::move(*store), *store_);
+  return std::make_unique<OwningPartMachine>(std::move(*store), *store_);
 }
 
 }  // namespace holon::qmanager

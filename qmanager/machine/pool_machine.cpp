@@ -36,8 +36,11 @@ ShapeId PoolMachine::shape_of(const JobRequest& job) {
   std::string needs;
   for (const Consumes& use : job.consumes)
     needs += fmt::format("{}={};", use.pool, least(job, use));
-  return shapes_.try_emplace({inner_->shape_of(job), needs}, static_cast<ShapeId>(shapes_.size()))
-      .first->second;
+  const std::pair content(inner_->shape_of(job), std::move(needs));
+  if (const auto known = shapes_->find(content); known != shapes_->end()) return known->second;
+  const auto id = static_cast<ShapeId>(shapes_->size());
+  shapes_.edit().emplace(content, id);
+  return id;
 }
 
 Time PoolMachine::end_of(Time begin, Duration length) const {
@@ -62,7 +65,7 @@ std::optional<Shortage> PoolMachine::shortage(const JobRequest& job, Interval wh
   const auto missing = lack(job, when);
   if (!missing) return inner_->shortage(job, when);
   std::vector<std::pair<Time, std::pair<JobId, resource::Amount>>> by_end;
-  for (const auto& [id, held] : held_)
+  for (const auto& [id, held] : *held_)
     for (const Consumes& use : held.consumes)
       if (use.pool == *missing->pool && use.amount > 0 && held.when.begin < when.end &&
           when.begin < held.when.end)
@@ -106,7 +109,7 @@ Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
     if (use.per_slot) use = {use.pool, use.amount * (job.slots ? slots : least_slots(job)), false};
     pools_.at(use.pool).used.add(allocation->when, use.amount);
   }
-  held_[job.id] = std::move(held);
+  held_.edit()[job.id] = std::move(held);
   return outcome;
 }
 
@@ -166,10 +169,10 @@ Machine::Outcome PoolMachine::hold_exactly(const JobRequest& job, Interval when,
 }
 
 void PoolMachine::release(JobId job, Time now) {
-  if (const auto held = held_.find(job); held != held_.end()) {
+  if (const auto held = held_->find(job); held != held_->end()) {
     for (const Consumes& use : held->second.consumes)
       pools_.at(use.pool).used.remove(held->second.when, use.amount);
-    held_.erase(held);
+    held_.edit().erase(job);
   }
   inner_->release(job, now);
 }
@@ -181,8 +184,8 @@ Status PoolMachine::impose(const JobRequest& job, const Allocation& allocation) 
 }
 
 Status PoolMachine::set_end(JobId job, Time end) {
-  if (const auto held = held_.find(job); held != held_.end()) {
-    Interval& when = held->second.when;
+  if (const auto held = held_->find(job); held != held_->end()) {
+    const Interval when = held->second.when;
     for (const Consumes& use : held->second.consumes) {
       const Pool& pool = pools_.at(use.pool);
       if (end > when.end && pool.used.max_used({when.end, end}) + use.amount > pool.capacity())
@@ -191,7 +194,7 @@ Status PoolMachine::set_end(JobId job, Time end) {
     if (Status moved = inner_->set_end(job, end); !moved) return moved;
     for (const Consumes& use : held->second.consumes)
       pools_.at(use.pool).used.move_end(when, use.amount, end);
-    when.end = end;
+    held_.edit().at(job).when.end = end;
     return {};
   }
   return inner_->set_end(job, end);
@@ -199,7 +202,7 @@ Status PoolMachine::set_end(JobId job, Time end) {
 
 Units PoolMachine::units_of(JobId job) const {
   Units units = inner_->units_of(job);
-  if (const auto held = held_.find(job); held != held_.end())
+  if (const auto held = held_->find(job); held != held_->end())
     for (const Consumes& use : held->second.consumes)
       if (use.amount > 0) units.pools[use.pool] += use.amount;
   return units;
@@ -219,7 +222,7 @@ Units PoolMachine::hold_what_is_left(JobId job, const Units& units, Interval whe
     pool.used.add(held.when, mine);
     held.consumes.push_back({name, mine, false});
   }
-  if (!held.consumes.empty()) held_[job] = std::move(held);
+  if (!held.consumes.empty()) held_.edit()[job] = std::move(held);
   return rest;
 }
 

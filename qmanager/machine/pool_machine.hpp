@@ -5,6 +5,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "base/shared.hpp"
 #include "qmanager/machine/machine.hpp"
 #include "resource/planner/timeline.hpp"
 
@@ -92,9 +93,9 @@ class PoolMachine final : public Machine {
 
   std::unique_ptr<Machine> inner_;
   std::map<std::string, Pool> pools_;
-  std::unordered_map<JobId, Held> held_;
+  Shared<std::unordered_map<JobId, Held>> held_;
   // An inner shape with these needs is a shape of its own.
-  std::map<std::pair<ShapeId, std::string>, ShapeId> shapes_;
+  Shared<std::map<std::pair<ShapeId, std::string>, ShapeId>> shapes_;
 };
 
 }  // namespace holon::qmanager

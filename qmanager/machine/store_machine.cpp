@@ -50,13 +50,14 @@ bool StoreMachine::goes_by_host(const JobRequest& job) const {
 
 bool StoreMachine::add_host_pools(const std::map<std::string, resource::Amount>& each) {
   if (store_->graph().by_type("node").empty()) return false;
-  host_pools_.define(each);
+  host_pools_.edit().define(each);
   return true;
 }
 
-StoreMachine::StoreMachine(resource::ResourceStore& store) : store_(&store) {
+StoreMachine::StoreMachine(resource::ResourceStore& store)
+    : store_(store), procs_(store.total("core")) {
   const auto cores = static_cast<std::int64_t>(store.graph().by_type("core").size());
-  if (cores > 0 && cores == store.total("core") && !anything_down() && store.jobs().empty())
+  if (cores > 0 && cores == procs_ && !anything_down() && store.jobs().empty())
     uniform_.emplace(cores, store.options().horizon);
   if (uniform_) node_cores_ = cores_of_like_nodes(store.graph());
 }
@@ -71,24 +72,26 @@ void StoreMachine::leave_uniform() {
 Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, Time now,
                                                          Duration length) {
   if (!job.spec) return fail(Errc::invalid_argument, "a job needs a jobspec", "spec");
-  Shape& of_job = shape(job);
-  if (of_job.placeable_at == status_ && of_job.placeable) return std::nullopt;
+  const ShapeId id = shape_of(job);
+  const Shape& known = (*shapes_)[id];
+  if (known.placeable_at == status_ && known.placeable) return std::nullopt;
   const Duration asked = length == kTimeMax ? until_horizon(now) : length;
   // Whether a range of slots can be spread is a question of its own.
-  if (!job.slots && of_job.satisfiable_at == status_ && asked <= of_job.satisfiable_for)
+  if (!job.slots && known.satisfiable_at == status_ && asked <= known.satisfiable_for)
     return std::nullopt;
-  auto outcome = store_->match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
+  auto outcome = store_.edit().match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
   if (!outcome) return tl::unexpected(outcome.error());
   if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
   if (spread_over_hosts(job))
     if (Status sound = check_host_placement(job); !sound) return tl::unexpected(sound.error());
   const bool fits_hosts = goes_by_host(job)
-                              ? could_be_spread(*store_, host_pools_, job, false)
-                              : host_pools_.slots_at_most(job.on_hosts) >= slots_a_node(*job.spec);
+                              ? could_be_spread(*store_, *host_pools_, job, false)
+                              : host_pools_->slots_at_most(job.on_hosts) >= slots_a_node(*job.spec);
   if (!fits_hosts && spread_over_hosts(job))
     return "its slots can never be spread over the hosts as its parallel environment wants";
-  if (!fits_hosts) return host_pools_.too_much(job.on_hosts);
+  if (!fits_hosts) return host_pools_->too_much(job.on_hosts);
   if (!job.slots) {
+    Shape& of_job = shapes_.edit()[id];
     of_job.satisfiable_at = status_;
     of_job.satisfiable_for = asked;
   }
@@ -97,31 +100,33 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
 
 ShapeId StoreMachine::shape_of(const JobRequest& job) {
   // Jobs of one size share a jobspec; those that were asked about lately are not read again.
-  Recent& recent = recent_[(reinterpret_cast<std::uintptr_t>(job.spec.get()) >> 6) % kRecent];
+  const std::size_t place = (reinterpret_cast<std::uintptr_t>(job.spec.get()) >> 6) % kRecent;
+  const Recent& recent = (*recent_)[place];
   if (recent.spec == job.spec && recent.slots == job.slots.has_value() &&
-      shapes_[recent.shape].rule == job.rule && shapes_[recent.shape].on_hosts == job.on_hosts)
+      (*shapes_)[recent.shape].rule == job.rule &&
+      (*shapes_)[recent.shape].on_hosts == job.on_hosts)
     return recent.shape;
   const ShapeId id = find_shape(job);
-  recent = {job.spec, job.slots.has_value(), id};
+  recent_.edit()[place] = {job.spec, job.slots.has_value(), id};
   return id;
 }
 
 ShapeId StoreMachine::find_shape(const JobRequest& job) {
   const std::size_t hash = content_hash(*job.spec);
   keep_uniform_for(job);
-  const auto [begin, end] = by_content_.equal_range(hash);
+  const auto [begin, end] = by_content_->equal_range(hash);
   for (auto at = begin; at != end; ++at) {
-    const Shape& known = shapes_[at->second];
+    const Shape& known = (*shapes_)[at->second];
     if (known.rule == job.rule && known.on_hosts == job.on_hosts &&
         same_content(*known.spec, *job.spec))
       return at->second;
   }
-  const auto id = static_cast<ShapeId>(shapes_.size());
+  const auto id = static_cast<ShapeId>(shapes_->size());
   std::int64_t cores = least_units(*job.spec, "core");
   if (uniform_ && unit_ == Unit::node)
     cores = cores_of_whole_nodes(*job.spec, *node_cores_).value_or(cores);
-  shapes_.push_back({job.spec, job.rule, job.on_hosts, cores});
-  by_content_.emplace(hash, id);
+  shapes_.edit().push_back({job.spec, job.rule, job.on_hosts, cores});
+  by_content_.edit().emplace(hash, id);
   coreless_shapes_ = coreless_shapes_ || cores == 0;
   return id;
 }
@@ -158,13 +163,14 @@ std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
 // lease, or for a job without end, and their units may be given back any time.
 bool StoreMachine::placeable(const JobRequest& job) {
   if (!anything_down()) return true;
-  Shape& of_job = shape(job);
-  if (of_job.placeable_at != status_) {
-    of_job.placeable = store_->placeable(*job.spec).value_or(false) &&
-                       (!goes_by_host(job) || could_be_spread(*store_, host_pools_, job, true));
+  const ShapeId id = shape_of(job);
+  if ((*shapes_)[id].placeable_at != status_) {
+    Shape& of_job = shapes_.edit()[id];
+    of_job.placeable = store_.edit().placeable(*job.spec).value_or(false) &&
+                       (!goes_by_host(job) || could_be_spread(*store_, *host_pools_, job, true));
     of_job.placeable_at = status_;
   }
-  return of_job.placeable;
+  return (*shapes_)[id].placeable;
 }
 
 std::string StoreMachine::outage() {
@@ -233,7 +239,7 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
   if (const std::int64_t cores = shape(job).cores; cores > free)
     return Shortage{processors_short(cores, free, procs()), {}};
   if (goes_by_host(job)) {
-    if (place_on_hosts(*store_, host_pools_, job, when)) return std::nullopt;
+    if (place_on_hosts(*store_, *host_pools_, job, when)) return std::nullopt;
     return Shortage{not_on_hosts(job), {}};
   }
   // A range of slots has its smallest count in the jobspec.
@@ -241,7 +247,7 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
   if (const auto* short_of = std::get_if<NotNow>(&outcome))
     return Shortage{short_of->reason + slot_text(*job.spec, short_of->reason), {}};
   if (const auto* found = std::get_if<Allocation>(&outcome); found != nullptr)
-    if (!host_pools_.fits(job.on_hosts, slots_on_hosts(job, *found), when))
+    if (!host_pools_->fits(job.on_hosts, slots_on_hosts(job, *found), when))
       return Shortage{not_on_hosts(job), {}};
   return std::nullopt;
 }
@@ -257,7 +263,7 @@ std::int64_t StoreMachine::free_cores_at_most(Time now) {
 
 Machine::Outcome StoreMachine::match(const JobRequest& job, MatchOp op, Time now, Duration length) {
   free_at_ = -1;
-  auto outcome = store_->match(job.id, *job.spec, op, now, length);
+  auto outcome = store_.edit().match(job.id, *job.spec, op, now, length);
   // What the matcher cannot understand will not be understood later either.
   if (!outcome) return Never{to_string(outcome.error())};
   return std::move(*outcome);
@@ -271,8 +277,9 @@ Duration StoreMachine::until_horizon(Time from) const {
 // What is held must be known by its end, for jobs without a limit.
 Machine::Outcome StoreMachine::holds(Outcome outcome) {
   if (const auto* allocation = std::get_if<Allocation>(&outcome)) {
-    ends_[allocation->job] = allocation->when.end;
-    all_ends_.insert(allocation->when.end);
+    Ends& ends = ends_.edit();
+    ends.of[allocation->job] = allocation->when.end;
+    ends.all.insert(allocation->when.end);
   }
   return outcome;
 }
@@ -288,15 +295,15 @@ Machine::Outcome StoreMachine::allocate(const JobRequest& job, Time now, Duratio
 // Asks the matcher O(log of the range) times.
 std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, Time now) {
   const auto fits = [&](std::int64_t count) {
-    const auto outcome = store_->allocate(kQuestion, *with_slots(job, count).spec, when, now);
+    const auto outcome = store_.edit().allocate(kQuestion, *with_slots(job, count).spec, when, now);
     const bool found = outcome && std::holds_alternative<Allocation>(*outcome);
-    if (found) static_cast<void>(store_->release(kQuestion));
+    if (found) static_cast<void>(store_.edit().release(kQuestion));
     return found;
   };
   free_at_ = -1;
   const std::int64_t each = std::max<std::int64_t>(1, job.procs / least_slots(job));
   std::int64_t low = least_slots(job);
-  std::int64_t high = most_slots(job, store_->total("core") / each);
+  std::int64_t high = most_slots(job, procs_ / each);
   if (high == 0 || !fits(low)) return 0;
   while (low < high) {
     const std::int64_t middle = most_slots(job, low + (high - low + 1) / 2);
@@ -323,25 +330,25 @@ Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval 
   const std::int64_t count = job.slots ? most_that_fit(job, when, now) : least_slots(job);
   if (count == 0) return NotNow{"not even its smallest number of slots is free"};
   const auto spec = job.slots ? with_slots(job, count).spec : job.spec;
-  auto outcome = store_->allocate(job.id, *spec, when, now);
+  auto outcome = store_.edit().allocate(job.id, *spec, when, now);
   if (!outcome) return Never{to_string(outcome.error())};
   if (const auto* found = std::get_if<Allocation>(&*outcome)) {
     const HostSlots slots = slots_on_hosts(job, *found);
-    if (!host_pools_.fits(job.on_hosts, slots, when)) {
-      static_cast<void>(store_->release(job.id));
+    if (!host_pools_->fits(job.on_hosts, slots, when)) {
+      static_cast<void>(store_.edit().release(job.id));
       return NotNow{not_on_hosts(job)};
     }
-    host_pools_.hold(job.id, job.on_hosts, slots, when);
+    host_pools_.edit().hold(job.id, job.on_hosts, slots, when);
   }
   return holds(std::move(*outcome));
 }
 
 Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval when, Time now) {
-  auto placed = place_on_hosts(*store_, host_pools_, job, when);
+  auto placed = place_on_hosts(*store_, *host_pools_, job, when);
   if (!placed) return NotNow{not_on_hosts(job)};
-  if (Status held = store_->update(placed->allocation, now); !held)
+  if (Status held = store_.edit().update(placed->allocation, now); !held)
     return NotNow{held.error().what};
-  host_pools_.hold(job.id, job.on_hosts, placed->slots, when);
+  host_pools_.edit().hold(job.id, job.on_hosts, placed->slots, when);
   return holds(std::move(placed->allocation));
 }
 
@@ -378,9 +385,9 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
   if (held == nullptr) return NotNow{};
   const Allocation same = *held;
   if (anything_down() && !all_up(same)) return NotNow{"a node that was promised to it is down"};
-  static_cast<void>(store_->release(job.id));
+  static_cast<void>(store_.edit().release(job.id));
   // It was given back just now, so that it is free.
-  static_cast<void>(store_->update(same, now));
+  static_cast<void>(store_.edit().update(same, now));
   return same;
 }
 
@@ -413,7 +420,7 @@ Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) 
   const Duration counted = to_the_end && horizon != kTimeMax ? 1 : wish.length;
   Time begin = wish.not_before;
   for (;;) {
-    const auto offer = store_->earliest_offer(*job.spec, begin, counted);
+    const auto offer = store_.edit().earliest_offer(*job.spec, begin, counted);
     if (!offer) return Never{to_string(offer.error())};
     if (!*offer) break;
     begin = **offer;
@@ -421,8 +428,8 @@ Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) 
     if (begin >= end || end > horizon) break;
     Outcome outcome = hold_now_or_then(job, {begin, end}, wish.now);
     if (!std::holds_alternative<NotNow>(outcome)) return outcome;
-    const auto later = all_ends_.upper_bound(begin);
-    if (later == all_ends_.end()) break;
+    const auto later = ends_->all.upper_bound(begin);
+    if (later == ends_->all.end()) break;
     begin = *later;
   }
   return NotNow{"no time is known at which what it needs will be free"};
@@ -452,29 +459,32 @@ Machine::Outcome StoreMachine::hold_exactly(const JobRequest& job, Interval when
 
 void StoreMachine::vacate(JobId job, Time) {
   free_at_ = -1;
-  host_pools_.release(job);
-  static_cast<void>(store_->release(job));
+  host_pools_.edit().release(job);
+  static_cast<void>(store_.edit().release(job));
 }
 
 void StoreMachine::release(JobId job, Time now) {
   free_at_ = -1;
-  host_pools_.release(job);
+  host_pools_.edit().release(job);
   if (uniform_ && uniform_->holds(job)) uniform_->release(job, now);
-  if (const auto end = ends_.find(job); end != ends_.end()) {
-    all_ends_.erase(all_ends_.find(end->second));
-    ends_.erase(end);
+  if (ends_->of.contains(job)) {
+    Ends& ends = ends_.edit();
+    const auto end = ends.of.find(job);
+    ends.all.erase(ends.all.find(end->second));
+    ends.of.erase(end);
   }
-  // Whoever lost all it had with a node that went holds nothing; that is as well.
-  static_cast<void>(store_->release(job));
+  // Whoever lost all it had with a node that went holds nothing, and so does in the store who is
+  // only counted.
+  if (store_->find(job) != nullptr) static_cast<void>(store_.edit().release(job));
 }
 
 Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation) {
   free_at_ = -1;
-  Status held = store_->update(allocation);
+  Status held = store_.edit().update(allocation);
   if (!held) return held;
   static_cast<void>(holds(allocation));
   if (!job.on_hosts.empty())
-    host_pools_.hold(job.id, job.on_hosts, slots_on_hosts(job, allocation), allocation.when);
+    host_pools_.edit().hold(job.id, job.on_hosts, slots_on_hosts(job, allocation), allocation.when);
   if (!uniform_) return {};
   Allocation cores{allocation.job, allocation.when, {}, {}};
   const resource::ResourceGraph& graph = store_->graph();
@@ -493,23 +503,24 @@ Status StoreMachine::impose(const JobRequest& job, const Allocation& allocation)
 
 Status StoreMachine::set_end(JobId job, Time end) {
   free_at_ = -1;
-  if (Status room = host_pools_.check_end(job, end); !room) return room;
+  if (Status room = host_pools_->check_end(job, end); !room) return room;
   const bool counted = uniform_ && uniform_->holds(job);
   const Time counted_until = counted ? uniform_->holding(job).when.end : 0;
   if (counted)
     if (Status room = uniform_->set_end(job, end); !room) return room;
-  Time& known = ends_[job];
+  Ends& ends = ends_.edit();
+  Time& known = ends.of[job];
   // The store lets who is not over hold on from tick to tick, also where that was promised to
   // others: whether it was is to be seen from the end that was planned.
   const resource::Allocation* held = store_->find(job);
   if (held != nullptr && known > held->when.begin && known < end)
-    static_cast<void>(store_->set_end(job, known));
-  Status moved = store_->set_end(job, end);
+    static_cast<void>(store_.edit().set_end(job, known));
+  Status moved = store_.edit().set_end(job, end);
   if (!moved && counted) static_cast<void>(uniform_->set_end(job, counted_until));
   if (!moved) return moved;
-  host_pools_.set_end(job, end);
-  if (const auto at = all_ends_.find(known); at != all_ends_.end()) all_ends_.erase(at);
-  all_ends_.insert(known = end);
+  host_pools_.edit().set_end(job, end);
+  if (const auto at = ends.all.find(known); at != ends.all.end()) ends.all.erase(at);
+  ends.all.insert(known = end);
   return {};
 }
 
@@ -537,10 +548,6 @@ std::int64_t StoreMachine::cores_of(const Allocation& allocation) const {
   return cores;
 }
 
-std::int64_t StoreMachine::procs() const {
-  return store_->total("core");
-}
-
 std::int64_t StoreMachine::free_procs(Time now) {
   return store_->available("core", now);
 }
@@ -551,19 +558,20 @@ Interval StoreMachine::horizon() const {
 
 void StoreMachine::resources_changed() {
   ++status_;
+  procs_ = store_->total("core");
   free_at_ = -1;
   if (!uniform_) return;
   uniform_->set_horizon(store_->options().horizon);
-  if (anything_down() || store_->total("core") != uniform_->procs()) leave_uniform();
+  if (anything_down() || procs_ != uniform_->procs()) leave_uniform();
 }
 
 std::unique_ptr<Machine> StoreMachine::clone() const {
-  return std::make_unique<OwningStoreMachine>(*this);
+  return std::unique_ptr<Machine>(new StoreMachine(*this));
 }
 
 void StoreMachine::check_invariants() const {
   store_->check_invariants();
-  host_pools_.check_invariants();
+  host_pools_->check_invariants();
 }
 
 Result<Scheduler> Scheduler::create(SchedulerConfig config, resource::ResourceStore& store) {

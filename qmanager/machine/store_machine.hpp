@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/shared.hpp"
 #include "qmanager/engine/uniform.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "qmanager/machine/host_pools.hpp"
@@ -19,6 +20,27 @@
 #include "resource/store.hpp"
 
 namespace holon::qmanager {
+
+// The store that a machine is over. A copy looks at the same one until it changes it, and then has
+// a fork of it.
+class StoreView {
+ public:
+  explicit StoreView(resource::ResourceStore& store) : seen_(&store), own_(&store) {}
+  StoreView(const StoreView& other) : seen_(other.seen_) {}
+  StoreView& operator=(const StoreView&) = delete;
+
+  const resource::ResourceStore& operator*() const { return *seen_; }
+  const resource::ResourceStore* operator->() const { return seen_; }
+  resource::ResourceStore& edit() {
+    if (own_ == nullptr) seen_ = own_ = &fork_.emplace(seen_->fork());
+    return *own_;
+  }
+
+ private:
+  const resource::ResourceStore* seen_;
+  resource::ResourceStore* own_ = nullptr;  // null: it was not changed yet
+  std::optional<resource::ResourceStore> fork_;
+};
 
 class StoreMachine : public Machine {
  public:
@@ -50,13 +72,13 @@ class StoreMachine : public Machine {
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
   resource::Allocation holding(JobId job) const override;
-  Units units_of(JobId job) const override { return {holding(job), host_pools_.held_by(job)}; }
+  Units units_of(JobId job) const override { return {holding(job), host_pools_->held_by(job)}; }
   Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
   // What is here of them is known to who has a part of the graph only: part_machine.cpp.
   Units occupy(Units units) override { return units; }
   std::int64_t procs_held(JobId job) const override;
   std::vector<Window> windows(Time now) override;
-  std::int64_t procs() const override;
+  std::int64_t procs() const override { return procs_; }
   std::int64_t free_procs(Time now) override;
   resource::Amount total(std::string_view type) const override { return store_->total(type); }
   Interval horizon() const override;
@@ -69,17 +91,12 @@ class StoreMachine : public Machine {
   bool must_replan() override { return std::exchange(replan_, false); }
   void check_invariants() const override;
 
-  const resource::ResourceStore& store() const { return *store_; }
-
  protected:
-  // The same plan, over a store that holds the same.
-  StoreMachine(const StoreMachine& other, resource::ResourceStore& store) : StoreMachine(other) {
-    store_ = &store;
-  }
+  // The same plan once more: of use as long as the other one stays as it is.
+  StoreMachine(const StoreMachine&) = default;
+  StoreView& store() { return store_; }
 
  private:
-  StoreMachine(const StoreMachine&) = default;
-
   struct Shape {
     std::shared_ptr<const resource::Jobspec> spec;  // one of those that have it
     AllocationRule rule;
@@ -104,10 +121,16 @@ class StoreMachine : public Machine {
   };
   static constexpr std::size_t kRecent = 1024;
 
+  // When what is held or planned will be over: of each job, and all in order.
+  struct Ends {
+    std::unordered_map<JobId, Time> of;
+    std::multiset<Time> all;
+  };
+
   ShapeId find_shape(const JobRequest& job);
   void keep_uniform_for(const JobRequest& job);
   const JobRequest& counted(const JobRequest& job);
-  Shape& shape(const JobRequest& job) { return shapes_[shape_of(job)]; }
+  const Shape& shape(const JobRequest& job) { return (*shapes_)[shape_of(job)]; }
   Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
   Outcome holds(Outcome outcome);
   Outcome hold_now_or_then(const JobRequest& job, Interval when, Time now);
@@ -124,20 +147,20 @@ class StoreMachine : public Machine {
   bool all_up(const resource::Allocation& allocation) const;
   std::int64_t free_cores_at_most(Time now);
 
-  resource::ResourceStore* store_;
-  HostPools host_pools_;
+  StoreView store_;
+  std::int64_t procs_;  // cores in all: to count them is O(V)
+  Shared<HostPools> host_pools_;
   std::optional<FlatMachine>
       uniform_;             // running jobs and reservations by number of cores; see above
   Unit unit_ = Unit::none;  // while uniform_
   std::optional<std::int64_t> node_cores_;  // of each node, where all are alike
   JobRequest counted_;                      // of the last call of counted()
   bool replan_ = false;
-  std::vector<Shape> shapes_;
-  std::unordered_multimap<std::size_t, ShapeId> by_content_;
-  std::vector<Recent> recent_ = std::vector<Recent>(kRecent);
+  Shared<std::vector<Shape>> shapes_;
+  Shared<std::unordered_multimap<std::size_t, ShapeId>> by_content_;
+  Shared<std::vector<Recent>> recent_{std::vector<Recent>(kRecent)};
   bool coreless_shapes_ = false;  // some job asks for no core: full cores do not stop it
-  std::unordered_map<JobId, Time> ends_;
-  std::multiset<Time> all_ends_;  // when everything that is held or planned will be over
+  Shared<Ends> ends_;
   std::uint64_t status_ = 1;      // grows when resources change
   std::uint64_t down_known_ = 0;  // the status for which down_ holds
   bool down_ = false;
@@ -150,18 +173,10 @@ struct StoreOwner {
 };
 
 // The same over a store of its own.
-class OwningStoreMachine : private StoreOwner, public StoreMachine {
+class OwningStoreMachine final : private StoreOwner, public StoreMachine {
  public:
   explicit OwningStoreMachine(resource::ResourceStore store)
       : StoreOwner{std::move(store)}, StoreMachine(StoreOwner::own_store) {}
-  // With a copy of the store.
-  explicit OwningStoreMachine(const StoreMachine& other)
-      : StoreOwner{other.store().clone()}, StoreMachine(other, StoreOwner::own_store) {}
-  OwningStoreMachine(const OwningStoreMachine& other)
-      : OwningStoreMachine(static_cast<const StoreMachine&>(other)) {}
-
- protected:
-  resource::ResourceStore& owned_store() { return StoreOwner::own_store; }
 };
 
 }  // namespace holon::qmanager

@@ -18,7 +18,8 @@ Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval wh
   std::unordered_map<std::int64_t, resource::Amount> free;
   for (const resource::Share& share : store_->available(Interval{now, when.end}))
     free.emplace(share.uniq_id, share.amount);
-  Units rest{{job, when, {}, {}}, host_pools_.hold_what_is_left(job, units.pools, {now, when.end})};
+  Units rest{{job, when, {}, {}},
+             host_pools_.edit().hold_what_is_left(job, units.pools, {now, when.end})};
   Allocation mine{job, when, {}, units.allocation.labels};
   std::set<std::int64_t> shared;
   for (resource::Share share : units.allocation.shares) {
@@ -38,7 +39,7 @@ Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval wh
   std::erase_if(mine.shares, [&](const resource::Share& s) { return shared.contains(s.uniq_id); });
   if (mine.shares.empty()) return rest;
   free_at_ = -1;
-  if (!store_->update(resource::Holding{mine, {now, when.end}, false})) return units;
+  if (!store_.edit().update(resource::Holding{mine, {now, when.end}, false})) return units;
   static_cast<void>(holds(std::move(mine)));
   return rest;
 }
@@ -58,7 +59,7 @@ std::vector<Window> StoreMachine::windows(Time now) {
     const auto known = free_until.find(graph[v].uniq_id);
     if (known != free_until.end()) known->second = std::min(known->second, from);
   };
-  for (const auto& [id, end] : ends_) {
+  for (const auto& [id, end] : ends_->of) {
     const Allocation* held = store_->find(id);
     if (held == nullptr || held->when.begin <= now) continue;
     for (const resource::Share& share : held->shares) {

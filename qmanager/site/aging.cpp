@@ -10,7 +10,7 @@ void Pass::age_priorities() {
   const PriorityConfig& priority = s_.config.priority;
   if (!priority.ages() || (s_.aged && now_ < saturating_add(*s_.aged, priority.interval))) return;
   s_.aged = now_;
-  if (s_.counts_usage) s_.fairshare.advance(now_);
+  if (s_.counts_usage) s_.fairshare.edit().advance(now_);
   bool changed = false;
   for (Queue& queue : s_.queues)
     queue.pending.reorder([&](Job* listed) {
@@ -51,9 +51,9 @@ std::vector<const Job*> in_order_of(const Scheduler::State& state, const Queue& 
 }  // namespace
 
 bool Scheduler::State::lets_in_at(Time t) const {
-  Fairshare usage = fairshare;
+  Fairshare usage = *fairshare;
   usage.advance(t);
-  Limiter limits = limiter;
+  Limiter limits = *limiter;
   limits.begin_idle();
   for (const Queue& queue : queues) {
     if (!queue.started) continue;

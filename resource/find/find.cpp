@@ -24,11 +24,11 @@ using Marks = std::unordered_map<std::uint32_t, std::vector<JobMark>>;  // by sl
 Marks marks_of(const ResourceStore::State& state) {
   Marks marks;
   for (const auto& [job, held] : state.held)
-    for (auto& at : state.marks_of(held)) {
+    for (auto& at : state.marks_of(*held)) {
       FindMark mark;
       mark.tagged = at.tagged;
-      mark.allocated = at.holds && !held.reserved;
-      mark.reserved = at.holds && held.reserved;
+      mark.allocated = at.holds && !held->reserved;
+      mark.reserved = at.holds && held->reserved;
       mark.counted = at.counted;
       marks[at.vertex.value()].push_back({job, mark, std::move(at.planned)});
     }
@@ -90,8 +90,8 @@ class Finder {
         now_(now),
         marks_(marks_of(state)) {
     for (const auto& [job, held] : state.held) {
-      if (!held.hold.when.contains(now)) continue;
-      for (const auto& item : held.hold.items)
+      if (!held->hold.when.contains(now)) continue;
+      for (const auto& item : held->hold.items)
         if (item.whole) whole_.insert(item.vertex.value());
     }
   }

@@ -1,26 +1,31 @@
 // timeline.cpp - a Timeline is a PointTree that is not there while it has no points.
 #include "resource/planner/timeline.hpp"
 
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
 #include "base/check.hpp"
 #include "resource/planner/point_tree.hpp"
 
 namespace holon::resource {
 
-struct Timeline::Body : PointTree {};
+struct Timeline::Body : PointTree, boost::intrusive_ref_counter<Body> {};
 
 Timeline::Timeline() = default;
-Timeline::Timeline(const Timeline& other)
-    : body_(other.body_ ? std::make_unique<Body>(*other.body_) : nullptr) {}
+Timeline::Timeline(const Timeline& other) = default;
 Timeline::Timeline(Timeline&& other) noexcept = default;
-Timeline& Timeline::operator=(const Timeline& other) {
-  return *this = Timeline(other);
-}
+Timeline& Timeline::operator=(const Timeline& other) = default;
 Timeline& Timeline::operator=(Timeline&& other) noexcept = default;
 Timeline::~Timeline() = default;
 
 bool Timeline::operator==(const Timeline& other) const {
-  if (!body_ || !other.body_) return !body_ && !other.body_;
-  return *body_ == *other.body_;
+  if (body_ == other.body_) return true;
+  return body_ && other.body_ && *body_ == *other.body_;
+}
+
+// The points, to be changed: shared with nobody. REQUIRES: there are some.
+Timeline::Body& Timeline::own() {
+  if (body_->use_count() > 1) body_ = new Body(*body_);
+  return *body_;
 }
 
 std::size_t Timeline::point_count() const {
@@ -28,25 +33,29 @@ std::size_t Timeline::point_count() const {
 }
 
 void Timeline::add(Interval when, Amount amount) {
-  if (!body_) body_ = std::make_unique<Body>();
-  body_->bump({when.begin, amount, 1});
-  body_->bump({when.end, -amount, 1, when.begin});
+  if (!body_) body_ = new Body();
+  Body& body = own();
+  body.bump({when.begin, amount, 1});
+  body.bump({when.end, -amount, 1, when.begin});
 }
 
 void Timeline::remove(Interval when, Amount amount) {
-  body_->bump({when.begin, -amount, -1});
-  body_->bump({when.end, amount, -1});
-  if (body_->empty()) body_.reset();
+  Body& body = own();
+  body.bump({when.begin, -amount, -1});
+  body.bump({when.end, amount, -1});
+  if (body.empty()) body_.reset();
 }
 
 void Timeline::change(Interval when, Amount change) {
-  body_->bump({when.begin, change, 0});
-  body_->bump({when.end, -change, 0});
+  Body& body = own();
+  body.bump({when.begin, change, 0});
+  body.bump({when.end, -change, 0});
 }
 
 void Timeline::move_end(Interval when, Amount amount, Time end) {
-  body_->bump({when.end, amount, -1});
-  body_->bump({end, -amount, 1, end > when.end ? when.end : kTimeMax});
+  Body& body = own();
+  body.bump({when.end, amount, -1});
+  body.bump({end, -amount, 1, end > when.end ? when.end : kTimeMax});
 }
 
 Amount Timeline::used_at(Time t) const {

@@ -7,11 +7,12 @@
 //
 // Invariants: points are unique and ordered; each remembers how many span ends lie on it and goes
 // with the last one. A Timeline without points is one null pointer. A value: copy, ==, no clock, no
-// I/O. Const calls change nothing and may run concurrently. P is the number of points in the
-// complexities below.
+// I/O. Copies share their points until one of them is changed: to copy is O(1), the first change
+// after it O(P). Const calls change nothing and may run concurrently. P is the number of points in
+// the complexities below.
 #pragma once
+#include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <span>
 
@@ -84,7 +85,9 @@ class Timeline {
 
  private:
   struct Body;
-  std::unique_ptr<Body> body_;
+  Body& own();
+
+  boost::intrusive_ptr<Body> body_;
 };
 
 struct CappedTimeline {

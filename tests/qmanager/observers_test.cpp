@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -102,6 +103,44 @@ const Setting kSettings[] = {
        c.queues["default"] = c.queues["other"] = c.defaults;
        c.queues["other"].policy = "conservative";
      }},
+    {"two queues in one order",
+     [](SchedulerConfig& c) {
+       c.queues["default"] = c.queues["other"] = c.defaults;
+       c.queues["other"].policy = "hybrid:2";
+       c.max_reservation = 2;
+     }},
+    {"fairshare",
+     [](SchedulerConfig& c) {
+       weigh(c, "fsuser-weight", "100");
+       ASSERT_TRUE(c.priority.set("user.ann.fstarget", "30"));
+       c.priority.fairshare.interval = 20;
+       c.defaults.policy = "hybrid:2";
+     }},
+    {"QOS",
+     [](SchedulerConfig& c) {
+       c.qos["hi"].reserve_always = true;
+       c.qos["lo"].no_backfill = true;
+       limit(c, "qos", "hi", "max-job", "2");
+     }},
+    {"buckets of QOS, conservative",
+     [](SchedulerConfig& c) {
+       c.qos["hi"].next_to_run = true;
+       c.qos["lo"].no_reservation = true;
+       c.defaults.buckets[0] = {.depth = 1, .qos = {"hi"}};
+       c.defaults.buckets[1] = {.depth = 2, .qos = {}};
+       c.defaults.policy = "conservative";
+     }},
+    {"ranges of slots, limits",
+     [](SchedulerConfig& c) { limit(c, "user", "ann", "max-proc", "6"); }},
+    {"parallel environments, slots and consumables of each host",
+     [](SchedulerConfig& c) {
+       using Kind = qmanager::AllocationRule::Kind;
+       c.environments["fill"] = {.slots = 9, .rule = {Kind::fill_up, 0}};
+       c.environments["rr"] = {.slots = 6, .rule = {Kind::round_robin, 0}};
+       c.defaults.pools["l"] = 3;
+       c.defaults.slots = 3;
+       c.defaults.policy = "hybrid:3";
+     }},
     {"advance reservations", [](SchedulerConfig&) {}, true},
     {"advance reservations, conservative",
      [](SchedulerConfig& c) { c.defaults.policy = "conservative"; }, true},
@@ -120,11 +159,11 @@ enum class Over { numbers, graph };
 class World {
  public:
   World(unsigned seed, const SchedulerConfig& config, const Setting& setting, Over over, bool asks)
-      : over_(over),
+      : setting_(setting),
+        over_(over),
         random_(seed),
         questions_(seed),
         asks_(asks),
-        reserves_ahead_(setting.reserves_ahead),
         config_(config) {
     store_.emplace(*resource::ResourceStore::load(
         *resource::read_shape(fmt::format("node={}/core={}", kNodes, kCores)), {}));
@@ -158,7 +197,17 @@ class World {
       if (!config_.pools.empty() && chance(2)) job.request.consumes = {{"l", 3, false}};
       if (config_.queues.contains("other") && chance(2)) job.request.queue = "other";
       job.request.immediate = chance(15);
-      if (over_ == Over::graph) job.request.spec = spec_of(job.trace.procs, chance(4));
+      if (!config_.qos.empty()) job.request.qos = chance(2) ? "hi" : chance(2) ? "lo" : "";
+      const bool ranges = setting_.name == std::string("ranges of slots, limits");
+      if (ranges && chance(2))
+        job.request.slots =
+            resource::Count{.min = job.trace.procs, .max = kNodes * kCores, .values = {}};
+      if (!config_.environments.empty() && chance(2)) {
+        job.request.environment = chance(2) ? "fill" : "*";
+        if (chance(2)) job.request.consumes = {{"l", 1, chance(2)}};
+      }
+      const bool whole_nodes = chance(4) && job.request.environment.empty() && !job.request.slots;
+      if (over_ == Over::graph) job.request.spec = spec_of(job.trace.procs, whole_nodes);
     }
     come_by_themselves_ = jobs_.size();
   }
@@ -182,6 +231,7 @@ class World {
       wonder();
       const auto refused = scheduler_->submit(jobs_[next_].request, now_);
       EXPECT_TRUE(refused) << to_string(refused.error());
+      if (!*refused) waiting_.insert(jobs_[next_].request.id);
       any = true;
     }
     for (auto at = ends_.begin(); at != ends_.end() && at->first <= now_; at = ends_.erase(at)) {
@@ -194,9 +244,10 @@ class World {
       const JobId id{random_() % jobs_.size() + 1};
       const bool cancels = chance(2);
       wonder();
-      if (is_waiting(id)) {
+      if (waiting_.contains(id)) {
         any = true;
         EXPECT_TRUE(cancels ? scheduler_->cancel(id, now_) : scheduler_->set_urgency(id, 20));
+        if (cancels) waiting_.erase(id);
       }
     }
     wonder();
@@ -207,7 +258,16 @@ class World {
       wonder();
       any = true;
     }
-    if (reserves_ahead_ && now_ < 100) any = reservations() || any;
+    if (setting_.reserves_ahead && now_ < 100) any = reservations() || any;
+    if (now_ < 100 && chance(40)) {
+      open_ = !open_;
+      EXPECT_TRUE(scheduler_->start_queue("default", open_));
+      any = true;
+    }
+    if (now_ == 100) {
+      EXPECT_TRUE(scheduler_->start_queue("default", true));
+    }
+    wonder();
     if (over_ == Over::graph && chance(25)) {
       down_ = !down_;
       EXPECT_TRUE(store_->set_status("/cluster0/node1", !down_));
@@ -243,6 +303,7 @@ class World {
       job.trace.submit = now_;
       const auto refused = scheduler_->submit(job.request, now_);
       EXPECT_TRUE(refused) << to_string(refused.error());
+      if (!*refused) waiting_.insert(job.request.id);
       jobs_.push_back(job);
     }
     return true;
@@ -267,15 +328,13 @@ class World {
     EXPECT_TRUE(made->refused);
   }
 
-  bool is_waiting(JobId id) const { return scheduler_->outlook(id).has_value(); }
-
   void wonder() {
     if (asks_ && questions_() % 2 == 0) ask();
   }
 
   void ask() {
     const JobId job{questions_() % jobs_.size() + 1};
-    switch (questions_() % 6) {
+    switch (questions_() % 7) {
       case 0:
         scheduler_->plan(now_);
         break;
@@ -288,6 +347,11 @@ class World {
         break;
       case 3:
         static_cast<void>(scheduler_->outlook(job));
+        break;
+      case 4:
+        static_cast<void>(scheduler_->queues());
+        static_cast<void>(scheduler_->advances());
+        static_cast<void>(scheduler_->priority(job, now_));
         break;
       default:
         static_cast<void>(scheduler_->explain(job, now_));
@@ -313,6 +377,7 @@ class World {
   }
 
   void record(const qmanager::Decision& decision) {
+    if (const auto* reject = std::get_if<qmanager::Reject>(&decision)) waiting_.erase(reject->job);
     if (const auto* reject = std::get_if<qmanager::Reject>(&decision))
       log_ += fmt::format("{} {} refused: {}\n", now_, reject->job.value(), reject->reason);
     if (const auto* wait = std::get_if<qmanager::Wait>(&decision))
@@ -321,6 +386,7 @@ class World {
       log_ += fmt::format("{} {} is planned for {}\n", now_, reserve->job.value(), reserve->when);
     const auto* start = std::get_if<qmanager::Start>(&decision);
     if (start == nullptr) return;
+    waiting_.erase(start->job);
     const ScenarioJob& job = jobs_[start->job.value() - 1];
     // Some run over their limits.
     const bool late = job.request.limit > 0 && job.trace.id % 7 == 0;
@@ -332,11 +398,11 @@ class World {
     log_ += "\n";
   }
 
+  const Setting& setting_;
   Over over_;
   std::mt19937 random_;
   std::mt19937 questions_;
   bool asks_;
-  bool reserves_ahead_;
   SchedulerConfig config_;
   std::vector<ScenarioJob> jobs_;
   std::optional<resource::ResourceStore> store_;
@@ -345,7 +411,9 @@ class World {
   std::size_t come_by_themselves_ = 0;  // the others come with an advance reservation
   std::uint64_t last_reservation_ = 0;
   bool down_ = false;
+  bool open_ = true;
   std::multimap<Time, JobId> ends_;
+  std::set<JobId> waiting_;
   std::optional<Time> wake_;
   Time now_ = 0;
   std::string log_;

@@ -66,5 +66,34 @@ TEST(PendingList, IsASortedSetThatKnowsEachPlace) {
   }
 }
 
+TEST(PendingList, CopiesDoNotSeeEachOther) {
+  std::vector<Job> jobs(600);
+  PendingList list;
+  std::map<OrderKey, Job*> model;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].key = {0, static_cast<Time>(i), i};
+    if (i % 2 == 0) continue;
+    list.insert(jobs[i].key, &jobs[i]);
+    model.emplace(jobs[i].key, &jobs[i]);
+  }
+  PendingList copy = list;
+  std::map<OrderKey, Job*> copied = model;
+  for (std::size_t i = 0; i < jobs.size(); i += 3) {
+    if (i % 2 == 0) {
+      copy.insert(jobs[i].key, &jobs[i]);
+      copied.emplace(jobs[i].key, &jobs[i]);
+    } else {
+      copy.erase(jobs[i].key);
+      copied.erase(jobs[i].key);
+    }
+  }
+  expect_same(list, model);
+  expect_same(copy, copied);
+  list.erase(jobs[1].key);
+  model.erase(jobs[1].key);
+  expect_same(list, model);
+  expect_same(copy, copied);
+}
+
 }  // namespace
 }  // namespace holon::tests

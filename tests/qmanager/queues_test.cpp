@@ -131,7 +131,7 @@ TEST(Queues, ABoundOfNothingOnTheDepthIsRefused) {
 
 // The jobs of an array have one jobspec, before and after their queue has narrowed it.
 TEST(Queues, JobsOfAnArrayShareWhatTheirQueueMakesOfTheirJobspec) {
-  Scheduler::State state;
+  Scheduler::State state(std::make_shared<const SchedulerConfig>());
   qmanager::Queue queue;
   queue.name = "fast";
   queue.config.properties = {"fast"};
