@@ -422,7 +422,7 @@ class World {
 TEST(Observers, ChangeNoDecision) {
   for (const Setting& setting : kSettings) {
     for (const Over over : {Over::numbers, Over::graph})
-      for (unsigned seed = 0; seed < 12; ++seed) {
+      for (unsigned seed = 0; seed < 6; ++seed) {
         SCOPED_TRACE(fmt::format("{}, over {}, seed {}", setting.name,
                                  over == Over::graph ? "a graph" : "numbers", seed));
         SchedulerConfig config = policy("easy");

@@ -449,7 +449,8 @@ TEST(OverTheGraph, ARecoveredJobHoldsWhatItHeld) {
   EXPECT_EQ(told(again.step(3)), "wait 2");
   EXPECT_EQ(again.plan(3).at(1).when, (Interval{10, 15}));
   ASSERT_TRUE(again.finish(JobId{1}, 4));
-  EXPECT_EQ(told(again.step(4)), "reserve 2 @10; start 2 @4 reserved");
+  EXPECT_EQ(told(again.step(4)), "start 2 @4 immediate")
+      << "whoever looked at the plan left no trace";
   again.check_invariants();
 }
 
