@@ -102,6 +102,8 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) {
        return store(c.peer_timeout, within(duration(v), 3'000, kTimeMax));
      }},
+    {"instance.gather-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.gather_timeout, duration(v)); }},
     {"instance.orphan-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.orphan_timeout, duration(v)); }},
     // None at all: one stuck child, and nobody would get an answer.

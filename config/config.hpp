@@ -28,8 +28,9 @@ struct Config {
   Duration default_limit = 0;           // of a job that asks for none; 0: until the instance ends
   std::uint64_t max_count = 1'000'000;  // jobs in one submit request
   TrackingKind tracking = TrackingKind::automatic;  // a cgroup where one can be made
-  Duration heartbeat = 1'000;      // between a child and its parent, a broker and its agents
-  Duration peer_timeout = 20'000;  // silence after which the other side counts as lost
+  Duration heartbeat = 1'000;        // between a child and its parent, a broker and its agents
+  Duration peer_timeout = 20'000;    // silence after which the other side counts as lost
+  Duration gather_timeout = 60'000;  // until an instance begins without some of its agents
   Duration orphan_timeout =
       3'600'000;  // how long agents keep jobs without a broker, a child its jobs without a parent
   Duration tree_timeout = 2'000;       // how long `tree` and `jobs -R` wait for a child

@@ -165,11 +165,12 @@ Status Broker::begin() {
   server_->on_request([this](const transport::Request& request) { take_request(request); });
   server_->on_peer_lost([this](transport::PeerId peer) {
     if (!core_) return;
-    core_->agent.peer_lost(peer);
+    core_->agents.peer_lost(peer);
     core_->children.peer_lost(peer);
   });
   turn_end_ = reactor_.at_turn_end([this] { finish_turn(); });
   files_timer_ = reactor_.every(kLookAtFiles, [this] { look_at_files(); });
+  gather_timer_ = reactor_.after(config_.gather_timeout, [this] { gathered_enough(); });
   tell_news();
   return options_.start.grant ? begin_child() : begin_root();
 }
@@ -209,11 +210,9 @@ Status Broker::begin_root() {
   if ((fresh_ && !keeps) || source.kind.empty()) {
     auto found = find_resources(options_.start.resources, options_.most_memory);
     if (!found) return tl::unexpected(found.error());
-    source = std::move(*found);
+    return gather(std::move(*found));
   }
-  Identity identity;
-  identity.name = options_.start.name;
-  return bring_up(source, std::move(identity), end_of_limit());
+  return bring_up_root(source);
 }
 
 Status Broker::begin_child() {
@@ -321,7 +320,8 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.state_dir = options_.start.state_dir;
   identity.binary = options_.binary;
   identity.belongs_to = belongs_to_;
-  identity.agent_secret = options_.secrets.agent;
+  identity.agent_secrets = options_.secrets.agents;
+  identity.agents = agents_of(source, options_.secrets.agents.size());
   identity.bind = source.bind;
   identity.started = started_;
   identity.lease_end = lease_end;
@@ -340,9 +340,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
     hooks.forward_up = [this](const transport::Request& request, const std::string& path) {
       parent_->forward(request, path);
     };
-  hooks.agent_up = [this] {
-    if (!std::exchange(agent_seen_, true)) agent_is_up();
-  };
+  hooks.agent_up = [this] { tell_when_ready(); };
   service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();
@@ -360,6 +358,9 @@ void Broker::take_request(const transport::Request& request) {
     early_.push_back(request);
   else
     request.fail({Errc::busy, "this instance has no resources yet", {}});
+  if (!gathering_) return;
+  gathering_->hear(request);
+  if (gathering_->complete()) begin_with_gathered();
 }
 
 void Broker::watch_lease(Time end) {
@@ -534,13 +535,13 @@ void Broker::end_jobs(const std::string& type, const std::string& reason) {
 
 void Broker::hurry() {
   if (phase_ != Phase::draining) return;
-  core_->agent.kill_all_now();
+  core_->agents.kill_all_now();
   end_timer_ = reactor_.after(kForcePatience, [this] { finish(kEndedInOrder); });
 }
 
 void Broker::drained() {
   if (phase_ == Phase::draining) {
-    const bool nobody_will_say = alone_ && !core_->agent.connected();
+    const bool nobody_will_say = alone_ && core_->agents.none_connected();
     if (core_->jobs.counts().running > 0 && !nobody_will_say) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
@@ -558,7 +559,8 @@ void Broker::finish(int code) {
   const char* what = code == kTryAgain ? "its broker starts again: " : "the instance ended: ";
   if (service_) service_->close({Errc::disconnected, what + end_reason_, {}});
   // A broker that cannot write is followed by one that may: the jobs run on for it.
-  if (core_ && code != kTryAgain) core_->agent.shutdown();
+  if (core_ && code != kTryAgain) core_->agents.shutdown();
+  gather_timer_.cancel();
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
   // exit code.
   if (auto committed = journal_.commit(); !committed && code == 0) code = kTryAgain;

@@ -12,6 +12,7 @@
 
 #include "base/result.hpp"
 #include "config/config.hpp"
+#include "instance/agents/gathering.hpp"
 #include "instance/clock.hpp"
 #include "instance/core.hpp"
 #include "instance/journal/after_commit.hpp"
@@ -73,6 +74,12 @@ class Broker {
   Status begin();
   Status recall();
   Status begin_root();
+  Status gather(ResourceSource own);
+  Status bring_up_root(const ResourceSource& source);
+  Status bring_up_gathered();
+  void begin_with_gathered();
+  void gathered_enough();
+  void tell_when_ready();
   Status begin_child();
   Status bring_up(const ResourceSource& source, Identity identity, Time lease_end);
   void await_parent();
@@ -85,7 +92,7 @@ class Broker {
   void watch_lease(Time end);
   void move_walltime(Time end);
   void ask_beside(std::vector<std::string> command, const Walltime::Answer& answer);
-  void agent_is_up();
+  void agents_are_up();
   void keep_clock();
   void look_at_wall_clock();
   Beginning beginning() const;
@@ -126,14 +133,16 @@ class Broker {
   BelongsTo belongs_to_ = descends_from;
   bool alone_ = false;  // without a supervisor
   Phase phase_ = Phase::waiting_for_grant;
-  bool agent_seen_ = false;
+  std::optional<Gathering> gathering_;  // of a root whose resources are not known yet
+  bool is_gathered_ = false;            // no more agents are waited for
+  bool is_ready_ = false;
   bool time_is_over_ = false;  // why it ends
   bool fresh_ = true;
   std::string end_reason_;
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
   transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
-      files_timer_;
+      files_timer_, gather_timer_;
 };
 
 }  // namespace holon::instance

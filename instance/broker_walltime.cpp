@@ -32,7 +32,7 @@ void Broker::follow_walltime(batch::Allocation allocation) {
       [this](Time end) { move_walltime(end); });
 }
 
-void Broker::agent_is_up() {
+void Broker::agents_are_up() {
   if (!walltime_) return on_ready_();
   walltime_->begin([this] {
     if (phase_ == Phase::up) on_ready_();
@@ -40,16 +40,16 @@ void Broker::agent_is_up() {
 }
 
 void Broker::ask_beside(std::vector<std::string> command, const Walltime::Answer& answer) {
-  if (!core_->agent.connected())
+  if (!core_->agents.beside_broker().connected())
     return answer(fail(Errc::disconnected, "the agent is being started again"));
   const std::string program = command.front();
-  core_->agent.capture(std::move(command),
-                       [answer, program](const Result<launch::msg::CaptureReply>& reply) {
-                         if (!reply) return answer(tl::unexpected(reply.error()));
-                         if (reply->status == 0) return answer(reply->output);
-                         const auto line = reply->error.substr(0, reply->error.find('\n'));
-                         answer(fail(Errc::system, line.empty() ? "it failed" : line, program));
-                       });
+  core_->agents.beside_broker().capture(
+      std::move(command), [answer, program](const Result<launch::msg::CaptureReply>& reply) {
+        if (!reply) return answer(tl::unexpected(reply.error()));
+        if (reply->status == 0) return answer(reply->output);
+        const auto line = reply->error.substr(0, reply->error.find('\n'));
+        answer(fail(Errc::system, line.empty() ? "it failed" : line, program));
+      });
 }
 
 void Broker::move_walltime(Time end) {

@@ -10,6 +10,13 @@ namespace {
 
 constexpr std::int64_t kPortions = 4'000;  // us of a turn for work that is done in portions
 
+// An agent that finds no broker ends its jobs itself, each with its grace.
+Duration given_up_after(const config::Config& config) {
+  if (config.orphan_timeout == 0) return 0;
+  const Duration end = config.grace + config.shutdown_timeout;  // of a child instance
+  return saturating_add(config.orphan_timeout, 2 * config.peer_timeout + end);
+}
+
 }  // namespace
 
 Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Server& server,
@@ -20,26 +27,33 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       clock(the_clock),
       config(the_config),
       store(std::move(the_store)),
+      hosting(store->graph(), identity.agents),
       scheduler(std::move(the_scheduler)),
       gates(the_journal, scheduler),
-      jobs(the_journal, the_clock, scheduler, gates, *store, *this, the_config, identity.path,
-           identity.state_dir + "/output"),
+      jobs(the_journal, the_clock, scheduler, gates, *store, hosting, *this, the_config,
+           identity.path, identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
-      agent(reactor, server, the_journal, jobs, store->graph(), the_after_commit, refusals,
-            task_settings()),
+      offline(the_journal, *store, jobs, hosting, the_clock,
+              {the_config.peer_timeout, given_up_after(the_config)}),
+      agents({reactor, server, the_journal, jobs, store->graph(), hosting, the_after_commit,
+              task_settings()},
+             refusals, offline, identity.agent_secrets),
       children(
           server, the_journal, jobs, the_after_commit, refusals,
           [this](const ActiveJob& job) { return grant_for(job); }, identity.belongs_to),
-      takeovers(reactor, clock, the_journal, jobs, agent,
+      takeovers(reactor, clock, the_journal, jobs, agents,
                 {identity.binary, identity.path, identity.state_dir}),
       watchers(jobs, the_journal, the_after_commit, portions),
-      outputs(reactor, server, jobs, agent, the_after_commit),
+      outputs(reactor, server, jobs, agents, the_after_commit),
       retention(the_journal, jobs, the_after_commit, the_config.keep, identity.state_dir),
-      inputs(server, jobs, agent, the_after_commit),
+      inputs(server, jobs, agents, the_after_commit),
       journal(the_journal),
       after_commit(the_after_commit),
       parent_(parent) {
+  offline.on_given_up = [this](std::uint32_t rank) {
+    agents.of(rank).give_up(given_up_after(this->config), clock.now());
+  };
   if (parent_ != nullptr)
     takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };
   if (config.monitor)
@@ -60,14 +74,14 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
     return time_text(clock.wall(when), clock.wall(now));
   };
   settings.show_length = duration_text;
-  const auto drains = std::make_shared<const Drains*>();  // known when the scheduler is
-  settings.show_drains = [drains] { return *drains == nullptr ? "" : (*drains)->reasons(); };
+  const auto made = std::make_shared<const Core*>();  // known when the scheduler is
+  settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Core> core(new Core(reactor, clock, server, journal, config, after_commit,
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
-  *drains = &core->drains;
+  *made = core.get();
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
   // Before the jobs: one that was a child is over only when what the child left is taken over.
@@ -76,7 +90,9 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
   if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
-  core->agent.kill_orphans(core->jobs.orphans());
+  if (auto known = core->offline.restore(reactor.now()); !known)
+    return tl::unexpected(known.error());
+  core->agents.kill_orphans(core->jobs.orphans());
   core->takeovers.close_strays();
   return core;
 }
@@ -89,7 +105,6 @@ TaskSettings Core::task_settings() {
   settings.grace = config.grace;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
-  settings.agent_secret = identity.agent_secret;
   return settings;
 }
 
@@ -112,16 +127,22 @@ msg::Lease Core::lease_of(Time end) const {
   return {std::max<Duration>(1, end - clock.now()), end};
 }
 
+std::string Core::reasons_of_outage() const {
+  const std::string drained = drains.reasons(), away = offline.reasons();
+  return drained + (drained.empty() || away.empty() ? "" : "; ") + away;
+}
+
 std::optional<Time> Core::turn(Time now) {
   portions.turn(kPortions);
   auto next = takeovers.turn(now);
+  const auto next_away = offline.turn(now);
   jobs.schedule(now);
   if (schedule_log) schedule_log->turn(now);
-  agent.settle(now);
+  agents.settle(now);
   if (retention.turn(now)) return now;
   if (!portions.empty()) return now;
   for (const auto& other :
-       {jobs.next_turn(now), schedule_log ? schedule_log->next_turn() : std::nullopt})
+       {next_away, jobs.next_turn(now), schedule_log ? schedule_log->next_turn() : std::nullopt})
     if (other) next = next ? std::min(*next, *other) : other;
   return next;
 }
@@ -191,9 +212,12 @@ void Core::take_records(const transport::Request& request, Time now) {
 void Core::happened(JobId job, const Event& event) {
   watchers.happened(job, event);
   on_event();
-  if (std::holds_alternative<event::Start>(event.body)) {
+  const bool starts = std::holds_alternative<event::Start>(event.body);
+  if (starts || std::holds_alternative<event::RankStart>(event.body)) {
     outputs.started(job);
     inputs.started(job);
+  }
+  if (starts) {
     after_commit.add([this, job, now = event.time] { children.tasks_started(job, now); });
   }
   if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
@@ -208,7 +232,7 @@ void Core::limit_changed(const ActiveJob& job) {
   const Time end = job.life.expiration;
   const Duration limit = end == 0 ? 0 : std::max<Duration>(1, end - begin);
   after_commit.add([this, id = job.id, limit, end] {
-    agent.set_limit(id, limit);
+    if (const ActiveJob* const known = jobs.find(id)) agents.set_limit(*known, limit);
     children.tell_lease(id, lease_of(end));
   });
 }
@@ -220,7 +244,7 @@ bool Core::may_end(const ActiveJob& job) {
 
 void Core::ended(const msg::JobRecord& record) {
   const JobId id(record.id);
-  agent.forget(id);
+  agents.forget(id);
   watchers.ended(id);
   outputs.ended(id);
   inputs.ended(id);

@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/config.hpp"
-#include "instance/agents/agent_link.hpp"
+#include "instance/agents/agents.hpp"
 #include "instance/agents/input_streams.hpp"
+#include "instance/agents/offline.hpp"
 #include "instance/agents/output_streams.hpp"
 #include "instance/clock.hpp"
 #include "instance/job/manager.hpp"
@@ -38,8 +40,9 @@ struct Identity {
   std::string name;
   std::string uri;
   std::string state_dir;
-  std::string agent_secret;
-  std::string binary;  // the holon program
+  std::vector<std::string> agent_secrets;  // by rank, of each agent that is expected
+  std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes, ascending
+  std::string binary;                      // the holon program
   BelongsTo belongs_to = descends_from;
   bool bind = true;  // tasks are bound to the cores of their R
   Time started = 0;
@@ -60,7 +63,7 @@ class Core final : public Outside {
   // Before the commit: schedules. Returns when the next turn is needed at the latest.
   std::optional<Time> turn(Time now);
   // After the commit.
-  void flush() { agent.flush(); }
+  void flush() { agents.flush(); }
 
   void set_lease(Time end, Time now);
   // The newest record of any job here or below; nullopt: none.
@@ -72,8 +75,8 @@ class Core final : public Outside {
   // This instance as a node of the tree, without its children.
   msg::TreeNode node(Time now) const;
 
-  void start_tasks(const ActiveJob& job) override { agent.start_tasks(job); }
-  void kill_tasks(const ActiveJob& job) override { agent.kill_tasks(job); }
+  void start_tasks(const ActiveJob& job) override { agents.start_tasks(job); }
+  void kill_tasks(const ActiveJob& job) override { agents.kill_tasks(job); }
   void happened(JobId job, const Event& event) override;
   void changed(const ActiveJob& job) override;
   void ended(const msg::JobRecord& record) override;
@@ -86,13 +89,15 @@ class Core final : public Outside {
   InstanceClock& clock;
   const config::Config& config;
   std::unique_ptr<resource::ResourceStore> store;
+  Hosting hosting;
   qmanager::Scheduler scheduler;
   QueueGates gates;
   JobManager jobs;
   Reservations reservations;
   Drains drains;
   Refusals refusals;
-  AgentLink agent;
+  Offline offline;
+  Agents agents;
   Children children;
   Takeovers takeovers;
   Portions portions;
@@ -112,6 +117,7 @@ class Core final : public Outside {
        std::unique_ptr<resource::ResourceStore> store, qmanager::Scheduler scheduler,
        ParentLink* parent);
   TaskSettings task_settings();
+  std::string reasons_of_outage() const;
   Result<msg::Grant> grant_for(const ActiveJob& job) const;
   msg::Lease lease_of(Time end) const;
 

@@ -5,11 +5,11 @@
 namespace holon::instance {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, background, resources, conf,
-                                                state_dir, name, limit_ms, journal, grant, here,
-                                                verbose)
+                                                state_dir, agents, name, limit_ms, journal, grant,
+                                                here, verbose)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
                                                 parent_uri, job_path, most_memory)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets, agent, token)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets, agents, token)
 
 Result<std::string> write_options(const BrokerOptions& options) {
   try {

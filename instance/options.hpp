@@ -31,6 +31,9 @@ struct StartOptions {
   // ~/.local/state/holon. One that has a journal already: that instance goes on, with its queued
   // jobs.
   std::string state_dir;
+  // So many agents on this machine, each of which stands for an equal part of the nodes of declared
+  // resources.
+  std::uint32_t agents = 1;
   std::string name;           // for display; empty: the host's name, or the job's in a child
   std::int64_t limit_ms = 0;  // the instance ends in order after so long; 0: never
   bool journal = true;        // false: nothing is kept on disk, a broker crash loses everything
@@ -55,8 +58,8 @@ struct BrokerOptions {
 
   // Never written: the supervisor hands them to each broker in a descriptor.
   struct Secrets {
-    std::string agent;  // what this instance's agent shows
-    std::string token;  // of a child, for its parent
+    std::vector<std::string> agents;  // what this instance's agents show, by rank
+    std::string token;                // of a child, for its parent
     bool operator==(const Secrets&) const = default;
   } secrets;
 

@@ -223,6 +223,19 @@ int start_in_background(const BrokerOptions& options, const config::Config& conf
   return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailed;
 }
 
+// Two agents on one machine would give out its cores twice. What an instance that goes on has is in
+// its journal.
+Status check_agents(const StartOptions& options, bool goes_on) {
+  const bool is_machine = options.resources.empty() || options.resources == kThisMachine;
+  if (options.agents > 0 && (options.agents == 1 || !is_machine || goes_on)) return {};
+  return fail(Errc::invalid_argument,
+              options.agents == 0
+                  ? "there is one at least"
+                  : "this machine has one; for nodes that are declared, as by --resources "
+                    "node=2/core=4, there may be more",
+              fmt::format("--agents {}", options.agents));
+}
+
 }  // namespace
 
 int start_main(StartOptions options) {
@@ -258,6 +271,8 @@ int start_main(StartOptions options) {
     if (is_this_machine(options)) most = most_memory(around);
   }
   const bool goes_on = options.resources.empty() && !options.state_dir.empty();
+  if (auto possible = check_agents(options, goes_on || options.grant); !possible)
+    return refuse(possible.error());
   if (!options.grant && !goes_on)
     if (const auto known = check_required(options.resources, config->scheduler); !known)
       return refuse(known.error());

@@ -17,12 +17,19 @@ void World::fail_later() {
 Process* World::some_process() {
   Instance* const instance = some_instance(false);
   if (instance == nullptr) return nullptr;
-  if (machine_.dice.one_in(2)) return instance->agent();
+  if (machine_.dice.one_in(2)) return some_agent(*instance);
   return instance->broker();
 }
 
+AgentProcess* World::some_agent(const Instance& instance) {
+  return instance.agent(
+      static_cast<std::uint32_t>(machine_.dice.between(0, std::int64_t{instance.agents()} - 1)));
+}
+
 void World::kill_broker(Instance& instance) {
-  if (const auto* core = instance.core(); core != nullptr && !core->only_lists)
+  // What could not be written is thrown away with its broker.
+  if (const auto* core = instance.core();
+      core != nullptr && !core->only_lists && core->journal.look())
     held_[instance.path()] = Checks::held_by(*core);
   look_at(instance);
   if (instance.broker() != nullptr) instance.broker()->kill("");
@@ -39,7 +46,7 @@ void World::fail_something() {
       return kill_broker(*instance);
     case 3:
     case 4:
-      if (instance->agent() != nullptr) instance->agent()->kill("");
+      if (AgentProcess* const agent = some_agent(*instance)) agent->kill("");
       return;
     case 5:
     case 6:

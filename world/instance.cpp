@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -47,13 +48,14 @@ void BrokerProcess::tell(const std::function<void(instance::Broker&)>& what) {
 }
 
 AgentProcess::AgentProcess(Machine& machine, const std::string& name, pid_t pid, Instance& owner,
-                           const instance::BrokerOptions& options)
+                           const instance::BrokerOptions& options, std::uint32_t rank)
     : Process(machine, name, pid), machine_of_(machine) {
   run([&] {
     launch::AgentOptions how;
     how.broker_uri = owner.uri();
-    how.secret = options.secrets.agent;
-    how.hostname = "node0";
+    how.secret = options.secrets.agents.at(rank);
+    how.rank = rank;
+    how.hostname = "node" + std::to_string(rank);
     how.log_level = "off";
     auto agent = launch::Agent::create(
         reactor(), how,
@@ -80,7 +82,7 @@ void AgentProcess::tell(const std::function<void(launch::Agent&)>& what) {
 }
 
 Instance::Instance(Machine& machine, Instances& all, Begin begin)
-    : machine_(machine), all_(all), begin_(std::move(begin)) {
+    : machine_(machine), all_(all), begin_(std::move(begin)), agents_(begin_.agents) {
   options_.start.state_dir = begin_.state_dir;
   options_.start.conf = begin_.conf;
   options_.start.resources = begin_.resources;
@@ -89,12 +91,13 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   options_.binary = "holon";
   options_.parent_uri = begin_.parent_uri;
   options_.job_path = is_root() ? "" : begin_.path;
-  options_.secrets.agent = "agent of " + options_.runtime_dir;
+  for (std::uint32_t rank = 0; rank < begin_.agents; ++rank)
+    options_.secrets.agents.push_back(fmt::format("agent {} of {}", rank, options_.runtime_dir));
   options_.secrets.token = begin_.token;
   for (const auto& dir : {options_.runtime_dir, begin_.state_dir}) fs::create_directories(dir);
   later(machine_.dice.between(kMs, 20 * kMs), [this] {
     start_broker();
-    start_agent();
+    for (std::uint32_t rank = 0; rank < begin_.agents; ++rank) start_agent(rank);
   });
   if (machine_.planted(Plant::stale_remains) || machine_.planted(Plant::old_journal))
     later(2 * kSecond, [this] { machine_.disk.take_snapshot(begin_.state_dir); });
@@ -111,7 +114,7 @@ void Instance::later(Micros delay, std::function<void()> action) {
 
 void Instance::start_broker() {
   if (ending_ || broker_) return;
-  const bool again = ready_;
+  const bool again = std::exchange(had_broker_, true);
   const pid_t pid = machine_.new_pid();
   machine_.tasks.adopt(pid, begin_.task);
   machine_.history.note("the broker of {} begins", begin_.path);
@@ -132,7 +135,7 @@ void Instance::broker_ended(bool killed, int code) {
   broker_.reset();
   if (killed && machine_.planted(Plant::lost_commit)) machine_.disk.lose_unsynced(begin_.state_dir);
   if (killed && machine_.planted(Plant::old_journal)) machine_.disk.go_back(begin_.state_dir);
-  if (ending_) return finish_agent();
+  if (ending_) return finish_agents();
   if (!killed && (code == instance::kEndedInOrder || code == instance::kTimeIsOver ||
                   code == instance::kCannotStart)) {
     if (!ready_ || code == instance::kCannotStart) code_ = 1;
@@ -158,29 +161,42 @@ void Instance::restart(instance::CrashGuard& guard, const std::function<void()>&
   stop();
 }
 
-void Instance::start_agent() {
-  if (ending_ || agent_) return;
+void Instance::start_agent(std::uint32_t rank) {
+  auto& agent = agents_[rank].process;
+  if (ending_ || agent) return;
   const pid_t pid = machine_.new_pid();
   machine_.tasks.adopt(pid, begin_.task);
-  agent_ = std::make_unique<AgentProcess>(machine_, "agent " + begin_.path, pid, *this, options_);
-  agent_->on_death = [this](bool killed, int code) { agent_ended(killed, code); };
+  const std::string name =
+      rank == 0 ? "agent " + begin_.path : fmt::format("agent {} of {}", rank, begin_.path);
+  agent = std::make_unique<AgentProcess>(machine_, name, pid, *this, options_, rank);
+  agent->on_death = [this, rank](bool killed, int) { agent_ended(rank, killed); };
 }
 
-void Instance::agent_ended(bool killed, int) {
-  const pid_t pid = agent_->pid();
-  agent_.reset();
+void Instance::agent_ended(std::uint32_t rank, bool killed) {
+  const pid_t pid = agents_[rank].process->pid();
+  agents_[rank].process.reset();
   if (ending_) return finish_if_all_gone();
   constexpr Micros kAgentPatience = 3 * kSecond;
   // What the agent left is ended before another one begins: by the supervisor, or, as far as the
   // broker knows of it, by that other agent.
   const bool looks = machine_.dice.one_in(2);
-  later(killed ? machine_.dice.between(0, 3 * kMs) : kAgentPatience, [this, pid, looks] {
+  later(killed ? machine_.dice.between(0, 3 * kMs) : kAgentPatience, [this, rank, pid, looks] {
     if (looks || core() == nullptr)
       machine_.tasks.clear_left_by(pid);
     else
       machine_.tasks.clear_unknown_left_by(pid, *core());
-    restart(agent_guard_, [this] { start_agent(); });
+    restart(agents_[rank].guard, [this, rank] { start_agent(rank); });
   });
+}
+
+bool Instance::has_agents() const {
+  return std::any_of(agents_.begin(), agents_.end(),
+                     [](const Agent& agent) { return agent.process != nullptr; });
+}
+
+void Instance::kill_agents(const std::string& how) {
+  for (const Agent& agent : agents_)
+    if (agent.process) agent.process->kill(how);
 }
 
 void Instance::on_signal(int number) {
@@ -208,9 +224,9 @@ void Instance::stop() {
   machine_.history.note("instance {} is to end", begin_.path);
   later(25 * kSecond, [this] {
     if (broker_) broker_->kill("by its supervisor");
-    if (agent_) agent_->kill("by its supervisor");
+    kill_agents("by its supervisor");
   });
-  if (!broker_) finish_agent();
+  if (!broker_) finish_agents();
 }
 
 void Instance::lose_supervisor() {
@@ -219,24 +235,24 @@ void Instance::lose_supervisor() {
   ending_ = alone_ = true;
   if (broker_)
     broker_->tell([](instance::Broker& broker) { broker.end_alone("its supervisor is gone"); });
-  if (agent_) agent_->tell([](launch::Agent& agent) { agent.lose_supervisor(); });
+  for (const Agent& one : agents_)
+    if (one.process) one.process->tell([](launch::Agent& agent) { agent.lose_supervisor(); });
   later(60 * kSecond, [this] {
     if (broker_) broker_->kill("at last");
-    if (agent_) agent_->kill("at last");
+    kill_agents("at last");
   });
   finish_if_all_gone();
 }
 
-void Instance::finish_agent() {
-  if (!agent_ || alone_) return finish_if_all_gone();
-  agent_->tell([](launch::Agent& agent) { agent.shut_down(2'000); });
-  later(3 * kSecond, [this] {
-    if (agent_) agent_->kill("by its supervisor");
-  });
+void Instance::finish_agents() {
+  if (!has_agents() || alone_) return finish_if_all_gone();
+  for (const Agent& one : agents_)
+    if (one.process) one.process->tell([](launch::Agent& agent) { agent.shut_down(2'000); });
+  later(3 * kSecond, [this] { kill_agents("by its supervisor"); });
 }
 
 void Instance::finish_if_all_gone() {
-  if (broker_ || agent_) return;
+  if (broker_ || has_agents()) return;
   machine_.tasks.kill_below(begin_.path == "/" ? "" : begin_.path);
   become_over(code_ << 8);
 }
@@ -244,9 +260,10 @@ void Instance::finish_if_all_gone() {
 void Instance::vanish() {
   over_ = true;
   if (broker_) broker_->kill("with its instance");
-  if (agent_) agent_->kill("with its instance");
+  kill_agents("with its instance");
   if (broker_) broker_->on_death = [this](bool, int) { broker_.reset(); };
-  if (agent_) agent_->on_death = [this](bool, int) { agent_.reset(); };
+  for (Agent& one : agents_)
+    if (one.process) one.process->on_death = [&one](bool, int) { one.process.reset(); };
 }
 
 void Instance::become_over(int status) {
@@ -273,7 +290,7 @@ std::map<std::string, std::string> secrets_in(int fd) {
 
 }  // namespace
 
-// argv: "instance", how many ms its program runs, --conf items.
+// argv: "instance", how many ms its program runs, how many agents it has, --conf items.
 void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   Begin child;
   child.path = task.path;
@@ -283,7 +300,8 @@ void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   child.parent_uri = secrets["HOLON_PARENT_URI"];
   child.token = secrets["HOLON_TOKEN"];
   child.program = std::strtoll(request.argv[1].c_str(), nullptr, 10) * kMs;
-  child.conf.assign(request.argv.begin() + 2, request.argv.end());
+  child.agents = static_cast<std::uint32_t>(std::strtoul(request.argv[2].c_str(), nullptr, 10));
+  child.conf.assign(request.argv.begin() + 3, request.argv.end());
   auto made = std::make_unique<Instance>(machine_, all_, std::move(child));
   task.instance = made.get();
   all_.add(std::move(made));

@@ -1,5 +1,5 @@
-// instance.hpp - an instance of a world: the real broker and the real agent, each in a process, and
-// a supervisor that is a model.
+// instance.hpp - an instance of a world: the real broker and its real agents, each in a process,
+// and a supervisor that is a model.
 //
 // The model starts again what crashes, sends signals and ends as instance/process/supervisor.cpp
 // does it; the real one is made of fork, pipes and /proc. The program that an instance runs is as
@@ -44,7 +44,7 @@ class BrokerProcess final : public Process {
 class AgentProcess final : public Process {
  public:
   AgentProcess(Machine& machine, const std::string& name, pid_t pid, class Instance& owner,
-               const instance::BrokerOptions& options);
+               const instance::BrokerOptions& options, std::uint32_t rank);
   ~AgentProcess() override;
   void tell(const std::function<void(launch::Agent&)>& what);
 
@@ -70,6 +70,7 @@ class Instance {
     std::string state_dir;
     std::vector<std::string> conf;
     std::string resources;  // of a root
+    std::uint32_t agents = 1;
     std::string parent_uri, token;
     pid_t task = 0;      // that it is, of its parent's agent
     Micros program = 0;  // how long it runs once it is ready; 0: until it is told to end
@@ -92,7 +93,9 @@ class Instance {
   bool over() const { return over_; }
   bool ready() const { return ready_ && !ending_ && !over_; }
   BrokerProcess* broker() const { return broker_.get(); }
-  AgentProcess* agent() const { return agent_.get(); }
+  // nullptr: there is none just now.
+  AgentProcess* agent(std::uint32_t rank) const { return agents_[rank].process.get(); }
+  std::uint32_t agents() const { return begin_.agents; }
   const instance::Core* core() const {
     return broker_ && broker_->alive() ? broker_->core() : nullptr;
   }
@@ -111,12 +114,14 @@ class Instance {
 
  private:
   void start_broker();
-  void start_agent();
+  void start_agent(std::uint32_t rank);
   void broker_ended(bool killed, int code);
-  void agent_ended(bool killed, int code);
+  void agent_ended(std::uint32_t rank, bool killed);
   void restart(instance::CrashGuard& guard, const std::function<void()>& start);
   void stop();
-  void finish_agent();
+  void finish_agents();
+  bool has_agents() const;
+  void kill_agents(const std::string& how);
   void finish_if_all_gone();
   void become_over(int status);
   void later(Micros delay, std::function<void()> action);
@@ -126,9 +131,13 @@ class Instance {
   Begin begin_;
   instance::BrokerOptions options_;
   std::unique_ptr<BrokerProcess> broker_;
-  std::unique_ptr<AgentProcess> agent_;
-  instance::CrashGuard broker_guard_, agent_guard_;
-  bool ready_ = false, ending_ = false, alone_ = false, over_ = false;
+  struct Agent {
+    std::unique_ptr<AgentProcess> process;
+    instance::CrashGuard guard;
+  };
+  std::vector<Agent> agents_;  // by rank
+  instance::CrashGuard broker_guard_;
+  bool had_broker_ = false, ready_ = false, ending_ = false, alone_ = false, over_ = false;
   int code_ = 0;
   Micros broker_started_ = 0;
   std::shared_ptr<bool> there_ = std::make_shared<bool>(true);

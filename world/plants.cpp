@@ -22,6 +22,8 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::long_lease, "long-lease", "a child is told a longer lease than its parent keeps"},
       {Plant::lost_record, "lost-record", "a child's records are acknowledged and thrown away"},
       {Plant::lost_exit, "lost-exit", "the end of a task is never noticed"},
+      {Plant::early_whole, "early-whole",
+       "a job is taken to be over when one of its parts is: its end is told for the others, too"},
       {Plant::changed_record, "changed-record",
        "a child's record of a job that is over says something else when it arrives"},
   };

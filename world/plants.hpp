@@ -22,6 +22,7 @@ enum class Plant {
   lost_record,
   lost_exit,
   changed_record,
+  early_whole,
 };
 
 struct PlantInfo {

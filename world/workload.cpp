@@ -57,7 +57,7 @@ void World::submit_work(Instance& instance) {
   const double limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(1, 4));
   submit(instance,
          {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"},
-         dice.between(1, 3), dice.one_in(4) ? 2 : 1, limit,
+         dice.between(1, 3), dice.one_in(has_nodes_ ? 2 : 4) ? 2 : 1, limit,
          static_cast<std::uint64_t>(dice.one_in(4) ? dice.between(2, 4) : 1), false);
 }
 
@@ -76,11 +76,15 @@ std::vector<std::string> World::conf() {
 
 void World::submit_instance(Instance& instance) {
   auto& dice = machine_.dice;
-  std::vector<std::string> command = {"instance", std::to_string(dice.between(1'000, 12'000))};
+  std::vector<std::string> command = {"instance", std::to_string(dice.between(1'000, 12'000)),
+                                      has_nodes_ && dice.one_in(2) ? "2" : "1"};
   for (auto& item : conf()) command.push_back(std::move(item));
   const double limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(3, 12));
   submit(instance, std::move(command),
-         depth(instance) == 1 ? dice.between(3, 5) : dice.between(1, 3), 1, limit, 1, true);
+         has_nodes_             ? dice.between(1, 3)
+         : depth(instance) == 1 ? dice.between(3, 5)
+                                : dice.between(1, 3),
+         has_nodes_ ? dice.between(1, 2) : 1, limit, 1, true);
 }
 
 void World::submit(Instance& instance, std::vector<std::string> command, std::int64_t cores,

@@ -9,7 +9,8 @@
 namespace holon::world {
 namespace {
 
-constexpr const char* kResources = "node=1/core=8";
+constexpr const char* kOneNode = "node=1/core=8";
+constexpr const char* kTwoNodes = "node=2/core=4";
 constexpr Micros kEndPatience = 300 * kSecond;
 constexpr std::uint64_t kStepsBetweenLooks = 150;  // at what costs more to look at
 
@@ -29,6 +30,7 @@ World::World(std::uint64_t seed, Plant plant, const std::string& dir)
     : machine_(seed, plant, dir), checks_(machine_) {
   has_faults_ = !machine_.dice.one_in(10);
   may_lose_power_ = machine_.dice.one_in(3);
+  has_nodes_ = machine_.dice.one_in(3);
   root_conf_ = conf();
   user_ = std::make_unique<User>(machine_);
 }
@@ -58,7 +60,8 @@ void World::begin_root() {
   Instance::Begin begin;
   begin.state_dir = machine_.dir + "/root";
   begin.conf = root_conf_;
-  begin.resources = kResources;
+  begin.resources = has_nodes_ ? kTwoNodes : kOneNode;
+  begin.agents = has_nodes_ ? 2 : 1;
   auto root = std::make_unique<Instance>(machine_, *this, std::move(begin));
   root_ = root.get();
   add(std::move(root));
@@ -138,7 +141,9 @@ void World::end_all() {
     run_until(machine_.timeline.now() + 20 * kSecond, [] { return false; });
   const auto all_over = [this] {
     const auto* core = root_ == nullptr ? nullptr : root_->core();
-    if (core == nullptr || core->only_lists || !machine_.tasks.live().empty()) return false;
+    if (core == nullptr || core->only_lists || !machine_.tasks.live().empty() ||
+        !core->offline.none())
+      return false;
     const auto counts = core->jobs.counts();
     return counts.pending + counts.running == 0;
   };

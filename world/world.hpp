@@ -62,6 +62,7 @@ class World final : public Instances {
   void fill_disk(Instance& instance);
   void lose_power();
   Process* some_process();
+  AgentProcess* some_agent(const Instance& instance);
 
   void begin_root();
   void keep_root();
@@ -83,6 +84,7 @@ class World final : public Instances {
   std::map<std::string, std::string> held_;  // by instance: what its jobs held when it was killed
   bool calm_ = false;                        // no more work, no more faults
   bool has_faults_ = true, may_lose_power_ = false;
+  bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   std::uint64_t steps_ = 0;
 };
 

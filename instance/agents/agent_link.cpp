@@ -8,18 +8,16 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "instance/job/placement.hpp"
+#include "instance/text.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/tasks/process.hpp"
 #include "transport/codec/codec.hpp"
-#include "transport/secret.hpp"
 
 namespace holon::instance {
 namespace {
 
 namespace lm = launch::msg;
 
-constexpr std::uint32_t kRank = 0;  // the agent that there is
 // Bytes of starts after which another message is begun; one may have 64 MiB.
 constexpr std::size_t kEnough = 8 << 20;
 
@@ -52,31 +50,35 @@ std::size_t size_of_start(const lm::Start& start) {
          60 * start.tasks.size();
 }
 
+void add_tasks(lm::Start& start, const std::vector<PlacedNode>& nodes) {
+  for (const auto& node : nodes) {
+    for (const auto& task : node.tasks)
+      start.tasks.push_back(
+          {static_cast<std::uint32_t>(task.rank), idset_text(task.cores), idset_text(task.gpus)});
+    if (nodes.size() > 1) start.node_tasks.push_back(static_cast<std::uint32_t>(node.tasks.size()));
+  }
+  if (nodes.empty())
+    for (std::uint32_t i = 0; i < start.ntasks; ++i) start.tasks.push_back({i, "", ""});
+}
+
 }  // namespace
 
-AgentLink::AgentLink(transport::Reactor& reactor, transport::Server& server, Journal& journal,
-                     JobManager& jobs, const resource::ResourceGraph& graph,
-                     AfterCommit& after_commit, Refusals& refusals, TaskSettings settings)
-    : reactor_(reactor),
-      server_(server),
-      journal_(journal),
-      jobs_(jobs),
-      graph_(graph),
-      after_commit_(after_commit),
-      refusals_(refusals),
-      settings_(std::move(settings)) {
+AgentLink::AgentLink(const AgentGround& ground, std::uint32_t rank)
+    : ground_(ground), jobs_(ground.jobs), settings_(ground.settings), rank_(rank) {
+  Journal& journal = ground_.journal;
   const std::string numbering = launch::process_numbering();
-  if (const auto known = journal_.agent(kRank); known && *known) {
+  if (const auto known = journal.agent(rank_); known && *known) {
     incarnation_ = (*known)->incarnation;
     same_numbering_ = (*known)->numbering.empty() || (*known)->numbering == numbering;
   }
-  journal_.put_agent({kRank, incarnation_, numbering});
-  if (auto known = journal_.orphans(kRank); known && same_numbering_) orphans_ = std::move(*known);
+  journal.put_agent({rank_, incarnation_, numbering});
+  if (auto known = journal.orphans(rank_); known && same_numbering_) orphans_ = std::move(*known);
 }
 
 // ---- outgoing ----
 
 void AgentLink::start_tasks(const ActiveJob& job) {
+  if (has(job.id) || next_step(job.life, rank_) != Step::start) return;
   to_start_.insert(job.id);
   // Now, so that it is on disk before the child can show it.
   if (job.submission->is_instance) settings_.token(job.id);
@@ -100,19 +102,29 @@ void AgentLink::settle(Time now) {
   for (const JobId id : unsent) {
     to_start_.erase(id);
     to_kill_.erase(id);
-    jobs_.never_started(id, now);
+    jobs_.never_started(id, rank_, now);
   }
 }
 
 void AgentLink::tell(const char* topic, std::string payload) {
   // No answer is waited for: what became of it comes with a report, and a lost connection with the
   // next hello.
-  server_.call(peer_, {topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
+  ground_.server.call(peer_, {topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
+}
+
+void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
+  const auto files = jobs_.files_of(job);
+  const std::size_t place = place_of(job.life, rank_);
+  start.input = files.input;
+  start.input_tasks = job.submission->input_tasks;
+  start.output = file_of_part(files.output, place);
+  start.error = file_of_part(files.error, place);
+  start.label = job.submission->label;
 }
 
 lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
   const auto& what = *job.submission;
-  auto nodes = nodes_of(graph_, *job.allocation);
+  auto nodes = nodes_of(ground_.graph, *job.allocation);
   place_tasks(nodes, tasks_of(job));
   lm::Start start;
   start.job = job.id.value();
@@ -122,28 +134,17 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
   start.nodelist = job.life.place.nodelist;
   start.bind = settings_.bind;
+  const PlacedPart part = part_for(ground_.hosting, std::move(nodes), rank_);
+  start.node_index = static_cast<std::uint32_t>(part.first);
   if (what.is_instance)
     start.tasks.push_back({0, "", ""});  // all of the job's cores
   else
-    for (const auto& node : nodes) {
-      for (const auto& task : node.tasks)
-        start.tasks.push_back(
-            {static_cast<std::uint32_t>(task.rank), idset_text(task.cores), idset_text(task.gpus)});
-      if (nodes.size() > 1)
-        start.node_tasks.push_back(static_cast<std::uint32_t>(node.tasks.size()));
-    }
-  if (nodes.empty() && !what.is_instance)
-    for (std::uint32_t i = 0; i < start.ntasks; ++i) start.tasks.push_back({i, "", ""});
-  if (nodes.size() == 1) {
-    start.cores = idset_text(nodes.front().cores);
-    start.gpus = idset_text(nodes.front().gpus);
+    add_tasks(start, part.nodes);
+  if (part.nodes.size() == 1) {
+    start.cores = idset_text(part.nodes.front().cores);
+    start.gpus = idset_text(part.nodes.front().gpus);
   }
-  const auto files = jobs_.files_of(job);
-  start.input = files.input;
-  start.input_tasks = what.input_tasks;
-  start.output = files.output;
-  start.error = files.error;
-  start.label = what.label;
+  add_files(start, job);
   start.limit =
       job.life.expiration == 0 ? 0 : std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
@@ -166,7 +167,7 @@ lm::StartRequest AgentLink::start_request() {
     const JobId id = *to_start_.begin();
     to_start_.erase(to_start_.begin());
     const ActiveJob* job = jobs_.find(id);
-    if (job == nullptr || next_step(job->life) != Step::start) continue;
+    if (job == nullptr || next_step(job->life, rank_) != Step::start) continue;
     const auto [known, fresh] = programs.emplace(
         job->submission.get(), static_cast<std::uint32_t>(request.programs.size()));
     if (fresh)
@@ -188,17 +189,17 @@ void AgentLink::send_some() {
   if (request.jobs.empty()) return;
   std::vector<JobId> ids;
   for (const auto& start : request.jobs) ids.emplace_back(start.job);
-  server_.call(peer_, {"agent.start", transport::pack(request), "", 0},
-               [this, ids = std::move(ids)](const Result<std::string>& answer) {
-                 // A lost connection is settled by the next hello; a refusal is the jobs' end.
-                 if (answer || answer.error().code == Errc::disconnected) return;
-                 const Time now = reactor_.now();
-                 for (const JobId id : ids)
-                   jobs_.tasks_ended(
-                       id,
-                       {"exec", "the agent refused: " + answer.error().what, {127 << 8, 0, 0}, now},
-                       now);
-               });
+  ground_.server.call(
+      peer_, {"agent.start", transport::pack(request), "", 0},
+      [this, ids = std::move(ids)](const Result<std::string>& answer) {
+        // A lost connection is settled by the next hello; a refusal is the jobs' end.
+        if (answer || answer.error().code == Errc::disconnected) return;
+        const Time now = ground_.reactor.now();
+        for (const JobId id : ids)
+          jobs_.tasks_ended(
+              id, rank_,
+              {"exec", "the agent refused: " + answer.error().what, {127 << 8, 0, 0}, now}, now);
+      });
 }
 
 void AgentLink::flush() {
@@ -222,11 +223,11 @@ void AgentLink::capture(std::vector<std::string> argv,
                         std::function<void(const Result<lm::CaptureReply>&)> done) {
   lm::CaptureRequest ask;
   ask.argv = std::move(argv);
-  server_.call(peer_, {"agent.capture", transport::pack(ask), "", 0},
-               [done = std::move(done)](const Result<std::string>& answer) {
-                 done(answer ? transport::unpack<lm::CaptureReply>(*answer)
-                             : tl::unexpected(answer.error()));
-               });
+  ground_.server.call(peer_, {"agent.capture", transport::pack(ask), "", 0},
+                      [done = std::move(done)](const Result<std::string>& answer) {
+                        done(answer ? transport::unpack<lm::CaptureReply>(*answer)
+                                    : tl::unexpected(answer.error()));
+                      });
 }
 
 void AgentLink::kill_all_now() {
@@ -244,7 +245,7 @@ void AgentLink::kill_orphans(const std::vector<event::Process>& orphans) {
 }
 
 void AgentLink::keep_orphans() {
-  journal_.put_orphans(kRank, orphans_);
+  ground_.journal.put_orphans(rank_, orphans_);
 }
 
 void AgentLink::shutdown() {
@@ -253,8 +254,8 @@ void AgentLink::shutdown() {
 
 // ---- incoming ----
 
-void AgentLink::peer_lost(transport::PeerId peer) {
-  if (peer == peer_) peer_ = transport::PeerId{0};
+void AgentLink::peer_lost() {
+  peer_ = transport::PeerId{0};
 }
 
 // The agent's clock is another one: only how long ago something was counts. Both processes read
@@ -272,7 +273,7 @@ Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) const 
 void AgentLink::take_started(const lm::Started& s, Time told, Time now) {
   std::vector<event::Process> processes;
   for (const auto& p : s.processes) processes.push_back({p.pid, p.start});
-  jobs_.tasks_started(JobId(s.job), processes, in_order(s.job, {s.t_start, told}, now));
+  jobs_.tasks_started(JobId(s.job), rank_, processes, in_order(s.job, {s.t_start, told}, now));
 }
 
 void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
@@ -282,7 +283,7 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
     ended.finish.cpu_ms += task.cpu_ms;
     ended.finish.max_rss_kb += task.max_rss_kb;
   }
-  jobs_.tasks_ended(JobId(f.job), ended, now);
+  jobs_.tasks_ended(JobId(f.job), rank_, ended, now);
 }
 
 void AgentLink::report(const transport::Request& request, Time now) {
@@ -290,47 +291,36 @@ void AgentLink::report(const transport::Request& request, Time now) {
   if (!report) return request.fail(report.error());
   for (const auto& s : report->started) take_started(s, report->clock, now);
   for (const auto& f : report->finished) take_finished(f, report->clock, now);
-  after_commit_.add([request] { request.reply(transport::pack(lm::Empty{})); });
-}
-
-// An agent that somebody else has taken the place of would take it back for ever, each in turn.
-bool AgentLink::is_welcome(const lm::Hello& hello, lm::Welcome& welcome) const {
-  if (hello.rank != 0)
-    welcome.refusal =
-        fmt::format("this instance has one agent, rank 0; rank {} is not expected", hello.rank);
-  else if (replaced_.contains(hello.incarnation))
-    welcome.refusal = "another agent of this instance has taken its place";
-  return welcome.accepted = welcome.refusal.empty();
+  ground_.after_commit.add([request] { request.reply(transport::pack(lm::Empty{})); });
 }
 
 void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
   const auto before = std::exchange(peer_, peer);
-  server_.favour(peer_);
+  ground_.server.favour(peer_);
   if (hello.incarnation != incarnation_) replaced_.insert(incarnation_);
   incarnation_ = hello.incarnation;
   host_ = hello.hostname;
-  journal_.put_agent({kRank, incarnation_, launch::process_numbering()});
+  ground_.journal.put_agent({rank_, incarnation_, launch::process_numbering()});
   // It says hello again and learns where it stands.
-  if (before.value() != 0 && before != peer) server_.dismiss(before);
+  if (before.value() != 0 && before != peer) ground_.server.dismiss(before);
 }
 
-void AgentLink::hello(const transport::Request& request, Time now) {
-  const auto hello = transport::unpack<lm::Hello>(request.payload());
-  if (!hello) return request.fail(hello.error());
-  if (!transport::is_same_secret(hello->secret, settings_.agent_secret))
-    return refusals_.refuse(
-        request, {Errc::denied, "agent.hello: the secret is not that of this instance's agent", {}},
-        now);
+void AgentLink::hello(const transport::Request& request, const lm::Hello& hello, Time now) {
   lm::Welcome welcome;
-  if (!is_welcome(*hello, welcome)) return request.reply(transport::pack(welcome));
-  if (!hello->swept) welcome.orphans = orphans_for(*hello);
+  // An agent that somebody else has taken the place of would take it back for ever, each in turn.
+  if (replaced_.contains(hello.incarnation)) {
+    welcome.accepted = false;
+    welcome.refusal = "another agent of this instance has taken its place";
+    return request.reply(transport::pack(welcome));
+  }
+  if (!hello.swept) welcome.orphans = orphans_for(hello);
   if (!welcome.orphans.empty()) return request.reply(transport::pack(welcome));
   if (!std::exchange(orphans_, {}).empty()) keep_orphans();
-  const bool same_agent = hello->incarnation == incarnation_;
+  const bool same_agent = hello.incarnation == incarnation_;
   if (!same_agent) sent_.clear();
-  reconcile(*hello, same_agent, welcome, now);
-  take_over(request.peer(), *hello);
-  after_commit_.add([request, welcome] { request.reply(transport::pack(welcome)); });
+  reconcile(hello, same_agent, welcome, now);
+  take_over(request.peer(), hello);
+  ground_.after_commit.add([request, welcome] { request.reply(transport::pack(welcome)); });
 }
 
 // Known from the journal at each hello anew, until the agent says that they are gone.
@@ -341,12 +331,13 @@ std::vector<lm::ProcessId> AgentLink::orphans_for(const lm::Hello& hello) const 
   };
   add(orphans_);
   if (hello.incarnation == incarnation_) return orphans;
-  for (const auto& [id, job] : jobs_.active()) {
+  for (const JobId id : jobs_.holding()) {
     const auto is_it = [n = id.value()](const auto& known) { return known.job == n; };
-    if (job.life.holds_resources && !job.life.finished &&
+    const Lifecycle& life = jobs_.find(id)->life;
+    if (next_step(life, rank_) != Step::none &&
         std::none_of(hello.running.begin(), hello.running.end(), is_it) &&
         std::none_of(hello.finished.begin(), hello.finished.end(), is_it))
-      add(job.life.processes);
+      add(part_of(life, rank_)->processes);
   }
   return orphans;
 }
@@ -356,14 +347,14 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
   for (const auto& s : hello.running) {
     const JobId id(s.job);
     const ActiveJob* job = jobs_.find(id);
-    if (job == nullptr || !job->life.holds_resources || job->life.finished) {
+    if (job == nullptr || next_step(job->life, rank_) == Step::none) {
       welcome.kill.push_back(s.job);
       continue;
     }
     there.insert(id);
     sent_.insert(id);
     take_started(s, hello.clock, now);
-    if (next_step(jobs_.find(id)->life) == Step::kill) welcome.kill.push_back(s.job);
+    if (next_step(jobs_.find(id)->life, rank_) == Step::kill) welcome.kill.push_back(s.job);
   }
   for (const std::uint64_t number : hello.waiting) {
     const JobId id(number);
@@ -371,39 +362,59 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     there.insert(id);
     sent_.insert(id);
     // It may be starting right now: what it holds is free only when its end is reported.
-    if (job == nullptr || next_step(job->life) != Step::start) welcome.kill.push_back(number);
+    if (job == nullptr || next_step(job->life, rank_) != Step::start)
+      welcome.kill.push_back(number);
   }
   for (const auto& f : hello.finished) {
     there.insert(JobId(f.job));
     take_finished(f, hello.clock, now);
   }
-  // What should run and is not known there. Losing a job changes the table, so walk over a copy of
-  // the ids.
-  std::vector<JobId> missing;
-  for (const auto& [id, job] : jobs_.active())
-    if (job.life.holds_resources && !job.life.finished && there.count(id) == 0)
-      missing.push_back(id);
-  for (const JobId id : missing) {
-    const ActiveJob& job = *jobs_.find(id);
+  for (const JobId id : unknown_to(there)) {
+    const ActiveJob* job = jobs_.find(id);
+    // The loss of an earlier one may have ended it.
+    if (job == nullptr || next_step(job->life, rank_) == Step::none) continue;
     // Not yet sent to anybody, or sent to this very process, which has never got it: it has not
     // run.
-    const bool has_not_run = !job.life.started && (same_agent || to_start_.count(id) != 0);
+    const bool has_not_run =
+        !part_of(job->life, rank_)->started && (same_agent || to_start_.count(id) != 0);
     sent_.erase(id);
     if (!has_not_run) {
-      lose(job, now);
-    } else if (next_step(job.life) == Step::start) {
-      start_tasks(job);
+      lose(*job, now);
+    } else if (next_step(job->life, rank_) == Step::start) {
+      start_tasks(*job);
     } else {
       to_kill_.erase(id);
-      jobs_.never_started(id, now);
+      jobs_.never_started(id, rank_, now);
     }
+  }
+}
+
+// What should run here and is not known to the agent.
+std::vector<JobId> AgentLink::unknown_to(const std::set<JobId>& there) const {
+  std::vector<JobId> missing;
+  for (const JobId id : jobs_.holding())
+    if (there.count(id) == 0 && next_step(jobs_.find(id)->life, rank_) != Step::none)
+      missing.push_back(id);
+  return missing;
+}
+
+void AgentLink::give_up(Duration patience, Time now) {
+  replaced_.insert(incarnation_);
+  const auto why = fmt::format("its agent has been away for {}", duration_text(patience));
+  for (const JobId id : unknown_to({})) {
+    const ActiveJob* job = jobs_.find(id);
+    if (job == nullptr || next_step(job->life, rank_) == Step::none) continue;
+    kill_orphans(part_of(job->life, rank_)->processes);
+    to_start_.erase(id);
+    sent_.erase(id);
+    jobs_.tasks_ended(id, rank_, {"lost", why, {SIGKILL, 0, 0}, now}, now);
   }
 }
 
 void AgentLink::lose(const ActiveJob& job, Time now) {
   const std::string where = host_.empty() ? job.life.place.nodelist : host_;
   jobs_.tasks_ended(
-      job.id,
+      job.id, rank_,
       {"lost", fmt::format("the agent on {} died while the job ran", where), {SIGKILL, 0, 0}, now},
       now);
 }

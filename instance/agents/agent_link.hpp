@@ -1,10 +1,10 @@
-// agent_link.hpp - the broker's side of its agent: starts and kills go out in one message a turn,
-// reports come in, and after a restart of either side both agree on what runs (launch/messages.hpp,
-// docs/protocol.md).
+// agent_link.hpp - the broker's side of one of its agents: starts and kills go out in one message a
+// turn, reports come in, and after a restart of either side both agree on what runs
+// (launch/messages.hpp, docs/protocol.md). Of each job it has to do with the part of its rank.
 //
-// A job is never run twice: it is sent again only to the very agent process that may have it
-// already and would know. An agent that was replaced takes its running jobs with it: they fail, and
-// their orphaned processes are killed.
+// A part is never run twice: it is sent again only to the very agent process that may have it
+// already and would know. An agent that was replaced takes what ran with it: those parts are lost,
+// and their orphaned processes are killed.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,6 @@
 
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
-#include "instance/service/refusals.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
 
@@ -34,29 +33,44 @@ struct TaskSettings {
   Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
   // The secret a child instance shows first, the same each time it is asked for; journalled.
   std::function<std::string(JobId)> token;
-  std::string agent_secret;  // what an agent has to show to be taken for this instance's
+};
+
+// What all links of a broker stand on; each must outlive them.
+struct AgentGround {
+  transport::Reactor& reactor;
+  transport::Server& server;
+  Journal& journal;
+  JobManager& jobs;
+  const resource::ResourceGraph& graph;
+  const Hosting& hosting;
+  AfterCommit& after_commit;
+  TaskSettings settings;
 };
 
 class AgentLink {
  public:
-  AgentLink(transport::Reactor& reactor, transport::Server& server, Journal& journal,
-            JobManager& jobs, const resource::ResourceGraph& graph, AfterCommit& after_commit,
-            Refusals& refusals, TaskSettings settings);
+  // To the agent of this rank.
+  AgentLink(const AgentGround& ground, std::uint32_t rank);
+  AgentLink(const AgentLink&) = delete;
+  AgentLink& operator=(const AgentLink&) = delete;
 
-  // Called by the broker's Outside.
+  // Called by the broker's Outside, of jobs that have a part of this rank.
   void start_tasks(const ActiveJob& job);
   void kill_tasks(const ActiveJob& job);
   void forget(JobId job);  // it is INACTIVE
 
-  void hello(const transport::Request& request, Time now);
+  // Of an agent that has proved its rank.
+  void hello(const transport::Request& request, const launch::msg::Hello& hello, Time now);
   void report(const transport::Request& request, Time now);
-  void peer_lost(transport::PeerId peer);
+  void peer_lost();
 
   // Before the commit: settles jobs that are to be killed and were never sent.
   void settle(Time now);
   // After the commit: sends what has collected.
   void flush();
 
+  std::uint32_t rank() const { return rank_; }
+  const std::string& host() const { return host_; }  // of the agent that came last; "": none yet
   bool connected() const { return peer_.value() != 0; }
   transport::PeerId peer() const { return peer_; }
   // Processes of an earlier agent whose jobs are over in the journal: they are ended by the agent
@@ -68,15 +82,18 @@ class AgentLink {
   // Runs a program beside it, which is no job. REQUIRES: connected().
   void capture(std::vector<std::string> argv,
                std::function<void(const Result<launch::msg::CaptureReply>&)> done);
+  // What it runs is lost, though nobody has said so: it has been away for `patience`. If it comes
+  // back it is not taken, and the one after it ends what may be left.
+  void give_up(Duration patience, Time now);
   // SIGKILL to everything that runs, at once.
   void kill_all_now();
   void shutdown();
 
  private:
-  bool is_welcome(const launch::msg::Hello& hello, launch::msg::Welcome& welcome) const;
   void take_over(transport::PeerId peer, const launch::msg::Hello& hello);
   void reconcile(const launch::msg::Hello& hello, bool same_agent, launch::msg::Welcome& welcome,
                  Time now);
+  std::vector<JobId> unknown_to(const std::set<JobId>& there) const;
   void lose(const ActiveJob& job, Time now);
   std::vector<launch::msg::ProcessId> orphans_for(const launch::msg::Hello& hello) const;
   void keep_orphans();
@@ -87,20 +104,17 @@ class AgentLink {
   Time in_order(std::uint64_t job, AgentTime reported, Time now) const;
   void take_started(const launch::msg::Started& started, Time told, Time now);
   void take_finished(const launch::msg::Finished& finished, Time told, Time now);
+  void add_files(launch::msg::Start& start, const ActiveJob& job) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::StartRequest start_request();
   void send_starts();
   void send_some();
   void tell(const char* topic, std::string payload);
 
-  transport::Reactor& reactor_;
-  transport::Server& server_;
-  Journal& journal_;
+  const AgentGround& ground_;
   JobManager& jobs_;
-  const resource::ResourceGraph& graph_;
-  AfterCommit& after_commit_;
-  Refusals& refusals_;
-  TaskSettings settings_;
+  const TaskSettings& settings_;
+  std::uint32_t rank_;
   transport::PeerId peer_{0};
   std::string host_;
   std::uint64_t incarnation_ =

@@ -1,12 +1,12 @@
 // input_streams.hpp - "job.input": what a client reads, to the tasks of its job.
 //
-// Each piece is passed on to the agent and answered when the agent has answered: a task that reads
-// slowly slows down the client, and nothing is kept here but requests without data that wait for
-// the start of their job.
+// Each piece is passed on to the agents that run the job and answered when they have answered: a
+// task that reads slowly slows down the client, and nothing is kept here but requests without data
+// that wait for the start of their job.
 #pragma once
 #include <list>
 
-#include "instance/agents/agent_link.hpp"
+#include "instance/agents/agents.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "msg/input.hpp"
@@ -16,12 +16,12 @@ namespace holon::instance {
 
 class InputStreams {
  public:
-  InputStreams(transport::Server& server, const JobManager& jobs, const AgentLink& agent,
+  InputStreams(transport::Server& server, const JobManager& jobs, Agents& agents,
                AfterCommit& after_commit)
-      : server_(server), jobs_(jobs), agent_(agent), after_commit_(after_commit) {}
+      : server_(server), jobs_(jobs), agents_(agents), after_commit_(after_commit) {}
 
   void take(const transport::Request& request);
-  void started(JobId job);  // its tasks run
+  void started(JobId job);  // some of its tasks run
   void ended(JobId job);
   void close(const Error& why);
 
@@ -34,7 +34,7 @@ class InputStreams {
 
   transport::Server& server_;
   const JobManager& jobs_;
-  const AgentLink& agent_;
+  Agents& agents_;
   AfterCommit& after_commit_;
   std::list<Waiting> waiting_;
 };

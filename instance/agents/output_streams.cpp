@@ -55,48 +55,58 @@ void OutputStreams::attach_to_files(const transport::Request& request, const msg
 }
 
 void OutputStreams::open(Stream& stream) {
-  if (stream.from_agent || stream.client.done()) return;
-  if (!agent_.connected() || !agent_.has(stream.job)) return;
-  stream.from_agent = true;
-  constexpr File kOutput{-1, false}, kError{-1, true};
-  launch::msg::OutputRequest ask{stream.job.value(), stream.at[kOutput], stream.at[kError]};
-  stream.skip = stream.at;  // of a task's own file, for which there is no offset to ask for
-  stream.skip.erase(kOutput);
-  stream.skip.erase(kError);
-  stream.call = server_.open(agent_.peer(), {"agent.output", transport::pack(ask), "", 0},
-                             {[this, &stream](std::string chunk) { pass_on(stream, chunk); },
-                              [this, &stream](const Status&) {
-                                // Ended, or the agent is gone: if the job is over, the files
-                                // have the rest.
-                                stream.from_agent = false;
-                                if (stream.job_ended) finish_from_files(stream);
-                                sweep();
-                              }});
+  const ActiveJob* job = jobs_.find(stream.job);
+  if (job == nullptr || stream.client.done()) return;
+  for (const AgentLink* const agent : agents_.running(*job))
+    if (const auto part = place_of(job->life, agent->rank()); !stream.calls.contains(part))
+      open_part(stream, *agent, part);
   stream.client.on_cancel([this, &stream] {
-    server_.cancel(stream.call);
-    stream.from_agent = false;
+    stop_agents(stream);
     reactor_.defer([this] { sweep(); });
   });
 }
 
-void OutputStreams::pass_on(Stream& stream, const std::string& bytes) {
+void OutputStreams::open_part(Stream& stream, const AgentLink& agent, std::size_t part) {
+  if (!agent.connected() || !agent.has(stream.job)) return;
+  const File output{part, -1, false}, error{part, -1, true};
+  launch::msg::OutputRequest ask{stream.job.value(), stream.at[output], stream.at[error]};
+  for (const auto& [file, at] : stream.at)  // there is no offset to ask for of a task's own file
+    if (file.task >= 0) stream.skip[{part, file.task, file.error}] = at;
+  stream.calls[part] =
+      server_.open(agent.peer(), {"agent.output", transport::pack(ask), "", 0},
+                   {[this, &stream, part](std::string chunk) { pass_on(stream, part, chunk); },
+                    [this, &stream, part](const Status&) { ended_part(stream, part); }});
+}
+
+// Ended, or the agent is gone: if the job is over, the files have the rest.
+void OutputStreams::ended_part(Stream& stream, std::size_t part) {
+  stream.calls.erase(part);
+  if (stream.job_ended && stream.calls.empty()) finish_from_files(stream);
+  sweep();
+}
+
+void OutputStreams::stop_agents(Stream& stream) {
+  for (const auto& [part, call] : std::exchange(stream.calls, {})) server_.cancel(call);
+}
+
+void OutputStreams::pass_on(Stream& stream, std::size_t part, const std::string& bytes) {
   auto chunk = transport::unpack<launch::msg::OutputChunk>(bytes);
   if (!chunk) return;
-  const File file{chunk->task, chunk->error};
-  auto& skip = stream.skip[file];
+  const bool is_shared = chunk->task < 0;
+  auto& skip = stream.skip[{part, chunk->task, chunk->error}];
   const auto known = std::min<std::uint64_t>(skip, chunk->data.size());
   skip -= known;
   chunk->data.erase(0, known);
   if (chunk->data.empty()) return;
-  stream.at[file] += chunk->data.size();
+  stream.at[{is_shared ? part : 0, chunk->task, chunk->error}] += chunk->data.size();
   stream.client.send(transport::pack(msg::OutputChunk{chunk->task, chunk->error, chunk->data}));
   if (stream.client.backlog() > kEnoughWaiting) rest(stream);
 }
 
-// The agent sends as fast as this broker reads. A client that does not keep up is sent the rest of
+// An agent sends as fast as this broker reads. A client that does not keep up is sent the rest of
 // the files when it has read what it has.
 void OutputStreams::rest(Stream& stream) {
-  if (std::exchange(stream.from_agent, false)) server_.cancel(stream.call);
+  stop_agents(stream);
   stream.pause = reactor_.after(kPause, [this, &stream] {
     if (stream.client.done()) return reactor_.defer([this] { sweep(); });
     if (stream.client.backlog() > kEnoughWaiting / 2) return rest(stream);
@@ -123,7 +133,7 @@ void OutputStreams::ended(JobId job) {
     for (auto& stream : streams_) {
       if (stream.job != job || stream.left) continue;
       stream.job_ended = true;
-      if (!stream.from_agent) finish_from_files(stream);
+      if (stream.calls.empty()) finish_from_files(stream);
     }
     sweep();
   });
@@ -142,17 +152,22 @@ bool OutputStreams::pump(Stream& stream, const std::string& name, File file) {
     if (n == 0) break;
     at += n;
     stream.client.send(
-        transport::pack(msg::OutputChunk{file.first, file.second, piece.substr(0, n)}));
+        transport::pack(msg::OutputChunk{file.task, file.error, piece.substr(0, n)}));
   }
   return true;
 }
 
 bool OutputStreams::pump_all(Stream& stream, const msg::JobRecord& job, bool error) {
   const std::string& pattern = error ? job.error : job.output;
-  if (launch::file_of_task(pattern, 0) == pattern) return pump(stream, pattern, {-1, error});
+  const bool is_shared = launch::file_of_task(pattern, 0) == pattern;
+  // There are no more parts than nodes; one that wrote nothing has no file.
+  const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(1, job.nnodes));
+  for (std::size_t part = 0; is_shared && part < parts; ++part)
+    if (!pump(stream, file_of_part(pattern, part), {part, -1, error})) return false;
+  if (is_shared) return true;
   for (std::int32_t rank = 0; rank < job.ntasks; ++rank)
     if (!pump(stream, launch::file_of_task(pattern, static_cast<std::uint32_t>(rank)),
-              {rank, error}))
+              {0, rank, error}))
       return false;
   return true;
 }
@@ -172,7 +187,7 @@ void OutputStreams::finish_from_files(Stream& stream) {
 }
 
 void OutputStreams::sweep() {
-  streams_.remove_if([](const Stream& s) { return s.client.done() && !s.from_agent; });
+  streams_.remove_if([](const Stream& s) { return s.client.done() && s.calls.empty(); });
 }
 
 void OutputStreams::close(const Error& why) {

@@ -1,18 +1,18 @@
 // output_streams.hpp - "job.attach": a job's output to whoever looks, from its beginning to the
 // job's end.
 //
-// While the agent holds the job it streams the files as they are written; what is left once it does
-// not (the job ended, the agent died) is read from the files here. Offsets make the two fit without
-// a gap or a repetition.
+// While an agent holds its part of the job it streams the files as they are written; what is left
+// once it does not (the job ended, the agent died) is read from the files here. Offsets make the
+// two fit without a gap or a repetition.
 #pragma once
+#include <compare>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
-#include "instance/agents/agent_link.hpp"
+#include "instance/agents/agents.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "msg/instance.hpp"
@@ -24,46 +24,53 @@ namespace holon::instance {
 class OutputStreams {
  public:
   OutputStreams(transport::Reactor& reactor, transport::Server& server, const JobManager& jobs,
-                const AgentLink& agent, AfterCommit& after_commit)
+                Agents& agents, AfterCommit& after_commit)
       : reactor_(reactor),
         server_(server),
         jobs_(jobs),
-        agent_(agent),
+        agents_(agents),
         after_commit_(after_commit) {}
 
   void attach(const transport::Request& request);
   // "job.attach" for a job of an instance that has ended; errors: not_found (no file).
   void attach_to_files(const transport::Request& request, const msg::JobRecord& job);
-  void started(JobId job);  // its tasks run
+  void started(JobId job);  // some of its tasks run
   void agent_is_back();     // after a reconnect: what was interrupted goes on
   void ended(JobId job);
   void close(const Error& why);
 
  private:
-  using File = std::pair<std::int32_t, bool>;  // the task, -1 where they share it; standard error?
+  struct File {
+    std::size_t part = 0;    // whose tasks share it, by its place among the job's parts; else 0
+    std::int32_t task = -1;  // whose it is; -1: they share it
+    bool error = false;      // standard error
+    auto operator<=>(const File&) const = default;
+  };
   struct Stream {
     transport::Request client;
     JobId job;
-    bool from_agent = false;  // the agent is sending
+    std::map<std::size_t, transport::CallId> calls;  // to agents that are sending, by their parts
     bool job_ended = false;
     std::map<File, std::uint64_t> at;    // bytes passed on
-    std::map<File, std::uint64_t> skip;  // bytes the agent sends again
-    transport::CallId call;              // to the agent
+    std::map<File, std::uint64_t> skip;  // bytes the agent of that part sends again
     transport::Subscription pause;
     std::optional<msg::JobRecord> left;  // of a job that is not one of this instance
   };
   void open(Stream& stream);
+  void open_part(Stream& stream, const AgentLink& agent, std::size_t part);
+  void ended_part(Stream& stream, std::size_t part);
+  void stop_agents(Stream& stream);
   void finish_from_files(Stream& stream);
   bool pump(Stream& stream, const std::string& name, File file);
   bool pump_all(Stream& stream, const msg::JobRecord& job, bool error);
-  void pass_on(Stream& stream, const std::string& chunk);
+  void pass_on(Stream& stream, std::size_t part, const std::string& chunk);
   void rest(Stream& stream);
   void sweep();
 
   transport::Reactor& reactor_;
   transport::Server& server_;
   const JobManager& jobs_;
-  const AgentLink& agent_;
+  Agents& agents_;
   AfterCommit& after_commit_;
   std::list<Stream> streams_;  // callbacks hold references
 };

@@ -30,11 +30,26 @@ constexpr std::array kNames = {"submit",
                                "free",
                                "clean",
                                "dependency-add",
-                               "dependency-remove"};
+                               "dependency-remove",
+                               "rank-start",
+                               "rank-finish"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string list_of(const std::vector<std::uint32_t>& ranks) {
+  std::string list;
+  for (const auto rank : ranks) list += fmt::format("{}{}", list.empty() ? "" : ",", rank);
+  return list;
+}
+
+std::string list_of(const std::vector<event::Process>& processes) {
+  std::string list;
+  for (const auto& p : processes)
+    list += fmt::format("{}[{},{}]", list.empty() ? "" : ",", p.pid, p.start);
+  return list;
 }
 
 struct Context {
@@ -53,19 +68,26 @@ struct Context {
   std::string operator()(const event::Alloc& e) const {
     const std::string environment =
         e.environment.empty() ? "" : fmt::format(R"("environment":{},)", quoted(e.environment));
+    const std::string ranks =
+        e.ranks == event::Alloc().ranks ? "" : fmt::format(R"("ranks":[{}],)", list_of(e.ranks));
     return fmt::format(
-        R"({{"annotations":{{"selection":{}}},{}"expiration_ms":{},"place":{{"nodelist":{},"nodes":{},"cores":{},"gpus":{}}}}})",
-        quoted(e.selection), environment, e.expiration, quoted(e.place.nodelist), e.place.nodes,
-        e.place.cores, e.place.gpus);
+        R"({{"annotations":{{"selection":{}}},{}{}"expiration_ms":{},"place":{{"nodelist":{},"nodes":{},"cores":{},"gpus":{}}}}})",
+        quoted(e.selection), environment, ranks, e.expiration, quoted(e.place.nodelist),
+        e.place.nodes, e.place.cores, e.place.gpus);
   }
   std::string operator()(const event::ResourceUpdate& e) const {
     return fmt::format(R"({{"expiration_ms":{}}})", e.expiration);
   }
   std::string operator()(const event::Start& e) const {
-    std::string list;
-    for (const auto& p : e.processes)
-      list += fmt::format("{}[{},{}]", list.empty() ? "" : ",", p.pid, p.start);
-    return fmt::format(R"({{"processes":[{}]}})", list);
+    const std::string rank = e.rank == 0 ? "" : fmt::format(R"("rank":{},)", e.rank);
+    return fmt::format(R"({{{}"processes":[{}]}})", rank, list_of(e.processes));
+  }
+  std::string operator()(const event::RankStart& e) const {
+    return fmt::format(R"({{"rank":{},"processes":[{}]}})", e.rank, list_of(e.processes));
+  }
+  std::string operator()(const event::RankFinish& e) const {
+    return fmt::format(R"({{"rank":{},"reason":{},"status":{},"cpu_ms":{},"max_rss_kb":{}}})",
+                       e.rank, quoted(e.reason), e.how.status, e.how.cpu_ms, e.how.max_rss_kb);
   }
   std::string operator()(const event::Instance& e) const {
     return fmt::format(R"({{"uri":{}}})", quoted(e.uri));
@@ -99,10 +121,22 @@ event::Place read_place(const json& c) {
   return {p.at("nodelist"), p.at("nodes"), p.at("cores"), p.at("gpus")};
 }
 
-event::Start read_start(const json& c) {
-  event::Start start;
-  for (const json& p : c.at("processes")) start.processes.push_back({p.at(0), p.at(1)});
-  return start;
+std::vector<event::Process> read_processes(const json& c) {
+  std::vector<event::Process> processes;
+  for (const json& p : c.at("processes")) processes.push_back({p.at(0), p.at(1)});
+  return processes;
+}
+
+event::Finish read_finish(const json& c) {
+  return {c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
+}
+
+// One rank is left out where it is 0.
+event::Alloc read_alloc(const json& c) {
+  event::Alloc alloc{c.at("annotations").at("selection"), c.at("expiration_ms"), read_place(c),
+                     c.value("environment", "")};
+  if (c.contains("ranks")) c.at("ranks").get_to(alloc.ranks);
+  return alloc;
 }
 
 EventBody read_body(std::size_t index, const json& c) {
@@ -120,18 +154,17 @@ EventBody read_body(std::size_t index, const json& c) {
     case 5:
       return event::Urgency{c.at("urgency")};
     case 6:
-      return event::Alloc{c.at("annotations").at("selection"), c.at("expiration_ms"), read_place(c),
-                          c.value("environment", "")};
+      return read_alloc(c);
     case 7:
       return event::ResourceUpdate{c.at("expiration_ms")};
     case 8:
-      return read_start(c);
+      return event::Start{read_processes(c), c.value("rank", std::uint32_t{0})};
     case 9:
       return event::Instance{c.at("uri")};
     case 10:
       return event::Exception{c.at("type"), c.at("severity"), c.at("note")};
     case 11:
-      return event::Finish{c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
+      return read_finish(c);
     case 12:
       return event::Release{};
     case 13:
@@ -140,6 +173,10 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::DependencyAdd{c.at("description")};
     case 16:
       return event::DependencyRemove{c.at("description")};
+    case 17:
+      return event::RankStart{read_processes(c), c.at("rank")};
+    case 18:
+      return event::RankFinish{c.at("rank"), c.at("reason"), read_finish(c)};
     default:
       return event::Clean{};
   }

@@ -5,6 +5,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
+#include "base/check.hpp"
 #include "launch/exit_code.hpp"
 
 namespace holon::instance {
@@ -13,6 +16,18 @@ namespace {
 tl::unexpected<Error> misfit(const Lifecycle& job, const EventBody& body) {
   return fail(Errc::protocol,
               fmt::format("event {} cannot happen in state {}", name_of(body), name_of(job.state)));
+}
+
+bool started_or_over(const Part& part) {
+  return part.started || part.finished;
+}
+
+// nullptr: the job has no part of this rank.
+template <class Job>
+auto* part_in(Job& job, std::uint32_t rank) {
+  const auto found = std::find_if(job.parts.begin(), job.parts.end(),
+                                  [rank](const Part& part) { return part.rank == rank; });
+  return found == job.parts.end() ? nullptr : &*found;
 }
 
 // Each returns whether the event fits; `job` is a scratch copy.
@@ -60,6 +75,7 @@ struct Transition {
     job.place = e.place;
     job.environment = e.environment;
     job.expiration = e.expiration;
+    for (const std::uint32_t rank : e.ranks) job.parts.emplace_back().rank = rank;
     return true;
   }
   bool operator()(const event::ResourceUpdate& e) {
@@ -67,13 +83,30 @@ struct Transition {
     job.expiration = e.expiration;
     return true;
   }
-  bool operator()(const event::Start& e) {
-    // The report may cross a cancel on its way, so CLEANUP takes it too.
+  // The tasks of this part run. The report may cross a cancel on its way, so CLEANUP takes it too.
+  bool begin(std::uint32_t rank, const std::vector<event::Process>& processes) {
     const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
-    if (!expected || !job.holds_resources || job.started || job.finished) return false;
+    Part* const part = part_in(job, rank);
+    if (!expected || !job.holds_resources || job.finished || part == nullptr) return false;
+    if (part->started || part->finished) return false;
+    part->started = true;
+    part->processes = processes;
+    return true;
+  }
+  bool operator()(const event::Start& e) {
+    if (job.started || !begin(e.rank, e.processes)) return false;
     job.started = true;
     job.t_start = time;
-    job.processes = e.processes;
+    return true;
+  }
+  bool operator()(const event::RankStart& e) { return job.started && begin(e.rank, e.processes); }
+  bool operator()(const event::RankFinish& e) {
+    Part* const part = part_in(job, e.rank);
+    if (!job.holds_resources || job.finished || part == nullptr || part->finished) return false;
+    part->finished = true;
+    part->never = e.reason == "never";
+    part->how = e.how;
+    part->t_finish = time;
     return true;
   }
   bool operator()(const event::Instance& e) {
@@ -100,6 +133,7 @@ struct Transition {
     job.cpu_ms = e.cpu_ms;
     job.max_rss_kb = e.max_rss_kb;
     job.t_finish = time;
+    for (Part& part : job.parts) part.finished = true;
     return true;
   }
   bool operator()(const event::Release&) {
@@ -116,7 +150,7 @@ struct Transition {
   bool operator()(const event::Clean&) {
     if (job.holds_resources || !move(JobState::cleanup, JobState::inactive)) return false;
     job.t_inactive = time;
-    job.processes.clear();
+    job.parts.clear();
     return true;
   }
 };
@@ -149,6 +183,51 @@ Result<Lifecycle> apply(const Lifecycle& job, const Event& event) {
   return next;
 }
 
+const Part* part_of(const Lifecycle& job, std::uint32_t rank) {
+  return part_in(job, rank);
+}
+
+std::size_t place_of(const Lifecycle& job, std::uint32_t rank) {
+  const Part* const part = part_of(job, rank);
+  HOLON_CHECK(part != nullptr);
+  return static_cast<std::size_t>(part - job.parts.data());
+}
+
+std::vector<event::Process> processes_of(const Lifecycle& job) {
+  std::vector<event::Process> all;
+  for (const Part& part : job.parts)
+    all.insert(all.end(), part.processes.begin(), part.processes.end());
+  return all;
+}
+
+bool others_are_over(const Lifecycle& job, std::uint32_t rank) {
+  return std::all_of(job.parts.begin(), job.parts.end(),
+                     [rank](const Part& part) { return part.finished || part.rank == rank; });
+}
+
+std::optional<event::Finish> whole_of(const std::vector<Part>& parts) {
+  std::optional<event::Finish> whole;
+  for (const Part& part : parts) {
+    if (part.never) continue;
+    if (!whole) {
+      whole = part.how;
+      continue;
+    }
+    if (launch::exit_code_of(part.how.status) > launch::exit_code_of(whole->status))
+      whole->status = part.how.status;
+    whole->cpu_ms += part.how.cpu_ms;
+    whole->max_rss_kb += part.how.max_rss_kb;
+  }
+  return whole;
+}
+
+Step next_step(const Lifecycle& job, std::uint32_t rank) {
+  const Part* const part = part_of(job, rank);
+  if (part == nullptr || part->finished || job.finished || !job.holds_resources) return Step::none;
+  if (job.state == JobState::cleanup) return Step::kill;
+  return part->started ? Step::watch : Step::start;
+}
+
 Step next_step(const Lifecycle& job) {
   if (!job.submitted) return Step::none;
   switch (job.state) {
@@ -161,7 +240,8 @@ Step next_step(const Lifecycle& job) {
     case JobState::sched:
       return Step::enqueue;
     case JobState::run:
-      return job.started ? Step::watch : Step::start;
+      return std::all_of(job.parts.begin(), job.parts.end(), started_or_over) ? Step::watch
+                                                                              : Step::start;
     case JobState::cleanup:
       if (job.holds_resources) return job.finished ? Step::release : Step::kill;
       return Step::clean;

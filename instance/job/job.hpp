@@ -3,6 +3,9 @@
 //   NEW -validate-> DEPEND -depend-> PRIORITY -priority-> SCHED -alloc-> RUN -finish-> CLEANUP
 //   -clean-> INACTIVE
 //
+// A job has a part for each agent that runs tasks of it: it has started when the first part has,
+// and finished when all have.
+//
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
 // rebuilds it. What has to be done next follows from the state alone (`next_step`), so that acting
@@ -64,7 +67,8 @@ struct Alloc {
   std::string selection;        // immediate, backfill, reserved
   std::int64_t expiration = 0;  // when its time limit ends it; 0: never
   Place place = {};
-  std::string environment = {};  // the parallel environment it runs in; "": none
+  std::string environment = {};            // the parallel environment it runs in; "": none
+  std::vector<std::uint32_t> ranks = {0};  // of the agents that run its tasks, ascending
   bool operator==(const Alloc&) const = default;
 };
 // A process that cannot be mistaken for a later one with the same number.
@@ -77,9 +81,16 @@ struct ResourceUpdate {
   std::int64_t expiration = 0;  // the new one, as in Alloc
   bool operator==(const ResourceUpdate&) const = default;
 };
+// Its first part runs; what the others say is a RankStart each.
 struct Start {
-  std::vector<Process> processes;  // its tasks, rank order
+  std::vector<Process> processes;  // the tasks of that part, in their order
+  std::uint32_t rank = 0;          // the part's
   bool operator==(const Start&) const = default;
+};
+struct RankStart {
+  std::vector<Process> processes;
+  std::uint32_t rank = 0;
+  bool operator==(const RankStart&) const = default;
 };
 // The child instance that the job is says hello.
 struct Instance {
@@ -97,6 +108,13 @@ struct Finish {
   std::int64_t cpu_ms = 0;
   std::int64_t max_rss_kb = 0;
   bool operator==(const Finish&) const = default;
+};
+// One part of several is over; the last of them is followed by the job's own Finish.
+struct RankFinish {
+  std::uint32_t rank = 0;
+  std::string reason;  // as of TasksEnded; "never": none of its tasks was started, nor will be
+  Finish how = {};
+  bool operator==(const RankFinish&) const = default;
 };
 struct Release {
   bool operator==(const Release&) const = default;
@@ -119,11 +137,11 @@ struct DependencyRemove {
 
 }  // namespace event
 
-using EventBody =
-    std::variant<event::Submit, event::Validate, event::Invalidate, event::Depend, event::Priority,
-                 event::Urgency, event::Alloc, event::ResourceUpdate, event::Start, event::Instance,
-                 event::Exception, event::Finish, event::Release, event::Free, event::Clean,
-                 event::DependencyAdd, event::DependencyRemove>;
+using EventBody = std::variant<event::Submit, event::Validate, event::Invalidate, event::Depend,
+                               event::Priority, event::Urgency, event::Alloc, event::ResourceUpdate,
+                               event::Start, event::Instance, event::Exception, event::Finish,
+                               event::Release, event::Free, event::Clean, event::DependencyAdd,
+                               event::DependencyRemove, event::RankStart, event::RankFinish>;
 
 struct Event {
   Time time = 0;
@@ -140,14 +158,27 @@ Result<EventBody> parse_event(std::string_view name, std::string_view context);
 // One line of an event log: {"timestamp":1.234,"name":"submit","context":{...}}\n
 std::string eventlog_line(const Event& event);
 
+// What of a job one agent runs.
+struct Part {
+  std::uint32_t rank = 0;  // the agent's
+  bool started = false;    // its tasks have run
+  bool finished = false;   // and nothing of them runs any more, or ever will
+  bool never = false;      // finished without having been started
+  Time t_finish = 0;
+  event::Finish how = {};                 // once finished
+  std::vector<event::Process> processes;  // while they may run, in the order of the tasks
+
+  bool operator==(const Part&) const = default;
+};
+
 // What the events so far have made of the job.
 struct Lifecycle {
   JobState state = JobState::created;
   bool submitted = false;
   bool holds_resources = false;  // between alloc and release
   bool freed = false;            // after free
-  bool started = false;          // its tasks have run
-  bool finished = false;         // its tasks have ended
+  bool started = false;          // some of its tasks have run
+  bool finished = false;         // all of its tasks have ended
   std::uint32_t urgency = 16;
   int status = 0;  // of wait(2), once finished
   Time t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0, expiration = 0;
@@ -159,10 +190,22 @@ struct Lifecycle {
   std::string child_uri;    // of a child instance that has been up
   std::string exception;    // type of the first fatal exception, "invalid" for a refused job
   std::string note;         // its note
-  std::vector<event::Process> processes;  // while they may run
+  std::vector<Part> parts;  // by rank; from alloc to clean
 
   bool operator==(const Lifecycle&) const = default;
 };
+
+// nullptr: this agent runs nothing of it.
+const Part* part_of(const Lifecycle& job, std::uint32_t rank);
+// The place of the part of `rank` among the parts, counted from 0.
+std::size_t place_of(const Lifecycle& job, std::uint32_t rank);
+// Of all parts, by rank.
+std::vector<event::Process> processes_of(const Lifecycle& job);
+// Is every part over, but for that of `rank`?
+bool others_are_over(const Lifecycle& job, std::uint32_t rank);
+// How the job ended, as its parts did: with the highest exit code of theirs, and all that they have
+// used. (Why it failed says the first exception.) nullopt: nothing of it was ever started.
+std::optional<event::Finish> whole_of(const std::vector<Part>& parts);
 
 // The job after `event`. Errors: protocol when the event cannot happen in this state; nothing is
 // half applied.
@@ -176,12 +219,14 @@ enum class Step : std::uint8_t {
   priority,  // compute the priority, then post it
   enqueue,   // be in the scheduler's queue
   start,     // have the agents start the tasks
-  watch,     // tasks run: keep the limit
+  watch,     // all of them run: keep the limit
   kill,      // tasks may run and must not
   release,   // give the resources back
   clean,     // post clean
 };
 Step next_step(const Lifecycle& job);
+// The same of one part, for its agent: start, watch, kill or none.
+Step next_step(const Lifecycle& job, std::uint32_t rank);
 
 // Of an INACTIVE job: COMPLETED, FAILED, CANCELED, TIMEOUT, REJECTED; empty before.
 std::string result_of(const Lifecycle& job);

@@ -34,13 +34,14 @@ bool was_ended_by_its_lease(const ActiveJob& job, const TasksEnded& how) {
 
 JobManager::JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
                        const QueueGates& gates, const resource::ResourceStore& store,
-                       Outside& outside, const config::Config& config, std::string path,
-                       std::string output_directory)
+                       const Hosting& hosting, Outside& outside, const config::Config& config,
+                       std::string path, std::string output_directory)
     : journal_(journal),
       clock_(clock),
       scheduler_(scheduler),
       gates_(gates),
       store_(store),
+      hosting_(hosting),
       outside_(outside),
       config_(config),
       path_(std::move(path)),
@@ -247,7 +248,8 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
   HOLON_CHECK(job != nullptr);
   constexpr const char* kNames[] = {"immediate", "backfill", "reserved"};
   const Time end = end_of(*job, now);
-  const auto where = summarize(store_.graph(), decision.allocation);
+  const auto nodes = nodes_of(store_.graph(), decision.allocation);
+  const auto where = summarize(nodes);
   journal_.add_allocation(decision.allocation);
   job->allocation = decision.allocation;
   holding_.insert(job->id);
@@ -255,10 +257,19 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
        event::Alloc{kNames[static_cast<int>(decision.selection)],
                     end == kTimeMax ? 0 : end,
                     {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus},
-                    decision.environment},
+                    decision.environment,
+                    ranks_for(*job->submission, nodes, where.held.cores)},
        now);
   outside_.changed(*job);
   advance(decision.job, now);
+}
+
+// A child instance is one process, however many nodes it is granted.
+std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
+                                                 const std::vector<PlacedNode>& nodes,
+                                                 std::int64_t cores) const {
+  if (what.is_instance) return {hosting_.agent_of(nodes.empty() ? -1 : nodes.front().rank)};
+  return hosting_.agents_for(nodes, tasks_of(what, cores));
 }
 
 void JobManager::lease_changed(Time old_end, Time now) {
@@ -321,12 +332,14 @@ void JobManager::raise(JobId id, const std::string& type, const std::string& not
   advance(id, now);
 }
 
-void JobManager::tasks_started(JobId id, const std::vector<event::Process>& processes, Time when) {
+void JobManager::tasks_started(JobId id, std::uint32_t rank,
+                               const std::vector<event::Process>& processes, Time when) {
   ActiveJob* job = find_mutable(id);
-  if (job == nullptr || job->life.started || job->life.finished)
-    return;  // told again after a reconnect
-  if (!job->life.holds_resources) return;
-  post(*job, event::Start{processes}, when);
+  if (job == nullptr || !job->life.holds_resources || job->life.finished) return;
+  const Part* part = part_of(job->life, rank);
+  if (part == nullptr || part->started || part->finished) return;  // told again after a reconnect
+  if (job->life.started) return post(*job, event::RankStart{processes, rank}, when);
+  post(*job, event::Start{processes, rank}, when);
   outside_.changed(*job);
   waiting_.happened(id);
 }
@@ -342,9 +355,9 @@ std::string JobManager::limit_note(const ActiveJob& job) const {
                      what.wishes.reservation.value());
 }
 
-void JobManager::tasks_ended(JobId id, const TasksEnded& how, Time now) {
+void JobManager::tasks_ended(JobId id, std::uint32_t rank, const TasksEnded& how, Time now) {
   ActiveJob* job = find_mutable(id);
-  if (job == nullptr || job->life.finished || !job->life.holds_resources) return;
+  if (job == nullptr || next_step(job->life, rank) == Step::none) return;
   if (job->life.state == JobState::run) {
     if (how.reason == "timeout" || was_ended_by_its_lease(*job, how))
       post(*job, event::Exception{"timeout", 0, limit_note(*job)}, how.when);
@@ -353,15 +366,37 @@ void JobManager::tasks_ended(JobId id, const TasksEnded& how, Time now) {
            event::Exception{how.reason == "lost" ? "node-failure" : how.reason, 0, note_of(how)},
            how.when);
   }
-  post(*job, how.finish, how.when);
-  advance(id, now);
+  end_part(*job, {rank, how.reason, how.finish}, how.when, now);
 }
 
-void JobManager::never_started(JobId id, Time now) {
+void JobManager::never_started(JobId id, std::uint32_t rank, Time now) {
   ActiveJob* job = find_mutable(id);
-  if (job == nullptr || next_step(job->life) != Step::kill) return;
-  free(*job, now);
-  advance(id, now);
+  if (job == nullptr || next_step(job->life, rank) != Step::kill) return;
+  end_part(*job, {rank, "never", {}}, now, now);
+}
+
+// The end of a job's only part is the job's. Of several, each is written down; the job ends with
+// the last of them, and where one has failed all others are ended.
+void JobManager::end_part(ActiveJob& job, const event::RankFinish& end, Time when, Time now) {
+  auto parts = job.life.parts;
+  if (parts.size() > 1) {
+    post(job, end, when);
+    parts = job.life.parts;
+  } else {
+    parts.front().how = end.how;
+    parts.front().never = end.reason == "never";
+  }
+  if (!others_are_over(job.life, end.rank)) {
+    if (job.life.state != JobState::cleanup) return;
+    outside_.changed(job);
+    return advance(job.id, now);
+  }
+  for (const Part& part : parts) when = std::max(when, part.t_finish);
+  if (const auto whole = whole_of(parts))
+    post(job, *whole, when);
+  else
+    free(job, now);
+  advance(job.id, now);
 }
 
 void JobManager::child_is_up(JobId id, const std::string& uri, Time now) {

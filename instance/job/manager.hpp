@@ -19,6 +19,7 @@
 #include "base/result.hpp"
 #include "config/config.hpp"
 #include "instance/clock.hpp"
+#include "instance/job/hosting.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/queue_gates.hpp"
 #include "instance/job/submission.hpp"
@@ -40,6 +41,7 @@ struct ActiveJob {
 
 // Its tasks; of a job that took a range of slots known once it is allocated.
 std::int64_t tasks_of(const ActiveJob& job);
+std::int64_t tasks_of(const Submission& what, std::int64_t cores);  // it holds so many of them
 
 // What the manager has done to it. Called in the middle of a change: note it down, act after the
 // commit.
@@ -75,7 +77,11 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
 // The event with its times by the wall clock.
 Event as_shown(Event event, const InstanceClock& clock);
 
-// How the tasks of a job ended, as the agent tells it.
+// The file that the part of a job at this place among its parts writes, where the tasks of a part
+// share one: every agent writes to a file of its own. What is no regular file they do share.
+std::string file_of_part(const std::string& file, std::size_t place);
+
+// How the tasks of a part ended, as its agent tells it.
 struct TasksEnded {
   std::string reason;  // exit, timeout, killed, exec, orphaned, lost
   std::string what;    // exec, lost: in words
@@ -108,11 +114,11 @@ struct Beginning {
 
 class JobManager {
  public:
-  // `journal`, `clock`, `scheduler`, `gates`, `store`, `outside` and `config` must outlive it.
-  // `path` is the instance's: "/", "/3".
+  // All but the texts must outlive it. `path` is the instance's: "/", "/3".
   JobManager(Journal& journal, const InstanceClock& clock, qmanager::Scheduler& scheduler,
-             const QueueGates& gates, const resource::ResourceStore& store, Outside& outside,
-             const config::Config& config, std::string path, std::string output_directory);
+             const QueueGates& gates, const resource::ResourceStore& store, const Hosting& hosting,
+             Outside& outside, const config::Config& config, std::string path,
+             std::string output_directory);
   ~JobManager();
   JobManager(const JobManager&) = delete;
   JobManager& operator=(const JobManager&) = delete;
@@ -124,8 +130,10 @@ class JobManager {
   // with that as its reason, and the scheduler does not hear of it until somebody gives it another
   // urgency. One that runs and cannot be taken up again is over.
   Status recover(const Beginning& beginning, Time now);
-  // After recover(): processes of jobs that ran and are over, which may still be there.
-  const std::vector<event::Process>& orphans() const { return orphans_; }
+  // After recover(): processes of jobs that ran and are over, which may still be there; by the rank
+  // of their agent.
+  using Orphans = std::map<std::uint32_t, std::vector<event::Process>>;
+  const Orphans& orphans() const { return orphans_; }
 
   // Errors: invalid_argument, unsupported, not_found (queue), unsatisfiable with the reason: it can
   // never run here (the refusal keeps a record); exists (another submission had its key).
@@ -166,10 +174,13 @@ class JobManager {
   // A fatal exception: cancel, timeout, dependency, node-failure, instance. Unknown and ended jobs
   // are ignored.
   void raise(JobId id, const std::string& type, const std::string& note, Time now);
-  void tasks_started(JobId id, const std::vector<event::Process>& processes, Time when);
-  void tasks_ended(JobId id, const TasksEnded& how, Time now);
-  // The tasks of a job that is to be killed were never started and never will be.
-  void never_started(JobId id, Time now);
+  // Of the part that the agent of this rank runs. Jobs and parts that are not there, or have been
+  // told of, are passed over.
+  void tasks_started(JobId id, std::uint32_t rank, const std::vector<event::Process>& processes,
+                     Time when);
+  void tasks_ended(JobId id, std::uint32_t rank, const TasksEnded& how, Time now);
+  // The tasks of this part of a job that is to be killed were never started and never will be.
+  void never_started(JobId id, std::uint32_t rank, Time now);
   void child_is_up(JobId id, const std::string& uri, Time now);
   // What its end waited for (Outside::may_end) has happened.
   void go_on(JobId id, Time now) { advance(id, now); }
@@ -212,6 +223,9 @@ class JobManager {
   void post(ActiveJob& job, EventBody body, Time when);
   void advance(JobId id, Time now);
   void free(ActiveJob& job, Time now);
+  void end_part(ActiveJob& job, const event::RankFinish& end, Time when, Time now);
+  std::vector<std::uint32_t> ranks_for(const Submission& what, const std::vector<PlacedNode>& nodes,
+                                       std::int64_t cores) const;
   void end(ActiveJob& job);
   void apply_decision(const qmanager::Decision& decision, Time now);
   void start(const qmanager::Start& decision, Time now);
@@ -241,6 +255,7 @@ class JobManager {
   Status charge_past_use(Time now);
   std::vector<JobId> active_ids() const;
   Status take_up_running(const Beginning& beginning, Time now);
+  void lose(ActiveJob& job, const TasksEnded& how, Time now);
   void lose_interrupted(ActiveJob& job, Time now);
   void lose_suspect(ActiveJob& job, Time now);
   void enqueue_recovered(ActiveJob& job, Time now);
@@ -269,6 +284,7 @@ class JobManager {
   qmanager::Scheduler& scheduler_;
   const QueueGates& gates_;
   const resource::ResourceStore& store_;
+  const Hosting& hosting_;
   Outside& outside_;
   const config::Config& config_;
   std::string path_;
@@ -285,7 +301,7 @@ class JobManager {
   std::set<JobId> aside_;       // pending jobs, see recover()
   std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
   std::optional<Time> wake_;
-  std::vector<event::Process> orphans_;
+  Orphans orphans_;
   Time last_heard_ = 0;  // when the run before this one wrote an event or its clock last
 };
 

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "instance/job/manager.hpp"
 #include "instance/text.hpp"
+#include "launch/streams/output.hpp"
 
 namespace holon::instance {
 
@@ -59,7 +61,7 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
   const auto files = output_files(job, output_directory);
   r.output = files.output;
   r.error = files.error;
-  for (const auto& p : life.processes) r.pids.push_back(p.pid);
+  for (const auto& p : processes_of(life)) r.pids.push_back(p.pid);
   return r;
 }
 
@@ -102,11 +104,14 @@ Event as_shown(Event event, const InstanceClock& clock) {
 }
 
 // A slot range is the only case in which the jobspec does not say how many there are.
-std::int64_t tasks_of(const ActiveJob& job) {
-  const Submission& what = *job.submission;
-  if (!what.wishes.slots || what.is_instance || job.life.place.cores == 0 || what.totals.cores == 0)
+std::int64_t tasks_of(const Submission& what, std::int64_t cores) {
+  if (!what.wishes.slots || what.is_instance || cores == 0 || what.totals.cores == 0)
     return what.ntasks;
-  return std::max<std::int64_t>(1, job.life.place.cores * what.ntasks / what.totals.cores);
+  return std::max<std::int64_t>(1, cores * what.ntasks / what.totals.cores);
+}
+
+std::int64_t tasks_of(const ActiveJob& job) {
+  return tasks_of(*job.submission, job.life.place.cores);
 }
 
 OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
@@ -127,6 +132,14 @@ OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
     return {directory + "/" + id + ".out", directory + "/" + id + ".err", input};
   return {what.output.empty() ? directory + "/" + id + ".out" : named(what.output),
           named(what.error), input};
+}
+
+std::string file_of_part(const std::string& file, std::size_t place) {
+  if (place == 0 || file.empty() || launch::file_of_task(file, 0) != file) return file;
+  std::error_code none;
+  const auto what = std::filesystem::status(file, none);
+  const bool is_device = std::filesystem::exists(what) && !std::filesystem::is_regular_file(what);
+  return is_device ? file : fmt::format("{}.{}", file, place);
 }
 
 Result<msg::JobRecord> JobManager::record(JobId id) const {

@@ -178,30 +178,37 @@ Status JobManager::restore_allocation(ActiveJob& job) {
   return {};
 }
 
-void JobManager::lose_interrupted(ActiveJob& job, Time now) {
-  if (!job.life.holds_resources) return;
-  orphans_.insert(orphans_.end(), job.life.processes.begin(), job.life.processes.end());
+// All that runs of it, and will have to be ended.
+void JobManager::lose(ActiveJob& job, const TasksEnded& how, Time now) {
+  std::vector<std::uint32_t> ranks;
+  for (const Part& part : job.life.parts) {
+    ranks.push_back(part.rank);
+    auto& left = orphans_[part.rank];
+    left.insert(left.end(), part.processes.begin(), part.processes.end());
+  }
   const JobId id = job.id;
   if (job.life.finished) return advance(id, now);
+  for (const std::uint32_t rank : ranks) tasks_ended(id, rank, how, now);
+}
+
+void JobManager::lose_interrupted(ActiveJob& job, Time now) {
+  if (!job.life.holds_resources) return;
   // When it was stopped nobody knows; it was there when the last event, or its clock, was written.
   const Time until = std::min(last_heard_, now);
-  scheduler_.charge_past(request_of(job), job.life.place.cores, {job.life.t_alloc, until});
-  tasks_ended(id, {"lost", "the instance was stopped while the job ran", {SIGKILL, 0, 0}, until},
-              now);
+  if (!job.life.finished)
+    scheduler_.charge_past(request_of(job), job.life.place.cores, {job.life.t_alloc, until});
+  lose(job, {"lost", "the instance was stopped while the job ran", {SIGKILL, 0, 0}, until}, now);
 }
 
 // Its processes are ended before anything else gets its cores.
 void JobManager::lose_suspect(ActiveJob& job, Time now) {
   if (!job.life.holds_resources) return;
-  orphans_.insert(orphans_.end(), job.life.processes.begin(), job.life.processes.end());
-  const JobId id = job.id;
-  if (job.life.finished) return advance(id, now);
-  tasks_ended(id,
-              {"lost",
-               "the broker failed twice in a row as it took this job up again",
-               {SIGKILL, 0, 0},
-               now},
-              now);
+  lose(job,
+       {"lost",
+        "the broker failed twice in a row as it took this job up again",
+        {SIGKILL, 0, 0},
+        now},
+       now);
 }
 
 // Fairshare goes on where the broker before this one left it.

@@ -102,17 +102,28 @@ std::vector<PlacedNode> nodes_of(const ResourceGraph& graph,
   return nodes;
 }
 
-void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks) {
-  if (nodes.empty()) return;
+namespace {
+
+std::int64_t cores_of(const std::vector<PlacedNode>& nodes) {
   std::int64_t total = 0;
   for (const auto& node : nodes) total += static_cast<std::int64_t>(node.cores.size());
+  return total;
+}
+
+// Of task `i` of `n`. `total`: cores of all nodes.
+Seat seat_for(const std::vector<PlacedNode>& nodes, std::int64_t total, std::int64_t i,
+              std::int64_t n) {
+  if (total > 0) return seat_by_cores(nodes, total, i, n);
+  return {static_cast<std::size_t>(i * static_cast<std::int64_t>(nodes.size()) / n), 0, 0};
+}
+
+}  // namespace
+
+void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks) {
+  if (nodes.empty()) return;
+  const std::int64_t total = cores_of(nodes);
   for (std::int64_t i = 0; i < ntasks; ++i) {
-    if (total == 0) {
-      nodes[static_cast<std::size_t>(i * std::int64_t(nodes.size()) / ntasks)].tasks.push_back(
-          {i, {}, {}});
-      continue;
-    }
-    const Seat seat = seat_by_cores(nodes, total, i, ntasks);
+    const Seat seat = seat_for(nodes, total, i, ntasks);
     auto& node = nodes[seat.node];
     node.tasks.push_back({i,
                           {node.cores.begin() + std::ptrdiff_t(seat.first),
@@ -122,10 +133,22 @@ void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks) {
   for (auto& node : nodes) deal_gpus(node);
 }
 
-Summary summarize(const ResourceGraph& graph, const resource::Allocation& allocation) {
+std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes,
+                                          std::int64_t ntasks) {
+  std::vector<std::size_t> places;
+  if (nodes.empty()) return places;
+  const std::int64_t total = cores_of(nodes);
+  for (std::int64_t i = 0; i < ntasks; ++i)
+    if (const auto at = seat_for(nodes, total, i, ntasks).node;
+        places.empty() || places.back() != at)
+      places.push_back(at);
+  return places;
+}
+
+Summary summarize(const std::vector<PlacedNode>& nodes) {
   Summary s;
   Hostlist hosts;
-  for (const auto& node : nodes_of(graph, allocation)) {
+  for (const auto& node : nodes) {
     if (!node.host.empty()) hosts.append(node.host);
     s.held.nodes += node.host.empty() ? 0 : 1;
     s.held.cores += static_cast<std::int64_t>(node.cores.size());
@@ -133,6 +156,10 @@ Summary summarize(const ResourceGraph& graph, const resource::Allocation& alloca
   }
   s.nodelist = hosts.str();
   return s;
+}
+
+Summary summarize(const ResourceGraph& graph, const resource::Allocation& allocation) {
+  return summarize(nodes_of(graph, allocation));
 }
 
 std::vector<qmanager::HostUse> host_uses(const ResourceGraph& graph,

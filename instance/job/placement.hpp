@@ -40,10 +40,15 @@ std::vector<PlacedNode> nodes_of(const resource::ResourceGraph& graph,
 // for each of its tasks.
 void place_tasks(std::vector<PlacedNode>& nodes, std::int64_t ntasks);
 
+// The nodes that place_tasks() would give tasks to, by their places, ascending.
+std::vector<std::size_t> nodes_with_tasks(const std::vector<PlacedNode>& nodes,
+                                          std::int64_t ntasks);
+
 struct Summary {
   std::string nodelist;  // hostlist (RFC 29)
   Totals held;
 };
+Summary summarize(const std::vector<PlacedNode>& nodes);
 Summary summarize(const resource::ResourceGraph& graph, const resource::Allocation& allocation);
 
 // By host, in the order of their ranks: its cores as slots, and units of whatever else stands on it

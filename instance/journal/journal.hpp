@@ -119,6 +119,8 @@ class Journal {
   void put_grant(const HeldGrant& grant);
   void put_agent(const KnownAgent& agent);
   void put_orphans(std::uint32_t rank, const std::vector<event::Process>& all);
+  void put_offline(const OfflineAgent& agent);
+  void remove_offline(std::uint32_t rank);
   void put_drains(const std::vector<KeptDrain>& all);
   void put_closed(const ClosedGate& gate);
   void remove_closed(const std::string& queue, const std::string& gate);
@@ -163,6 +165,7 @@ class Journal {
   Result<std::optional<HeldGrant>> grant() const;
   Result<std::optional<KnownAgent>> agent(std::uint32_t rank) const;
   Result<std::vector<event::Process>> orphans(std::uint32_t rank) const;
+  Result<std::vector<OfflineAgent>> offline() const;
   Result<std::vector<KeptDrain>> drains() const;
   Result<std::vector<ClosedGate>> closed_gates() const;
   Result<std::vector<KeptReservation>> reservations() const;

@@ -21,6 +21,8 @@
 namespace holon::instance {
 namespace {
 
+constexpr int kTyped = 2;  // the first version that has tables for what is not of a job
+
 // Under the key "reservations" of version 1.
 struct ReservationsOf1 {
   std::map<std::uint64_t, msg::ReserveRequest> requests;
@@ -160,7 +162,8 @@ NotUnderstood migrate(SQLite::Database& journal) {
   if (version_of(journal) >= kJournalKind.version) return {};
   SQLite::Transaction whole(journal);
   journal.exec(kJournalSchema);  // what is there stays
-  auto not_understood = move_meta_rows(journal);
+  NotUnderstood not_understood;
+  if (version_of(journal) < kTyped) not_understood = move_meta_rows(journal);
   journal.exec(fmt::format("PRAGMA user_version={}", kJournalKind.version));
   whole.commit();
   // The tables are not in the log: one that is lost takes no more than the commits in it.
@@ -169,7 +172,7 @@ NotUnderstood migrate(SQLite::Database& journal) {
 }
 
 TypedTables::TypedTables(SQLite::Database& journal) : journal_(journal) {
-  if (version_of(journal) >= kJournalKind.version) return;
+  if (version_of(journal) >= kTyped) return;
   moved_ =
       std::make_unique<SQLite::Database>(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
   moved_->exec(kJournalSchema);

@@ -1,5 +1,6 @@
 // migrate.hpp - a journal of an earlier schema becomes one of this one. In version 1 all that is
 // not of a job were texts in the table meta; version 2 has a table for each kind of it (rows.hpp).
+// Version 3 adds a table and names of events; what was written before stays as it is.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -26,7 +27,7 @@ class TypedTables {
   // Throws what SQLiteCpp throws. `journal` must outlive it.
   explicit TypedTables(SQLite::Database& journal);
 
-  // Has the tables of rows.hpp.
+  // Has the tables of rows.hpp that there were in version 2.
   SQLite::Database& tables() const { return moved_ ? *moved_ : journal_; }
   const NotUnderstood& not_understood() const { return not_understood_; }
 

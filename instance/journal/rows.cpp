@@ -93,6 +93,24 @@ void write_orphans(SQLite::Database& db, std::uint32_t rank,
              kept(p.start));
 }
 
+std::vector<OfflineAgent> read_offline(const SQLite::Database& db) {
+  SQLite::Statement q(db, "SELECT rank, host, since FROM offline ORDER BY rank");
+  std::vector<OfflineAgent> agents;
+  while (q.executeStep())
+    agents.push_back(
+        {static_cast<std::uint32_t>(number_at(q, 0)), text_at(q, 1), q.getColumn(2).getInt64()});
+  return agents;
+}
+
+void write_offline(SQLite::Database& db, const OfflineAgent& agent) {
+  run_with(db, "INSERT OR REPLACE INTO offline VALUES(?,?,?)", std::int64_t{agent.rank}, agent.host,
+           agent.since);
+}
+
+void remove_offline(SQLite::Database& db, std::uint32_t rank) {
+  run_with(db, "DELETE FROM offline WHERE rank=?", std::int64_t{rank});
+}
+
 // ---- drained nodes ----
 
 std::vector<KeptDrain> read_drains(const SQLite::Database& db) {

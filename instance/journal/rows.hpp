@@ -37,6 +37,15 @@ struct KnownAgent {
   bool operator==(const KnownAgent&) const = default;
 };
 
+// An agent that has been away for so long that its nodes count as down.
+struct OfflineAgent {
+  std::uint32_t rank = 0;
+  std::string host;
+  Time since = 0;  // by the wall clock
+
+  bool operator==(const OfflineAgent&) const = default;
+};
+
 // A node that takes no new work.
 struct KeptDrain {
   std::string host;
@@ -76,6 +85,11 @@ void write_agent(SQLite::Database& db, const KnownAgent& agent);
 std::vector<event::Process> read_orphans(const SQLite::Database& db, std::uint32_t rank);
 void write_orphans(SQLite::Database& db, std::uint32_t rank,
                    const std::vector<event::Process>& all);
+
+// By rank.
+std::vector<OfflineAgent> read_offline(const SQLite::Database& db);
+void write_offline(SQLite::Database& db, const OfflineAgent& agent);
+void remove_offline(SQLite::Database& db, std::uint32_t rank);
 
 // By host.
 std::vector<KeptDrain> read_drains(const SQLite::Database& db);

@@ -3,10 +3,11 @@
 // specs and batches (what was submitted); events, append-only; allocs (R as shares); jobs (final
 // records of own jobs); descendants (records of jobs below); children (grants given); outbox;
 // submit_keys. What is not of a job (rows.hpp): numbers and meta, whole numbers and texts by name;
-// held_grant, of the instance itself; agents and the orphans that they are to end; drains; gates;
-// reservations with their users; aside.
+// held_grant, of the instance itself; agents, the orphans that they are to end, and who of them is
+// offline; drains; gates; reservations with their users; aside.
 //
 // Version 2 gave each of the last ones a table; in version 1 they were texts in meta (migrate.hpp).
+// Version 3 has `offline`, and events of the parts of a job (job/job.hpp).
 #pragma once
 #include "instance/resources/database_kind.hpp"
 
@@ -31,6 +32,7 @@ CREATE TABLE IF NOT EXISTS held_grant(one INTEGER PRIMARY KEY CHECK(one = 1), ep
 CREATE TABLE IF NOT EXISTS agents(rank INTEGER PRIMARY KEY, incarnation INTEGER NOT NULL, numbering TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS orphans(rank INTEGER NOT NULL, pid INTEGER NOT NULL, start INTEGER NOT NULL,
                      PRIMARY KEY(rank, pid, start)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS offline(rank INTEGER PRIMARY KEY, host TEXT NOT NULL, since INTEGER NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS drains(host TEXT NOT NULL, above INTEGER NOT NULL, reason TEXT NOT NULL, since INTEGER NOT NULL,
                     PRIMARY KEY(host, above)) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS gates(queue TEXT NOT NULL, gate TEXT NOT NULL, reason TEXT NOT NULL,
@@ -51,7 +53,7 @@ CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT N
 CREATE INDEX IF NOT EXISTS submit_keys_of_job ON submit_keys(first);
 )";
 
-inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 2, kJournalSchema,
+inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 3, kJournalSchema,
                                            1};
 
 // Keys of numbers.

@@ -16,6 +16,12 @@ void Journal::put_agent(const KnownAgent& agent) {
 void Journal::put_orphans(std::uint32_t rank, const std::vector<event::Process>& all) {
   state_->write([&] { write_orphans(state_->db, rank, all); });
 }
+void Journal::put_offline(const OfflineAgent& agent) {
+  state_->write([&] { write_offline(state_->db, agent); });
+}
+void Journal::remove_offline(std::uint32_t rank) {
+  state_->write([&] { instance::remove_offline(state_->db, rank); });
+}
 void Journal::put_drains(const std::vector<KeptDrain>& all) {
   state_->write([&] { write_drains(state_->db, all); });
 }
@@ -50,6 +56,9 @@ Result<std::optional<KnownAgent>> Journal::agent(std::uint32_t rank) const {
 }
 Result<std::vector<event::Process>> Journal::orphans(std::uint32_t rank) const {
   return state_->read<std::vector<event::Process>>([&] { return read_orphans(state_->db, rank); });
+}
+Result<std::vector<OfflineAgent>> Journal::offline() const {
+  return state_->read<std::vector<OfflineAgent>>([&] { return read_offline(state_->db); });
 }
 Result<std::vector<KeptDrain>> Journal::drains() const {
   return state_->read<std::vector<KeptDrain>>([&] { return read_drains(state_->db); });

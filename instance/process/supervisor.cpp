@@ -62,6 +62,22 @@ std::string parent_of(const std::string& dir) {
   return std::filesystem::path(dir).parent_path();
 }
 
+struct Child {
+  pid_t pid = 0;
+  transport::Subscription watch;
+};
+
+struct AgentProcess {
+  AgentProcess(transport::Reactor& reactor, std::uint32_t its_rank)
+      : rank(its_rank), lost_tasks(reactor, say) {}
+
+  std::uint32_t rank;
+  Child process;
+  CrashGuard guard;
+  LostTasks lost_tasks;  // of the one before
+  transport::Subscription start;
+};
+
 class Supervisor {
  public:
   Supervisor(transport::Reactor& reactor, BrokerOptions options, config::Config config,
@@ -72,7 +88,10 @@ class Supervisor {
         cpuset_(std::move(cpuset)),
         tell_ready_(std::move(on_ready)),
         files_(options_.runtime_dir),
-        lost_tasks_(reactor, say) {}
+        earlier_runs_(reactor, say) {
+    for (std::uint32_t rank = 0; rank < options_.start.agents; ++rank)
+      agents_.push_back(std::make_unique<AgentProcess>(reactor_, rank));
+  }
 
   int run() {
     if (auto begun = begin(); !begun) {
@@ -94,7 +113,8 @@ class Supervisor {
     if (!pulse) return tl::unexpected(pulse.error());
     pulse_ = std::move(*pulse);
     watchdog_.emplace(reactor_, *pulse_, config_.watchdog);
-    options_.secrets.agent = transport::new_secret();
+    for (std::size_t rank = 0; rank < agents_.size(); ++rank)
+      options_.secrets.agents.push_back(transport::new_secret());
     // The last three are what batch systems send as a warning, some time before they kill.
     for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU}) {
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
@@ -114,7 +134,7 @@ class Supervisor {
     claim_ = std::move(*claim);
     mark_processes();
     end_earlier_runs();
-    lost_tasks_.when_gone([this] { begin_or_give_up([this] { return start_all(); }); });
+    earlier_runs_.when_gone([this] { begin_or_give_up([this] { return start_all(); }); });
     return {};
   }
 
@@ -135,13 +155,15 @@ class Supervisor {
     what.of_instance = !options_.start.grant;
     what.cgroup = InstanceCgroup::of_earlier_run(options_.start.state_dir, claim_);
     what.state_dir = options_.start.state_dir;
-    lost_tasks_.end(std::move(what));
+    earlier_runs_.end(std::move(what));
   }
 
   Status start_all() {
     if (auto made = make_cgroup(); !made) return made;
     if (auto started = start_broker(); !started) return started;
-    return start_agent();
+    for (const auto& agent : agents_)
+      if (auto started = start_agent(*agent); !started) return started;
+    return {};
   }
 
   Status make_cgroup() {
@@ -256,7 +278,7 @@ class Supervisor {
     kill_broker_.cancel();
     // Once, also where it took so long to say its stack that it was killed.
     if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
-    if (ending_) return finish_agent();
+    if (ending_) return finish_agents();
     const bool time_is_over = WIFEXITED(status) && WEXITSTATUS(status) == kTimeIsOver;
     if (time_is_over || (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder)) {
       // Told to end before its agent was there. A child that is only a place to work in has ended
@@ -282,77 +304,107 @@ class Supervisor {
     restart(broker_guard_, "broker", status, restart_broker_, [this] { return start_broker(); });
   }
 
-  // ---- agent ----
+  // ---- agents ----
 
-  Status start_agent() {
+  Status start_agent(AgentProcess& agent) {
     const auto uri = transport::ipc_uri(options_.runtime_dir, "broker");
     if (!uri) return tl::unexpected(uri.error());
-    const auto secret = transport::secret_in_descriptor(options_.secrets.agent);
+    const auto secret = transport::secret_in_descriptor(options_.secrets.agents[agent.rank]);
     if (!secret) return tl::unexpected(secret.error());
     std::vector<std::string> command = {options_.binary,    "agent",
                                         "--broker-uri",     *uri,
-                                        "--rank",           "0",
+                                        "--rank",           std::to_string(agent.rank),
                                         "--secret",         std::to_string(secret->get()),
                                         "--orphan-timeout", std::to_string(config_.orphan_timeout),
                                         "--supervisor",     std::to_string(getpid())};
-    if (cgroup_) command.insert(command.end(), {"--cgroup", cgroup_->dir()});
+    if (const auto dir = cgroup_of(agent); !dir.empty())
+      command.insert(command.end(), {"--cgroup", dir});
     if (!cpuset_.empty()) command.insert(command.end(), {"--cpuset", cpuset_});
     auto child = spawn({command, {secret->get()}, true});
     if (!child) return tl::unexpected(child.error());
-    agent_.pid = *child;
-    return watch(agent_, [this](int status) { agent_ended(status); });
+    agent.process.pid = *child;
+    return watch(agent.process, [this, &agent](int status) { agent_ended(agent, status); });
   }
 
-  void agent_ended(int status) {
-    agent_.pid = 0;
+  // Where the cgroups of its jobs are; "": they have none.
+  std::string cgroup_of(const AgentProcess& agent) const {
+    if (!cgroup_) return {};
+    std::string dir = fmt::format("{}/agent-{}", cgroup_->dir(), agent.rank);
+    std::error_code ignored;  // the agent finds out, and says so
+    std::filesystem::create_directory(dir, ignored);
+    return dir;
+  }
+
+  void agent_ended(AgentProcess& agent, int status) {
+    agent.process.pid = 0;
     if (ending_) return finish_if_all_gone();
     if (WIFEXITED(status) && WEXITSTATUS(status) == launch::kAgentDone) {
       // The broker sent it home because it is ending itself, which we are about to hear; if it is
       // not, the next one starts.
-      restart_agent_ = reactor_.after(kAgentPatience, [this] { agent_crashed(0); });
+      agent.start = reactor_.after(kAgentPatience, [this, &agent] { agent_crashed(agent, 0); });
       return;
     }
-    agent_crashed(status);
+    agent_crashed(agent, status);
   }
 
-  // When the agent dies the processes it has started become the supervisor's children. The broker
-  // gives their cores away when the next agent says hello.
-  void agent_crashed(int status) {
+  // When an agent dies the processes it has started become the supervisor's children. The broker
+  // gives their cores away when the next agent of its rank says hello.
+  void agent_crashed(AgentProcess& agent, int status) {
     if (ending_) return;
     launch::Remains::What what;
     what.prefix = launch::jobs_prefix(lineage_);
-    what.cgroup = cgroup_ ? cgroup_->dir() : "";
+    what.cgroup = cgroup_of(agent);
     what.adopted = true;
-    what.spare = {broker_.pid, program_.pid};
-    lost_tasks_.end(std::move(what));
-    restart(agent_guard_, "agent", status, restart_agent_, [this]() -> Status {
-      lost_tasks_.when_gone([this] { begin_or_give_up([this] { return start_agent(); }); });
+    what.spare = [this] { return own_processes(); };
+    agent.lost_tasks.end(std::move(what));
+    const std::string name = fmt::format("agent of rank {}", agent.rank);
+    auto start = [this, &agent]() -> Status {
+      agent.lost_tasks.when_gone(
+          [this, &agent] { begin_or_give_up([this, &agent] { return start_agent(agent); }); });
       return {};
-    });
+    };
+    // Without the agent beside it a broker can do little; of any other one the nodes go down.
+    restart(agent.guard, name, status, agent.start, std::move(start), agent.rank == 0);
   }
 
-  void finish_agent() {
-    if (agent_.pid <= 0) return finish_if_all_gone();
-    // The broker sent it home; a broker that crashed could not.
-    kill(agent_.pid, SIGTERM);
-    agent_timer_ = reactor_.after(kAgentPatience, [this] {
-      if (agent_.pid > 0) kill(agent_.pid, SIGKILL);
-    });
+  std::vector<pid_t> own_processes() const {
+    std::vector<pid_t> pids;
+    for (const pid_t pid : {broker_.pid, program_.pid})
+      if (pid > 0) pids.push_back(pid);
+    for (const auto& agent : agents_)
+      if (agent->process.pid > 0) pids.push_back(agent->process.pid);
+    return pids;
   }
 
-  void restart(CrashGuard& guard, const char* what, int status, transport::Subscription& timer,
-               std::function<Status()> start) {
+  void signal_agents(int signal) const {
+    for (const auto& agent : agents_)
+      if (agent->process.pid > 0) kill(agent->process.pid, signal);
+  }
+
+  // The broker sent them home; a broker that crashed could not.
+  void finish_agents() {
+    signal_agents(SIGTERM);
+    agents_timer_ = reactor_.after(kAgentPatience, [this] { signal_agents(SIGKILL); });
+    finish_if_all_gone();
+  }
+
+  // What has crashed too often: an agent that can be done without is left alone.
+  void give_up(const std::string& what, bool needed) {
+    say(fmt::format("{}, {} times within {} s; giving up", what, kCrashes + 1,
+                    kCrashWindow / 1000));
+    if (!needed) return;
+    code_ = kExitGaveUp;
+    stop();
+  }
+
+  void restart(CrashGuard& guard, const std::string& name, int status,
+               transport::Subscription& timer, std::function<Status()> start, bool needed = true) {
     const auto wait = guard.crashed(reactor_.now());
-    const std::string how = WIFSIGNALED(status)
-                                ? fmt::format("was killed by signal {}", WTERMSIG(status))
-                                : fmt::format("ended with code {}", WEXITSTATUS(status));
-    if (!wait) {
-      say(fmt::format("the {} {}, {} times within {} s; giving up", what, how, kCrashes + 1,
-                      kCrashWindow / 1000));
-      code_ = kExitGaveUp;
-      return stop();
-    }
-    say(fmt::format("the {} {}; starting it again", what, how));
+    const std::string what = fmt::format(
+        "the {} {} {}", name, WIFSIGNALED(status) ? "was killed by signal" : "ended with code",
+        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (!wait) return give_up(what, needed);
+    say(fmt::format("{}; starting it again", what));
     start_later(timer, *wait, std::move(start));
   }
 
@@ -409,21 +461,16 @@ class Supervisor {
     signal_program(SIGTERM);
     program_timer_ = reactor_.after(kProgramGrace, [this] { signal_program(SIGKILL); });
     last_timer_ = reactor_.after(config_.shutdown_timeout + 20'000, [this] {
-      for (const auto pid : {broker_.pid, agent_.pid})
-        if (pid > 0) kill(pid, SIGKILL);
+      if (broker_.pid > 0) kill(broker_.pid, SIGKILL);
+      signal_agents(SIGKILL);
       signal_program(SIGKILL);
     });
-    if (broker_.pid <= 0) finish_agent();
+    if (broker_.pid <= 0) finish_agents();
   }
 
   void finish_if_all_gone() {
-    if (broker_.pid <= 0 && agent_.pid <= 0 && program_.pid <= 0) reactor_.stop();
+    if (own_processes().empty()) reactor_.stop();
   }
-
-  struct Child {
-    pid_t pid = 0;
-    transport::Subscription watch;
-  };
 
   Status watch(Child& child, std::function<void(int)> ended) {
     auto subscription = reactor_.on_child(
@@ -443,20 +490,21 @@ class Supervisor {
   StateClaim claim_;
   std::string lineage_;  // of our processes
   std::optional<InstanceCgroup> cgroup_;
-  LostTasks lost_tasks_;
+  LostTasks earlier_runs_;
   Pipe lifeline_;  // its end of file tells the broker that we are gone
   std::optional<Pulse> pulse_;
   std::optional<Watchdog> watchdog_;
   transport::UniqueFd ready_;
-  Child broker_, agent_, program_;
-  CrashGuard broker_guard_, agent_guard_;
+  Child broker_, program_;
+  std::vector<std::unique_ptr<AgentProcess>> agents_;  // by rank
+  CrashGuard broker_guard_;
   bool up_ = false, ending_ = false, own_group_ = false;
   bool hangs_ = false;  // the broker there is, and was told to end
   bool timed_out_ = false;
   int code_ = 0;
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
-  transport::Subscription ready_watch_, kill_broker_, restart_broker_, restart_agent_, agent_timer_,
+  transport::Subscription ready_watch_, kill_broker_, restart_broker_, agents_timer_,
       program_timer_, last_timer_;
 };
 

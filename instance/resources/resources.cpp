@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 #include <sstream>
 
@@ -48,7 +51,64 @@ Result<std::string> kind_of(const std::string& text, const std::string& file) {
               "--resources " + file);
 }
 
+std::string name_of_this_host() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// The one thing in which topologies of equal hosts differ.
+std::string without_host_name(const std::string& xml) {
+  const auto at = xml.find("<info name=\"HostName\"");
+  const auto end = at == std::string::npos ? at : xml.find("/>", at);
+  return end == std::string::npos ? xml : xml.substr(0, at) + xml.substr(end + 2);
+}
+
+// {"topologies":[XML, ...],"hosts":[{"rank":0,"host":"a","topology":0}, ...]}
+Result<resource::GraphSpec> read_hosts(const std::string& text) {
+  try {
+    const json document = json::parse(text);
+    std::vector<std::string> topologies = document.at("topologies");
+    std::vector<resource::HostTopology> hosts;
+    for (const json& host : document.at("hosts"))
+      hosts.push_back({topologies.at(host.at("topology").get<std::size_t>()), host.at("rank"),
+                       host.at("host")});
+    return resource::read_hwloc(hosts);
+  } catch (const std::exception& e) {
+    return fail(Errc::invalid_argument, e.what(), "journal");
+  }
+}
+
 }  // namespace
+
+ResourceSource with_other_nodes(const ResourceSource& own,
+                                const std::vector<NodeTopology>& others) {
+  if (others.empty()) return own;
+  json topologies = json::array(), hosts = json::array();
+  std::map<std::string, std::size_t> known;
+  const auto add = [&](std::uint32_t rank, const std::string& host, const std::string& xml) {
+    const auto [topology, is_new] = known.try_emplace(without_host_name(xml), known.size());
+    if (is_new) topologies.push_back(topology->first);
+    hosts.push_back({{"rank", rank}, {"host", host}, {"topology", topology->second}});
+  };
+  add(0, name_of_this_host(), own.text);
+  for (const NodeTopology& node : others) add(node.rank, node.host, node.xml);
+  const json document = {{"topologies", std::move(topologies)}, {"hosts", std::move(hosts)}};
+  return {"hosts", document.dump(-1, ' ', false, json::error_handler_t::replace), own.bind};
+}
+
+std::vector<std::uint32_t> agents_of(const ResourceSource& source, std::size_t expected) {
+  std::vector<std::uint32_t> ranks;
+  const json document = source.kind == "hosts" ? json::parse(source.text, nullptr, false) : json();
+  if (source.bind && source.kind == "hwloc") return {0};
+  if (!document.is_object()) {
+    ranks.resize(std::max<std::size_t>(1, expected));
+    std::iota(ranks.begin(), ranks.end(), 0U);
+    return ranks;
+  }
+  for (const json& host : document.value("hosts", json::array())) ranks.push_back(host.at("rank"));
+  return ranks;
+}
 
 Result<ResourceSource> find_resources(const std::string& word, std::uint64_t most_memory) {
   if (word.empty() || word == kThisMachine) {
@@ -85,6 +145,7 @@ Result<resource::GraphSpec> read_resources(const ResourceSource& source) {
     const resource::HostTopology host{source.text, -1, ""};
     return resource::read_hwloc({&host, 1});
   }
+  if (source.kind == "hosts") return read_hosts(source.text);
   return fail(Errc::invalid_argument, fmt::format("unknown kind of resources '{}'", source.kind),
               "journal");
 }

@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 #include "resource/allocation.hpp"
@@ -19,10 +20,21 @@ struct SchedulerConfig;
 namespace holon::instance {
 
 struct ResourceSource {
-  std::string kind;  // shape, jgf, rv1, hwloc
+  std::string kind;  // shape, jgf, rv1, hwloc; hosts: several topologies of hwloc's
   std::string text;
   bool bind = false;  // core numbers are those of this machine
 };
+
+// What an agent says of its node.
+struct NodeTopology {
+  std::uint32_t rank = 0;
+  std::string host, xml;
+};
+// `own`, of the node of rank 0, and the others' nodes: one source, with equal topologies once.
+ResourceSource with_other_nodes(const ResourceSource& own, const std::vector<NodeTopology>& others);
+// The ranks of the agents that stand for its nodes, ascending; `expected`: how many there are to
+// be.
+std::vector<std::uint32_t> agents_of(const ResourceSource& source, std::size_t expected);
 
 // The word for this machine, as hwloc sees it.
 inline constexpr const char* kThisMachine = "hwloc";

@@ -108,13 +108,13 @@ void Service::add_client_requests() {
 
 void Service::add_instance_requests() {
   dispatcher_.add("agent.hello", [this](const Request& r) {
-    core_.agent.hello(r, now());
+    core_.agents.hello(r, now());
     core_.after_commit.add([this] {
       core_.outputs.agent_is_back();
-      if (core_.agent.connected()) hooks_.agent_up();
+      hooks_.agent_up();
     });
   });
-  dispatcher_.add("agent.report", [this](const Request& r) { core_.agent.report(r, now()); });
+  dispatcher_.add("agent.report", [this](const Request& r) { core_.agents.report(r, now()); });
   dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, now()); });
   dispatcher_.add("record", [this](const Request& r) { core_.take_records(r, now()); });
   dispatcher_.add("ending", [this](const Request& r) { core_.children.begins_to_end(r); });
@@ -135,7 +135,7 @@ unsigned Service::kinds_of(const Request& request) const {
   const auto& who = request.principal();
   const bool known = who.kind == transport::Principal::Kind::ipc;
   unsigned kinds = known && (who.uid == owner_ || who.uid == 0) ? unsigned{kOwner} : 0U;
-  if (peer == core_.agent.peer()) kinds |= kAgent;
+  if (core_.agents.knows(peer)) kinds |= kAgent;
   if (core_.children.knows(peer)) kinds |= kChild;
   return kinds;
 }

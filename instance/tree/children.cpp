@@ -69,7 +69,7 @@ void Children::hello(const transport::Request& request, Time now) {
     early_.insert_or_assign(id, request);
     return;
   }
-  if (!belongs_to_(request.principal().pid, job->life.processes))
+  if (!belongs_to_(request.principal().pid, processes_of(job->life)))
     return refusals_.refuse(
         request,
         {Errc::denied, fmt::format("hello: the process is none of job {}", hello->job), {}}, now);

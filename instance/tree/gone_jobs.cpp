@@ -7,10 +7,10 @@
 namespace holon::instance {
 
 void GoneJobs::read(const msg::JobRecord& record, std::function<void(msg::RemainsOfJob)> take) {
-  if (!core_.agent.connected()) return take({});
+  if (!core_.agents.beside_broker().connected()) return take({});
   const std::string instance = record.path.substr(0, record.path.rfind('/'));
   const std::string dir = state_dir_below(core_.identity.state_dir, core_.identity.path, instance);
-  core_.agent.capture(
+  core_.agents.beside_broker().capture(
       {core_.identity.binary, "remains", dir, instance, "--job", std::to_string(record.id)},
       [take = std::move(take)](const Result<launch::msg::CaptureReply>& answer) {
         const bool read = answer && answer->status == 0;
@@ -40,7 +40,7 @@ void GoneJobs::watch(const transport::Request& request, std::vector<msg::JobReco
 
 void GoneJobs::watch_next(const std::shared_ptr<Watching>& watching) {
   if (watching->request.done()) return;
-  if (watching->next == watching->records.size() || !core_.agent.connected())
+  if (watching->next == watching->records.size() || !core_.agents.beside_broker().connected())
     return watching->request.end();
   read(watching->records[watching->next++], [this, watching](const msg::RemainsOfJob& found) {
     for (const auto& e : found.events) watching->request.send(transport::pack(e));

@@ -24,12 +24,12 @@ constexpr Duration kBusyPatience = 60'000;  // ms for another process that has t
 }  // namespace
 
 Takeovers::Takeovers(transport::Reactor& reactor, InstanceClock& clock, Journal& journal,
-                     JobManager& jobs, AgentLink& agent, Settings settings)
+                     JobManager& jobs, Agents& agents, Settings settings)
     : reactor_(reactor),
       clock_(clock),
       journal_(journal),
       jobs_(jobs),
-      agent_(agent),
+      agents_(agents),
       settings_(std::move(settings)) {}
 
 bool Takeovers::done(JobId child, bool told_all) {
@@ -53,7 +53,8 @@ std::optional<Time> Takeovers::turn(Time now) {
     if (takeover.phase == Phase::closing) {
       close_some(id, takeover, now);
       needed(now);
-    } else if (takeover.phase == Phase::reading && !takeover.is_asked && agent_.connected()) {
+    } else if (takeover.phase == Phase::reading && !takeover.is_asked &&
+               agents_.beside_broker().connected()) {
       if (takeover.next_try > now)
         needed(takeover.next_try);
       else if (asked_ < kAsksAtOnce)
@@ -74,11 +75,11 @@ void Takeovers::ask(JobId child, Takeover& takeover) {
   ++asked_;
   std::vector<std::string> command = {settings_.binary, "remains", dir, path};
   if (!takeover.from.empty()) command.insert(command.end(), {"--from", takeover.from});
-  agent_.capture(std::move(command),
-                 [this, child](const Result<launch::msg::CaptureReply>& answer) {
-                   --asked_;
-                   hear(child, answer);
-                 });
+  agents_.beside_broker().capture(std::move(command),
+                                  [this, child](const Result<launch::msg::CaptureReply>& answer) {
+                                    --asked_;
+                                    hear(child, answer);
+                                  });
 }
 
 void Takeovers::hear(JobId child, const Result<launch::msg::CaptureReply>& answer) {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "instance/agents/agent_link.hpp"
+#include "instance/agents/agents.hpp"
 #include "instance/clock.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/journal.hpp"
@@ -31,7 +31,7 @@ class Takeovers {
     std::string state_dir;  // of this instance; the children's are below it
   };
   Takeovers(transport::Reactor& reactor, InstanceClock& clock, Journal& journal, JobManager& jobs,
-            AgentLink& agent, Settings settings);
+            Agents& agents, Settings settings);
 
   // Begins the takeover of `child` unless it has begun. True: it is complete. `told_all`: the child
   // has no record that is not in this instance's journal.
@@ -73,7 +73,7 @@ class Takeovers {
   InstanceClock& clock_;
   Journal& journal_;
   JobManager& jobs_;
-  AgentLink& agent_;
+  Agents& agents_;
   Settings settings_;
   std::map<JobId, Takeover> open_;
   std::size_t asked_ = 0;

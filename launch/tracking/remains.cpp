@@ -39,7 +39,12 @@ bool Remains::look() {
     is_clear = false;
   }
   const pid_t session = getsid(0);
-  for (const ProcessStat& process : all_processes()) {
+  const auto processes = all_processes();
+  spared_ = what_.spare();
+  parents_.clear();
+  if (!spared_.empty())
+    for (const ProcessStat& process : processes) parents_[process.pid] = process.parent;
+  for (const ProcessStat& process : processes) {
     const Is whose = look_at(process, session);
     if (whose == Is::somebody_elses) continue;
     if (whose == Is::ours) signal_process(process, SIGKILL);
@@ -61,16 +66,24 @@ Remains::Is Remains::look_at(const ProcessStat& process, pid_t session) {
   if (!lineage) return Is::somebody_elses;
   if (what_.of_instance ? is_within(*lineage, what_.prefix)
                         : job_within(*lineage, what_.prefix).has_value())
-    return Is::ours;
-  const bool is_spared =
-      std::find(what_.spare.begin(), what_.spare.end(), process.pid) != what_.spare.end();
-  if (what_.adopted && lineage->empty() && process.parent == getpid() &&
-      process.session != session && !is_spared)
+    return unless_spared(process.pid);
+  if (what_.adopted && lineage->empty() && process.parent == getpid() && process.session != session)
     return Is::ours;
   if (lineage->empty() && writes_output(process.pid)) return Is::ours;
   // A process that is another one's child now may still become this process's child.
   if (!what_.adopted) judged_[process.pid] = process.start;
   return Is::somebody_elses;
+}
+
+// One whose parent ended while the list of processes was read is another one's child now.
+Remains::Is Remains::unless_spared(pid_t pid) {
+  if (spared_.empty()) return Is::ours;
+  for (pid_t at = pid; at > 1 && at != getpid(); at = parents_.at(at)) {
+    if (std::find(spared_.begin(), spared_.end(), at) != spared_.end()) return Is::somebody_elses;
+    if (!parents_.contains(at) && ++doubts_[pid] < kDoubtsBeforeItCounts) return Is::not_clear;
+    if (!parents_.contains(at)) return Is::ours;
+  }
+  return Is::ours;
 }
 
 bool Remains::writes_output(pid_t pid) const {

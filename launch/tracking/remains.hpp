@@ -3,6 +3,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,9 +22,10 @@ class Remains {
     // this directory, too; "": none.
     std::string state_dir = "";
     // Children of this process that have no lineage any more and are of another session, too: tasks
-    // have left them to it. Processes in `spare` stay.
+    // have left them to it.
     bool adopted = false;
-    std::vector<pid_t> spare = {};
+    // Asked at each look: these processes stay, and what is below them.
+    std::function<std::vector<pid_t>()> spare = [] { return std::vector<pid_t>(); };
   };
 
   explicit Remains(What what);
@@ -39,12 +41,15 @@ class Remains {
   enum class Is { ours, somebody_elses, not_clear };
   Is look_at(const ProcessStat& process, pid_t session);
   bool writes_output(pid_t pid) const;
+  Is unless_spared(pid_t pid);
   bool look();
 
   What what_;
   std::vector<pid_t> come_from_;
   std::map<pid_t, std::uint64_t> judged_;  // somebody else's: number and start
   std::map<pid_t, int> doubts_;            // looks that said nothing
+  std::vector<pid_t> spared_;              // by this look
+  std::map<pid_t, pid_t> parents_;         // as this look sees them
   std::string example_;
   int clear_looks_ = 0;
 };

@@ -148,7 +148,7 @@ class Live {
     return 0;
   }
   pid_t broker() const { return child_named("broker"); }
-  pid_t agent() const { return child_named("agent"); }
+  pid_t agent(int rank = 0) const { return child_named("--rank " + std::to_string(rank)); }
   // Returns when another one is there.
   void kill_broker() const {
     const pid_t before = broker();

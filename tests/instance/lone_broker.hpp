@@ -20,11 +20,17 @@ namespace holon::instance::testing {
 
 class LoneBroker : public Live {
  public:
-  explicit LoneBroker(const std::string& resources) {
+  enum Begins { answering, not_answering };  // before it has its agents
+
+  explicit LoneBroker(const std::string& resources, std::size_t agents = 1,
+                      std::vector<std::string> conf = {}, Begins begins = answering)
+      : begins_(begins) {
+    options_.start.conf = std::move(conf);
     options_.start.resources = resources;
     options_.start.state_dir = dir() + "/state";
     options_.runtime_dir = dir() + "/run";
-    options_.secrets.agent = transport::new_secret();
+    for (std::size_t rank = 0; rank < agents; ++rank)
+      options_.secrets.agents.push_back(transport::new_secret());
     for (const auto& made : {options_.start.state_dir, options_.runtime_dir})
       mkdir(made.c_str(), 0700);
     std::ofstream(options_.runtime_dir + "/instance.json") << *write_options(options_);
@@ -35,7 +41,9 @@ class LoneBroker : public Live {
   LoneBroker(const LoneBroker&) = delete;
   LoneBroker& operator=(const LoneBroker&) = delete;
 
-  const std::string& agent_secret() const { return options_.secrets.agent; }
+  const std::string& agent_secret(std::size_t rank = 0) const {
+    return options_.secrets.agents.at(rank);
+  }
   pid_t broker() const { return pid_; }
   // Returns when another one is there.
   void kill_broker() {
@@ -52,7 +60,10 @@ class LoneBroker : public Live {
                             true});
     ASSERT_TRUE(pid) << pid.error().what;
     pid_ = *pid;
-    ASSERT_TRUE(eventually([this] { return status().has_value(); }));
+    const std::string socket = options_.runtime_dir + "/broker";
+    ASSERT_TRUE(eventually([&] {
+      return begins_ == answering ? status().has_value() : std::filesystem::exists(socket);
+    }));
   }
   void end(int signal) {
     if (pid_ <= 0) return;
@@ -61,6 +72,7 @@ class LoneBroker : public Live {
     pid_ = 0;
   }
 
+  Begins begins_;
   BrokerOptions options_;
   pid_t pid_ = 0;
 };

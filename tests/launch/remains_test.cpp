@@ -82,6 +82,19 @@ TEST_F(RemainsTest, WhatIsOfTheInstanceIsEndedAndNothingElse) {
   EXPECT_TRUE(alive(nobodys));
 }
 
+// The tasks of another agent of the same instance have the same mark.
+TEST_F(RemainsTest, WhatIsBelowAProcessThatIsSparedStays) {
+  const pid_t lost = run("mark-1/3", "exec sleep 1000");
+  const pid_t other = run("mark-1/", "HOLON_LINEAGE=mark-1/3 sleep 1000 & echo $! > task; wait");
+  ASSERT_TRUE(until([&] { return !read(dir_ + "/task").empty(); }));
+  const pid_t task = std::stoi(read(dir_ + "/task"));
+  EXPECT_TRUE(end({.prefix = "mark-1/", .spare = [other] { return std::vector<pid_t>{other}; }}));
+  EXPECT_FALSE(alive(lost));
+  EXPECT_TRUE(alive(task));
+  EXPECT_TRUE(end({.prefix = "mark-1/"}));
+  EXPECT_FALSE(alive(task));
+}
+
 // What the test after this one runs, with a mark that its parent has, too.
 TEST_F(RemainsTest, DISABLED_EndsTheInstanceItIsPartOf) {
   EXPECT_TRUE(end({.prefix = "mark-3/", .of_instance = true}));

@@ -68,6 +68,8 @@ class Wires {
                     const transport::Envelope& message);
   static std::string summary(const transport::Envelope& message);
   bool tap_request(const std::shared_ptr<Link>& link, bool up, std::string& bytes);
+  // As if all agents of that broker had sent it.
+  void report_for_others(const std::shared_ptr<Link>& link, const std::string& payload);
   void tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std::string& bytes);
   std::vector<std::shared_ptr<Link>> live() const;
   Micros delay();
@@ -78,7 +80,8 @@ class Wires {
   std::vector<std::weak_ptr<Link>> all_;  // also those that somebody has left
   std::map<std::string, std::weak_ptr<WorldDoor>> listeners_;
   std::map<std::pair<pid_t, std::string>, Micros> blocked_;
-  std::map<std::string, std::pair<pid_t, std::string>> last_start_;  // by uri: agent, payload
+  // By the name of the agent: its process, the payload.
+  std::map<std::string, std::pair<pid_t, std::string>> last_start_;
 };
 
 }  // namespace holon::world

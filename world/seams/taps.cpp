@@ -91,6 +91,8 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
       return rewrite(report);
     }
   }
+  if (machine_.planted(Plant::early_whole) && message.topic == "agent.report")
+    report_for_others(link, message.payload);
   if (machine_.planted(Plant::lost_record) && message.topic == "record" && machine_.dice.one_in(3))
     return rewrite(msg::Records{});
   if (machine_.planted(Plant::changed_record) && message.topic == "record") {
@@ -117,8 +119,21 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
   }
   if (machine_.planted(Plant::start_again) && message.topic == "agent.start" && !up &&
       link->client != nullptr)
-    last_start_[link->uri] = {link->client->pid(), message.payload};
+    last_start_[link->client->name()] = {link->client->pid(), message.payload};
   return true;
+}
+
+void Wires::report_for_others(const std::shared_ptr<Link>& link, const std::string& payload) {
+  auto report = *transport::unpack<lm::Report>(payload);
+  report.started.clear();
+  if (report.finished.empty()) return;
+  for (const auto& other : live()) {
+    const bool is_agent = other->client != nullptr && other->client->name().starts_with("agent ");
+    if (other == link || other->uri != link->uri || !is_agent) continue;
+    machine_.history.note("PLANT: {} reports it, too", other->client->name());
+    carry(other, true,
+          transport::encode({Kind::request, kForged, "agent.report", "", transport::pack(report)}));
+  }
 }
 
 // An exception in a handler becomes an answer that says so.
@@ -149,10 +164,10 @@ void Wires::tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std:
   }
   if (!machine_.planted(Plant::start_again) || asked.mapped() != "agent.hello") return;
   const auto welcome = transport::unpack<lm::Welcome>(message.payload);
-  const auto last = last_start_.find(link->uri);
-  if (!welcome || !welcome->accepted || !welcome->orphans.empty() || last == last_start_.end() ||
-      link->client == nullptr || last->second.first == link->client->pid())
+  if (!welcome || !welcome->accepted || !welcome->orphans.empty() || link->client == nullptr)
     return;
+  const auto last = last_start_.find(link->client->name());
+  if (last == last_start_.end() || last->second.first == link->client->pid()) return;
   machine_.history.note("PLANT: a start is sent again");
   carry(link, false,
         transport::encode({Kind::request, kForged, "agent.start", "", last->second.second}));

@@ -9,7 +9,9 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/hostlist.hpp"
 #include "base/idset.hpp"
+#include "instance/job/placement.hpp"
 #include "instance/tree/remains.hpp"
 #include "transport/unique_fd.hpp"
 #include "world/instance.hpp"
@@ -66,6 +68,10 @@ bool is_below(const std::string& path, const std::string& above) {
   return path.starts_with(above + "/");
 }
 
+JobId number_of(const std::string& path) {
+  return JobId(std::strtoull(path.c_str() + path.rfind('/') + 1, nullptr, 10));
+}
+
 std::int64_t number_in(const std::vector<std::string>& argv, std::size_t at) {
   return at < argv.size() ? std::strtoll(argv[at].c_str(), nullptr, 10) : 0;
 }
@@ -87,10 +93,12 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
   if (request.argv.size() > 1 && request.argv[1] == "remains") return begin_capture(agent, request);
   const auto task = add(agent, request);
   Truth& truth = truth_[task->path];
-  if (task->rank == 0 && ++truth.starts > 1)
+  truth.tasks = std::atoi(variable_in(request.env, "HOLON_NTASKS").c_str());
+  if (!truth.started.insert(task->rank).second)
     machine_.history.violation("job {} is started a second time", task->path);
   machine_.history.note("{} starts job {} task {} on cores {}", agent.name(), task->path,
                         task->rank, variable_in(request.env, "HOLON_CORES"));
+  if (request.argv[0] == "instance") take_grant(*task, owner);
   check_cores(*task);
   if (request.argv[0] == "instance")
     owner.begin_child(*task, request);
@@ -107,11 +115,26 @@ std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& req
   task->agent = &agent;
   task->path = variable_in(request.env, "HOLON_JOB_PATH");
   task->rank = std::atoi(variable_in(request.env, "HOLON_TASK_RANK").c_str());
+  const auto hosts = Hostlist::parse(variable_in(request.env, "HOLON_NODELIST"));
+  const auto node = std::strtoul(variable_in(request.env, "HOLON_NODE_INDEX").c_str(), nullptr, 10);
+  const auto names = hosts ? hosts->hosts() : std::vector<std::string>();
   if (const auto cores = Idset::parse(variable_in(request.env, "HOLON_CORES")))
-    for (const auto core : cores->ids()) task->cores.insert(static_cast<int>(core));
+    for (const auto core : cores->ids())
+      task->cores.emplace(node < names.size() ? names[node] : "", core);
   adopt(task->pid, agent.pid());
   live_[task->pid] = all_[task->pid] = task;
   return task;
+}
+
+// One process stands for all nodes of the grant. Who could say which may be dead.
+void Tasks::take_grant(Task& task, const Instance& owner) const {
+  const auto* core = owner.core();
+  const auto* job = core == nullptr ? nullptr : core->jobs.find(number_of(task.path));
+  task.cores_known = job != nullptr && job->allocation;
+  if (!task.cores_known) return;
+  task.cores.clear();
+  for (const auto& node : instance::nodes_of(core->store->graph(), *job->allocation))
+    for (const auto number : node.cores) task.cores.emplace(node.host, number);
 }
 
 void Tasks::check_cores(const Task& task) {
@@ -119,17 +142,18 @@ void Tasks::check_cores(const Task& task) {
     if (other.get() == &task || other->path == task.path || is_below(task.path, other->path) ||
         is_below(other->path, task.path))
       continue;
-    for (const int core : task.cores)
+    for (const auto& core : task.cores)
       if (other->cores.contains(core))
-        return machine_.history.violation("core {} is used by {} and by {}", core, other->path,
-                                          task.path);
+        return machine_.history.violation("core {} of {} is used by {} and by {}", core.second,
+                                          core.first, other->path, task.path);
   }
   const auto cut = task.path.rfind('/');
   if (cut == 0) return;
   const std::string above = task.path.substr(0, cut);
   for (const auto& [pid, other] : live_) {
     if (other->path != above) continue;
-    if (!std::includes(other->cores.begin(), other->cores.end(), task.cores.begin(),
+    if (other->cores_known && task.cores_known &&
+        !std::includes(other->cores.begin(), other->cores.end(), task.cores.begin(),
                        task.cores.end()))
       machine_.history.violation("{} uses cores that {} was not granted", task.path, above);
     return;
@@ -145,7 +169,7 @@ void Tasks::begin_work(const std::shared_ptr<Task>& task, const std::vector<std:
   const int status = static_cast<int>(number_in(argv, 2)) << 8;
   machine_.timeline.after(lasts, [this, task, status] {
     if (!task->running || task->agent == nullptr) return;
-    if (status == 0) truth_[task->path].ran_to_end = true;
+    if (status == 0) truth_[task->path].ran_to_end.insert(task->rank);
     if (machine_.planted(Plant::early_end) && machine_.dice.one_in(6)) {
       machine_.history.note("PLANT: the end of job {} is told too soon", task->path);
       task->status = status;
@@ -254,7 +278,7 @@ void Tasks::clear_left_by(pid_t agent) {
 void Tasks::clear_unknown_left_by(pid_t agent, const instance::Core& core) {
   std::set<std::int64_t> known;
   for (const auto& [id, job] : core.jobs.active())
-    for (const auto& process : job.life.processes) known.insert(process.pid);
+    for (const auto& process : instance::processes_of(job.life)) known.insert(process.pid);
   for (const auto& [pid, task] : std::map(live_))
     if (task->parent == agent && task->agent == nullptr && task->instance == nullptr &&
         !known.contains(pid))

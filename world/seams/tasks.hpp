@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "instance/core.hpp"
@@ -30,12 +31,13 @@ struct Task {
   pid_t parent = 0;  // the agent's
   std::string path;  // of the job; "": it is none
   int rank = 0;
-  std::set<int> cores;
-  bool running = true;    // something of it is there, and uses its cores
-  bool told = false;      // its agent knows that it has ended
-  bool ignores = false;   // SIGTERM
-  bool survives = false;  // a part of it outlives its agent
-  int status = 0;         // of wait(2)
+  std::set<std::pair<std::string, std::int64_t>> cores;  // by node
+  bool cores_known = true;  // those of an instance are what its broker says
+  bool running = true;      // something of it is there, and uses its cores
+  bool told = false;        // its agent knows that it has ended
+  bool ignores = false;     // SIGTERM
+  bool survives = false;    // a part of it outlives its agent
+  int status = 0;           // of wait(2)
   std::function<void(const transport::ChildExit&)> ended;
   std::function<void()> before_reap;
   Process* agent = nullptr;      // nullptr: gone
@@ -45,8 +47,9 @@ struct Task {
 // How the jobs of a world's users ended, by path and rank: the truth that records are compared
 // with.
 struct Truth {
-  int starts = 0;
-  bool ran_to_end = false;  // of itself, with status 0
+  std::set<int> started;     // ranks of tasks
+  std::set<int> ran_to_end;  // of themselves, with status 0
+  int tasks = 0;             // of the job
 };
 
 class Tasks {
@@ -86,6 +89,7 @@ class Tasks {
   void begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv);
   pid_t begin_capture(Process& agent, const launch::SpawnRequest& request);
   void finish(const std::shared_ptr<Task>& task, int status);
+  void take_grant(Task& task, const Instance& owner) const;
   void check_cores(const Task& task);
 
   Machine& machine_;

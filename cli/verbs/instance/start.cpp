@@ -17,6 +17,8 @@
 namespace holon::cli {
 namespace {
 
+constexpr std::int64_t kMostAgents = 1'024;
+
 bool is_same_folder(const std::string& a, const std::string& b) {
   std::error_code error;
   return std::filesystem::equivalent(a, b, error) && !error;
@@ -63,6 +65,7 @@ Status check_words(const instance::StartOptions& options) {
 int verb_start(Invocation& call) {
   instance::StartOptions options;
   bool no_journal = false;
+  std::int64_t agents = options.agents;
   Parser parser("start", "make an instance; its end is the end of SCRIPT, or of a shell");
   parser.command("SCRIPT [ARGS...]", options.command,
                  "the initial program; a shell on a terminal without one", false);
@@ -77,6 +80,9 @@ int verb_start(Invocation& call) {
       .option("--state-dir", options.state_dir, "DIR",
               "journal and output; an instance that was here before goes on, with its queued jobs "
               "and the resources that were declared for it")
+      .option("--agents", number_up_to(kMostAgents, agents), "N",
+              "with declared nodes: so many agents on this machine, each for an equal part of the "
+              "nodes (to try out what needs several)")
       .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")
       .option(
           "-t,--time-limit",
@@ -114,6 +120,7 @@ int verb_start(Invocation& call) {
     if (auto good = look_at_others(call, options); !good)
       return report(call, "start", good.error());
   options.journal = !no_journal;
+  options.agents = static_cast<std::uint32_t>(agents);
   put_own_folder_in_path();
   return instance::start_main(std::move(options));
 }

@@ -89,6 +89,69 @@ TEST(Lifecycle, TheStateAsksForTheNextStep) {
   EXPECT_EQ(step(then(kToSched, {cancel, event::Clean{}})), Step::none);
 }
 
+event::Alloc on_ranks(std::vector<std::uint32_t> ranks) {
+  event::Alloc alloc{"immediate", 0};
+  alloc.ranks = std::move(ranks);
+  return alloc;
+}
+
+TEST(Parts, AJobHasStartedWithTheFirstAndIsOverWithTheLast) {
+  const auto job = [](const std::vector<EventBody>& bodies) {
+    return after(then(then(kToSched, {on_ranks({0, 2})}), bodies));
+  };
+  const event::Start first{{{7, 1}}, 2};
+  const event::RankStart second{{{8, 1}}, 0};
+  const event::RankFinish ended{2, "exit", {256, 5, 10}};
+  EXPECT_FALSE(job({}).started);
+  EXPECT_EQ(next_step(job({first})), Step::start) << "one part is still to be started";
+  EXPECT_EQ(next_step(job({first}), 0), Step::start);
+  EXPECT_EQ(next_step(job({first}), 2), Step::watch);
+  EXPECT_EQ(next_step(job({first}), 1), Step::none) << "there is no such part";
+  EXPECT_EQ(next_step(job({first, second})), Step::watch);
+  const auto half = job({first, second, ended});
+  EXPECT_EQ(half.state, JobState::run);
+  EXPECT_FALSE(half.finished);
+  EXPECT_EQ(next_step(half, 2), Step::none);
+  EXPECT_FALSE(others_are_over(half, 2));
+  EXPECT_TRUE(others_are_over(half, 0));
+  EXPECT_EQ(processes_of(half), (std::vector<event::Process>{{8, 1}, {7, 1}}));
+  const auto cancelled = job({first, second, ended, event::Exception{"cancel", 0, ""}});
+  EXPECT_EQ(next_step(cancelled), Step::kill);
+  EXPECT_EQ(next_step(cancelled, 0), Step::kill);
+  EXPECT_EQ(next_step(cancelled, 2), Step::none);
+  EXPECT_EQ(next_step(job({first, second, ended, event::Finish{256, 9, 9}})), Step::release);
+}
+
+TEST(Parts, EachStartsAndEndsOnce) {
+  const auto running = after(then(kToSched, {on_ranks({0, 1}), event::Start{{}, 1}}));
+  EXPECT_FALSE(apply(running, {9, event::RankStart{{}, 1}}));
+  EXPECT_FALSE(apply(running, {9, event::RankStart{{}, 3}}));
+  EXPECT_FALSE(apply(running, {9, event::Start{{}, 0}}));
+  const auto over = apply(running, {9, event::RankFinish{1, "exit", {}}});
+  ASSERT_TRUE(over);
+  EXPECT_FALSE(apply(*over, {10, event::RankFinish{1, "exit", {}}}));
+}
+
+TEST(Parts, TheWholeHasTheHighestExitCodeAndAllThatWasUsed) {
+  Part good{0, true, true, false, 5, {0, 10, 100}, {}};
+  Part killed{1, true, true, false, 5, {9, 1, 50}, {}};
+  Part failed{2, true, true, false, 5, {3 << 8, 2, 20}, {}};
+  Part never{3, false, true, true, 5, {}, {}};
+  EXPECT_EQ(whole_of({good, failed, never}), (event::Finish{3 << 8, 12, 120}));
+  EXPECT_EQ(whole_of({failed, killed, good}), (event::Finish{9, 13, 170})) << "137 is more than 3";
+  EXPECT_EQ(whole_of({never}), std::nullopt);
+}
+
+// What one agent runs is written as it was before there were several.
+TEST(Parts, OfRankZeroAreNotNamed) {
+  EXPECT_EQ(context_of(event::Start{{{42, 7}}}), R"({"processes":[[42,7]]})");
+  EXPECT_EQ(context_of(event::Alloc{"immediate", 5}).find("ranks"), std::string::npos);
+  const auto old =
+      parse_event("alloc", R"({"annotations":{"selection":"backfill"},"expiration_ms":5})");
+  ASSERT_TRUE(old);
+  EXPECT_EQ(std::get<event::Alloc>(*old).ranks, std::vector<std::uint32_t>{0});
+}
+
 rc::Gen<EventBody> any_body() {
   const auto text = rc::gen::container<std::string>(rc::gen::inRange<char>(32, 126));
   return rc::gen::oneOf(
@@ -106,7 +169,17 @@ rc::Gen<EventBody> any_body() {
                    [](int u) -> EventBody { return event::Urgency{std::uint32_t(u)}; }),
       rc::gen::map(rc::gen::inRange(0, 9),
                    [](int e) -> EventBody {
-                     return event::Alloc{"backfill", e};
+                     event::Alloc alloc{"backfill", e};
+                     if (e % 2 == 0) alloc.ranks = {0, 1, 2};
+                     return alloc;
+                   }),
+      rc::gen::map(rc::gen::inRange(0, 3),
+                   [](int r) -> EventBody {
+                     return event::RankStart{{{r + 20, 7}}, std::uint32_t(r)};
+                   }),
+      rc::gen::map(rc::gen::inRange(0, 3),
+                   [](int r) -> EventBody {
+                     return event::RankFinish{std::uint32_t(r), "exit", {r << 8, r, r}};
                    }),
       rc::gen::map(rc::gen::inRange(0, 9),
                    [](int e) -> EventBody { return event::ResourceUpdate{e}; }),
@@ -165,13 +238,22 @@ RC_GTEST_PROP(Lifecycle, ReplayOfTheAcceptedEventsRebuildsTheState, ()) {
   RC_ASSERT(replayed == job);
 }
 
+EventBody start_of_next(const Lifecycle& job) {
+  for (const Part& part : job.parts)
+    if (next_step(job, part.rank) == Step::start && job.started)
+      return event::RankStart{{{1, 1}}, part.rank};
+    else if (next_step(job, part.rank) == Step::start)
+      return event::Start{{{1, 1}}, part.rank};
+  return event::Finish{};
+}
+
 // From every reachable state, doing what next_step asks for ends in INACTIVE.
 RC_GTEST_PROP(Lifecycle, FollowingTheStepsEndsEveryJob, ()) {
   const auto bodies = *rc::gen::container<std::vector<EventBody>>(20, any_body());
   Lifecycle job = *apply({}, {1, event::Submit{}});
   for (const auto& body : bodies)
     if (auto next = apply(job, {2, body})) job = *next;
-  const auto answer = [](Step step) -> EventBody {
+  const auto answer = [&job](Step step) -> EventBody {
     switch (step) {
       case Step::validate:
         return event::Validate{};
@@ -182,7 +264,7 @@ RC_GTEST_PROP(Lifecycle, FollowingTheStepsEndsEveryJob, ()) {
       case Step::enqueue:
         return event::Alloc{"immediate", 0};
       case Step::start:
-        return event::Start{{{1, 1}}};
+        return start_of_next(job);
       case Step::watch:
       case Step::kill:
         return event::Finish{};
@@ -193,7 +275,7 @@ RC_GTEST_PROP(Lifecycle, FollowingTheStepsEndsEveryJob, ()) {
     }
   };
   for (int turns = 0; next_step(job) != Step::none; ++turns) {
-    RC_ASSERT(turns < 12);
+    RC_ASSERT(turns < 15);
     auto next = apply(job, {3, answer(next_step(job))});
     RC_ASSERT(next.has_value());
     job = *next;

@@ -1,4 +1,4 @@
-// Journals of version 1 of the schema, as programs of that version left them when they were killed:
+// Journals of earlier versions of the schema, as programs of those left them when they were killed:
 // what is in them is there after they are opened, and an instance goes on with it.
 #include "instance/journal/migrate.hpp"
 
@@ -73,11 +73,17 @@ class OldJournal : public ::testing::TestWithParam<std::string> {
   std::string dir_;
 };
 
-// By the program of the first release, and by a later one of the same version.
-INSTANTIATE_TEST_SUITE_P(Programs, OldJournal, ::testing::Values("_v1", "_v1_later"));
+// By the program of the first release, by a later one of the same version, and by one of version 2.
+INSTANTIATE_TEST_SUITE_P(Programs, OldJournal, ::testing::Values("_v1", "_v1_later", "_v2"));
 
 std::int64_t started_by(const std::string& program) {
-  return program == "_v1" ? 1795357862927 : 1795357912328;
+  return program == "_v1" ? 1795357862927 : program == "_v2" ? 1795369083002 : 1795357912328;
+}
+
+std::uint64_t agent_of(const std::string& program) {
+  return program == "_v1"   ? 1882569166466062399U
+         : program == "_v2" ? 253471136056663862U
+                            : 3172933156922163642U;
 }
 
 void expect_what_the_root_had(const Journal& journal, const std::string& program) {
@@ -86,10 +92,11 @@ void expect_what_the_root_had(const Journal& journal, const std::string& program
   EXPECT_EQ(*journal.grant(), std::nullopt);
   const auto agent = *journal.agent(0);
   ASSERT_TRUE(agent);
-  EXPECT_EQ(agent->incarnation, program == "_v1" ? 1882569166466062399u : 3172933156922163642u);
+  EXPECT_EQ(agent->incarnation, agent_of(program));
   EXPECT_EQ(agent->numbering.empty(), program == "_v1");
   EXPECT_EQ(*journal.agent(1), std::nullopt);
   EXPECT_THAT(*journal.orphans(0), IsEmpty());
+  EXPECT_THAT(*journal.offline(), IsEmpty());
   const auto drains = *journal.drains();
   ASSERT_EQ(drains.size(), 1u);
   EXPECT_EQ(drains[0].host, "node2");

@@ -1,0 +1,114 @@
+#include "instance/agents/agents.hpp"
+
+#include <fmt/core.h>
+
+#include "transport/codec/codec.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::instance {
+
+Agents::Agents(AgentGround ground, Refusals& refusals, Offline& offline,
+               std::vector<std::string> secrets)
+    : ground_(std::move(ground)),
+      refusals_(refusals),
+      offline_(offline),
+      secrets_(std::move(secrets)) {
+  for (const std::uint32_t rank : ground_.hosting.agents()) links_.try_emplace(rank, ground_, rank);
+}
+
+std::vector<AgentLink*> Agents::running(const ActiveJob& job) {
+  std::vector<AgentLink*> links;
+  for (const Part& part : job.life.parts)
+    if (const auto link = links_.find(part.rank); link != links_.end())
+      links.push_back(&link->second);
+  return links;
+}
+
+void Agents::start_tasks(const ActiveJob& job) {
+  for (AgentLink* const link : running(job)) link->start_tasks(job);
+}
+
+void Agents::kill_tasks(const ActiveJob& job) {
+  for (AgentLink* const link : running(job))
+    if (next_step(job.life, link->rank()) == Step::kill) link->kill_tasks(job);
+}
+
+void Agents::forget(JobId job) {
+  for (auto& [rank, link] : links_) link.forget(job);
+}
+
+void Agents::set_limit(const ActiveJob& job, Duration limit) {
+  for (AgentLink* const link : running(job)) link->set_limit(job.id, limit);
+}
+
+bool Agents::proves_its_rank(const launch::msg::Hello& hello) const {
+  return hello.rank < secrets_.size() &&
+         transport::is_same_secret(hello.secret, secrets_[hello.rank]);
+}
+
+void Agents::hello(const transport::Request& request, Time now) {
+  const auto hello = transport::unpack<launch::msg::Hello>(request.payload());
+  if (!hello) return request.fail(hello.error());
+  if (!proves_its_rank(*hello))
+    return refusals_.refuse(
+        request,
+        {Errc::denied,
+         fmt::format("agent.hello: the secret is not that of this instance's agent of rank {}",
+                     hello->rank),
+         {}},
+        now);
+  const auto found = links_.find(hello->rank);
+  if (found == links_.end()) return refuse_latecomer(request);
+  AgentLink& link = found->second;
+  const auto before = by_peer_.find(request.peer());
+  if (before != by_peer_.end() && before->second != &link) peer_lost(request.peer());
+  link.hello(request, *hello, now);
+  std::erase_if(by_peer_, [&](const auto& known) { return known.second == &link; });
+  if (!link.connected()) return;
+  by_peer_[link.peer()] = &link;
+  offline_.agent_came(link.rank());
+}
+
+// What the graph is made of was known by then.
+void Agents::refuse_latecomer(const transport::Request& request) {
+  launch::msg::Welcome welcome;
+  welcome.accepted = false;
+  welcome.refusal = "the instance has begun without it (instance.gather-timeout)";
+  request.reply(transport::pack(welcome));
+}
+
+void Agents::report(const transport::Request& request, Time now) {
+  by_peer_.at(request.peer())->report(request, now);
+}
+
+void Agents::peer_lost(transport::PeerId peer) {
+  const auto known = by_peer_.extract(peer);
+  if (known.empty()) return;
+  AgentLink& link = *known.mapped();
+  link.peer_lost();
+  offline_.agent_left(link.rank(), link.host(), ground_.reactor.now());
+}
+
+void Agents::settle(Time now) {
+  for (auto& [rank, link] : links_) link.settle(now);
+}
+
+void Agents::flush() {
+  for (auto& [rank, link] : links_) link.flush();
+}
+
+void Agents::kill_orphans(const JobManager::Orphans& orphans) {
+  for (const auto& [rank, processes] : orphans)
+    if (const auto link = links_.find(rank); link != links_.end())
+      link->second.kill_orphans(processes);
+}
+
+void Agents::kill_all_now() {
+  for (auto& [rank, link] : links_) link.kill_all_now();
+}
+
+void Agents::shutdown() {
+  for (auto& [rank, link] : links_) link.shutdown();
+}
+
+}  // namespace holon::instance

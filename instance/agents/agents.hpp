@@ -1,0 +1,67 @@
+// agents.hpp - all agents of an instance, by rank. What concerns a job goes to those that run a
+// part of it; what concerns one agent is its AgentLink's.
+//
+// An agent proves its rank with the secret that the supervisor has made for that rank; from then on
+// whatever comes over its connection is of that rank.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "instance/agents/agent_link.hpp"
+#include "instance/agents/offline.hpp"
+#include "instance/service/refusals.hpp"
+
+namespace holon::instance {
+
+class Agents {
+ public:
+  // `secrets`: by rank, of each agent that is expected. Those of ground.hosting are among them.
+  Agents(AgentGround ground, Refusals& refusals, Offline& offline,
+         std::vector<std::string> secrets);
+
+  // Called by the broker's Outside.
+  void start_tasks(const ActiveJob& job);
+  void kill_tasks(const ActiveJob& job);
+  void forget(JobId job);  // it is INACTIVE
+  void set_limit(const ActiveJob& job, Duration limit);
+
+  void hello(const transport::Request& request, Time now);
+  // REQUIRES: knows(request.peer()).
+  void report(const transport::Request& request, Time now);
+  void peer_lost(transport::PeerId peer);
+
+  // Before the commit, and after it: see AgentLink.
+  void settle(Time now);
+  void flush();
+
+  // Is it the connection of the agent that said hello last as one of this instance?
+  bool knows(transport::PeerId peer) const { return by_peer_.contains(peer); }
+  bool all_connected() const { return by_peer_.size() == links_.size(); }
+  bool none_connected() const { return by_peer_.empty(); }
+  // REQUIRES: there is one.
+  AgentLink& of(std::uint32_t rank) { return links_.at(rank); }
+  // The one that sees the same files as the broker.
+  AgentLink& beside_broker() { return links_.begin()->second; }
+  const AgentLink& beside_broker() const { return links_.begin()->second; }
+  // Those that run parts of the job, by rank.
+  std::vector<AgentLink*> running(const ActiveJob& job);
+
+  void kill_orphans(const JobManager::Orphans& orphans);
+  void kill_all_now();
+  void shutdown();
+
+ private:
+  static void refuse_latecomer(const transport::Request& request);
+  bool proves_its_rank(const launch::msg::Hello& hello) const;
+
+  AgentGround ground_;
+  Refusals& refusals_;
+  Offline& offline_;
+  std::vector<std::string> secrets_;
+  std::map<std::uint32_t, AgentLink> links_;
+  std::map<transport::PeerId, AgentLink*> by_peer_;  // those that are connected
+};
+
+}  // namespace holon::instance

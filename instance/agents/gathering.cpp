@@ -1,0 +1,30 @@
+#include "instance/agents/gathering.hpp"
+
+#include "launch/messages.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/secret.hpp"
+
+namespace holon::instance {
+
+Gathering::Gathering(ResourceSource own, std::vector<std::string> secrets)
+    : own_(std::move(own)), secrets_(std::move(secrets)) {}
+
+void Gathering::hear(const transport::Request& request) {
+  if (request.topic() != "agent.hello" || !own_.bind) return;
+  const auto hello = transport::unpack<launch::msg::Hello>(request.payload());
+  if (!hello || hello->rank == 0 || hello->rank >= secrets_.size()) return;
+  if (!transport::is_same_secret(hello->secret, secrets_[hello->rank])) return;
+  others_[hello->rank] = {hello->rank, hello->hostname, hello->topology};
+}
+
+bool Gathering::complete() const {
+  return !own_.bind || others_.size() + 1 >= secrets_.size();
+}
+
+ResourceSource Gathering::resources() const {
+  std::vector<NodeTopology> others;
+  for (const auto& [rank, node] : others_) others.push_back(node);
+  return with_other_nodes(own_, others);
+}
+
+}  // namespace holon::instance

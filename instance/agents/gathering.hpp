@@ -1,0 +1,33 @@
+// gathering.hpp - what the agents of an instance say of their nodes as it begins. Its resources are
+// put together from that where they are those of machines; declared ones are known without them.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "instance/resources/resources.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::instance {
+
+class Gathering {
+ public:
+  // `own`: what the broker knows itself, of the node that it shares with the agent of rank 0.
+  // `secrets`: by rank, of each agent that is expected.
+  Gathering(ResourceSource own, std::vector<std::string> secrets);
+
+  // Takes what an agent's hello says of its node. Everything else is passed over: whoever is there
+  // when the resources are known answers it.
+  void hear(const transport::Request& request);
+  bool complete() const;
+  // Of those that have come so far.
+  ResourceSource resources() const;
+
+ private:
+  ResourceSource own_;
+  std::vector<std::string> secrets_;
+  std::map<std::uint32_t, NodeTopology> others_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,64 @@
+// offline.hpp - nodes whose agent has been away for too long count as down, with that as the reason,
+// until it is back. Kept in the journal: a broker that comes after this one gives nothing to them
+// either. What runs there is given up only when the agent, wherever it is, has ended it itself for
+// want of a broker.
+#pragma once
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "instance/clock.hpp"
+#include "instance/job/hosting.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/journal.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+class Offline {
+ public:
+  struct Patience {
+    Duration down = 0;      // an agent may be away for so long until its nodes are down,
+    Duration given_up = 0;  // and for so long until what it runs is given up; 0: for ever
+  };
+  // All must outlive it.
+  Offline(Journal& journal, resource::ResourceStore& store, JobManager& jobs,
+          const Hosting& hosting, InstanceClock& clock, Patience patience);
+
+  // As a broker begins: all agents are away, and nodes that were down are so still. Errors: system.
+  Status restore(Time now);
+  void agent_came(std::uint32_t rank);
+  // `host`: as it called itself.
+  void agent_left(std::uint32_t rank, const std::string& host, Time now);
+  // Before the commit. Returns when to call it again at the latest.
+  std::optional<Time> turn(Time now);
+
+  // What this agent runs is to be given up. Called once, by turn().
+  std::function<void(std::uint32_t rank)> on_given_up = [](std::uint32_t) {};
+
+  bool none() const { return offline_.empty(); }
+  // Who is down for which reason, for people: "node1: its agent has been away since 12:03"; empty:
+  // nobody.
+  std::string reasons() const;
+
+ private:
+  struct Away {
+    Time since = 0;
+    std::string host;
+    bool is_given_up = false;
+  };
+  void take_down(std::uint32_t rank, const Away& how);
+  void set_up(std::uint32_t rank, bool up);
+
+  Journal& journal_;
+  resource::ResourceStore& store_;
+  JobManager& jobs_;
+  const Hosting& hosting_;
+  InstanceClock& clock_;
+  Patience patience_;
+  std::map<std::uint32_t, Away> away_;
+  std::map<std::uint32_t, OfflineAgent> offline_;
+};
+
+}  // namespace holon::instance
