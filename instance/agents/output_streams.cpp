@@ -1,14 +1,18 @@
 #include "instance/agents/output_streams.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "launch/messages.hpp"
 #include "launch/streams/output.hpp"
 #include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::instance {
 namespace {
@@ -110,8 +114,16 @@ void OutputStreams::rest(Stream& stream) {
   stream.pause = reactor_.after(kPause, [this, &stream] {
     if (stream.client.done()) return reactor_.defer([this] { sweep(); });
     if (stream.client.backlog() > kEnoughWaiting / 2) return rest(stream);
-    open(stream);
+    go_on(stream);
   });
+}
+
+// An agent that has the job no more has nothing to send, and will not say so.
+void OutputStreams::go_on(Stream& stream) {
+  open(stream);
+  if (!stream.job_ended || !stream.calls.empty()) return;
+  finish_from_files(stream);
+  reactor_.defer([this] { sweep(); });
 }
 
 void OutputStreams::started(JobId job) {
@@ -139,22 +151,23 @@ void OutputStreams::ended(JobId job) {
   });
 }
 
-// One file from where the stream stands; false: the client is slow, come back later.
+// One file from where the stream stands; false: the client is slow, come back later. Whatever is no
+// regular file has no beginning that could be read again: a named pipe would keep the broker
+// waiting, and a device may have no end.
 bool OutputStreams::pump(Stream& stream, const std::string& name, File file) {
   std::uint64_t& at = stream.at[file];
-  std::ifstream in(name, std::ios::binary);
-  in.seekg(static_cast<std::streamoff>(at));
+  const transport::UniqueFd in(::open(name.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+  struct stat info {};
+  if (!in || fstat(in.get(), &info) != 0 || !S_ISREG(info.st_mode)) return true;
   std::string piece(kPiece, '\0');
-  while (in) {
-    if (stream.client.backlog() > kEnoughWaiting) return false;
-    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
-    const auto n = static_cast<std::size_t>(in.gcount());
-    if (n == 0) break;
-    at += n;
-    stream.client.send(
-        transport::pack(msg::OutputChunk{file.task, file.error, piece.substr(0, n)}));
+  while (stream.client.backlog() <= kEnoughWaiting) {
+    const ssize_t n = pread(in.get(), piece.data(), piece.size(), static_cast<off_t>(at));
+    if (n <= 0) return true;
+    at += static_cast<std::uint64_t>(n);
+    stream.client.send(transport::pack(msg::OutputChunk{
+        file.task, file.error, piece.substr(0, static_cast<std::size_t>(n))}));
   }
-  return true;
+  return false;
 }
 
 bool OutputStreams::pump_all(Stream& stream, const msg::JobRecord& job, bool error) {

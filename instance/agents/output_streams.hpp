@@ -65,6 +65,7 @@ class OutputStreams {
   bool pump_all(Stream& stream, const msg::JobRecord& job, bool error);
   void pass_on(Stream& stream, std::size_t part, const std::string& chunk);
   void rest(Stream& stream);
+  void go_on(Stream& stream);
   void sweep();
 
   transport::Reactor& reactor_;

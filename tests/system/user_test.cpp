@@ -35,6 +35,19 @@ TEST(User, WhoReadsOnlyTheBeginningEndsTheJob) {
   EXPECT_EQ(sandbox.json({"job", "info", "1"})["result"], "CANCELED");
 }
 
+TEST(User, OutputToANamedPipeOrADeviceKeepsNobodyWaiting) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kTwoCores);
+  const Ran piped = shell(
+      sandbox, "mkfifo pipe; cat pipe > got & holon run --output pipe echo hi; wait; cat got");
+  EXPECT_EQ(piped.code, 0) << piped.err;
+  EXPECT_EQ(piped.out, "hi\n");
+  sandbox.ok({"uptime"});
+  const Ran endless = sandbox.run({"run", "--output", "/dev/zero", "true"});
+  EXPECT_EQ(endless.code, 0) << endless.err;
+  EXPECT_EQ(endless.out, "");
+}
+
 TEST(User, StandardInputGoesThroughAPipeline) {
   Sandbox sandbox;
   Instance instance(sandbox, kTwoCores);
