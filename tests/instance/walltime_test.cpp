@@ -8,7 +8,7 @@ namespace holon::instance {
 namespace {
 
 // A batch system that answers what it is told, when it is told, under a clock of the test's.
-class WalltimeTest : public testing::Test {
+class WalltimeTest : public ::testing::Test {
  protected:
   WalltimeTest() {
     reactor_->set_clock([this] { return now_; });
