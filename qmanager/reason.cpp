@@ -98,9 +98,12 @@ class Diagnosis {
     if (cause.who.size() > kNamed) whom += fmt::format(" and {} more", cause.who.size() - kNamed);
     const auto missing = shortage_until(saturating_add(when, 1));
     const bool pool = missing && !missing->holders.empty();
-    cause.text = fmt::format(
-        "what it needs is free, but from {} on promised to {}, before its time limit would end{}",
-        time(when), whom, pool ? ": until then " + missing->text : "");
+    const bool endless = s_.length_of(job_) == kTimeMax;
+    cause.text =
+        fmt::format("what it needs is free, but from {} on promised to {}{}{}", time(when), whom,
+                    endless ? ", and it has no time limit to end before that"
+                            : ", before its time limit would end",
+                    pool ? ": until then " + missing->text : "");
     return cause;
   }
 

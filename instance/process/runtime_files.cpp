@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "instance/journal/durable_file.hpp"
@@ -21,16 +22,26 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr time_t kYoung = 60;  // s
+constexpr time_t kYoung = 60;         // s
+constexpr time_t kUntouched = 7'200;  // s; a supervisor touches its files more often
 
+// Seconds since somebody wrote or touched it; nullopt: it is no regular file.
+std::optional<time_t> age_of(const fs::path& file) {
+  struct stat info {};
+  if (lstat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return time(nullptr) - info.st_mtime;
+}
+
+// A supervisor makes its lock within moments. One without a lock that was not touched for long was
+// ended before it had one.
 bool is_abandoned(const fs::path& dir) {
-  const std::string name = dir / transport::SupervisorLock::kFile;
   struct stat folder {};
-  struct stat lock {};
-  return lstat(dir.c_str(), &folder) == 0 && S_ISDIR(folder.st_mode) &&
-         folder.st_uid == geteuid() && fs::exists(dir / "instance.json") &&
-         lstat(name.c_str(), &lock) == 0 && S_ISREG(lock.st_mode) &&
-         time(nullptr) - lock.st_mtime > kYoung && !transport::supervisor_lives(dir);
+  if (lstat(dir.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode) || folder.st_uid != geteuid())
+    return false;
+  const auto lock = age_of(dir / transport::SupervisorLock::kFile);
+  const auto options = age_of(dir / "instance.json");
+  if (!options || *options <= (lock ? kYoung : kUntouched)) return false;
+  return !lock || (*lock > kYoung && !transport::supervisor_lives(dir));
 }
 
 }  // namespace

@@ -182,7 +182,7 @@ TEST(Crash, OfABrokerWhileAnAllocWaitsDoesNotLeaveItsChildWithoutIt) {
   gate.open();
   const Ran ran = alloc.finish();
   EXPECT_EQ(ran.code, 9) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("/2 alloc: up"));
+  EXPECT_THAT(ran.out, HasSubstr("/2 sh: up"));
 }
 
 TEST(Crash, OfAnAgentFailsItsJobsWithThatReasonAndTheInstanceLives) {

@@ -130,7 +130,7 @@ TEST(Nesting, AllocRunsACommandInAChildAndPassesItsExitCodeOn) {
   Instance root(sandbox, {"--resources", "node=1/core=4"});
   const Ran ran = sandbox.run({"alloc", "-n", "2", "sh", "-c", "holon uptime; exit 9"});
   EXPECT_EQ(ran.code, 9) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("/1 alloc: up"));
+  EXPECT_THAT(ran.out, HasSubstr("/1 sh: up"));
   EXPECT_THAT(ran.out, HasSubstr("2 of 2 cores free"));
   EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);
 }

@@ -48,6 +48,20 @@ TEST(User, OutputToANamedPipeOrADeviceKeepsNobodyWaiting) {
   EXPECT_EQ(endless.out, "");
 }
 
+TEST(User, WhatIsNotSaidOnTheOutputIsSaidAsAnError) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kTwoCores);
+  const Ran lost = shell(sandbox, "holon submit --count 2 true > /dev/full");
+  EXPECT_EQ(lost.code, 1);
+  EXPECT_THAT(lost.err, HasSubstr("submitted jobs 1 to 2"));
+  sandbox.run({"run", "-n", "9", "true"});
+  const Ran never = sandbox.run({"job", "output", "3"});
+  EXPECT_THAT(never.err, HasSubstr("job /3 never ran: REJECTED: "));
+  const Ran man = sandbox.run({"man", "jobs"});
+  EXPECT_EQ(man.code, 2);
+  EXPECT_THAT(man.err, HasSubstr("holon jobs --help"));
+}
+
 TEST(User, StandardInputGoesThroughAPipeline) {
   Sandbox sandbox;
   Instance instance(sandbox, kTwoCores);

@@ -1,5 +1,8 @@
 // holon man DIR: the man pages, from the same text as --help. The build calls it; see
 // cmake/Man.cmake.
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -57,6 +60,11 @@ Status write_pages(const std::filesystem::path& folder) {
   return {};
 }
 
+bool is_verb(const std::string& word) {
+  return std::any_of(verbs().begin(), verbs().end(),
+                     [&](const Verb& verb) { return verb.name == word; });
+}
+
 }  // namespace
 
 int verb_man(Invocation& call) {
@@ -65,6 +73,13 @@ int verb_man(Invocation& call) {
   parser.required("DIR", folder, "where to; it is made if it is not there");
   parser.example("holon man build/man", "then: man build/man/holon.1");
   if (const auto code = parser.parse(call)) return *code;
+  if (is_verb(folder))
+    return report(
+        call, "man",
+        {Errc::invalid_argument,
+         fmt::format("a verb; `holon {} --help` tells about it, and ./{} would be a folder", folder,
+                     folder),
+         "DIR"});
   if (const auto status = write_pages(folder); !status) return report(call, "man", status.error());
   return kOk;
 }

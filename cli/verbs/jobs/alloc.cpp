@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <ostream>
 #include <utility>
 
@@ -166,7 +167,10 @@ int verb_alloc(Invocation& call) {
   args.instance.background = true;
   auto command = child_command(args.instance);
   if (!command) return report(call, "alloc", command.error());
-  if (args.job.shape.name.empty()) args.job.shape.name = "alloc";
+  if (args.job.shape.name.empty())
+    args.job.shape.name = args.command.empty()
+                              ? "alloc"
+                              : std::filesystem::path(args.command.front()).filename().string();
   auto made = make_request(args.job, std::move(*command));
   if (!made) return report(call, "alloc", made.error());
   tell_left_out(call, "alloc", *made);

@@ -49,7 +49,9 @@ Result<std::vector<std::string>> initial_program(const BatchArgs& args) {
 Result<JobRequest> request_of(BatchArgs& args) {
   auto program = initial_program(args);
   if (!program) return tl::unexpected(program.error());
-  if (args.job.shape.name.empty())
+  if (args.job.shape.name.empty() && args.wrap)
+    args.job.shape.name = "wrap";
+  else if (args.job.shape.name.empty())
     args.job.shape.name = std::filesystem::path(program->front()).filename().string();
   args.instance.command = std::move(*program);
   auto command = child_command(args.instance);

@@ -1,9 +1,11 @@
 // holon job output: what a job wrote, from the beginning, and what it goes on to write.
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 
+#include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/verbs.hpp"
@@ -14,6 +16,9 @@ namespace holon::cli {
 namespace {
 
 Status copy_file(const std::string& file, std::ostream& to) {
+  std::error_code error;
+  const bool is_readable = std::filesystem::is_regular_file(file, error);
+  if (!is_readable && std::filesystem::exists(file, error)) return {};  // a pipe, a device
   std::ifstream in(file, std::ios::binary);
   if (!in) return fail(Errc::not_found, "the output is not there any more", file);
   if (in.peek() != std::ifstream::traits_type::eof()) to << in.rdbuf();
@@ -42,6 +47,14 @@ Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
 }
 
+// Nothing came: of a job that never ran, why.
+void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
+  const auto job = client.record(id);
+  if (!job || job->t_start != 0 || job->state != "INACTIVE") return;
+  call.io.err << fmt::format("holon job output: job {} never ran: {}{}\n", printable(job->path),
+                             job->result, job->reason.empty() ? "" : ": " + printable(job->reason));
+}
+
 }  // namespace
 
 int verb_job_output(Invocation& call) {
@@ -57,10 +70,13 @@ int verb_job_output(Invocation& call) {
   auto selected = connect_to_job(call, job);
   if (!selected) return report(call, "job output", selected.error());
   auto& [client, id] = *selected;
+  bool wrote = false;
   const auto ended = client.attach(id, [&](const msg::OutputChunk& chunk) {
+    wrote = true;
     (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
     return true;
   });
+  if (ended && !wrote) say_why_nothing(call, client, id);
   if (ended) return kOk;
   if (client.path().empty() || !print_files(call, client, id))
     return report(call, "job output", ended.error());

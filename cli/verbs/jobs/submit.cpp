@@ -59,6 +59,11 @@ void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply&
   call.io.out << lines;
 }
 
+std::string ids_text(const msg::SubmitReply& reply) {
+  if (reply.count == 1) return fmt::format("job {}", reply.first_id);
+  return fmt::format("jobs {} to {}", reply.first_id, reply.first_id + reply.count - 1);
+}
+
 // Grid Engine's -now y: 1 unless all have started, with the reason of the first that did not.
 int started_at_once(Invocation& call, Client& client, const msg::SubmitReply& submitted) {
   msg::WatchRequest request;
@@ -119,6 +124,8 @@ int verb_submit(Invocation& call) {
   const auto reply = client->submit(made->request);
   if (!reply) return report(call, "submit", as_typed(reply.error(), args.job));
   print_ids(call, args, *reply);
+  if (!call.io.out.flush())  // who tries again would have them twice
+    call.io.err << "holon submit: submitted " << ids_text(*reply) << "\n";
   return args.job.immediate ? started_at_once(call, *client, *reply) : static_cast<int>(kOk);
 }
 

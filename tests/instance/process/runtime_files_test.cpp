@@ -28,12 +28,18 @@ class AbandonedDirs : public ::testing::Test {
   std::string make(const std::string& name, time_t age) const {
     const std::string dir = base_ + "/" + name;
     fs::create_directory(dir);
-    std::ofstream(dir + "/instance.json") << "{}";
-    const std::string lock = dir + "/" + transport::SupervisorLock::kFile;
-    std::ofstream(lock) << "";
-    const timespec then{time(nullptr) - age, 0};
-    const timespec times[] = {then, then};
-    EXPECT_EQ(utimensat(AT_FDCWD, lock.c_str(), times, 0), 0);
+    for (const char* file : {"instance.json", transport::SupervisorLock::kFile}) {
+      const std::string path = dir + "/" + file;
+      std::ofstream(path) << "{}";
+      const timespec then{time(nullptr) - age, 0};
+      const timespec times[] = {then, then};
+      EXPECT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+    }
+    return dir;
+  }
+  std::string make_without_lock(const std::string& name, time_t age) const {
+    const std::string dir = make(name, age);
+    fs::remove(dir + "/" + transport::SupervisorLock::kFile);
     return dir;
   }
 
@@ -42,8 +48,10 @@ class AbandonedDirs : public ::testing::Test {
 
 TEST_F(AbandonedDirs, OldOnesWithoutASupervisorAreRemoved) {
   const auto old = make("holon-abcdef", 3600);
+  const auto never_begun = make_without_lock("holon-begun1", 3 * 3600);
   remove_abandoned_runtime_dirs(base_);
   EXPECT_FALSE(fs::exists(old));
+  EXPECT_FALSE(fs::exists(never_begun));
 }
 
 TEST_F(AbandonedDirs, OthersStay) {
@@ -54,8 +62,9 @@ TEST_F(AbandonedDirs, OthersStay) {
   lock.take();
   const auto of_nobody = make("holon-nobody", 3600);
   fs::remove(of_nobody + "/instance.json");
+  const auto may_begin = make_without_lock("holon-begin2", 3600);
   remove_abandoned_runtime_dirs(base_);
-  for (const auto& dir : {young, named_otherwise, held, of_nobody})
+  for (const auto& dir : {young, named_otherwise, held, of_nobody, may_begin})
     EXPECT_TRUE(fs::exists(dir)) << dir;
 }
 
