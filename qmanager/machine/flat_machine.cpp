@@ -67,7 +67,7 @@ Machine::Outcome FlatMachine::hold(const JobRequest& job, Interval when) {
       job.slots ? most_slots(job, free) : (job.procs <= free ? job.procs : 0);
   if (procs == 0) return NotNow{};
   plan_.add(when, procs);
-  held_.edit().emplace(job.id, Held{when, procs});
+  held_.set(job.id, {when, procs});
   free_at_ = -1;
   return Allocation{job.id, when, {{.uniq_id = 0, .amount = procs}}, {}};
 }
@@ -102,7 +102,7 @@ Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
 
 // From some instant there is room up to its begin; or for all of it, sooner still.
 std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) {
-  const Held& held = held_->at(job.id);
+  const Held& held = *held_.find(job.id);
   const Time from = std::max(now, horizon_.begin);
   if (held.when.begin <= from) return std::nullopt;
   const std::int64_t cap = capacity() - held.procs;
@@ -117,39 +117,37 @@ std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) 
 }
 
 void FlatMachine::release(JobId job, Time) {
-  auto& all = held_.edit();
-  const auto held = all.find(job);
-  if (held->second.procs > 0) plan_.remove(held->second.when, held->second.procs);
-  all.erase(held);
+  const Held held = *held_.find(job);
+  if (held.procs > 0) plan_.remove(held.when, held.procs);
+  held_.erase(job);
   free_at_ = -1;
 }
 
 Status FlatMachine::impose(const JobRequest&, const Allocation& allocation) {
-  if (held_->contains(allocation.job))
-    return fail(Errc::exists, "the job holds processors already");
+  if (held_.contains(allocation.job)) return fail(Errc::exists, "the job holds processors already");
   std::int64_t procs = 0;
   for (const resource::Share& share : allocation.shares) procs += share.amount;
   if (!fits(procs, allocation.when))
     return fail(Errc::overcommitted, fmt::format("{} processors are not free", procs));
   plan_.add(allocation.when, procs);
-  held_.edit().emplace(allocation.job, Held{allocation.when, procs});
+  held_.set(allocation.job, {allocation.when, procs});
   free_at_ = -1;
   return {};
 }
 
 Status FlatMachine::set_end(JobId job, Time end) {
-  Held& held = held_.edit().at(job);
+  const Held held = *held_.find(job);
   if (end <= held.when.begin) return fail(Errc::invalid_argument, "an end before the begin");
   if (end > held.when.end && plan_.plan().max_used({held.when.end, end}) > capacity() - held.procs)
     return fail(Errc::overcommitted, "its processors are promised to another job");
   plan_.move_end(held.when, held.procs, end);
-  held.when.end = end;
+  held_.set(job, {{held.when.begin, end}, held.procs});
   free_at_ = -1;
   return {};
 }
 
 Allocation FlatMachine::holding(JobId job) const {
-  const Held& held = held_->at(job);
+  const Held& held = *held_.find(job);
   return Allocation{job, held.when, {{.uniq_id = 0, .amount = held.procs}}, {}};
 }
 
@@ -160,7 +158,7 @@ Units FlatMachine::hold_what_is_left(JobId job, const Units& units, Interval whe
   const std::int64_t procs =
       std::clamp<std::int64_t>(capacity() - plan_.plan().max_used(rest), 0, wanted);
   if (procs > 0) plan_.add(rest, procs);
-  held_.edit().emplace(job, Held{rest, procs});
+  held_.set(job, {rest, procs});
   free_at_ = -1;
   if (procs == wanted) return {};
   return {Allocation{job, when, {{.uniq_id = 0, .amount = wanted - procs}}, {}}, {}};
@@ -199,8 +197,9 @@ std::vector<Window> FlatMachine::windows(Time now) {
 
 void FlatMachine::check_invariants() const {
   plan_.plan().check_invariants();
-  for (const auto& [id, held] : *held_)
+  held_.for_each([&](JobId, const Held& held) {
     if (plan_.plan().max_used(held.when) > procs_) std::abort();
+  });
 }
 
 }  // namespace holon::qmanager

@@ -40,10 +40,10 @@ class FlatMachine final : public Machine {
     return hold(job, when);
   }
   Result<std::unique_ptr<Machine>> part(JobId holder) override {
-    const Held& held = held_->at(holder);
+    const Held& held = *held_.find(holder);
     return std::make_unique<FlatMachine>(held.procs, held.when);
   }
-  bool holds(JobId job) const { return held_->contains(job); }
+  bool holds(JobId job) const { return held_.contains(job); }
   std::optional<Time> earlier_start(const JobRequest& job, Time now) override;
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
@@ -52,7 +52,7 @@ class FlatMachine final : public Machine {
   Units units_of(JobId job) const override { return {holding(job), {}}; }
   Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
   Units occupy(Units units) override;
-  std::int64_t procs_held(JobId job) const override { return held_->at(job).procs; }
+  std::int64_t procs_held(JobId job) const override { return held_.find(job)->procs; }
   std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override { return procs_; }
   std::int64_t free_procs(Time now) override;
@@ -79,7 +79,7 @@ class FlatMachine final : public Machine {
   std::int64_t occupied_ = 0;
   Interval horizon_;
   resource::SearchedTimeline plan_;
-  Shared<std::unordered_map<JobId, Held>> held_;
+  SharedMap<JobId, Held> held_;
   Shared<std::unordered_map<std::int64_t, ShapeId>> shapes_;  // by processors
   Time free_at_ = -1;  // the instant for which free_ holds; -1: none
   std::int64_t free_ = 0;
