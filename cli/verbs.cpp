@@ -29,6 +29,7 @@ std::span<const Verb> verbs() {
       {"resource", "list, R, discover: what there is", Group::look, verb_resource},
       {"uptime", "one line about an instance", Group::look, verb_uptime},
       {"stats", "what the scheduler did, and how long its passes took", Group::look, verb_stats},
+      {"doctor", "would an instance work here, and with what", Group::tools, verb_doctor},
       {"query", "ask a resource graph: match, find, allocate, cancel", Group::tools, verb_query},
       {"protocol", "what can be asked of an instance, for programs", Group::tools, verb_protocol},
       {"version", "print the version", Group::tools, verb_version},

@@ -34,6 +34,7 @@ int verb_tree(Invocation& call);
 int verb_resource(Invocation& call);
 int verb_uptime(Invocation& call);
 int verb_shutdown(Invocation& call);
+int verb_doctor(Invocation& call);
 int verb_query(Invocation& call);
 int verb_protocol(Invocation& call);
 int verb_version(Invocation& call);

@@ -58,8 +58,9 @@ void Broker::move_walltime(Time end) {
   if (sooner <= reactor_.now())
     spdlog::warn(
         fmt::format("{} leaves less than batch.margin: the instance ends", walltime_->name()));
-  core_->set_lease(std::max(sooner, reactor_.now() + 1), reactor_.now());
   watch_lease(sooner);
+  if (only_lists_) return;  // what cannot be written is not changed
+  core_->set_lease(std::max(sooner, reactor_.now() + 1), reactor_.now());
 }
 
 }  // namespace holon::instance

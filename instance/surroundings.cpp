@@ -46,13 +46,15 @@ std::optional<Error> one_of_several(const Surroundings& around) {
 
 std::string unused_nodes(const batch::Allocation& allocation) {
   const bool is_holons = allocation.system == batch::System::holon;
-  if (is_holons || allocation.nodes.size() < 2) return "";
   const auto nodes = allocation.nodes.size();
-  if (allocation.node_index)
-    return fmt::format("{} has {} nodes; this instance is of {} only", job_of(allocation), nodes,
-                       allocation.node);
-  return fmt::format("{} has {} nodes; this instance is of this host only, which is none of them",
-                     job_of(allocation), nodes);
+  if (is_holons || nodes == 0) return "";
+  if (!allocation.node_index)
+    return fmt::format(
+        "{} has {} node{}; this instance is of this host only, which is none of them",
+        job_of(allocation), nodes, nodes == 1 ? "" : "s");
+  if (nodes == 1) return "";
+  return fmt::format("{} has {} nodes; this instance is of {} only", job_of(allocation), nodes,
+                     allocation.node);
 }
 
 std::uint64_t most_memory(const Surroundings& around) {

@@ -23,7 +23,7 @@ Surroundings look_around(const config::Config& config);
 // nullopt: it is alone.
 std::optional<Error> one_of_several(const Surroundings& around);
 
-// "Slurm job 5 has 4 nodes ..." where an instance of this node leaves others without use; else "".
+// "Slurm job 5 has 4 nodes ..." where an instance of this host leaves nodes without use; else "".
 std::string unused_nodes(const batch::Allocation& allocation);
 
 // Bytes of this node that may be offered; 0: all it has.

@@ -10,6 +10,7 @@
 
 #include "batch/environment.hpp"
 #include "batch/hosts.hpp"
+#include "places.hpp"  // written by CMake
 #include "pmi/client.hpp"
 #include "tests/pmi/served.hpp"
 #include "tests/system/private_slurm.hpp"
@@ -94,6 +95,19 @@ TEST(Pmi, OfMpiexecServesOurClient) {
   for (int rank = 0; rank < 3; ++rank)
     EXPECT_THAT(ran.out,
                 HasSubstr(fmt::format("{} of 3 heard tcp://of-0 tcp://of-1 tcp://of-2 ", rank)));
+}
+
+// Never an instance each.
+TEST(Pmi, OfMpiexecTellsAnInstanceThatItIsOneOfSeveral) {
+  if (access("/usr/bin/mpiexec.mpich", X_OK) != 0)
+    GTEST_SKIP() << "there is no mpiexec.mpich here: apt-get install mpich";
+  Sandbox sandbox;
+  Process mpiexec(
+      {"/usr/bin/mpiexec.mpich", "-launcher", "fork", "-n", "2", HOLON_BINARY, "start", "true"},
+      sandbox.environment(), sandbox.folder());
+  const Ran ran = mpiexec.finish();
+  EXPECT_EQ(ran.code, 4) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("of 2 that mpiexec has started"));
 }
 
 constexpr const char* kRing = R"(#include <mpi.h>

@@ -106,6 +106,20 @@ TEST(Surroundings, AWalltimeOfLessThanTheMarginEndsTheInstanceAtOnce) {
   EXPECT_THAT(ran.err, HasSubstr("the walltime of Slurm job 5 leaves less than batch.margin"));
 }
 
+// salloc's shell runs where it was typed.
+TEST(Surroundings, AHostThatIsNoneOfTheNodesIsSaid) {
+  Sandbox sandbox;
+  sandbox.environment()["SLURM_JOB_ID"] = "5";
+  sandbox.environment()["SLURM_JOB_NODELIST"] = "some-other-host";
+  const Ran ran = start(
+      sandbox, {"--conf", "batch.follow-walltime=false", "--resources", "node=1/core=1", "true"});
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(
+      ran.err,
+      HasSubstr(
+          "Slurm job 5 has 1 node; this instance is of this host only, which is none of them"));
+}
+
 class WarningSignal : public testing::TestWithParam<int> {};
 
 // Slurm's --signal, Grid Engine's -notify, LSF's run limit.

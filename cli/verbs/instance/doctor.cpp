@@ -1,0 +1,95 @@
+// holon doctor: where am I, and would an instance work here?
+#include <fmt/format.h>
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/printable.hpp"
+#include "cli/connect.hpp"
+#include "cli/doctor/finding.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/options/start_options.hpp"
+#include "cli/show/job_json.hpp"
+#include "cli/verbs.hpp"
+#include "config/config.hpp"
+#include "instance/surroundings.hpp"
+
+namespace holon::cli {
+namespace {
+
+using State = Finding::State;
+
+Finding version() {
+  utsname system{};
+  uname(&system);
+  return {"version", State::ok,
+          fmt::format("holon {}, {} {} on {}", HOLON_VERSION, system.sysname, system.release,
+                      system.nodename),
+          ""};
+}
+
+bool works(const Findings& all) {
+  return std::none_of(all.begin(), all.end(),
+                      [](const Finding& one) { return one.state == State::failed; });
+}
+
+std::string json_of(const Findings& all) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Finding& one : all)
+    list.push_back({{"check", one.check},
+                    {"state", name_of(one.state)},
+                    {"found", one.found},
+                    {"remedy", one.remedy}});
+  return pretty({{"works", works(all)}, {"checks", list}});
+}
+
+std::string text_of(const Io& io, const Findings& all) {
+  std::size_t width = 0;
+  for (const Finding& one : all) width = std::max(width, one.check.size());
+  std::string text;
+  for (const Finding& one : all) {
+    const Colour colour = one.state == State::failed    ? Colour::red
+                          : one.state == State::warning ? Colour::yellow
+                                                        : Colour::green;
+    text +=
+        fmt::format("{}  {:{}}  {}\n", paint(io, colour, fmt::format("{:7}", name_of(one.state))),
+                    one.check, width, printable(one.found));
+    if (!one.remedy.empty())
+      text += fmt::format("{:9}{:{}}  {}\n", "", "", width, printable(one.remedy));
+  }
+  return text;
+}
+
+}  // namespace
+
+int verb_doctor(Invocation& call) {
+  instance::StartOptions options;
+  bool json = false;
+  Parser parser("doctor", "where am I, and would `holon start` work here?");
+  add_instance_options(parser, options);
+  parser.json(json)
+      .note(
+          "Looks at the batch system and what it has granted, the walltime, limits of processes "
+          "and of "
+          "cgroups; binds itself to each core, listens on the loopback, writes into the folders "
+          "that an "
+          "instance would use. It leaves nothing behind. Exits with 1 where something has failed: "
+          "an "
+          "instance would not work.")
+      .example("holon doctor", "before the first holon start on a machine, or in a batch job")
+      .example("holon doctor --json", "the same for a program");
+  if (const auto code = parser.parse(call)) return *code;
+  const auto config = config::load_config(options.conf);
+  if (!config) return report(call, "doctor", config.error());
+  const auto around = instance::look_around(*config);
+  Findings all = {version()};
+  for (auto& some : {look_at_batch_system(around, *config), look_at_machine(around),
+                     look_at_limits(), look_at_folders()})
+    all.insert(all.end(), some.begin(), some.end());
+  call.io.out << (json ? json_of(all) : text_of(call.io, all));
+  return works(all) ? kOk : kFailed;
+}
+
+}  // namespace holon::cli
