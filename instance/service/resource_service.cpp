@@ -68,10 +68,14 @@ void ResourceService::list(const Request& request) {
   const auto& graph = core_.store->graph();
   const Time now = reactor_.now();
   msg::ResourceReply reply;
+  std::set<resource::VertexId> down;  // with what is below
+  for (const auto v : graph.in_preorder())
+    if (!graph[v].up)
+      for (const auto below : graph.subtree(v)) down.insert(below);
   for (const auto v : graph.in_preorder()) {
     const std::string& type = graph.type_name(v);
     reply.total[type] += graph[v].size;
-    reply.down[type] += graph[v].up ? 0 : graph[v].size;
+    reply.down[type] += down.contains(v) ? graph[v].size : 0;
   }
   for (const auto& [type, n] : reply.total) {
     reply.free[type] = core_.store->available(type, now);

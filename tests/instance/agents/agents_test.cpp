@@ -207,6 +207,7 @@ TEST(TwoAgents, TheNodesOfOneThatDoesNotComeBackAreDownAndTheOthersGoOn) {
   const Live live(options);
   kill_until_given_up(live, 1);
   ASSERT_TRUE(eventually([&] { return resources_of(live).nodes_down == "node1"; }));
+  EXPECT_EQ(resources_of(live).down.at("core"), 1);
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
   const auto waits = live.job({"/bin/true"}, with_tasks(2));
   ASSERT_TRUE(eventually([&] { return !live.record(waits).reason.empty(); }));
@@ -215,6 +216,20 @@ TEST(TwoAgents, TheNodesOfOneThatDoesNotComeBackAreDownAndTheOthersGoOn) {
   live.kill_broker();
   EXPECT_EQ(resources_of(live).nodes_down, "node1") << "the next broker knows it, too";
   EXPECT_EQ(live.record(waits).state, "SCHED");
+}
+
+TEST(TwoAgents, ADrainedNodeGetsNothingMoreAndItsAgentStays) {
+  const Live live(two_agents("node=2/core=1"));
+  const auto drain = [&](bool drained) {
+    EXPECT_TRUE(live.call<msg::Empty>("resource.drain", msg::DrainRequest{"node1", drained, ""}));
+  };
+  drain(true);
+  const auto both = live.job({"/bin/true"}, with_tasks(2));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).nodelist, "node0");
+  EXPECT_EQ(live.record(both).state, "SCHED");
+  drain(false);
+  EXPECT_EQ(live.wait_one(both).result, "COMPLETED");
 }
 
 class FakeAgents : public ::testing::Test {
