@@ -164,18 +164,26 @@ bool OutputStreams::pump(Stream& stream, const std::string& name, File file) {
     const ssize_t n = pread(in.get(), piece.data(), piece.size(), static_cast<off_t>(at));
     if (n <= 0) return true;
     at += static_cast<std::uint64_t>(n);
-    stream.client.send(transport::pack(msg::OutputChunk{
-        file.task, file.error, piece.substr(0, static_cast<std::size_t>(n))}));
+    stream.client.send(transport::pack(
+        msg::OutputChunk{file.task, file.error, piece.substr(0, static_cast<std::size_t>(n))}));
   }
   return false;
+}
+
+// Of a job that an instance has left its record alone is here. Files with names of the instance's
+// own are its own, one for each node at most.
+std::size_t OutputStreams::parts_of(const Stream& stream, const msg::JobRecord& job) const {
+  if (job.nnodes <= 1) return 1;
+  if (!stream.left) return jobs_.parts_of(stream.job);
+  const std::string name = std::filesystem::path(job.output).filename();
+  return name == std::to_string(job.id) + ".out" ? static_cast<std::size_t>(job.nnodes) : 1;
 }
 
 bool OutputStreams::pump_all(Stream& stream, const msg::JobRecord& job, bool error) {
   const std::string& pattern = error ? job.error : job.output;
   const bool is_shared = launch::file_of_task(pattern, 0) == pattern;
-  // There are no more parts than nodes; one that wrote nothing has no file.
-  const auto parts = static_cast<std::size_t>(std::max<std::int64_t>(1, job.nnodes));
-  for (std::size_t part = 0; is_shared && part < parts; ++part)
+  const std::size_t parts = is_shared ? parts_of(stream, job) : 0;
+  for (std::size_t part = 0; part < parts; ++part)
     if (!pump(stream, file_of_part(pattern, part), {part, -1, error})) return false;
   if (is_shared) return true;
   for (std::int32_t rank = 0; rank < job.ntasks; ++rank)

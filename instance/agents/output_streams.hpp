@@ -60,6 +60,7 @@ class OutputStreams {
   void open_part(Stream& stream, const AgentLink& agent, std::size_t part);
   void ended_part(Stream& stream, std::size_t part);
   void stop_agents(Stream& stream);
+  std::size_t parts_of(const Stream& stream, const msg::JobRecord& job) const;
   void finish_from_files(Stream& stream);
   bool pump(Stream& stream, const std::string& name, File file);
   bool pump_all(Stream& stream, const msg::JobRecord& job, bool error);

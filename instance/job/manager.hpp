@@ -204,6 +204,8 @@ class JobManager {
   Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }
   const InstanceClock& clock() const { return clock_; }
   std::string path_of(JobId id) const;
+  // So many agents ran tasks of it, or do. O(its events).
+  std::size_t parts_of(JobId id) const;
   OutputFiles files_of(const ActiveJob& job) const { return output_files(job, output_directory_); }
 
   struct Counts {

@@ -134,6 +134,15 @@ OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
           named(what.error), input};
 }
 
+std::size_t JobManager::parts_of(JobId id) const {
+  if (const ActiveJob* job = find(id); job != nullptr && !job->life.parts.empty())
+    return job->life.parts.size();
+  const auto events = journal_.events_of(id);
+  for (const Event& event : events ? *events : std::vector<Event>())
+    if (const auto* alloc = std::get_if<event::Alloc>(&event.body)) return alloc->ranks.size();
+  return 1;
+}
+
 std::string file_of_part(const std::string& file, std::size_t place) {
   if (place == 0 || file.empty() || launch::file_of_task(file, 0) != file) return file;
   std::error_code none;

@@ -111,6 +111,18 @@ TEST(TwoAgents, WhatAllTasksWriteIsReadWhileTheyRunAndAfterwards) {
   EXPECT_THAT(lines_of(output_of(live, id)), ElementsAre("task 0", "task 1"));
 }
 
+// One agent writes one file for all nodes that it stands for, whatever lies beside that.
+TEST(OneAgent, AFileThatLooksLikeAnotherAgentsIsNotRead) {
+  const Live live({"--resources", "node=2/core=1"});
+  JobOptions options = with_tasks(2);
+  options.system = R"({"shell":{"options":{"output":{"stdout":{"type":"file","path":")" +
+                   live.dir() + R"(/log"}}}}})";
+  std::ofstream(live.dir() + "/log.1") << "of last week\n";
+  const auto id = live.job({"/bin/sh", "-c", "echo now"}, options);
+  EXPECT_EQ(live.wait_one(id).nodelist, "node[0-1]");
+  EXPECT_THAT(lines_of(output_of(live, id)), ElementsAre("now", "now"));
+}
+
 TEST(TwoAgents, TheInputReachesTheTasksOfBoth) {
   const Live live(two_agents("node=2/core=1"));
   JobOptions options = with_tasks(2);
@@ -225,8 +237,7 @@ TEST(TwoAgents, ADrainedNodeGetsNothingMoreAndItsAgentStays) {
   };
   drain(true);
   const auto both = live.job({"/bin/true"}, with_tasks(2));
-  for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).nodelist, "node0");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).nodelist, "node0");
   EXPECT_EQ(live.record(both).state, "SCHED");
   drain(false);
   EXPECT_EQ(live.wait_one(both).result, "COMPLETED");
