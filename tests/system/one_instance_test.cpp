@@ -279,7 +279,7 @@ TEST(OneInstance, ARootInsideAJobBindsToTheCoresOfThatJob) {
     GTEST_SKIP() << "one core: there is no other to be bound to by mistake";
   const std::string script = sandbox.write_file("inner.sh", R"(#!/bin/sh
 own=$(grep Cpus_allowed_list /proc/self/status)
-inner=$(")" HOLON_BINARY R"(" start holon run grep Cpus_allowed_list /proc/self/status)
+inner=$(")" HOLON_BINARY R"(" start --here holon run grep Cpus_allowed_list /proc/self/status)
 [ "$own" = "$inner" ] && echo same || echo "$inner, not $own"
 )",
                                                 true);
