@@ -9,7 +9,7 @@
 // while its journal is open.
 //
 // What happens to its files is noticed. Who an instance is and how far its journal had come stand
-// beside it (instance_id.hpp, journal_mark.hpp): a journal that is gone, another's, damaged, or has
+// beside it (instance_id.hpp, mark.hpp): a journal that is gone, another's, damaged, or has
 // lost its end is never taken for a new one. One that is removed or shortened while it is open is
 // written again from what is open.
 #pragma once
@@ -91,9 +91,9 @@ class Journal {
   using Beat = std::function<void()>;
   // Opens or creates; one of an earlier version is brought to this one (migrate.hpp). An empty
   // name: in memory, gone with the process. Looks for damage for a second at most. `beat` is called
-  // in here, and whenever it is read or written until stop_beating(). Errors: invalid_argument for
-  // a file that is not a journal, has another version, is another instance's, is damaged, or is
-  // gone though there was one; busy if another broker has it open, system.
+  // in here, at each read and write until stop_beating(), later as lost files are written again. It
+  // must outlive the journal. Errors: invalid_argument (the file is no journal, has another version,
+  // is another instance's, is damaged, or is gone), busy (another broker has it open), system.
   static Result<Journal> open(const std::string& file, Sync sync,
                               OnDamage on_damage = OnDamage::refuse, Beat beat = {});
   Journal(Journal&&) noexcept;

@@ -310,7 +310,6 @@ void Journal::State::keep_beating(Beat its_beat) {
 
 void Journal::stop_beating() {
   sqlite3_progress_handler(state_->db.getHandle(), 0, nullptr, nullptr);
-  state_->beat = {};
 }
 
 Result<Journal> Journal::open(const std::string& file, Sync sync, OnDamage on_damage, Beat beat) {
@@ -447,7 +446,7 @@ Status Journal::rescue() {
     auto taken = Result<Salvage>();
     {
       SQLite::Database to(draft, SQLite::OPEN_READWRITE);
-      taken = copy_readable(old.db, to, [] {});
+      taken = copy_readable(old.db, to, old.beat ? old.beat : Beat([] {}));
     }
     if (!taken) return lost(taken.error().what);
     auto aside = put_aside(old.file, wall_clock_ms());
@@ -460,6 +459,7 @@ Status Journal::rescue() {
     set_pragmas(db, old.sync);
     auto next = std::make_unique<State>(std::move(db), old.file, old.sync);
     next->progress = old.progress;
+    next->beat = std::move(old.beat);
     next->mark = std::move(old.mark);
     next->news = std::move(old.news);
     next->news.push_back(fmt::format(

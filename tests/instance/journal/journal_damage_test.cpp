@@ -358,6 +358,24 @@ TEST_F(JournalDamageTest, AnOpenJournalThatIsRemovedIsWrittenAgain) {
   }
 }
 
+// A large one takes longer than a turn may: the watchdog must see that it gets on.
+TEST_F(JournalDamageTest, ItBeatsAsItIsWrittenAgain) {
+  int beats = 0;
+  auto journal = Journal::open(file(), Journal::Sync::normal, Journal::OnDamage::refuse,
+                               [&beats] { ++beats; });
+  ASSERT_TRUE(journal);
+  fill(*journal);
+  journal->stop_beating();
+  for (int times = 0; times < 2; ++times) {
+    beats = 0;
+    EXPECT_TRUE(journal->look());
+    EXPECT_EQ(beats, 0) << "nothing is to be done";
+    fs::remove(file());
+    EXPECT_TRUE(journal->look());
+    EXPECT_GE(beats, static_cast<int>(kJobs));
+  }
+}
+
 TEST_F(JournalDamageTest, ALookFindsWhatHappensBetweenCommits) {
   auto journal = open();
   ASSERT_TRUE(journal);
