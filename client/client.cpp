@@ -69,11 +69,12 @@ Client& Client::operator=(Client&&) noexcept = default;
 Client::~Client() = default;
 
 Result<Client> Client::connect(const Address& address) {
-  const auto uri = address.uri.empty() ? find_instance() : uri_of(address.uri);
-  if (!uri) return tl::unexpected(uri.error());
-  auto client = address.on_wait ? connect_patiently(*uri, address.on_wait)
-                                : transport::BlockingClient::connect(*uri);
-  if (!client) return tl::unexpected(unreachable(*uri, client.error()));
+  const auto found = address.uri.empty() ? find_instance() : address.uri;
+  if (!found) return tl::unexpected(found.error());
+  const auto uri = uri_of(*found);
+  auto client = address.on_wait ? connect_patiently(uri, address.on_wait)
+                                : transport::BlockingClient::connect(uri);
+  if (!client) return tl::unexpected(unreachable(uri, client.error()));
   std::string target;
   if (!address.path.empty()) {
     auto absolute = absolute_path(*client, address.path);
@@ -160,7 +161,13 @@ Result<msg::JobInfoReply> Client::info(std::uint64_t id) {
 }
 
 Result<msg::JobRecord> Client::record(std::uint64_t id) {
-  const std::string path = (parts_->path == "/" ? "" : parts_->path) + "/" + std::to_string(id);
+  std::string instance = parts_->path;
+  if (instance.empty()) {
+    auto here = status();
+    if (!here) return tl::unexpected(here.error());
+    instance = std::move(here->path);
+  }
+  const std::string path = (instance == "/" ? "" : instance) + "/" + std::to_string(id);
   msg::JobsRequest request;
   request.all = true;
   request.recursive = true;
@@ -209,6 +216,14 @@ Result<msg::WaitReply> Client::wait(const msg::WaitRequest& request) {
 }
 
 Result<msg::CancelReply> Client::cancel(const msg::CancelRequest& request) {
+  // Where one of them does not exist none is cancelled: what takes several requests is looked for
+  // first.
+  if (request.ids.size() > kIdsAtOnce) {
+    msg::JobsRequest known;
+    known.all = true;
+    known.ids = request.ids;
+    if (const auto found = jobs(known); !found) return tl::unexpected(found.error());
+  }
   msg::CancelReply all;
   std::size_t done = 0;
   do {

@@ -87,10 +87,10 @@ class Client {
   // The same for every job that is active now.
   Result<msg::WaitReply> wait_for_all();
   // Pending jobs are INACTIVE at once; running ones get SIGTERM, and SIGKILL after their grace.
-  // Errors: not_found (one of the ids).
+  // Errors: not_found (one of the ids; none is cancelled then).
   Result<msg::CancelReply> cancel(const msg::CancelRequest& request);
   // 0 holds a pending job, 31 expedites it. Errors: not_found, denied (it has started or is over),
-  // invalid_argument (above 31).
+  // invalid_argument (above 31), out_of_range (more than 10,000 ids).
   Status set_urgency(const msg::UrgencyRequest& request);
 
   // ---- the instance and the tree ----
@@ -142,7 +142,7 @@ class Client {
   Status follow_tree(const msg::EventsRequest& request, TreeCursors cursors,
                      const OnTreePart& on_part);
   // Every event of the named jobs, from the first on; ends when all are INACTIVE. Goes on where it
-  // was after a restart of the broker. REQUIRES: request.ids is not empty. Errors: not_found.
+  // was after a restart of the broker. REQUIRES: 1 to 10,000 ids. Errors: not_found.
   Status watch(const msg::WatchRequest& request,
                const std::function<bool(const msg::JobEvent&)>& on_item);
   // A job's output as it is written, from its beginning, until it is INACTIVE. Goes on where it was

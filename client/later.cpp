@@ -1,6 +1,7 @@
 // What goes on beside the call that is under way.
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -81,6 +82,8 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
       : client_(client), path_(std::move(path)), id_(id), on_over_(std::move(on_over)) {}
 
   void begin() {
+    streams_ = true;
+    lost_at_.reset();
     msg::WatchRequest request;
     request.ids = {id_};
     transport::StreamHandlers handlers;
@@ -90,31 +93,45 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
       if (self && event && (event->name == "exception" || event->name == "finish")) self->look();
     };
     handlers.on_end = [weak = weak_from_this()](const Status& ended) {
-      if (const auto self = weak.lock()) ended ? self->look() : self->lost(ended.error());
+      if (const auto self = weak.lock()) self->on_end(ended);
     };
     client_.client().open({"job.watch", transport::pack(request), path_, kForEver},
                           std::move(handlers));
   }
 
  private:
+  void on_end(const Status& ended) {
+    streams_ = false;
+    ended ? look() : lost(ended.error());
+  }
+
   void look() {
     msg::JobsRequest request;
     request.ids = {id_};
     record_ = ask_later(client_, {"jobs", transport::pack(request), path_, kBulkTimeout},
-                        [this](const Result<std::string>& answer) {
-                          if (!answer) return;  // the stream ends as well
-                          const auto reply = transport::unpack<msg::JobsReply>(*answer);
-                          if (!reply || reply->jobs.empty()) return;
-                          const auto& job = reply->jobs.front();
-                          if (job.state == "CLEANUP" || job.state == "INACTIVE") over(job);
-                        });
+                        [this](const Result<std::string>& answer) { looked(answer); });
+  }
+
+  void looked(const Result<std::string>& answer) {
+    const auto reply =
+        answer ? transport::unpack<msg::JobsReply>(*answer) : tl::unexpected<Error>(answer.error());
+    if (!reply) {
+      if (!streams_) lost(reply.error());  // else the stream goes on, or ends as well
+      return;
+    }
+    if (reply->jobs.empty()) return;
+    const auto& job = reply->jobs.front();
+    if (job.state == "CLEANUP" || job.state == "INACTIVE") over(job);
   }
 
   void lost(const Error& why) {
     if (why.code != Errc::disconnected) return over(tl::unexpected<Error>(why));
+    const Time now = client_.reactor().now();
+    if (!lost_at_) lost_at_ = now;
+    if (distance(*lost_at_, now) > kRestartPatience) return over(tl::unexpected<Error>(why));
     again_ = client_.reactor().after(kLookAgain, [this, why] {
-      const bool there = client_.client().connected() || may_come_back(client_.client().uri());
-      there ? begin() : over(tl::unexpected<Error>(why));
+      if (client_.client().connected()) return begin();
+      has_ended(client_.client().uri()) ? over(tl::unexpected<Error>(why)) : lost(why);
     });
   }
 
@@ -126,6 +143,8 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
   std::string path_;
   std::uint64_t id_;
   OnOver on_over_;
+  bool streams_ = false;         // the stream of events goes on
+  std::optional<Time> lost_at_;  // there is no connection since
   transport::Subscription record_, again_;
 };
 

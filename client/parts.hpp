@@ -23,12 +23,14 @@ inline constexpr Duration kForEver = 0;
 inline constexpr Duration kRestartPatience = 30'000;
 inline constexpr Duration kLookAgain = 50;
 
-// Has the instance of this lost connection ended? A broker that ended in order, as on a full disk,
-// has taken its socket away, and may come back.
+// Has the instance of this lost connection ended? Nobody listens there, and there is no supervisor
+// that would start a broker again. The socket of processes that were killed is still there. Of an
+// address on another machine nothing can be seen.
 inline bool has_ended(const std::string& uri) {
+  if (!uri.starts_with("ipc://")) return false;
   const auto socket = transport::probe_ipc(uri);
-  const bool gone = !socket || *socket == transport::IpcState::absent;
-  return gone && !may_come_back(uri);
+  const bool listens = socket && *socket == transport::IpcState::alive;
+  return !listens && !may_come_back(uri);
 }
 
 // Asks again whoever can be asked again, when the connection was lost: `ask` returns a Result.

@@ -84,8 +84,14 @@ class TreeFollower {
 
   void open_again(const std::string& path, const Status& lost) {
     streams_[path].again = client_.reactor().after(kLookAgain, [this, path, lost] {
-      if (client_.client().connected()) return open(path);
-      if (has_ended(client_.client().uri())) return end(lost);
+      if (client_.client().connected()) {
+        lost_at_.reset();
+        return open(path);
+      }
+      const Time now = client_.reactor().now();
+      if (!lost_at_) lost_at_ = now;
+      if (has_ended(client_.client().uri()) || distance(*lost_at_, now) > kRestartPatience)
+        return end(lost);
       open_again(path, lost);
     });
   }
@@ -140,6 +146,7 @@ class TreeFollower {
   std::string top_;
   std::map<std::string, Stream> streams_;
   std::optional<Status> ended_;
+  std::optional<Time> lost_at_;  // there is no connection since
 };
 
 }  // namespace

@@ -57,6 +57,10 @@ class FakeBroker {
     };
   }
 
+  void handle(const std::string& topic, std::function<void(const transport::Request&)> handler) {
+    handlers_[topic] = std::move(handler);
+  }
+
   void start() {
     std::promise<void> listening;
     thread_ = std::thread([this, &listening] { serve(listening); });
@@ -79,12 +83,12 @@ class FakeBroker {
   void serve(std::promise<void>& listening) {
     auto reactor = *transport::Reactor::create();
     auto server = *transport::Server::listen(*reactor, uri_);
-    server->on_request([this](const transport::Request& request) { handle(request); });
+    server->on_request([this](const transport::Request& request) { take(request); });
     listening.set_value();
     while (!stop_) reactor->turn(5);
   }
 
-  void handle(const transport::Request& request) {
+  void take(const transport::Request& request) {
     {
       const std::lock_guard lock(mutex_);
       asked_.push_back(request.topic() + " " + request.path());

@@ -22,6 +22,10 @@ TEST(Connect, ByAddressBySocketByEnvironmentAndByPath) {
     ASSERT_TRUE(client) << to_string(client.error());
     EXPECT_EQ(client->status()->path, "/");
   }
+  setenv("HOLON_URI", live.uri().substr(6).c_str(), 1);
+  auto by_socket = Client::connect();
+  ASSERT_TRUE(by_socket) << to_string(by_socket.error());
+  EXPECT_EQ(by_socket->status()->path, "/");
   auto child = Client::connect({{}, "7", {}});
   ASSERT_TRUE(child) << "a path is looked for with the first request";
   EXPECT_EQ(child->path(), "/7");
