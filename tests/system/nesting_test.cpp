@@ -75,6 +75,17 @@ TEST(Nesting, AnyInstanceCanBeAddressedFromAnyOther) {
   EXPECT_THAT(ran.err, HasSubstr("/99"));
 }
 
+TEST(Nesting, AnInstanceAboveCanBeShutDownFromBelow) {
+  Sandbox sandbox;
+  sandbox.ok({"start", "--bg", "--resources", "node=1/core=2"});
+  const std::string a = child(sandbox, "/", 1);
+  sandbox.environment()["HOLON_URI"] = sandbox.json({"-i", a, "uptime"})["uri"];
+  const Ran ran = sandbox.run({"-i", "..", "shutdown"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  EXPECT_TRUE(sandbox.processes({"start"}).empty()) << "it returns once that is gone";
+}
+
 TEST(Nesting, TheRecordsOfAChildOutliveIt) {
   Sandbox sandbox;
   Instance root(sandbox, {"--resources", "node=1/core=4"});

@@ -11,6 +11,7 @@
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "instance/text.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::cli {
@@ -41,8 +42,8 @@ bool ends(Client& client, int supervisor, Duration patience) {
   return watch && client.reactor().run_until([&gone] { return gone; }, patience);
 }
 
-// The instance is the one connected to: its end is its supervisor's or, from another machine, the
-// connection's.
+// The instance is the one connected to, or one above, which takes that with it: its end is its
+// supervisor's or, from another machine, the connection's.
 Status wait_for_own_end(Client& client, const transport::UniqueFd& supervisor, Duration patience) {
   if (supervisor ? ends(client, supervisor.get(), patience) : client.wait_until_gone(patience))
     return {};
@@ -68,16 +69,19 @@ Status shut_down(Client& client, const ShutdownArgs& args) {
   client.set_path("");
   const auto nearest = target.empty() ? here : client.status();
   if (!nearest) return tl::unexpected(nearest.error());
-  const bool own = nearest->path == here->path;
   client.set_path(target);
+  const bool own = nearest->path == here->path;
+  const bool above = instance::child_towards(here->path, nearest->path).has_value();
+  // The number of a broker means something on its own machine only.
+  const bool on_this_machine = own || (above && client::may_come_back(here->uri));
   const auto supervisor =
-      own && !args.background ? handle_of_supervisor(here->pid) : transport::UniqueFd();
+      on_this_machine && !args.background ? handle_of_supervisor(here->pid) : transport::UniqueFd();
   msg::ShutdownRequest request;
   request.reason = args.reason;
   if (const auto asked = client.shutdown(request); !asked) return asked;
   if (args.background) return {};
-  return own ? wait_for_own_end(client, supervisor, args.patience)
-             : wait_for_child(client, here->path);
+  return own || above ? wait_for_own_end(client, supervisor, args.patience)
+                      : wait_for_child(client, here->path);
 }
 
 }  // namespace

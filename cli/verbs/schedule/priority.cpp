@@ -67,7 +67,8 @@ int verb_priority(Invocation& call) {
   Parser parser("priority", "what the places of jobs in their queue come from");
   parser.positional("ID", args.ids, "these jobs: 7, 3-9, /3/7; all that wait otherwise")
       .group("Options")
-      .option("--limit", args.limit, "N", "without ID: the first N, 100 unless given; 0 is all")
+      .option("--limit", args.limit, "N",
+              "without ID: the first N, 100 unless given; 0, or more: 10000")
       .instance(call)
       .json(args.json)
       .note(
@@ -96,7 +97,9 @@ int verb_priority(Invocation& call) {
   call.io.out << table_of_factors(reply->jobs).render(call.io);
   if (args.ids.empty() && reply->jobs.size() < reply->pending)
     call.io.out << fmt::format("\nand {} others{}\n", reply->pending - reply->jobs.size(),
-                               args.limit == 0 ? "" : "; holon priority --limit 0 shows all");
+                               args.limit == 0 || reply->pending > msg::kMaxPriorities
+                                   ? ""
+                                   : "; holon priority --limit 0 shows all");
   return kOk;
 }
 
