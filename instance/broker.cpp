@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +25,8 @@ constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
 // A parent's word about a lease is on its way for so long at most; then its end is not the one that
 // was worked out from an earlier word.
 constexpr Duration kTransit = 1'000;
+
+constexpr std::size_t kEndedAtOnce = 50;  // queued jobs in one portion
 
 // In the runtime directory: a broker of this run has been up.
 constexpr const char* kWasUp = "/was-up";
@@ -521,7 +524,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
 }
 
 // Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
-// directory; there is none on a child's.
+// directory; there is none on a child's: they end some at a time, for there may be a million.
 void Broker::end_jobs(const std::string& type, const std::string& reason) {
   core_->jobs.take_all(reactor_.now());
   std::vector<JobId> running, queued;
@@ -529,8 +532,15 @@ void Broker::end_jobs(const std::string& type, const std::string& reason) {
     (job.life.state >= JobState::run ? running : queued).push_back(id);
   const std::string note = fmt::format("its instance ended: {}", reason);
   for (const JobId id : running) core_->jobs.raise(id, type, note, reactor_.now());
-  if (!parent_) return;
-  for (const JobId id : queued) core_->jobs.raise(id, "cancel", note, reactor_.now());
+  if (!parent_ || queued.empty()) return;
+  ends_queued_ = true;
+  core_->portions.add({}, [this, note, next = std::make_shared<std::size_t>(0),
+                           ids = std::make_shared<const std::vector<JobId>>(std::move(queued))] {
+    const std::size_t stop = std::min(ids->size(), *next + kEndedAtOnce);
+    for (; *next < stop; ++*next) core_->jobs.raise((*ids)[*next], "cancel", note, reactor_.now());
+    ends_queued_ = stop < ids->size();
+    return ends_queued_;
+  });
 }
 
 void Broker::hurry() {
@@ -542,7 +552,7 @@ void Broker::hurry() {
 void Broker::drained() {
   if (phase_ == Phase::draining) {
     const bool nobody_will_say = alone_ && core_->agents.none_connected();
-    if (core_->jobs.counts().running > 0 && !nobody_will_say) return;
+    if (ends_queued_ || (core_->jobs.counts().running > 0 && !nobody_will_say)) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }

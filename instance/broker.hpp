@@ -131,7 +131,8 @@ class Broker {
   // The journal cannot be written: nothing is changed, what there is can be looked at.
   std::optional<Error> only_lists_;
   BelongsTo belongs_to_ = descends_from;
-  bool alone_ = false;  // without a supervisor
+  bool alone_ = false;        // without a supervisor
+  bool ends_queued_ = false;  // it ends, and not all queued jobs have yet
   Phase phase_ = Phase::waiting_for_grant;
   std::optional<Gathering> gathering_;  // of a root whose resources are not known yet
   bool is_gathered_ = false;            // no more agents are waited for

@@ -137,6 +137,26 @@ TEST(Nesting, CancellingAChildEndsEverythingInIt) {
   EXPECT_FALSE(alive(static_cast<pid_t>(leaf.pids.at(0))));
 }
 
+TEST(Nesting, AChildAnswersWhileItEndsManyWaitingJobs) {
+  const Live live({"--resources", "node=1/core=2"});
+  live.child({1});
+  constexpr std::uint64_t kWaiting = 20'000;
+  live.job({"/bin/sleep", "600"}, {.count = kWaiting}, "/1");
+  auto client = transport::BlockingClient::connect(live.status("/1")->uri);
+  ASSERT_TRUE(client) << to_string(client.error());
+  // The next request comes while the end goes on.
+  client->client().call({"shutdown", transport::pack(msg::ShutdownRequest{})},
+                        [](const Result<std::string>&) {});
+  const auto ending = client->call<msg::TreeNode>("status", msg::Empty{});
+  ASSERT_TRUE(ending) << to_string(ending.error());
+  EXPECT_EQ(ending->health, "ending");
+  EXPECT_GT(ending->pending, 0) << "they were all ended in one turn";
+  live.wait_one(1);
+  const auto ended = live.status("/1");
+  ASSERT_TRUE(ended) << to_string(ended.error());
+  EXPECT_EQ(ended->cancelled, static_cast<std::int64_t>(kWaiting));
+}
+
 TEST(Nesting, AKilledAgentTakesItsChildrenWithIt) {
   const Live live({"--resources", "node=1/core=2"});
   live.child({2});
