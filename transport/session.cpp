@@ -13,6 +13,8 @@ namespace {
 constexpr std::uint64_t kConfirmEvery = 1 << 20;  // bytes received between two confirmations
 constexpr std::size_t kEnvelopeRoom =
     64;  // bytes an envelope adds to topic, path and payload at most
+// Bytes of the requests of one client, and of all together, that wait for an answer.
+constexpr std::size_t kMostOpenBytes = 32 << 20, kMostOpenBytesOfAll = 128 << 20;
 
 }  // namespace
 
@@ -104,7 +106,7 @@ Session::Session(std::shared_ptr<SessionShared> shared, PeerId peer, Transmit tr
       last_heard_(monotonic_ms()) {}
 
 Session::~Session() {
-  shared_->open_requests -= incoming_.size();
+  forget_incoming();
 }
 
 void Session::peer_limit(std::size_t max_message) {
@@ -137,12 +139,17 @@ void Session::kill(const Error& why) {
   lose(why);
 }
 
+std::unordered_map<std::uint64_t, Session::Incoming> Session::forget_incoming() {
+  shared_->open_requests -= incoming_.size();
+  shared_->open_bytes -= std::exchange(open_bytes_, 0);
+  return std::exchange(incoming_, {});
+}
+
 void Session::drop_incoming() {
-  auto incoming = std::exchange(incoming_, {});
-  shared_->open_requests -= incoming.size();
+  const auto incoming = forget_incoming();
   std::vector<std::pair<std::uint64_t, std::shared_ptr<RequestState>>> open;
-  for (auto& [id, weak] : incoming)
-    if (auto state = weak.lock()) open.emplace_back(id, std::move(state));
+  for (const auto& [id, request] : incoming)
+    if (auto state = request.state.lock()) open.emplace_back(id, std::move(state));
   std::sort(open.begin(), open.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [id, state] : open) {
@@ -189,20 +196,31 @@ void Session::keep_alive(std::int64_t since) {
   send_now({Kind::heartbeat, received_, "", "", ""});
 }
 
+// What waits for an answer is kept, as it came. Texts are short: who sends a flood gets a flood of
+// these.
+std::optional<std::string> Session::too_many(const Envelope& request) const {
+  if (request.id == 0 || favoured_) return std::nullopt;
+  const Options& options = shared_->options;
+  if (incoming_.size() >= options.max_open)
+    return std::to_string(incoming_.size()) + " requests of this client are open";
+  if (shared_->open_requests >= options.max_open_of_all)
+    return std::to_string(shared_->open_requests) + " requests are open";
+  if (peer_.value() == 0) return std::nullopt;  // a client trusts its server
+  const std::size_t bytes = request.payload.size();
+  if (open_bytes_ + bytes > kMostOpenBytes)
+    return std::to_string(open_bytes_) + " bytes of requests of this client are open";
+  if (shared_->open_bytes + bytes > kMostOpenBytesOfAll)
+    return std::to_string(shared_->open_bytes) + " bytes of requests are open";
+  return std::nullopt;
+}
+
 void Session::on_incoming_request(Envelope envelope) {
   if (envelope.id != 0 && incoming_.contains(envelope.id)) {
     ++shared_->counters.malformed;  // an answer could not be told from that of the first one
     return;
   }
-  const Options& options = shared_->options;
-  if (envelope.id != 0 && !favoured_ &&
-      (incoming_.size() >= options.max_open || shared_->open_requests >= options.max_open_of_all)) {
-    // Short: who sends a flood gets a flood of these.
-    const bool own = incoming_.size() >= options.max_open;
-    const std::string what = std::to_string(own ? incoming_.size() : shared_->open_requests) +
-                             (own ? " requests of this client are open" : " requests are open");
-    return send({Kind::error, envelope.id, "", "", encode_error({Errc::busy, what, ""})});
-  }
+  if (const auto what = too_many(envelope))
+    return send({Kind::error, envelope.id, "", "", encode_error({Errc::busy, *what, ""})});
   auto state = std::make_shared<RequestState>();
   state->session = weak_from_this();
   state->peer = peer_;
@@ -212,8 +230,11 @@ void Session::on_incoming_request(Envelope envelope) {
   state->path = std::move(envelope.path);
   state->payload = std::move(envelope.payload);
   if (state->id != 0) {
-    incoming_.emplace(state->id, state);
+    const std::size_t bytes = state->payload.size();
+    incoming_.emplace(state->id, Incoming{state, bytes});
     ++shared_->open_requests;
+    open_bytes_ += bytes;
+    shared_->open_bytes += bytes;
   }
   const Request request(std::move(state));
   if (!shared_->on_request)
@@ -251,7 +272,7 @@ void Session::on_answer(Envelope envelope) {
 void Session::on_cancel(std::uint64_t id) {
   const auto found = incoming_.find(id);
   if (found == incoming_.end()) return;  // answered already: the two messages crossed
-  const auto state = found->second.lock();
+  const auto state = found->second.state.lock();
   close_request(id);
   if (!state || std::exchange(state->done, true)) return;
   if (const auto callback = std::exchange(state->on_cancel, nullptr)) callback();
@@ -271,7 +292,11 @@ void Session::answer(std::uint64_t id, Kind kind, std::string payload) {
 }
 
 void Session::close_request(std::uint64_t id) {
-  shared_->open_requests -= incoming_.erase(id);
+  const auto closed = incoming_.extract(id);
+  if (closed.empty()) return;
+  --shared_->open_requests;
+  open_bytes_ -= closed.mapped().bytes;
+  shared_->open_bytes -= closed.mapped().bytes;
 }
 
 bool Session::too_large(const Envelope& envelope) const {

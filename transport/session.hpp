@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -41,6 +42,7 @@ struct SessionShared {
   Counters counters;
   RequestHandler on_request;
   std::size_t open_requests = 0;  // received and not answered, over all sessions
+  std::size_t open_bytes = 0;     // of their payloads
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -80,7 +82,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void peer_limit(std::size_t max_message);  // the largest message the peer takes
   void principal(const Principal& who) { principal_ = who; }
-  // How many requests wait for an answer is not bounded any more.
+  // How many requests wait for an answer, and of what size, is not bounded any more.
   void favour() { favoured_ = true; }
   // Can the peer have received so many bytes?
   bool is_possible(std::uint64_t received) const { return received <= sent_; }
@@ -99,6 +101,11 @@ class Session : public std::enable_shared_from_this<Session> {
     bool sent = false;
   };
 
+  struct Incoming {
+    std::weak_ptr<RequestState> state;
+    std::size_t bytes = 0;  // of its payload
+  };
+
   CallId start(Call call, bool takes_chunks, Answer on_answer);
   void put_on_wire(Envelope request);
   void finish(std::uint64_t id, Kind kind, Result<std::string> result);
@@ -108,6 +115,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void on_cancel(std::uint64_t id);
   void close_request(std::uint64_t id);
   void drop_incoming();
+  std::unordered_map<std::uint64_t, Incoming> forget_incoming();
+  std::optional<std::string> too_many(const Envelope& request) const;
   bool too_large(const Envelope& envelope) const;
 
   std::shared_ptr<SessionShared> shared_;
@@ -121,7 +130,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::size_t limit_;
   std::unordered_map<std::uint64_t, Outgoing> outgoing_;
   std::vector<Envelope> unsent_;
-  std::unordered_map<std::uint64_t, std::weak_ptr<RequestState>> incoming_;
+  std::unordered_map<std::uint64_t, Incoming> incoming_;
+  std::size_t open_bytes_ = 0;  // of incoming_
   std::uint64_t sent_ = 0, confirmed_ = 0, received_ = 0, reported_ = 0;
   std::int64_t last_heard_ = 0, last_sent_ = 0;
 };

@@ -14,6 +14,8 @@ using transport::pack;
 using transport::Request;
 using transport::unpack;
 
+constexpr std::size_t kMostChanged = 10'000;  // ids of one request
+
 }  // namespace
 
 void QueueService::add_to(transport::Dispatcher& dispatcher) {
@@ -29,6 +31,10 @@ void QueueService::urgency(const Request& request) {
     return request.fail({Errc::invalid_argument,
                          fmt::format("urgency is {}; accepted are 0 to 31", ask->urgency),
                          "urgency"});
+  if (ask->ids.size() > kMostChanged)
+    return request.fail(
+        {Errc::out_of_range,
+         fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostChanged), "ids"});
   // All or none: look first.
   for (const auto id : ask->ids) {
     const ActiveJob* job = core_.jobs.find(JobId(id));

@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kEventsAtOnce = 100;  // records read, or jobs whose events are, in a portion
 constexpr std::size_t kMostWatchedIds = 10'000;  // of one request
+constexpr std::size_t kMostOfClient = 100'000;   // of all requests of a client
+constexpr std::size_t kMostOfAll = 500'000;      // of all requests
 
 bool is_last(const EventBody& body) {
   return std::holds_alternative<event::Clean>(body) ||
@@ -21,10 +23,14 @@ bool is_last(const EventBody& body) {
 
 }  // namespace
 
-Watchers::Watcher& Watchers::add(const transport::Request& request) {
+Watchers::Watcher& Watchers::add(const transport::Request& request, std::size_t jobs) {
   const Number number = ++last_;
   Watcher& watcher = watchers_[number];
   watcher.request = request;
+  watcher.peer = request.peer();
+  watcher.counted = jobs;
+  asked_for_ += jobs;
+  if (jobs > 0) asked_by_[request.peer()] += jobs;
   request.on_cancel([this, number, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.lock()) drop(number);
   });
@@ -46,13 +52,23 @@ void Watchers::drop(Number number) {
     if (those->second.empty()) by_job_.erase(those);
   }
   of_all_.erase(number);
+  asked_for_ -= found->second.counted;
+  if (const auto by = asked_by_.find(found->second.peer); by != asked_by_.end())
+    if ((by->second -= found->second.counted) == 0) asked_by_.erase(by);
   watchers_.erase(found);
 }
 
-Status Watchers::check(const std::vector<std::uint64_t>& ids) const {
+Status Watchers::check(const transport::Request& request,
+                       const std::vector<std::uint64_t>& ids) const {
   if (ids.size() > kMostWatchedIds)
     return fail(Errc::out_of_range,
                 fmt::format("{} ids; one request may have {}", ids.size(), kMostWatchedIds), "ids");
+  const auto by = asked_by_.find(request.peer());
+  const std::size_t own = by == asked_by_.end() ? 0 : by->second;
+  if (own + ids.size() > kMostOfClient)
+    return fail(Errc::busy, fmt::format("this client waits for {} jobs already", own));
+  if (asked_for_ + ids.size() > kMostOfAll)
+    return fail(Errc::busy, fmt::format("{} jobs are waited for already", asked_for_));
   return {};
 }
 
@@ -67,8 +83,8 @@ void Watchers::wait(const transport::Request& request) {
       ids.push_back(id.value());
       if (ids.size() > kMostWatchedIds) break;
     }
-  if (auto fits = check(ids); !fits) return request.fail(fits.error());
-  Watcher& wait = add(request);
+  if (auto fits = check(request, ids); !fits) return request.fail(fits.error());
+  Watcher& wait = add(request, ids.size());
   const Number number = last_;
   for (const auto id : ids) {
     wait.asked.emplace_back(id);
@@ -127,10 +143,10 @@ void Watchers::ended(JobId job) {
 void Watchers::watch(const transport::Request& request) {
   const auto ask = transport::unpack<msg::WatchRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  if (auto fits = check(ask->ids); !fits) return request.fail(fits.error());
+  if (auto fits = check(request, ask->ids); !fits) return request.fail(fits.error());
   for (const auto id : ask->ids)
     if (auto record = jobs_.record(JobId(id)); !record) return request.fail(record.error());
-  Watcher& watch = add(request);
+  Watcher& watch = add(request, ask->ids.size());
   const Number number = last_;
   watch.streams = true;
   watch.all = ask->ids.empty() && ask->follow_all;
@@ -217,6 +233,8 @@ void Watchers::close(const Error& why) {
   for (const auto& [number, watcher] : std::exchange(watchers_, {})) watcher.request.fail(why);
   by_job_.clear();
   of_all_.clear();
+  asked_for_ = 0;
+  asked_by_.clear();
 }
 
 }  // namespace holon::instance

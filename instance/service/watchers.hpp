@@ -35,18 +35,20 @@ class Watchers {
   // One request; the jobs it still waits for are also in by_job_.
   struct Watcher {
     transport::Request request;
+    transport::PeerId peer{};
     std::vector<JobId> asked;  // of a wait: whose records are its answer
     std::unordered_set<JobId> left;
+    std::size_t counted = 0;  // of jobs that were asked for, in asked_for_
     bool streams = false;
     bool all = false;   // watches every job
     bool begun = true;  // false: events of the past are still to be sent
   };
   using Number = std::uint64_t;
 
-  Watcher& add(const transport::Request& request);
+  Watcher& add(const transport::Request& request, std::size_t jobs);
   void stand_by(Number number, JobId job);
   void drop(Number number);
-  Status check(const std::vector<std::uint64_t>& ids) const;
+  Status check(const transport::Request& request, const std::vector<std::uint64_t>& ids) const;
   void answer(Number number);
   bool replay_some(Number number, std::size_t& next);
   Result<bool> replay(const Watcher& watcher, JobId job);
@@ -62,6 +64,8 @@ class Watchers {
   std::unordered_map<Number, Watcher> watchers_;
   std::unordered_map<JobId, std::unordered_set<Number>> by_job_;
   std::unordered_set<Number> of_all_;
+  std::size_t asked_for_ = 0;  // jobs, of all requests
+  std::unordered_map<transport::PeerId, std::size_t> asked_by_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "msg/queue.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/transport/raw_peer.hpp"
@@ -268,7 +269,39 @@ TEST(Bounds, WhatIsTooLargeIsRefusedWithTheNumberThatIsAccepted) {
   const auto wait = live.call<msg::WaitReply>("job.wait", many);
   ASSERT_FALSE(wait);
   EXPECT_NE(wait.error().what.find("one request may have 10000"), std::string::npos);
+  msg::UrgencyRequest changed;
+  changed.ids = many.ids;
+  const auto urgency = live.call<msg::Empty>("urgency", changed);
+  ASSERT_FALSE(urgency);
+  EXPECT_EQ(urgency.error().code, Errc::out_of_range);
   EXPECT_TRUE(live.status());
+}
+
+TEST(Bounds, JobsThatAClientWaitsForAreCounted) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto held = submit_held(live, 1);
+  auto client = transport::BlockingClient::connect(live.uri());
+  ASSERT_TRUE(client) << to_string(client.error());
+  msg::WaitRequest many;
+  many.ids.assign(10'000, held);
+  const std::string packed = transport::pack(many);
+  std::vector<Error> refused;
+  const auto ask = [&] {
+    return client->client().call({"job.wait", packed, "", 0},
+                                 [&](const Result<std::string>& answer) {
+                                   if (!answer) refused.push_back(answer.error());
+                                 });
+  };
+  const auto first = ask();
+  for (int i = 1; i < 11; ++i) ask();
+  EXPECT_TRUE(client->call<msg::TreeNode>("status", msg::Empty{}));
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused.front().code, Errc::busy);
+  EXPECT_EQ(refused.front().what, "this client waits for 100000 jobs already");
+  client->client().cancel(first);
+  ask();
+  EXPECT_TRUE(client->call<msg::TreeNode>("status", msg::Empty{}));
+  EXPECT_EQ(refused.size(), 1u) << "there is room again";
 }
 
 // Started with so few open files; what it printed, and its exit code.

@@ -318,6 +318,29 @@ TEST_F(BoundsTest, RequestsThatWaitForAnAnswerAreCounted) {
   EXPECT_TRUE(until([&] { return kept.size() == 1; })) << "there is room again";
 }
 
+// A request is kept as it came, whatever its handler needs of it.
+TEST_F(BoundsTest, BytesOfRequestsThatWaitForAnAnswerAreCounted) {
+  const auto server = serve();
+  std::vector<Request> kept;
+  server->on_request([&](const Request& request) { kept.push_back(request); });
+  const auto client = connect();
+  constexpr std::size_t kLarge = 12 << 20;
+  std::optional<Error> refused;
+  const auto ask = [&] {
+    client->call({"wait", std::string(kLarge, 'x'), "", 0}, [&](const Result<std::string>& answer) {
+      if (!answer) refused = answer.error();
+    });
+  };
+  for (int i = 0; i < 3; ++i) ask();
+  ASSERT_TRUE(until([&] { return refused && kept.size() == 2; }));
+  EXPECT_EQ(refused->code, Errc::busy);
+  EXPECT_EQ(refused->what,
+            std::to_string(2 * kLarge) + " bytes of requests of this client are open");
+  kept.front().reply("");
+  ask();
+  EXPECT_TRUE(until([&] { return kept.size() == 3; })) << "there is room again";
+}
+
 TEST_F(BoundsTest, WhoItIsIsTheKernelsWord) {
   const auto server = serve();
   std::optional<Principal> who;
