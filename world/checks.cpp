@@ -92,10 +92,6 @@ void Checks::record(const std::string& observer, const msg::JobRecord& record) {
   known->second = record;
 }
 
-void Checks::forget(const std::string& observer) {
-  std::erase_if(seen_, [&](const auto& seen) { return seen.first.starts_with(observer + " "); });
-}
-
 void Checks::told_by_owner(const msg::JobRecord& record) {
   if (record.state == "INACTIVE") by_owner_[record.path] = record.result;
 }

@@ -19,16 +19,14 @@ class Checks {
  public:
   explicit Checks(Machine& machine) : machine_(machine) {}
 
-  // Whatever runs is a job that holds its cores, by the word of its broker; what a parent believes
-  // that a child holds covers it.
+  // Whatever runs is a job that holds its cores, by the word of its broker.
   void what_runs(const std::vector<std::unique_ptr<Instance>>& instances);
   // The scheduler's plan is the sum of what the jobs hold.
   void plan_of(const Instance& instance);
+  // The child believes in no later end than its parent knows of.
   void lease_of(const Instance& child, const Instance& parent);
   // A record never goes back. `observer`: whose word it is.
   void record(const std::string& observer, const msg::JobRecord& record);
-  // Forgets what was seen of somebody who may have lost it, by an announced loss of power.
-  void forget(const std::string& observer);
   // The result that the instance of a job itself has told.
   void told_by_owner(const msg::JobRecord& record);
   void final_record(const std::string& path, const std::optional<msg::JobRecord>& record);

@@ -1,4 +1,4 @@
-// journal_files.hpp - the journal's database as files: made, opened to be looked at, put aside.
+// files.hpp - the journal's database as files: made, opened to be looked at, put aside.
 #pragma once
 #include <sys/types.h>
 

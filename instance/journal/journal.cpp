@@ -1,5 +1,5 @@
 // Rows in and out. SQLiteCpp throws; every public call catches at its edge. The tables are in
-// journal_schema.hpp, how the file is opened and watched in journal_open.cpp.
+// schema.hpp, how the file is opened and watched in open.cpp.
 #include "instance/journal/journal.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// journal_mark.hpp - how far an instance's journal had come, kept outside of it: the file
+// mark.hpp - how far an instance's journal had come, kept outside of it: the file
 // `instance.mark` of its state directory.
 //
 // SQLite cuts its log at the first frame that does not check, without a word, and an emptied file

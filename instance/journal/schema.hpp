@@ -1,4 +1,4 @@
-// journal_schema.hpp - the journal's tables. All times in ms.
+// schema.hpp - the journal's tables. All times in ms.
 //
 // specs and batches (what was submitted); events, append-only; allocs (R as shares); jobs (final
 // records of own jobs); descendants (records of jobs below); children (grants given); outbox;

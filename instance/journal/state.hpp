@@ -1,4 +1,4 @@
-// journal_state.hpp - what an open Journal is made of; for its own .cpp files.
+// state.hpp - what an open Journal is made of; for its own .cpp files.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>

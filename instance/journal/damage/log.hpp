@@ -1,4 +1,4 @@
-// journal_log.hpp - SQLite's write-ahead log (FILE-wal), frame by frame.
+// log.hpp - SQLite's write-ahead log (FILE-wal), frame by frame.
 //
 // SQLite checks each frame against a sum that runs on from the frame before, and ends its log at
 // the first that does not check: one damaged byte there takes everything after it away, in silence.

@@ -1,4 +1,4 @@
-// journal_repair.hpp - a journal that was damaged: what is wrong with it, and a new one from what
+// repair.hpp - a journal that was damaged: what is wrong with it, and a new one from what
 // can still be read.
 #pragma once
 #include <cstdint>

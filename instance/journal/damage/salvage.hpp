@@ -1,4 +1,4 @@
-// journal_salvage.hpp - what can still be read of a damaged journal, row by row.
+// salvage.hpp - what can still be read of a damaged journal, row by row.
 #pragma once
 #include <cstdint>
 #include <functional>
