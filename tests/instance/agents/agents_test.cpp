@@ -92,8 +92,6 @@ TEST(TwoAgents, WhatAllTasksWriteIsReadWhileTheyRunAndAfterwards) {
       live.job({"/bin/sh", "-c",
                 "echo task $HOLON_TASK_RANK; read line < " + live.dir() + "/gate$HOLON_TASK_RANK"},
                with_tasks(2));
-  live.gated("gate0");
-  live.gated("gate1");
   live.when_running(id);
   auto client = transport::BlockingClient::connect(live.uri(), 30'000);
   ASSERT_TRUE(client);
@@ -118,6 +116,8 @@ TEST(OneAgent, AFileThatLooksLikeAnotherAgentsIsNotRead) {
   options.system = R"({"shell":{"options":{"output":{"stdout":{"type":"file","path":")" +
                    live.dir() + R"(/log"}}}}})";
   std::ofstream(live.dir() + "/log.1") << "of last week\n";
+  live.gated("gate0");
+  live.gated("gate1");
   const auto id = live.job({"/bin/sh", "-c", "echo now"}, options);
   EXPECT_EQ(live.wait_one(id).nodelist, "node[0-1]");
   EXPECT_THAT(lines_of(output_of(live, id)), ElementsAre("now", "now"));
