@@ -88,6 +88,8 @@ TEST(TwoAgents, EachRunsItsTasksOfAJobAndTellsThemTheirPlaces) {
 
 TEST(TwoAgents, WhatAllTasksWriteIsReadWhileTheyRunAndAfterwards) {
   const Live live(two_agents("node=2/core=1"));
+  live.gated("gate0");
+  live.gated("gate1");
   const auto id =
       live.job({"/bin/sh", "-c",
                 "echo task $HOLON_TASK_RANK; read line < " + live.dir() + "/gate$HOLON_TASK_RANK"},
@@ -116,8 +118,6 @@ TEST(OneAgent, AFileThatLooksLikeAnotherAgentsIsNotRead) {
   options.system = R"({"shell":{"options":{"output":{"stdout":{"type":"file","path":")" +
                    live.dir() + R"(/log"}}}}})";
   std::ofstream(live.dir() + "/log.1") << "of last week\n";
-  live.gated("gate0");
-  live.gated("gate1");
   const auto id = live.job({"/bin/sh", "-c", "echo now"}, options);
   EXPECT_EQ(live.wait_one(id).nodelist, "node[0-1]");
   EXPECT_THAT(lines_of(output_of(live, id)), ElementsAre("now", "now"));
