@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <zmq.hpp>
 
 #include "tests/transport/raw_peer.hpp"
 #include "transport/endpoint.hpp"
@@ -75,9 +76,9 @@ class BoundsTest : public testing::Test {
     }));
     return Process(pid);
   }
-  static std::size_t resident_mb() {
+  static std::size_t resident_mb(pid_t pid = getpid()) {
     std::size_t all = 0, resident = 0;
-    std::ifstream("/proc/self/statm") >> all >> resident;
+    std::ifstream("/proc/" + std::to_string(pid) + "/statm") >> all >> resident;
     return resident * 4096 >> 20;
   }
 
@@ -95,6 +96,61 @@ TEST_F(BoundsTest, SilentConnectionsBeyondTheLimitOfOpenFilesKeepNobodyOut) {
   const auto client = connect();
   EXPECT_TRUE(is_answered(*client));
   EXPECT_TRUE(server.lives());
+}
+
+// A word, and then the end; a client that has something to say is let in meanwhile.
+TEST_F(BoundsTest, ConnectionsThatSayNoHelloAreToldThatThereIsNoRoomForThem) {
+  const auto server = serve_with(110);
+  std::vector<std::unique_ptr<RawPeer>> silent;
+  for (int i = 0; i < 60; ++i) {
+    silent.push_back(std::make_unique<RawPeer>(uri_));
+    silent.back()->handshake();
+  }
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client));
+  const auto told = [&] {
+    return std::count_if(silent.begin(), silent.end(), [](const auto& peer) {
+      return !peer->read() && peer->received().find("said no hello are open") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(until([&] { return told() > 40; })) << told();
+  EXPECT_TRUE(server.lives());
+}
+
+// ZeroMQ's own sockets, which say nothing either, connect again and again: each time they are
+// turned away they have to be fit to.
+TEST_F(BoundsTest, AZeroMqSocketThatWasTurnedAwayConnectsAgain) {
+  Options options;
+  options.introduction = 300'000;
+  const auto server = serve_with(110, options);
+  zmq::context_t context;
+  std::vector<zmq::socket_t> silent;
+  for (int i = 0; i < 30; ++i) {
+    silent.emplace_back(context, zmq::socket_type::dealer);
+    silent.back().set(zmq::sockopt::linger, 0);
+    silent.back().connect(uri_);
+  }
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client));
+  // Each says hello until it is welcome.
+  const std::string hello = encode({Kind::hello, 1, "", "", encode_greeting({"x", 1, 1, 0})});
+  std::vector<bool> welcome(silent.size());
+  const auto say = [&] {
+    for (std::size_t i = 0; i < silent.size(); ++i)
+      if (!welcome[i]) silent[i].send(zmq::buffer(hello), zmq::send_flags::dontwait);
+  };
+  const auto again = reactor_->every(300, say);
+  say();
+  EXPECT_TRUE(until([&] {
+    for (std::size_t i = 0; i < silent.size(); ++i) {
+      zmq::message_t message;
+      while (silent[i].recv(message, zmq::recv_flags::dontwait)) {
+        const auto envelope = decode(message.to_string_view());
+        if (envelope && envelope->kind == Kind::welcome) welcome[i] = true;
+      }
+    }
+    return std::find(welcome.begin(), welcome.end(), false) == welcome.end();
+  }));
 }
 
 // Many programs of one user may begin at the same moment.
@@ -195,6 +251,49 @@ TEST_F(BoundsTest, MessagesThatManyBeginAndNobodyCompletesAreNotAllKept) {
   EXPECT_TRUE(is_answered(*client));
 }
 
+// A server in a process of its own, which dismisses all others when one of its clients asks for it.
+TEST_F(BoundsTest, WhatAConnectionHadBegunIsNotKeptWhenItIsDismissed) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    const auto reactor = Reactor::create();
+    const auto server = Server::listen(**reactor, uri_, {});
+    if (!server) _exit(3);
+    std::vector<PeerId> known;
+    (*server)->on_peer([&](PeerId id, const PeerInfo&) { known.push_back(id); });
+    (*server)->on_request([&](const Request& request) {
+      if (request.topic() == "dismiss")
+        for (const PeerId id : known)
+          if (id != request.peer()) (*server)->dismiss(id);
+      request.reply(request.payload());
+    });
+    (*reactor)->run();
+  }
+  const Process server(pid);
+  ASSERT_TRUE(until([&] { return probe_ipc(uri_).value_or(IpcState::absent) == IpcState::alive; }));
+  const auto client = connect();
+  ASSERT_TRUE(is_answered(*client));
+  constexpr std::size_t kPeers = 5, kEachMb = 10;
+  const std::string begin = Zmtp::frame_header(15 << 20) + std::string(kEachMb << 20, 'x');
+  const std::size_t before = resident_mb(pid);
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  while (peers.size() < kPeers) {
+    peers.push_back(std::make_unique<RawPeer>(uri_));
+    peers.back()->handshake();
+    peers.back()->hello();
+    peers.back()->write(begin);
+    ASSERT_TRUE(until([&] {
+      peers.back()->write();
+      return peers.back()->unwritten() == 0;
+    }));
+    // A block that stays, behind the one that is to go.
+    ASSERT_TRUE(is_answered(*client));
+  }
+  ASSERT_TRUE(until([&] { return resident_mb(pid) > before + kPeers * kEachMb * 8 / 10; }));
+  client->call({"dismiss", ""}, [](const Result<std::string>&) {});
+  EXPECT_TRUE(until([&] { return resident_mb(pid) < before + kEachMb / 2; }))
+      << resident_mb(pid) << " MB, " << before << " before";
+}
+
 TEST_F(BoundsTest, AnswersToPingsThatNobodyReadsCountAsWell) {
   Options options;
   options.max_unsent = 1 << 20;
@@ -257,6 +356,40 @@ TEST_F(BoundsTest, WhatAllAreOwedTogetherIsBounded) {
   EXPECT_TRUE(until([&] { return lost > 0; }));
   EXPECT_LT(lost, 8);
   EXPECT_GT(server->counters().too_slow, 0U);
+}
+
+// Each of them alone is within its bound.
+TEST_F(BoundsTest, WhatFavouredConnectionsAreOwedTogetherIsBoundedAndNobodyElsePaysForIt) {
+  Options options;
+  options.max_unsent = 4 << 20;
+  const auto server = serve(options);
+  std::vector<PeerId> lost;
+  server->on_peer_lost([&](PeerId id) { lost.push_back(id); });
+  std::vector<Request> streams;
+  server->on_request([&](const Request& request) {
+    if (request.topic() == "echo") return request.reply(request.payload());
+    if (request.topic() == "watch as an agent") server->favour(request.peer());
+    streams.push_back(request);
+  });
+  std::vector<std::unique_ptr<RawPeer>> peers;
+  for (const char* how : {"watch", "watch as an agent", "watch as an agent", "watch as an agent",
+                          "watch as an agent"}) {
+    peers.push_back(std::make_unique<RawPeer>(uri_));
+    peers.back()->handshake();
+    peers.back()->hello();
+    peers.back()->send({Kind::request, 7, how, "", ""});
+    ASSERT_TRUE(until([&] { return streams.size() == peers.size(); }));
+  }
+  streams[0].send(std::string(1 << 20, 'x'));  // a client that is slow, too
+  for (int i = 0; i < 30; ++i)
+    for (std::size_t agent = 1; agent < streams.size(); ++agent)
+      streams[agent].send(std::string(100 << 10, 'x'));
+  // 12 MB for four, of which they may be owed 8.
+  EXPECT_TRUE(until([&] { return !lost.empty(); }));
+  EXPECT_LT(lost.size(), 4U);
+  EXPECT_EQ(std::count(lost.begin(), lost.end(), streams[0].peer()), 0);
+  const auto client = connect();
+  EXPECT_TRUE(is_answered(*client));
 }
 
 TEST_F(BoundsTest, AFalseConfirmationEndsTheConnection) {

@@ -9,6 +9,7 @@
 #include "transport/unique_fd.hpp"
 #include "transport/zmtp/door.hpp"
 #include "transport/zmtp/out_buffer.hpp"
+#include "transport/zmtp/page_allocator.hpp"
 #include "transport/zmtp/zmtp.hpp"
 
 namespace holon::transport {
@@ -21,7 +22,7 @@ struct IpcConnection {
   UniqueFd fd;
   Principal who;
   Zmtp zmtp;
-  std::string in;  // read and not dealt with, from `at` on
+  InBytes in;  // read and not dealt with, from `at` on
   std::size_t at = 0;
   bool has_message = false;  // the next one is in[at + message_at ...], `message_size` long
   std::size_t message_at = 0, message_size = 0, step = 0;
@@ -31,6 +32,7 @@ struct IpcConnection {
   bool mute = false;          // cannot be written to any more; what it said before is still served
   bool serving = false;       // its message is being handled
   bool admitted = false, favoured = false;
+  bool waits = false;           // for a guest's place
   bool left = false;            // nothing more is read of it
   bool ended = false;           // the other side has closed
   bool doomed = false;          // is being closed

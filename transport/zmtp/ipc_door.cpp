@@ -7,14 +7,17 @@
 // connection. So the server's end of ipc:// is made here; the other end is any ZeroMQ DEALER.
 //
 // What bounds the cost of a connection:
-// - Descriptors: no more connections than the process may have, less some kept for files. While
-//   they do not suffice, of those that have not introduced themselves the process with the most
-//   of them loses its oldest one; who has introduced himself keeps his place.
+// - Descriptors: no more connections than the process may have, less some kept for files. Some of
+//   them are for guests, which have not introduced themselves. While those do not suffice, the
+//   process with most guests loses its oldest one; where that one has come only just now, the
+//   newcomer of the same process gets one of a few places to wait in, and whoever has waited there
+//   longest loses its own. A connection that has introduced itself keeps its place.
 // - Time: a turn reads once from a connection, and then serves for kServe at most, in the order of
 //   FairQueue: who has used least goes first.
 // - Memory: a connection is not read while a message of it waits to be served, and not served while
 //   it leaves kChoke bytes of answers unread. What all have begun and not completed, and what all
-//   are owed, is bounded too: the one with most is closed.
+//   are owed, is bounded too: the one with most is closed. What favoured connections are owed is
+//   counted by itself, so that neither they nor the others pay for each other.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -35,17 +38,19 @@ namespace {
 constexpr int kListenBacklog = 1024;
 constexpr int kAcceptsPerTurn = 128;
 constexpr int kEventsPerTurn = 512;
-constexpr std::int64_t kRead = 4'000;                  // us of one turn for reading
-constexpr std::int64_t kServe = 4'000;                 // us of one turn for requests
-constexpr std::int64_t kQuantum = 1'000;               // us at a stretch for one connection
-constexpr std::size_t kChoke = 8 << 20;                // bytes unread at which it is not served ...
-constexpr std::size_t kRelief = 2 << 20;               // ... until so few are left
-constexpr std::size_t kMaxBegun = 64 << 20;            // bytes of all messages begun, not completed
-constexpr std::size_t kMaxFavouredUnsent = 256 << 20;  // bytes for one favoured connection
+constexpr std::int64_t kRead = 4'000;        // us of one turn for reading
+constexpr std::int64_t kServe = 4'000;       // us of one turn for requests
+constexpr std::int64_t kQuantum = 1'000;     // us at a stretch for one connection
+constexpr std::size_t kChoke = 8 << 20;      // bytes unread at which it is not served ...
+constexpr std::size_t kRelief = 2 << 20;     // ... until so few are left
+constexpr std::size_t kMaxBegun = 64 << 20;  // bytes of all messages begun, not completed
+constexpr std::size_t kFavour = 2;           // times what all others may be owed
 constexpr std::size_t kMaxConnections = 10'000;
-constexpr std::size_t kShareOfGuests = 8;       // one of so many connections is for guests
+constexpr std::size_t kShareOfGuests = 8;    // one of so many connections is for guests
+constexpr std::size_t kShareOfWaiting = 16;  // the same, for those that wait for such a place
+constexpr std::size_t kMostWaiting = 32;
 constexpr std::size_t kKeptDescriptors = 40;    // for files, pipes and those who wait
-constexpr std::int64_t kMoment = 1'000;         // ms that a full house leaves its guests
+constexpr std::int64_t kMoment = 1'000;         // ms that a full house leaves guests and who waits
 constexpr std::int64_t kStuck = 10'000;         // ms in which who is not served takes something
 constexpr std::int64_t kLeave = 60'000;         // ms for the other side to close what we left
 constexpr std::int64_t kLinger = 1'000;         // ms for the last answers of a server that ends
@@ -74,6 +79,7 @@ Status IpcDoor::open(const std::string& path) {
   if (!epoll_) return system_error("cannot make an epoll instance", path);
   most_ = most_connections();
   most_guests_ = std::max<std::size_t>(most_ / kShareOfGuests, 2);
+  most_waiting_ = std::clamp<std::size_t>(most_ / kShareOfWaiting, 1, kMostWaiting);
   watch_listener(true);
   auto readable = reactor_.on_fd(epoll_.get(), kReadable, [this](unsigned) { on_ready(); });
   if (!readable) return tl::unexpected<Error>(readable.error());
@@ -129,8 +135,10 @@ void IpcDoor::take(UniqueFd socket) {
   socklen_t size = sizeof peer;
   if (getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0)
     who = {Principal::Kind::ipc, peer.uid, peer.gid, peer.pid};
-  const bool full = guest_count_ >= most_guests_ || connections_.size() >= most_;
-  if (full && !make_room_for(who)) return;
+  const bool full = guest_count_ >= most_guests_ ||
+                    connections_.size() - waiting_.size() >= most_ - most_waiting_;
+  const bool waits = full && !make_room_for(who);
+  if (waits && waiting_.size() >= most_waiting_ && !turn_away(*waiting_.begin()->second)) return;
   auto connection = std::make_unique<IpcConnection>(
       ++last_id_, std::move(socket), std::min(options_.max_message, options_.max_received));
   IpcConnection& c = *connection;
@@ -141,15 +149,20 @@ void IpcDoor::take(UniqueFd socket) {
   event.data.u64 = c.id;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, c.fd.get(), &event) != 0) return;
   queue_.join(c.id, c.who.pid);
-  guests_[c.who.pid].emplace(c.id, &c);
-  ++guest_count_;
+  c.waits = waits;
+  if (waits) {
+    waiting_.emplace(c.id, &c);
+  } else {
+    guests_[c.who.pid].emplace(c.id, &c);
+    ++guest_count_;
+  }
   connections_.emplace(c.id, std::move(connection));
   push(c, Zmtp::greeting());
   flush(c);
 }
 
 // The process with the most guests loses its oldest one. If it is its own newcomer that has no
-// room, that one goes again until the others have had a moment to introduce themselves.
+// room, the others have a moment to introduce themselves: false.
 bool IpcDoor::make_room_for(const Principal& newcomer) {
   const auto most = std::max_element(
       guests_.begin(), guests_.end(),
@@ -157,12 +170,11 @@ bool IpcDoor::make_room_for(const Principal& newcomer) {
   if (most == guests_.end()) return false;
   const auto& [id, oldest] = *most->second.begin();
   if (most->first == newcomer.pid && monotonic_ms() - oldest->since < kMoment) return false;
-  turn_away(*oldest);
-  return true;
+  return turn_away(*oldest);
 }
 
 // What a connection is told that is closed before it has said hello. It answers nothing: whoever
-// meant well connects again, and finds a place as soon as there is one.
+// meant well connects again.
 std::string IpcDoor::no_room() const {
   return encode({Kind::error, 0, "", "",
                  encode_error({Errc::busy,
@@ -172,19 +184,26 @@ std::string IpcDoor::no_room() const {
                                ""})});
 }
 
-// One that has not made itself known as ZMTP yet would take a message for something else.
-void IpcDoor::turn_away(IpcConnection& guest) {
+// Told is only who has completed the handshake, for which what has come is read first. To a ZeroMQ
+// socket a message that comes before its own READY has gone out is an error of the protocol, after
+// which it never connects again: who is told too early is deaf until it is made anew.
+// False: it has just said something, and stays.
+bool IpcDoor::turn_away(IpcConnection& guest) {
   const ConnectionId id = guest.id;
-  if (guest.zmtp.in_traffic()) {
+  if (!guest.zmtp.in_traffic() && !guest.left) read(guest);
+  if (guest.has_message && !guest.doomed) return false;
+  if (guest.zmtp.in_traffic() && !guest.doomed) {
     std::string message = no_room();
     std::string header = Zmtp::frame_header(message.size());
     push(guest, std::move(header), std::move(message));
     flush(guest);
   }
   drop(id);
+  return true;
 }
 
 void IpcDoor::forget_guest(IpcConnection& c) {
+  if (std::exchange(c.waits, false)) waiting_.erase(c.id);
   const auto group = guests_.find(c.who.pid);
   if (group == guests_.end() || group->second.erase(c.id) == 0) return;
   --guest_count_;
@@ -381,18 +400,25 @@ bool IpcDoor::send(ConnectionId id, std::string bytes) {
   return !c->doomed;
 }
 
+// Bytes that all are owed of whom `c` is one.
+std::size_t& IpcDoor::unsent_with(const IpcConnection& c) {
+  return c.favoured ? unsent_favoured_ : unsent_;
+}
+
 void IpcDoor::push(IpcConnection& c, std::string header, std::string bytes) {
-  unsent_ += header.size() + bytes.size();
+  unsent_with(c) += header.size() + bytes.size();
   c.out.add(std::move(header), std::move(bytes));
 }
 
 void IpcDoor::bound_unsent(IpcConnection& sender) {
-  const std::size_t most = sender.favoured ? kMaxFavouredUnsent : options_.max_backlog;
-  if (sender.out.size() > most) give_up(sender);
-  while (unsent_ > options_.max_unsent) {
+  if (!sender.favoured && sender.out.size() > options_.max_backlog) give_up(sender);
+  const bool favoured = sender.favoured;
+  const std::size_t most = options_.max_unsent * (favoured ? kFavour : 1);
+  while (unsent_with(sender) > most) {
     IpcConnection* largest = nullptr;
     for (const auto& [id, c] : connections_)
-      if (!c->doomed && !c->favoured && (largest == nullptr || c->out.size() > largest->out.size()))
+      if (!c->doomed && c->favoured == favoured &&
+          (largest == nullptr || c->out.size() > largest->out.size()))
         largest = c.get();
     if (largest == nullptr || largest->out.size() == 0) return;
     give_up(*largest);
@@ -403,7 +429,7 @@ void IpcDoor::flush(IpcConnection& c) {
   if (c.doomed) return;
   const std::size_t before = c.out.size();
   const bool open = c.out.write_to(c.fd.get());
-  unsent_ -= before - c.out.size();
+  unsent_with(c) -= before - c.out.size();
   if (c.choked && c.out.size() < before) c.progress = monotonic_ms();
   if (!open) silence(c);
   settle(c);
@@ -425,7 +451,7 @@ void IpcDoor::flush_all() {
 
 void IpcDoor::silence(IpcConnection& c) {
   c.mute = true;
-  unsent_ -= c.out.size();
+  unsent_with(c) -= c.out.size();
   c.out.clear();
 }
 
@@ -451,7 +477,7 @@ void IpcDoor::doom(IpcConnection& c) {
   doomed_.push_back(c.id);
   queue_.set_ready(c.id, false);
   begun_ -= c.begun();
-  unsent_ -= c.out.size();
+  unsent_with(c) -= c.out.size();
   c.in = {};
   c.out.clear();
   c.at = 0;
@@ -479,7 +505,7 @@ void IpcDoor::drop(ConnectionId id) {
   if (found == connections_.end()) return;
   IpcConnection& c = *found->second;
   begun_ -= c.begun();
-  unsent_ -= c.out.size();
+  unsent_with(c) -= c.out.size();
   queue_.leave(id);
   forget_guest(c);
   connections_.erase(found);
@@ -509,7 +535,9 @@ void IpcDoor::admit(ConnectionId id) {
 
 void IpcDoor::favour(ConnectionId id) {
   IpcConnection* c = find(id);
-  if (c == nullptr || c->doomed) return;
+  if (c == nullptr || c->doomed || c->favoured) return;
+  unsent_ -= c->out.size();
+  unsent_favoured_ += c->out.size();
   c->favoured = true;
   queue_.favour(id);
   c->choked = false;
@@ -533,6 +561,8 @@ void IpcDoor::tick() {
     for (const auto& [id, c] : guests)
       if (now - c->since > (c->left ? kLeave : options_.introduction)) over.push_back(id);
   for (const ConnectionId id : over) drop(id);
+  for (const auto& [id, c] : Guests(waiting_))
+    if (now - c->since > kMoment) turn_away(*c);
   for (const auto& [id, c] : connections_)
     if (c->choked && !c->doomed && now - c->progress >= kStuck) give_up(*c);
   watch_listener(true);

@@ -37,7 +37,7 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void favour(ConnectionId id) override;
   std::optional<Principal> principal(ConnectionId id) const override;
   std::optional<std::size_t> unsent(ConnectionId id) const override;
-  std::size_t places() const override { return most_ - most_guests_; }
+  std::size_t places() const override { return most_ - most_guests_ - most_waiting_; }
   void shut() override;
 
  private:
@@ -48,7 +48,7 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void take(UniqueFd socket);
   bool make_room_for(const Principal& newcomer);
   std::string no_room() const;
-  void turn_away(IpcConnection& guest);
+  bool turn_away(IpcConnection& guest);
   void watch_listener(bool wanted);
   void read(IpcConnection& c);
   void advance(IpcConnection& c);
@@ -66,6 +66,7 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void bound_begun();
   void push(IpcConnection& c, std::string header, std::string bytes = {});
   void bound_unsent(IpcConnection& sender);
+  std::size_t& unsent_with(const IpcConnection& c);
   void tick();
   void serve_soon();
 
@@ -76,13 +77,14 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   std::string path_;
   bool closed_ = false;
   bool listening_ = false, serving_ = false;
-  std::size_t most_ = kFewest, most_guests_ = 1;
+  std::size_t most_ = kFewest, most_guests_ = 1, most_waiting_ = 1;
   ConnectionId last_id_ = 0;
   std::unordered_map<ConnectionId, std::unique_ptr<IpcConnection>> connections_;
   std::unordered_map<std::int64_t, Guests> guests_;  // not admitted, or left; by process
   std::size_t guest_count_ = 0;
+  Guests waiting_;  // for a guest's place
   std::vector<ConnectionId> unflushed_, doomed_;
-  std::size_t begun_ = 0, unsent_ = 0;  // bytes of all
+  std::size_t begun_ = 0, unsent_ = 0, unsent_favoured_ = 0;  // bytes of all
   FairQueue queue_;
   Subscription readable_, flushing_, ticks_, again_;
   std::array<char, kReadAtOnce> scratch_{};
