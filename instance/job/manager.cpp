@@ -90,12 +90,6 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   return request;
 }
 
-JobId JobManager::take_id() {
-  const JobId id = next_id_;
-  next_id_ = JobId(id.value() + 1);
-  return id;
-}
-
 void JobManager::skip_ids(JobId last) {
   next_id_ = std::max(next_id_, JobId(last.value() + 1));
 }

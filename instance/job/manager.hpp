@@ -187,8 +187,8 @@ class JobManager {
 
   // As the scheduler is told of it.
   qmanager::JobRequest request_of(const ActiveJob& job) const;
-  // A number that no job has or will have, and numbers up to `last` that none may get.
-  JobId take_id();
+  // The number that the next job gets, and numbers up to `last` that none may get.
+  JobId next_id() const { return next_id_; }
   void skip_ids(JobId last);
   // The active jobs that a job in DEPEND waits for.
   std::vector<JobId> waits_on(const ActiveJob& job) const;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "instance/job/manager.hpp"
+#include "instance/journal/damage/missing.hpp"
 
 namespace holon::instance {
 namespace {
@@ -71,14 +72,7 @@ void JobManager::record_lost(Time now) {
   const auto [first, end] = journal_.lost_ids();
   const std::uint64_t last = std::min(end.value(), first.value() + kMostLost);
   for (std::uint64_t id = first.value(); id < last; ++id) {
-    msg::JobRecord record;
-    record.path = path_of(JobId(id));
-    record.id = id;
-    record.state = "INACTIVE";
-    record.result = "FAILED";
-    record.reason = "the journal has lost it: what became of it is not known";
-    record.t_submit = record.t_inactive = clock_.wall(now);
-    journal_.add_inactive(record);
+    journal_.add_inactive(lost_record(path_, id, clock_.wall(now)));
     ++counts_.inactive;
     ++counts_.failed;
   }

@@ -14,6 +14,7 @@
 
 #include "instance/clock.hpp"
 #include "instance/instance_id.hpp"
+#include "instance/journal/damage/batches.hpp"
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/salvage.hpp"
@@ -124,6 +125,9 @@ class Opening {
     foreign_ = false;
     if (auto found = damage_in(db, beat_); !found.empty())
       return fail(Errc::invalid_argument, "the journal is damaged: " + found, file_);
+    if (const auto wrong = wrong_batches(db); !wrong.empty())
+      return fail(Errc::invalid_argument, "the journal is damaged: " + describe(wrong.front()),
+                  file_);
     const auto kept = whose(db);
     if (!kept.empty() && kept.find_first_not_of("0123456789abcdef") != std::string::npos)
       return fail(Errc::invalid_argument, "the journal is damaged: whose it is cannot be read",

@@ -62,6 +62,8 @@ inline constexpr const char* kCommits = "journal.commits";  // so many transacti
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again
 inline constexpr const char* kLastReservation = "reservations.last";  // neither this one
+// And the number behind it: that of a reservation, over or not, and of no job.
+inline constexpr const char* kReservationNumber = "reservations.number.";
 // The rest of a batch that is to go: the first, and the one after the last.
 inline constexpr const char* kForgettingFirst = "jobs.forgetting.first";
 inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";

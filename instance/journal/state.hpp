@@ -95,6 +95,7 @@ struct Journal::State {
   bool choose_forgotten();
   // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
   void forget(JobId first, JobId stop, Forgotten& gone);
+  void forget_reservations();
   // Does this record, packed `data`, change what is known of the job of a descendant?
   bool is_news(const msg::JobRecord& record, std::string_view data);
   // The final record of an own job, or what stands in for one that is damaged.

@@ -105,9 +105,12 @@ Result<JobId> Reservations::add(const msg::ReserveRequest& request, Time now) {
     return fail(Errc::invalid_argument, "it must end after it begins, and after now", "end");
   if (jobs_.is_paused())
     return fail(Errc::busy, "this instance is ending and makes no reservations");
-  const JobId id = jobs_.take_id();
+  const JobId id = jobs_.next_id();
   if (auto made = reserve(id, request, now); !made) return tl::unexpected(made.error());
-  journal_.set_number(kLastReservation, static_cast<std::int64_t>(id.value()));
+  jobs_.skip_ids(id);
+  const auto number = static_cast<std::int64_t>(id.value());
+  journal_.set_number(kLastReservation, number);
+  journal_.set_number(kReservationNumber + std::to_string(number), number);
   keep();
   jobs_.look_again();
   return id;

@@ -10,7 +10,9 @@
 #include <memory>
 
 #include "instance/instance_id.hpp"
+#include "instance/journal/damage/batches.hpp"
 #include "instance/journal/damage/log.hpp"
+#include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/files.hpp"
@@ -51,6 +53,9 @@ void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& c
   count(db, {"jobs", "events", "batches", "descendants", "children"});
   count(typed, {"reservations", "drains", "gates", "agents"});
   for (auto& row : unreadable_rows(db)) check.damage.push_back(std::move(row));
+  for (const auto& batch : wrong_batches(db)) check.damage.push_back(describe(batch));
+  for (const auto& numbers : missing_numbers(db, typed))
+    check.damage.push_back(name_of_jobs(numbers) + ": neither a batch nor a record");
 }
 
 void check_progress(SQLite::Database& db, const JournalMark& mark, JournalCheck& check) {
@@ -111,11 +116,21 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
 void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
             JournalRepair& repair) {
   db.exec("DELETE FROM batches WHERE spec NOT IN (SELECT id FROM specs)");
+  for (const auto& batch : wrong_batches(db)) {
+    repair.lost.push_back(describe(batch));
+    SQLite::Statement bound(db, "UPDATE batches SET count = ? WHERE first = ?");
+    bound.bind(1, batch.most);
+    bound.bind(2, batch.first);
+    bound.exec();
+  }
   SQLite::Statement whose(db, "INSERT OR REPLACE INTO meta VALUES(?,?)");
   whose.bind(1, std::string(kJournalId));
   whose.bind(2, id);
   whose.exec();
   write_number(db, kRebuilt, now);
+  const auto missing = missing_numbers(db, db);
+  for (const auto& numbers : missing) repair.lost.push_back(name_of_jobs(numbers));
+  record_lost_jobs(db, missing, now);
   if (!mark.found()) return;
   const auto& known = *mark.found();
   // What had been committed is as far as it is now: told of is what is lost, once.

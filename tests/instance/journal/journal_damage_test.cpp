@@ -23,6 +23,7 @@
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
+#include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {
@@ -96,6 +97,13 @@ class JournalDamageTest : public ::testing::Test {
     EXPECT_TRUE(records);
     for (auto r = records->rbegin(); r != records->rend(); ++r) found.push_back(r->id);
     return found;
+  }
+  // Has it a record, is it to be gone on with, or will it have a record with those at the lost end?
+  static bool is_known(const Journal& journal, std::uint64_t id) {
+    const auto record = journal.inactive(JobId(id));
+    const auto [first, stop] = journal.lost_ids();
+    return (record && *record) || journal.batch_of(JobId(id)) ||
+           (JobId(id) >= first && JobId(id) < stop);
   }
   std::vector<std::uint64_t> all() const {
     std::vector<std::uint64_t> numbers;
@@ -232,9 +240,95 @@ TEST_F(JournalDamageTest, RandomDamageIsNeverTakenForAWholeJournal) {
     if (ids(*journal) != all()) {
       EXPECT_THAT(journal->take_news(), Contains(HasSubstr("lost"))) << round;
     }
+    for (std::uint64_t id = 1; id <= kJobs; ++id)
+      EXPECT_TRUE(is_known(*journal, id)) << round << ": job " << id;
     add_job(*journal, std::max(journal->next_id()->value(), journal->lost_ids().second.value()));
     EXPECT_GE(ids(*journal).back(), kJobs) << round;
   }
+}
+
+TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    // Numbers of reservations that are over are no jobs.
+    for (const std::int64_t number : {61, 63})
+      journal->set_number(kReservationNumber + std::to_string(number), number);
+    add_job(*journal, 62);
+    add_job(*journal, 64);
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    for (const char* rows : {"first BETWEEN 20 AND 24", "first = 40"})
+      db.exec(std::string("DELETE FROM batches WHERE ") + rows);
+    db.exec("DELETE FROM jobs WHERE id BETWEEN 20 AND 24 OR id = 40 OR id = 50");
+  }
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked) << to_string(checked.error());
+  EXPECT_THAT(checked->damage, ::testing::ElementsAre("jobs 20 to 24: neither a batch nor a record",
+                                                      "job 40: neither a batch nor a record"))
+      << "job 50 has a batch: it is gone on with";
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->lost, ::testing::ElementsAre("jobs 20 to 24", "job 40"));
+  const auto journal = open();
+  ASSERT_TRUE(journal) << to_string(journal.error());
+  for (const std::uint64_t id : {20, 22, 24, 40}) {
+    const auto record = journal->inactive(JobId(id));
+    ASSERT_TRUE(record && *record) << id;
+    EXPECT_EQ((*record)->path, "/" + std::to_string(id));
+    EXPECT_EQ((*record)->state, "INACTIVE");
+    EXPECT_EQ((*record)->result, "FAILED");
+    EXPECT_THAT((*record)->reason, HasSubstr("the journal has lost it"));
+    EXPECT_EQ((*record)->t_inactive, 12'345);
+  }
+  EXPECT_FALSE(*journal->inactive(JobId(61)));
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+}
+
+// As many jobs are made of a batch as its row says.
+TEST_F(JournalDamageTest, ABatchThatSaysItHasMoreJobsThanItCanIsDamage) {
+  for (const char* damage : {"count = 1000000000000 WHERE first = 20", "count = 0 WHERE first = 20",
+                             "count = 1000000000000 WHERE first = 60"}) {
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+    {
+      auto journal = open();
+      ASSERT_TRUE(journal);
+      fill(*journal);
+    }
+    {
+      SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+      db.exec(std::string("UPDATE batches SET ") + damage);
+    }
+    EXPECT_THAT(check_journal(dir_)->damage, Contains(HasSubstr("jobs, and 1 at most"))) << damage;
+    const auto refused = open();
+    ASSERT_FALSE(refused) << damage;
+    EXPECT_THAT(refused.error().what, HasSubstr("jobs, and 1 at most"));
+    auto repaired = open(Journal::OnDamage::repair);
+    ASSERT_TRUE(repaired) << to_string(repaired.error());
+    EXPECT_THAT(repaired->take_news(), Contains(HasSubstr("jobs, and 1 at most")));
+    EXPECT_EQ(ids(*repaired), all());
+    EXPECT_TRUE(repaired->active_batches()->empty());
+    EXPECT_EQ(repaired->next_id(), JobId(kJobs + 1));
+  }
+}
+
+// journal.keep takes the oldest away: that they are not there is right.
+TEST_F(JournalDamageTest, JobsThatWereForgottenAreNotMissing) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    journal->set_number(kReservationNumber + std::string("7"), 7);
+    fill(*journal);
+    ASSERT_TRUE(journal->forget(10, 100));
+    ASSERT_TRUE(journal->commit());
+    EXPECT_FALSE(*journal->number(kReservationNumber + std::string("7"))) << "nor is it kept";
+    for (const std::uint64_t id : {61, 63}) add_job(*journal, id);
+  }
+  EXPECT_THAT(check_journal(dir_)->damage,
+              ::testing::ElementsAre("job 62: neither a batch nor a record"));
 }
 
 // Where the cell of the table row with this text begins: payload's length and key come first

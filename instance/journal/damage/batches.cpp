@@ -1,0 +1,62 @@
+#include "instance/journal/damage/batches.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace holon::instance {
+namespace {
+
+// The first event of a batch is that of all of its jobs.
+std::optional<std::int64_t> submitted(SQLite::Database& journal, std::int64_t first) {
+  SQLite::Statement q(journal, "SELECT count FROM events WHERE job = ? ORDER BY seq LIMIT 1");
+  q.bind(1, first);
+  if (!q.executeStep() || q.getColumn(0).getInt64() < 1) return std::nullopt;
+  return q.getColumn(0).getInt64();
+}
+
+// `next`: where the batch behind it begins.
+std::optional<WrongBatch> look_at(SQLite::Database& journal, std::int64_t first, std::int64_t count,
+                                  std::optional<std::int64_t> next) {
+  const bool fits = count >= 1 && (!next || count <= *next - first);
+  if (fits && next) return std::nullopt;
+  const auto known = submitted(journal, first);
+  if (fits && known.value_or(count) == count) return std::nullopt;
+  if (!next) return WrongBatch{first, count, known.value_or(1)};
+  return WrongBatch{first, count, std::min(known.value_or(*next - first), *next - first)};
+}
+
+}  // namespace
+
+std::vector<WrongBatch> wrong_batches(SQLite::Database& journal) {
+  std::vector<WrongBatch> wrong;
+  std::optional<std::pair<std::int64_t, std::int64_t>> before;
+  const auto look = [&](std::optional<std::int64_t> next) {
+    if (!before) return;
+    if (auto found = look_at(journal, before->first, before->second, next)) wrong.push_back(*found);
+  };
+  SQLite::Statement q(journal, "SELECT first, count FROM batches ORDER BY first");
+  while (q.executeStep()) {
+    look(q.getColumn(0).getInt64());
+    before.emplace(q.getColumn(0).getInt64(), q.getColumn(1).getInt64());
+  }
+  look(std::nullopt);
+  return wrong;
+}
+
+std::optional<WrongBatch> wrong_batch(SQLite::Database& journal, std::int64_t first,
+                                      std::int64_t count) {
+  SQLite::Statement q(journal, "SELECT min(first) FROM batches WHERE first > ?");
+  q.bind(1, first);
+  const bool is_last = !q.executeStep() || q.getColumn(0).isNull();
+  return look_at(journal, first, count,
+                 is_last ? std::nullopt : std::optional(q.getColumn(0).getInt64()));
+}
+
+std::string describe(const WrongBatch& batch) {
+  return fmt::format("batch {} has {} jobs, and {} at most", batch.first, batch.count, batch.most);
+}
+
+}  // namespace holon::instance
