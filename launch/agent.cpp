@@ -266,6 +266,9 @@ class Agent::Impl {
                     const bool denied = answer.error().code == Errc::denied;
                     report_again_ = reactor_.after(kAgain, [this, denied] {
                       if (denied) return say_hello();
+                      // All of it, of which the broker knows some: not to hear of a start leaves a
+                      // child of it waiting for ever.
+                      report_.started = jobs_.running();
                       report_.finished = jobs_.unacknowledged();
                     });
                   });

@@ -16,6 +16,7 @@
 
 #include "base/printable.hpp"
 #include "instance/exit_codes.hpp"
+#include "instance/process/complaint.hpp"
 #include "instance/process/crash_guard.hpp"
 #include "instance/process/instance_cgroup.hpp"
 #include "instance/process/lost_tasks.hpp"
@@ -198,10 +199,16 @@ class Supervisor {
   // If the broker's socket went with the other files, the broker ends and the next one makes a new
   // socket.
   void keep_files() {
-    if (ending_ || files_.whole()) return;
-    const auto made = files_.restore();
-    say(made ? options_.runtime_dir + " was removed by somebody; it was made again"
-             : to_string(made.error()));
+    if (ending_ || files_.whole()) return files_trouble_.is_over();
+    if (const auto made = files_.restore(); !made) {
+      const std::string what = fmt::format(
+          "{} was removed by somebody, and cannot be made again: {}; nobody finds the instance",
+          options_.runtime_dir, to_string(made.error()));
+      if (files_trouble_.is_due(what, reactor_.now())) say(what);
+      return;
+    }
+    say(options_.runtime_dir + " was removed by somebody; it was made again");
+    files_trouble_.is_over();
   }
 
   Status start_broker() {
@@ -487,6 +494,7 @@ class Supervisor {
   std::string cpuset_;
   std::function<void(const std::string&)> tell_ready_;
   RuntimeFiles files_;
+  Complaint files_trouble_;
   StateClaim claim_;
   std::string lineage_;  // of our processes
   std::optional<InstanceCgroup> cgroup_;

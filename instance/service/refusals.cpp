@@ -3,11 +3,16 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <string_view>
+
+#include "base/printable.hpp"
+
 namespace holon::instance {
 namespace {
 
 constexpr Duration kQuiet = 60'000;
 constexpr std::size_t kMostSources = 1000;
+constexpr std::size_t kLongest = 500;  // bytes of what is said
 
 std::string source_of(const transport::Request& request) {
   const auto who = request.principal();
@@ -32,7 +37,9 @@ std::string Refusals::note(const std::string& source, const std::string& what, T
     ++known.unlogged;
     return {};
   }
-  std::string line = fmt::format("refused {}: {}", source, what);
+  // Names that a client has chosen may be in it.
+  std::string line =
+      fmt::format("refused {}: {}", source, printable(std::string_view(what).substr(0, kLongest)));
   if (known.unlogged > 0) line += fmt::format(" (and {} requests before)", known.unlogged);
   known = {now, 0};
   return line;

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -78,17 +79,36 @@ std::vector<std::string> cgroups_below(const std::string& dir) {
   return found;
 }
 
-// For kernels before 5.14. A number that has been read may belong to another process by the time it
-// is signalled, so it is asked again, of a handle that cannot change.
-void signal_each(const std::string& dir) {
+std::set<pid_t> processes_in(const std::string& dir) {
+  std::set<pid_t> found;
   std::ifstream in(dir + "/cgroup.procs");
-  for (pid_t pid = 0; in >> pid;)
-    if (const auto process = stat_of(pid)) {
-      const std::string where = text_of_file("/proc/" + std::to_string(pid) + "/cgroup");
-      if (where.find(fs::path(dir).filename().string()) != std::string::npos)
-        signal_process(*process, SIGKILL);
-    }
+  for (pid_t pid = 0; in >> pid;) found.insert(pid);
+  return found;
+}
+
+// False: there is no such file, or it does not take that.
+bool write_to(const std::string& file, const char* word) {
+  const transport::UniqueFd fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  const auto size = static_cast<ssize_t>(std::strlen(word));
+  return fd && write(fd.get(), word, std::strlen(word)) == size;
+}
+
+// For kernels before 5.14, whose cgroups have no cgroup.kill. What is frozen starts nothing, and
+// can be killed.
+//
+// The number of a process that has ended may be another's by the time it is signalled. So the list
+// is read twice: a process that was there before the second reading, and still is when it is
+// signalled, is the one that this reading means.
+void signal_each(const std::string& dir) {
+  write_to(dir + "/cgroup.freeze", "1");
+  std::vector<ProcessStat> before;
+  for (const pid_t pid : processes_in(dir))
+    if (const auto process = stat_of(pid)) before.push_back(*process);
+  const auto there = processes_in(dir);
+  for (const auto& process : before)
+    if (there.contains(process.pid)) signal_process(process, SIGKILL);
   for (const auto& below : cgroups_below(dir)) signal_each(below);
+  write_to(dir + "/cgroup.freeze", "0");  // the next job may get it
 }
 
 // Permissions, the type of the cgroup, a filter of system calls: all of it shows only here.
@@ -139,8 +159,7 @@ bool is_populated(const std::string& dir) {
 }
 
 void kill_cgroup(const std::string& dir) {
-  const transport::UniqueFd file(open((dir + "/cgroup.kill").c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file || write(file.get(), "1", 1) != 1) signal_each(dir);
+  if (!write_to(dir + "/cgroup.kill", "1")) signal_each(dir);
 }
 
 void remove_cgroup(const std::string& dir) {

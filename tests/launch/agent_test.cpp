@@ -43,6 +43,11 @@ class FakeBroker {
       for (const auto& one : report.finished) finished[one.job] = one;
       ++reports;
       if (deny) return request.fail({Errc::denied, "who are you?", ""});
+      if (std::exchange(fail_once, false)) {
+        started.clear();
+        finished.clear();
+        return request.fail({Errc::system, "internal error", ""});
+      }
       acknowledge ? request.reply(pack(msg::Empty{})) : kept.push_back(request);
     });
     server_->on_request(table);
@@ -72,6 +77,7 @@ class FakeBroker {
   msg::Welcome welcome;
   bool acknowledge = true;
   bool deny = false, deny_hello = false;
+  bool fail_once = false;  // the next report is not heard
   bool lost = false;
   std::vector<msg::Hello> hellos;
   std::map<std::uint64_t, msg::Started> started;
@@ -128,6 +134,17 @@ TEST_F(AgentTest, SaysWhoItIsAndWhatItHas) {
   EXPECT_NE(hello.incarnation, 0U);
   EXPECT_NE(hello.topology.find("<topology"), std::string::npos);
   EXPECT_TRUE(hello.running.empty());
+}
+
+TEST_F(AgentTest, AReportThatTheBrokerCouldNotTakeIsMadeAgainWithTheStartsInIt) {
+  begin();
+  broker_->fail_once = true;
+  broker_->tell("agent.start", request(shell("exec sleep 1000"), start(9)));
+  EXPECT_TRUE(until([&] { return broker_->started.contains(9); }));
+  EXPECT_FALSE(broker_->started[9].processes.empty());
+  broker_->fail_once = true;
+  broker_->tell("agent.start", request(shell("exit 3"), start(10)));
+  EXPECT_TRUE(until([&] { return broker_->finished.contains(10); }));
 }
 
 // It was refused every second for ever, and its jobs held their cores.

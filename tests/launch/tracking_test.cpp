@@ -1,10 +1,16 @@
 // A job is over when its processes are, whatever they did to get away: with cgroups, and without.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <csignal>
+#include <filesystem>
 #include <optional>
 #include <sstream>
+#include <thread>
 
 #include "launch/tracking/cgroup.hpp"
 #include "launch/tracking/lineage.hpp"
@@ -63,6 +69,39 @@ class TrackingTest : public ProcessTest, public testing::WithParamInterface<cons
   std::map<std::uint64_t, msg::Finished> finished_;
   std::function<void(std::uint64_t)> at_end_;
 };
+
+// On kernels without cgroup.kill. A process was in the cgroup, and its number has become another's
+// when it is to be signalled: the list, read again, does not have it.
+TEST(Cgroup, NobodyIsKilledWhoHasANumberThatWasInIt) {
+  const std::string dir = *transport::make_runtime_dir() + "/0";  // is in the name of any cgroup
+  ASSERT_EQ(mkdir(dir.c_str(), 0700), 0);
+  const std::string list = dir + "/cgroup.procs";
+  ASSERT_EQ(mkfifo(list.c_str(), 0600), 0);
+  const pid_t bystander = fork();
+  if (bystander == 0)
+    for (;;) pause();
+  std::atomic<bool> stop = false;
+  // The number for whoever opens the list first, nothing for those after that.
+  std::thread kernel([&] {
+    for (std::string text = std::to_string(bystander) + "\n"; !stop; text.clear()) {
+      int fd = -1;
+      while (!stop && (fd = open(list.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) < 0)
+        std::this_thread::yield();
+      if (fd < 0) continue;
+      EXPECT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+      close(fd);
+      // The reader is through when nobody has the list open any more.
+      while (!stop && (fd = open(list.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) >= 0) close(fd);
+    }
+  });
+  kill_cgroup(dir);
+  stop = true;
+  kernel.join();
+  EXPECT_EQ(waitpid(bystander, nullptr, WNOHANG), 0) << "it was killed";
+  kill(bystander, SIGKILL);
+  waitpid(bystander, nullptr, 0);
+  std::filesystem::remove_all(std::filesystem::path(dir).parent_path());
+}
 
 INSTANTIATE_TEST_SUITE_P(With, TrackingTest, testing::Values("cgroup", "process"),
                          [](const auto& kind) { return kind.param; });

@@ -75,6 +75,16 @@ TEST(Refusals, AreLoggedOnceASourceAndMinute) {
             "refused process 7: no (and 2 requests before)");
 }
 
+TEST(Refusals, WhatAClientHasChosenNeitherBreaksALineNorCommandsATerminalNorFillsADisk) {
+  Refusals refusals;
+  const std::string topic = "x\n[2026] [info] all is well\x1b[2J" + std::string(100'000, 'y');
+  const auto line = refusals.note("process 7", may_ask(topic, 0, false).error().what, 0);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  EXPECT_EQ(line.find('\x1b'), std::string::npos);
+  EXPECT_LT(line.size(), 1'000u);
+  EXPECT_THAT(line, HasSubstr("all is well"));
+}
+
 TEST(Refusals, ManySourcesShareOneLine) {
   Refusals refusals;
   int lines = 0;
