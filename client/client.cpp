@@ -136,7 +136,10 @@ Result<msg::JobsReply> Client::jobs(const msg::JobsRequest& request) {
     msg::JobsRequest part = request;
     part.ids = part_of(request.ids, done);
     const auto listed = each_page(std::move(part), [&](std::vector<msg::JobRecord> page, bool) {
-      for (auto& job : page) by_path.try_emplace(job.path, std::move(job));
+      for (auto& job : page) {
+        auto& known = by_path[job.path];
+        if (known.path.empty() || known.as_of > 0) known = std::move(job);
+      }
       return true;
     });
     if (!listed) return tl::unexpected(listed.error());

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/printable.hpp"
 #include "instance/exit_codes.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/text.hpp"
@@ -169,7 +170,7 @@ Status Broker::begin() {
   server_->on_peer_lost([this](transport::PeerId peer) {
     if (!core_) return;
     core_->agents.peer_lost(peer);
-    core_->children.peer_lost(peer);
+    core_->children.peer_lost(peer, reactor_.now());
   });
   turn_end_ = reactor_.at_turn_end([this] { finish_turn(); });
   files_timer_ = reactor_.every(kLookAtFiles, [this] { look_at_files(); });
@@ -512,7 +513,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
     end_timer_ = reactor_.after(0, [this] { finish(kEndedInOrder); });
     return;
   }
-  spdlog::info(fmt::format("the instance ends: {}", reason));
+  spdlog::info(fmt::format("the instance ends: {}", printable(reason)));
   time_is_over_ = type == "timeout";
   phase_ = Phase::draining;
   end_reason_ = reason;

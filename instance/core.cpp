@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "instance/journal/record_order.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
 
@@ -42,6 +43,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       children(
           server, the_journal, jobs, the_after_commit, refusals,
           [this](const ActiveJob& job) { return grant_for(job); }, identity.belongs_to),
+      awaited(reactor),
       takeovers(reactor, clock, the_journal, jobs, agents,
                 {identity.binary, identity.path, identity.state_dir}),
       watchers(jobs, the_journal, the_after_commit, portions),
@@ -85,7 +87,8 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
   // Before the jobs: one that was a child is over only when what the child left is taken over.
-  if (auto known = core->children.recover(); !known) return tl::unexpected(known.error());
+  if (auto known = core->children.recover(reactor.now()); !known)
+    return tl::unexpected(known.error());
   if (auto recovered = core->jobs.recover(beginning, reactor.now()); !recovered)
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
@@ -207,6 +210,24 @@ msg::TreeNode Core::silent_child(const ActiveJob& job) const {
 void Core::take_records(const transport::Request& request, Time now) {
   for (const auto& path : children.records(request, now))
     if (parent_ != nullptr) parent_->changed(path);
+}
+
+std::optional<msg::JobRecord> Core::shown(JobId child, msg::JobRecord record) {
+  const auto job = job_at(record.path);
+  const bool is_its_own = job && job->value() == record.id &&
+                          child_towards(identity.path, record.path) == child &&
+                          record.path != jobs.path_of(child);
+  if (!is_its_own) return std::nullopt;
+  auto [to_show, is_news] = journal.show_descendant(std::move(record));
+  if (is_news && parent_ != nullptr) parent_->changed(to_show.path);
+  return std::move(to_show);
+}
+
+Time Core::as_of(const msg::JobRecord& record) const {
+  const auto child = child_towards(identity.path, record.path);
+  if (!child || record.state == "INACTIVE" || !children.may_know_more(*child)) return 0;
+  return std::max(
+      {children.told_at(*child), record.t_submit, record.t_alloc, record.t_start, record.t_finish});
 }
 
 void Core::happened(JobId job, const Event& event) {

@@ -27,6 +27,7 @@
 #include "instance/service/schedule_log.hpp"
 #include "instance/service/watchers.hpp"
 #include "instance/tree/ancestry.hpp"
+#include "instance/tree/awaited.hpp"
 #include "instance/tree/children.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "instance/tree/takeover.hpp"
@@ -70,6 +71,11 @@ class Core final : public Outside {
   std::optional<msg::JobRecord> record(const std::string& path) const;
   // "record" from a child.
   void take_records(const transport::Request& request, Time now);
+  // A record that a child has answered with, as it is to be shown, after the commit; nullopt: it is
+  // none of a job of the child's.
+  std::optional<msg::JobRecord> shown(JobId child, msg::JobRecord record);
+  // Of a record of a job below, from the journal: 0 if it is the last word, or as of when it holds.
+  Time as_of(const msg::JobRecord& record) const;
   // A child that holds resources and does not answer, as a node of the tree.
   msg::TreeNode silent_child(const ActiveJob& job) const;
   // This instance as a node of the tree, without its children.
@@ -99,6 +105,7 @@ class Core final : public Outside {
   Offline offline;
   Agents agents;
   Children children;
+  AwaitedChildren awaited;
   Takeovers takeovers;
   Portions portions;
   Watchers watchers;

@@ -48,13 +48,15 @@ struct JobRecord {
   std::string output, error;                // files
   std::int64_t cpu_ms = 0, max_rss_kb = 0;  // resource usage of its tasks together
   std::vector<std::int64_t> pids;           // of its tasks, rank order, while it runs
+  // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
+  std::int64_t as_of = 0;
 
   // Names of fields that have their default would be most of a record's bytes.
   HOLON_FIELDS_WITHOUT_DEFAULTS(path, id, name, user, group, account, qos, queue, urgency, state,
                                 result, exit_code, reason, command, nodelist, resources, nnodes,
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
                                 t_inactive, t_estimate, expiration, limit, selection, is_instance,
-                                child_uri, output, error, cpu_ms, max_rss_kb, pids)
+                                child_uri, output, error, cpu_ms, max_rss_kb, pids, as_of)
 };
 
 // "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is

@@ -14,7 +14,8 @@ struct Remains {
   std::string next;                   // where the next piece begins; "": this was the last one
   std::vector<std::string> problems;  // what could not be read, in words
   bool busy = false;                  // a process has a journal open: to be read again later
-  HOLON_FIELDS(jobs, next, problems, busy)
+  bool is_there = false;              // the journal of the instance itself is
+  HOLON_FIELDS(jobs, next, problems, busy, is_there)
 };
 
 // All that is kept about one job but its record.

@@ -17,6 +17,12 @@ std::pair<std::string, JobId> split_path(const std::string& path) {
           JobId(std::strtoull(path.c_str() + cut + 1, nullptr, 10))};
 }
 
+bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
+  const bool same =
+      from.state == to.state && from.result == to.result && from.exit_code == to.exit_code;
+  return !same && (from.state == "INACTIVE" || !instance::supersedes(to, from));
+}
+
 }  // namespace
 
 void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) {
@@ -83,13 +89,32 @@ void Checks::record(const std::string& observer, const msg::JobRecord& record) {
   const auto [known, is_new] = seen_.try_emplace(key, record);
   if (is_new) return;
   const auto& before = known->second;
-  const bool same = before.state == record.state && before.result == record.result &&
-                    before.exit_code == record.exit_code;
-  const bool over = before.state == "INACTIVE";
-  if ((over && !same) || (!over && !same && !instance::supersedes(record, before)))
+  if (goes_back(before, record))
     machine_.history.violation("{} says of {}: {} {}, and had said {} {}", observer, record.path,
                                record.state, record.result, before.state, before.result);
   known->second = record;
+}
+
+void Checks::read_by_client(const std::string& who, const std::vector<msg::JobRecord>& records,
+                            std::uint64_t before) {
+  ++answers_read_;
+  for (const auto& record : records) {
+    compare_with_read(who, who + " " + record.path, record, before);
+    if (record.as_of == 0) compare_with_read(who, record.path, record, before);
+  }
+}
+
+void Checks::compare_with_read(const std::string& who, const std::string& key,
+                               const msg::JobRecord& record, std::uint64_t before) {
+  auto& all = read_[key];
+  for (const auto& [answer, read] : all)
+    if (answer <= before && goes_back(read, record))
+      return machine_.history.violation("{} answers of {}: {} {}, and somebody had read {} {}", who,
+                                        record.path, record.state, record.result, read.state,
+                                        read.result);
+  const bool is_known = std::any_of(
+      all.begin(), all.end(), [&](const Read& one) { return !goes_back(record, one.record); });
+  if (!is_known) all.push_back({answers_read_, record});
 }
 
 void Checks::told_by_owner(const msg::JobRecord& record) {

@@ -27,6 +27,14 @@ class Checks {
   void lease_of(const Instance& child, const Instance& parent);
   // A record never goes back. `observer`: whose word it is.
   void record(const std::string& observer, const msg::JobRecord& record);
+  // The same for records that a client reads, from whomever it likes: a question asked after an
+  // answer was read gets no older one. How many answers have been read so far, for
+  // read_by_client().
+  std::uint64_t answers_read() const { return answers_read_; }
+  // `before`: the number when it was asked. A record that is said to hold as of some time is
+  // compared with what the same instance has said.
+  void read_by_client(const std::string& who, const std::vector<msg::JobRecord>& records,
+                      std::uint64_t before);
   // The result that the instance of a job itself has told.
   void told_by_owner(const msg::JobRecord& record);
   void final_record(const std::string& path, const std::optional<msg::JobRecord>& record);
@@ -40,6 +48,14 @@ class Checks {
   Machine& machine_;
   std::map<std::string, msg::JobRecord> seen_;   // by observer and path
   std::map<std::string, std::string> by_owner_;  // results, by path
+  struct Read {
+    std::uint64_t answer = 0;
+    msg::JobRecord record;
+  };
+  void compare_with_read(const std::string& who, const std::string& key,
+                         const msg::JobRecord& record, std::uint64_t before);
+  std::uint64_t answers_read_ = 0;
+  std::map<std::string, std::vector<Read>> read_;  // by path, and by instance and path
 };
 
 }  // namespace holon::world

@@ -26,6 +26,7 @@ const std::vector<PlantInfo>& all_plants() {
        "a job is taken to be over when one of its parts is: its end is told for the others, too"},
       {Plant::changed_record, "changed-record",
        "a child's record of a job that is over says something else when it arrives"},
+      {Plant::stale_listing, "stale-listing", "a listing is what the one before it was"},
   };
   return kPlants;
 }

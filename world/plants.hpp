@@ -23,6 +23,7 @@ enum class Plant {
   lost_exit,
   changed_record,
   early_whole,
+  stale_listing,
 };
 
 struct PlantInfo {

@@ -43,8 +43,7 @@ void World::act() {
   if (choice <= 60) return submit_work(*instance);
   if (choice <= 80)
     return depth(*instance) < 3 ? submit_instance(*instance) : submit_work(*instance);
-  if (choice <= 92) return cancel_some(*instance);
-  if (choice <= 98) return list();
+  if (choice <= 95) return cancel_some(*instance);
   if (instance->is_root()) return;
   user_->ask(instance->uri(), "shutdown", transport::pack(msg::ShutdownRequest{"a user says so"}),
              [](const Result<std::string>&) {});
@@ -128,11 +127,28 @@ void World::cancel_some(Instance& instance) {
   user_->ask(instance.uri(), "cancel", transport::pack(ask), [](const Result<std::string>&) {});
 }
 
+// All jobs below whichever instance, again and again: of the root half of the time.
 void World::list() {
-  if (root_ == nullptr) return;
+  Instance* const some = machine_.dice.one_in(2) ? root_ : some_instance(true);
+  if (some == nullptr) return;
   msg::JobsRequest ask;
   ask.all = ask.recursive = true;
-  user_->ask(root_->uri(), "jobs", transport::pack(ask), [](const Result<std::string>&) {});
+  const auto before = checks_.answers_read();
+  user_->ask(some->uri(), "jobs", transport::pack(ask),
+             [this, path = some->path(), before](const Result<std::string>& answer) {
+               if (!answer) return;
+               const auto reply = transport::unpack<msg::JobsReply>(*answer);
+               if (!reply) return machine_.history.violation("a listing is answered with rubbish");
+               checks_.read_by_client(path, reply->jobs, before);
+             });
+}
+
+void World::list_later() {
+  machine_.timeline.after(machine_.dice.between(100, 700) * kMs, [this] {
+    if (calm_) return;
+    list();
+    list_later();
+  });
 }
 
 }  // namespace holon::world

@@ -80,6 +80,7 @@ void World::keep_root() {
 Outcome World::run() {
   begin_root();
   act_later();
+  list_later();
   if (has_faults_) fail_later();
   const Micros lasts = machine_.dice.between(6, 20) * kSecond;
   run_until(lasts, [] { return false; });

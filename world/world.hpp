@@ -49,6 +49,7 @@ class World final : public Instances {
               std::int64_t tasks, double limit, std::uint64_t count, bool is_instance);
   void cancel_some(Instance& instance);
   void list();
+  void list_later();
   std::vector<std::string> conf();
   Instance* some_instance(bool ready);
   std::vector<Instance*> up() const;

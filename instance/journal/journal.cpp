@@ -145,6 +145,20 @@ bool Journal::put_descendant(const msg::JobRecord& record) {
   return taken;
 }
 
+ShownRecord Journal::show_descendant(msg::JobRecord record) {
+  auto known = descendant(record.path);
+  const bool is_known = known && *known;
+  if (is_known && ((*known)->state == "INACTIVE" || is_further(**known, record))) {
+    (*known)->as_of = record.as_of;
+    return {std::move(**known), false};
+  }
+  if (is_known && !is_further(record, **known)) return {std::move(record), false};
+  const Time as_of = std::exchange(record.as_of, 0);
+  const bool is_news = put_descendant(record);
+  record.as_of = as_of;
+  return {std::move(record), is_news};
+}
+
 void Journal::put_child(const ChildGrant& child) {
   auto& s = *state_;
   s.write([&] {
@@ -271,6 +285,15 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   gone.jobs.emplace_back(first, stop);
 }
 
+// Those that are over, as far as they are of before kLastForgotten.
+void Journal::State::forget_reservations() {
+  SQLite::Statement q(
+      db, fmt::format("DELETE FROM numbers WHERE key GLOB '{}*' AND value <= (SELECT value FROM "
+                      "numbers WHERE key = '{}') AND value NOT IN (SELECT id FROM reservations)",
+                      kReservationNumber, kLastForgotten));
+  q.exec();
+}
+
 Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most) {
   auto& s = *state_;
   Forgotten gone;
@@ -287,6 +310,7 @@ Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most) 
     if (gone.jobs.empty()) return;
     gone.more = s.forgetting || gone.count < surplus;
     write_number(s.db, kLastForgotten, number_of(*next) - 1);
+    s.forget_reservations();
     s.keep_forgetting();
     s.db.exec(fmt::format("PRAGMA incremental_vacuum({})", kPagesGivenBack));
   });
@@ -496,10 +520,14 @@ Result<std::vector<msg::JobRecord>> Journal::descendants_after(std::string_view 
 
 Result<std::optional<msg::JobRecord>> Journal::descendant(std::string_view path) const {
   return state_->read<std::optional<msg::JobRecord>>([&]() -> std::optional<msg::JobRecord> {
-    SQLite::Statement q(state_->db, "SELECT record FROM descendants WHERE path=?");
-    q.bind(1, std::string(path));
-    if (!q.executeStep()) return std::nullopt;
-    return descendant_in(q.getColumn(0), std::string(path));
+    SQLite::Statement& q = state_->known;
+    const std::string key(path);
+    q.tryReset();  // after a step that failed
+    q.bindNoCopy(1, key);
+    auto record =
+        q.executeStep() ? std::optional(descendant_in(q.getColumn(0), key)) : std::nullopt;
+    q.tryReset();
+    return record;
   });
 }
 

@@ -35,6 +35,8 @@ struct JobRecord;
 
 namespace holon::instance {
 
+struct ShownRecord;
+
 // Equal jobs first .. first+count-1, submitted in one request: one row, however many they are.
 struct Batch {
   JobId first;
@@ -113,6 +115,9 @@ class Journal {
   // A record of a job of a descendant. False: what is known of that job is the same, or newer
   // (record_order.hpp).
   bool put_descendant(const msg::JobRecord& record);
+  // The same for one that is about to be shown: whichever of it and what is known is further on. So
+  // much of a job is never shown that a later answer from here could be behind it.
+  ShownRecord show_descendant(msg::JobRecord record);
   void put_child(const ChildGrant& child);
   void set_meta(std::string_view key, std::string_view value);
   void set_number(std::string_view key, std::int64_t value);

@@ -22,6 +22,10 @@ bool supersedes(const msg::JobRecord& next, const msg::JobRecord& known) {
   return known.state != "INACTIVE" && progress(next) >= progress(known);
 }
 
+bool is_further(const msg::JobRecord& next, const msg::JobRecord& known) {
+  return known.state != "INACTIVE" && progress(next) > progress(known);
+}
+
 void close_record(msg::JobRecord& record, const std::string& reason, Time now, Time ended) {
   if (record.state == "INACTIVE") return;
   if (record.result.empty()) {

@@ -14,6 +14,15 @@ namespace holon::instance {
 // the wall clock, which may have been set.
 bool supersedes(const msg::JobRecord& next, const msg::JobRecord& known);
 
+// Has the job come further by `next`? Of one that is INACTIVE nothing is.
+bool is_further(const msg::JobRecord& next, const msg::JobRecord& known);
+
+// A record as it is to be shown, and whether what it says had not been known.
+struct ShownRecord {
+  msg::JobRecord record;
+  bool is_news = false;
+};
+
 // Closes a record of which nothing more will be heard: INACTIVE, with the result it says it will
 // have, else CANCELED if it never had resources and FAILED if it had. What had resources has had
 // them until `ended`, the end of the job that its instance was, or of what is known of that; never

@@ -1,6 +1,11 @@
 // A page begins with the instance's own jobs, by their ids. For all below it come the children
 // after that, in the order of their paths as text: those that live are asked, a few at once, the
 // others are spoken for by the journal.
+//
+// No answer says less of a job than an earlier one. What a child answers is journalled here before
+// it is shown. A child may have shown more than that to who has asked it directly: one that is not
+// connected is waited for, until it is back or its own journal has been read, for as long as one
+// waits for a child that is. After that its records are shown with the time as of which they hold.
 #include "instance/service/job_pages.hpp"
 
 #include <fmt/core.h>
@@ -92,6 +97,7 @@ class Page : public std::enable_shared_from_this<Page> {
         request_(std::move(request)),
         ask_(std::move(ask)),
         cursor_(std::move(cursor)),
+        begun_(core.clock.now()),
         size_(size_of_page(ask_)) {
     reply_.jobs.reserve(size_);
   }
@@ -188,6 +194,7 @@ class Page : public std::enable_shared_from_this<Page> {
   // ---- what is below ----
 
   void list_children() {
+    if (request_.done()) return;
     while (!full() && looked_at_ < kLookedAt) {
       if (!cursor_.live.empty()) return ask_children(std::exchange(cursor_.live, {}));
       if (!cursor_.gone.empty()) {
@@ -197,6 +204,7 @@ class Page : public std::enable_shared_from_this<Page> {
       auto begun = begin_children();
       if (!begun) return request_.fail(begun.error());
       if (!*begun) return finish(true);
+      if (!away_.empty()) return await_children();
     }
     finish(false);
   }
@@ -209,8 +217,11 @@ class Page : public std::enable_shared_from_this<Page> {
     looked_at_ += 1 + records->size();
     if (!records->empty()) open.after = records->back().path;
     const bool more = records->size() == n;
-    for (auto& record : *records)
-      if (ask_.all || record.state != "INACTIVE") add(std::move(record));
+    for (auto& record : *records) {
+      if (!ask_.all && record.state == "INACTIVE") continue;
+      record.as_of = core_.as_of(record);
+      add(std::move(record));
+    }
     if (!more) cursor_.gone.pop_back();
     return {};
   }
@@ -224,12 +235,52 @@ class Page : public std::enable_shared_from_this<Page> {
       if (!*child) break;
       const std::string path = core_.jobs.path_of(**child);
       cursor_.child = path;
-      if (core_.children.connected().count(**child) != 0)
+      if (core_.children.peer(**child).value() != 0)
         cursor_.live.push_back({(*child)->value(), {}});
       else
-        cursor_.gone.push_back({path + "/", {}});
+        is_away(**child);
     }
     return begun > 0;
+  }
+
+  // ---- children that are not connected ----
+
+  // How long a child may take. Who waits above, for so long, still wants to hear of the others.
+  Duration patience() const {
+    if (ask_.timeout == 0) return core_.config.tree_timeout;
+    return std::max<Duration>(1, begun_ + ask_.timeout - core_.clock.now());
+  }
+  Duration patience_for(JobId away) const {
+    const Duration patience_of_all = ask_.timeout == 0 ? patience() : patience() / 2;
+    return core_.children.patience_left(away, patience_of_all, core_.clock.now());
+  }
+
+  // Each is waited for once.
+  void is_away(JobId child) {
+    if (patience_for(child) > 0 && awaited_.insert(child).second)
+      away_.push_back(child);
+    else
+      cursor_.gone.push_back({core_.jobs.path_of(child) + "/", {}});
+  }
+
+  void await_children() {
+    const auto away = std::exchange(away_, {});
+    asked_ = away.size();
+    for (const JobId child : away)
+      core_.awaited.wait(
+          child, patience_for(child),
+          [self = shared_from_this(), child](const Result<AwaitedChildren::Outcome>& outcome) {
+            self->take_outcome(child, outcome);
+          });
+  }
+
+  void take_outcome(JobId child, const Result<AwaitedChildren::Outcome>& outcome) {
+    if (!outcome) return request_.fail(outcome.error());
+    if (*outcome == AwaitedChildren::Outcome::connected)
+      cursor_.live.push_back({child.value(), {}});
+    else
+      cursor_.gone.push_back({core_.jobs.path_of(child) + "/", {}});
+    go_on();
   }
 
   Result<std::optional<JobId>> next_named() {
@@ -261,38 +312,45 @@ class Page : public std::enable_shared_from_this<Page> {
   void ask_children(std::vector<OpenChild> open) {
     asked_ = open.size();
     const auto connected = core_.children.connected();
-    const Duration patience = ask_.timeout > 0 ? ask_.timeout : core_.config.tree_timeout;
     const std::size_t part = std::max(kSmallestPart, (size_ - reply_.jobs.size()) / open.size());
     for (auto& child : open) {
       msg::JobsRequest ask;
       ask.all = ask_.all;
       ask.recursive = true;
       ask.limit = ask_.limit;
-      ask.timeout = patience * 4 / 5;
+      ask.timeout = patience() * 4 / 5;
       ask.page = part;
       ask.after = child.after;
       const JobId id(child.child);
       const auto peer = connected.find(id);
       // A peer that is not there any more fails the call, later.
       server_.call(peer == connected.end() ? transport::PeerId{} : peer->second,
-                   {"jobs", pack(ask), "", patience},
+                   {"jobs", pack(ask), "", patience()},
                    [self = shared_from_this(), id](const Result<std::string>& answer) {
                      self->take_answer(id, answer);
                    });
     }
   }
 
-  // What a child that does not answer has sent before is repeated from the journal; who asks takes
+  // What a child that does not answer has told before is repeated from the journal; who asks takes
   // one record of a path.
   void take_answer(JobId child, const Result<std::string>& answer) {
     auto reply = answer ? unpack<msg::JobsReply>(*answer) : tl::unexpected<Error>(answer.error());
-    if (reply) {
-      for (auto& record : reply->jobs) add(std::move(record));
-      if (!reply->next.empty()) cursor_.live.push_back({child.value(), std::move(reply->next)});
-    } else {
-      cursor_.gone.push_back({core_.jobs.path_of(child) + "/", {}});
-    }
-    if (--asked_ == 0) list_children();
+    // One that is lost is known to be when the turn ends.
+    if (!reply)
+      return core_.after_commit.add([self = shared_from_this(), child] {
+        self->is_away(child);
+        self->go_on();
+      });
+    for (auto& record : reply->jobs)
+      if (auto shown = core_.shown(child, std::move(record))) add(std::move(*shown));
+    if (!reply->next.empty()) cursor_.live.push_back({child.value(), std::move(reply->next)});
+    go_on();
+  }
+
+  void go_on() {
+    if (--asked_ > 0) return;
+    away_.empty() ? list_children() : await_children();
   }
 
   transport::Server& server_;
@@ -300,9 +358,12 @@ class Page : public std::enable_shared_from_this<Page> {
   Request request_;
   msg::JobsRequest ask_;
   Cursor cursor_;
+  Time begun_;
   std::size_t size_;
   std::size_t bytes_ = 0;
   std::size_t asked_ = 0;
+  std::vector<JobId> away_;  // children to be waited for
+  std::set<JobId> awaited_;
   std::size_t looked_at_ = 0;  // records of instances that are gone, taken or not
   msg::JobsReply reply_;
 };

@@ -10,6 +10,7 @@
 #include "instance/service/rights.hpp"
 #include "instance/text.hpp"
 #include "instance/tree/gather.hpp"
+#include "instance/tree/gone_counts.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -23,32 +24,7 @@ using transport::unpack;
 constexpr Duration kChildPatience = 15'000;
 constexpr std::size_t kMostIds = 10'000;           // of one request
 constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
-constexpr std::size_t kCountedAtOnce = 200;        // the same, of records
 constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
-
-// Adds what the records of an instance that has ended say of its jobs to `node`, and answers. There
-// may be a million of them.
-void tell_counts(Core& core, const Request& request, msg::TreeNode ended) {
-  const auto node = std::make_shared<msg::TreeNode>(std::move(ended));
-  const auto step = [&core, request, node, after = std::make_shared<std::string>()] {
-    if (request.done()) return false;
-    const auto some = core.journal.descendants_after(node->path + "/", *after, kCountedAtOnce);
-    if (!some) return request.fail(some.error()), false;
-    for (const auto& r : *some) {
-      if (r.path.find('/', node->path.size() + 1) != std::string::npos) continue;  // of a child
-      ++node->inactive;
-      node->failed += r.result != "COMPLETED";
-      node->cancelled += r.result == "CANCELED";
-    }
-    if (some->size() < kCountedAtOnce) {
-      core.after_commit.add([request, node] { request.reply(pack(*node)); });
-      return false;
-    }
-    *after = some->back().path;
-    return true;
-  };
-  if (step()) core.portions.add(request.peer(), step);
-}
 
 Status check_ids(const std::vector<std::uint64_t>& ids) {
   if (ids.size() <= kMostIds) return {};
@@ -83,7 +59,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };
   core_.on_event = [this] { followers_.happened(); };
-  core_.on_child_ended = [this](JobId child) { child_ended(child); };
+  core_.on_child_ended = [this](JobId child) { core_.awaited.over(child); };
 }
 
 void Service::add_client_requests() {
@@ -170,28 +146,20 @@ void Service::to_child(JobId child, const Request& request, const std::string& p
     return request.fail(
         {Errc::not_found, fmt::format("{} {}", core_.jobs.path_of(child), what), {}});
   }
-  waiting_.push_front({child, request, path, {}});
-  auto& entry = waiting_.front();
-  entry.timeout = reactor_.after(kChildPatience, [this, at = waiting_.begin()] {
-    at->request.fail(
-        {Errc::disconnected, fmt::format("instance {} does not answer", at->path), {}});
-    auto timeout = std::move(at->timeout);  // outlives this call
-    waiting_.erase(at);
-  });
+  using Outcome = AwaitedChildren::Outcome;
+  const auto then = [this, child, request, path](const Result<Outcome>& outcome) {
+    if (!outcome) return request.fail(outcome.error());
+    if (*outcome == Outcome::connected)
+      return server_.forward(core_.children.peer(child), request, path);
+    if (*outcome == Outcome::over) return answer_for_gone(request, path);
+    request.fail({Errc::disconnected, fmt::format("instance {} does not answer", path), {}});
+  };
+  core_.awaited.wait(child, kChildPatience, then);
 }
 
 void Service::child_connected(JobId child) {
-  const auto peer = core_.children.peer(child);
-  for (const auto& w : waiting_)
-    if (w.child == child) server_.forward(peer, w.request, w.path);
-  waiting_.remove_if([child](const Waiting& w) { return w.child == child; });
+  core_.awaited.connected(child);
   resources_.tell_drains(child);
-}
-
-void Service::child_ended(JobId child) {
-  for (const auto& w : waiting_)
-    if (w.child == child) answer_for_gone(w.request, w.path);
-  waiting_.remove_if([child](const Waiting& w) { return w.child == child; });
 }
 
 // What can be said of an instance from the records it has left.
@@ -208,7 +176,8 @@ void Service::answer_for_gone(const Request& request, const std::string& path) {
     node.path = path;
     node.name = self->name;
     node.health = "ended";
-    return tell_counts(core_, request, std::move(node));
+    return count_gone_jobs(request, std::move(node), core_.journal, core_.portions,
+                           core_.after_commit);
   }
   request.fail(
       {Errc::not_found, fmt::format("instance {} has ended ({})", path, self->result), {}});
@@ -369,8 +338,7 @@ void Service::close(const Error& why) {
   followers_.close(why);
   core_.outputs.close(why);
   core_.inputs.close(why);
-  for (const auto& w : waiting_) w.request.fail(why);
-  waiting_.clear();
+  core_.awaited.close(why);
 }
 
 }  // namespace holon::instance

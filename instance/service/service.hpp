@@ -5,7 +5,6 @@
 // child that is gone is answered for from its records. Answers leave after the commit of the turn.
 #pragma once
 #include <functional>
-#include <list>
 #include <set>
 #include <string>
 
@@ -50,7 +49,6 @@ class Service {
   void answer_for_gone(const Request& request, const std::string& path);
   void answer_for_gone_jobs(const Request& request, const std::string& path);
   void child_connected(JobId child);
-  void child_ended(JobId child);
   Time now() const { return reactor_.now(); }
 
   void submit(const Request& request);
@@ -63,14 +61,6 @@ class Service {
   void lease(const Request& request);
   template <class Reply>
   void reply_later(const Request& request, Reply reply);
-
-  // A request for a child that is expected to connect.
-  struct Waiting {
-    JobId child;
-    Request request;
-    std::string path;
-    transport::Subscription timeout;
-  };
 
   transport::Reactor& reactor_;
   transport::Server& server_;
@@ -86,7 +76,6 @@ class Service {
   ReservationService reservations_;
   ResourceService resources_;
   const std::set<std::string> of_single_jobs_ = {"job.info", "job.wait", "job.watch", "job.attach"};
-  std::list<Waiting> waiting_;
 };
 
 }  // namespace holon::instance

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "instance/text.hpp"
@@ -21,12 +22,13 @@ Children::Children(transport::Server& server, Journal& journal, JobManager& jobs
       make_grant_(std::move(make_grant)),
       belongs_to_(std::move(belongs_to)) {}
 
-Status Children::recover() {
+Status Children::recover(Time now) {
   auto known = journal_.children();
   if (!known) return tl::unexpected(known.error());
   for (auto& grant : *known) {
     const JobId job = grant.job;
     children_[job].grant = std::move(grant);
+    children_[job].lost = now;
   }
   return {};
 }
@@ -147,6 +149,8 @@ std::vector<std::string> Children::records(const transport::Request& request, Ti
     refusals_.refuse(request, {Errc::denied, what, "jobs"}, now);
     return {};
   }
+  for (auto& [id, child] : children_)
+    if (child.peer == request.peer()) child.told = jobs_.clock().wall(now);
   std::vector<std::string> paths;
   for (const auto& record : records->jobs)
     if (journal_.put_descendant(record)) paths.push_back(record.path);
@@ -154,9 +158,27 @@ std::vector<std::string> Children::records(const transport::Request& request, Ti
   return paths;
 }
 
-void Children::peer_lost(transport::PeerId peer) {
+void Children::peer_lost(transport::PeerId peer, Time now) {
   for (auto& [id, child] : children_)
-    if (child.peer == peer) child.peer = transport::PeerId{0};
+    if (child.peer == peer) {
+      child.peer = transport::PeerId{0};
+      child.lost = now;
+    }
+}
+
+bool Children::may_know_more(JobId job) const {
+  const auto found = children_.find(job);
+  return found != children_.end() && found->second.grant.epoch != 0 && !found->second.told_all;
+}
+
+Duration Children::patience_left(JobId job, Duration patience, Time now) const {
+  if (!may_know_more(job) || peer(job).value() != 0) return 0;
+  return std::max<Duration>(0, saturating_add(children_.at(job).lost, patience) - now);
+}
+
+Time Children::told_at(JobId job) const {
+  const auto found = children_.find(job);
+  return found == children_.end() ? 0 : found->second.told;
 }
 
 std::vector<JobId> Children::all() const {

@@ -30,7 +30,8 @@ class Children {
   Children(transport::Server& server, Journal& journal, JobManager& jobs, AfterCommit& after_commit,
            Refusals& refusals, MakeGrant make_grant, BelongsTo belongs_to);
 
-  Status recover();
+  // `now`: those that are known were lost then.
+  Status recover(Time now);
   // The secret of the child that `job` is or will be; made and journalled once.
   std::string token(JobId job);
 
@@ -39,7 +40,7 @@ class Children {
   void tasks_started(JobId job, Time now);
   // Returns the paths of those that were news.
   std::vector<std::string> records(const transport::Request& request, Time now);
-  void peer_lost(transport::PeerId peer);
+  void peer_lost(transport::PeerId peer, Time now);
   void forget(JobId job) {
     early_.erase(job);
     children_.erase(job);
@@ -59,6 +60,14 @@ class Children {
   bool has_begun(JobId job) const { return children_.count(job) != 0; }
   // Did it say, as its last word, that we have all of its records as they will stay?
   bool has_told_all(JobId job) const;
+  // May it know more of its jobs than it has told? Until its job is over, when all that it has left
+  // has been read.
+  bool may_know_more(JobId job) const;
+  // While it is not connected, and may know more: how long its return is worth waiting for, of
+  // `patience` from the moment it was lost. 0: not at all.
+  Duration patience_left(JobId job, Duration patience, Time now) const;
+  // When it told something of its jobs last, by the wall clock; 0: not to this broker.
+  Time told_at(JobId job) const;
   void tell_lease(JobId job, const msg::Lease& lease);
   std::function<void(JobId)> on_connected = [](JobId) {};
 
@@ -68,6 +77,8 @@ class Children {
     transport::PeerId peer{0};
     bool ending = false;    // it said so since its last hello
     bool told_all = false;  // the same
+    Time lost = 0;          // while it has no peer: since when
+    Time told = 0;          // its last records, by the wall clock
   };
   Status admit(const ChildGrant& grant, const msg::Hello& hello) const;
   void welcome(const transport::Request& request, const msg::Hello& hello, const ActiveJob& job,

@@ -22,6 +22,7 @@
 #include "instance/clock.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/manager.hpp"
+#include "instance/journal/damage/batches.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
@@ -65,9 +66,8 @@ std::int64_t number_in(const std::string& key) {
 }
 
 // The children's folders, by number. A symbolic link does not count: it could lead back up.
-std::set<std::uint64_t> children_in(const fs::path& state_dir) {
+std::set<std::uint64_t> children_in(const fs::path& state_dir, std::error_code& error) {
   std::set<std::uint64_t> ids;
-  std::error_code error;
   for (auto entry = fs::directory_iterator(state_dir / "children", error);
        !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename();
@@ -75,6 +75,7 @@ std::set<std::uint64_t> children_in(const fs::path& state_dir) {
     if (const auto path = resolve("/", name); path && *path == "/" + name)
       ids.insert(std::stoull(name));
   }
+  if (error == std::errc::no_such_file_or_directory) error.clear();
   return ids;
 }
 
@@ -100,7 +101,7 @@ std::string result_to_come(Lifecycle life) {
 
 class Reader {
  public:
-  explicit Reader(const std::string& from) {
+  Reader(std::string top, const std::string& from) : top_(std::move(top)) {
     const auto part = from.find('|'), key = from.find('|', part + 1);
     if (part == std::string::npos || key == std::string::npos) return;
     from_ = From{from.substr(0, part), std::atoi(from.c_str() + part + 1), from.substr(key + 1)};
@@ -111,7 +112,10 @@ class Reader {
     if (found_.busy) return;
     if (db && (!from_ || from_->path == path)) read_all(*db, state_dir, path);
     if (from_ && from_->path == path) from_.reset();
-    for (const std::uint64_t child : children_in(state_dir)) {
+    std::error_code error;
+    const auto children = children_in(state_dir, error);
+    if (error) problem(path, "the folder of its children", error.message());
+    for (const std::uint64_t child : children) {
       if (is_full_ || found_.busy) return;
       const auto towards = from_ ? child_towards(path, from_->path) : std::nullopt;
       if (towards && child < towards->value()) continue;
@@ -133,11 +137,14 @@ class Reader {
   Database open(const fs::path& state_dir, const std::string& path) {
     const fs::path file = state_dir / "journal.db";
     std::error_code error;
-    if (!fs::exists(file, error)) return nullptr;
+    const bool is_there = fs::exists(file, error);
+    if (error) problem(path, "its journal", error.message());
+    if (!is_there) return nullptr;
     try {
       auto db = open_beside_its_owner(file.string());
       // A broker that was killed before it had written anything has left no tables.
       if (db->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0) return nullptr;
+      if (path == top_) found_.is_there = true;
       return db;
     } catch (const SQLite::Exception& e) {
       found_.busy = is_busy(e);
@@ -233,14 +240,19 @@ class Reader {
   void read_active(SQLite::Database& db, const Where& where, const std::string& after) {
     const std::int64_t done = number_in(after);
     const InstanceClock clock = clock_of_journal(db);
-    SQLite::Statement q(db,
-                        "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
-                        "specs.id = batches.spec WHERE first + count - 1 > ? AND count > (SELECT "
-                        "count(*) FROM jobs WHERE id >= first AND id < first + count) ORDER BY "
-                        "first");
+    SQLite::Statement q(
+        db,
+        "SELECT first, count, jobspec, is_instance FROM batches JOIN specs ON "
+        "specs.id = batches.spec WHERE count < 1 OR (first + count - 1 > ? AND count > "
+        "(SELECT count(*) FROM jobs WHERE id >= first AND id < first + count)) "
+        "ORDER BY first");
     q.bind(1, done);
     while (q.executeStep()) {
-      const std::int64_t first = q.getColumn(0).getInt64(), end = first + q.getColumn(1).getInt64();
+      const std::int64_t first = q.getColumn(0).getInt64();
+      const auto wrong = wrong_batch(db, first, q.getColumn(1).getInt64());
+      if (wrong && first > done)
+        problem(where.path, "its jobs that were not over", describe(*wrong));
+      const auto end = first + (wrong ? wrong->most : q.getColumn(1).getInt64());
       auto made = make_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
       if (!made) {  // how it stands can still be told
         problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));
@@ -294,6 +306,7 @@ class Reader {
     return record;
   }
 
+  std::string top_;  // the instance that is asked for
   msg::Remains found_;
   std::optional<From> from_;  // nullopt: it has been reached
   int part_ = 0;
@@ -348,7 +361,7 @@ msg::RemainsOfJob everything_of(SQLite::Database& db, std::uint64_t job) {
 
 msg::Remains read_remains(const std::string& state_dir, const std::string& path,
                           const std::string& from) {
-  Reader reader(from);
+  Reader reader(path, from);
   reader.visit(state_dir, path);
   return reader.take();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/printable.hpp"
 #include "instance/journal/record_order.hpp"
 #include "instance/text.hpp"
 #include "instance/tree/remains.hpp"
@@ -98,13 +99,19 @@ void Takeovers::hear(JobId child, const Result<launch::msg::CaptureReply>& answe
   }
   if (takeover.phase != Phase::closing) return;
   for (const auto& problem : takeover.problems)
-    spdlog::warn(fmt::format("not all jobs of a child that has ended can be read: {}", problem));
+    spdlog::warn(fmt::format("not all jobs of the child {} that has ended can be read: {}",
+                             join(settings_.path, child), printable(problem)));
 }
 
 void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) {
   const auto remains = transport::unpack<msg::Remains>(bytes);
   if (!remains) return failed(takeover, to_string(remains.error()));
   if (remains->busy) return busy(takeover);
+  // Where it is to go on lies behind something that it has read.
+  if (!remains->next.empty() && (remains->jobs.empty() || remains->next == takeover.from))
+    return failed(takeover, "its reader does not get on behind " + remains->next);
+  if (takeover.from.empty() && !remains->is_there && remains->problems.empty() && was_up(child))
+    takeover.problems.emplace_back("it is not there any more");
   const std::string prefix = join(settings_.path, child) + "/";
   for (const auto& record : remains->jobs) {
     // The child may write anything into its journal: only records of jobs below it are taken.
@@ -117,6 +124,12 @@ void Takeovers::take(JobId child, Takeover& takeover, const std::string& bytes) 
   takeover.failures = 0;
   takeover.from = remains->next;
   if (remains->next.empty()) takeover.phase = Phase::closing;
+}
+
+// Then it has had a journal.
+bool Takeovers::was_up(JobId child) const {
+  const ActiveJob* job = jobs_.find(child);
+  return job != nullptr && !job->life.child_uri.empty();
 }
 
 void Takeovers::failed(Takeover& takeover, const std::string& why) {

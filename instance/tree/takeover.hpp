@@ -67,6 +67,7 @@ class Takeovers {
   void busy(Takeover& takeover);
   void close_some(JobId child, Takeover& takeover, Time now);
   void close_some_strays(Time now);
+  bool was_up(JobId child) const;
   Time end_of(JobId child, Time now) const;  // by the wall clock
 
   transport::Reactor& reactor_;

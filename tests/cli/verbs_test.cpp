@@ -211,6 +211,24 @@ TEST(Jobs, AreATable) {
   EXPECT_TRUE(broker.last<msg::JobsRequest>("jobs").all);
 }
 
+// A path may come twice: what its instance says now is shown, whatever comes first.
+TEST(Jobs, OfAnInstanceThatDoesNotAnswerSayAsOfWhenTheyStoodSo) {
+  FakeBroker broker;
+  msg::JobRecord old = job(3, "wide", "SCHED"), newer = job(3, "wide", "RUN");
+  msg::JobRecord silent = job(4, "other", "RUN");
+  old.path = newer.path = "/1/3";
+  silent.path = "/1/4";
+  old.as_of = silent.as_of = 1'000;
+  broker.answer("jobs", msg::JobsReply{{old, newer, silent}, ""});
+  broker.start();
+  const Ran ran = run_cli({"jobs", "-R"});
+  EXPECT_NE(ran.out.find("/1/3  wide   RUN        2"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("/1/4  other  RUN        2"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("as of "), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find(": its instance does not answer\n"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("as of "), ran.out.rfind("as of ")) << ran.out;
+}
+
 TEST(Jobs, CanBeJsonWithTheFieldsOfTheProtocol) {
   FakeBroker broker;
   broker.answer("jobs", msg::JobsReply{{ended(2, "b", "FAILED", 3)}, ""});

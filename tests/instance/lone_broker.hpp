@@ -96,8 +96,11 @@ class FakeAgent {
       if (request.topic() == "agent.start")
         starts.push_back(*transport::unpack<launch::msg::StartRequest>(request.payload()));
       if (silent) return kept_.push_back(request);
-      request.reply(request.topic() == "agent.capture" ? nothing_remains()
-                                                       : transport::pack(launch::msg::Empty{}));
+      if (request.topic() != "agent.capture")
+        return request.reply(transport::pack(launch::msg::Empty{}));
+      launch::msg::CaptureReply reply;
+      reply.output = transport::pack(remains);
+      request.reply(transport::pack(reply));
     });
   }
   void say_hello(const launch::msg::Hello& hello) {
@@ -127,15 +130,10 @@ class FakeAgent {
   launch::msg::Welcome welcome;
   std::vector<launch::msg::StartRequest> starts;
   bool silent = false;  // answers nothing
+  // What the reader of a gone child's journal says: had there been one, it had no jobs.
+  msg::Remains remains;
 
  private:
-  // What the reader of a gone child's journal says of one that had no jobs.
-  static std::string nothing_remains() {
-    launch::msg::CaptureReply reply;
-    reply.output = transport::pack(msg::Remains{});
-    return transport::pack(reply);
-  }
-
   transport::BlockingClient client_;
   std::multiset<std::string> topics_;
   std::vector<transport::Request> kept_;

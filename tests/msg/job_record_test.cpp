@@ -54,8 +54,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.expiration = r.limit = r.cpu_ms = r.max_rss_kb = 4;
   r.is_instance = true;
   r.pids = {5};
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 36u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x24", 3));  // a map of 36
+  r.as_of = 6;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 37u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x25", 3));  // a map of 37
 }
 
 }  // namespace

@@ -82,6 +82,7 @@ class Wires {
   std::map<std::pair<pid_t, std::string>, Micros> blocked_;
   // By the name of the agent: its process, the payload.
   std::map<std::string, std::pair<pid_t, std::string>> last_start_;
+  std::map<std::string, std::string> last_listing_;                  // by uri
 };
 
 }  // namespace holon::world

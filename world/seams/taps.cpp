@@ -162,6 +162,13 @@ void Wires::tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std:
       machine_.history.note("PLANT: the lease is longer");
     }
   }
+  if (machine_.planted(Plant::stale_listing) && asked.mapped() == "jobs") {
+    const bool is_stale = machine_.dice.one_in(2) && last_listing_.contains(link->uri);
+    if (!is_stale) last_listing_[link->uri] = message.payload;
+    message.payload = last_listing_[link->uri];
+    bytes = transport::encode(message);
+    if (is_stale) machine_.history.note("PLANT: a listing is told again");
+  }
   if (!machine_.planted(Plant::start_again) || asked.mapped() != "agent.hello") return;
   const auto welcome = transport::unpack<lm::Welcome>(message.payload);
   if (!welcome || !welcome->accepted || !welcome->orphans.empty() || link->client == nullptr)

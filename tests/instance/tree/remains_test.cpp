@@ -2,6 +2,7 @@
 // also of a broker that was killed, of instances below it, and of a file that is damaged.
 #include "instance/tree/remains.hpp"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -136,6 +137,37 @@ TEST_F(RemainsTest, AJournalThatIsOpenIsToBeReadLater) {
   const auto piece = read_remains(dir_, "/7", "");
   EXPECT_TRUE(piece.busy);
   EXPECT_TRUE(piece.jobs.empty());
+}
+
+TEST_F(RemainsTest, ABatchHasNoMoreJobsThanThereIsRoomForHoweverManyItSays) {
+  {
+    Journal journal = open(dir_);
+    for (const std::uint64_t first : {1, 3, 5}) add_queued(journal, first, 2);
+    ASSERT_TRUE(journal.commit());
+  }
+  {
+    SQLite::Database db(dir_ + "/journal.db", SQLite::OPEN_READWRITE);
+    db.exec("UPDATE batches SET count = -7 WHERE first = 1");
+    db.exec("UPDATE batches SET count = 1152921504606846976 WHERE first > 1");
+  }
+  const auto piece = read_remains(dir_, "/7", "");
+  EXPECT_EQ(piece.next, "");
+  EXPECT_EQ(piece.jobs.size(), 6u);
+  ASSERT_EQ(piece.problems.size(), 3u);
+  EXPECT_THAT(piece.problems[0], HasSubstr("batch 1 has -7 jobs, and 2 at most"));
+  EXPECT_THAT(piece.problems[2], HasSubstr("batch 5 has 1152921504606846976 jobs, and 2 at most"));
+}
+
+// Not to be able to look is not the same as that nothing is there.
+TEST_F(RemainsTest, AJournalThatCannotBeReachedIsAProblemAndOneThatIsNotThereIsNone) {
+  std::filesystem::create_symlink("journal.db", dir_ + "/journal.db");
+  std::filesystem::create_symlink("children", dir_ + "/children");
+  const auto loops = read_remains(dir_, "/7", "");
+  EXPECT_EQ(loops.problems.size(), 2u);
+  EXPECT_FALSE(loops.is_there);
+  const auto none = read_remains(dir_ + "/none", "/7", "");
+  EXPECT_TRUE(none.problems.empty());
+  EXPECT_FALSE(none.is_there);
 }
 
 TEST_F(RemainsTest, InstancesBelowAreReadUnlessTheyWereTakenOver) {

@@ -1,0 +1,40 @@
+// awaited.hpp - who needs a child that is not connected just now: waits until it is, until the job
+// that it was is over, or for so long.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <list>
+
+#include "base/result.hpp"
+#include "base/strong.hpp"
+#include "base/time.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class AwaitedChildren {
+ public:
+  enum class Outcome : std::uint8_t { connected, over, silent };
+  // Called once. An error: this instance ends.
+  using Then = std::function<void(const Result<Outcome>&)>;
+
+  explicit AwaitedChildren(transport::Reactor& reactor) : reactor_(reactor) {}
+
+  void wait(JobId child, Duration patience, Then then);
+  void connected(JobId child) { settle(child, Outcome::connected); }
+  void over(JobId child) { settle(child, Outcome::over); }
+  void close(const Error& why);
+
+ private:
+  struct Waiting {
+    JobId child;
+    Then then;
+    transport::Subscription timeout;
+  };
+  void settle(JobId child, Outcome outcome);
+
+  transport::Reactor& reactor_;
+  std::list<Waiting> waiting_;
+};
+
+}  // namespace holon::instance

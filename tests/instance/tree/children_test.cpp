@@ -1,0 +1,91 @@
+// Children: one process at a time is the child, what it tells is kept before it is acknowledged,
+// and what it holds is free only when its processes are gone.
+#include <gmock/gmock.h>
+
+#include "tests/instance/tree/fake_child.hpp"
+
+namespace holon::instance {
+namespace {
+
+using ::testing::HasSubstr;
+
+class ChildrenTest : public testing::WithFakeChild {
+ protected:
+  std::int64_t free_cores() { return live_.status()->cores_free; }
+  std::string health() {
+    std::optional<Result<std::string>> answer;
+    auto asks = std::move(*transport::BlockingClient::connect(live_.uri(), 30'000));
+    asks.client().call({"tree", transport::pack(msg::TreeRequest{200})},
+                       [&](Result<std::string> got) { answer = std::move(got); });
+    EXPECT_TRUE(testing::eventually([&] {
+      if (child_) child_->reactor().turn(1);
+      asks.reactor().turn(1);
+      return answer.has_value();
+    }));
+    const auto node = transport::unpack<msg::TreeNode>(**answer);
+    return node->children.empty() ? "none" : node->children.front().health;
+  }
+};
+
+TEST_F(ChildrenTest, WhoeverSaysHelloAgainTakesThePlaceOfTheConnectionBefore) {
+  ASSERT_EQ(connect_child(), 1u);
+  auto before = std::move(*child_);
+  bool lost = false;
+  before.client().on_lost([&] { lost = true; });
+  ASSERT_EQ(connect_child(), 1u) << "it shows the epoch that it has";
+  EXPECT_TRUE(before.reactor().run_until([&] { return lost; }, 30'000));
+  ASSERT_TRUE(send_records({record_at("/1/5", "RUN")}));
+  const auto refused = before.call<msg::Empty>("record", msg::Records{{record_at("/1/6", "RUN")}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::denied);
+}
+
+// One that has lost its journal has no epoch, and what was granted before is void.
+TEST_F(ChildrenTest, AHelloWithoutAnEpochBuysTheNextOneAndTheOneBeforeIsWorthNothing) {
+  ASSERT_EQ(connect_child(), 1u);
+  hello_.epoch = 0;
+  ASSERT_EQ(connect_child(), 2u);
+  hello_.epoch = 1;
+  EXPECT_EQ(connect_child(), 0u);
+  hello_.epoch = 2;
+  live_.kill_broker();
+  EXPECT_EQ(connect_child(), 2u) << "the journal has it";
+}
+
+TEST_F(ChildrenTest, WhatIsAcknowledgedIsInTheJournalAndNothingElseIs) {
+  ASSERT_EQ(connect_child(), 1u);
+  ASSERT_TRUE(send_records({record_at("/1/5", "RUN")}));
+  ASSERT_TRUE(send_records({record_at("/1/5", "SCHED")})) << "a late one is heard, and no news";
+  auto foreign = record_at("/2/5", "RUN");
+  for (const char* path : {"/2/5", "/1", "/1/../2/5", "/5"}) {
+    foreign.path = path;
+    const auto refused = send_records({record_at("/1/6", "RUN"), foreign});
+    ASSERT_FALSE(refused) << path;
+    EXPECT_EQ(refused.error().code, Errc::denied) << path;
+    EXPECT_THAT(refused.error().what, HasSubstr(path));
+  }
+  lose_child();
+  live_.kill_broker();
+  const auto records = listed();
+  EXPECT_EQ(records.size(), 2u) << "of a message with a wrong record none is taken";
+  EXPECT_EQ(records.at("/1/5").state, "RUN");
+}
+
+TEST_F(ChildrenTest, WhatItHoldsIsFreeWhenItsProcessesAreGoneAndNotBefore) {
+  ASSERT_EQ(connect_child(), 1u);
+  EXPECT_EQ(free_cores(), 1);
+  silent_ = true;
+  EXPECT_EQ(health(), "unreachable");
+  ASSERT_TRUE(child_->call<msg::Empty>("ending", msg::Ending{true}));
+  EXPECT_EQ(free_cores(), 1) << "it has said that it ends, and has not ended";
+  lose_child();
+  EXPECT_EQ(health(), "ending");
+  EXPECT_EQ(free_cores(), 1);
+  end_child({}, "/1");
+  EXPECT_EQ(free_cores(), 2);
+  EXPECT_EQ(health(), "none");
+  EXPECT_EQ(connect_child(), 0u) << "nobody is the child of a job that is over";
+}
+
+}  // namespace
+}  // namespace holon::instance
