@@ -9,7 +9,7 @@
 #include <string>
 
 #include "instance/clock.hpp"
-#include "instance/job/hosting.hpp"
+#include "instance/agents/hosting.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/journal.hpp"
 #include "resource/store.hpp"

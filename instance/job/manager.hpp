@@ -19,7 +19,7 @@
 #include "base/result.hpp"
 #include "config/config.hpp"
 #include "instance/clock.hpp"
-#include "instance/job/hosting.hpp"
+#include "instance/agents/hosting.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/queue_gates.hpp"
 #include "instance/job/submission.hpp"

@@ -465,7 +465,7 @@ TEST(Batch, MakesAJobThatIsAnInstance) {
   command.erase(command.begin());  // this program's own path
   EXPECT_THAT(command, ElementsAre("start", "--grant", "--conf", "queue.policy=easy", "--", "sh",
                                    "-c", "x"));
-  EXPECT_EQ(spec["attributes"]["system"]["job"]["name"], "sh");
+  EXPECT_EQ(spec["attributes"]["system"]["job"]["name"], "wrap");
 }
 
 TEST(Instances, ThatAreNotThereAreSaidSo) {

@@ -294,7 +294,7 @@ TEST(OneInstance, WhatThereIsAndWhoHoldsItIsSavedAndStartedFrom) {
     Instance instance(sandbox, {"--resources", "node=2/core=2"});
     Process run = sandbox.start({"run", "-n", "3", "-t", "1h", "sh", "-c", "echo up; sleep 600"});
     EXPECT_EQ(run.read_line(), "up");
-    sandbox.ok({"resource", "drain", "node1", "a fan"});
+    sandbox.ok({"resource", "drain", "node1", "-m", "a fan"});
     sandbox.ok({"resource", "save", file});
     resources = sandbox.ok({"resource", "R"});
     run.signal(SIGINT);
@@ -316,7 +316,7 @@ TEST(OneInstance, ADatabaseThatIsNoneIsSaidToBeSo) {
   const std::string text = sandbox.write_file("text.db", "no database\n");
   Instance instance(sandbox, kFourCores);
   const Ran saved = sandbox.run({"resource", "save", text});
-  EXPECT_EQ(saved.code, 1);
+  EXPECT_EQ(saved.code, 2);
   EXPECT_THAT(saved.err, HasSubstr("text.db"));
   const Ran loaded = sandbox.run({"resource", "load", sandbox.folder() + "/none.db"});
   EXPECT_EQ(loaded.code, 1);

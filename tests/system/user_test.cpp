@@ -195,7 +195,7 @@ TEST(User, WhatIsWrongWithTheResourcesIsAMistakeOnTheCommandLine) {
   EXPECT_THAT(refused("node=4"), HasSubstr("node=4/core=8"));
   EXPECT_THAT(refused("node=x/core=2"), HasSubstr("holon start: --resources node=x/core=2"));
   const std::string file = sandbox.write_file("notes", "some notes");
-  EXPECT_THAT(refused(file), HasSubstr("neither JGF, Rv1 nor hwloc XML"));
+  EXPECT_THAT(refused(file), HasSubstr("neither JGF, Rv1, hwloc XML nor a resource database"));
   EXPECT_THAT(refused(sandbox.folder()), HasSubstr("a folder"));
 }
 

@@ -1,4 +1,4 @@
-#include "instance/job/hosting.hpp"
+#include "instance/agents/hosting.hpp"
 
 #include <algorithm>
 
