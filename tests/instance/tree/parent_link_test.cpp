@@ -43,7 +43,8 @@ class ParentLinkTest : public ::testing::Test {
       }
       if (request.topic() != "record") return request.reply(transport::pack(msg::Empty{}));
       std::vector<std::string> paths;
-      for (const auto& record : transport::unpack<msg::Records>(request.payload())->jobs)
+      const auto records = transport::unpack<msg::Records>(request.payload());
+      for (const auto& record : records->jobs)
         paths.push_back(record.path + " " + record.state);
       told_.push_back(paths);
       if (deny_) return request.fail({Errc::denied, "who are you?", {}});
