@@ -272,19 +272,23 @@ TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
   const auto repaired = repair_journal(dir_, 12'345);
   ASSERT_TRUE(repaired) << to_string(repaired.error());
   EXPECT_THAT(repaired->lost, ::testing::ElementsAre("jobs 20 to 24", "job 40"));
-  const auto journal = open();
-  ASSERT_TRUE(journal) << to_string(journal.error());
-  for (const std::uint64_t id : {20, 22, 24, 40}) {
-    const auto record = journal->inactive(JobId(id));
-    ASSERT_TRUE(record && *record) << id;
-    EXPECT_EQ((*record)->path, "/" + std::to_string(id));
-    EXPECT_EQ((*record)->state, "INACTIVE");
-    EXPECT_EQ((*record)->result, "FAILED");
-    EXPECT_THAT((*record)->reason, HasSubstr("the journal has lost it"));
-    EXPECT_EQ((*record)->t_inactive, 12'345);
+  {  // an open one is not checked
+    const auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    for (const std::uint64_t id : {20, 22, 24, 40}) {
+      const auto record = journal->inactive(JobId(id));
+      ASSERT_TRUE(record && *record) << id;
+      EXPECT_EQ((*record)->path, "/" + std::to_string(id));
+      EXPECT_EQ((*record)->state, "INACTIVE");
+      EXPECT_EQ((*record)->result, "FAILED");
+      EXPECT_THAT((*record)->reason, HasSubstr("the journal has lost it"));
+      EXPECT_EQ((*record)->t_inactive, 12'345);
+    }
+    EXPECT_FALSE(*journal->inactive(JobId(61)));
   }
-  EXPECT_FALSE(*journal->inactive(JobId(61)));
-  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+  const auto again = check_journal(dir_);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_THAT(again->damage, IsEmpty());
 }
 
 // As many jobs are made of a batch as its row says.
