@@ -180,6 +180,7 @@ Result<ResourceStore::State::Known*> ResourceStore::State::know(const Jobspec& s
         compile(spec, graph, occupancy.filters(), policy, options.traverser == "flexible");
     if (!request) return tl::unexpected(request.error());
     request->by_units = !options.as_fluxion && occupancy.has_pools();
+    request->names_levels = options.as_fluxion;
     auto fresh = std::make_shared<Known>();
     fresh->resources = spec.resources;
     fresh->constraints = spec.constraints;

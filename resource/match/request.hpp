@@ -47,7 +47,8 @@ struct CompiledRequest {
   std::vector<TypeId>
       exclusive;  // whole vertices of these types are taken, whatever is asked of them
   NodeTest nodes;
-  bool by_units = false;  // what is not asked for exclusively is taken of pools unit by unit
+  bool by_units = false;     // what is not asked for exclusively is taken of pools unit by unit
+  bool names_levels = true;  // a level between two that are asked for is asked for, too
 };
 
 // Errors: invalid_argument for constraints that cannot be read. O(requests * counted types).

@@ -2,9 +2,10 @@
 //
 // Notes on Fluxion's semantics that are kept because choices depend on them:
 // - Leading levels may be left out of a request (pristine): until something matched, a vertex that
-// nobody asked for is
-//   walked through and hands on what is found below it. After that every level must be named,
-//   except that a slot may stand higher than its contents.
+//   nobody asked for is walked through and hands on what is found below it. After that every level
+//   must be named, except that a slot may stand higher than its contents. It is so only where
+//   Fluxion's answers are wanted (names_levels): who asks for cores of a node need not know its
+//   sockets.
 // - A pool is taken with all its free units, never in part; not so where a request goes by_units.
 // - Groups are sorted by score alone and with std::sort, so equal scores of many groups land as
 // std::sort leaves them.
@@ -151,7 +152,7 @@ Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool 
   } else if (answer.need != nullptr) {
     answer.kind = Answer::Kind::resource;
     answer.next = &answer.need->with;
-  } else if (pristine) {
+  } else if (pristine || (!request_->names_levels && !graph_.children(v).empty())) {
     answer.kind = Answer::Kind::pass;
     answer.next = &needs;
   }

@@ -76,6 +76,39 @@ TEST(Match, TakesCoresWithoutTheNode) {
   EXPECT_EQ(*store.find(JobId{1}), got);
 }
 
+// node0..n-1 > socket0 > numanode0..1 > core0..1, as hwloc sees machines.
+GraphSpec machines(int nodes) {
+  GraphSpec spec;
+  const auto root = spec.add("cluster", 0, GraphSpec::kNone);
+  for (int n = 0; n < nodes; ++n) {
+    const auto socket = spec.add("socket", 0, spec.add("node", n, root, n), n);
+    for (int m = 0; m < 2; ++m) {
+      const auto numa = spec.add("numanode", m, socket, n);
+      for (int c = 0; c < 2; ++c) spec.add("core", 2 * m + c, numa, n);
+    }
+  }
+  return spec;
+}
+
+TEST(Match, LevelsThatNobodyAskedForAreWalkedThrough) {
+  ResourceStore store = store_of_graph(machines(2), "low");
+  const auto got = as<Allocation>(match_once(store, 1, shaped(2, 6, 1), MatchOp::allocate));
+  EXPECT_EQ(held_text(store, got), "core0 core1 core2 core0 core1 core2");
+  EXPECT_EQ(as<Allocation>(match_once(store, 2, shaped(1, 1, 1), MatchOp::allocate)).when.begin, 0);
+  EXPECT_TRUE(
+      std::holds_alternative<NotNow>(match_once(store, 3, shaped(2, 2, 1), MatchOp::allocate)));
+  const auto later =
+      as<Allocation>(match_once(store, 3, shaped(2, 2, 1), MatchOp::allocate_orelse_reserve));
+  EXPECT_EQ(later.when.begin, 10);
+  EXPECT_TRUE(std::holds_alternative<Never>(
+      match_once(store, 4, shaped(2, 10, 1), MatchOp::allocate_with_satisfiability)));
+  StoreOptions fluxion;
+  fluxion.as_fluxion = true;
+  ResourceStore strict = ResourceStore::load(machines(2), fluxion).value();
+  EXPECT_TRUE(std::holds_alternative<Never>(
+      match_once(strict, 1, shaped(2, 6, 1), MatchOp::allocate_with_satisfiability)));
+}
+
 TEST(Match, AnExclusiveNodeIsTakenWithAllThatIsInIt) {
   ResourceStore store = store_of_graph(cluster(2, 2), "low");
   const auto got = as<Allocation>(match_once(store, 1, shaped(1, 1, 1, true), MatchOp::allocate));

@@ -104,6 +104,15 @@ TEST(OneInstance, FindsItsResourcesWithHwloc) {
   EXPECT_EQ(sandbox.ok({"run", "-n1", "echo", "bound"}), "bound\n");
 }
 
+TEST(OneInstance, ANodeCanBeAskedForWhateverHwlocFindsInIt) {
+  Sandbox sandbox;
+  for (const char* resources : {"hwloc", "node=2/socket=1/numanode=1/core=2"}) {
+    const Ran ran = sandbox.run(
+        {"start", "--resources", resources, HOLON_BINARY, "run", "-N1", "echo", "here"});
+    EXPECT_EQ(ran.out, "here\n") << resources << ": " << ran.err;
+  }
+}
+
 TEST(OneInstance, TasksKnowWhoTheyAre) {
   Sandbox sandbox;
   Instance instance(sandbox, kFourCores);
