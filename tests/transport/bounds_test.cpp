@@ -217,7 +217,7 @@ TEST_F(BoundsTest, AnEndlessMessageOfManyPartsIsNotKept) {
   endless.handshake();
   std::string part = RawPeer::frame(std::string(1 << 20, 'm'));
   part[0] = static_cast<char>(part[0] | 1);  // more parts follow
-  const std::size_t before = resident_mb();
+  [[maybe_unused]] const std::size_t before = resident_mb();
   for (int i = 0; i < 200; ++i) {
     endless.write(part);
     ASSERT_TRUE(until([&] {
@@ -225,7 +225,9 @@ TEST_F(BoundsTest, AnEndlessMessageOfManyPartsIsNotKept) {
       return endless.unwritten() == 0;
     }));
   }
+#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed for a while
   EXPECT_LT(resident_mb(), before + 60);
+#endif
   const auto client = connect();
   EXPECT_TRUE(is_answered(*client));
 }
@@ -456,9 +458,9 @@ TEST_F(BoundsTest, BytesOfRequestsThatWaitForAnAnswerAreCounted) {
   const auto server = serve();
   std::vector<Request> kept;
   server->on_request([&](const Request& request) { kept.push_back(request); });
+  std::optional<Error> refused;  // outlives the client, whose end answers what is open
   const auto client = connect();
   constexpr std::size_t kLarge = 12 << 20;
-  std::optional<Error> refused;
   const auto ask = [&] {
     client->call({"wait", std::string(kLarge, 'x'), "", 0}, [&](const Result<std::string>& answer) {
       if (!answer) refused = answer.error();
