@@ -38,6 +38,7 @@ TEST(Lineage, AJobIsWithinItsInstanceAndThoseAbove) {
   EXPECT_EQ(job_within("a/", "a/"), std::nullopt);
 }
 
+// Each test has marks of its own: another one may run beside it, and would end its processes.
 class RemainsTest : public ProcessTest {
  protected:
   // `sh -c script` with this lineage ("": with an empty environment), started in `dir_`.
@@ -69,14 +70,14 @@ class RemainsTest : public ProcessTest {
 };
 
 TEST_F(RemainsTest, WhatIsOfTheInstanceIsEndedAndNothingElse) {
-  const pid_t task = run("mark-1/3/7", "exec sleep 1000");
-  const pid_t own = run("mark-1/", "exec sleep 1000");
-  const pid_t other = run("mark-2/3", "exec sleep 1000");
+  const pid_t task = run("mark1-1/3/7", "exec sleep 1000");
+  const pid_t own = run("mark1-1/", "exec sleep 1000");
+  const pid_t other = run("mark1-2/3", "exec sleep 1000");
   const pid_t nobodys = run("", "exec /bin/sleep 1000");
-  EXPECT_TRUE(end({.prefix = "mark-1/"}));
+  EXPECT_TRUE(end({.prefix = "mark1-1/"}));
   EXPECT_FALSE(alive(task));
   EXPECT_TRUE(alive(own)) << "no job's";
-  EXPECT_TRUE(end({.prefix = "mark-1/", .of_instance = true}));
+  EXPECT_TRUE(end({.prefix = "mark1-1/", .of_instance = true}));
   EXPECT_FALSE(alive(own));
   EXPECT_TRUE(alive(other));
   EXPECT_TRUE(alive(nobodys));
@@ -84,14 +85,14 @@ TEST_F(RemainsTest, WhatIsOfTheInstanceIsEndedAndNothingElse) {
 
 // The tasks of another agent of the same instance have the same mark.
 TEST_F(RemainsTest, WhatIsBelowAProcessThatIsSparedStays) {
-  const pid_t lost = run("mark-1/3", "exec sleep 1000");
-  const pid_t other = run("mark-1/", "HOLON_LINEAGE=mark-1/3 sleep 1000 & echo $! > task; wait");
+  const pid_t lost = run("mark2-1/3", "exec sleep 1000");
+  const pid_t other = run("mark2-1/", "HOLON_LINEAGE=mark2-1/3 sleep 1000 & echo $! > task; wait");
   ASSERT_TRUE(until([&] { return !read(dir_ + "/task").empty(); }));
   const pid_t task = std::stoi(read(dir_ + "/task"));
-  EXPECT_TRUE(end({.prefix = "mark-1/", .spare = [other] { return std::vector<pid_t>{other}; }}));
+  EXPECT_TRUE(end({.prefix = "mark2-1/", .spare = [other] { return std::vector<pid_t>{other}; }}));
   EXPECT_FALSE(alive(lost));
   EXPECT_TRUE(alive(task));
-  EXPECT_TRUE(end({.prefix = "mark-1/"}));
+  EXPECT_TRUE(end({.prefix = "mark2-1/"}));
   EXPECT_FALSE(alive(task));
 }
 

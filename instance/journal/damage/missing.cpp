@@ -39,10 +39,11 @@ std::vector<Numbers> missing_numbers(SQLite::Database& journal, SQLite::Database
   std::vector<Numbers> missing;
   std::int64_t next = read_number(typed, kLastForgotten).value_or(0) + 1;
   const auto skip_to = [&](std::int64_t first) {
-    for (auto r = reserved.lower_bound(next); next < first; ++r) {
-      const std::int64_t stop = r == reserved.end() ? first : std::min(first, *r);
+    for (auto r = reserved.lower_bound(next); next < first;) {
+      const bool is_reserved = r != reserved.end() && *r < first;
+      const std::int64_t stop = is_reserved ? *r++ : first;
       if (next < stop) missing.emplace_back(next, stop);
-      next = stop == first ? first : stop + 1;
+      next = is_reserved ? stop + 1 : first;
     }
   };
   SQLite::Statement known(
