@@ -9,7 +9,7 @@
 
 namespace holon {
 
-Result<std::string> read_whole_file(const std::string& path) {
+Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
     const bool is_there = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
@@ -18,7 +18,7 @@ Result<std::string> read_whole_file(const std::string& path) {
   std::string bytes;
   std::array<char, 65536> piece;
   ssize_t n = 0;
-  while ((n = read(fd, piece.data(), piece.size())) != 0) {
+  while (bytes.size() <= most && (n = read(fd, piece.data(), piece.size())) != 0) {
     if (n > 0)
       bytes.append(piece.data(), static_cast<std::size_t>(n));
     else if (errno != EINTR)
@@ -28,6 +28,9 @@ Result<std::string> read_whole_file(const std::string& path) {
   close(fd);
   if (n < 0 && why == EISDIR) return fail(Errc::invalid_argument, "a folder", path);
   if (n < 0) return fail(Errc::system, std::strerror(why), path);
+  if (bytes.size() > most)
+    return fail(Errc::out_of_range,
+                "has more than the " + std::to_string(most) + " bytes that are accepted", path);
   return bytes;
 }
 

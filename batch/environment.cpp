@@ -21,7 +21,7 @@ Environment current_environment() {
     if (equals == std::string_view::npos) continue;
     environment.variables.emplace(word.substr(0, equals), word.substr(equals + 1));
   }
-  environment.read_file = read_whole_file;
+  environment.read_file = [](const std::string& file) { return read_whole_file(file); };
   char name[256] = "";
   if (gethostname(name, sizeof name - 1) == 0) environment.host_name = name;
   return environment;

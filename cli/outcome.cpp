@@ -50,6 +50,8 @@ std::string why_it_waits(const JobRecord& job, std::int64_t now) {
 std::string details_of(const JobRecord& job, std::int64_t now) {
   if (job.as_of > 0)
     return fmt::format("as of {}: its instance does not answer", show_time(job.as_of, now));
+  if (job.state == "RUN" && !job.reason.empty())
+    return (job.nodelist.empty() ? "" : job.nodelist + "; ") + job.reason;
   if (!inactive(job)) return job.t_alloc > 0 ? job.nodelist : why_it_waits(job, now);
   if (job.result == "COMPLETED") return job.nodelist;
   if (!job.reason.empty()) return job.reason;

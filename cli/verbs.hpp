@@ -12,6 +12,7 @@ int verb_start(Invocation& call);
 int verb_alloc(Invocation& call);
 int verb_broker(Invocation& call);
 int verb_agent(Invocation& call);
+int verb_pmix(Invocation& call);
 int verb_remains(Invocation& call);
 int verb_pty(Invocation& call);
 int verb_batch(Invocation& call);
@@ -34,11 +35,13 @@ int verb_tree(Invocation& call);
 int verb_resource(Invocation& call);
 int verb_uptime(Invocation& call);
 int verb_shutdown(Invocation& call);
+int verb_audit(Invocation& call);
 int verb_doctor(Invocation& call);
 int verb_query(Invocation& call);
 int verb_protocol(Invocation& call);
 int verb_version(Invocation& call);
 int verb_man(Invocation& call);
+int verb_policy(Invocation& call);
 int verb_simulate(Invocation& call);
 
 }  // namespace holon::cli

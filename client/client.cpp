@@ -81,7 +81,22 @@ Result<Client> Client::connect(const Address& address) {
     if (!absolute) return tl::unexpected(absolute.error());
     target = std::move(*absolute);
   }
-  return Client(std::make_unique<Parts>(Parts{std::move(*client), std::move(target)}));
+  return Client(
+      std::make_unique<Parts>(Parts{std::move(*client), std::move(target), address.on_wait}));
+}
+
+Status Client::Parts::reach() {
+  auto& reactor = client.reactor();
+  reactor.turn(0);  // a connection may have been lost before
+  const Time give_up = saturating_add(reactor.now(), kRestartPatience);
+  while (!client.client().connected()) {
+    const auto& uri = client.client().uri();
+    if (has_ended(uri)) return fail(Errc::disconnected, "the instance has ended", uri);
+    if (reactor.now() > give_up)
+      return fail(Errc::disconnected, "there is no connection to the instance", uri);
+    reactor.turn(kLookAgain);
+  }
+  return {};
 }
 
 const std::string& Client::path() const {
@@ -94,10 +109,7 @@ void Client::set_path(std::string path) {
 Result<msg::SubmitReply> Client::submit(msg::SubmitRequest request) {
   if (request.key.empty()) request.key = transport::new_secret();
   return across_restarts(
-      parts_->client,
-      [&] {
-        return parts_->client.call<msg::SubmitReply>("submit", request, parts_->path, kBulkTimeout);
-      },
+      *parts_, [&] { return parts_->call<msg::SubmitReply>("submit", request, kBulkTimeout); },
       kRestartPatience);
 }
 
@@ -112,7 +124,7 @@ Status Client::each_page(msg::JobsRequest request,
     return client.call({"jobs", transport::pack(request), parts_->path, kBulkTimeout},
                        [&answer](Result<std::string> bytes) { answer = std::move(bytes); });
   };
-  reactor.turn(0);  // a connection lost before is made anew first
+  if (const auto there = parts_->reach(); !there) return there;
   auto asked = ask();
   for (;;) {
     reactor.run_until([&] { return answer.has_value(); }, -1);
@@ -160,7 +172,7 @@ Result<msg::JobsReply> Client::jobs(const msg::JobsRequest& request) {
 Result<msg::JobInfoReply> Client::info(std::uint64_t id) {
   msg::JobInfoRequest request;
   request.id = id;
-  return parts_->client.call<msg::JobInfoReply>("job.info", request, parts_->path);
+  return parts_->call<msg::JobInfoReply>("job.info", request);
 }
 
 Result<msg::JobRecord> Client::record(std::uint64_t id) {
@@ -191,7 +203,7 @@ Result<msg::JobRecord> Client::record(std::uint64_t id) {
 Result<msg::WaitReply> Client::wait_for_all() {
   // By their ids: after a restart of the broker those that ended meanwhile are still asked for.
   msg::WaitRequest request;
-  const auto listed = across_restarts(parts_->client, [&]() -> Result<msg::Empty> {
+  const auto listed = across_restarts(*parts_, [&]() -> Result<msg::Empty> {
     request.ids.clear();
     auto pages = each_page({}, [&](const std::vector<msg::JobRecord>& page, bool) {
       for (const auto& job : page) request.ids.push_back(job.id);
@@ -209,9 +221,8 @@ Result<msg::WaitReply> Client::wait(const msg::WaitRequest& request) {
   msg::WaitReply all;
   for (std::size_t done = 0; done < request.ids.size(); done += kIdsAtOnce) {
     const msg::WaitRequest part{part_of(request.ids, done)};
-    auto reply = across_restarts(parts_->client, [&] {
-      return parts_->client.call<msg::WaitReply>("job.wait", part, parts_->path, kForEver);
-    });
+    auto reply = across_restarts(
+        *parts_, [&] { return parts_->call<msg::WaitReply>("job.wait", part, kForEver); });
     if (!reply) return reply;
     std::move(reply->jobs.begin(), reply->jobs.end(), std::back_inserter(all.jobs));
   }
@@ -231,7 +242,7 @@ Result<msg::CancelReply> Client::cancel(const msg::CancelRequest& request) {
   std::size_t done = 0;
   do {
     const msg::CancelRequest part{part_of(request.ids, done), request.all, request.reason};
-    auto reply = parts_->client.call<msg::CancelReply>("cancel", part, parts_->path, kBulkTimeout);
+    auto reply = parts_->call<msg::CancelReply>("cancel", part, kBulkTimeout);
     if (!reply) return reply;
     all.cancelled.insert(all.cancelled.end(), reply->cancelled.begin(), reply->cancelled.end());
     all.already_inactive.insert(all.already_inactive.end(), reply->already_inactive.begin(),
@@ -242,32 +253,32 @@ Result<msg::CancelReply> Client::cancel(const msg::CancelRequest& request) {
 }
 
 Result<msg::ResourceReply> Client::resources() {
-  return parts_->client.call<msg::ResourceReply>("resource.list", msg::Empty{}, parts_->path);
+  return parts_->call<msg::ResourceReply>("resource.list", msg::Empty{});
 }
 
 Status Client::drain(const msg::DrainRequest& request) {
-  const auto answer = parts_->client.call<msg::Empty>("resource.drain", request, parts_->path);
+  const auto answer = parts_->call<msg::Empty>("resource.drain", request);
   return answer ? Status() : tl::unexpected(answer.error());
 }
 
 Result<msg::TreeNode> Client::tree() {
-  return parts_->client.call<msg::TreeNode>("tree", msg::TreeRequest{}, parts_->path);
+  return parts_->call<msg::TreeNode>("tree", msg::TreeRequest{});
 }
 
 Result<msg::TreeNode> Client::status() {
-  return parts_->client.call<msg::TreeNode>("status", msg::StatusRequest{}, parts_->path);
+  return parts_->call<msg::TreeNode>("status", msg::StatusRequest{});
 }
 
 Result<msg::PriorityReply> Client::priority(const msg::PriorityRequest& request) {
-  return parts_->client.call<msg::PriorityReply>("priority", request, parts_->path, kBulkTimeout);
+  return parts_->call<msg::PriorityReply>("priority", request, kBulkTimeout);
 }
 
 Result<msg::ExplainReply> Client::explain(const msg::ExplainRequest& request) {
-  return parts_->client.call<msg::ExplainReply>("explain", request, parts_->path, kBulkTimeout);
+  return parts_->call<msg::ExplainReply>("explain", request, kBulkTimeout);
 }
 
 Result<msg::WindowsReply> Client::windows() {
-  return parts_->client.call<msg::WindowsReply>("windows", msg::Empty{}, parts_->path);
+  return parts_->call<msg::WindowsReply>("windows", msg::Empty{});
 }
 
 Status Client::plan(const msg::PlanRequest& request,
@@ -276,38 +287,42 @@ Status Client::plan(const msg::PlanRequest& request,
     on_part(std::move(part));
     return true;
   };
-  return parts_->client.stream<msg::PlanPart>("plan", request, parts_->path, take, kBulkTimeout);
+  return parts_->stream<msg::PlanPart>("plan", request, take, kBulkTimeout);
 }
 
 Status Client::set_urgency(const msg::UrgencyRequest& request) {
-  const auto answer = parts_->client.call<msg::Empty>("urgency", request, parts_->path);
+  const auto answer = parts_->call<msg::Empty>("urgency", request);
   return answer ? Status() : tl::unexpected(answer.error());
 }
 
 Status Client::set_gate(const msg::GateRequest& request) {
-  const auto answer = parts_->client.call<msg::Empty>("queue.gate", request, parts_->path);
+  const auto answer = parts_->call<msg::Empty>("queue.gate", request);
   return answer ? Status() : tl::unexpected(answer.error());
 }
 
 Result<msg::StatsReply> Client::stats() {
-  return parts_->client.call<msg::StatsReply>("stats", msg::Empty{}, parts_->path);
+  return parts_->call<msg::StatsReply>("stats", msg::Empty{});
 }
 
 Result<msg::ReserveReply> Client::reserve(const msg::ReserveRequest& request) {
-  return parts_->client.call<msg::ReserveReply>("reserve", request, parts_->path);
+  return parts_->call<msg::ReserveReply>("reserve", request);
+}
+
+Result<msg::AuditReply> Client::audit(const msg::AuditRequest& request) {
+  return parts_->client.call<msg::AuditReply>("audit", request, parts_->path);
 }
 
 Result<msg::ReservationsReply> Client::reservations() {
-  return parts_->client.call<msg::ReservationsReply>("reservations", msg::Empty{}, parts_->path);
+  return parts_->call<msg::ReservationsReply>("reservations", msg::Empty{});
 }
 
 Status Client::unreserve(const msg::UnreserveRequest& request) {
-  const auto answer = parts_->client.call<msg::Empty>("unreserve", request, parts_->path);
+  const auto answer = parts_->call<msg::Empty>("unreserve", request);
   return answer ? Status() : tl::unexpected(answer.error());
 }
 
 Status Client::shutdown(const msg::ShutdownRequest& request) {
-  const auto answer = parts_->client.call<msg::Empty>("shutdown", request, parts_->path);
+  const auto answer = parts_->call<msg::Empty>("shutdown", request);
   // The broker may be gone before its answer is out; that is what was asked for.
   if (!answer && answer.error().code != Errc::disconnected) return tl::unexpected(answer.error());
   return {};

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "msg/audit.hpp"
 #include "msg/events.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
@@ -40,7 +41,8 @@ struct Address {
   // "": that instance itself.
   std::string path = {};
   // If set: a broker that is being started again is waited for, up to 30 s, and this is called once
-  // with a sentence about it.
+  // with a sentence about it. So it is when an instance that is waited for, by its path, does not
+  // answer for some seconds.
   std::function<void(const std::string& notice)> on_wait = {};
 };
 
@@ -117,6 +119,8 @@ class Client {
   // Errors: not_found (the queue), invalid_argument (the gate).
   Status set_gate(const msg::GateRequest& request);
   Result<msg::StatsReply> stats();
+  // Who asked for changes, and whom they were refused; the newest first.
+  Result<msg::AuditReply> audit(const msg::AuditRequest& request);
   // Errors: unsatisfiable (not free then), invalid_argument.
   Result<msg::ReserveReply> reserve(const msg::ReserveRequest& request);
   Result<msg::ReservationsReply> reservations();

@@ -82,6 +82,9 @@ class Vigil : public std::enable_shared_from_this<Vigil> {
       : client_(client), path_(std::move(path)), id_(id), on_over_(std::move(on_over)) {}
 
   void begin() {
+    // Asked without a connection, an instance that has ended would be waited for for ever.
+    if (!client_.client().connected())
+      return lost({Errc::disconnected, "the connection was lost", client_.client().uri()});
     streams_ = true;
     lost_at_.reset();
     msg::WatchRequest request;

@@ -1,22 +1,20 @@
 // parts.hpp - what a Client is made of; for its own .cpp files.
 #pragma once
+#include <functional>
 #include <string>
 
 #include "client/client.hpp"
 #include "client/find_instance.hpp"
+#include "client/silence.hpp"
 #include "transport/blocking_client.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::client {
 
-struct Client::Parts {
-  transport::BlockingClient client;
-  std::string path;
-};
-
 // Submitting a million jobs or listing them takes longer than a look at the state does.
 inline constexpr Duration kBulkTimeout = 600'000;
 inline constexpr Duration kForEver = 0;
+inline constexpr Duration kTimeout = 30'000;
 
 // A broker that crashed is back within a second; one that keeps crashing is given up by its
 // supervisor after some more.
@@ -33,22 +31,48 @@ inline bool has_ended(const std::string& uri) {
   return !listens && !may_come_back(uri);
 }
 
+struct Client::Parts {
+  transport::BlockingClient client;
+  std::string path;
+  std::function<void(const std::string&)> on_wait;  // may be empty
+
+  // Returns once there is a connection. A request made without one would wait until its timeout for
+  // a broker that may never come. Errors: disconnected, when the instance has ended, or there is no
+  // connection for kRestartPatience.
+  Status reach();
+
+  template <class Reply, class Ask>
+  Result<Reply> call(const std::string& topic, const Ask& ask, Duration timeout = kTimeout) {
+    if (const auto there = reach(); !there) return tl::unexpected<Error>(there.error());
+    const auto watch = silence_watched(timeout);
+    return client.call<Reply>(topic, ask, path, timeout);
+  }
+  template <class Chunk, class Ask>
+  Status stream(const std::string& topic, const Ask& ask,
+                const std::function<bool(const Chunk&)>& on_chunk, Duration timeout) {
+    if (const auto there = reach(); !there) return there;
+    const auto watch = silence_watched(timeout);
+    return client.stream<Chunk>(topic, ask, path, on_chunk, timeout);
+  }
+
+  // While an instance further away is waited for without a limit.
+  transport::Subscription silence_watched(Duration timeout) {
+    if (timeout != kForEver || path.empty() || !on_wait) return {};
+    return watch_silence(client, path, on_wait);
+  }
+};
+
 // Asks again whoever can be asked again, when the connection was lost: `ask` returns a Result.
 // Gives up when the instance has ended, when there is no connection for kRestartPatience, or
 // `patience` after the first loss.
-template <class Ask>
-auto across_restarts(transport::BlockingClient& client, const Ask& ask,
-                     Duration patience = kTimeMax) {
-  auto& reactor = client.reactor();
+template <class Parts, class Ask>
+auto across_restarts(Parts& parts, const Ask& ask, Duration patience = kTimeMax) {
+  auto& reactor = parts.client.reactor();
   auto answer = ask();
   const Time last = saturating_add(reactor.now(), patience);
   while (!answer && answer.error().code == Errc::disconnected && reactor.now() <= last) {
     reactor.turn(kLookAgain);
-    const Time give_up = saturating_add(reactor.now(), kRestartPatience);
-    while (!client.client().connected()) {
-      if (has_ended(client.client().uri()) || reactor.now() > give_up) return answer;
-      reactor.turn(kLookAgain);
-    }
+    if (!parts.reach()) return answer;
     answer = ask();
   }
   return answer;

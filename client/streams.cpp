@@ -13,10 +13,10 @@ Status Client::watch(const msg::WatchRequest& request,
   using Seen =
       std::map<std::uint64_t, std::size_t>;  // events of a job; a stream begins with its first
   Seen seen;
-  return across_restarts(parts_->client, [&] {
+  return across_restarts(*parts_, [&] {
     Seen skip = seen;
-    return parts_->client.stream<msg::JobEvent>(
-        "job.watch", request, parts_->path,
+    return parts_->stream<msg::JobEvent>(
+        "job.watch", request,
         [&](const msg::JobEvent& event) {
           if (std::size_t& known = skip[event.id]; known > 0) {
             --known;
@@ -35,10 +35,10 @@ Status Client::attach(std::uint64_t id,
   request.id = id;
   using File = std::pair<std::int32_t, bool>;
   std::map<File, std::size_t> shown;  // bytes; a stream begins with the first one each time
-  return across_restarts(parts_->client, [&] {
+  return across_restarts(*parts_, [&] {
     auto skip = shown;
-    return parts_->client.stream<msg::OutputChunk>(
-        "job.attach", request, parts_->path,
+    return parts_->stream<msg::OutputChunk>(
+        "job.attach", request,
         [&](const msg::OutputChunk& chunk) {
           const File file{chunk.task, chunk.error};
           const std::size_t known = std::min(skip[file], chunk.data.size());
@@ -53,9 +53,9 @@ Status Client::attach(std::uint64_t id,
 
 Status Client::follow(msg::EventsRequest request,
                       const std::function<bool(const msg::EventsPart&)>& on_part) {
-  return across_restarts(parts_->client, [&] {
-    return parts_->client.stream<msg::EventsPart>(
-        "events", request, parts_->path,
+  return across_restarts(*parts_, [&] {
+    return parts_->stream<msg::EventsPart>(
+        "events", request,
         [&](const msg::EventsPart& part) {
           request.cursor = part.cursor;
           return on_part(part);

@@ -14,6 +14,10 @@ pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 pkg_check_modules(sqlite3 REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(libedit REQUIRED IMPORTED_TARGET libedit)
+# Its headers: the library is loaded where a job asks for it.
+pkg_check_modules(pmix QUIET pmix)
+# Compiled as C++: its errors are exceptions, which unwind what they pass.
+pkg_check_modules(lua REQUIRED IMPORTED_TARGET lua5.4-c++)
 find_package(msgpack REQUIRED)
 find_package(SQLiteCpp REQUIRED)
 

@@ -15,6 +15,7 @@
 #include "base/duration.hpp"
 #include "base/similar.hpp"
 #include "base/whole_file.hpp"
+#include "config/policies.hpp"
 #include "config/scheduler.hpp"
 #include "config/value.hpp"
 
@@ -48,12 +49,23 @@ std::optional<Duration> within(std::optional<Duration> length, Duration least, D
   return length && *length >= least && *length <= most ? length : std::nullopt;
 }
 
+constexpr std::string_view kPolicies = "policies.";
+constexpr std::string_view kPolicyText = "the text of a policy in Lua";
+
+bool store_text(std::string& target, const Value& value) {
+  const auto found = text(value);
+  if (found) target = *found;
+  return found.has_value();
+}
+
 using Setter = bool (*)(Config&, const Value&);
 struct Key {
   std::string_view name, accepts;
   Setter set;
 };
 constexpr Key kKeys[] = {
+    {"policy.keep-promises", "true or false",
+     [](Config& c, const Value& v) { return store(c.scheduler.keep_promises, yes_or_no(v)); }},
     {"queue.default", "the name of a queue",
      [](Config& c, const Value& v) { return store(c.scheduler.default_queue, text(v)); }},
     {"resource.match-policy",
@@ -95,6 +107,12 @@ constexpr Key kKeys[] = {
                                            : TrackingKind::automatic;
        return name.has_value();
      }},
+    {"job.mpi", "auto, pmi1, pmi2, pmix or none",
+     [](Config& c, const Value& v) {
+       return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));
+     }},
+    {"job.output-limit", "a number of bytes, 512K, 10M, 2G or 1T, 0 for none",
+     [](Config& c, const Value& v) { return store(c.output_limit, bytes(v)); }},
     // Clients and agents give a sign of life each second and wait for ours for 20.
     {"instance.heartbeat", "a duration from 10ms to 5s",
      [](Config& c, const Value& v) { return store(c.heartbeat, within(duration(v), 10, 5'000)); }},
@@ -104,6 +122,12 @@ constexpr Key kKeys[] = {
      }},
     {"instance.gather-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.gather_timeout, duration(v)); }},
+    {"instance.rejoin-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.rejoin_timeout, duration(v)); }},
+    {"instance.address", "an IPv4 address of this machine, or nothing for all of them",
+     [](Config& c, const Value& v) { return store(c.address, text(v)); }},
+    {"launch.ssh", "the name of a program",
+     [](Config& c, const Value& v) { return store(c.ssh, text(v)); }},
     {"instance.orphan-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.orphan_timeout, duration(v)); }},
     // None at all: one stuck child, and nobody would get an answer.
@@ -123,6 +147,8 @@ constexpr Key kKeys[] = {
      }},
     {"instance.monitor", "true or false",
      [](Config& c, const Value& v) { return store(c.monitor, yes_or_no(v)); }},
+    {"journal.audit", "a number of requests, 0 for none",
+     [](Config& c, const Value& v) { return store(c.keep_audit, whole(v, 0, 10'000'000)); }},
     {"journal.keep", "a number of jobs, 0 for all",
      [](Config& c, const Value& v) { return store(c.keep, whole(v, 0, 1'000'000'000)); }},
     {"journal.sync", "normal or full",
@@ -175,6 +201,12 @@ Status set(Config& c, const Setting& s) {
   for (const auto& k : kKeys) {
     if (k.name != s.key) continue;
     if (!k.set(c, s.value)) return misfit(s, k.accepts);
+    return {};
+  }
+  if (s.key.starts_with(kPolicies)) {
+    const std::string name = s.key.substr(kPolicies.size());
+    if (!qmanager::is_policy_file(name)) return unknown_key(s);
+    if (!store_text(c.policies[name], s.value)) return misfit(s, kPolicyText);
     return {};
   }
   return set_scheduler_key(c.scheduler, s);
@@ -257,6 +289,8 @@ Status apply_item(Config& config, const ConfItem& read) {
   if (is_conf_file(item)) return apply_toml(config, read.text, item);
   const auto equals = item.find('=');
   const std::string key = item.substr(0, equals);
+  if (key.starts_with(kPolicies))
+    return set(config, {key, Value{item.substr(equals + 1)}, "--conf " + key});
   return set(config, {key, parse_value(item.substr(equals + 1)), "--conf " + key});
 }
 
@@ -295,6 +329,7 @@ const std::string& Config::default_policy() const {
 const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> keys = [] {
     std::vector<ConfigKey> all = scheduler_keys();
+    all.push_back({"policies.NAME.lua", kPolicyText});
     for (const auto& k : kKeys) all.push_back({std::string(k.name), k.accepts});
     return all;
   }();
@@ -354,6 +389,7 @@ Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defau
     if (auto done = apply_item(config, item); !done) return tl::unexpected(done.error());
   if (auto whole_is_sound = check_whole(config); !whole_is_sound)
     return tl::unexpected(whole_is_sound.error());
+  if (auto read = add_policies(config); !read) return tl::unexpected(read.error());
   return config;
 }
 

@@ -4,6 +4,7 @@
 // A key that is not known, or a value that does not fit, is an error that names its place, what was
 // found and what is accepted; nothing is ignored silently.
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ enum class TrackingKind { automatic, cgroup, process };
 // Durations in ms.
 struct Config {
   qmanager::SchedulerConfig scheduler;
+  std::map<std::string, std::string> policies;  // texts of policies in Lua, by name
   std::string match_policy = "first";
   std::string prune_filters = "ALL:core,ALL:node,ALL:gpu";
   Duration grace = 5'000;               // from SIGTERM to SIGKILL
@@ -28,9 +30,12 @@ struct Config {
   Duration default_limit = 0;           // of a job that asks for none; 0: until the instance ends
   std::uint64_t max_count = 1'000'000;  // jobs in one submit request
   TrackingKind tracking = TrackingKind::automatic;  // a cgroup where one can be made
-  Duration heartbeat = 1'000;        // between a child and its parent, a broker and its agents
-  Duration peer_timeout = 20'000;    // silence after which the other side counts as lost
-  Duration gather_timeout = 60'000;  // until an instance begins without some of its agents
+  Duration heartbeat = 1'000;         // between a child and its parent, a broker and its agents
+  Duration peer_timeout = 20'000;     // silence after which the other side counts as lost
+  Duration gather_timeout = 60'000;   // until an instance begins without some of its agents
+  Duration rejoin_timeout = 120'000;  // until what runs on a node that is lost has failed
+  std::string address;      // IPv4, at which agents on other nodes reach the broker; "": all
+  std::string ssh = "ssh";  // the program that starts agents on named hosts
   Duration orphan_timeout =
       3'600'000;  // how long agents keep jobs without a broker, a child its jobs without a parent
   Duration tree_timeout = 2'000;       // how long `tree` and `jobs -R` wait for a child
@@ -43,9 +48,12 @@ struct Config {
   bool follow_walltime = true;          // the lease of a root ends with the batch system's
   Duration walltime_interval = 20'000;  // between two questions for it
   Duration walltime_margin = 30'000;    // so long before the walltime the instance ends
+  std::string mpi = "auto";             // what jobs that ask for none are offered (--mpi)
+  std::uint64_t output_limit = 0;       // bytes kept of what a job writes on a node; 0: all
   bool heeds_cgroups = true;            // cpu.max and memory.max bound what is offered
   Sync sync = Sync::normal;
   std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
+  std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none
 
   // The policy of the queue a job without one gets into.
   const std::string& default_policy() const;

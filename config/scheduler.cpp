@@ -82,10 +82,11 @@ struct QueueKey {
   QueueSetter set;
 };
 constexpr QueueKey kQueueKeys[] = {
-    {"policy", "fcfs, easy, hybrid[:N], conservative[:N] or conservative-rebuild[:N]",
+    {"policy", "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] or FILE.lua",
      [](auto& q, const Value& v) {
        const auto name = text(v);
-       return name && qmanager::parse_policy(*name) && store(q.policy, name);
+       return name && (qmanager::is_policy_file(*name) || qmanager::parse_policy(*name)) &&
+              store(q.policy, name);
      }},
     {"depth", "a number from 1 to 1000000",
      [](auto& q, const Value& v) { return store(q.queue_depth, whole(v, 1, 1'000'000)); }},

@@ -1,6 +1,7 @@
 #include "config/value.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/core.h>
@@ -55,6 +56,23 @@ std::optional<bool> yes_or_no(const Value& v) {
   if (const auto* b = std::get_if<bool>(&v.scalar)) return *b;
   const auto number = whole(v, 0, 1);
   return number ? std::optional(*number == 1) : std::nullopt;
+}
+
+std::optional<std::uint64_t> bytes(const Value& v) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 50;
+  constexpr std::string_view kUnits = "KMGT";
+  if (const auto number = whole(v, 0, kMost)) return static_cast<std::uint64_t>(*number);
+  const auto word = text(v);
+  const auto unit = word ? kUnits.find(word->back()) : kUnits.npos;
+  if (unit == kUnits.npos) return std::nullopt;
+  const std::string digits = word->substr(0, word->size() - 1);
+  const std::int64_t factor = std::int64_t{1} << (10 * (unit + 1));
+  std::int64_t count = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [last, error] = std::from_chars(digits.data(), end, count);
+  if (error != std::errc{} || last != end || count < 0 || count > kMost / factor)
+    return std::nullopt;
+  return static_cast<std::uint64_t>(count * factor);
 }
 
 std::optional<double> share(const Value& v) {

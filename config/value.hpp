@@ -1,6 +1,7 @@
 // value.hpp - one setting as it was written, and what can be made of it. Private to the
 // configuration.
 #pragma once
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -33,8 +34,9 @@ std::optional<std::int64_t> whole(const Value& v, std::int64_t low, std::int64_t
 std::optional<Duration> duration(const Value& v);  // in ms
 std::optional<std::string> text(const Value& v);   // not an empty one
 std::optional<std::string> one_of(const Value& v, std::initializer_list<std::string_view> accepted);
-std::optional<bool> yes_or_no(const Value& v);  // true, false, 1, 0
-std::optional<double> share(const Value& v);    // 0 to 1
+std::optional<bool> yes_or_no(const Value& v);       // true, false, 1, 0
+std::optional<std::uint64_t> bytes(const Value& v);  // a number, or "512K", "10M", "2G", "1T"
+std::optional<double> share(const Value& v);         // 0 to 1
 
 // Words with commas or blanks between them.
 std::vector<std::string> words(std::string_view text);

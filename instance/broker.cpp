@@ -8,7 +8,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <set>
 
 #include "base/printable.hpp"
 #include "instance/exit_codes.hpp"
@@ -20,20 +19,16 @@ namespace holon::instance {
 namespace {
 
 constexpr Duration kForcePatience = 5'000;  // from SIGKILL to giving up on a job that will not die
+constexpr Duration kLostPatience = 5'000;   // for nodes that are away as the instance ends
 constexpr Duration kLastWords = 2'000;      // for clients to read their last answers
 constexpr Duration kFlushPatience = 5'000;  // for the parent to take the last records
 constexpr Duration kClockInterval = 1'000;  // between two writings of the clock
-// A parent's word about a lease is on its way for so long at most; then its end is not the one that
-// was worked out from an earlier word.
-constexpr Duration kTransit = 1'000;
 
 constexpr std::size_t kEndedAtOnce = 50;  // queued jobs in one portion
 
 // In the runtime directory: a broker of this run has been up.
 constexpr const char* kWasUp = "/was-up";
 constexpr Duration kLookAtFiles = 1'000;
-constexpr std::int64_t kListing =
-    10'000;  // us of a turn for long answers of a broker that only lists
 
 // On a disk that takes no more there is still what it has; `trouble` says so then.
 Result<Journal> open_again(const std::string& file, Journal::Sync sync, const Journal::Beat& beat,
@@ -81,7 +76,10 @@ Broker::Broker(transport::Reactor& reactor, Pulse* pulse, BrokerOptions options,
 }
 
 // First its connections: what was asked over them is answered as they end, by what ends after them.
+// Both ends of every connection then know that it was lost, and nobody is told that a request was
+// forgotten.
 Broker::~Broker() {
+  if (parent_) parent_->close();
   server_.reset();
 }
 
@@ -124,6 +122,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
                                             std::move(*journal), std::move(*clock),
                                             std::move(*server)));
   broker->belongs_to_ = std::move(belongs_to);
+  if (auto open = broker->open_to_nodes(); !open) return tl::unexpected(open.error());
   broker->show_pulse();
   broker->only_lists_ = std::move(trouble);
   if (auto begun = broker->begin(); !begun) return tl::unexpected(begun.error());
@@ -258,54 +257,6 @@ Status Broker::begin_child() {
   return {};
 }
 
-// It may be gone for good, also before it was ever reached.
-void Broker::await_parent() {
-  if (config_.orphan_timeout > 0)
-    orphan_timer_ = reactor_.after(config_.orphan_timeout, [this] { end("its parent is gone"); });
-}
-
-void Broker::hear_grant(const msg::Grant& grant) {
-  orphan_timer_.cancel();
-  grant_.epoch = grant.epoch;
-  const msg::Lease lease{grant.time_left, grant.lease};
-  if (core_) return move_lease(lease);
-  grant_.path = grant.path;
-  grant_.name = options_.start.name.empty() ? grant.name : options_.start.name;
-  const Time end = end_of_lease(lease);
-  keep_lease(lease, end);
-  Identity identity;
-  identity.path = grant_.path;
-  identity.name = grant_.name;
-  if (auto up = bring_up({"jgf", grant.jgf, grant.bind}, std::move(identity), end); !up) {
-    spdlog::error(fmt::format("the grant cannot be used: {}", to_string(up.error())));
-    finish(kCannotStart);
-  }
-}
-
-// The parent says how long is left, since its clock is not ours. Each time it says so again, after
-// a reconnect or a restart of either, the word has been on its way for another while: the end that
-// was worked out first stands, unless the parent has moved it.
-Time Broker::end_of_lease(const msg::Lease& told) const {
-  if (told.time_left == 0) return kTimeMax;
-  const Time end = saturating_add(reactor_.now(), told.time_left);
-  const Time known = grant_.end;
-  const bool same = grant_.lease == told.lease;
-  return same && known > 0 && known <= saturating_add(end, kTransit) ? known : end;
-}
-
-void Broker::keep_lease(const msg::Lease& told, Time end) {
-  grant_.lease = told.lease;
-  grant_.end = end == kTimeMax ? 0 : end;
-  journal_.put_grant(grant_);
-}
-
-void Broker::move_lease(const msg::Lease& told) {
-  const Time end = end_of_lease(told);
-  keep_lease(told, end);
-  core_->set_lease(end, reactor_.now());
-  watch_lease(end);
-}
-
 Status Broker::bring_up(const ResourceSource& source, Identity identity, Time lease_end) {
   auto spec = read_resources(source);
   if (!spec) return tl::unexpected(spec.error());
@@ -316,6 +267,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   store_options.horizon = {0, lease_end};
   auto store = resource::ResourceStore::load(*spec, store_options);
   if (!store) return tl::unexpected(store.error());
+  if (auto can = can_use(source, store->total("node")); !can) return can;
   journal_.set_meta(kDefaultQueue, config_.scheduler.default_queue);  // for who reads the journal
   journal_.set_meta("resources.kind", source.kind);
   journal_.set_meta("resources.text", source.text);
@@ -327,6 +279,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.agent_secrets = options_.secrets.agents;
   identity.agents = agents_of(source, options_.secrets.agents.size());
   identity.bind = source.bind;
+  identity.spreads = !options_.hosts.empty();
   identity.started = started_;
   identity.lease_end = lease_end;
   std::error_code ignored;
@@ -335,7 +288,10 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
                            std::move(identity), std::move(*store), parent_.get(), beginning());
   if (!core) return tl::unexpected(core.error());
   core_ = std::move(*core);
-  core_->only_lists = only_lists_.has_value();
+  strangers_.on_logged = [this](const transport::Request& request, const Error& why) {
+    core_->audit.refused(request, why);
+  };
+  if (only_lists_) core_->only_list(only_lists_->what);
   Service::Hooks hooks;
   hooks.shutdown = [this](const std::string& reason) { end(reason); };
   hooks.ending = [this] { return phase_ != Phase::up; };
@@ -354,7 +310,9 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
 }
 
 void Broker::take_request(const transport::Request& request) {
+  if (request.topic() == "agent.join") return answer_join(request);
   if (only_lists_) return only_list(request);
+  if (phase_ == Phase::over) return request.fail(last_word());
   of_this_turn_.push_back(request);
   if (service_)
     service_->handle(request);
@@ -392,15 +350,6 @@ void Broker::look_at_wall_clock() {
   if (core_) core_->jobs.wall_clock_was_set();
 }
 
-// Long answers are made in portions, also where nothing may be changed.
-void Broker::finish_listing_turn() {
-  if (core_) core_->portions.turn(kListing);
-  after_commit_.run();
-  wake_.cancel();
-  if (!after_commit_.empty() || (core_ && !core_->portions.empty()))
-    wake_ = reactor_.after(0, [] {});
-}
-
 void Broker::finish_turn() {
   if (pulse_ != nullptr) pulse_->turn();
   if (phase_ == Phase::over) return;
@@ -429,42 +378,6 @@ void Broker::finish_turn() {
   wake_.cancel();
   if (!after_commit_.empty()) next = reactor_.now();
   if (next) wake_ = reactor_.after(std::max<Duration>(0, *next - reactor_.now()), [] {});
-}
-
-// Whoever asked for something in a turn that cannot be kept is told why. What was changed is thrown
-// away with this process: the next broker reads what the journal has, and lists that until there is
-// room again. Agents and children say again what they have to say.
-void Broker::refuse_turn(const Error& why) {
-  const std::set<std::string> again = {"agent.hello", "agent.report", "hello", "record"};
-  for (const auto& request : std::exchange(of_this_turn_, {})) {
-    if (request.done()) continue;
-    const bool neighbour = again.contains(request.topic());
-    request.fail(
-        {neighbour ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
-  }
-  end_reason_ = why.what;
-  only_lists_ = why;
-  finish(kTryAgain);
-}
-
-void Broker::only_list(const transport::Request& request) {
-  const std::set<std::string> looks = {"jobs",          "events",       "job.info", "job.watch",
-                                       "job.wait",      "job.attach",   "tree",     "status",
-                                       "resource.list", "resource.R",   "priority", "explain",
-                                       "windows",       "reservations", "stats"};
-  // They ask again by themselves: so does who passes on a job's input.
-  const std::set<std::string> neighbours = {"agent.hello", "agent.report", "hello", "record",
-                                            "job.input"};
-  const bool look = looks.contains(request.topic());
-  // Before the next broker is there: what is in memory may be more than was kept.
-  const bool over = phase_ == Phase::over;
-  if (!over && service_ && (look || request.topic() == "shutdown"))
-    return service_->handle(request);
-  const bool again = look || neighbours.contains(request.topic());
-  request.fail(
-      {again ? Errc::disconnected : only_lists_->code,
-       only_lists_->what + "; jobs run on, and this instance goes on by itself when it can",
-       only_lists_->where});
 }
 
 // A failure is told by the next commit.
@@ -502,9 +415,15 @@ void Broker::end_alone(const std::string& reason) {
   end(reason);
 }
 
+void Broker::end_by_signal() {
+  const bool cut_off = parent_ && !parent_->is_up();
+  end(cut_off ? "the instance above was gone, and it was told to stop" : "it was told to stop");
+}
+
 void Broker::begin_end(const std::string& type, const std::string& reason) {
   if (!core_) {
     spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));
+    end_reason_ = reason;
     return finish(kCannotStart);
   }
   if (phase_ != Phase::up) return;
@@ -522,6 +441,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   core_->jobs.pause_scheduling();
   end_jobs(type, reason);
   end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { hurry(); });
+  lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
 }
 
 // Running jobs end here. Queued ones stay in the journal of a root for the next start on its state
@@ -553,7 +473,8 @@ void Broker::hurry() {
 void Broker::drained() {
   if (phase_ == Phase::draining) {
     const bool nobody_will_say = alone_ && core_->agents.none_connected();
-    if (ends_queued_ || (core_->jobs.counts().running > 0 && !nobody_will_say)) return;
+    const bool waits = core_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
+    if (ends_queued_ || waits) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }
@@ -564,11 +485,18 @@ void Broker::drained() {
   finish(kEndedInOrder);
 }
 
+// For whoever asks, or still waits for an answer, when this broker is over: nothing more is done,
+// and an answer that needs a commit would never come.
+Error Broker::last_word() const {
+  const char* what = ends_for_good_ ? "the instance ended: " : "its broker starts again: ";
+  return {Errc::disconnected, what + end_reason_, {}};
+}
+
 void Broker::finish(int code) {
   if (std::exchange(phase_, Phase::over) == Phase::over) return;
   if (code == kEndedInOrder && time_is_over_ && !options_.start.grant) code = kTimeIsOver;
-  const char* what = code == kTryAgain ? "its broker starts again: " : "the instance ended: ";
-  if (service_) service_->close({Errc::disconnected, what + end_reason_, {}});
+  ends_for_good_ = code != kTryAgain;
+  if (service_) service_->close(last_word());
   // A broker that cannot write is followed by one that may: the jobs run on for it.
   if (core_ && code != kTryAgain) core_->agents.shutdown();
   gather_timer_.cancel();

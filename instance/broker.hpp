@@ -19,7 +19,9 @@
 #include "instance/journal/journal.hpp"
 #include "instance/options.hpp"
 #include "instance/process/pulse.hpp"
+#include "instance/remote/joining.hpp"
 #include "instance/resources/resources.hpp"
+#include "instance/service/refusals.hpp"
 #include "instance/service/service.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "instance/walltime.hpp"
@@ -55,12 +57,16 @@ class Broker {
   // The same, when nobody is there any more to start an agent or another broker: what only an agent
   // that is gone could say is left to whoever reads the journal next.
   void end_alone(const std::string& reason);
+  // The same, by a signal: whoever sent it to a child whose parent is gone clears up after that.
+  void end_by_signal();
   // Of an end that has begun: SIGKILL for what still runs.
   void hurry();
 
   const std::string& uri() const { return server_->uri(); }
   // What it has, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
   std::string resources() const;
+  // Which hosts it has begun without, for people; "": all have come. REQUIRES: on_ready() was called.
+  std::string without() const;
   // For who looks at it from the same process; nullptr: it has no resources yet.
   const Core* core() const { return core_.get(); }
 
@@ -74,6 +80,9 @@ class Broker {
   Status begin();
   Status recall();
   Status begin_root();
+  Status can_use(const ResourceSource& source, std::int64_t nodes) const;
+  Status open_to_nodes();
+  void answer_join(const transport::Request& request);
   Status gather(ResourceSource own);
   Status bring_up_root(const ResourceSource& source);
   Status bring_up_gathered();
@@ -103,8 +112,10 @@ class Broker {
   void only_list(const transport::Request& request);
   void tell_news();
   void drained();
+  bool only_lost_run() const;
   void end_jobs(const std::string& type, const std::string& reason);
   void begin_end(const std::string& type, const std::string& reason);
+  Error last_word() const;
   void finish(int code);
   bool same_run() const;
   transport::Options peer_options(const std::string& name) const;
@@ -115,11 +126,13 @@ class Broker {
   config::Config config_;
   Journal journal_;
   std::shared_ptr<InstanceClock> clock_;
-  Time clock_kept_ = 0;        // when it was written to the journal
-  Time last_lived_ = 0;        // when the broker before this one did so last
-  Duration known_offset_ = 0;  // of the wall clock
-  Time started_ = 0;           // the instance was
-  HeldGrant grant_;            // of a child
+  Time clock_kept_ = 0;             // when it was written to the journal
+  Time last_lived_ = 0;             // when the broker before this one did so last
+  Duration known_offset_ = 0;       // of the wall clock
+  Time started_ = 0;                // the instance was
+  HeldGrant grant_;                 // of a child
+  std::optional<Joining> joining_;  // of an instance of several nodes
+  Refusals strangers_;              // at its door
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;
   std::unique_ptr<ParentLink> parent_;
@@ -138,12 +151,14 @@ class Broker {
   bool is_gathered_ = false;            // no more agents are waited for
   bool is_ready_ = false;
   bool time_is_over_ = false;  // why it ends
+  bool waited_for_lost_ = false;
+  bool ends_for_good_ = false;  // no other broker follows
   bool fresh_ = true;
   std::string end_reason_;
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
   transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
-      files_timer_, gather_timer_;
+      files_timer_, gather_timer_, lost_timer_;
 };
 
 }  // namespace holon::instance

@@ -1,14 +1,18 @@
 // The part of the Broker that waits for its agents: for what a root's resources are put together
 // from, and until jobs can be run.
+#include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include "base/hostlist.hpp"
 #include "instance/broker.hpp"
 #include "instance/exit_codes.hpp"
+#include "instance/text.hpp"
 
 namespace holon::instance {
 
 Status Broker::gather(ResourceSource own) {
-  gathering_.emplace(std::move(own), options_.secrets.agents);
+  const std::string own_host = options_.hosts.empty() ? "" : options_.hosts.front();
+  gathering_.emplace(std::move(own), own_host, options_.secrets.agents);
   return gathering_->complete() ? bring_up_gathered() : Status();
 }
 
@@ -36,6 +40,20 @@ void Broker::gathered_enough() {
   is_gathered_ = true;
   if (gathering_) begin_with_gathered();
   tell_when_ready();
+}
+
+std::string Broker::without() const {
+  Hostlist missing;
+  for (std::uint32_t rank = 0; rank < options_.hosts.size(); ++rank)
+    if (!core_->agents.is_connected(rank)) missing.append(options_.hosts[rank]);
+  if (missing.empty()) return {};
+  constexpr std::size_t kLongest = 2'000;  // of hosts whose names share nothing
+  std::string names = missing.str();
+  if (names.size() > kLongest) names = names.substr(0, kLongest) + "...";
+  return fmt::format(
+      "{} did not come within {} (instance.gather-timeout); the instance begins "
+      "without {}",
+      names, duration_text(config_.gather_timeout), missing.count() == 1 ? "it" : "them");
 }
 
 void Broker::tell_when_ready() {

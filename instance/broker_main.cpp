@@ -15,6 +15,7 @@
 #include "instance/exit_codes.hpp"
 #include "instance/process/crash_report.hpp"
 #include "instance/process/lifeline.hpp"
+#include "instance/process/own_log.hpp"
 #include "instance/process/pulse.hpp"
 #include "transport/secret.hpp"
 #include "transport/unique_fd.hpp"
@@ -41,9 +42,11 @@ int refuse(const Error& error) {
   return error.code == Errc::system ? kTryAgain : kCannotStart;
 }
 
-// Two lines in one write: where it listens, and what it has.
+// Three lines in one write: where it listens, what it has, and whom it lacks.
 void say_ready(int fd, const Broker& broker) {
-  const std::string line = broker.uri() + "\n" + broker.resources() + "\n";
+  const std::string without = broker.without();
+  if (!without.empty()) spdlog::warn(without);
+  const std::string line = broker.uri() + "\n" + broker.resources() + "\n" + without + "\n";
   if (fd >= 0 && write(fd, line.data(), line.size()) < 0)
     spdlog::warn("nobody waits for this broker");
   if (fd >= 0) close(fd);
@@ -79,6 +82,9 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
   if (!broker) return refuse(broker.error());
   (*broker)->follow_walltime(
       batch::find_allocation(batch::current_environment(), batch::system_of(config->batch_system)));
+  constexpr Duration kLookAtLog = 1'000;
+  const OwnLog log(options.start.state_dir + "/instance.log");
+  const auto keeps_log = loop.every(kLookAtLog, [&log] { log.keep(); });
   int code = 0;
   (*broker)->on_ready([&] { say_ready(inherited.ready, **broker); });
   (*broker)->on_end([&](int how) {
@@ -86,7 +92,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
     loop.stop();
   });
   const auto on_term = loop.on_signal(SIGTERM, [&, told = false]() mutable {
-    std::exchange(told, true) ? (*broker)->hurry() : (*broker)->end("it was told to stop");
+    std::exchange(told, true) ? (*broker)->hurry() : (*broker)->end_by_signal();
   });
   const auto on_int =
       loop.on_signal(SIGINT, [] {});  // the terminal's Ctrl-C is meant for the initial program
@@ -117,6 +123,7 @@ int broker_main(const std::string& runtime_dir, const BrokerDescriptors& inherit
   report_crashes();
   auto options = read_options(runtime_dir);
   if (!options) return refuse(options.error());
+  options->socket = inherited.socket;
   if (auto told = read_secrets(inherited.secrets); told)
     options->secrets = std::move(*told);
   else

@@ -11,8 +11,10 @@ namespace {
 
 constexpr std::int64_t kPortions = 4'000;  // us of a turn for work that is done in portions
 
-// An agent that finds no broker ends its jobs itself, each with its grace.
-Duration given_up_after(const config::Config& config) {
+// An agent that finds no broker ends its jobs itself, each with its grace. One on another node may
+// be gone with it, and nothing is given to its node before it has come back and ended them.
+Duration given_up_after(const config::Config& config, bool is_far) {
+  if (is_far && config.rejoin_timeout > 0) return config.rejoin_timeout;
   if (config.orphan_timeout == 0) return 0;
   const Duration end = config.grace + config.shutdown_timeout;  // of a child instance
   return saturating_add(config.orphan_timeout, 2 * config.peer_timeout + end);
@@ -35,8 +37,10 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
            identity.path, identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
+      audit(the_journal, the_clock, the_config.keep_audit),
       offline(the_journal, *store, jobs, hosting, the_clock,
-              {the_config.peer_timeout, given_up_after(the_config)}),
+              {the_config.peer_timeout, given_up_after(the_config, false),
+               given_up_after(the_config, identity.spreads)}),
       agents({reactor, server, the_journal, jobs, store->graph(), hosting, the_after_commit,
               task_settings()},
              refusals, offline, identity.agent_secrets),
@@ -54,7 +58,11 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       after_commit(the_after_commit),
       parent_(parent) {
   offline.on_given_up = [this](std::uint32_t rank) {
-    agents.of(rank).give_up(given_up_after(this->config), clock.now());
+    const bool is_far = rank > 0 && identity.spreads;
+    agents.of(rank).give_up(given_up_after(this->config, is_far), clock.now());
+  };
+  refusals.on_logged = [this](const transport::Request& request, const Error& why) {
+    audit.refused(request, why);
   };
   if (parent_ != nullptr)
     takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };
@@ -76,6 +84,8 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
     return time_text(clock.wall(when), clock.wall(now));
   };
   settings.show_length = duration_text;
+  settings.wall_time = [&clock](Time when) { return clock.wall(when); };
+  settings.second_of_day = [&clock](Time when) { return second_of_day(clock.wall(when)); };
   const auto made = std::make_shared<const Core*>();  // known when the scheduler is
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
@@ -84,6 +94,7 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
   *made = core.get();
+  core->jobs.doubt = [raw = core.get()](const ActiveJob& job) { return raw->doubt(job); };
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
   // Before the jobs: one that was a child is over only when what the child left is taken over.
@@ -106,6 +117,8 @@ TaskSettings Core::task_settings() {
   settings.state_dir = identity.state_dir;
   settings.bind = identity.bind;
   settings.grace = config.grace;
+  settings.mpi = config.mpi;
+  settings.output_limit = config.output_limit;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
   return settings;
@@ -135,6 +148,17 @@ std::string Core::reasons_of_outage() const {
   return drained + (drained.empty() || away.empty() ? "" : "; ") + away;
 }
 
+// Its processes run on, or are gone, where an agent is away.
+std::string Core::doubt(const ActiveJob& job) const {
+  if (offline.none() || !job.allocation) return {};
+  const auto& graph = store->graph();
+  for (const auto& share : job.allocation->shares)
+    if (const auto unit = graph.find_uniq(share.uniq_id))
+      for (auto v = *unit; v != resource::kNoVertex; v = graph.parent(v))
+        if (!graph[v].up) return offline.reasons();
+  return {};
+}
+
 std::optional<Time> Core::turn(Time now) {
   portions.turn(kPortions);
   auto next = takeovers.turn(now);
@@ -148,6 +172,11 @@ std::optional<Time> Core::turn(Time now) {
        {next_away, jobs.next_turn(now), schedule_log ? schedule_log->next_turn() : std::nullopt})
     if (other) next = next ? std::min(*next, *other) : other;
   return next;
+}
+
+void Core::only_list(const std::string& why) {
+  only_lists_ = true;
+  jobs.only_lists("nothing is started: " + why);
 }
 
 void Core::set_lease(Time end, Time now) {
@@ -175,7 +204,7 @@ msg::TreeNode Core::node(Time now) const {
   n.name = identity.name;
   n.policy = config.default_policy();
   n.uri = identity.uri;
-  n.health = ending ? "ending" : only_lists ? "read-only" : "up";
+  n.health = ending ? "ending" : only_lists_ ? "read-only" : "up";
   n.pid = getpid();
   n.nodes = store->total("node");
   n.cores = store->total("core");
@@ -238,6 +267,8 @@ void Core::happened(JobId job, const Event& event) {
     outputs.started(job);
     inputs.started(job);
   }
+  if (std::holds_alternative<event::RankFinish>(event.body))
+    after_commit.add([this, job] { agents.part_ended(job); });
   if (starts) {
     after_commit.add([this, job, now = event.time] { children.tasks_started(job, now); });
   }

@@ -22,6 +22,7 @@
 #include "instance/journal/retention.hpp"
 #include "instance/resources/drains.hpp"
 #include "instance/resources/reservations.hpp"
+#include "instance/service/audit.hpp"
 #include "instance/service/portions.hpp"
 #include "instance/service/refusals.hpp"
 #include "instance/service/schedule_log.hpp"
@@ -45,7 +46,8 @@ struct Identity {
   std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes, ascending
   std::string binary;                      // the holon program
   BelongsTo belongs_to = descends_from;
-  bool bind = true;  // tasks are bound to the cores of their R
+  bool bind = true;      // tasks are bound to the cores of their R
+  bool spreads = false;  // agents but that of rank 0 are on other nodes
   Time started = 0;
   Time lease_end = kTimeMax;
 };
@@ -61,6 +63,9 @@ class Core final : public Outside {
                                               resource::ResourceStore store, ParentLink* parent,
                                               const Beginning& beginning);
 
+  // The journal cannot be written, and `why`: nothing is started, and all that waits says so.
+  void only_list(const std::string& why);
+  bool only_lists() const { return only_lists_; }
   // Before the commit: schedules. Returns when the next turn is needed at the latest.
   std::optional<Time> turn(Time now);
   // After the commit.
@@ -89,8 +94,7 @@ class Core final : public Outside {
   void limit_changed(const ActiveJob& job) override;
   bool may_end(const ActiveJob& job) override;
 
-  bool ending = false;      // the instance is
-  bool only_lists = false;  // its journal cannot be written
+  bool ending = false;  // the instance is
   Identity identity;
   InstanceClock& clock;
   const config::Config& config;
@@ -102,6 +106,7 @@ class Core final : public Outside {
   Reservations reservations;
   Drains drains;
   Refusals refusals;
+  Audit audit;
   Offline offline;
   Agents agents;
   Children children;
@@ -125,10 +130,12 @@ class Core final : public Outside {
        ParentLink* parent);
   TaskSettings task_settings();
   std::string reasons_of_outage() const;
+  std::string doubt(const ActiveJob& job) const;
   Result<msg::Grant> grant_for(const ActiveJob& job) const;
   msg::Lease lease_of(Time end) const;
 
   ParentLink* parent_;
+  bool only_lists_ = false;
 };
 
 }  // namespace holon::instance

@@ -2,14 +2,21 @@
 
 #include <nlohmann/json.hpp>
 
+namespace holon::transport {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(KeyPair, public_key, secret_key)
+
+}  // namespace holon::transport
+
 namespace holon::instance {
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(StartOptions, command, background, resources, conf,
-                                                state_dir, agents, name, limit_ms, journal, grant,
-                                                here, verbose)
+                                                state_dir, agents, hosts, name, limit_ms, journal,
+                                                grant, here, verbose)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions, start, runtime_dir, binary,
-                                                parent_uri, job_path, most_memory)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets, agents, token)
+                                                parent_uri, job_path, most_memory, hosts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets::Keys, server, join, agents)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(BrokerOptions::Secrets, agents, token, keys)
 
 Result<std::string> write_options(const BrokerOptions& options) {
   try {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "transport/curve/admission.hpp"
 
 namespace holon::instance {
 
@@ -34,6 +35,9 @@ struct StartOptions {
   // So many agents on this machine, each of which stands for an equal part of the nodes of declared
   // resources.
   std::uint32_t agents = 1;
+  // Other nodes to have an agent on, by ssh; this one is always the first, and may be named or not.
+  // Empty: those that a batch system has granted.
+  std::vector<std::string> hosts;
   std::string name;           // for display; empty: the host's name, or the job's in a child
   std::int64_t limit_ms = 0;  // the instance ends in order after so long; 0: never
   bool journal = true;        // false: nothing is kept on disk, a broker crash loses everything
@@ -55,11 +59,18 @@ struct BrokerOptions {
   std::string binary;       // the holon program, absolute
   std::string parent_uri, job_path;  // of a child; else empty
   std::uint64_t most_memory = 0;     // bytes that this machine may offer; 0: all of it has
+  std::vector<std::string> hosts;    // by rank, of an instance of several nodes; else empty
+  int socket = -1;  // that listens for agents on other nodes, inherited; -1: there are none
 
   // Never written: the supervisor hands them to each broker in a descriptor.
   struct Secrets {
     std::vector<std::string> agents;  // what this instance's agents show, by rank
     std::string token;                // of a child, for its parent
+    struct Keys {
+      transport::KeyPair server, join;         // the broker's, and that of an invitation
+      std::vector<transport::KeyPair> agents;  // by rank; that of rank 0 is empty
+      bool operator==(const Keys&) const = default;
+    } keys;  // of an instance of several nodes
     bool operator==(const Secrets&) const = default;
   } secrets;
 
@@ -87,6 +98,7 @@ struct BrokerDescriptors {
   int lifeline = -1;  // its end of file means that the supervisor is gone
   int pulse = -1;     // memory shared with the supervisor, pulse.hpp
   int secrets = -1;   // BrokerOptions::Secrets; without them no agent is taken
+  int socket = -1;    // listens for agents on other nodes
 };
 
 // `holon broker RUNTIME_DIR`: started by the supervisor only.

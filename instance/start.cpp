@@ -15,9 +15,13 @@
 #include <fstream>
 
 #include "config/config.hpp"
+#include "config/policies.hpp"
 #include "instance/options.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
+#include "instance/remote/meeting.hpp"
+#include "instance/remote/nodes.hpp"
+#include "instance/remote/remote_agent.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/surroundings.hpp"
 #include "launch/tasks/environment.hpp"
@@ -105,13 +109,20 @@ Status write_file(const std::string& file, const std::string& text) {
 
 // What files named by --conf held is kept beside the other options: a later broker must not stumble
 // over what somebody has written into them since, and a pipe has nothing more to give.
+// So are policies: their texts come first, and what names a policy then means the text.
 Status keep_configuration(BrokerOptions& told, const std::vector<config::ConfItem>& conf) {
   for (std::size_t i = 0; i < conf.size(); ++i) {
     if (!config::is_conf_file(conf[i].word)) continue;
     told.start.conf[i] = fmt::format("{}/conf-{}.toml", told.runtime_dir, i);
     if (auto kept = write_file(told.start.conf[i], conf[i].text); !kept) return kept;
   }
-  return {};
+  const auto config = config::config_of(conf);
+  if (!config) return tl::unexpected(config.error());
+  const std::string policies = config::policies_as_toml(*config);
+  if (policies.empty()) return {};
+  const std::string file = told.runtime_dir + "/conf-policies.toml";
+  told.start.conf.insert(told.start.conf.begin(), file);
+  return write_file(file, policies);
 }
 
 // The state directory, made, and what the broker is told, in the runtime directory.
@@ -137,10 +148,12 @@ Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf
 
 Result<BrokerOptions> with_directories(StartOptions options,
                                        const std::vector<config::ConfItem>& conf,
+                                       const std::vector<std::string>& hosts,
                                        std::uint64_t most_memory) {
   auto prepared = prepare(std::move(options));
   if (!prepared) return prepared;
   prepared->most_memory = most_memory;
+  prepared->hosts = hosts;
   auto runtime_dir = transport::make_runtime_dir();
   if (!runtime_dir) return tl::unexpected(runtime_dir.error());
   prepared->runtime_dir = std::move(*runtime_dir);
@@ -159,10 +172,45 @@ bool is_this_machine(const StartOptions& options) {
   return options.resources.empty() || options.resources == kThisMachine;
 }
 
+// Declared resources are pretended on this machine. An allocation that nothing can be started in is
+// used as far as this node goes.
+Result<Nodes> nodes_for(const StartOptions& options, const config::Config& config,
+                        const Surroundings& around) {
+  if (!is_this_machine(options)) {
+    if (options.hosts.empty()) return Nodes();
+    return fail(Errc::invalid_argument, "resources are declared, or those of hosts, not both",
+                "--resources " + options.resources);
+  }
+  std::error_code error;
+  const auto binary = fs::read_symlink("/proc/self/exe", error);
+  if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
+  auto nodes = find_nodes(options, config, around, binary.string());
+  if (nodes || !options.hosts.empty()) return nodes;
+  say(to_string(nodes.error()));
+  return Nodes();
+}
+
+Result<std::optional<Meeting>> meet_others(const StartOptions& options,
+                                           const config::Config& config,
+                                           const Surroundings& around) {
+  // Each would go on alone: the step ends when its tasks do.
+  if (options.background || !is_this_machine(options)) return std::nullopt;
+  return meet(batch::current_environment(), around, config);
+}
+
+// One of several tasks that is not the broker's.
+int serve(const Meeting& met) {
+  if (!met.invitation) return 0;
+  RemoteAgentOptions agent;
+  agent.rank = met.rank;
+  return remote_agent_with(*met.invitation, agent);
+}
+
 // A root only: a child has what its parent grants.
-Status fit_in(const Surroundings& around, const StartOptions& options) {
+Status fit_in(const Surroundings& around, const StartOptions& options, const Nodes& nodes) {
   for (const auto& name : around.of_place) unsetenv(name.c_str());
-  if (const auto unused = unused_nodes(around.allocation); !unused.empty() && !options.here)
+  if (const auto unused = unused_nodes(around.allocation);
+      !unused.empty() && !options.here && nodes.hosts.empty())
     say(unused);
   if (!is_this_machine(options)) return {};
   const auto cut = keep_granted_cores(around);
@@ -181,7 +229,7 @@ void leave_descriptors(int except) {
 // The calling process waits until the instance is up, prints its uri and returns; the instance
 // lives on in a session of its own, with its messages in the state directory.
 int start_in_background(const BrokerOptions& options, const config::Config& config,
-                        const std::string& cpuset) {
+                        const Nodes& nodes, const std::string& cpuset) {
   auto up = make_pipe();
   if (!up) {
     say(to_string(up.error()));
@@ -202,7 +250,7 @@ int start_in_background(const BrokerOptions& options, const config::Config& conf
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
     redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
-    _exit(supervise(options, config, cpuset, [&](const std::string& uri) {
+    _exit(supervise(options, config, nodes, cpuset, [&](const std::string& uri) {
       if (write(up->write.get(), uri.data(), uri.size()) < 0) return;
       up->write = {};
     }));
@@ -261,13 +309,23 @@ int start_main(StartOptions options) {
   if (const auto usable = check_resources(options.resources); !usable)
     return refuse(usable.error());
   std::uint64_t most = 0;
+  Nodes nodes;
   if (!options.grant) {
     const Surroundings around = look_around(*config);
     if (const auto trap = one_of_several(around); trap && !options.here) {
-      say(to_string(*trap));
-      return kExitOneOfSeveral;
+      auto met = meet_others(options, *config, around);
+      if (!met || !*met) {
+        say(to_string(met ? *trap : met.error()));
+        return kExitOneOfSeveral;
+      }
+      if (!(*met)->is_first) return serve(**met);
+      nodes = std::move((*met)->nodes);
+    } else {
+      auto found = nodes_for(options, *config, around);
+      if (!found) return refuse(found.error());
+      nodes = std::move(*found);
     }
-    if (auto fits = fit_in(around, options); !fits) return refuse(fits.error());
+    if (auto fits = fit_in(around, options, nodes); !fits) return refuse(fits.error());
     if (is_this_machine(options)) most = most_memory(around);
   }
   const bool goes_on = options.resources.empty() && !options.state_dir.empty();
@@ -279,12 +337,12 @@ int start_main(StartOptions options) {
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
-  auto prepared = with_directories(std::move(options), *conf, most);
+  auto prepared = with_directories(std::move(options), *conf, nodes.hosts, most);
   if (!prepared) return refuse(prepared.error());
   // A child in the background is still its parent's task and stays until it ends.
   if (prepared->start.background && !prepared->start.grant)
-    return start_in_background(*prepared, *config, cpuset);
-  return supervise(*prepared, *config, cpuset, [](const std::string&) {});
+    return start_in_background(*prepared, *config, nodes, cpuset);
+  return supervise(*prepared, *config, nodes, cpuset, [](const std::string&) {});
 }
 
 }  // namespace holon::instance

@@ -61,13 +61,23 @@ std::optional<JobId> child_towards(const std::string& base, const std::string& p
   return JobId(std::strtoull(path.c_str() + prefix.size(), nullptr, 10));
 }
 
+namespace {
+
+std::tm local(Time ms) {
+  const std::time_t seconds = ms / 1000;
+  std::tm parts{};
+  localtime_r(&seconds, &parts);
+  return parts;
+}
+
+}  // namespace
+
+std::int64_t second_of_day(Time when) {
+  const std::tm parts = local(when);
+  return (parts.tm_hour * 60 + parts.tm_min) * 60 + parts.tm_sec;
+}
+
 std::string time_text(Time when, Time now) {
-  const auto local = [](Time ms) {
-    const std::time_t seconds = ms / 1000;
-    std::tm parts{};
-    localtime_r(&seconds, &parts);
-    return parts;
-  };
   const std::tm parts = local(when), today = local(now);
   const bool is_today = parts.tm_yday == today.tm_yday && parts.tm_year == today.tm_year;
   std::array<char, 64> text{};

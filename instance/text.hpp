@@ -29,6 +29,9 @@ std::optional<JobId> child_towards(const std::string& base, const std::string& p
 // `when` in local time as a person says it at `now`: "14:05:00" today, else with the date.
 std::string time_text(Time when, Time now);
 
+// Seconds since the last midnight of this machine's clocks, at ms since the epoch.
+std::int64_t second_of_day(Time when);
+
 // ms as a person says it: "350ms", "30s", "5m30s", "2h", "1d4h": the two largest units.
 std::string duration_text(Duration ms);
 

@@ -18,8 +18,10 @@
 
 #include "launch/jobs.hpp"
 #include "launch/lifeline.hpp"
+#include "launch/remote/relay.hpp"
 #include "launch/streams/capture.hpp"
 #include "launch/tasks/process.hpp"
+#include "launch/topology.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
@@ -90,7 +92,7 @@ class Agent::Impl {
         options_(std::move(options)),
         log_(make_logger(options_)),
         incarnation_(new_incarnation()),
-        topology_(ground.node.xml()),
+        topology_(ground.topology.empty() ? ground.node.xml() : std::move(ground.topology)),
         processes_(*ground.processes),
         tracking_(*tracking),
         jobs_(JobContext{reactor, std::move(ground.processes), std::move(ground.node),
@@ -100,9 +102,15 @@ class Agent::Impl {
   Status connect() {
     transport::Options options;
     options.name = "agent " + std::to_string(options_.rank);
+    options.security = options_.security;
     auto client = transport::Client::connect(reactor_, options_.broker_uri, options);
     if (!client) return tl::unexpected<Error>(client.error());
     client_ = std::move(*client);
+    if (!options_.security.secret_key.empty()) {
+      auto relay = Relay::open(reactor_, *client_, options_.broker_uri, options);
+      if (!relay) return tl::unexpected<Error>(relay.error());
+      relay_ = std::move(*relay);
+    }
     client_->on_connected([this](const transport::PeerInfo& broker) {
       tell_of_loss_.cancel();
       log_->info(fmt::format("connected to broker {}", broker.pid));
@@ -113,6 +121,7 @@ class Agent::Impl {
         log_->warn(fmt::format("lost the broker; {} jobs run on", jobs_.running().size()));
       });
       hello_again_.cancel();
+      is_welcome_ = false;
       if (alone_) return end_alone();
       await_broker();
     });
@@ -122,6 +131,7 @@ class Agent::Impl {
       log_->debug(fmt::format("job {} ended: {} {}", finished.job, finished.reason, finished.what));
       report_.finished.push_back(finished);
     });
+    jobs_.on_fence([this](const msg::FenceRequest& fence) { say_fence(fence); });
     turn_end_ = reactor_.at_turn_end([this] {
       send_report();
       end_when_idle();
@@ -167,7 +177,7 @@ class Agent::Impl {
     transport::Dispatcher table;
     on<msg::StartRequest>(table, "agent.start", [this](const msg::StartRequest& ask) -> Status {
       if (ending_) return fail(Errc::busy, "this agent is shutting down");
-      return jobs_.start(ask);
+      return jobs_.start(relay_ ? with_own_address(ask) : ask);
     });
     on<msg::SignalRequest>(table, "agent.signal", [this](const msg::SignalRequest& ask) -> Status {
       jobs_.signal(ask);
@@ -190,6 +200,16 @@ class Agent::Impl {
     table.add("agent.input", [this](const Request& request) { jobs_.take_input(request); });
     table.add("agent.capture", [this](const Request& request) { captures_.run(request); });
     client_->on_request(table);
+  }
+
+  // The broker's socket is on another node.
+  msg::StartRequest with_own_address(msg::StartRequest ask) const {
+    for (auto& job : ask.jobs) {
+      job.env["HOLON_URI"] = relay_->uri();
+      if (const auto above = job.secrets.find("HOLON_PARENT_URI"); above != job.secrets.end())
+        above->second = relay_->uri();
+    }
+    return ask;
   }
 
   void say_hello() {
@@ -229,6 +249,28 @@ class Agent::Impl {
     if (!welcome->orphans.empty()) return end_orphans(welcome->orphans);
     jobs_.acknowledge(told);
     jobs_.kill({welcome->kill, -1});
+    is_welcome_ = true;
+    say_fences_again();
+  }
+
+  void say_fences_again() {
+    for (const msg::FenceRequest& fence : jobs_.fences()) say_fence(fence);
+  }
+
+  // Before the broker knows this agent it takes none, and after that they are said again.
+  void say_fence(const msg::FenceRequest& fence) {
+    if (!is_welcome_) return;
+    client_->call({"agent.fence", pack(fence), "", 0},
+                  [this, job = fence.job, round = fence.round](const Result<std::string>& answer) {
+                    const auto reply = answer ? unpack<msg::FenceReply>(*answer)
+                                              : tl::unexpected<Error>(answer.error());
+                    const Errc code = reply ? Errc() : reply.error().code;
+                    if (!reply && code == Errc::disconnected) return;
+                    if (!reply && (code == Errc::denied || code == Errc::busy))
+                      fences_again_ = reactor_.after(kAgain, [this] { say_fences_again(); });
+                    else
+                      jobs_.end_fence(job, round, reply);
+                  });
   }
 
   // The broker gives nothing to this agent before it says that they are gone.
@@ -306,6 +348,7 @@ class Agent::Impl {
   Jobs jobs_;
   Captures captures_;
   std::unique_ptr<transport::Client> client_;
+  std::unique_ptr<Relay> relay_;  // on another node than the broker's; uses client_
   msg::Report report_;
   std::optional<int> ending_;  // the exit code, once decided
   Duration wait_ = 0;
@@ -314,8 +357,9 @@ class Agent::Impl {
   bool alone_ = false;  // its supervisor is gone
   bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
   bool told_trouble_ = false;
+  bool is_welcome_ = false;  // over this connection
   transport::Subscription broker_first_, orphans_again_, turn_end_, orphaned_, tell_of_loss_,
-      hello_again_, report_again_, last_wait_;
+      hello_again_, report_again_, fences_again_, last_wait_;
 };
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options) {
@@ -325,8 +369,11 @@ Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentO
   auto processes = own_processes(reactor);
   if (!processes) return tl::unexpected<Error>(processes.error());
   NodeFrame frame = frame_of(*node, !options.cpuset.empty());
+  Result<std::string> topology;
+  if (options.most_memory > 0) topology = topology_xml(options.cpuset, options.most_memory);
+  if (!topology) return tl::unexpected<Error>(topology.error());
   return create(reactor, std::move(options),
-                {std::move(*node), std::move(frame), std::move(*processes)});
+                {std::move(*node), std::move(frame), std::move(*processes), std::move(*topology)});
 }
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options,

@@ -17,6 +17,7 @@
 #include "launch/tasks/environment.hpp"
 #include "launch/tasks/processes.hpp"
 #include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
 
 namespace holon::launch {
 
@@ -32,6 +33,10 @@ struct AgentOptions {
   std::string log_level = "warn";  // to stderr: trace, debug, info, warn, error, off
   std::string cgroup;              // directory in which each job gets a cgroup; "": jobs get none
   pid_t supervisor = 0;            // the parent it must not outlive; 0: it may
+  std::uint64_t most_memory = 0;   // bytes that its node may offer; 0: all it has
+  // Of an agent on another node than its broker's (remote/): the keys for the connection. It opens
+  // a socket on its node and passes requests on. Empty: it is beside the broker.
+  transport::Security security;
 };
 
 // The process's exit codes.
@@ -45,6 +50,7 @@ class Agent {
     Node node;
     NodeFrame frame;
     std::unique_ptr<Processes> processes;
+    std::string topology = {};  // that it shows; "": that of `node`
   };
 
   // On this machine. Errors: invalid_argument (uri, cpuset), system.

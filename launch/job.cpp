@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "launch/exit_code.hpp"
+#include "launch/mpi/offer_wire_up.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::launch {
@@ -18,21 +19,42 @@ std::int64_t to_ms(const timeval& time) {
   return std::int64_t{time.tv_sec} * 1000 + time.tv_usec / 1000;
 }
 
+std::string end_text(int wait_status) {
+  return WIFSIGNALED(wait_status)
+             ? "was ended by signal " + std::to_string(WTERMSIG(wait_status))
+             : "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
+}
+
 }  // namespace
 
 Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramImage> program,
-         std::function<void(msg::Finished)> on_end)
+         Events events)
     : context_(context),
       spec_(std::move(start)),
       program_(std::move(program)),
-      on_end_(std::move(on_end)),
+      events_(std::move(events)),
+      fences_(spec_.job),
       input_(context_.reactor, spec_, program_->cwd),
       output_(context_.reactor, spec_, program_->cwd),
       processes_(context_.tracking->track(spec_.job)) {}
 
 bool Job::start() {
   tasks_.resize(spec_.tasks.size());
+  if (const Status offered = offer_wire_up(); !offered) {
+    give_up({126, "cannot offer PMI to its tasks: " + to_string(offered.error())});
+    return false;
+  }
   for (std::size_t i = 0; i < tasks_.size(); ++i) tasks_[i].result.rank = spec_.tasks[i].rank;
+  if (wire_up_ && !wire_up_->is_ready()) return preparing_ = true;
+  return start_tasks();
+}
+
+void Job::go_on() {
+  if (!std::exchange(preparing_, false)) return;
+  if (start_tasks()) events_.started(started());
+}
+
+bool Job::start_tasks() {
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
     const auto pid = spawn(i);
@@ -64,6 +86,45 @@ bool Job::start() {
   return true;
 }
 
+Status Job::offer_wire_up() {
+  if (spec_.mpi.empty()) return {};
+  WireUpEvents events;
+  events.fence = [this](std::string put) { enter_fence(std::move(put)); };
+  events.ready = [this] { go_on(); };
+  events.failed = [this](const std::string& why) {
+    if (std::exchange(preparing_, false))
+      give_up({126, why + "; --mpi none starts its tasks without"});
+  };
+  events.abort = [this](int code, const std::string& why) { abort(code, why); };
+  auto made = make_wire_up(
+      {context_.reactor, *context_.processes, context_.frame, *program_, processes_->cgroup()},
+      spec_, std::move(events));
+  if (!made) return tl::unexpected(made.error());
+  wire_up_ = std::move(*made);
+  return {};
+}
+
+void Job::enter_fence(std::string put) {
+  if (put.size() > msg::kMostPut)
+    return abort(1, "its tasks have put " + std::to_string(put.size()) +
+                        " bytes before a fence; at most " + std::to_string(msg::kMostPut) +
+                        " are accepted");
+  if (fences_.is_waiting()) return abort(1, "its tasks have come to two fences at once");
+  const msg::FenceRequest& fence = fences_.enter(std::move(put));
+  if (spec_.part_tasks.size() <= 1) return release(fence.round, {fence.data});
+  events_.fence(fence);
+}
+
+void Job::release(std::uint64_t round, const std::vector<std::string>& parts) {
+  if (!wire_up_ || !fences_.release(round)) return;
+  if (const Status done = wire_up_->release(parts); !done)
+    abort(1, "its tasks have put what cannot be read: " + done.error().what);
+}
+
+void Job::refuse_fence(std::uint64_t round, const std::string& why) {
+  if (fences_.release(round)) abort(1, "its tasks cannot find each other: " + why);
+}
+
 tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
   if (program_->argv.empty()) return tl::unexpected(SpawnError{127, "there is no command to run"});
   const msg::Task& task = spec_.tasks[index];
@@ -88,10 +149,12 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
     if (!held) return tl::unexpected(SpawnError{126, to_string(held.error())});
     secrets = std::move(*held);
   }
-  const auto env = task_environment(program_->env, spec_, index, context_.frame);
+  const auto env = task_environment(program_->env, spec_, index, context_.frame,
+                                    wire_up_ ? wire_up_->variables(index) : Environment());
   const CpuMask* const cpus = mask.empty() ? nullptr : &mask;
   SpawnRequest what{program_->argv, env,  program_->cwd,        *in,          ends->out,
                     ends->err,      cpus, processes_->cgroup(), secrets.get()};
+  if (wire_up_) what.wire_up = wire_up_->descriptor(index);
   auto pid = context_.processes->spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {
     processes_->cannot_start_there(pid.error().no_cgroup);
@@ -105,6 +168,7 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
 void Job::done_opening() {
   input_.done_opening();
   output_.done_opening();
+  if (wire_up_) wire_up_->done_opening();
 }
 
 // The job's end is told by the loop, after the caller has put the job into its table.
@@ -126,6 +190,11 @@ void Job::signal(int number) const {
 void Job::kill(Duration grace, const std::string& reason) {
   if (tasks_over_) return;
   if (reason_.empty()) reason_ = reason;
+  if (std::exchange(preparing_, false)) {
+    exec_code_ = 128 + SIGTERM;
+    clear_timer_ = context_.reactor.after(0, [this] { clear_up(); });
+    return;
+  }
   if (grace < 0) grace = spec_.grace;
   if (grace == 0) return signal(SIGKILL);
   // Once: to many programs, a child instance among them, a second one means haste.
@@ -141,7 +210,7 @@ void Job::kill(Duration grace, const std::string& reason) {
 void Job::limit(Duration ms) {
   limit_timer_.cancel();
   spec_.limit = ms;
-  if (ms <= 0 || tasks_over_) return;
+  if (ms <= 0 || tasks_over_ || t_start_ == 0) return;
   const Duration left = distance(context_.reactor.now(), saturating_add(t_start_, ms));
   limit_timer_ = context_.reactor.after(left, [this] { kill(-1, "timeout"); });
 }
@@ -153,8 +222,24 @@ void Job::on_exit(Task& task, const transport::ChildExit& exit) {
   task.result.cpu_ms = to_ms(exit.usage.ru_utime) + to_ms(exit.usage.ru_stime);
   task.result.max_rss_kb = exit.usage.ru_maxrss;
   processes_->ended(exit.pid);
+  if (wire_up_ && wire_up_->ended(static_cast<std::size_t>(&task - tasks_.data())) &&
+      spec_.ntasks > 1)
+    abort(exit_code_of(exit.status), "task " + std::to_string(task.result.rank) + " " +
+                                         end_text(exit.status) +
+                                         " without having left MPI (MPI_Finalize)");
+  if (spec_.kill_on_bad_exit && exit.status != 0 && spec_.ntasks > 1)
+    abort(exit_code_of(exit.status), "task " + std::to_string(task.result.rank) + " " +
+                                         end_text(exit.status) + " (--kill-on-bad-exit)");
   if (running_ == 0) return clear_up();
-  if (spec_.kill_on_bad_exit && exit.status != 0 && reason_.empty()) kill(-1, "exit");
+}
+
+// Whatever ended the job before stays the reason.
+void Job::abort(int code, const std::string& why) {
+  if (tasks_over_ || !reason_.empty()) return;
+  // A job that was given up has not done well, and exit codes have eight bits.
+  abort_code_ = (code & 0xff) == 0 ? 1 : code & 0xff;
+  what_ = why;
+  kill(-1, "abort");
 }
 
 // Most jobs leave nothing behind and are over at once.
@@ -163,6 +248,7 @@ void Job::clear_up() {
   tasks_over_ = true;
   limit_timer_.cancel();
   kill_timer_.cancel();
+  if (wire_up_) wire_up_->all_ended();
   if (processes_->clear()) return end();
   clear_timer_ = context_.reactor.after(look_again_, [this] { clear_up(); });
   look_again_ = std::min(2 * look_again_, kAtMost);
@@ -171,6 +257,7 @@ void Job::clear_up() {
 void Job::end() {
   over_ = true;
   processes_.reset();
+  wire_up_.reset();
   input_.finish();
   output_.finish();
   for (const auto& follower : followers_) follower->job_ended();
@@ -186,7 +273,8 @@ void Job::end() {
       finished.exit_code = std::max(finished.exit_code, exit_code_of(task.result.status));
     finished.tasks.push_back(task.result);
   }
-  on_end_(std::move(finished));
+  if (abort_code_) finished.exit_code = *abort_code_;
+  events_.end(std::move(finished));
 }
 
 msg::Started Job::started() const {

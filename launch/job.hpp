@@ -3,11 +3,15 @@
 #pragma once
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "launch/messages.hpp"
+#include "launch/mpi/part_fences.hpp"
+#include "launch/mpi/wire_up.hpp"
 #include "launch/node.hpp"
+#include "launch/program_image.hpp"
 #include "launch/streams/input.hpp"
 #include "launch/streams/output.hpp"
 #include "launch/tasks/environment.hpp"
@@ -26,29 +30,38 @@ struct JobContext {
   std::unique_ptr<ProcessTracking> tracking = nullptr;  // nullptr: Jobs makes one without cgroups
 };
 
-// A program ready to be started many times.
-struct ProgramImage {
-  std::vector<std::string> argv;
-  Environment env;
-  std::string cwd;
-};
-
 class Job {
  public:
-  // `on_end` is called exactly once, never from inside start(), kill() or any other call.
+  struct Events {
+    // Called exactly once, never from inside start(), kill() or any other call.
+    std::function<void(msg::Finished)> end;
+    // Its tasks run: of a job that start() has only begun to start.
+    std::function<void(const msg::Started&)> started;
+    // Its tasks here have all come to a fence of a job of several parts.
+    std::function<void(const msg::FenceRequest&)> fence;
+  };
+
   Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramImage> program,
-      std::function<void(msg::Finished)> on_end);
+      Events events);
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  // Starts all tasks. False: one could not be started; those that were are killed, on_end says why.
+  // Starts all tasks. False: one could not be started; those that were are killed, its end says
+  // why. Tasks that find each other by a server of their own are started when that is ready.
   bool start();
+  // start() was called, and its tasks wait for that.
+  bool is_preparing() const { return preparing_; }
   void signal(int number) const;
   // SIGTERM now, SIGKILL after `grace` ms (0: at once; negative: the job's own). Asked again, it
   // sends no second SIGTERM, and the earlier of the two times counts; the first reason given stays.
   void kill(Duration grace, const std::string& reason);
   // ms since the first task's start; 0: none.
   void limit(Duration ms);
+  // Ends a fence: what the tasks of all parts have put.
+  void release(std::uint64_t round, const std::vector<std::string>& parts);
+  // A fence that cannot end ends the job.
+  void refuse_fence(std::uint64_t round, const std::string& why);
+  const PartFences& fences() const { return fences_; }
 
   msg::Started started() const;
   std::vector<pid_t> running_tasks() const;
@@ -70,27 +83,35 @@ class Job {
   };
 
   tl::expected<pid_t, SpawnError> spawn(std::size_t index);
+  Status offer_wire_up();
+  bool start_tasks();
+  void go_on();
+  void enter_fence(std::string put);
   void done_opening();
   void give_up(SpawnError why);
   void on_exit(Task& task, const transport::ChildExit& exit);
+  void abort(int code, const std::string& why);
   void clear_up();
   void end();
 
   JobContext& context_;
   msg::Start spec_;
   std::shared_ptr<const ProgramImage> program_;
-  std::function<void(msg::Finished)> on_end_;
+  Events events_;
+  PartFences fences_;
   JobInput input_;
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;
+  std::unique_ptr<WireUp> wire_up_;  // nullptr: the tasks are offered none
   std::vector<Task> tasks_;
   std::vector<std::unique_ptr<OutputFollower>> followers_;
   std::size_t running_ = 0;
   std::string reason_, what_;
   std::int32_t exec_code_ = 0;
+  std::optional<int> abort_code_;  // of the task that has ended the job
   Time t_start_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
-  bool tasks_over_ = false, over_ = false;
+  bool preparing_ = false, tasks_over_ = false, over_ = false;
   Duration look_again_ = 1;  // ms until what is left is looked at again
   transport::Subscription limit_timer_, kill_timer_, clear_timer_;
 };

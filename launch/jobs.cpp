@@ -79,11 +79,18 @@ void Jobs::start_some() {
 
 void Jobs::start_one(Waiting waiting) {
   const std::uint64_t id = waiting.start.job;
-  auto job = std::make_unique<Job>(context_, std::move(waiting.start), std::move(waiting.program),
-                                   [this](msg::Finished finished) { on_end(std::move(finished)); });
+  auto job = std::make_unique<Job>(
+      context_, std::move(waiting.start), std::move(waiting.program),
+      Job::Events{[this](msg::Finished finished) { on_end(std::move(finished)); },
+                  [this](const msg::Started& started) {
+                    if (on_started_) on_started_(started);
+                  },
+                  [this](const msg::FenceRequest& fence) {
+                    if (on_fence_) on_fence_(fence);
+                  }});
   const bool started = job->start();
   const Job& placed = *(jobs_[id] = std::move(job));
-  if (started && on_started_) on_started_(placed.started());
+  if (started && !placed.is_preparing() && on_started_) on_started_(placed.started());
 }
 
 void Jobs::drop_waiting(const std::vector<std::uint64_t>* jobs, const std::string& reason) {
@@ -134,6 +141,25 @@ void Jobs::limit(const msg::LimitRequest& request) {
     found->second->limit(request.limit);
 }
 
+void Jobs::end_fence(std::uint64_t job, std::uint64_t round,
+                     const Result<msg::FenceReply>& answer) {
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  if (answer)
+    found->second->release(round, answer->parts);
+  else
+    found->second->refuse_fence(round, answer.error().what);
+}
+
+std::vector<msg::FenceRequest> Jobs::fences() const {
+  std::vector<msg::FenceRequest> all;
+  for (const auto& [id, job] : jobs_)
+    if (job->spec().part_tasks.size() > 1)
+      all.insert(all.end(), job->fences().to_say_again().begin(),
+                 job->fences().to_say_again().end());
+  return all;
+}
+
 void Jobs::follow(const transport::Request& request) {
   const auto from = transport::unpack<msg::OutputRequest>(request.payload());
   if (!from) return request.fail(from.error());
@@ -156,7 +182,15 @@ void Jobs::take_input(const transport::Request& request) {
 
 std::vector<msg::Started> Jobs::running() const {
   std::vector<msg::Started> all;
-  for (const auto& [id, job] : jobs_) all.push_back(job->started());
+  for (const auto& [id, job] : jobs_)
+    if (!job->is_preparing()) all.push_back(job->started());
+  return all;
+}
+
+std::vector<std::uint64_t> Jobs::waiting() const {
+  std::vector<std::uint64_t> all(waiting_ids_.begin(), waiting_ids_.end());
+  for (const auto& [id, job] : jobs_)
+    if (job->is_preparing()) all.push_back(id);
   return all;
 }
 

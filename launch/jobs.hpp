@@ -30,6 +30,10 @@ class Jobs {
     on_finished_ = std::move(callback);
   }
 
+  void on_fence(std::function<void(const msg::FenceRequest&)> callback) {
+    on_fence_ = std::move(callback);
+  }
+
   // The jobs are started by the loop, a few each turn, in this order. Errors: invalid_argument for
   // a request that names a program it does not have, or a job without tasks: then nothing of it
   // will be started.
@@ -38,12 +42,16 @@ class Jobs {
   void kill(const msg::KillRequest& request);
   void kill_all(Duration grace, const std::string& reason);
   void limit(const msg::LimitRequest& request);
+  // The answer to one of on_fence().
+  void end_fence(std::uint64_t job, std::uint64_t round, const Result<msg::FenceReply>& answer);
+  // Of all jobs, to be said again over a new connection.
+  std::vector<msg::FenceRequest> fences() const;
   // Errors of both: not_found, answered to the request.
   void follow(const transport::Request& request);
   void take_input(const transport::Request& request);
 
   std::vector<msg::Started> running() const;
-  std::vector<std::uint64_t> waiting() const { return {waiting_ids_.begin(), waiting_ids_.end()}; }
+  std::vector<std::uint64_t> waiting() const;
   std::vector<msg::Finished> unacknowledged() const;
   void acknowledge(const std::vector<msg::Finished>& finished);
   // Why jobs have no cgroups of their own although the agent was given one; "": they have.
@@ -73,6 +81,7 @@ class Jobs {
   Environment inherited_;
   std::function<void(const msg::Started&)> on_started_;
   std::function<void(const msg::Finished&)> on_finished_;
+  std::function<void(const msg::FenceRequest&)> on_fence_;
   std::deque<Waiting> waiting_;
   std::set<std::uint64_t> waiting_ids_;
   std::map<std::uint64_t, std::unique_ptr<Job>> jobs_;

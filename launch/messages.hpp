@@ -53,8 +53,10 @@ struct Finished {
   std::string reason;  // exit: all tasks ended by themselves, by a signal too (see tasks)
                        // timeout: the time limit was reached    killed: agent.kill asked for it
                        // exec: a task could not be started (see what)
+                       // abort: a task has ended all of them, or ended itself while the others
+                       // counted on it (see what); exit_code is its own
                        // orphaned: no broker for the whole orphan timeout
-  std::string what;    // exec: which step, on what, with the system's words
+  std::string what;    // exec: which step, on what, with the system's words; abort: who, why
   std::int32_t exit_code =
       0;  // the highest of all tasks: 0..255, 128+signal; 127 command not found, 126 not startable
   std::int64_t t_start = 0;  // 0: nothing was started
@@ -64,6 +66,25 @@ struct Finished {
 };
 
 // ---- agent to broker ----
+
+// "agent.join": asked with the key of an invitation (remote/invitation.hpp), which is good for
+// nothing else, by a process on a node that the instance is to have an agent on.
+struct JoinRequest {
+  std::int64_t rank = -1;  // that it was told by who started it; negative: it was told none
+  std::string host;        // what this node is called
+  HOLON_FIELDS(rank, host)
+};
+// What the agent of that node has to know. Of rank 0, whose agent is beside the broker, there is
+// nothing to be told: who asks is not needed.
+struct JoinReply {
+  std::uint32_t rank = 0;
+  std::string host;                    // what the instance calls the node
+  std::string public_key, secret_key;  // CURVE keys that speak for this rank only
+  std::string secret;                  // of Hello
+  std::string lineage;                 // of the instance's own processes (tracking/lineage.hpp)
+  std::int64_t orphan_timeout = 0;     // ms, as of AgentOptions
+  HOLON_FIELDS(rank, host, public_key, secret_key, secret, lineage, orphan_timeout)
+};
 
 // "agent.hello": first request of every connection. All jobs it has, and results that were not
 // acknowledged, are part of it, so that nothing is lost whichever of the two was restarted.
@@ -101,6 +122,23 @@ struct Report {
   std::vector<Finished> finished;
   std::int64_t clock = 0;  // the agent's, now
   HOLON_FIELDS(started, finished, clock)
+};
+
+// Bytes that the tasks of one part may put before a fence.
+inline constexpr std::size_t kMostPut = 8 << 20;
+
+// "agent.fence": the tasks of this agent's part of a job have all come to a fence. Answered when
+// those of all parts have. Asked again with the same number after each lost connection, as is the
+// one before it, which other parts may still wait in: a broker that was restarted knows of none.
+struct FenceRequest {
+  std::uint64_t job = 0;
+  std::uint64_t round = 0;  // number of the fence, counted from 1
+  std::string data;         // what its tasks have put since the one before, at most kMostPut bytes
+  HOLON_FIELDS(job, round, data)
+};
+struct FenceReply {
+  std::vector<std::string> parts;  // what the tasks of each part have put, in the order of parts
+  HOLON_FIELDS(parts)
 };
 
 // ---- broker to agent ----
@@ -145,16 +183,24 @@ struct Start {
                        // task's rank
   std::string error;   // "": the same as output
   bool truncate = true;
-  bool label = false;             // each line begins with "RANK: "
-  std::int64_t limit = 0;         // ms from the first task's start to SIGTERM; 0: none
-  std::int64_t grace = 5000;      // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
-  bool kill_on_bad_exit = false;  // a task's non-zero exit ends the job's other tasks here
+  bool label = false;              // each line begins with "RANK: "
+  std::uint64_t output_limit = 0;  // bytes that are kept of output and error together; 0: all
+  std::int64_t limit = 0;          // ms from the first task's start to SIGTERM; 0: none
+  std::int64_t grace = 5000;       // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
+  bool kill_on_bad_exit = false;   // a task's non-zero exit ends all tasks of the job
+  // How the processes of an MPI program find each other: pmi1; pmi2 (both versions); pmix; auto
+  // (pmix for a program that was linked with Open MPI, else pmi2); "": they are offered nothing.
+  std::string mpi;
+  // Tasks of each part of the job, which have consecutive ranks, and the place of this part among
+  // them; empty: this is all of it.
+  std::vector<std::uint32_t> part_tasks;
+  std::uint32_t part = 0;
   std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, ...
   // For the task's eyes alone: it inherits a descriptor with them (environment.hpp).
   std::map<std::string, std::string> secrets;
   HOLON_FIELDS(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks, cores,
-               gpus, bind, input, input_tasks, output, error, truncate, label, limit, grace,
-               kill_on_bad_exit, env, secrets)
+               gpus, bind, input, input_tasks, output, error, truncate, label, output_limit, limit,
+               grace, kill_on_bad_exit, mpi, part_tasks, part, env, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

@@ -11,8 +11,10 @@ using transport::stream;
 using transport::topic;
 
 constexpr std::array kTopics = {
+    topic<msg::JoinRequest, msg::JoinReply>("agent.join"),
     topic<msg::Hello, msg::Welcome>("agent.hello"),
     topic<msg::Report, msg::Empty>("agent.report"),
+    topic<msg::FenceRequest, msg::FenceReply>("agent.fence"),
     topic<msg::StartRequest, msg::Empty>("agent.start"),
     topic<msg::SignalRequest, msg::Empty>("agent.signal"),
     topic<msg::KillRequest, msg::Empty>("agent.kill"),

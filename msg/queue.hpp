@@ -30,6 +30,10 @@ struct QueueInfo {
   bool enabled = true;  // takes submissions
   bool started = true;  // schedules
   std::string disabled_because, stopped_because;
+  // Of a policy that a user wrote; what went wrong in it last, and whether its base has taken over.
+  std::string base, trouble;
+  std::int64_t troubles = 0;
+  bool given_up = false;
   std::int64_t depth = 0;     // queue.depth
   std::int64_t pending = 0;   // that are looked at; not the held and blocked ones
   std::int64_t held = 0;      // urgency 0, or a dependency
@@ -42,7 +46,7 @@ struct QueueInfo {
                reprioritized = 0;
   HOLON_FIELDS(name, policy, enabled, started, disabled_because, stopped_because, depth, pending,
                held, blocked, reserved, running, considered, submitted, begun, backfilled, finished,
-               cancelled, rejected, reprioritized)
+               cancelled, rejected, reprioritized, base, trouble, troubles, given_up)
 };
 
 // "stats": of the queues and of the scheduler's passes since the broker was started.

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "msg/audit.hpp"
 #include "msg/events.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
@@ -39,6 +40,7 @@ constexpr std::array kTopics = {
     topic<UrgencyRequest, Empty>("urgency"),
     topic<GateRequest, Empty>("queue.gate"),
     topic<Empty, StatsReply>("stats"),
+    topic<AuditRequest, AuditReply>("audit"),
     topic<ReserveRequest, ReserveReply>("reserve"),
     topic<Empty, ReservationsReply>("reservations"),
     topic<UnreserveRequest, Empty>("unreserve"),

@@ -49,14 +49,23 @@ void Server::handle(Task& task, const Message& message) {
 }
 
 void Server::hello(Task& task, const Message& message) {
+  const auto wanted = message.at("pmi_version");
   const bool known = message.command == "init" &&
-                     (message.at("pmi_version") == "1" || message.at("pmi_version") == "2");
-  task.version = known && message.at("pmi_version") == "2" ? 2 : 1;
+                     (wanted == "1" || (wanted == "2" && job_.versions == Versions::both));
+  task.version = known && wanted == "2" ? 2 : 1;
   task.output += write_line({"response_to_init",
                              {{"pmi_version", std::to_string(task.version)},
                               {"pmi_subversion", task.version == 1 ? "1" : "0"},
                               {"rc", known ? "0" : "-1"}}});
   if (!known) task.version = 0;
+  if (known) task.finalized = false;
+}
+
+void Server::say_goodbye(Task& task) {
+  answer(task, task.version == 1 ? "finalize_ack" : "finalize-response",
+         task.version == 1 ? Pairs{} : Pairs{{"rc", "0"}});
+  task.finalized = true;
+  task.version = 0;
 }
 
 void Server::answer(Task& task, std::string command, Pairs fields) {
@@ -87,10 +96,7 @@ void Server::handle_one(Task& task, const Message& message) {
   if (command == "put") return put(task, message, "put_result");
   if (command == "get") return get_one(task, message);
   if (command == "barrier_in") return enter_fence(task);
-  if (command == "finalize") {
-    task.finalized = true;
-    return answer(task, "finalize_ack", {});
-  }
+  if (command == "finalize") return say_goodbye(task);
   if (command == "abort")
     return on_abort(task.rank, std::atoi(std::string(message.at("exitcode")).c_str()),
                     std::string(message.at("error_msg")));
@@ -105,12 +111,14 @@ void Server::get_one(Task& task, const Message& message) {
   answer(task, "get_result", {{"rc", "0"}, {"msg", "success"}, {"value", value}});
 }
 
+bool Server::fits(const std::string& key, const std::string& value) const {
+  return is_word(key) && !value.empty() && key.size() <= kMaxKey && value.size() <= kMaxValue &&
+         value.find('\n') == value.npos && stored_ < kMaxStored;
+}
+
 void Server::put(Task& task, const Message& message, const std::string& reply) {
   const std::string key(message.at("key")), value(message.at("value"));
-  const bool fits = is_word(key) && !value.empty() && key.size() <= kMaxKey &&
-                    value.size() <= kMaxValue && value.find('\n') == value.npos &&
-                    stored_ < kMaxStored;
-  if (!fits)
+  if (!fits(key, value))
     return answer(task, reply,
                   {{"rc", "-1"}, {task.version == 1 ? "msg" : "errmsg", "too_long_or_too_many"}});
   stored_ += key.size() + value.size();
@@ -120,9 +128,9 @@ void Server::put(Task& task, const Message& message, const std::string& reply) {
          task.version == 1 ? Pairs{{"rc", "0"}, {"msg", "success"}} : Pairs{{"rc", "0"}});
 }
 
-// A task that has ended will not come; the job ends by its exit code then.
+// A task that has ended will not come; the job ends by its exit code then. Each comes once.
 void Server::enter_fence(Task& task) {
-  task.in_fence = true;
+  if (std::exchange(task.in_fence, true)) return;
   const bool all =
       std::all_of(tasks_.begin(), tasks_.end(), [](const Task& one) { return one.in_fence; });
   if (all) on_fence(std::exchange(put_, {}));
@@ -159,10 +167,7 @@ void Server::handle_two(Task& task, const Message& message) {
   if (command == "info-putnodeattr" || command == "info-getnodeattr")
     return node_attribute(task, message);
   if (command == "info-getjobattr") return job_attribute(task, message);
-  if (command == "finalize") {
-    task.finalized = true;
-    return answer(task, "finalize-response", {{"rc", "0"}});
-  }
+  if (command == "finalize") return say_goodbye(task);
   if (command == "abort") return on_abort(task.rank, 1, std::string(message.at("msg")));
   answer(task, command + "-response", {{"rc", "-1"}, {"errmsg", "not supported"}});
 }
@@ -194,7 +199,12 @@ void Server::node_attribute(Task& task, const Message& message) {
       tell(task);
     return;
   }
-  node_values_[key] = message.at("value");
+  const std::string value(message.at("value"));
+  if (!fits(key, value))
+    return answer(task, "info-putnodeattr-response",
+                  {{"rc", "-1"}, {"errmsg", "too_long_or_too_many"}});
+  stored_ += key.size() + value.size();
+  node_values_[key] = value;
   answer(task, "info-putnodeattr-response", {{"rc", "0"}});
   for (Task& one : tasks_)
     if (one.waits_for == key && !std::exchange(one.waits_for, {}).empty()) tell(one);

@@ -19,12 +19,16 @@ namespace holon::pmi {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
+// What a task may speak.
+enum class Versions { one, both };
+
 struct Job {
   std::string id;          // a word (is_word), shorter than kMaxName
   std::uint64_t size = 1;  // tasks on all nodes
   // Which ranks share a node, as MPICH reads it: "(vector,(first node,nodes,tasks on each))"; "":
   // unknown.
   std::string mapping;
+  Versions versions = Versions::both;
 };
 
 class Server {
@@ -45,13 +49,15 @@ class Server {
   // Ends the fence that on_fence told of. `others`: what tasks of other nodes have put.
   void release(const Pairs& others);
 
-  // It said goodbye: a task that ends without has failed, whatever its exit code.
+  // It has said goodbye, and may say hello again: a script can run one program after the other.
   bool is_finalized(std::size_t task) const { return tasks_[task].finalized; }
+  // It has said hello and no goodbye: should it end now, the others may wait for it for ever.
+  bool is_waited_for(std::size_t task) const { return tasks_[task].version != 0; }
 
  private:
   struct Task {
     std::uint64_t rank = 0;
-    int version = 0;  // 0: it has not said hello
+    int version = 0;  // 0: it has not said hello, or has said goodbye
     std::string input, output;
     std::string thread;  // of the request being answered, for PMI-2
     bool in_fence = false, finalized = false, broken = false;
@@ -68,13 +74,15 @@ class Server {
   void job_attribute(Task& task, const Message& message);
   void put(Task& task, const Message& message, const std::string& answer);
   void enter_fence(Task& task);
+  void say_goodbye(Task& task);
+  bool fits(const std::string& key, const std::string& value) const;
   void answer(Task& task, std::string command, Pairs fields);
   std::string value_of(const std::string& key) const;
 
   Job job_;
   std::vector<Task> tasks_;
   std::map<std::string, std::string> values_, node_values_;
-  std::size_t stored_ = 0;  // bytes
+  std::size_t stored_ = 0;  // bytes of all that was ever put here
   Pairs put_;               // since the last fence
 };
 

@@ -1,5 +1,6 @@
 // job.hpp - a job inside the scheduler: the request and where it stands.
 #pragma once
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -23,6 +24,7 @@ enum class Why : std::uint8_t {
   backfill,        // its QOS starts in priority order only
   chunk,           // what is free is kept for larger jobs for a while
   lease,           // it would end after the resources' lease
+  policy,          // its queue's policy lets it not overtake those in front
 };
 
 struct Job {
@@ -55,6 +57,12 @@ struct Job {
   Why why = Why::not_considered;
   JobId because_of;    // the job in its way, where `why` has one
   std::string detail;  // the machine's own words, where it has some
+
+  // Of a queue whose policy ranks its jobs: the priority the policy gave, and when.
+  std::optional<double> ranked;
+  std::optional<Time> ranked_at;
+  bool rank_lasts = false;                         // it needs not be asked for again
+  std::shared_ptr<const std::string> rank_reason;  // null: none was given
 };
 
 }  // namespace holon::qmanager

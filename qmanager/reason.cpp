@@ -146,6 +146,10 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
       return job.detail;
     case Why::backfill:
       return "jobs of its QOS start in the order of the queue only" + behind(job);
+    case Why::policy:
+      return (job.detail.empty() ? fmt::format("{} lets it not overtake", queue.config.policy)
+                                 : job.detail) +
+             behind(job);
     case Why::chunk:
       return fmt::format("freed processors are kept for jobs of {} or more for a while",
                          queue.config.chunk_size);

@@ -1,6 +1,7 @@
 // request.hpp - what the scheduler is told about a job, as a plain value.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -55,6 +56,9 @@ struct JobRequest {
   std::vector<std::string> environments;  // ... these, if they are several; set by the scheduler
   AllocationRule rule;  // how slots are spread over hosts; the environment's where one is named
   std::vector<std::string> required;  // properties its queue asks of nodes; set by the scheduler
+  // What the submitter said about it beside what it needs, for policies; null: nothing.
+  std::shared_ptr<const std::map<std::string, std::string>> attributes;
+  bool admitted = false;   // before a restart: its queue's policy is not asked again
   bool reserve = true;     // asks for a reservation when it cannot start (Grid Engine's -R)
   bool immediate = false;  // starts in the first pass that looks at it, or is rejected (-now y)
 };

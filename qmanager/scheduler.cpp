@@ -9,6 +9,7 @@
 
 #include "qmanager/engine/admit.hpp"
 #include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/policy_view.hpp"
 #include "qmanager/machine/environment_machine.hpp"
 #include "qmanager/machine/pool_machine.hpp"
 
@@ -21,7 +22,38 @@ Status check_range(std::int64_t value, std::int64_t most, const std::string& whe
   return fail(Errc::invalid_argument, fmt::format("{} is not from 1 to {}", value, most), where);
 }
 
-Result<Queue> make_queue(const std::string& name, const QueueConfig& config, bool weighted) {
+// The policy that the name stands for, and the hooks of one that a user wrote.
+Status choose_policy(Queue& queue, const QueueConfig& config, const SchedulerConfig& all) {
+  if (!is_policy_file(config.policy)) {
+    Result<Policy> policy = parse_policy(config.policy);
+    if (!policy) return tl::unexpected(policy.error());
+    queue.policy = std::move(*policy);
+    return {};
+  }
+  const auto program = all.programs.find(config.policy);
+  if (program == all.programs.end())
+    return fail(Errc::not_found, fmt::format("there is no policy \"{}\" here", config.policy));
+  Result<Policy> base = parse_policy(program->second->base());
+  if (!base) return tl::unexpected(base.error());
+  queue.policy = std::move(*base);
+  queue.hooks = program->second->hooks();
+  return {};
+}
+
+// What hooks ask of the engine: that it does not decide before they are asked, and that it keeps
+// what was promised in whatever order they put the queue.
+void make_room_for_hooks(Queue& queue, bool keep_promises) {
+  queue.base = queue.policy;
+  const auto has = [&](Hook hook) { return queue.hooks->has(hook); };
+  const bool reserves = has(Hook::may_reserve) || queue.base.reservations > 0;
+  const bool reorders = has(Hook::priority) || has(Hook::may_backfill) || has(Hook::may_reserve);
+  queue.policy.backfill = queue.base.backfill || has(Hook::may_backfill);
+  queue.policy.keep = queue.base.keep || (keep_promises && reserves && reorders);
+}
+
+Result<Queue> make_queue(const std::string& name, const QueueConfig& config,
+                         const SchedulerConfig& all) {
+  const bool weighted = all.priority.active();
   const auto at = [&](const char* key) { return fmt::format("queues.{}.{}", name, key); };
   if (auto ok = check_range(config.queue_depth, kMaxQueueDepth, at("queue-depth")); !ok)
     return tl::unexpected(ok.error());
@@ -37,8 +69,10 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config, boo
     return tl::unexpected(ok.error());
   if (config.default_duration < 0 || config.duration_offset < 0)
     return fail(Errc::invalid_argument, "a duration is not negative", at("default-duration"));
-  Result<Policy> policy = parse_policy(config.policy);
-  if (!policy) return fail(policy.error().code, policy.error().what, at("policy"));
+  Queue queue;
+  if (Status chosen = choose_policy(queue, config, all); !chosen)
+    return fail(chosen.error().code, chosen.error().what, at("policy"));
+  Policy* const policy = &queue.policy;
   if (config.policy == "hybrid") policy->reservations = config.reservation_depth;
   policy->reservations = std::min(policy->reservations, config.max_reservation_depth);
   if (!config.buckets.empty()) policy->backfill = true;
@@ -50,7 +84,6 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config, boo
     policy->reservations = *config.max_reservation;
     policy->backfill = true;
   }
-  Queue queue;
   queue.name = name;
   queue.config = config;
   queue.backfill =
@@ -61,7 +94,7 @@ Result<Queue> make_queue(const std::string& name, const QueueConfig& config, boo
     queue.config.buckets.clear();
     policy->reservations = config.max_reservation.value_or(0);
   }
-  queue.policy = std::move(*policy);
+  if (queue.hooks) make_room_for_hooks(queue, all.keep_promises);
   return queue;
 }
 
@@ -76,7 +109,7 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   if (config.queues.empty()) config.queues.emplace(config.default_queue, config.defaults);
   auto state = std::make_unique<State>(std::make_shared<const SchedulerConfig>(std::move(config)));
   for (const auto& [name, queue_config] : state->config.queues) {
-    Result<Queue> queue = make_queue(name, queue_config, state->config.priority.active());
+    Result<Queue> queue = make_queue(name, queue_config, state->config);
     if (!queue) return tl::unexpected(queue.error());
     state->queues.push_back(std::move(*queue));
   }
@@ -108,6 +141,8 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   for (std::size_t i = 0; i < kFactors; ++i)
     if (component_of(static_cast<Factor>(i)) == Component::fairshare)
       state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
+  for (const Queue& queue : state->queues)
+    state->counts_usage = state->counts_usage || queue.hooks != nullptr;
   auto pools = global_pools(state->config);
   if (auto of_queues = queue_pools(state->config); !of_queues.empty()) {
     state->has_hosts = machine->add_host_pools(of_queues);
@@ -167,6 +202,23 @@ void measure(Scheduler::State& state, Job& job) {
   if (job.shape >= state.shapes.size()) state.shapes.resize(job.shape + 1);
 }
 
+// Whether the policy of its queue takes it; not asked of one that was taken before a restart.
+std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job& job, Time now) {
+  const Queue& queue = state.queue_of(job);
+  if (!queue.hooks || job.request.admitted || !queue.hooks->has(Hook::admit)) return std::nullopt;
+  Opinion opinion =
+      queue.hooks->ask(Hook::admit, state.view_of(job, now), PolicyView(state, queue, now));
+  if (opinion.yes.value_or(true)) return std::nullopt;
+  return opinion.reason.empty() ? fmt::format("{} refuses it", queue.config.policy)
+                                : std::move(opinion.reason);
+}
+
+void place_in_queue(Scheduler::State& state, Job& job, Time now) {
+  if (state.is_ranked(job)) state.rank(job, now);
+  job.key = state.key_of(job);
+  state.enqueue(job);
+}
+
 }  // namespace
 
 Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
@@ -205,9 +257,14 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     return Reject{id, std::move(*too_large)};
   }
   s.clock = std::max(s.clock, now);
-  job.key = s.key_of(job);
+  if (auto unwanted = refused_by_policy(s, job, now)) {
+    forget();
+    ++queue.counts.rejected;
+    return Reject{id, std::move(*unwanted)};
+  }
+  place_in_queue(s, job, now);
   ++queue.counts.submitted;
-  s.enqueue(job);
+  s.tell_policy("submit", job, now);
   if (job.request.immediate) s.immediate.push_back(id);
   return std::nullopt;
 }
@@ -269,6 +326,7 @@ Status Scheduler::finish(JobId id, Time now) {
     if (queue.config.chunk_duration > 0)
       queue.chunk_until = saturating_add(now, queue.config.chunk_duration);
   ++s.queue_of(*job).counts.finished;
+  s.tell_policy("finish", *job, now);
   --s.running;
   s.forget(id);
   s.freed();
@@ -312,6 +370,7 @@ Status Scheduler::cancel(JobId id, Time now) {
   Job* job = s.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  s.tell_policy("cancel", *job, now);
   s.dequeue(*job, now);
   ++s.queue_of(*job).counts.cancelled;
   s.forget(id);
@@ -333,8 +392,7 @@ Status reprioritize(Scheduler::State& s, JobId id, Change change) {
   // A promise was made for the old place in the queue.
   s.dequeue(*job, s.clock);
   change(*job);
-  job->key = s.key_of(*job);
-  s.enqueue(*job);
+  place_in_queue(s, *job, s.clock);
   return {};
 }
 
@@ -382,9 +440,7 @@ void Scheduler::resources_changed() {
   s.machine->resources_changed();
   for (auto& [id, advance] : s.advances) advance.inner->resources_changed();
   for (JobId id : std::exchange(s.aside.edit(), {})) {
-    Job& job = *s.find(id);
-    job.key = s.key_of(job);
-    s.enqueue(job);
+    place_in_queue(s, *s.find(id), s.clock);
   }
   s.freed();
 }

@@ -18,6 +18,7 @@
 #include "base/strong.hpp"
 #include "base/time.hpp"
 #include "qmanager/engine/advance.hpp"
+#include "qmanager/policy/hooks.hpp"
 #include "qmanager/policy/policy.hpp"
 #include "qmanager/request.hpp"
 #include "qmanager/site/access.hpp"
@@ -38,8 +39,9 @@ class Machine;
 class Pass;
 
 struct QueueConfig {
-  std::string policy =
-      "fcfs";  // fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N]
+  // fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N], or the name of one of the
+  // configuration's programs.
+  std::string policy = "fcfs";
   std::int64_t queue_depth = 32;  // jobs looked at in a pass that stay pending, at most 1,000,000
   std::int64_t max_queue_depth = 1'000'000;  // bounds queue_depth (Fluxion's max-queue-depth)
   std::int64_t reservation_depth = 64;       // of hybrid; easy is 1, conservative all
@@ -90,9 +92,17 @@ struct SchedulerConfig {
   PriorityConfig priority;
   std::map<std::string, QosConfig> qos;                     // by name
   std::map<std::string, ParallelEnvironment> environments;  // Grid Engine's PEs, by name
-  bool tell_waits = true;                                   // Wait decisions are wanted
+  // Policies that users wrote, by the name that a queue's `policy` may have ("mine.lua").
+  std::map<std::string, std::shared_ptr<const PolicyProgram>> programs;
+  // Reservations under such a policy outlive the pass, whatever its base policy does.
+  bool keep_promises = true;
+  bool tell_waits = true;  // Wait decisions are wanted
   // Words for `when`, seen from `now`, in reasons; none: the number.
   std::function<std::string(Time when, Time now)> show_time;
+  // The ticks of `when` on people's clocks, and the seconds since midnight there; none: `when` is
+  // that already, and days begin at multiples of 24 hours.
+  std::function<Time(Time when)> wall_time;
+  std::function<std::int64_t(Time when)> second_of_day;
   std::function<std::string(Duration)> show_length;  // as show_time, of lengths
   std::function<std::string()> show_drains;  // which nodes were drained and why; "": nobody said
   // Where the number of the job that is looked at is noted, 0 in between: whoever finds that a pass
@@ -122,8 +132,9 @@ struct QueueCounts {
 struct QueueStatus {
   std::string name;
   std::string policy;
-  bool enabled = true;  // takes submissions
-  bool started = true;  // schedules
+  std::optional<HookStatus> hooks{};  // of a policy that a user wrote
+  bool enabled = true;                // takes submissions
+  bool started = true;                // schedules
   std::size_t pending = 0;
   std::size_t held = 0;
   std::size_t blocked = 0;   // no resource that is up can serve them

@@ -59,6 +59,7 @@ class Simulation {
         one_by_one();
       if (options_.progress && result_.passes % 1024 == 0) options_.progress(done_);
     }
+    result_.queues = scheduler_.queues();
     for (JobOutcome& job : result_.jobs)
       if (!job.start && job.refused.empty())
         job.refused = "it was still waiting when nothing could happen any more";

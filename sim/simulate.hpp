@@ -46,6 +46,7 @@ struct SimResult {
   Time first_submit = 0;
   Time end = 0;  // of the last job
   std::int64_t passes = 0;
+  std::vector<qmanager::QueueStatus> queues;  // when all was over
 };
 
 // `request_of` makes the request for a job; by default a flat one. A job of a queue that the

@@ -82,7 +82,7 @@ std::string depth_text(const std::map<std::string, std::int64_t>& depths) {
   return list;
 }
 
-std::string metrics_table(const std::vector<PolicyRun>& runs) {
+std::string metrics_summary(const std::vector<PolicyRun>& runs) {
   std::string text =
       fmt::format("{:<22} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10} {:>6} {:>9} {:>6}\n",
                   "POLICY", "JOBS", "WAIT mean", "median", "p95", "max", "BSLD mean", "median",
@@ -98,6 +98,11 @@ std::string metrics_table(const std::vector<PolicyRun>& runs) {
   }
   if (!runs.empty())
     text += fmt::format("waiting jobs looked at in a pass: {}\n", depth_text(runs.front().depths));
+  return text;
+}
+
+std::string metrics_table(const std::vector<PolicyRun>& runs) {
+  std::string text = metrics_summary(runs);
   for (const PolicyRun& run : runs) {
     text += fmt::format(
         "\n{} by processors\n{:<10} {:>8} {:>10} {:>9} {:>10} {:>10} {:>9} {:>8} {:>10}\n",

@@ -40,7 +40,9 @@ Result<std::vector<PolicyRun>> run_study(const Workload& workload, const StudyPl
 // ...".
 std::string depth_text(const std::map<std::string, std::int64_t>& depths);
 
-// A table for people: a line a policy, then for each policy a line a size class.
+// A table for people: a line a policy.
+std::string metrics_summary(const std::vector<PolicyRun>& runs);
+// The same, then for each policy a line a size class.
 std::string metrics_table(const std::vector<PolicyRun>& runs);
 // An array, one object a policy. `timings` adds how long it took, which differs from run to run.
 std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings);

@@ -1,5 +1,5 @@
-// principal.hpp - who is at the other end of a connection, as far as the kernel proves it: no
-// message can say it.
+// principal.hpp - who is at the other end of a connection, as far as the kernel or a key proves it:
+// no message can say it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,10 +7,12 @@
 namespace holon::transport {
 
 struct Principal {
-  enum class Kind : std::uint8_t { unknown, ipc };
-  Kind kind = Kind::unknown;       // the rest means nothing then: tcp proves nobody
+  // key: a client of a server that knows clients by their keys (curve/admission.hpp).
+  enum class Kind : std::uint8_t { unknown, ipc, key };
+  Kind kind = Kind::unknown;       // the rest means nothing then: tcp without keys proves nobody
   std::uint32_t uid = 0, gid = 0;  // of the process that connected, at that moment
   std::int64_t pid = 0;            // it may have ended since; 0: of a pid namespace not seen here
+  std::string name = {};           // by which the server knows the key; the numbers mean nothing
 
   bool operator==(const Principal&) const = default;
 };

@@ -28,14 +28,16 @@
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
+#include "transport/curve/admission.hpp"
 #include "transport/principal.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::transport {
 
 // CURVE keys in Z85 text (40 characters); all empty: no encryption, which only ipc:// and loopback
-// addresses may have. They say who the server is, not who the client is: any client that knows the
-// server's public key is let in.
+// addresses may have. Of a server of Server::listen() they say who the server is, not who the
+// client is: any client that knows the server's public key is let in. Server::also_listen() knows
+// clients.
 struct Security {
   std::string server_public_key;  // a client needs it
   std::string public_key;         // one's own
@@ -92,7 +94,7 @@ class Request {
   const std::string& path() const;  // "" for this instance, else the instance meant: "/3/7"
   const std::string& payload() const;
   PeerId peer() const;  // 0 on a Client, whose only peer is its server
-  // Who sent it, by the kernel's word; on a Client unknown.
+  // Who sent it, by the kernel's word or by a key; on a Client unknown.
   Principal principal() const;
 
   void reply(std::string payload) const;
@@ -104,6 +106,10 @@ class Request {
   // Bytes accepted for this peer and not yet taken over by the network; a producer should pause
   // while it is large.
   std::size_t backlog() const;
+
+  // Called once, before the answer, when the request is answered with an error. One callback per
+  // request.
+  void on_failure(std::function<void(const Error&)> callback) const;
 
   // True once answered, cancelled by its sender, or the peer was lost: nobody waits for more.
   bool done() const;
@@ -151,6 +157,11 @@ class Server {
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+
+  // Beside that, for clients on other machines: over tcp at `socket` (listening_socket()), those
+  // that `admission` knows by their keys, under the names it knows them by (Principal). Returns the
+  // address. Errors: exists (it does so already), system.
+  Result<std::string> also_listen(UniqueFd socket, Admission admission);
 
   const std::string& uri() const;
   void on_request(RequestHandler handler);  // without one, every request gets Errc::unsupported

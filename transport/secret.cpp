@@ -27,6 +27,8 @@ Result<UniqueFd> secret_in_descriptor(std::string_view text) {
     return fail(Errc::system, std::strerror(errno), "pipe");
   UniqueFd out(ends[0]);
   const UniqueFd in(ends[1]);
+  constexpr std::size_t kUsual = 60'000;  // bytes that fit into any pipe
+  if (text.size() > kUsual) fcntl(in.get(), F_SETPIPE_SZ, static_cast<int>(2 * text.size()));
   if (write(in.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
     return fail(Errc::system, "a secret does not fit into a pipe");
   return out;

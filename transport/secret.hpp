@@ -13,7 +13,8 @@ namespace holon::transport {
 // 128 bits as 32 hexadecimal digits.
 std::string new_secret();
 
-// The end of a pipe that holds `text`, at most some 4 KiB; closed on exec unless it is passed on.
+// The end of a pipe that holds `text`, at most some 60 KB (where the kernel lets a user have larger
+// pipes, 500 KB); closed on exec unless it is passed on.
 // Errors: system.
 Result<UniqueFd> secret_in_descriptor(std::string_view text);
 

@@ -89,6 +89,15 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     return {};
   }
 
+  Result<std::string> also_listen(UniqueFd socket, Admission admission) {
+    if (key_door_) return fail(Errc::exists, "this server has a door for keys already");
+    auto at = open_key_door(shared_->reactor, std::move(socket), shared_->options,
+                            std::move(admission), door_events());
+    if (!at) return tl::unexpected<Error>(at.error());
+    key_door_ = std::move(at->door);
+    return std::move(at->uri);
+  }
+
   void close() {
     if (std::exchange(closed_, true)) return;
     ticks_.cancel();
@@ -96,8 +105,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     for (auto& [id, peer] : std::exchange(by_id_, {}))
       peer->session->kill({Errc::disconnected, "the server was closed", ""});
     by_connection_.clear();
-    if (door_) door_->shut();
-    door_.reset();
+    for (const auto& door : {std::exchange(door_, nullptr), std::exchange(key_door_, nullptr)})
+      if (door) door->shut();
   }
 
   const std::string& uri() const { return uri_; }
@@ -118,7 +127,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto found = by_id_.find(id);
     if (found == by_id_.end() || std::exchange(found->second->favoured, true)) return;
     found->second->session->favour();
-    door_->favour(found->second->connection);
+    door_of(found->second->connection).favour(found->second->connection);
   }
 
   // By the loop, as all losses: whoever asks for it is in the middle of something.
@@ -144,6 +153,10 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::function<void(PeerId)> on_peer_lost;
 
  private:
+  Door& door_of(ConnectionId connection) {
+    return key_door_ && connection >= kFirstWithKey ? *key_door_ : *door_;
+  }
+
   Door::Events door_events() {
     Door::Events events;
     events.on_message = [this](ConnectionId from, std::string_view bytes) {
@@ -202,8 +215,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (!envelope) return on_rubbish(from, peer.get(), envelope.error());
     if (envelope->kind == Kind::hello) return on_hello(from, *envelope, size);
     if (!peer) {
-      if (envelope->kind != Kind::bye) door_->send(from, encode({Kind::bye, 0, "", "", ""}));
-      return door_->leave(from);
+      if (envelope->kind != Kind::bye) door_of(from).send(from, encode({Kind::bye, 0, "", "", ""}));
+      return door_of(from).leave(from);
     }
     if (envelope->kind == Kind::bye) return lose(peer->id);
     if (envelope->kind == Kind::heartbeat && !peer->session->is_possible(envelope->id)) {
@@ -222,7 +235,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (peer)
       peer->session->send(answer);
     else
-      door_->send(from, encode(answer));
+      door_of(from).send(from, encode(answer));
   }
 
   void on_hello(ConnectionId from, const Envelope& hello, std::size_t bytes) {
@@ -246,10 +259,10 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     peer->session = std::make_shared<Session>(
         shared_, peer->id,
         [this, raw = peer.get()](std::string out) { transmit(*raw, std::move(out)); });
-    if (const auto who = door_->principal(from)) peer->session->principal(*who);
+    if (const auto who = door_of(from).principal(from)) peer->session->principal(*who);
     by_connection_[from] = peer;
     by_id_[peer->id] = peer;
-    door_->admit(from);
+    door_of(from).admit(from);
     peer->session->peer_limit(greeting->max_message);
     peer->session->open();
     peer->session->count_received(bytes);
@@ -277,16 +290,17 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   // The other side closes once it has read why.
   void refuse(ConnectionId from, std::uint64_t hello) {
     ++shared_->counters.refused;
-    door_->send(from, encode({Kind::error, hello, "", "", encode_error(no_place(places_))}));
-    door_->leave(from);
+    door_of(from).send(from, encode({Kind::error, hello, "", "", encode_error(no_place(places_))}));
+    door_of(from).leave(from);
   }
 
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
   void transmit(const Peer& peer, std::string bytes) {
     if (closed_) return;
-    const bool bounded = door_->unsent(peer.connection).has_value();
+    Door& door = door_of(peer.connection);
+    const bool bounded = door.unsent(peer.connection).has_value();
     const bool too_slow = !bounded && peer.session->backlog() > shared_->options.max_backlog;
-    if (!too_slow && door_->send(peer.connection, std::move(bytes))) return;
+    if (!too_slow && door.send(peer.connection, std::move(bytes))) return;
     if (too_slow) ++shared_->counters.too_slow;
     dismiss(peer.id);
   }
@@ -307,8 +321,9 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto peer = found->second;
     forget(peer);
     if (closed_) return;
-    door_->send(peer->connection, encode({Kind::bye, 0, "", "", ""}));
-    door_->leave(peer->connection);
+    Door& door = door_of(peer->connection);
+    door.send(peer->connection, encode({Kind::bye, 0, "", "", ""}));
+    door.leave(peer->connection);
   }
 
   void has_read_all(PeerId id) {
@@ -342,6 +357,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::shared_ptr<Session> nobody_;  // answers for peers that are gone
   UniqueFd lock_;                    // of its path
   std::shared_ptr<Door> door_;
+  std::shared_ptr<Door> key_door_;  // of also_listen(); nullptr: there is none
   std::string uri_;
   bool closed_ = false;
   std::size_t places_ = 0;  // for peers; 0: without bound
@@ -367,6 +383,9 @@ Server::~Server() {
   impl_->close();
 }
 
+Result<std::string> Server::also_listen(UniqueFd socket, Admission admission) {
+  return impl_->also_listen(std::move(socket), std::move(admission));
+}
 const std::string& Server::uri() const {
   return impl_->uri();
 }

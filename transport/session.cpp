@@ -71,6 +71,10 @@ void Request::on_cancel(std::function<void()> callback) const {
   if (state_ && !state_->done) state_->on_cancel = std::move(callback);
 }
 
+void Request::on_failure(std::function<void(const Error&)> callback) const {
+  if (state_ && !state_->done) state_->on_failure = std::move(callback);
+}
+
 namespace {
 
 void answer(RequestState* state, Kind kind, std::string payload) {
@@ -78,6 +82,7 @@ void answer(RequestState* state, Kind kind, std::string payload) {
   if (kind != Kind::chunk) {
     state->done = true;
     state->on_cancel = nullptr;
+    state->on_failure = nullptr;
   }
   const auto session = state->session.lock();
   if (session && state->id != 0) session->answer(state->id, kind, std::move(payload));
@@ -95,6 +100,8 @@ void Request::end() const {
   answer(state_.get(), Kind::end, "");
 }
 void Request::fail(Error error) const {
+  if (state_ && !state_->done && state_->on_failure)
+    std::exchange(state_->on_failure, nullptr)(error);
   answer(state_.get(), Kind::error, encode_error(error));
 }
 

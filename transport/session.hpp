@@ -26,6 +26,7 @@ struct RequestState {
   std::string topic, path, payload;
   bool done = false;
   std::function<void()> on_cancel;
+  std::function<void(const Error&)> on_failure;
 
   RequestState() = default;
   RequestState(const RequestState&) = delete;

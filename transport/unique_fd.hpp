@@ -22,6 +22,8 @@ class UniqueFd {
 
   int get() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
+  // Somebody else closes it from now on.
+  int release() { return std::exchange(fd_, -1); }
   // Closes what it owns and takes over `fd`.
   void reset(int fd = -1);
 

@@ -31,7 +31,7 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
     for (const auto& instance : instances) {
       const auto* core =
           instance->path() == above && !instance->over() ? instance->core() : nullptr;
-      if (core == nullptr || core->only_lists) continue;
+      if (core == nullptr || core->only_lists()) continue;
       const auto* job = core->jobs.find(id);
       if (job == nullptr)
         return machine_.history.violation("{} runs, and its broker has no such job", task->path);
@@ -46,7 +46,7 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
 
 void Checks::plan_of(const Instance& instance) {
   const auto* core = instance.core();
-  if (core == nullptr || core->only_lists) return;
+  if (core == nullptr || core->only_lists()) return;
   if (!core->offline.none()) return;  // what is free there counts for nobody
   const Time now = instance.broker()->reactor().now();
   std::int64_t held = 0;
@@ -73,7 +73,7 @@ void Checks::plan_of(const Instance& instance) {
 void Checks::lease_of(const Instance& child, const Instance& parent) {
   const auto* below = child.core();
   const auto* above = parent.core();
-  if (below == nullptr || above == nullptr || below->only_lists || above->only_lists) return;
+  if (below == nullptr || above == nullptr || below->only_lists() || above->only_lists()) return;
   const auto* job = above->jobs.find(split_path(child.path()).second);
   if (job == nullptr || job->life.expiration == 0) return;
   constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long

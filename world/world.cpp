@@ -114,7 +114,7 @@ void World::step_checks() {
 void World::look_at(Instance& instance) {
   const auto* core = instance.over() ? nullptr : instance.core();
   // What could not be written is thrown away with its broker.
-  if (core == nullptr || core->only_lists || !core->journal.look()) return;
+  if (core == nullptr || core->only_lists() || !core->journal.look()) return;
   checks_.plan_of(instance);
   if (!instance.is_root())
     for (const auto& parent : instances_)
@@ -142,7 +142,7 @@ void World::end_all() {
     run_until(machine_.timeline.now() + 20 * kSecond, [] { return false; });
   const auto all_over = [this] {
     const auto* core = root_ == nullptr ? nullptr : root_->core();
-    if (core == nullptr || core->only_lists || !machine_.tasks.live().empty() ||
+    if (core == nullptr || core->only_lists() || !machine_.tasks.live().empty() ||
         !core->offline.none())
       return false;
     const auto counts = core->jobs.counts();

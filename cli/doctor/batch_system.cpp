@@ -9,6 +9,7 @@
 #include "cli/doctor/finding.hpp"
 #include "cli/show/units.hpp"
 #include "config/config.hpp"
+#include "instance/remote/meeting.hpp"
 #include "instance/surroundings.hpp"
 
 namespace holon::cli {
@@ -43,14 +44,19 @@ void nodes(const Allocation& allocation, Findings& all) {
                    fmt::format("an instance would have this host: start it on one of {}'s nodes",
                                title_of(allocation.system))});
   else if (n > 1)
-    all.push_back({"nodes", State::warning, found,
-                   "an instance is of one node: start one on each, or ask for one node"});
+    all.push_back({"nodes", State::ok, found + "; an instance has an agent on each", ""});
   else
     all.push_back({"nodes", State::ok, found, ""});
 }
 
 void place(const instance::Surroundings& around, Findings& all) {
-  if (const auto trap = instance::one_of_several(around))
+  const auto trap = instance::one_of_several(around);
+  if (trap && instance::can_meet(batch::current_environment(), around))
+    all.push_back({"task", State::ok,
+                   fmt::format("{}: with the others that {} has started it makes one instance",
+                               around.allocation.place.variable, around.allocation.place.launcher),
+                   ""});
+  else if (trap)
     all.push_back({"task", State::failed,
                    fmt::format("{}: one of several tasks that {} has started",
                                around.allocation.place.variable, around.allocation.place.launcher),

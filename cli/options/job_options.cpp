@@ -47,6 +47,8 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
   else if (options.input && *options.input != "none")
     shell["input"]["stdin"] = file(*options.input);
   if (options.label_io) shell["label-io"] = true;
+  if (options.kill_on_bad_exit) shell["exit-on-error"] = true;
+  if (options.mpi) shell["mpi"] = *options.mpi;
   if (!shell.empty()) system["shell"]["options"] = shell;
 }
 
@@ -168,6 +170,17 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
           "wait for another job: after (it has started), afterany (ended), afterok (completed), "
           "afternotok (failed); singleton: for all earlier ones of this name; begin-time:SECONDS; "
           "may be repeated")
+      .option(
+          "--attr",
+          [&options](const std::string& word) -> Status {
+            const auto equals = word.find('=');
+            if (equals == std::string::npos || equals == 0)
+              return fail(Errc::invalid_argument,
+                          fmt::format("'{}' is not accepted; KEY=VALUE is", word));
+            options.attributes[word.substr(0, equals)] = word.substr(equals + 1);
+            return {};
+          },
+          "KEY=VALUE", "what the policy of the queue may look at; may be repeated")
       .option(
           "--begin-time",
           [&options](const std::string& word) -> Status {
@@ -381,6 +394,23 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
   add_scheduling_options(parser, options);
 }
 
+void add_task_options(Parser& parser, JobOptions& options) {
+  const auto read = [&options](const std::string& word) -> Status {
+    if (word != "auto" && word != "pmi1" && word != "pmi2" && word != "pmix" && word != "none")
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is not accepted; auto, pmi1, pmi2, pmix and none are", word));
+    options.mpi = word;
+    return {};
+  };
+  parser.group("Job")
+      .flag("--kill-on-bad-exit", options.kill_on_bad_exit,
+            "a task that fails ends all tasks of the job, on all nodes, with its exit code")
+      .option("--mpi", read, "KIND",
+              "how the processes of an MPI program find each other: pmi1, pmi2 (both), pmix (Open "
+              "MPI), "
+              "none; auto, unless given, is what the program was linked with");
+}
+
 void add_job_options(Parser& parser, JobOptions& options) {
   parser.group("Job")
       .option(
@@ -465,6 +495,7 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
   add_shell_options(options, jobspec->cwd, attributes["system"]);
   if (auto added = add_wishes(options, attributes["system"]); !added)
     return tl::unexpected(added.error());
+  if (!options.attributes.empty()) attributes["user"] = options.attributes;
   jobspec->other_attributes =
       attributes.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 

@@ -24,18 +24,21 @@ struct JobOptions {
   std::optional<std::string> input;          // a file; "none"
   std::string forwarded;  // tasks that get what the client sends: "all" or an idset; "": none
   bool label_io = false;
+  bool kill_on_bad_exit = false;
+  std::optional<std::string> mpi;        // auto, pmi1, pmi2, pmix, none
   std::vector<std::string> environment;  // rules in the order given, see apply_environment()
   bool dry_run = false;
   // For the scheduler:
   std::map<std::string, std::int64_t> licenses, licenses_per_slot;
   std::string account, group, qos;
-  std::string parallel;                   // the parallel environment
-  std::string slots;                      // "4-16"; empty: shape.tasks of them
-  bool reserve = true;                    // may hold a reservation while it waits
-  std::int64_t reservation = 0;           // the advance reservation it runs in; 0: none
-  bool immediate = false;                 // starts at once or fails
-  std::vector<std::string> dependencies;  // "afterok:7"
-  Time begin = 0;                         // not before then, ms since the epoch; 0: at any time
+  std::string parallel;                           // the parallel environment
+  std::string slots;                              // "4-16"; empty: shape.tasks of them
+  bool reserve = true;                            // may hold a reservation while it waits
+  std::int64_t reservation = 0;                   // the advance reservation it runs in; 0: none
+  bool immediate = false;                         // starts at once or fails
+  std::vector<std::string> dependencies;          // "afterok:7"
+  std::map<std::string, std::string> attributes;  // what policies may look at
+  Time begin = 0;  // not before then, ms since the epoch; 0: at any time
 };
 
 // Whether the job's unit is a task ("-n,--ntasks") or, for a child instance, a slot
@@ -43,13 +46,15 @@ struct JobOptions {
 enum class Unit { task, slot };
 
 // -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now --dependency
-// --begin-time, then --env --cwd
+// --attr --begin-time, then --env --cwd
 // --output --error --dry-run.
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
 void add_job_options(Parser& parser, JobOptions& options);
 // -L, -n, --pe alone.
 void add_license_option(Parser& parser, JobOptions& options);
 void add_slots_option(Parser& parser, JobOptions& options, Unit unit);
+// --mpi, --kill-on-bad-exit.
+void add_task_options(Parser& parser, JobOptions& options);
 void add_environment_option(Parser& parser, JobOptions& options);
 
 // Takes -N: at least 1.

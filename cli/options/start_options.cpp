@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "config/config.hpp"
+#include "config/policies.hpp"
 
 namespace holon::cli {
 namespace {
@@ -37,13 +38,15 @@ Result<std::vector<std::string>> child_command(const instance::StartOptions& opt
     if (config::is_conf_file(item) && std::filesystem::is_fifo(item))
       return fail(Errc::invalid_argument,
                   "a pipe, which the child could not read again; name a file", "--conf " + item);
+  const auto conf = config::with_policy_texts(options.conf);
+  if (!conf) return tl::unexpected(conf.error());
   // The child would only say it in its job's output, once it has resources.
-  if (const auto config = config::load_config(options.conf); !config)
+  if (const auto config = config::load_config(*conf); !config)
     return tl::unexpected(config.error());
   const auto binary = own_binary();
   if (!binary) return tl::unexpected(binary.error());
   std::vector<std::string> command = {*binary, "start", "--grant"};
-  for (const auto& item : options.conf) {
+  for (const auto& item : *conf) {
     command.emplace_back("--conf");
     command.push_back(portable_conf(item));
   }

@@ -120,6 +120,16 @@ void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
   start.output = file_of_part(files.output, place);
   start.error = file_of_part(files.error, place);
   start.label = job.submission->label;
+  if (job.submission->output.empty() && job.submission->error.empty())
+    start.output_limit = settings_.output_limit;
+}
+
+// A lone task has nobody to find, and a child instance is none of several.
+std::string AgentLink::wire_up_of(const Submission& what) const {
+  const std::string& wanted = what.mpi.empty() ? settings_.mpi : what.mpi;
+  if (what.is_instance || wanted == "none") return {};
+  if (wanted != "auto") return wanted;
+  return what.ntasks > 1 ? wanted : "";
 }
 
 lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
@@ -134,6 +144,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
   start.nodelist = job.life.place.nodelist;
   start.bind = settings_.bind;
+  auto part_tasks = tasks_by_part(ground_.hosting, nodes);
   const PlacedPart part = part_for(ground_.hosting, std::move(nodes), rank_);
   start.node_index = static_cast<std::uint32_t>(part.first);
   if (what.is_instance)
@@ -147,6 +158,12 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   add_files(start, job);
   start.limit =
       job.life.expiration == 0 ? 0 : std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
+  start.mpi = wire_up_of(what);
+  start.kill_on_bad_exit = what.kill_on_bad_exit;
+  if (!start.mpi.empty() && job.life.parts.size() > 1) {
+    start.part = static_cast<std::uint32_t>(place_of(job.life, rank_));
+    start.part_tasks = std::move(part_tasks);
+  }
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
   start.env = {{"HOLON_URI", settings_.uri}, {"HOLON_PE", job.life.environment}};
   if (what.is_instance) {

@@ -30,6 +30,8 @@ struct TaskSettings {
   std::string state_dir;  // child instances keep theirs below it
   bool bind = true;  // false: the resources are declared, core numbers mean nothing to the kernel
   Duration grace = 5'000;
+  std::string mpi = "auto";          // of jobs that do not say it themselves
+  std::uint64_t output_limit = 0;    // bytes kept of a job's output; 0: all
   Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
   // The secret a child instance shows first, the same each time it is asked for; journalled.
   std::function<std::string(JobId)> token;
@@ -104,6 +106,7 @@ class AgentLink {
   Time in_order(std::uint64_t job, AgentTime reported, Time now) const;
   void take_started(const launch::msg::Started& started, Time told, Time now);
   void take_finished(const launch::msg::Finished& finished, Time told, Time now);
+  std::string wire_up_of(const Submission& what) const;
   void add_files(launch::msg::Start& start, const ActiveJob& job) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::StartRequest start_request();

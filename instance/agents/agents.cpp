@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "instance/remote/joining.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 
@@ -10,6 +11,7 @@ namespace holon::instance {
 Agents::Agents(AgentGround ground, Refusals& refusals, Offline& offline,
                std::vector<std::string> secrets)
     : ground_(std::move(ground)),
+      fences_(ground_.jobs),
       refusals_(refusals),
       offline_(offline),
       secrets_(std::move(secrets)) {
@@ -35,25 +37,27 @@ void Agents::kill_tasks(const ActiveJob& job) {
 
 void Agents::forget(JobId job) {
   for (auto& [rank, link] : links_) link.forget(job);
+  fences_.forget(job);
 }
 
 void Agents::set_limit(const ActiveJob& job, Duration limit) {
   for (AgentLink* const link : running(job)) link->set_limit(job.id, limit);
 }
 
-bool Agents::proves_its_rank(const launch::msg::Hello& hello) const {
-  return hello.rank < secrets_.size() &&
+bool Agents::proves_its_rank(const transport::Request& request,
+                             const launch::msg::Hello& hello) const {
+  return hello.rank < secrets_.size() && may_be_agent(request.principal(), hello.rank) &&
          transport::is_same_secret(hello.secret, secrets_[hello.rank]);
 }
 
 void Agents::hello(const transport::Request& request, Time now) {
   const auto hello = transport::unpack<launch::msg::Hello>(request.payload());
   if (!hello) return request.fail(hello.error());
-  if (!proves_its_rank(*hello))
+  if (!proves_its_rank(request, *hello))
     return refusals_.refuse(
         request,
         {Errc::denied,
-         fmt::format("agent.hello: the secret is not that of this instance's agent of rank {}",
+         fmt::format("agent.hello: it is not proved to be this instance's agent of rank {}",
                      hello->rank),
          {}},
         now);
@@ -79,6 +83,10 @@ void Agents::refuse_latecomer(const transport::Request& request) {
 
 void Agents::report(const transport::Request& request, Time now) {
   by_peer_.at(request.peer())->report(request, now);
+}
+
+void Agents::fence(const transport::Request& request) {
+  fences_.take(request, by_peer_.at(request.peer())->rank());
 }
 
 void Agents::peer_lost(transport::PeerId peer) {

@@ -1,8 +1,9 @@
 // agents.hpp - all agents of an instance, by rank. What concerns a job goes to those that run a
 // part of it; what concerns one agent is its AgentLink's.
 //
-// An agent proves its rank with the secret that the supervisor has made for that rank; from then on
-// whatever comes over its connection is of that rank.
+// An agent proves its rank with the secret that the supervisor has made for that rank, and from
+// another node with the key of its connection as well; from then on whatever comes over its
+// connection is of that rank.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "instance/agents/agent_link.hpp"
+#include "instance/agents/fences.hpp"
 #include "instance/agents/offline.hpp"
 #include "instance/service/refusals.hpp"
 
@@ -30,6 +32,9 @@ class Agents {
   void hello(const transport::Request& request, Time now);
   // REQUIRES: knows(request.peer()).
   void report(const transport::Request& request, Time now);
+  // REQUIRES: knows(request.peer()).
+  void fence(const transport::Request& request);
+  void part_ended(JobId job) { fences_.part_ended(job); }
   void peer_lost(transport::PeerId peer);
 
   // Before the commit, and after it: see AgentLink.
@@ -39,6 +44,10 @@ class Agents {
   // Is it the connection of the agent that said hello last as one of this instance?
   bool knows(transport::PeerId peer) const { return by_peer_.contains(peer); }
   bool all_connected() const { return by_peer_.size() == links_.size(); }
+  bool is_connected(std::uint32_t rank) const {
+    const auto link = links_.find(rank);
+    return link != links_.end() && link->second.connected();
+  }
   bool none_connected() const { return by_peer_.empty(); }
   // REQUIRES: there is one.
   AgentLink& of(std::uint32_t rank) { return links_.at(rank); }
@@ -54,9 +63,10 @@ class Agents {
 
  private:
   static void refuse_latecomer(const transport::Request& request);
-  bool proves_its_rank(const launch::msg::Hello& hello) const;
+  bool proves_its_rank(const transport::Request& request, const launch::msg::Hello& hello) const;
 
   AgentGround ground_;
+  Fences fences_;
   Refusals& refusals_;
   Offline& offline_;
   std::vector<std::string> secrets_;

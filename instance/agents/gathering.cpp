@@ -1,19 +1,22 @@
 #include "instance/agents/gathering.hpp"
 
+#include "instance/remote/joining.hpp"
 #include "launch/messages.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::instance {
 
-Gathering::Gathering(ResourceSource own, std::vector<std::string> secrets)
-    : own_(std::move(own)), secrets_(std::move(secrets)) {}
+Gathering::Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets)
+    : own_(std::move(own)), own_host_(std::move(own_host)), secrets_(std::move(secrets)) {}
 
 void Gathering::hear(const transport::Request& request) {
   if (request.topic() != "agent.hello" || !own_.bind) return;
   const auto hello = transport::unpack<launch::msg::Hello>(request.payload());
   if (!hello || hello->rank == 0 || hello->rank >= secrets_.size()) return;
-  if (!transport::is_same_secret(hello->secret, secrets_[hello->rank])) return;
+  if (!may_be_agent(request.principal(), hello->rank) ||
+      !transport::is_same_secret(hello->secret, secrets_[hello->rank]))
+    return;
   others_[hello->rank] = {hello->rank, hello->hostname, hello->topology};
 }
 
@@ -24,7 +27,7 @@ bool Gathering::complete() const {
 ResourceSource Gathering::resources() const {
   std::vector<NodeTopology> others;
   for (const auto& [rank, node] : others_) others.push_back(node);
-  return with_other_nodes(own_, others);
+  return with_other_nodes(own_, own_host_, others);
 }
 
 }  // namespace holon::instance

@@ -15,7 +15,8 @@ class Gathering {
  public:
   // `own`: what the broker knows itself, of the node that it shares with the agent of rank 0.
   // `secrets`: by rank, of each agent that is expected.
-  Gathering(ResourceSource own, std::vector<std::string> secrets);
+  // `own_host`: what that node is called; "": as it calls itself.
+  Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets);
 
   // Takes what an agent's hello says of its node. Everything else is passed over: whoever is there
   // when the resources are known answers it.
@@ -26,6 +27,7 @@ class Gathering {
 
  private:
   ResourceSource own_;
+  std::string own_host_;
   std::vector<std::string> secrets_;
   std::map<std::uint32_t, NodeTopology> others_;
 };

@@ -1,6 +1,7 @@
 #include "instance/agents/hosting.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/check.hpp"
 #include "resource/graph/graph.hpp"
@@ -36,6 +37,20 @@ std::vector<std::uint32_t> Hosting::agents_for(const std::vector<PlacedNode>& no
     if (const auto agent = agent_of(nodes[node].rank); agents.empty() || agents.back() != agent)
       agents.push_back(agent);
   return agents;
+}
+
+std::vector<std::uint32_t> tasks_by_part(const Hosting& hosting,
+                                         const std::vector<PlacedNode>& nodes) {
+  std::vector<std::uint32_t> tasks;
+  std::optional<std::uint32_t> last;
+  for (const PlacedNode& node : nodes) {
+    if (node.tasks.empty()) continue;
+    const std::uint32_t agent = hosting.agent_of(node.rank);
+    if (last != agent) tasks.push_back(0);
+    last = agent;
+    tasks.back() += static_cast<std::uint32_t>(node.tasks.size());
+  }
+  return tasks;
 }
 
 PlacedPart part_for(const Hosting& hosting, std::vector<PlacedNode> nodes, std::uint32_t agent) {

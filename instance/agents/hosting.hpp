@@ -34,4 +34,9 @@ struct PlacedPart {
 };
 PlacedPart part_for(const Hosting& hosting, std::vector<PlacedNode> nodes, std::uint32_t agent);
 
+// How many tasks each agent runs that runs any, in the order of their ranks, once place_tasks() has
+// placed them.
+std::vector<std::uint32_t> tasks_by_part(const Hosting& hosting,
+                                         const std::vector<PlacedNode>& nodes);
+
 }  // namespace holon::instance

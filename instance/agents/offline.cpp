@@ -68,8 +68,8 @@ std::optional<Time> Offline::turn(Time now) {
   };
   for (auto& [rank, how] : away_) {
     if (!offline_.contains(rank) && is_due(how.since, patience_.down)) take_down(rank, how);
-    if (how.is_given_up || patience_.given_up == 0 || !is_due(how.since, patience_.given_up))
-      continue;
+    const Duration given_up = rank == 0 ? patience_.given_up : patience_.given_up_of_others;
+    if (how.is_given_up || given_up == 0 || !is_due(how.since, given_up)) continue;
     how.is_given_up = true;
     on_given_up(rank);
   }

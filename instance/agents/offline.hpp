@@ -1,15 +1,15 @@
-// offline.hpp - nodes whose agent has been away for too long count as down, with that as the reason,
-// until it is back. Kept in the journal: a broker that comes after this one gives nothing to them
-// either. What runs there is given up only when the agent, wherever it is, has ended it itself for
-// want of a broker.
+// offline.hpp - nodes whose agent has been away for too long count as down, with that as the
+// reason, until it is back. Kept in the journal: a broker that comes after this one gives nothing
+// to them either. What runs there is given up only when the agent, wherever it is, has ended it
+// itself for want of a broker.
 #pragma once
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
-#include "instance/clock.hpp"
 #include "instance/agents/hosting.hpp"
+#include "instance/clock.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/journal.hpp"
 #include "resource/store.hpp"
@@ -19,8 +19,9 @@ namespace holon::instance {
 class Offline {
  public:
   struct Patience {
-    Duration down = 0;      // an agent may be away for so long until its nodes are down,
-    Duration given_up = 0;  // and for so long until what it runs is given up; 0: for ever
+    Duration down = 0;                // an agent may be away for so long until its nodes are down,
+    Duration given_up = 0;            // and for so long until what it runs is given up; 0: for ever
+    Duration given_up_of_others = 0;  // the same of those that are not beside the broker
   };
   // All must outlive it.
   Offline(Journal& journal, resource::ResourceStore& store, JobManager& jobs,

@@ -105,6 +105,8 @@ struct Transition {
     if (!job.holds_resources || job.finished || part == nullptr || part->finished) return false;
     part->finished = true;
     part->never = e.reason == "never";
+    part->decisive = e.reason == "abort" && std::none_of(job.parts.begin(), job.parts.end(),
+                                                         [](const Part& p) { return p.decisive; });
     part->how = e.how;
     part->t_finish = time;
     return true;
@@ -207,6 +209,8 @@ bool others_are_over(const Lifecycle& job, std::uint32_t rank) {
 
 std::optional<event::Finish> whole_of(const std::vector<Part>& parts) {
   std::optional<event::Finish> whole;
+  const auto decisive =
+      std::find_if(parts.begin(), parts.end(), [](const Part& part) { return part.decisive; });
   for (const Part& part : parts) {
     if (part.never) continue;
     if (!whole) {
@@ -218,6 +222,7 @@ std::optional<event::Finish> whole_of(const std::vector<Part>& parts) {
     whole->cpu_ms += part.how.cpu_ms;
     whole->max_rss_kb += part.how.max_rss_kb;
   }
+  if (decisive != parts.end()) whole->status = decisive->how.status;
   return whole;
 }
 

@@ -98,7 +98,7 @@ struct Instance {
   bool operator==(const Instance&) const = default;
 };
 struct Exception {
-  std::string type;  // cancel, timeout, exec, node-failure, alloc, instance, dependency
+  std::string type;  // cancel, timeout, exec, abort, node-failure, alloc, instance, dependency
   int severity = 0;  // 0 is fatal, 7 a remark
   std::string note;  // a sentence for the user
   bool operator==(const Exception&) const = default;
@@ -167,6 +167,7 @@ struct Part {
   Time t_finish = 0;
   event::Finish how = {};                 // once finished
   std::vector<event::Process> processes;  // while they may run, in the order of the tasks
+  bool decisive = false;  // a task of it has ended the job, whose exit code is this part's
 
   bool operator==(const Part&) const = default;
 };
@@ -203,7 +204,8 @@ std::size_t place_of(const Lifecycle& job, std::uint32_t rank);
 std::vector<event::Process> processes_of(const Lifecycle& job);
 // Is every part over, but for that of `rank`?
 bool others_are_over(const Lifecycle& job, std::uint32_t rank);
-// How the job ended, as its parts did: with the highest exit code of theirs, and all that they have
+// How the job ended, as its parts did: with the exit code of the one that has decided it, else the
+// highest of theirs, and all that they have
 // used. (Why it failed says the first exception.) nullopt: nothing of it was ever started.
 std::optional<event::Finish> whole_of(const std::vector<Part>& parts);
 

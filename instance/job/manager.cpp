@@ -81,6 +81,7 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.account = wishes.account;
   request.qos = wishes.qos;
   request.consumes = wishes.consumes;
+  request.attributes = job.submission->attributes;
   request.slots = wishes.slots;
   // A pattern has become one of those it matches.
   request.environment = job.life.environment.empty() ? wishes.environment : job.life.environment;

@@ -18,8 +18,8 @@
 
 #include "base/result.hpp"
 #include "config/config.hpp"
-#include "instance/clock.hpp"
 #include "instance/agents/hosting.hpp"
+#include "instance/clock.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/queue_gates.hpp"
 #include "instance/job/submission.hpp"
@@ -83,7 +83,7 @@ std::string file_of_part(const std::string& file, std::size_t place);
 
 // How the tasks of a part ended, as its agent tells it.
 struct TasksEnded {
-  std::string reason;  // exit, timeout, killed, exec, orphaned, lost
+  std::string reason;  // exit, timeout, killed, exec, abort, orphaned, lost
   std::string what;    // exec, lost: in words
   event::Finish finish;
   Time when = 0;
@@ -159,6 +159,11 @@ class JobManager {
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
   Status set_urgency(JobId id, std::uint32_t urgency, Time now);
   bool is_aside(JobId id) const { return aside_.contains(id); }
+  // The journal cannot be written, so that nothing is started: all that waits does so because of
+  // `why`.
+  void only_lists(std::string why) { why_only_lists_ = std::move(why); }
+  // Of a running job: why nobody knows whether it still does; "": it does.
+  std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();
@@ -301,6 +306,7 @@ class JobManager {
   PassTimes passes_;
   WaitingRoom waiting_;
   std::set<JobId> aside_;       // pending jobs, see recover()
+  std::string why_only_lists_;  // "": the journal can be written
   std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
   std::optional<Time> wake_;
   Orphans orphans_;

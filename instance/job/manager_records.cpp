@@ -70,6 +70,8 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   if (r.queue.empty()) r.queue = scheduler_.config().default_queue;
   if (job.life.state == JobState::sched) add_outlook(job, r);
   if (job.life.state == JobState::depend) add_wait(job, r);
+  if (job.life.state == JobState::run && r.reason.empty()) r.reason = doubt(job);
+  if (!why_only_lists_.empty() && is_pending(job.life.state)) r.reason = why_only_lists_;
   return r;
 }
 

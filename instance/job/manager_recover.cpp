@@ -238,7 +238,9 @@ void JobManager::enqueue_recovered(ActiveJob& job, Time now) {
 // A job that the scheduler refuses is over.
 void JobManager::enqueue(ActiveJob& job, Time now) {
   const JobId id = job.id;
-  const auto taken = scheduler_.submit(request_of(job), now);
+  qmanager::JobRequest request = request_of(job);
+  request.admitted = true;  // it was told that it is taken
+  const auto taken = scheduler_.submit(std::move(request), now);
   dirty_ = true;
   if (taken && !*taken) return;
   post(job, event::Exception{"alloc", 0, taken ? (*taken)->reason : taken.error().what}, now);

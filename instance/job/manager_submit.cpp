@@ -135,7 +135,8 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
 // The next one of them, which the scheduler knows or is about to be told of.
 ActiveJob& JobManager::take_in(Intake& intake) {
   const JobId id(intake.submission->first.value() + intake.taken++);
-  // Nearly always the greatest id: the tree is not searched then, and the search is a sixth of this.
+  // Nearly always the greatest id: the tree is not searched then, and the search is a sixth of
+  // this.
   const auto job =
       jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, intake.submission, intake.life, {}});
   ++counts_.pending;

@@ -68,13 +68,54 @@ void read_shell_options(const json& system, Submission& s) {
     if (output->contains("stderr")) s.error = file(output->at("stderr"), "path");
   }
   read_input(options, s);
-  if (const auto label = options.find("label-io"); label != options.end())
-    s.label = label->is_boolean() ? label->get<bool>() : *label != json(0);
+  const auto is_on = [&options](const char* key) {
+    const auto found = options.find(key);
+    if (found == options.end()) return false;
+    return found->is_boolean() ? found->get<bool>() : *found != json(0);
+  };
+  s.label = is_on("label-io");
+  s.kill_on_bad_exit = is_on("exit-on-error");
+  if (const auto mpi = options.find("mpi"); mpi != options.end())
+    s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
+}
+
+Status check_mpi(const Submission& s) {
+  for (const char* const accepted : {"", "auto", "pmi1", "pmi2", "pmix", "none"})
+    if (s.mpi == accepted) return {};
+  return fail(Errc::invalid_argument,
+              fmt::format("'{}' is not accepted; auto, pmi1, pmi2, pmix and none are", s.mpi),
+              "/attributes/system/shell/options/mpi");
+}
+
+// What other programs keep there may be anything; only what a policy can use is looked at.
+Status read_user_attributes(const json& attributes, Submission& s) {
+  constexpr std::size_t kMost = 64;
+  constexpr std::size_t kLongest = 1024;  // bytes, of a name and of a value
+  if (!attributes.is_object() || !attributes.contains("user") || !attributes["user"].is_object())
+    return {};
+  std::map<std::string, std::string> all;
+  for (const auto& [name, value] : attributes["user"].items()) {
+    if (!value.is_string() && !value.is_number()) continue;
+    std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+    if (name.size() > kLongest || text.size() > kLongest)
+      return fail(Errc::invalid_argument,
+                  fmt::format("a name and a value have {} bytes at most", kLongest),
+                  "/attributes/user");
+    all.emplace(name, std::move(text));
+  }
+  if (all.size() > kMost)
+    return fail(Errc::invalid_argument,
+                fmt::format("there are {} attributes; {} at most are accepted", all.size(), kMost),
+                "/attributes/user");
+  if (!all.empty())
+    s.attributes = std::make_shared<const std::map<std::string, std::string>>(std::move(all));
+  return {};
 }
 
 Status read_attributes(const resource::Jobspec& spec, Submission& s) {
   if (spec.other_attributes.empty()) return {};
   const json attributes = json::parse(spec.other_attributes, nullptr, false);
+  if (auto read = read_user_attributes(attributes, s); !read) return read;
   if (!attributes.is_object() || !attributes.contains("system") ||
       !attributes["system"].is_object())
     return {};
@@ -83,6 +124,7 @@ Status read_attributes(const resource::Jobspec& spec, Submission& s) {
   if (!dependencies) return tl::unexpected(dependencies.error());
   s.dependencies = std::move(*dependencies);
   read_shell_options(system, s);
+  if (auto good = check_mpi(s); !good) return good;
   auto wishes = read_wishes(system);
   if (!wishes) return tl::unexpected(wishes.error());
   s.wishes = std::move(*wishes);

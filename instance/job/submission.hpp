@@ -2,6 +2,7 @@
 // for listings and agents.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,7 +49,12 @@ struct Submission {
   std::string input, output, error;
   std::string input_tasks;  // whose standard input a client sends: "all" or an idset; "": nobody's
   bool label = false;       // label-io
+  bool kill_on_bad_exit = false;  // exit-on-error: a task that fails ends all
+  std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": as the instance has it (job.mpi)
   Wishes wishes;
+  // attributes.user: what the submitter says about the job beside what it needs, for policies;
+  // null: nothing. Only texts and numbers are kept.
+  std::shared_ptr<const std::map<std::string, std::string>> attributes;
   std::vector<Dependency> dependencies;
 };
 

@@ -52,7 +52,7 @@ Status create_journal(const std::string& file, const std::string& id) {
     db.exec("PRAGMA journal_mode=MEMORY");
     db.exec("PRAGMA auto_vacuum=INCREMENTAL");
     if (auto made = adopt_schema(db, kJournalKind, draft); !made) return made;
-    db.exec(kSubmitKeysTable);
+    db.exec(kLaterTables);
     SQLite::Statement mark(db, "INSERT INTO meta VALUES(?,?)");
     mark.bind(1, std::string(kJournalId));
     mark.bind(2, id);

@@ -26,6 +26,7 @@
 #include "base/strong.hpp"
 #include "config/sync.hpp"
 #include "instance/job/job.hpp"
+#include "instance/journal/audit_rows.hpp"
 #include "instance/journal/rows.hpp"
 #include "resource/allocation.hpp"
 
@@ -94,8 +95,9 @@ class Journal {
   // Opens or creates; one of an earlier version is brought to this one (migrate.hpp). An empty
   // name: in memory, gone with the process. Looks for damage for a second at most. `beat` is called
   // in here, at each read and write until stop_beating(), later as lost files are written again. It
-  // must outlive the journal. Errors: invalid_argument (the file is no journal, has another version,
-  // is another instance's, is damaged, or is gone), busy (another broker has it open), system.
+  // must outlive the journal. Errors: invalid_argument (the file is no journal, has another
+  // version, is another instance's, is damaged, or is gone), busy (another broker has it open),
+  // system.
   static Result<Journal> open(const std::string& file, Sync sync,
                               OnDamage on_damage = OnDamage::refuse, Beat beat = {});
   Journal(Journal&&) noexcept;
@@ -132,6 +134,11 @@ class Journal {
   void put_reservations(const std::vector<KeptReservation>& all);
   void add_aside(JobId job);
   void remove_aside(JobId job);
+  // A row of the audit; its number, 0 where nothing can be written.
+  std::int64_t add_audit(const AuditRow& row);
+  void set_audit_what(std::int64_t number, const std::string& what);
+  void set_audit_refused(std::int64_t number, const std::string& why);
+  void drop_audit(std::int64_t up_to);
   // Paths whose newest record the parent has not acknowledged yet.
   void add_outbox(std::string_view path);
   void remove_outbox(std::string_view path);
@@ -175,6 +182,9 @@ class Journal {
   Result<std::vector<ClosedGate>> closed_gates() const;
   Result<std::vector<KeptReservation>> reservations() const;
   Result<std::vector<JobId>> aside() const;
+  // At most `limit` rows with numbers below `before`, the newest first. O(rows).
+  Result<std::vector<AuditRow>> audit(std::int64_t before, std::size_t limit,
+                                      bool refused_only) const;
   // Batches with a job that is not INACTIVE, ascending.
   Result<std::vector<Batch>> active_batches() const;
   // All events since the oldest active batch was submitted, in order. O(these).

@@ -220,7 +220,7 @@ Result<SQLite::Database> open_checked(const std::string& file, Journal::Sync syn
     set_pragmas(db, sync);
     if (auto sound = opening.trust(db); !sound) return tl::unexpected(sound.error());
     opening.modernize(db);
-    db.exec(kSubmitKeysTable);
+    db.exec(kLaterTables);
     if (number_in_meta(db, kEventEra) == 0) begin_era(db);
     return db;
   } catch (const SQLite::Exception& e) {
@@ -323,7 +323,7 @@ Result<Journal> Journal::open(const std::string& file, Sync sync, OnDamage on_da
       SQLite::Database db(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
       if (auto made = adopt_schema(db, kJournalKind, file); !made)
         return tl::unexpected(made.error());
-      db.exec(kSubmitKeysTable);
+      db.exec(kLaterTables);
       begin_era(db);
       return Journal(std::make_unique<State>(std::move(db), file, sync));
     }

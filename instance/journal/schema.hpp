@@ -45,12 +45,15 @@ CREATE TABLE IF NOT EXISTS reservation_users(id INTEGER NOT NULL, place INTEGER 
 CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 )";
 
-// Which jobs a client's key of a submission stands for. Journals of earlier versions lack it: it is
-// made where a journal is opened.
-inline constexpr const char* kSubmitKeysTable = R"(
+// Tables that journals of earlier versions lack: they are made where a journal is opened. Which jobs
+// a client's key of a submission stands for; who asked for what (audit_rows.hpp).
+inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
                                        count INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS submit_keys_of_job ON submit_keys(first);
+CREATE TABLE IF NOT EXISTS audit(number INTEGER PRIMARY KEY, time INTEGER NOT NULL, uid INTEGER NOT NULL,
+                                 pid INTEGER NOT NULL, passed_on INTEGER NOT NULL, topic TEXT NOT NULL,
+                                 path TEXT NOT NULL, what TEXT NOT NULL, refused TEXT NOT NULL) STRICT;
 )";
 
 inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 3, kJournalSchema,

@@ -49,7 +49,7 @@ struct Journal::State {
   SQLite::Statement child{db, "INSERT OR REPLACE INTO children VALUES(?,?,?,?)"};
   SQLite::Statement commits{db, "INSERT OR REPLACE INTO numbers VALUES(?,?)"};
   SQLite::Statement outbox_in{db, "INSERT OR IGNORE INTO outbox VALUES(?)"};
-  std::optional<SQLite::Statement> submit_key, known_key;  // made with their first use
+  std::optional<SQLite::Statement> submit_key, known_key, audit;  // made with their first use
   SQLite::Statement outbox_out{db, "DELETE FROM outbox WHERE path=?"};
 
   State(SQLite::Database database, std::string name, Sync how)

@@ -34,6 +34,24 @@ void Journal::remove_closed(const std::string& queue, const std::string& gate) {
 void Journal::put_reservations(const std::vector<KeptReservation>& all) {
   state_->write([&] { write_reservations(state_->db, all); });
 }
+std::int64_t Journal::add_audit(const AuditRow& row) {
+  std::int64_t number = 0;
+  state_->write([&] {
+    auto& insert = state_->audit;
+    if (!insert) insert.emplace(state_->db, kInsertAudit);
+    number = instance::add_audit(state_->db, *insert, row);
+  });
+  return number;
+}
+void Journal::set_audit_what(std::int64_t number, const std::string& what) {
+  state_->write([&] { instance::set_audit_what(state_->db, number, what); });
+}
+void Journal::set_audit_refused(std::int64_t number, const std::string& why) {
+  state_->write([&] { instance::set_audit_refused(state_->db, number, why); });
+}
+void Journal::drop_audit(std::int64_t up_to) {
+  state_->write([&] { instance::drop_audit(state_->db, up_to); });
+}
 void Journal::add_aside(JobId job) {
   state_->write([&] { write_aside(state_->db, job); });
 }
@@ -68,6 +86,12 @@ Result<std::vector<ClosedGate>> Journal::closed_gates() const {
 }
 Result<std::vector<KeptReservation>> Journal::reservations() const {
   return state_->read<std::vector<KeptReservation>>([&] { return read_reservations(state_->db); });
+}
+Result<std::vector<AuditRow>> Journal::audit(std::int64_t before, std::size_t limit,
+                                             bool refused_only) const {
+  return state_->read<std::vector<AuditRow>>([&] {
+    return read_audit(state_->db, before, static_cast<std::int64_t>(limit), refused_only);
+  });
 }
 Result<std::vector<JobId>> Journal::aside() const {
   return state_->read<std::vector<JobId>>([&] { return read_aside(state_->db); });

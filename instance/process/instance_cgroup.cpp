@@ -31,6 +31,10 @@ std::string name_end(const StateClaim& claim) {
   return "-" + claim.mark.substr(0, kEnough) + claim.mark.substr(claim.mark.rfind('-'));
 }
 
+std::string note_in(const std::string& state_dir) {
+  return state_dir + "/cgroup";
+}
+
 Status note(const std::string& file, const std::string& text) {
   const transport::UniqueFd out(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (out && write(out.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
@@ -59,7 +63,7 @@ void remove_abandoned(const std::string& beside) {
 }  // namespace
 
 std::string InstanceCgroup::of_earlier_run(const std::string& state_dir, const StateClaim& claim) {
-  std::ifstream in(state_dir + "/cgroup");
+  std::ifstream in(note_in(state_dir));
   std::string dir;
   std::getline(in, dir);
   return dir.ends_with(name_end(claim)) ? dir : "";
@@ -73,10 +77,16 @@ Result<InstanceCgroup> InstanceCgroup::make(const std::string& state_dir, const 
   const std::string dir = fmt::format("{}/holon-{}-{}-{}{}", *beside, pid_namespace(), getpid(),
                                       self ? self->start : 0, name_end(claim));
   // First where, then the directory: one that is not noted would never be found again.
-  if (auto noted = note(state_dir + "/cgroup", dir + "\n"); !noted)
+  if (auto noted = note(note_in(state_dir), dir + "\n"); !noted)
     return tl::unexpected(noted.error());
   if (auto made = launch::make_cgroup(dir); !made) return tl::unexpected(made.error());
   return InstanceCgroup(dir);
+}
+
+Status InstanceCgroup::keep_note(const std::string& state_dir) const {
+  std::error_code ignored;
+  if (fs::exists(note_in(state_dir), ignored)) return {};
+  return note(note_in(state_dir), dir_ + "\n");
 }
 
 InstanceCgroup::~InstanceCgroup() {

@@ -24,6 +24,8 @@ class InstanceCgroup {
   ~InstanceCgroup();
 
   const std::string& dir() const { return dir_; }
+  // Notes its place again where the note was removed. Errors: system.
+  Status keep_note(const std::string& state_dir) const;
 
  private:
   explicit InstanceCgroup(std::string dir) : dir_(std::move(dir)) {}

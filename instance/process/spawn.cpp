@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -18,6 +19,29 @@ Result<Pipe> make_pipe() {
   return Pipe{transport::UniqueFd(fds[0]), transport::UniqueFd(fds[1])};
 }
 
+namespace {
+
+std::vector<std::string> environment_of(const Program& program) {
+  std::vector<std::string> variables;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string name(*variable, std::strcspn(*variable, "="));
+    const auto& unset = program.unset;
+    if (std::find(unset.begin(), unset.end(), name) == unset.end() && !program.set.contains(name))
+      variables.emplace_back(*variable);
+  }
+  for (const auto& [name, value] : program.set) variables.push_back(name + "=" + value);
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (auto& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
 Result<pid_t> spawn(const Program& program) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -25,6 +49,11 @@ Result<pid_t> spawn(const Program& program) {
   posix_spawnattr_init(&attributes);
   for (const int fd : program.keep)
     posix_spawn_file_actions_adddup2(&files, fd, fd);  // clears close-on-exec
+  if (program.input >= 0) posix_spawn_file_actions_adddup2(&files, program.input, STDIN_FILENO);
+  if (program.output_to_error)
+    posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
+  std::vector<std::string> variables = environment_of(program);
+  const std::vector<char*> environment = pointers_to(variables);
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -39,11 +68,11 @@ Result<pid_t> spawn(const Program& program) {
   for (const auto& word : program.argv) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   pid_t pid = 0;
-  int problem = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environ);
+  int problem = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), environment.data());
   if (problem == ENOEXEC && file.find('/') != std::string::npos) {
     // A script without a first line is a shell's, as execvp(3) has it.
     argv.insert(argv.begin(), const_cast<char*>("/bin/sh"));
-    problem = posix_spawn(&pid, "/bin/sh", &files, &attributes, argv.data(), environ);
+    problem = posix_spawn(&pid, "/bin/sh", &files, &attributes, argv.data(), environment.data());
   }
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);

@@ -2,6 +2,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,11 +17,16 @@ struct Pipe {
 Result<Pipe> make_pipe();
 
 struct Program {
-  std::vector<std::string> argv;  // argv[0] is looked for in PATH
-  std::vector<int> keep;          // descriptors it inherits beside 0, 1, 2
-  bool own_group = false;         // leads a process group of its own
+  std::vector<std::string> argv;                // argv[0] is looked for in PATH
+  std::vector<int> keep;                        // descriptors it inherits beside 0, 1, 2
+  bool own_group = false;                       // leads a process group of its own
+  int input = -1;                               // becomes its standard input; -1: ours
+  bool output_to_error = false;                 // what it writes goes to our standard error
+  std::vector<std::string> unset = {};          // variables it does not get
+  std::map<std::string, std::string> set = {};  // beside ours
 };
-// Default signal actions, nothing blocked, our environment. Errors: not_found, system.
+// Default signal actions, nothing blocked, our environment but for `unset` and `set`. Errors:
+// not_found, system.
 Result<pid_t> spawn(const Program& program);
 
 // Makes `fd` refer to `file`; the process goes on with what it had if that fails. REQUIRES: `fd` is

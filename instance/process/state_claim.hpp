@@ -2,7 +2,9 @@
 // for ever: who it is outlives its processes, and its journal.
 //
 // `lock` in the directory is locked for as long as the supervisor lives; who it is says
-// `instance.id` (instance_id.hpp).
+// `instance.id` (instance_id.hpp). Where somebody removes the directory while the instance runs,
+// it is made again, with its mark in `instance.lineage`: the processes of the instance bear that
+// mark, and the next start has to know them by it.
 #pragma once
 #include <string>
 
@@ -12,12 +14,18 @@
 namespace holon::instance {
 
 struct StateClaim {
+  std::string id;
   std::string mark;    // for the lineage of its processes; a copy of the directory has another one
   bool is_new = true;  // the id was made just now: nothing can be left of an earlier run
   transport::UniqueFd lock;
 
   // REQUIRES: the directory is there. Errors: busy (an instance runs on it), system.
   static Result<StateClaim> take(const std::string& dir);
+  // Was the directory, or the lock in it, removed since?
+  bool is_lost(const std::string& dir) const;
+  // Makes the directory, the lock, the id and the mark again, as far as they are missing. Errors:
+  // busy (another instance has claimed it meanwhile), system.
+  Status take_again(const std::string& dir);
 };
 
 }  // namespace holon::instance

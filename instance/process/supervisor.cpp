@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -20,11 +21,13 @@
 #include "instance/process/crash_guard.hpp"
 #include "instance/process/instance_cgroup.hpp"
 #include "instance/process/lost_tasks.hpp"
+#include "instance/process/own_log.hpp"
 #include "instance/process/pulse.hpp"
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/state_claim.hpp"
 #include "instance/process/watchdog.hpp"
+#include "instance/remote/launcher.hpp"
 #include "launch/agent.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/tasks/process.hpp"
@@ -81,15 +84,18 @@ struct AgentProcess {
 
 class Supervisor {
  public:
-  Supervisor(transport::Reactor& reactor, BrokerOptions options, config::Config config,
+  Supervisor(transport::Reactor& reactor, BrokerOptions options, config::Config config, Nodes nodes,
              std::string cpuset, std::function<void(const std::string&)> on_ready)
       : reactor_(reactor),
         options_(std::move(options)),
         config_(std::move(config)),
+        nodes_(std::move(nodes)),
         cpuset_(std::move(cpuset)),
         tell_ready_(std::move(on_ready)),
         files_(options_.runtime_dir),
-        earlier_runs_(reactor, say) {
+        log_(options_.start.state_dir + "/instance.log"),
+        earlier_runs_(reactor, say),
+        launcher_(reactor, [this](const std::string& failure) { launcher_ended(failure); }) {
     for (std::uint32_t rank = 0; rank < options_.start.agents; ++rank)
       agents_.push_back(std::make_unique<AgentProcess>(reactor_, rank));
   }
@@ -114,8 +120,14 @@ class Supervisor {
     if (!pulse) return tl::unexpected(pulse.error());
     pulse_ = std::move(*pulse);
     watchdog_.emplace(reactor_, *pulse_, config_.watchdog);
-    for (std::size_t rank = 0; rank < agents_.size(); ++rank)
+    const std::size_t expected = std::max(agents_.size(), nodes_.hosts.size());
+    for (std::size_t rank = 0; rank < expected; ++rank)
       options_.secrets.agents.push_back(transport::new_secret());
+    if (!nodes_.hosts.empty()) {
+      auto keys = launcher_.prepare(nodes_, config_.address);
+      if (!keys) return tl::unexpected(keys.error());
+      options_.secrets.keys = std::move(*keys);
+    }
     // The last three are what batch systems send as a warning, some time before they kill.
     for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU}) {
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
@@ -125,7 +137,10 @@ class Supervisor {
     auto others = reactor_.on_other_children([](const transport::ChildExit&) {});
     if (!others) return tl::unexpected(others.error());
     watches_.push_back(std::move(*others));
-    watches_.push_back(reactor_.every(kFilesLook, [this] { keep_files(); }));
+    watches_.push_back(reactor_.every(kFilesLook, [this] {
+      keep_files();
+      keep_state_dir();
+    }));
     watches_.push_back(reactor_.every(kFilesTouch, [this] { files_.touch(); }));
     watches_.push_back(reactor_.after(kFilesLook, [base = parent_of(options_.runtime_dir)] {
       remove_abandoned_runtime_dirs(base);
@@ -164,7 +179,7 @@ class Supervisor {
     if (auto started = start_broker(); !started) return started;
     for (const auto& agent : agents_)
       if (auto started = start_agent(*agent); !started) return started;
-    return {};
+    return nodes_.hosts.empty() ? Status() : launcher_.start();
   }
 
   Status make_cgroup() {
@@ -211,26 +226,44 @@ class Supervisor {
     files_trouble_.is_over();
   }
 
+  // The journal and what is in it are the broker's to make again.
+  void keep_state_dir() {
+    const std::string& dir = options_.start.state_dir;
+    if (ending_ || !claim_.lock) return;
+    const bool was_lost = claim_.is_lost(dir);
+    Status kept = was_lost ? claim_.take_again(dir) : Status();
+    if (kept && cgroup_) kept = cgroup_->keep_note(dir);
+    log_.keep();
+    if (!kept) {
+      const std::string what = fmt::format(
+          "{} was removed by somebody, and cannot be made again: {}", dir, to_string(kept.error()));
+      if (state_trouble_.is_due(what, reactor_.now())) say(what);
+      return;
+    }
+    if (was_lost) say(dir + " was removed by somebody; it was made again");
+    state_trouble_.is_over();
+  }
+
   Status start_broker() {
     keep_files();
     auto ready = make_pipe();
     if (!ready) return tl::unexpected(ready.error());
     const auto secrets = transport::secret_in_descriptor(write_secrets(options_.secrets));
     if (!secrets) return tl::unexpected(secrets.error());
-    const std::vector<std::string> argv = {options_.binary,
-                                           "broker",
-                                           options_.runtime_dir,
-                                           "--ready",
-                                           std::to_string(ready->write.get()),
-                                           "--lifeline",
-                                           std::to_string(lifeline_.read.get()),
-                                           "--pulse",
-                                           std::to_string(pulse_->fd()),
-                                           "--secrets",
-                                           std::to_string(secrets->get())};
+    const std::vector<std::pair<const char*, int>> inherited = {
+        {"--ready", ready->write.get()},
+        {"--lifeline", lifeline_.read.get()},
+        {"--pulse", pulse_->fd()},
+        {"--secrets", secrets->get()},
+        {"--socket", launcher_.socket()}};
+    Program program{{options_.binary, "broker", options_.runtime_dir}, {}, true};
+    for (const auto& [option, fd] : inherited) {
+      if (fd < 0) continue;
+      program.argv.insert(program.argv.end(), {option, std::to_string(fd)});
+      program.keep.push_back(fd);
+    }
     pulse_->begin();
-    auto child = spawn(
-        {argv, {ready->write.get(), lifeline_.read.get(), pulse_->fd(), secrets->get()}, true});
+    auto child = spawn(program);
     if (!child) return tl::unexpected(child.error());
     broker_.pid = *child;
     watchdog_->watch(broker_.pid, [this] { end_hanging_broker(); });
@@ -244,14 +277,15 @@ class Supervisor {
   }
 
   void read_ready() {
-    std::array<char, 512> text{};
+    std::array<char, 4096> text{};
     const auto n = read(ready_.get(), text.data(), text.size());
     ready_watch_.cancel();
     if (n <= 0 || ending_ || std::exchange(up_, true)) return;
     std::istringstream lines(std::string(text.data(), static_cast<std::size_t>(n)));
-    std::string uri, resources;
+    std::string uri, resources, without;
     std::getline(lines, uri);
     std::getline(lines, resources);
+    if (std::getline(lines, without) && !without.empty()) say(without);
     tell_person(resources);
     setenv("HOLON_URI", uri.c_str(), 1);
     tell_ready_(uri);
@@ -333,6 +367,15 @@ class Supervisor {
     return watch(agent.process, [this, &agent](int status) { agent_ended(agent, status); });
   }
 
+  // Whoever comes to be missing the broker finds out.
+  void launcher_ended(const std::string& failure) {
+    if (ending_) return finish_if_all_gone();
+    if (!failure.empty())
+      say(failure +
+          "; it was to start agents on other nodes, which are waited for until "
+          "instance.gather-timeout");
+  }
+
   // Where the cgroups of its jobs are; "": they have none.
   std::string cgroup_of(const AgentProcess& agent) const {
     if (!cgroup_) return {};
@@ -380,6 +423,7 @@ class Supervisor {
       if (pid > 0) pids.push_back(pid);
     for (const auto& agent : agents_)
       if (agent->process.pid > 0) pids.push_back(agent->process.pid);
+    for (const pid_t pid : launcher_.pids()) pids.push_back(pid);
     return pids;
   }
 
@@ -391,7 +435,11 @@ class Supervisor {
   // The broker sent them home; a broker that crashed could not.
   void finish_agents() {
     signal_agents(SIGTERM);
-    agents_timer_ = reactor_.after(kAgentPatience, [this] { signal_agents(SIGKILL); });
+    agents_timer_ = reactor_.after(kAgentPatience, [this] {
+      signal_agents(SIGKILL);
+      launcher_.signal(SIGTERM);
+      launcher_timer_ = reactor_.after(kAgentPatience, [this] { launcher_.signal(SIGKILL); });
+    });
     finish_if_all_gone();
   }
 
@@ -471,6 +519,7 @@ class Supervisor {
       if (broker_.pid > 0) kill(broker_.pid, SIGKILL);
       signal_agents(SIGKILL);
       signal_program(SIGKILL);
+      launcher_.signal(SIGKILL);
     });
     if (broker_.pid <= 0) finish_agents();
   }
@@ -491,14 +540,17 @@ class Supervisor {
   transport::Reactor& reactor_;
   BrokerOptions options_;
   config::Config config_;
+  Nodes nodes_;
   std::string cpuset_;
   std::function<void(const std::string&)> tell_ready_;
   RuntimeFiles files_;
-  Complaint files_trouble_;
+  Complaint files_trouble_, state_trouble_;
+  OwnLog log_;
   StateClaim claim_;
   std::string lineage_;  // of our processes
   std::optional<InstanceCgroup> cgroup_;
   LostTasks earlier_runs_;
+  Launcher launcher_;
   Pipe lifeline_;  // its end of file tells the broker that we are gone
   std::optional<Pulse> pulse_;
   std::optional<Watchdog> watchdog_;
@@ -513,7 +565,7 @@ class Supervisor {
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, kill_broker_, restart_broker_, agents_timer_,
-      program_timer_, last_timer_;
+      program_timer_, last_timer_, launcher_timer_;
 };
 
 }  // namespace
@@ -523,8 +575,8 @@ void say(const std::string& text) {
   std::fputs(("holon start: " + printable_lines(text) + "\n").c_str(), stderr);
 }
 
-int supervise(const BrokerOptions& options, const config::Config& config, const std::string& cpuset,
-              std::function<void(const std::string&)> on_ready) {
+int supervise(const BrokerOptions& options, const config::Config& config, const Nodes& nodes,
+              const std::string& cpuset, std::function<void(const std::string&)> on_ready) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
   // has both signals back.
@@ -534,7 +586,7 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
   if (!reactor) {
     say(to_string(reactor.error()));
   } else {
-    Supervisor supervisor(**reactor, options, config, cpuset, std::move(on_ready));
+    Supervisor supervisor(**reactor, options, config, nodes, cpuset, std::move(on_ready));
     code = supervisor.run();
   }
   std::error_code ignored;

@@ -11,6 +11,7 @@
 
 #include "config/config.hpp"
 #include "instance/options.hpp"
+#include "instance/remote/nodes.hpp"
 
 namespace holon::instance {
 
@@ -22,8 +23,9 @@ inline constexpr int kExitOneOfSeveral = 4;  // a task that would make an instan
 // Runs the instance to its end; its directories are there, and the runtime directory goes with it.
 // `on_ready` is called once with the broker's uri. `cpuset`: HOLON_CPUSET of a child, else empty.
 // Returns the process's exit code, see start_main().
-int supervise(const BrokerOptions& options, const config::Config& config, const std::string& cpuset,
-              std::function<void(const std::string& uri)> on_ready);
+// `nodes`: besides this one.
+int supervise(const BrokerOptions& options, const config::Config& config, const Nodes& nodes,
+              const std::string& cpuset, std::function<void(const std::string& uri)> on_ready);
 
 // A message of `holon start` on standard error.
 void say(const std::string& text);

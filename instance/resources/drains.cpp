@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <set>
 
 #include "resource/graph/graph.hpp"
@@ -25,16 +26,23 @@ void add(std::vector<KeptDrain>& all, const Drains::ByHost& drains, bool above) 
 
 Result<std::vector<std::string>> Drains::nodes_among(const Hostlist& hosts) const {
   const std::set<std::string> here = hosts_of(store_.graph());
-  if (hosts.count() > here.size())
-    return fail(Errc::invalid_argument,
-                fmt::format("{} hosts are named, there are {} nodes", hosts.count(), here.size()),
-                "hosts");
-  std::vector<std::string> names = hosts.hosts();
+  // Of a list that is longer than that of the nodes, one of the first so many is unknown.
+  const bool too_many = hosts.count() > here.size();
+  std::vector<std::string> names;
   Hostlist unknown;
-  for (const std::string& name : names)
-    if (!here.contains(name)) unknown.append(name);
+  for (std::uint64_t n = 0; n < std::min<std::uint64_t>(hosts.count(), here.size() + 1); ++n) {
+    names.push_back(hosts.at(n));
+    if (!here.contains(names.back())) unknown.append(names.back());
+  }
+  const std::string counts =
+      fmt::format("{} hosts are named, there {} {} node{}", hosts.count(),
+                  here.size() == 1 ? "is" : "are", here.size(), here.size() == 1 ? "" : "s");
   if (!unknown.empty())
-    return fail(Errc::not_found, fmt::format("there is no node {} here", unknown.str()), "hosts");
+    return fail(Errc::not_found,
+                fmt::format("there is no node {} here{}", unknown.str(),
+                            too_many ? "; " + counts : std::string()),
+                "hosts");
+  if (too_many) return fail(Errc::invalid_argument, counts, "hosts");  // some of them twice
   return names;
 }
 

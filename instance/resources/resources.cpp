@@ -81,7 +81,7 @@ Result<resource::GraphSpec> read_hosts(const std::string& text) {
 
 }  // namespace
 
-ResourceSource with_other_nodes(const ResourceSource& own,
+ResourceSource with_other_nodes(const ResourceSource& own, const std::string& own_host,
                                 const std::vector<NodeTopology>& others) {
   if (others.empty()) return own;
   json topologies = json::array(), hosts = json::array();
@@ -91,7 +91,7 @@ ResourceSource with_other_nodes(const ResourceSource& own,
     if (is_new) topologies.push_back(topology->first);
     hosts.push_back({{"rank", rank}, {"host", host}, {"topology", topology->second}});
   };
-  add(0, name_of_this_host(), own.text);
+  add(0, own_host.empty() ? name_of_this_host() : own_host, own.text);
   for (const NodeTopology& node : others) add(node.rank, node.host, node.xml);
   const json document = {{"topologies", std::move(topologies)}, {"hosts", std::move(hosts)}};
   return {"hosts", document.dump(-1, ' ', false, json::error_handler_t::replace), own.bind};

@@ -31,7 +31,9 @@ struct NodeTopology {
   std::string host, xml;
 };
 // `own`, of the node of rank 0, and the others' nodes: one source, with equal topologies once.
-ResourceSource with_other_nodes(const ResourceSource& own, const std::vector<NodeTopology>& others);
+// `own_host`: what the node of rank 0 is called; "": as it calls itself.
+ResourceSource with_other_nodes(const ResourceSource& own, const std::string& own_host,
+                                const std::vector<NodeTopology>& others);
 // The ranks of the agents that stand for its nodes, ascending; `expected`: how many there are to
 // be.
 std::vector<std::uint32_t> agents_of(const ResourceSource& source, std::size_t expected);

@@ -77,6 +77,12 @@ msg::QueueInfo QueueService::info_of(const qmanager::QueueStatus& queue) const {
   info.started = queue.started;
   info.disabled_because = core_.gates.reason(queue.name, QueueGates::Gate::submit);
   info.stopped_because = core_.gates.reason(queue.name, QueueGates::Gate::start);
+  if (queue.hooks) {
+    info.base = queue.hooks->base;
+    info.trouble = queue.hooks->trouble;
+    info.troubles = queue.hooks->troubles;
+    info.given_up = queue.hooks->given_up;
+  }
   info.depth = own == config.queues.end() ? config.defaults.queue_depth : own->second.queue_depth;
   info.pending = static_cast<std::int64_t>(queue.pending);
   info.held = static_cast<std::int64_t>(queue.held);

@@ -18,6 +18,8 @@ std::string source_of(const transport::Request& request) {
   const auto who = request.principal();
   if (who.kind == transport::Principal::Kind::unknown)
     return fmt::format("connection {}", request.peer().value());
+  if (who.kind == transport::Principal::Kind::key)
+    return fmt::format("the holder of the key of '{}'", who.name);
   return fmt::format("process {} of user {}", who.pid, who.uid);
 }
 
@@ -46,8 +48,10 @@ std::string Refusals::note(const std::string& source, const std::string& what, T
 }
 
 void Refusals::refuse(const transport::Request& request, const Error& error, Time now) {
-  if (const auto line = note(source_of(request), error.what, now); !line.empty())
+  if (const auto line = note(source_of(request), error.what, now); !line.empty()) {
     spdlog::warn(line);
+    on_logged(request, error);
+  }
   request.fail(error);
 }
 

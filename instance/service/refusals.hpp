@@ -2,6 +2,7 @@
 // disk by asking.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -12,6 +13,10 @@ namespace holon::instance {
 
 class Refusals {
  public:
+  // Of those that are logged.
+  std::function<void(const transport::Request&, const Error&)> on_logged =
+      [](const transport::Request&, const Error&) {};
+
   // Answers `request` with `error`.
   void refuse(const transport::Request& request, const Error& error, Time now);
 

@@ -15,6 +15,7 @@ enum Asker : unsigned {
   kAgent = 2,   // the agent that said hello last and showed the secret
   kChild = 4,   // a child instance that said hello with its token, from within its job
   kParent = 8,  // over the connection that this broker made to its parent
+  kGuest = 16,  // who has shown the key of an invitation, and nothing else
 };
 
 // May the request be passed on through the tree, or do only neighbours say it to each other?
@@ -24,6 +25,7 @@ struct Right {
   std::string_view topic;
   unsigned askers;  // any of these
   Reach reach;
+  bool audited = false;  // it changes something: who asked is kept (audit.hpp)
 };
 
 std::span<const Right> rights();
@@ -31,5 +33,7 @@ std::span<const Right> rights();
 // May an asker of these kinds ask for it? `passed_on`: the request names a path. Errors:
 // unsupported (no such topic), denied.
 Status may_ask(std::string_view topic, unsigned askers, bool passed_on);
+// False where there is no such topic.
+bool is_audited(std::string_view topic);
 
 }  // namespace holon::instance

@@ -13,10 +13,12 @@ namespace {
 constexpr std::size_t kRankedAtOnce = 200;   // jobs in one portion
 constexpr std::size_t kMostRanked = 10'000;  // ids of one request
 
-std::string set_by(const qmanager::SchedulerConfig& config, const ActiveJob& job, bool fixed) {
+std::string set_by(const qmanager::SchedulerConfig& config, const ActiveJob& job,
+                   const qmanager::PriorityBreakdown& breakdown) {
   if (job.life.urgency == qmanager::kUrgencyHold) return "held: urgency 0";
   if (job.life.urgency == qmanager::kUrgencyExpedite) return "expedited: urgency 31";
-  if (!fixed) return config.priority.active() ? "" : "urgency";
+  const bool summed = config.priority.active() || !breakdown.parts.empty();
+  if (!breakdown.fixed) return summed ? "" : "urgency";
   return fmt::format("NTR of QOS {}", job.submission->wishes.qos);
 }
 
@@ -41,7 +43,7 @@ Result<msg::Prioritized> ScheduleService::prioritized(JobId id) const {
   about.state = name_of(job->life.state);
   about.urgency = job->life.urgency;
   about.priority = breakdown->priority;
-  about.set_by = set_by(config, *job, breakdown->fixed);
+  about.set_by = set_by(config, *job, *breakdown);
   for (const auto& part : breakdown->parts)
     about.parts.push_back({part.factor, part.value, part.weight, part.points});
   return about;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "instance/remote/joining.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/service/rights.hpp"
 #include "instance/text.hpp"
@@ -56,6 +57,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
   queues_.add_to(dispatcher_);
   reservations_.add_to(dispatcher_);
   resources_.add_to(dispatcher_);
+  core_.audit.add_to(dispatcher_);
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };
   core_.on_event = [this] { followers_.happened(); };
@@ -91,6 +93,7 @@ void Service::add_instance_requests() {
     });
   });
   dispatcher_.add("agent.report", [this](const Request& r) { core_.agents.report(r, now()); });
+  dispatcher_.add("agent.fence", [this](const Request& r) { core_.agents.fence(r); });
   dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, now()); });
   dispatcher_.add("record", [this](const Request& r) { core_.take_records(r, now()); });
   dispatcher_.add("ending", [this](const Request& r) { core_.children.begins_to_end(r); });
@@ -110,7 +113,9 @@ unsigned Service::kinds_of(const Request& request) const {
   if (peer.value() == 0) return kParent;  // over our own connection upwards
   const auto& who = request.principal();
   const bool known = who.kind == transport::Principal::Kind::ipc;
-  unsigned kinds = known && (who.uid == owner_ || who.uid == 0) ? unsigned{kOwner} : 0U;
+  const bool is_user = known && (who.uid == owner_ || who.uid == 0);
+  // Agents on other nodes pass on what was asked there, of the owner's processes only.
+  unsigned kinds = is_user || is_agent(who) ? unsigned{kOwner} : 0U;
   if (core_.agents.knows(peer)) kinds |= kAgent;
   if (core_.children.knows(peer)) kinds |= kChild;
   return kinds;
@@ -118,8 +123,10 @@ unsigned Service::kinds_of(const Request& request) const {
 
 void Service::handle(const Request& request) {
   const bool passed_on = !request.path().empty();
-  if (auto may = may_ask(request.topic(), kinds_of(request), passed_on); !may)
+  const unsigned kinds = kinds_of(request);
+  if (auto may = may_ask(request.topic(), kinds, passed_on); !may)
     return core_.refusals.refuse(request, may.error(), now());
+  if (is_audited(request.topic())) core_.audit.asked(request, kinds == kParent);
   if (!passed_on) return dispatcher_(request);
   const auto path = resolve(core_.identity.path, request.path());
   if (!path) return request.fail(path.error());
@@ -215,6 +222,7 @@ void Service::submit(const Request& request) {
   const auto taken = core_.jobs.submit(*ask, now());
   if (!taken)
     return core_.after_commit.add([request, error = taken.error()] { request.fail(error); });
+  core_.audit.name_jobs(taken->first_id, taken->count);
   const JobId first(taken->first_id);
   if (core_.jobs.all_taken(first)) return reply_later(request, *taken);
   core_.portions.add(request.peer(), [this, request, first, reply = *taken] {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "instance/remote/joining.hpp"
 #include "instance/text.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
@@ -71,11 +72,20 @@ void Children::hello(const transport::Request& request, Time now) {
     early_.insert_or_assign(id, request);
     return;
   }
-  if (!belongs_to_(request.principal().pid, processes_of(job->life)))
+  if (!is_of(*job, request.principal()))
     return refusals_.refuse(
         request,
         {Errc::denied, fmt::format("hello: the process is none of job {}", hello->job), {}}, now);
   welcome(request, *hello, *job, now);
+}
+
+// By the kernel's word; of a process on another node its agent says so, which has passed on the
+// hello of a process of its owner there.
+bool Children::is_of(const ActiveJob& job, const transport::Principal& who) const {
+  if (!is_agent(who)) return belongs_to_(who.pid, processes_of(job.life));
+  const auto& parts = job.life.parts;
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const Part& part) { return may_be_agent(who, part.rank); });
 }
 
 void Children::tasks_started(JobId job, Time now) {

@@ -81,6 +81,7 @@ class Children {
     Time told = 0;          // its last records, by the wall clock
   };
   Status admit(const ChildGrant& grant, const msg::Hello& hello) const;
+  bool is_of(const ActiveJob& job, const transport::Principal& who) const;
   void welcome(const transport::Request& request, const msg::Hello& hello, const ActiveJob& job,
                Time now);
   // Below which path the child at the other end of this connection reports; empty: it is no child.

@@ -50,6 +50,13 @@ Result<std::unique_ptr<ParentLink>> ParentLink::connect(
   return link;
 }
 
+void ParentLink::close() {
+  welcome_ = false;
+  timer_.cancel();
+  hello_again_.cancel();
+  client_.reset();
+}
+
 void ParentLink::say_hello() {
   const msg::Hello hello{identity_.token, identity_.job.value(), identity_.uri, identity_.epoch,
                          getpid()};

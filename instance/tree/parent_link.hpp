@@ -42,6 +42,8 @@ class ParentLink {
   void changed(const std::string& path);
   // What an earlier broker of this instance had not got acknowledged.
   void load_outbox();
+  // Is there a connection over which the parent has taken this instance for its child?
+  bool is_up() const { return welcome_; }
   // This instance begins its end: silence is no loss from now on.
   void say_ending() { say_ending({false}); }
   // Its last word. REQUIRES: all_sent(), and no job is active.
@@ -50,6 +52,10 @@ class ParentLink {
   // After the commit, lest the parent knows what this instance may forget: sends what is due.
   void flush();
   void send_now();
+  // Its connection ends, and nothing is sent any more: calls fail, and requests received are
+  // cancelled, while everything that they concern is still there.
+  void close();
+  // REQUIRES: it was not closed.
   void forward(const transport::Request& request, const std::string& path) {
     client_->forward(request, path);
   }

@@ -50,13 +50,24 @@ std::string file_of_task(std::string pattern, std::uint32_t rank) {
   return pattern;
 }
 
+std::string OutputBudget::take(std::string text) {
+  if (text.size() <= left_) {
+    left_ -= text.size();
+    return text;
+  }
+  text.resize(static_cast<std::size_t>(std::exchange(left_, 0)));
+  if (!std::exchange(said_, true))
+    text += "\n[holon: the output was cut here, at " + std::to_string(limit_) +
+            " bytes (job.output-limit); the job runs on]\n";
+  return text;
+}
+
 Result<std::unique_ptr<LinePump>> LinePump::create(transport::Reactor& reactor,
-                                                   std::shared_ptr<UniqueFd> file,
-                                                   std::string label) {
+                                                   std::shared_ptr<UniqueFd> file, PumpHow how) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0)
     return fail(Errc::system, std::string("pipe: ") + std::strerror(errno));
-  std::unique_ptr<LinePump> pump(new LinePump(std::move(file), std::move(label)));
+  std::unique_ptr<LinePump> pump(new LinePump(std::move(file), std::move(how)));
   pump->read_end_ = UniqueFd(ends[0]);
   pump->write_end_ = UniqueFd(ends[1]);
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
@@ -84,16 +95,21 @@ void LinePump::write_lines(bool all) {
   std::size_t begin = 0;
   while (begin < partial_.size()) {
     auto end = partial_.find('\n', begin);
+    if (!how_.whole_lines) {
+      text += std::exchange(partial_, {});
+      break;
+    }
     if (end == std::string::npos && !all && partial_.size() - begin < kLongestLine) break;
     const bool is_whole = end != std::string::npos;
     end = std::min(end, partial_.size());
-    text += label_;
+    text += how_.label;
     text.append(partial_, begin, end - begin);
-    if (is_whole || !label_.empty()) text += '\n';
+    if (is_whole || !how_.label.empty()) text += '\n';
     begin = end + 1;
   }
   partial_.erase(0, std::min(begin, partial_.size()));
-  write_what_fits(file_->get(), text);
+  if (text.empty()) return;
+  write_what_fits(file_->get(), how_.budget ? how_.budget->take(std::move(text)) : text);
 }
 
 void LinePump::finish() {
@@ -114,7 +130,9 @@ JobOutput::JobOutput(transport::Reactor& reactor, const msg::Start& start, std::
       cwd_(std::move(cwd)),
       truncate_(start.truncate),
       label_(start.label),
-      keep_lines_(start.tasks.size() > 1 && start.tasks.size() <= kTasksWithWholeLines) {}
+      keep_lines_(start.tasks.size() > 1 && start.tasks.size() <= kTasksWithWholeLines) {
+  if (start.output_limit > 0) budget_ = std::make_shared<OutputBudget>(start.output_limit);
+}
 
 Result<JobOutput::Ends> JobOutput::open_for(std::uint32_t rank) {
   Ends ends;
@@ -133,14 +151,16 @@ Result<int> JobOutput::open_stream(const std::string& pattern, std::uint32_t ran
   auto file = open_file(pattern, rank, error);
   if (!file) return tl::unexpected<Error>(file.error());
   const bool is_shared = file_of_task(pattern, rank) == pattern;
-  if (!label_ && !(keep_lines_ && is_shared)) return (*file)->get();
+  const bool by_line = label_ || (keep_lines_ && is_shared);
+  if (!by_line && !budget_) return (*file)->get();
   if (may_make_wait((*file)->get())) {
     if (!label_) return (*file)->get();  // its readers make the tasks wait, and lines may mix
     return fail(Errc::invalid_argument, "lines with labels cannot be written to \"" +
                                             file_of_task(pattern, rank) +
                                             "\": it is no regular file");
   }
-  auto pump = LinePump::create(reactor_, *file, label_ ? std::to_string(rank) + ": " : "");
+  auto pump = LinePump::create(reactor_, *file,
+                               {label_ ? std::to_string(rank) + ": " : "", by_line, budget_});
   if (!pump && !label_) return (*file)->get();  // lines may mix then
   if (!pump) return tl::unexpected<Error>(pump.error());
   pumps_.push_back(std::move(*pump));

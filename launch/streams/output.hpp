@@ -30,6 +30,26 @@ struct OutputFile {
   bool error = false;
 };
 
+// How much of what the tasks of one job write on this node is kept. What comes behind that is
+// dropped, so that no task waits, and a line says so once.
+class OutputBudget {
+ public:
+  explicit OutputBudget(std::uint64_t bytes) : limit_(bytes), left_(bytes) {}
+  // What of `text` is to be written, and that line where it ends.
+  std::string take(std::string text);
+
+ private:
+  std::uint64_t limit_, left_;
+  bool said_ = false;
+};
+
+// How a pipe is copied.
+struct PumpHow {
+  std::string label;                               // in front of each line
+  bool whole_lines = true;                         // false: as it comes
+  std::shared_ptr<OutputBudget> budget = nullptr;  // nullptr: all is kept
+};
+
 // Copies a pipe to a file, line by line, each with a label in front (which may be empty): where
 // several tasks share a file their lines do not mix. Lines longer than 64 KiB are cut; with a label
 // the last line gets its end.
@@ -37,8 +57,7 @@ class LinePump {
  public:
   // Errors: system.
   static Result<std::unique_ptr<LinePump>> create(transport::Reactor& reactor,
-                                                  std::shared_ptr<UniqueFd> file,
-                                                  std::string label);
+                                                  std::shared_ptr<UniqueFd> file, PumpHow how);
   int write_end() const { return write_end_.get(); }
   void close_write_end() { write_end_ = UniqueFd(); }  // once the task has it
   // Takes over what is in the pipe now, and no more: some process that got away may hold its other
@@ -46,13 +65,14 @@ class LinePump {
   void finish();
 
  private:
-  LinePump(std::shared_ptr<UniqueFd> file, std::string label)
-      : file_(std::move(file)), label_(std::move(label)) {}
+  LinePump(std::shared_ptr<UniqueFd> file, PumpHow how)
+      : file_(std::move(file)), how_(std::move(how)) {}
   bool copy_some();
   void write_lines(bool all);
 
   std::shared_ptr<UniqueFd> file_;
-  std::string label_, partial_;
+  PumpHow how_;
+  std::string partial_;
   UniqueFd read_end_, write_end_;
   transport::Subscription readable_;
 };
@@ -90,6 +110,7 @@ class JobOutput {
   std::vector<Open> open_;
   std::vector<OutputFile> files_;
   std::vector<std::unique_ptr<LinePump>> pumps_;
+  std::shared_ptr<OutputBudget> budget_;  // shared with the pumps; nullptr: all is kept
 };
 
 // Sends files to one who attached, from the given offsets on, until the job has ended and all was

@@ -76,13 +76,28 @@ Seat seat_of(const msg::Start& start, std::size_t index) {
   return {start.node_index, index, start.tasks.size()};
 }
 
+// The place of a task of somebody else: an MPI program that finds it looks for the wrong launcher.
+// What people set themselves, PMIX_MCA_ and PMI_DEBUG, stays.
+void take_out_places(Changes& changes, const Environment& base) {
+  const auto first = base.lower_bound("PMI");
+  if (first == base.end() || !first->first.starts_with("PMI")) return;
+  for (const char* const name :
+       {"PMI_FD", "PMI_ID", "PMI_JOBID", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED",
+        "PMIX_HOSTNAME", "PMIX_NAMESPACE", "PMIX_RANK", "PMIX_SERVER_TMPDIR", "PMIX_SERVER_URI",
+        "PMIX_SERVER_URI2", "PMIX_SERVER_URI21", "PMIX_SERVER_URI3", "PMIX_SERVER_URI4",
+        "PMIX_SERVER_URI41", "PMIX_SYSTEM_TMPDIR"})
+    changes[name] = std::nullopt;
+}
+
 Changes changes_for(const Environment& base, const msg::Start& start, std::size_t index,
-                    const NodeFrame& frame) {
+                    const NodeFrame& frame, const Environment& wire_up) {
   const msg::Task& task = start.tasks[index];
   const std::string& cores = task.cores.empty() ? start.cores : task.cores;
   const std::string& gpus = task.gpus.empty() ? start.gpus : task.gpus;
   const Seat seat = seat_of(start, index);
   Changes changes;
+  take_out_places(changes, base);
+  for (const auto& [key, value] : wire_up) changes[key] = value;
   add_threads(changes, base, cores);
   add_gpus(changes, gpus, frame);
   for (const auto& [key, value] : start.env) changes[key] = value;
@@ -148,8 +163,9 @@ Result<Environment> take_secrets() {
 }
 
 std::vector<std::string> task_environment(const Environment& base, const msg::Start& start,
-                                          std::size_t index, const NodeFrame& frame) {
-  const Changes changes = changes_for(base, start, index, frame);
+                                          std::size_t index, const NodeFrame& frame,
+                                          const Environment& wire_up) {
+  const Changes changes = changes_for(base, start, index, frame, wire_up);
   std::vector<std::string> result;
   result.reserve(base.size() + changes.size());
   auto old = base.begin();

@@ -33,9 +33,11 @@ Result<Environment> take_secrets();
 // The calling process's environment; of malformed entries (without '=') nothing.
 Environment current_environment();
 
-// "KEY=VALUE", sorted by key: base, then the job's variables, then those made here. REQUIRES: index
-// < start.tasks.size()
+// "KEY=VALUE", sorted by key: base, then the job's variables, then those made here, `wire_up` among
+// them. What a launcher around has left for its own MPI task in `base` is taken out. REQUIRES:
+// index < start.tasks.size()
 std::vector<std::string> task_environment(const Environment& base, const msg::Start& start,
-                                          std::size_t index, const NodeFrame& frame);
+                                          std::size_t index, const NodeFrame& frame,
+                                          const Environment& wire_up = {});
 
 }  // namespace holon::launch

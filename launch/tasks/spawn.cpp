@@ -103,7 +103,7 @@ struct Plan {
   const char* cwd;  // nullptr: ours
   const CpuMask* cpus;
   int in, out, err;
-  int secrets;                // -1: none
+  int secrets, wire_up;       // -1: none
   std::uint64_t descriptors;  // soft limit; 0: ours
   pid_t parent;
 };
@@ -127,6 +127,25 @@ void limit_descriptors(std::uint64_t soft) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Where it is there already, dup2(2) does not take close-on-exec away.
+bool put(int from, int to) {
+  return dup2(from, to) >= 0 && fcntl(to, F_SETFD, 0) == 0;
+}
+
+// Leaves open what the task is given beyond its three streams, and nothing else. Returns 0 or an
+// errno.
+int hand_over(const Plan& plan) {
+  // Out of the way of the other's place first.
+  const int wire_up =
+      plan.wire_up == kSecretsDescriptor ? fcntl(plan.wire_up, F_DUPFD, 5) : plan.wire_up;
+  if (plan.secrets >= 0 && !put(plan.secrets, kSecretsDescriptor)) return errno;
+  if (plan.wire_up >= 0 && !put(wire_up, kWireUpDescriptor)) return errno;
+  if (plan.secrets < 0) close(kSecretsDescriptor);
+  if (plan.wire_up < 0) close(kWireUpDescriptor);
+  close_range(kWireUpDescriptor + 1, ~0U, 0);
+  return 0;
+}
+
 // In the child: memory is the parent's.
 [[noreturn, gnu::noinline]] void become(const Plan& plan, Spawner::Progress& progress) {
   default_signals();
@@ -138,14 +157,7 @@ void limit_descriptors(std::uint64_t soft) {
   limit_descriptors(plan.descriptors);
   if (dup2(plan.in, 0) < 0 || dup2(plan.out, 1) < 0 || dup2(plan.err, 2) < 0)
     give_up(progress, Step::start, errno);
-  unsigned first_closed = 3;
-  if (plan.secrets >= 0) {
-    // Where it is there already, dup2() does not take close-on-exec away.
-    if (dup2(plan.secrets, kSecretsDescriptor) < 0 || fcntl(kSecretsDescriptor, F_SETFD, 0) != 0)
-      give_up(progress, Step::start, errno);
-    first_closed = kSecretsDescriptor + 1;
-  }
-  close_range(first_closed, ~0U, 0);
+  if (const int error = hand_over(plan)) give_up(progress, Step::start, error);
   if (plan.cwd != nullptr && chdir(plan.cwd) != 0) give_up(progress, Step::enter, errno);
   sigset_t none;
   sigemptyset(&none);
@@ -219,6 +231,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
                   request.out < 0 ? null : request.out,
                   request.err < 0 ? null : request.err,
                   request.secrets,
+                  request.wire_up,
                   task_descriptors_,
                   getpid()};
   progress_->step = Step::start;

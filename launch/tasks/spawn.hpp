@@ -24,10 +24,12 @@ struct SpawnRequest {
   const CpuMask* cpus = nullptr;  // nullptr: those of the caller
   int cgroup = -1;                // descriptor of a cgroup's directory; -1: the caller's
   int secrets = -1;               // what becomes kSecretsDescriptor; -1: nothing
+  int wire_up = -1;               // what becomes kWireUpDescriptor; -1: nothing
 };
 
-// Where a task that is given secrets finds them.
+// Where a task that is given secrets finds them, and where one that is to find others does.
 inline constexpr int kSecretsDescriptor = 3;
+inline constexpr int kWireUpDescriptor = 4;
 
 struct SpawnError {
   int exit_code = 126;  // as a shell says it: 127 no such command, 126 found but not startable
@@ -43,7 +45,8 @@ class Spawner {
   static Result<Spawner> create();
 
   // The child leads a session and a process group, has no other descriptors than 0, 1 and 2 (and
-  // its secrets), no signal blocked or ignored. When this thread ends it gets SIGKILL.
+  // what the request hands it), no signal blocked or ignored. When this thread ends it gets
+  // SIGKILL.
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) const;
 
   // How far a child got, told in memory that it shares with us.

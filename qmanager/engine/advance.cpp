@@ -191,6 +191,21 @@ std::vector<AdvanceStatus> Scheduler::advances() const {
 
 // ---- jobs within
 
+namespace {
+
+// To a job within, the reservation is all there is: what a refusal says of "this instance" holds
+// for the reservation.
+std::string said_of(JobId advance, std::string reason) {
+  static constexpr std::string_view kWhole = "this instance";
+  const std::string name = fmt::format("advance reservation {}", advance.value());
+  for (auto at = reason.find(kWhole); at != std::string::npos;
+       at = reason.find(kWhole, at + name.size()))
+    reason.replace(at, kWhole.size(), name);
+  return reason;
+}
+
+}  // namespace
+
 Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job, Time now) {
   const JobId id = job.id;
   const auto found = s.advances.find(job.advance);
@@ -208,7 +223,11 @@ Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job,
                                   s.config.length_text(advance.when.length()))};
   job.advance = {};  // within, it is a job like any other
   auto refused = found->second.inner->submit(std::move(job), std::max(now, advance.when.begin));
-  if (refused && !*refused) s.in_advance.edit().emplace(id, found->first);
+  if (!refused) return refused;
+  if (*refused)
+    (*refused)->reason = said_of(found->first, std::move((*refused)->reason));
+  else
+    s.in_advance.edit().emplace(id, found->first);
   return refused;
 }
 

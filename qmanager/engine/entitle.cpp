@@ -27,11 +27,14 @@ bool Pass::entitled(Queue& queue, const Job& job) const {
   if (!bucket) return false;
   if (s_.config.max_reservation && reservations_in_all() >= *s_.config.max_reservation)
     return false;
+  if (const auto answer = policy_reserves(queue, job)) return *answer;
   if (!past_threshold(queue, job)) return false;
   const auto held = queue.walk.reservations.find(*bucket);
   const auto& buckets = queue.config.buckets;
   const std::int64_t depth =
       buckets.empty() ? queue.policy.reservations : buckets.at(*bucket).depth;
+  // Where a policy changes the order, jobs that the walk has not come to may hold promises.
+  if (queue.hooks && queue.policy.keep && buckets.empty()) return queue.booked < depth;
   return (held == queue.walk.reservations.end() ? 0 : held->second) < depth;
 }
 

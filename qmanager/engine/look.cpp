@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "qmanager/engine/pass.hpp"
@@ -60,6 +61,19 @@ Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
   return outlook;
 }
 
+namespace {
+
+// What the policy that a user wrote gave the job in place of the sum.
+void tell_rank(PriorityBreakdown& breakdown, const Job& job, const std::string& policy) {
+  constexpr double kLargest = 9e18;
+  const double value = *job.ranked;
+  breakdown.priority = std::llround(std::clamp(value, -kLargest, kLargest));
+  breakdown.parts = {{job.rank_reason ? *job.rank_reason : policy, value, 1, value}};
+  breakdown.computed = *job.ranked_at;
+}
+
+}  // namespace
+
 Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const State& s = *state_;
   if (const Scheduler* inner = s.within(id)) return inner->priority(id, now);
@@ -69,7 +83,11 @@ Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
       priority_of(s.config.priority, *s.fairshare, *job, s.length_of(*job), now);
   breakdown.fixed =
       job->fixed_priority || job->request.urgency == kUrgencyExpedite || s.qos_of(*job).next_to_run;
-  if (breakdown.fixed || !s.config.priority.active()) breakdown.priority = -s.key_of(*job).rank;
+  const bool ranked = s.is_ranked(*job);
+  if (breakdown.fixed || (!s.config.priority.active() && !ranked))
+    breakdown.priority = job->fixed_priority.value_or(-s.key_of(*job).rank);
+  else if (ranked && job->ranked)
+    tell_rank(breakdown, *job, s.queue_of(*job).config.policy);
   return breakdown;
 }
 
@@ -110,7 +128,8 @@ std::vector<QueueStatus> Scheduler::queues() const {
   std::vector<QueueStatus> all;
   for (const Queue& queue : state_->queues)
     all.push_back({.name = queue.name,
-                   .policy = queue.policy.name,
+                   .policy = queue.hooks ? queue.config.policy : queue.policy.name,
+                   .hooks = queue.hooks ? std::optional(queue.hooks->status()) : std::nullopt,
                    .enabled = queue.enabled,
                    .started = queue.started,
                    .pending = queue.pending.size(),

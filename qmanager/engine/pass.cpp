@@ -13,6 +13,7 @@ using resource::NotNow;
 
 StepResult Pass::run() {
   s_.unseen = false;
+  begin_policies();
   close_advances();
   catch_up();
   serve_advances();
@@ -174,6 +175,7 @@ void Pass::consider(Queue& queue, Job& job) {
     ++walk.considered;
     return;
   }
+  if (queue.hooks && kept_in_line(queue, job)) return;
   const bool may_book = entitled(queue, job);
   const bool out_of_order = !walk.in_order && s_.qos_of(job).no_backfill;
   if (out_of_order && !may_book) {
@@ -352,6 +354,7 @@ Time Pass::complete_plan() {
 
 void Pass::plan_all() {
   thorough_ = true;
+  begin_policies();
   if (!s_.sliced && s_.config.max_reservation) walk_in_one_order();
   if (!s_.sliced && !s_.config.max_reservation)
     for (Queue& queue : s_.queues)
@@ -380,6 +383,7 @@ void Pass::started(Job& job, Allocation allocation) {
   queue.pending.erase(job.key);
   s_.run(job, allocation.when);
   ++queue.counts.started;
+  s_.tell_policy("start", job, now_);
   if (selection == Selection::backfill) ++queue.counts.backfilled;
   result_.decisions.emplace_back(
       Start{job.request.id, std::move(allocation), selection, job.request.environment});
@@ -403,6 +407,7 @@ void Pass::stand_aside(Job& job, Why why) {
 void Pass::reject(Job& job, std::string reason) {
   const JobId id = job.request.id;
   Queue& queue = s_.queue_of(job);
+  s_.tell_policy("reject", job, now_);
   s_.dequeue(job, now_);
   ++queue.counts.rejected;
   s_.forget(id);

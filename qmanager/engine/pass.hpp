@@ -76,6 +76,12 @@ class Pass {
   JobRequest within_limits(const Job& job) const;
   Tried book(Job& job, Time not_before);
   bool throttled(Queue& queue, Job& job);
+  void begin_policies();
+  bool rank_by_policies();
+  bool rank_by_policy(Queue& queue);
+  Duration rest_after(const Queue& queue) const;
+  bool kept_in_line(Queue& queue, Job& job);
+  std::optional<bool> policy_reserves(Queue& queue, const Job& job) const;
   bool opens_chunk(const Queue& queue, const Job& job) const;
   void wake_when_under(Queue& queue, const Throttle& over);
   void leave_to_windows(Queue& queue, Job& job);

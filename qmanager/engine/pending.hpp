@@ -8,6 +8,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/shared.hpp"
@@ -84,6 +85,26 @@ class PendingList {
   void compact() {
     if (slots() < 2 * live_ + 16) return;
     close_gaps();
+  }
+
+  // As reorder(), after keys that may have left the order as it was. True: they have not. Else
+  // `last`, the key of one in the list, present or gone, is afterwards that of the job that is
+  // in its place or the nearest in front of it; nullopt: there is none. O(n), O(n log n) if true.
+  template <class KeyOf>
+  bool rekey(std::optional<OrderKey>& last, KeyOf key_of) {
+    std::size_t before = 0;
+    if (last)
+      for (std::size_t slot = front_; slot < behind(*last); ++slot) before += at(slot) != nullptr;
+    close_gaps();
+    auto& entries = body_.edit().entries;
+    const auto earlier = [](const Entry& a, const Entry& b) { return a.key < b.key; };
+    for (Entry& e : entries) e.key = key_of(e.job);
+    if (!std::is_sorted(entries.begin(), entries.end(), earlier)) {
+      std::sort(entries.begin(), entries.end(), earlier);
+      return true;
+    }
+    if (last) last = before == 0 ? std::nullopt : std::optional(entries[before - 1].key);
+    return false;
   }
 
   // Sorts anew after the keys of many jobs changed. `key_of(Job*)` tells the new key. O(n log n).

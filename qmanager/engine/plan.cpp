@@ -95,7 +95,10 @@ void Pass::start_due() {
              : s_.machine->claim(job.request, now_, length);
     auto* allocation = std::get_if<Allocation>(&outcome);
     if (allocation == nullptr) return replan();
-    if (!anew) s_.bookings.edit().erase({*job.planned, job.request.id});
+    if (!anew) {
+      s_.bookings.edit().erase({*job.planned, job.request.id});
+      --s_.queue_of(job).booked;
+    }
     job.booked = false;
     started(job, std::move(*allocation));
   }

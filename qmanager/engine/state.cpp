@@ -1,6 +1,8 @@
 #include "qmanager/engine/state.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 namespace holon::qmanager {
 
@@ -16,6 +18,13 @@ constexpr std::int64_t kExpedited = INT64_MAX;
 constexpr std::int64_t kNextToRun = INT64_MAX - 1;
 constexpr std::int64_t kLargest = INT64_MAX - 2;  // that can be set by hand
 
+// Whole numbers in the order of real ones: the bits of a double that is not negative are in its
+// order already. All lie below the places of expedited jobs. REQUIRES: a number.
+std::int64_t order_of(double priority) {
+  const auto bits = std::bit_cast<std::int64_t>(std::abs(priority));
+  return priority < 0 ? -bits : bits;
+}
+
 }  // namespace
 
 const QosConfig& Scheduler::State::qos_of(const Job& job) const {
@@ -25,16 +34,25 @@ const QosConfig& Scheduler::State::qos_of(const Job& job) const {
 }
 
 OrderKey Scheduler::State::key_at(const Job& job, const Fairshare& usage, Time t) const {
-  std::int64_t priority = job.request.urgency;
+  std::int64_t priority = 0;
   if (job.fixed_priority)
-    priority = std::clamp(*job.fixed_priority, -kLargest, kLargest);
+    priority = is_ranked(job) ? order_of(static_cast<double>(*job.fixed_priority))
+                              : std::clamp(*job.fixed_priority, -kLargest, kLargest);
   else if (job.request.urgency == kUrgencyExpedite)
     priority = kExpedited;
   else if (qos_of(job).next_to_run)
     priority = kNextToRun;
-  else if (config.priority.active())
-    priority = priority_of(config.priority, usage, job, length_of(job), t).priority;
+  else if (is_ranked(job))
+    priority = order_of(job.ranked.value_or(static_cast<double>(built_in_priority(job, usage, t))));
+  else
+    priority = built_in_priority(job, usage, t);
   return {-priority, job.request.submitted, job.request.id.value()};
+}
+
+std::int64_t Scheduler::State::built_in_priority(const Job& job, const Fairshare& usage,
+                                                 Time t) const {
+  if (!config.priority.active()) return job.request.urgency;
+  return priority_of(config.priority, usage, job, length_of(job), t).priority;
 }
 
 void Scheduler::State::count_waiting(Job& job, bool counts) {
@@ -86,6 +104,7 @@ void Scheduler::State::unbook(Job& job, Time now) {
   machine->release(job.request.id, now);
   bookings.edit().erase({*job.planned, job.request.id});
   job.booked = false;
+  --queue_of(job).booked;
 }
 
 void Scheduler::State::unbook_queue(std::size_t queue) {
@@ -105,6 +124,7 @@ void Scheduler::State::unbook_queue(std::size_t queue) {
 void Scheduler::State::book(Job& job, Interval when) {
   ++plan;
   job.booked = true;
+  ++queue_of(job).booked;
   job.planned = when.begin;
   job.planned_end = when.end;
   bookings.edit().emplace(when.begin, job.request.id);
@@ -151,6 +171,8 @@ std::unique_ptr<Scheduler::State> Scheduler::State::fork() const {
   fork->machine = machine->clone();
   fork->has_hosts = has_hosts;
   fork->clock = clock;
+  for (Queue& queue : fork->queues)
+    if (queue.hooks) queue.hooks = queue.hooks->twin();
   for (const auto& [id, advance] : advances)
     fork->advances.emplace(
         id, Advance{advance.request,

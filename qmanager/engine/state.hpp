@@ -46,6 +46,13 @@ struct Queue {
   std::string name;
   QueueConfig config;
   Policy policy;
+  Policy base;  // what decides where `hooks` have no opinion
+  // Of a policy that a user wrote, else null. Each fork has its own.
+  std::shared_ptr<PolicyHooks> hooks;
+  std::int64_t booked = 0;        // jobs that hold a reservation
+  bool given_up = false;          // the policy that a user wrote, for `base`
+  std::optional<Time> ranked_at;  // when all jobs were asked for their places last
+  bool ranks_change = false;      // time may change the order that the policy gives the queue
   BackfillOrder backfill = BackfillOrder::queue_order;
   PendingList pending;
   std::size_t held = 0;  // jobs
@@ -133,10 +140,12 @@ struct QueueState {
 struct AccountState {
   Shared<Limiter> limiter;
   Shared<Fairshare> fairshare;
-  bool counts_usage = false;       // fairshare plays a part
-  bool counts_bypass = false;      // so does how often a job was passed by others
-  bool limits_stop_aging = false;  // whether waiting earns priority depends on limits
-  std::optional<Time> aged;        // when priorities were computed last
+  bool counts_usage = false;             // fairshare plays a part
+  bool counts_bypass = false;            // so does how often a job was passed by others
+  bool limits_stop_aging = false;        // whether waiting earns priority depends on limits
+  std::optional<Time> aged;              // when priorities were computed last
+  std::map<std::string, UserUse> users;  // what runs, by user, when `plan` was users_at
+  std::uint64_t users_at = 0;
 };
 
 // Who uses units of an advance reservation, though these were promised to it.
@@ -201,11 +210,26 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
   const QosConfig& qos_of(const Job& job) const;
   // Its place in the queue, as its priority was when all were computed last.
   OrderKey key_of(const Job& job) const { return key_at(job, *fairshare, aged.value_or(clock)); }
-  // The same at `t`, with what was used until then.
+  // Without a policy that a user wrote: the urgency, or the sum of what is weighted.
+  std::int64_t built_in_priority(const Job& job, const Fairshare& usage, Time t) const;
+  // As key_of() at `t`, with what was used until then.
   OrderKey key_at(const Job& job, const Fairshare& usage, Time t) const;
   // Would one of the jobs that idle limits or the depth of the queue keep out be let in, in the
   // order of `t`, if nothing ran?
   bool lets_in_at(Time t) const;
+  // Does the policy that a user wrote give the job its place?
+  bool is_ranked(const Job& job) const {
+    const Queue& queue = queues[job.queue];
+    return queue.hooks != nullptr && queue.hooks->has(Hook::priority);
+  }
+  // Asks the policy of the job's queue for its place; the answer is in the job. REQUIRES:
+  // is_ranked().
+  void rank(Job& job, Time now);
+  // An event of a job's life, told to the policy of its queue if that wants to know.
+  void tell_policy(std::string_view event, const Job& job, Time now);
+  JobView view_of(const Job& job, Time now) const {
+    return {job, length_of(job), now, config.priority.ticks_per_second};
+  }
   // From now on its waiting earns priority, or does not.
   void count_waiting(Job& job, bool counts);
   // Ticks the plan gives the job; kTimeMax: until the horizon.

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "qmanager/policy/hooks.hpp"
 #include "qmanager/policy/policy.hpp"
 
 namespace holon::qmanager {
@@ -14,6 +15,10 @@ constexpr const char* kAccepted =
     "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] with N from 1 to 100000";
 
 }  // namespace
+
+bool is_policy_file(std::string_view policy) {
+  return policy.ends_with(".lua");
+}
 
 Result<Policy> parse_policy(std::string_view text) {
   const auto refuse = [&] {

@@ -7,24 +7,34 @@
 namespace holon::qmanager {
 
 void Pass::age_priorities() {
+  if (rank_by_policies()) {
+    s_.dirty = true;
+    s_.sliced = false;
+  }
   const PriorityConfig& priority = s_.config.priority;
   if (!priority.ages() || (s_.aged && now_ < saturating_add(*s_.aged, priority.interval))) return;
   s_.aged = now_;
   if (s_.counts_usage) s_.fairshare.edit().advance(now_);
   bool changed = false;
-  for (Queue& queue : s_.queues)
+  for (Queue& queue : s_.queues) {
+    if (queue.hooks && queue.hooks->has(Hook::priority)) continue;
     queue.pending.reorder([&](Job* listed) {
       Job& job = s_.own(*listed);
       const OrderKey key = s_.key_of(job);
       changed = changed || key != job.key;
       return job.key = key;
     });
+  }
   if (!changed) return;
   s_.dirty = true;
   s_.sliced = false;
 }
 
 std::optional<Time> Pass::next_aging() const {
+  for (const Queue& queue : s_.queues)
+    if (queue.started && queue.ranks_change && !queue.pending.empty() &&
+        !s_.machine->exhausted(now_))
+      return saturating_add(now_, s_.config.priority.interval);
   if (!s_.config.priority.ages() || !s_.aged) return std::nullopt;
   for (const Queue& queue : s_.queues)
     if (queue.started && !queue.pending.empty())

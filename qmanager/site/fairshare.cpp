@@ -86,6 +86,17 @@ void Fairshare::charge(const JobRequest& job, std::int64_t procs, Interval ran) 
   }
 }
 
+double Fairshare::used(Credential kind, const std::string& name) const {
+  double own = 0;
+  double weight = 1;
+  for (const Window& window : windows_) {
+    const auto found = window.by.find({kind, name});
+    own += found == window.by.end() ? 0 : weight * found->second;
+    weight *= config_.decay;
+  }
+  return own;
+}
+
 double Fairshare::usage(Credential kind, const std::string& name) const {
   double own = 0;
   double all = 0;

@@ -48,6 +48,8 @@ class Fairshare {
   // that count is left out.
   void charge(const JobRequest& job, std::int64_t procs, Interval ran);
 
+  // Processor-ticks that it used, each window weighted.
+  double used(Credential kind, const std::string& name) const;
   // Percent of all use; 0 when nobody has used anything.
   double usage(Credential kind, const std::string& name) const;
   // Percent that the credential is below (or, negative, above) its target; 0 without one.

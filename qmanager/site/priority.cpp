@@ -23,11 +23,11 @@ std::optional<double> real_number(std::string_view text) {
 }
 
 std::optional<FairshareTarget> parse_target(std::string_view text) {
-  using Kind = FairshareTarget::Kind;
-  Kind kind = Kind::target;
-  if (text.ends_with('+')) kind = Kind::floor;
-  if (text.ends_with('-')) kind = Kind::ceiling;
-  if (kind != Kind::target) text.remove_suffix(1);
+  using enum FairshareTarget::Kind;
+  FairshareTarget::Kind kind = target;
+  if (text.ends_with('+')) kind = floor;
+  if (text.ends_with('-')) kind = ceiling;
+  if (kind != target) text.remove_suffix(1);
   const auto percent = real_number(text);
   if (!percent || *percent < 0 || *percent > 100) return std::nullopt;
   return FairshareTarget{*percent, kind};

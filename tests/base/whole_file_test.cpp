@@ -32,5 +32,9 @@ TEST(WholeFile, APipeIsReadToItsEnd) {
   EXPECT_EQ(read_whole_file("/dev/null"), "");
 }
 
+TEST(WholeFile, WhatHasNoEndIsRefused) {
+  EXPECT_EQ(read_whole_file("/dev/zero", 1'000).error().code, Errc::out_of_range);
+}
+
 }  // namespace
 }  // namespace holon

@@ -353,7 +353,7 @@ TEST(WrongInput, OfStartIsRefusedBeforeThereIsAnInstance) {
   EXPECT_EQ(
       refusal_of_start({"--conf", "queue.policy=\x1b[31mred"}),
       "holon start: --conf queue.policy: queue.policy = \"?[31mred\" does not fit: accepted is "
-      "fcfs, easy, hybrid[:N], conservative[:N] or conservative-rebuild[:N]\n");
+      "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] or FILE.lua\n");
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using instance::testing::signal_process;
 using ::testing::Contains;
 using ::testing::Not;
 
-constexpr Duration kPatience = 10'000;
+constexpr Duration kPatience = 30'000;
 
 std::string path_of(const msg::JobRecord& record) {
   return record.path;
@@ -47,6 +47,49 @@ TEST(OverLater, TellsOfAnInstanceWhoseSupervisorIsKilledAfterItsBroker) {
   ASSERT_TRUE(client->reactor().run_until([&] { return told.has_value(); }, kPatience));
   EXPECT_EQ(told->error().code, Errc::disconnected);
   EXPECT_TRUE(instance::testing::eventually([&] { return !instance::testing::alive(agent); }));
+}
+
+// What is asked without a connection is not kept for a broker that never comes.
+TEST(Requests, EndAtOnceWhereTheInstanceHasEndedMeanwhile) {
+  Live live({"--resources", "node=1/core=1"});
+  auto client = Client::connect({live.uri(), {}, {}});
+  ASSERT_TRUE(client) << to_string(client.error());
+  live.stop();
+  ASSERT_TRUE(client->wait_until_gone(kPatience));
+  const auto listed = client->jobs({});
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().code, Errc::disconnected);
+  EXPECT_EQ(listed.error().what, "the instance has ended");
+  const auto waited = client->wait({{1}});
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code, Errc::disconnected);
+  std::optional<Result<msg::JobRecord>> told;
+  const auto watch = client->over_later(1, [&](const auto& record) { told = record; });
+  ASSERT_TRUE(client->reactor().run_until([&] { return told.has_value(); }, kPatience));
+  EXPECT_EQ(told->error().code, Errc::disconnected);
+}
+
+// A child that is stopped keeps its requests, and says nothing.
+TEST(Requests, WhoWaitsIsToldThatTheInstanceDoesNotAnswer) {
+  transport::Request waits, silent;
+  FakeBroker broker;
+  std::atomic<int> times{0};
+  broker.handle("job.wait", [&](const transport::Request& request) { waits = request; });
+  broker.handle("status", [&](const transport::Request& request) {
+    if (++times == 1) {
+      silent = request;  // and is not answered
+      return;
+    }
+    request.reply(transport::pack(msg::TreeNode{}));
+    waits.reply(transport::pack(msg::WaitReply{}));
+  });
+  broker.start();
+  std::vector<std::string> said;
+  auto client =
+      Client::connect({"", "/3", [&said](const std::string& notice) { said.push_back(notice); }});
+  ASSERT_TRUE(client) << to_string(client.error());
+  EXPECT_TRUE(client->wait({{1}}));
+  EXPECT_EQ(said, std::vector<std::string>{"instance /3 does not answer; waiting for it"});
 }
 
 // The last event of the job came, and the broker is lost before it has said how the job ended.

@@ -1,5 +1,6 @@
 // Configuration: layering, and that every mistake is answered with its place and what is accepted.
 #include "config/config.hpp"
+#include "config/policies.hpp"
 #include "places.hpp"  // written by CMake
 
 #include <gmock/gmock.h>
@@ -13,6 +14,7 @@
 namespace holon::config {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 TEST(Config, DefaultsAreFcfs) {
@@ -22,8 +24,16 @@ TEST(Config, DefaultsAreFcfs) {
   EXPECT_EQ(config->grace, 5000);
 }
 
+TEST(Config, ANumberOfBytesMayHaveAUnit) {
+  EXPECT_EQ(load_config({"job.output-limit=7"})->output_limit, 7u);
+  EXPECT_EQ(load_config({"job.output-limit=10M"})->output_limit, 10u << 20);
+  for (const char* const wrong : {"10X", "M", "-1", "1.5M", "99999999T", "10MB"})
+    EXPECT_FALSE(load_config({std::string("job.output-limit=") + wrong})) << wrong;
+}
+
 TEST(Config, LaterWins) {
-  const std::string file = ::testing::TempDir() + "holon-config-test.toml";
+  const std::string file =
+      ::testing::TempDir() + "holon-config-test-" + std::to_string(getpid()) + ".toml";
   std::ofstream(file)
       << "[queues.debug]\ndepth = 7\n[queue]\npolicy = \"hybrid\"\ndefault = \"debug\"\n"
          "[job]\ngrace = \"2s\"\n";
@@ -317,6 +327,37 @@ TEST(Config, TheDocumentationNamesEveryKey) {
   std::ostringstream text;
   text << in.rdbuf();
   for (const auto& key : config_keys()) EXPECT_THAT(text.str(), HasSubstr(std::string(key.name)));
+}
+
+TEST(Config, APolicyInLuaIsAText) {
+  const auto config = load_config({"policies.mine.lua=base = \"easy\" -- 1",
+                                   "queue.policy=mine.lua", "policy.keep-promises=false"});
+  ASSERT_TRUE(config) << to_string(config.error());
+  EXPECT_EQ(config->policies.at("mine.lua"), "base = \"easy\" -- 1");
+  EXPECT_EQ(config->scheduler.programs.at("mine.lua")->base(), "easy");
+  EXPECT_EQ(config->scheduler.defaults.policy, "mine.lua");
+  EXPECT_FALSE(config->scheduler.keep_promises);
+  Config again;
+  ASSERT_TRUE(apply_toml(again, policies_as_toml(*config), "kept.toml"));
+  EXPECT_EQ(again.policies, config->policies);
+  EXPECT_FALSE(load_config({"queue.policy=none.lua"}));
+  EXPECT_FALSE(load_config({"policies.mine=base = 1"}));
+  EXPECT_THAT(to_string(load_config({"policies.a.lua=x ="}).error()),
+              HasSubstr("a.lua:1: unexpected symbol"));
+}
+
+TEST(Config, WhatTravelsOfAPolicyIsItsText) {
+  const std::string file =
+      ::testing::TempDir() + "holon-config-" + std::to_string(getpid()) + ".lua";
+  std::ofstream(file) << "base = 'easy'";
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const auto words =
+      with_policy_texts({"queue.policy=" + file, "queues.b.policy=" + file, "queue.default=b"});
+  std::remove(file.c_str());
+  ASSERT_TRUE(words) << to_string(words.error());
+  EXPECT_THAT(*words, ElementsAre("policies." + name + "=base = 'easy'", "queue.policy=" + name,
+                                  "queues.b.policy=" + name, "queue.default=b"));
+  EXPECT_TRUE(load_config(*words));
 }
 
 TEST(Config, LimitsAndPoolsAreRead) {

@@ -18,6 +18,12 @@
 
 namespace holon::instance::testing {
 
+inline JobOptions with_tasks(std::int64_t tasks) {
+  JobOptions options;
+  options.tasks = tasks;
+  return options;
+}
+
 class LoneBroker : public Live {
  public:
   enum Begins { answering, not_answering };  // before it has its agents
@@ -84,6 +90,13 @@ class FakeAgent {
     launch::msg::Hello hello;
     hello.incarnation = 42;
     hello.secret = broker.agent_secret();
+    return hello;
+  }
+  static launch::msg::Hello hello_of(const LoneBroker& broker, std::uint32_t rank) {
+    auto hello = first_hello(broker);
+    hello.rank = rank;
+    hello.incarnation = 40 + rank;
+    hello.secret = broker.agent_secret(rank);
     return hello;
   }
   FakeAgent(const Live& live, const launch::msg::Hello& hello) : FakeAgent(live) {

@@ -58,6 +58,19 @@ TEST(Reservations, KeepOthersOffAndLetTheirJobsIn) {
   EXPECT_TRUE(list(live).empty());
 }
 
+// What is refused within is said of what was reserved, and not of the instance.
+TEST(Reservations, NameWhatTheyHaveToAJobThatAsksForMore) {
+  const Live live({"--resources", "node=1/core=8"});
+  const auto made = reserve(live, 2, 0, 3'600'000);
+  ASSERT_TRUE(made) << made.error().what;
+  JobOptions wide = within(made->id, 60);
+  wide.tasks = 4;
+  const auto refused = live.submit({"/bin/true"}, wide);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "asks for 4 tasks of 1 core; advance reservation " +
+                                      std::to_string(made->id) + " can hold 2 at most (2 cores)");
+}
+
 TEST(Reservations, AreThereAgainAfterTheBrokerWasKilled) {
   const Live live({"--resources", "node=1/core=2"});
   const auto now = reserve(live, 1, 0, 3'600'000), later = reserve(live, 2, 7'200'000, 60'000);

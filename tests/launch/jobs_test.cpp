@@ -371,7 +371,9 @@ TEST_F(JobsTest, OneBadTaskEndsTheOthersWhereThatIsWanted) {
   to.kill_on_bad_exit = true;
   const auto ended =
       run(shell("if [ $HOLON_TASK_RANK = 1 ]; then exit 9; fi; exec sleep 1000"), to);
-  EXPECT_EQ(ended.reason, "exit");
+  EXPECT_EQ(ended.reason, "abort");
+  EXPECT_EQ(ended.exit_code, 9);
+  EXPECT_EQ(ended.what, "task 1 ended with exit code 9 (--kill-on-bad-exit)");
   EXPECT_EQ(WEXITSTATUS(ended.tasks[1].status), 9);
   EXPECT_TRUE(WIFSIGNALED(ended.tasks[0].status));
 }
@@ -495,6 +497,38 @@ TEST_F(JobsTest, LinesOfTasksThatShareAFileDoNotMix) {
 TEST_F(JobsTest, OutputOfATaskIsKeptToTheByte) {
   run(shell("[ $HOLON_TASK_RANK = 0 ] || printf 'a\\n\\nb'"), start(1, 2));
   EXPECT_EQ(output(), "a\n\nb");
+}
+
+TEST_F(JobsTest, OfOutputBeyondItsLimitALineIsKeptAndTheJobRunsOn) {
+  msg::Start to = start(1);
+  to.output_limit = 10;
+  const auto finished =
+      run(shell("printf 123456; printf 789; printf abcdef; seq 100000; exit 3"), to);
+  EXPECT_EQ(finished.exit_code, 3);
+  EXPECT_EQ(output(),
+            "123456789a\n[holon: the output was cut here, at 10 bytes (job.output-limit); the job "
+            "runs on]\n");
+}
+
+TEST_F(JobsTest, ALimitOfOutputIsForAllTasksAndBothStreams) {
+  msg::Start to = start(1, 3);
+  to.output_limit = 24;
+  to.error = dir_ + "/1.err";
+  run(shell("echo 1234567; echo 89abcde >&2"), to);
+  const std::string text = output() + read(dir_ + "/1.err");
+  const auto note = text.find("\n[holon: ");
+  ASSERT_NE(note, std::string::npos);
+  EXPECT_EQ(text.find("[holon: ", note + 5), std::string::npos) << "it is said once";
+  EXPECT_EQ(text.size(), 24 + text.substr(note).find("]\n") + 2) << text;
+}
+
+TEST_F(JobsTest, WhatIsWithinTheLimitOfOutputIsThereAtOnceAndWhole) {
+  msg::Start to = start(1);
+  to.output_limit = 1000;
+  ASSERT_TRUE(jobs_->start(request(shell("printf now; exec sleep 1000"), to)));
+  EXPECT_TRUE(until([&] { return output() == "now"; })) << "no end of a line is waited for";
+  jobs_->kill({{1}, 0});
+  EXPECT_TRUE(until([&] { return finished_.contains(1); }));
 }
 
 // One descriptor a task, and more where lines are labelled: the usual limit is soon reached.

@@ -1,4 +1,5 @@
 // What a mark says of a process, who is found by it, and who does not outlive whom.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -41,11 +42,14 @@ TEST(Lineage, AJobIsWithinItsInstanceAndThoseAbove) {
 // Each test has marks of its own: another one may run beside it, and would end its processes.
 class RemainsTest : public ProcessTest {
  protected:
-  // `sh -c script` with this lineage ("": with an empty environment), started in `dir_`.
+  // `sh -c script` with this lineage ("": with an empty environment), started in `dir_`. Returns
+  // when it is that: before, it is a copy of this process, which has no lineage.
   pid_t run(const std::string& lineage, const std::string& script) {
     const std::string entry = std::string(kLineage) + "=" + lineage;
     const std::array<const char*, 4> argv = {"sh", "-c", script.c_str(), nullptr};
     const std::array<const char*, 2> env = {lineage.empty() ? nullptr : entry.c_str(), nullptr};
+    std::array<int, 2> until_exec{};
+    EXPECT_EQ(pipe2(until_exec.data(), O_CLOEXEC), 0);
     const pid_t pid = fork();
     if (pid == 0) {
       if (chdir(dir_.c_str()) != 0) _exit(1);
@@ -53,6 +57,10 @@ class RemainsTest : public ProcessTest {
       _exit(127);
     }
     pids_.push_back(pid);
+    close(until_exec[1]);
+    char nothing = 0;
+    EXPECT_EQ(::read(until_exec[0], &nothing, 1), 0);
+    close(until_exec[0]);
     return pid;
   }
   void TearDown() override {
@@ -89,6 +97,7 @@ TEST_F(RemainsTest, WhatIsBelowAProcessThatIsSparedStays) {
   const pid_t other = run("mark2-1/", "HOLON_LINEAGE=mark2-1/3 sleep 1000 & echo $! > task; wait");
   ASSERT_TRUE(until([&] { return !read(dir_ + "/task").empty(); }));
   const pid_t task = std::stoi(read(dir_ + "/task"));
+  ASSERT_TRUE(until([&] { return variable_of(*stat_of(task), kLineage) == "mark2-1/3"; }));
   EXPECT_TRUE(end({.prefix = "mark2-1/", .spare = [other] { return std::vector<pid_t>{other}; }}));
   EXPECT_FALSE(alive(lost));
   EXPECT_TRUE(alive(task));

@@ -202,6 +202,38 @@ TEST(PmiServer, TakesOneOfTheVersionsThereAre) {
   EXPECT_NE(server.take_output(0).find("rc=-1"), std::string::npos);
 }
 
+TEST(PmiServer, OfVersionOneRefusesTheOther) {
+  Server server({"job", 1, "", Versions::one}, {0});
+  ASSERT_TRUE(server.receive(0, "cmd=init pmi_version=2 pmi_subversion=0\n"));
+  EXPECT_NE(server.take_output(0).find("rc=-1"), std::string::npos);
+  EXPECT_FALSE(server.is_waited_for(0));
+  ASSERT_TRUE(server.receive(0, "cmd=init pmi_version=1 pmi_subversion=1\n"));
+  EXPECT_NE(server.take_output(0).find("rc=0"), std::string::npos);
+  EXPECT_TRUE(server.is_waited_for(0));
+}
+
+TEST(PmiServer, TakesAHelloAfterAGoodbye) {
+  Server server({"job", 1, ""}, {0});
+  for (const char* version : {"2", "1"}) {
+    ASSERT_TRUE(server.receive(0, std::string("cmd=init pmi_version=") + version + "\n"));
+    EXPECT_FALSE(server.is_finalized(0));
+    ASSERT_TRUE(server.receive(
+        0, *version == '2' ? write_frame({"finalize", {}}) : write_line({"finalize", {}})));
+    EXPECT_TRUE(server.is_finalized(0));
+    EXPECT_FALSE(server.is_waited_for(0));
+  }
+}
+
+TEST(PmiServer, KeepsNoAttributeThatIsTooLong) {
+  Server server({"job", 1, ""}, {0});
+  ASSERT_TRUE(server.receive(0, "cmd=init pmi_version=2 pmi_subversion=0\n"));
+  server.take_output(0);
+  ASSERT_TRUE(server.receive(
+      0, write_frame({"info-putnodeattr", {{"key", "k"}, {"value", std::string(5000, 'x')}}})));
+  std::string answer = server.take_output(0);
+  EXPECT_EQ(take_frame(answer).value()->at("rc"), "-1");
+}
+
 TEST(ProcessMapping, PutsEqualNodesTogether) {
   EXPECT_EQ(process_mapping({4}), "(vector,(0,1,4))");
   EXPECT_EQ(process_mapping({2, 2, 1}), "(vector,(0,2,2),(2,1,1))");

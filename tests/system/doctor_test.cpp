@@ -106,7 +106,7 @@ TEST(Doctor, AsksForTheWalltime) {
   put_command(sandbox, "squeue", "echo 2:00:00");
   const Said two_hours = ask_doctor(sandbox);
   EXPECT_EQ(two_hours.checks.at("walltime").found, "2h00m left");
-  EXPECT_EQ(two_hours.checks.at("nodes").state, "warning");
+  EXPECT_EQ(two_hours.checks.at("nodes").state, "ok");
   EXPECT_THAT(two_hours.checks.at("nodes").found, HasSubstr("2 nodes, this is n2"));
   EXPECT_EQ(two_hours.checks.at("launcher").found, "srun");
   put_command(sandbox, "squeue", "echo 0:20");

@@ -45,18 +45,39 @@ class Slurm : public testing::Test {
   int scripts_ = 0;
 };
 
+// One step besides those of the jobs' own, and of the CPUs that were granted.
+TEST_F(Slurm, ABatchScriptHasOneInstanceOfAllItsNodes) {
+  PrivateSlurm slurm(sandbox_, 3, 2);
+  ASSERT_TRUE(slurm.up());
+  const std::string code = make_pipe("code");
+  const auto campaign = script(
+      "holon run -N3 -n3 sh -c 'echo place $HOLON_NODE_INDEX of $HOLON_NODELIST; test "
+      "$HOLON_NODE_INDEX != 2 || holon jobs'\n"
+      "holon uptime\nsqueue -h -s -j $SLURM_JOB_ID -o 'step %j'\nexit 7");
+  const std::string job =
+      slurm.submit({"-N3", "-n3", "-t5"},
+                   script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
+  EXPECT_EQ(line_of(code), "code 7");
+  const std::string out = sandbox_.read_file("job-" + job);
+  for (const char* place : {"0", "1", "2"})
+    EXPECT_THAT(out, HasSubstr(fmt::format("place {} of n[1-3]\n", place)));
+  EXPECT_THAT(out, HasSubstr("  RUN ")) << "as its last task sees it";
+  EXPECT_THAT(out, HasSubstr(" of 3 cores free")) << "one CPU on each node was granted";
+  EXPECT_THAT(out, HasSubstr("step holon\n"));
+  EXPECT_EQ(out.find("step holon"), out.rfind("step holon"));
+}
+
 TEST_F(Slurm, ABatchScriptHasAnInstanceOfWhatItsNodeWasGranted) {
   PrivateSlurm slurm(sandbox_, 2, 4);
   ASSERT_TRUE(slurm.up());
   const std::string code = make_pipe("code");
   const auto campaign =
       script("holon run -n1 sh -c 'echo on $SLURMD_NODENAME'\nholon uptime\nexit 7");
-  const std::string job =
-      slurm.submit({"-N2", "-n2", "-t5"},
-                   script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
+  const std::string job = slurm.submit(
+      {"-N2", "-n2", "-t5"},
+      script(fmt::format("$holon start --here {}\necho code $? > {}", campaign, code)));
   EXPECT_EQ(line_of(code), "code 7");
   const std::string out = sandbox_.read_file("job-" + job);
-  EXPECT_THAT(out, HasSubstr("has 2 nodes; this instance is of n1 only"));
   EXPECT_THAT(out, HasSubstr("on n1\n"));
   EXPECT_THAT(out, HasSubstr(" of 1 cores free")) << "one CPU was granted";
   // 5 minutes less the margin of 30 s.
@@ -113,7 +134,7 @@ TEST_F(Slurm, ACancelledJobLeavesNoProcessAndARecord) {
       AnyOf(HasSubstr("its instance ended: it was told to stop"), HasSubstr(R"("exit_code":143)")));
 }
 
-TEST_F(Slurm, TasksOfAStepMakeNoInstanceEach) {
+TEST_F(Slurm, TasksOfAStepMakeOneInstance) {
   PrivateSlurm slurm(sandbox_, 2, 2);
   ASSERT_TRUE(slurm.up());
   const auto start = [&](std::vector<std::string> words) {
@@ -121,12 +142,13 @@ TEST_F(Slurm, TasksOfAStepMakeNoInstanceEach) {
     all.insert(all.end(), words.begin(), words.end());
     return slurm.run(std::move(all));
   };
-  const Ran plain = start({HOLON_BINARY, "start", "true"});
-  EXPECT_EQ(plain.code, 4) << plain.err;
-  EXPECT_THAT(plain.err, HasSubstr("this is task 1 of 2 that srun has started"));
-  EXPECT_THAT(plain.err, HasSubstr("srun -N1 -n1 holon start"));
-  const Ran pmi = start({"--mpi=pmi2", HOLON_BINARY, "start", "true"});
-  EXPECT_EQ(pmi.code, 4) << pmi.err;
+  // By a file in the home that all share, and by PMI.
+  const std::string campaign = script("holon run -N2 -n2 echo one task\nexit 7");
+  for (const char* pmi : {"--mpi=none", "--mpi=pmi2"}) {
+    const Ran ran = start({pmi, HOLON_BINARY, "start", campaign});
+    EXPECT_EQ(ran.code, 7) << pmi << ": " << ran.err;
+    EXPECT_EQ(ran.out, "one task\none task\n") << pmi << ": " << ran.err;
+  }
   const Ran here =
       start({HOLON_BINARY, "start", "--here", "sh", "-c", "holon run echo in $SLURMD_NODENAME"});
   EXPECT_EQ(here.code, 0) << here.err;

@@ -62,6 +62,24 @@ TEST(User, WhatIsNotSaidOnTheOutputIsSaidAsAnError) {
   EXPECT_THAT(man.err, HasSubstr("holon jobs --help"));
 }
 
+TEST(User, TheAuditTellsWhoAskedForWhat) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kTwoCores);
+  EXPECT_EQ(sandbox.ok({"audit"}), "nobody asked for a change\n");
+  sandbox.ok({"run", "--name", "one", "true"});
+  EXPECT_EQ(sandbox.run({"cancel", "77"}).code, 1);
+  const auto all = sandbox.json({"audit"})["entries"];
+  ASSERT_EQ(all.size(), 2u) << all.dump();
+  EXPECT_EQ(all[0]["topic"], "submit");
+  EXPECT_EQ(all[0]["what"], "job 1");
+  EXPECT_EQ(all[0]["uid"], geteuid());
+  EXPECT_EQ(all[1]["what"], "job 77");
+  EXPECT_NE(all[1]["refused"], "");
+  const std::string refused = sandbox.ok({"audit", "--refused"});
+  EXPECT_THAT(refused, HasSubstr("job 77; refused: "));
+  EXPECT_THAT(refused, Not(HasSubstr("submit")));
+}
+
 TEST(User, StandardInputGoesThroughAPipeline) {
   Sandbox sandbox;
   Instance instance(sandbox, kTwoCores);

@@ -46,7 +46,7 @@ Wire::~Wire() {
   zmq_socket_monitor(socket_.handle(), nullptr, 0);
 }
 
-Status Wire::watch(std::function<void()> on_readable, std::function<void(int)> on_event) {
+Status Wire::watch(std::function<void()> on_readable, OnEvent on_event) {
   auto readable = reactor_.on_socket(socket_.handle(), std::move(on_readable));
   if (!readable) return tl::unexpected<Error>(readable.error());
   auto events = reactor_.on_socket(
@@ -58,14 +58,16 @@ Status Wire::watch(std::function<void()> on_readable, std::function<void(int)> o
 }
 
 // One event a call: handling it may close this wire.
-void Wire::read_events(const std::function<void(int)>& on_event) {
+void Wire::read_events(const OnEvent& on_event) {
   zmq::message_t event, address;
   if (!monitor_.recv(event, zmq::recv_flags::dontwait)) return;
   if (!event.more() || !monitor_.recv(address, zmq::recv_flags::dontwait)) return;
   std::uint16_t number = 0;
-  if (event.size() < sizeof number) return;
+  std::uint32_t value = 0;
+  if (event.size() < sizeof number + sizeof value) return;
   std::memcpy(&number, event.data(), sizeof number);
-  on_event(number);
+  std::memcpy(&value, static_cast<const char*>(event.data()) + sizeof number, sizeof value);
+  on_event(number, value);
 }
 
 SendOutcome Wire::send(const std::string& identity, std::string bytes) {

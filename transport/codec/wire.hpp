@@ -13,14 +13,16 @@ enum class SendOutcome { sent, no_peer, full };
 
 class Wire {
  public:
-  // on_readable: the socket has messages. on_event: ZMQ_EVENT_* of the monitor, connection by
-  // connection. Throws zmq::error_t.
+  // ZMQ_EVENT_* of the monitor, connection by connection, and the value that comes with it.
+  using OnEvent = std::function<void(int event, std::uint32_t value)>;
+
+  // on_readable: the socket has messages. Throws zmq::error_t.
   Wire(Reactor& reactor, zmq::socket_type type, const Options& options, int monitored);
   ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  Status watch(std::function<void()> on_readable, std::function<void(int event)> on_event);
+  Status watch(std::function<void()> on_readable, OnEvent on_event);
   zmq::socket_t& socket() { return socket_; }
 
   // Takes over large strings instead of copying them. `identity`: of the peer, for a ROUTER; else
@@ -28,7 +30,7 @@ class Wire {
   SendOutcome send(const std::string& identity, std::string bytes);
 
  private:
-  void read_events(const std::function<void(int)>& on_event);
+  void read_events(const OnEvent& on_event);
 
   Reactor& reactor_;
   zmq::socket_t socket_;

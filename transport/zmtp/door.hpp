@@ -2,7 +2,8 @@
 // transport/ and to what stands in for the network (network.hpp).
 //
 // Two kinds: IpcDoor for ipc:// addresses bounds what each connection may cost; RouterDoor for
-// tcp:// leaves connections to a ZeroMQ ROUTER socket, which cannot.
+// tcp:// leaves connections to a ZeroMQ ROUTER socket, which cannot. So strangers have to show a
+// key there before they cost anything but a descriptor.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,12 +12,15 @@
 #include <string>
 #include <string_view>
 
+#include "transport/curve/admission.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::transport {
 
 // One connection; never reused within a process.
 using ConnectionId = std::uint64_t;
+// Those of a door for clients with keys, beside another one of the same server, begin here.
+inline constexpr ConnectionId kFirstWithKey = std::uint64_t{1} << 63U;
 
 class Door {
  public:
@@ -42,7 +46,7 @@ class Door {
   virtual void admit(ConnectionId connection) = 0;
   // It is served first, and may have much more sent to it than others.
   virtual void favour(ConnectionId connection) = 0;
-  // Who is at the other end; nullopt where the kernel does not say.
+  // Who is at the other end; nullopt where neither the kernel nor a key says.
   virtual std::optional<Principal> principal(ConnectionId connection) const = 0;
   // Bytes sent to it that the kernel has not taken yet; nullopt: not known.
   virtual std::optional<std::size_t> unsent(ConnectionId connection) const = 0;
@@ -62,5 +66,9 @@ struct RouterDoorAt {
 // Errors: invalid_argument, exists.
 Result<RouterDoorAt> open_router_door(Reactor& reactor, const std::string& uri,
                                       const Options& options, Door::Events events);
+// At a socket that listens already, which is taken over, for clients that `admission` knows.
+// Errors: exists (the reactor has such a door), system.
+Result<RouterDoorAt> open_key_door(Reactor& reactor, UniqueFd socket, const Options& options,
+                                   Admission admission, Door::Events events);
 
 }  // namespace holon::transport

@@ -1,14 +1,18 @@
-// router_door.cpp - a ROUTER socket, for tcp:// addresses.
+// router_door.cpp - a ROUTER socket, for tcp:// addresses; with an Admission for clients that prove
+// by a key who they are.
 //
 // ROUTER does not say when a peer goes. So it is made to refuse sending to those that went
 // (ROUTER_MANDATORY), and the monitor's "somebody disconnected" is passed on: who is sent something
 // then and cannot be is gone. The monitor may be ahead of the socket's own knowledge by some ms,
 // therefore it is passed on a second time a little later.
 #include <cerrno>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
 #include "transport/codec/wire.hpp"
+#include "transport/curve/callers.hpp"
+#include "transport/curve/gatekeeper.hpp"
 #include "transport/zmtp/door.hpp"
 
 namespace holon::transport {
@@ -17,6 +21,7 @@ namespace {
 constexpr int kMessagesPerTurn = 512;  // then others get their turn
 constexpr Duration kSecondLook = 20;   // ms
 constexpr std::size_t kStrangers = 1024;
+constexpr const char* kDomain = "holon";  // of ZAP
 
 class RouterDoor final : public Door, public std::enable_shared_from_this<RouterDoor> {
  public:
@@ -30,7 +35,28 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
     socket.set(zmq::sockopt::router_mandatory, true);
     apply_security(socket, options.security, true);
     socket.bind(uri);
-    return wire_->watch([this] { drain(); }, [this](int) { look_after_all(); });
+    return wire_->watch([this] { drain(); }, [this](int, std::uint32_t) { look_after_all(); });
+  }
+  // Throws zmq::error_t.
+  Status open_for_keys(UniqueFd listener, const Options& options, Admission admission) {
+    last_id_ = kFirstWithKey;
+    admission_ = std::move(admission);
+    gatekeeper_.emplace(reactor_, *admission_);
+    if (auto watched = gatekeeper_->watch(); !watched) return watched;
+    wire_ = std::make_unique<Wire>(reactor_, zmq::socket_type::router, options, Callers::events());
+    zmq::socket_t& socket = wire_->socket();
+    socket.set(zmq::sockopt::router_mandatory, true);
+    socket.set(zmq::sockopt::zap_domain, std::string(kDomain));
+    socket.set(zmq::sockopt::handshake_ivl, static_cast<int>(options.introduction));
+    apply_security(socket, {"", "", admission_->own.secret_key}, true);
+    socket.set(zmq::sockopt::use_fd, listener.get());
+    socket.bind("tcp://127.0.0.1:*");  // the descriptor says where
+    listener.release();
+    return wire_->watch([this] { drain(); },
+                        [this](int event, std::uint32_t value) {
+                          callers_.hear(event, value, admission_->on_refused);
+                          if (event == ZMQ_EVENT_DISCONNECTED) look_after_all();
+                        });
   }
   std::string uri() { return wire_->socket().get(zmq::sockopt::last_endpoint); }
 
@@ -46,15 +72,21 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
     by_identity_.erase(found->second);
     identities_.erase(found);
     strangers_.erase(id);
+    names_.erase(id);
   }
   void admit(ConnectionId id) override { strangers_.erase(id); }
   void favour(ConnectionId) override {}
-  std::optional<Principal> principal(ConnectionId) const override { return std::nullopt; }
+  std::optional<Principal> principal(ConnectionId id) const override {
+    const auto known = names_.find(id);
+    if (known == names_.end()) return std::nullopt;
+    return Principal{Principal::Kind::key, 0, 0, 0, known->second};
+  }
   std::optional<std::size_t> unsent(ConnectionId) const override { return std::nullopt; }
   std::size_t places() const override { return 0; }
   void shut() override {
     second_look_.cancel();
     wire_.reset();
+    gatekeeper_.reset();
   }
 
  private:
@@ -72,7 +104,7 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
           more = wire_->socket().recv(rest, zmq::recv_flags::dontwait) && rest.more();
         }
         if (whole)
-          events_.on_message(number_of(identity.to_string()), body.to_string_view());
+          events_.on_message(number_of(identity.to_string(), body), body.to_string_view());
         else
           events_.on_foreign();
       } catch (const zmq::error_t&) {
@@ -82,15 +114,29 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
   }
 
   // Of those that have not introduced themselves only the last ones are remembered.
-  ConnectionId number_of(const std::string& identity) {
-    if (const auto found = by_identity_.find(identity); found != by_identity_.end())
-      return found->second;
+  //
+  // A client chooses its identity: one that another had before it is a new connection, if its key
+  // is another one.
+  ConnectionId number_of(const std::string& identity, zmq::message_t& message) {
+    const std::string name = admission_ ? name_in(message) : "";
+    if (const auto found = by_identity_.find(identity); found != by_identity_.end()) {
+      const ConnectionId known = found->second;
+      if (!admission_ || names_[known] == name) return known;
+      close(known);
+      events_.on_closed(known);
+    }
     const ConnectionId id = ++last_id_;
     by_identity_.emplace(identity, id);
     identities_.emplace(id, identity);
+    if (admission_) names_.emplace(id, name);
     strangers_.insert(id);
     if (strangers_.size() > kStrangers) close(*strangers_.begin());
     return id;
+  }
+
+  static std::string name_in(zmq::message_t& message) {
+    const char* const name = zmq_msg_gets(message.handle(), "User-Id");
+    return name != nullptr ? name : "";
   }
 
   void look_after_all() {
@@ -100,11 +146,15 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
 
   Reactor& reactor_;
   Events events_;
+  std::optional<Admission> admission_;
+  std::optional<Gatekeeper> gatekeeper_;
+  Callers callers_;
   std::unique_ptr<Wire> wire_;
   ConnectionId last_id_ = 0;
   std::unordered_map<std::string, ConnectionId> by_identity_;
   std::unordered_map<ConnectionId, std::string> identities_;
-  std::set<ConnectionId> strangers_;  // oldest first
+  std::unordered_map<ConnectionId, std::string> names_;  // by which their keys are known
+  std::set<ConnectionId> strangers_;                     // oldest first
   Subscription second_look_;
 };
 
@@ -121,6 +171,21 @@ Result<RouterDoorAt> open_router_door(Reactor& reactor, const std::string& uri,
   } catch (const zmq::error_t& e) {
     return fail(e.num() == EADDRINUSE ? Errc::exists : Errc::invalid_argument,
                 std::string("cannot listen: ") + e.what(), uri);
+  }
+}
+
+Result<RouterDoorAt> open_key_door(Reactor& reactor, UniqueFd socket, const Options& options,
+                                   Admission admission, Door::Events events) {
+  auto door = std::make_shared<RouterDoor>(reactor, std::move(events));
+  try {
+    if (auto opened = door->open_for_keys(std::move(socket), options, std::move(admission));
+        !opened)
+      return tl::unexpected<Error>(opened.error());
+    auto at = door->uri();
+    return RouterDoorAt{std::move(door), std::move(at)};
+  } catch (const zmq::error_t& e) {
+    return fail(e.num() == EADDRINUSE ? Errc::exists : Errc::system,
+                std::string("cannot listen: ") + e.what(), "tcp");
   }
 }
 

@@ -32,7 +32,7 @@ class ZmqLine final : public Line, public std::enable_shared_from_this<ZmqLine> 
         [weak] {
           if (const auto self = weak.lock()) self->drain(kMessagesOfOneTurn);
         },
-        [weak](int event) {
+        [weak](int event, std::uint32_t) {
           if (const auto self = weak.lock()) self->on_event(event);
         });
   }

@@ -5,33 +5,41 @@
 #include <ostream>
 
 #include "cli/options/parser.hpp"
+#include "cli/options/start_options.hpp"
 #include "cli/verbs.hpp"
 #include "instance/options.hpp"
+#include "instance/remote/remote_agent.hpp"
 #include "instance/tree/remains.hpp"
 #include "launch/agent.hpp"
+#include "launch/mpi/pmix_server.hpp"
+#include "launch/tasks/spawn.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::cli {
 
 int verb_broker(Invocation& call) {
   std::string runtime_dir;
-  std::int64_t ready = -1, lifeline = -1, pulse = -1, secrets = -1;
+  std::int64_t ready = -1, lifeline = -1, pulse = -1, secrets = -1, socket = -1;
   Parser parser("broker", "the process that schedules; made by start");
   parser.required("RUNTIME_DIR", runtime_dir, "where its options and sockets are")
       .option("--ready", ready, "FD", "gets the uri once jobs can be run")
       .option("--lifeline", lifeline, "FD", "end of file means that the supervisor is gone")
       .option("--pulse", pulse, "FD", "memory in which it shows the supervisor that it works")
       .option("--secrets", secrets, "FD", "what proves its agent to it, and it to its parent")
+      .option("--socket", socket, "FD", "listens for its agents on other nodes")
       .example("holon broker DIR --ready 3 --lifeline 4 --pulse 5 --secrets 6",
                "as the supervisor does it");
   if (const auto code = parser.parse(call)) return *code;
-  return instance::broker_main(runtime_dir, {static_cast<int>(ready), static_cast<int>(lifeline),
-                                             static_cast<int>(pulse), static_cast<int>(secrets)});
+  return instance::broker_main(
+      runtime_dir, {static_cast<int>(ready), static_cast<int>(lifeline), static_cast<int>(pulse),
+                    static_cast<int>(secrets), static_cast<int>(socket)});
 }
 
 int verb_agent(Invocation& call) {
   launch::AgentOptions options;
-  std::int64_t rank = 0, supervisor = 0, secret = -1;
+  instance::RemoteAgentOptions remote;
+  bool joins = false;
+  std::int64_t rank = -1, supervisor = 0, secret = -1;
   Parser parser("agent", "the process that runs tasks; made by start");
   parser.option("--broker-uri", options.broker_uri, "URI", "whom to work for");
   parser.option("--rank", rank, "N", "its number in the instance");
@@ -42,14 +50,24 @@ int verb_agent(Invocation& call) {
   parser.option("--cpuset", options.cpuset, "LIST", "numbering frame of the core numbers");
   parser.option("--cgroup", options.cgroup, "DIR", "where each job gets a cgroup of its own");
   parser.option("--supervisor", supervisor, "PID", "the process it does not outlive");
+  parser.flag("--join", joins,
+              "on another node than the broker's: an invitation comes by standard input");
+  parser.option("--invitation", remote.invitation, "FILE", "or in this file");
   parser.option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off");
   parser.example("holon agent --broker-uri ipc:///run/user/1000/holon-x/broker --rank 0",
                  "as the supervisor does it");
   if (const auto code = parser.parse(call)) return *code;
+  if (joins) {
+    remote.rank = rank;
+    remote.log_level = options.log_level;
+    put_own_folder_in_path();
+    return instance::remote_agent_main(remote);
+  }
+  rank = std::max<std::int64_t>(0, rank);
   if (options.broker_uri.empty())
     return report(call, "agent", {Errc::invalid_argument, "an address is missing", "--broker-uri"});
-  if (rank < 0 || rank > UINT32_MAX)
-    return report(call, "agent", {Errc::invalid_argument, "must not be negative", "--rank"});
+  if (rank > UINT32_MAX)
+    return report(call, "agent", {Errc::invalid_argument, "there are not so many", "--rank"});
   options.rank = static_cast<std::uint32_t>(rank);
   options.supervisor = static_cast<pid_t>(supervisor);
   if (secret >= 0) {
@@ -58,6 +76,14 @@ int verb_agent(Invocation& call) {
     options.secret = std::move(*shown);
   }
   return launch::agent_main(options);
+}
+
+int verb_pmix(Invocation& call) {
+  Parser parser("pmix", "lets processes of Open MPI find each other; made by agent");
+  parser.note("It speaks with the agent over the descriptor it has inherited, 4.")
+      .example("holon pmix", "as the agent does it");
+  if (const auto code = parser.parse(call)) return *code;
+  return launch::pmix_server_main(launch::kWireUpDescriptor);
 }
 
 int verb_remains(Invocation& call) {

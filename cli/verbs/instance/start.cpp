@@ -11,11 +11,24 @@
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "instance/remote/nodes.hpp"
 #include "instance/resources/resources.hpp"
 #include "resource/graph/spec.hpp"
 
 namespace holon::cli {
 namespace {
+
+using Hosts = std::vector<std::string>;
+
+std::function<Status(const std::string&)> hosts_reader(
+    Result<Hosts> (*read)(const std::string& word), Hosts& target) {
+  return [read, &target](const std::string& word) -> Status {
+    auto hosts = read(word);
+    if (!hosts) return tl::unexpected(hosts.error());
+    target = std::move(*hosts);
+    return {};
+  };
+}
 
 constexpr std::int64_t kMostAgents = 1'024;
 
@@ -83,6 +96,10 @@ int verb_start(Invocation& call) {
       .option("--agents", number_up_to(kMostAgents, agents), "N",
               "with declared nodes: so many agents on this machine, each for an equal part of the "
               "nodes (to try out what needs several)")
+      .option("--hosts", hosts_reader(instance::read_hosts_list, options.hosts), "LIST",
+              "also on these hosts, by ssh: n[1-4],n7; this one is always the first")
+      .option("--hostfile", hosts_reader(instance::read_hosts_file, options.hosts), "FILE",
+              "the same, with a host at the beginning of each line")
       .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")
       .option(
           "-t,--time-limit",
@@ -95,7 +112,7 @@ int verb_start(Invocation& call) {
           "TIME", "end it after 30s, 5m, 2h, 01:30:00; a bare number is minutes")
       .flag("--here", options.here,
             "in one of several tasks (srun -n4): an instance in each of them all the same; in an "
-            "allocation of several nodes: of this one")
+            "allocation of several nodes: of this one, instead of all")
       .flag("--no-journal", no_journal, "keep nothing on disk; a crash of the broker loses all")
       .flag("-v,--verbose", options.verbose, "log more");
   parser.note("With a shape that is larger than this machine, tasks run here, unbound.")

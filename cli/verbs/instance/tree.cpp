@@ -142,11 +142,15 @@ class TreeDrawing {
     }
   }
 
+  static std::string health_text(const std::string& health) {
+    if (health == "read-only") return "read-only: its journal cannot be written; jobs run on";
+    return health.empty() ? "no answer" : health;
+  }
+
   std::string title(const msg::TreeNode& at) const {
     std::string text = paint(io_, Colour::bold, at.path);
     if (!at.name.empty()) text += "  " + printable(at.name);
-    if (at.health != "up")
-      return text + "  " + paint(io_, Colour::red, at.health.empty() ? "no answer" : at.health);
+    if (at.health != "up") return text + "  " + paint(io_, Colour::red, health_text(at.health));
     text += "  " + paint(io_, Colour::cyan, at.policy);
     if (at.t_started > 0) text += "  up " + show_duration(now_ - at.t_started);
     if (at.expiration > 0)

@@ -159,6 +159,7 @@ int verb_run(Invocation& call) {
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
+  add_task_options(parser, args.job);
   parser.group("Job")
       .option("--input", args.job.input, "all|RANKS|FILE|none",
               "who gets this command's standard input: all tasks (unless given), or those of these "

@@ -90,6 +90,7 @@ int verb_submit(Invocation& call) {
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
+  add_task_options(parser, args.job);
   parser.group("Job")
       .option("--input", args.job.input, "FILE",
               "standard input, opened where the tasks run; {{id}}, {{name}} and {{taskid}} as in "

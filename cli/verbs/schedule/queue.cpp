@@ -32,7 +32,8 @@ Table table_of_queues(const std::vector<msg::QueueInfo>& queues) {
   for (const auto& q : queues)
     table.add(
         {{q.name},
-         {q.policy},
+         {q.given_up ? fmt::format("{} ({} failed)", q.base, q.policy) : q.policy,
+          q.given_up ? Colour::yellow : Colour::plain},
          {std::to_string(q.pending)},
          {std::to_string(q.held)},
          {std::to_string(q.blocked)},
@@ -41,6 +42,18 @@ Table table_of_queues(const std::vector<msg::QueueInfo>& queues) {
          {gate_text(q.enabled, q.disabled_because), q.enabled ? Colour::plain : Colour::yellow},
          {gate_text(q.started, q.stopped_because), q.started ? Colour::plain : Colour::yellow}});
   return table;
+}
+
+// What went wrong in policies that users wrote, a line each.
+std::string troubles_of(const std::vector<msg::QueueInfo>& queues) {
+  std::string lines;
+  for (const auto& q : queues) {
+    if (q.trouble.empty()) continue;
+    const std::string decided = q.given_up ? fmt::format("{} decides now", q.base)
+                                           : fmt::format("{} decided {} times", q.base, q.troubles);
+    lines += fmt::format("{}: {}; {}\n", q.name, q.trouble, decided);
+  }
+  return lines;
 }
 
 int verb_queue_status(Invocation& call) {
@@ -69,7 +82,7 @@ int verb_queue_status(Invocation& call) {
          fmt::format("there is no queue \"{}\"; there {} {}", name, is_one ? "is" : "are", known),
          ""});
   if (!json) {
-    call.io.out << table_of_queues(queues).render(call.io);
+    call.io.out << table_of_queues(queues).render(call.io) << troubles_of(queues);
     return kOk;
   }
   call.io.out << json_text(queues);

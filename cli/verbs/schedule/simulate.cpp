@@ -11,7 +11,9 @@
 #include "base/whole_file.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/schedule/simulate_options.hpp"
+#include "cli/verbs/schedule/simulated_config.hpp"
 #include "config/config.hpp"
+#include "config/policies.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "sim/graph_machine.hpp"
 #include "sim/report.hpp"
@@ -23,7 +25,6 @@ namespace holon::cli {
 
 namespace {
 
-constexpr Duration kConfigTicks = 1000;  // the configuration counts in ms, a simulation in s
 constexpr std::size_t kShownIssues = 10;
 
 Status write_file(const std::string& path, const std::string& bytes) {
@@ -92,34 +93,6 @@ void tell_issues(Io& io, const std::string& path, const sim::SwfTrace& trace) {
     io.err << fmt::format("{}: {} issue{}, {} job{} left out, {} simulated\n", path,
                           trace.issue_count, trace.issue_count == 1 ? "" : "s", trace.skipped,
                           trace.skipped == 1 ? "" : "s", trace.workload.jobs.size());
-}
-
-// A replay is about the policy: the whole queue is looked at unless a depth is asked for.
-config::Config defaults() {
-  config::Config config;
-  config.scheduler.defaults.queue_depth = kDeepestQueue;
-  return config;
-}
-
-// What an instance would be configured with, in seconds.
-qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
-                                     const SimulateOptions& options) {
-  const auto to_seconds = [&](qmanager::QueueConfig& queue) {
-    queue.default_duration /= kConfigTicks;
-    queue.duration_offset /= kConfigTicks;
-    queue.chunk_duration /= kConfigTicks;
-    queue.reservation_retry /= kConfigTicks;
-    queue.queue_depth = options.queue_depth.value_or(queue.queue_depth);
-  };
-  config.show_length = [](Duration seconds) { return fmt::format("{} s", seconds); };
-  config.priority.ticks_per_second = 1;
-  for (Duration* length : {&config.priority.interval, &config.priority.least_limit,
-                           &config.priority.fairshare.interval})
-    *length = std::max(*length / kConfigTicks, std::min<Duration>(*length, 1));
-  config.limits.lengthen_ticks(kConfigTicks);
-  to_seconds(config.defaults);
-  for (auto& [name, queue] : config.queues) to_seconds(queue);
-  return config;
 }
 
 // The trace's name without its folder and endings.
@@ -195,7 +168,7 @@ Result<std::vector<sim::PolicyRun>> study(Invocation& call, const SimulateOption
                                           const sim::GraphMachine& machine,
                                           sim::ScheduleFile& schedule) {
   sim::StudyPlan plan;
-  plan.options.config = in_seconds(config.scheduler, options);
+  plan.options.config = in_seconds(config.scheduler, options.queue_depth);
   plan.policies = options.policies();
   if (plan.policies.empty()) plan.policies = {plan.options.config.defaults.policy};
   const bool alone = plan.policies.size() == 1;
@@ -222,8 +195,10 @@ int verb_simulate(Invocation& call) {
   SimulateOptions options;
   if (const auto code = parse_options(call, options)) return *code;
   const auto failed = [&](const Error& error) { return report(call, "simulate", error); };
-  const auto config = config::load_config(options.conf, defaults());
+  auto config = config::load_config(options.conf, simulated_defaults());
   if (!config) return failed(config.error());
+  if (Status read = config::add_policies(*config, options.policies()); !read)
+    return failed(read.error());
   std::optional<sim::GraphMachine> graph;
   if (!options.resources.empty()) {
     auto described = graph_of(options.resources);
@@ -248,6 +223,7 @@ int verb_simulate(Invocation& call) {
   sim::ScheduleFile schedule;
   const auto runs = study(call, options, *config, *trace, *machine, schedule);
   if (!runs) return failed(runs.error());
+  for (const sim::PolicyRun& run : *runs) tell_troubles(call.io, run);
   call.io.out << (options.json ? sim::metrics_json(*runs, options.timings)
                                : sim::metrics_table(*runs));
   if (Status ok = write_results(options, *trace, *runs, schedule, machine->cores); !ok)

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "cli/options/parser.hpp"
+#include "qmanager/policy/hooks.hpp"
 #include "qmanager/policy/policy.hpp"
 
 namespace holon::cli {
@@ -51,7 +52,8 @@ Status check_policies(const SimulateOptions& options) {
   if (names.size() > 1 && !(options.starts.empty() && options.schedule.empty()))
     return fail(Errc::invalid_argument, "--starts and --schedule take one policy", option);
   for (const auto& name : names)
-    if (const auto policy = qmanager::parse_policy(name); !policy)
+    if (const auto policy = qmanager::parse_policy(name);
+        !policy && !qmanager::is_policy_file(name))
       return fail(policy.error().code, policy.error().what, option);
   return {};
 }
@@ -82,9 +84,10 @@ void describe(Parser& parser, SimulateOptions& options) {
                 "processors of the machine (default: the trace's MaxProcs)");
   parser.option("--resources", options.resources, "SHAPE|FILE",
                 "a resource graph instead: node=4/core=8, or a file with JGF or Rv1");
-  parser.option("--policy", options.policy, "POLICY",
-                "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] (default: of "
-                "the configuration)");
+  parser.option(
+      "--policy", options.policy, "POLICY",
+      "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N], or a policy in "
+      "Lua, FILE.lua (default: of the configuration)");
   parser.option("--compare", options.compare, "POLICY,...", "several policies, side by side");
   parser.option("--conf", options.conf, "FILE|KEY=VALUE", "configuration, as of an instance");
   parser.option("--order", options.order, "batch|event",

@@ -24,12 +24,7 @@ using testing::JobOptions;
 using testing::Live;
 using testing::LoneBroker;
 using testing::read_file;
-
-JobOptions with_tasks(std::int64_t tasks) {
-  JobOptions options;
-  options.tasks = tasks;
-  return options;
-}
+using testing::with_tasks;
 
 std::string eventlog(const Live& live, std::uint64_t id) {
   const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{id});
@@ -215,7 +210,7 @@ void kill_until_given_up(const Live& live, int rank) {
 
 TEST(TwoAgents, TheNodesOfOneThatDoesNotComeBackAreDownAndTheOthersGoOn) {
   auto options = two_agents("node=2/core=1");
-  options.insert(options.end(), {"--conf", "instance.peer-timeout=3s"});
+  options.insert(options.end(), {"--conf", "instance.peer-timeout=10s"});
   const Live live(options);
   kill_until_given_up(live, 1);
   ASSERT_TRUE(eventually([&] { return resources_of(live).nodes_down == "node1"; }));
@@ -245,13 +240,6 @@ TEST(TwoAgents, ADrainedNodeGetsNothingMoreAndItsAgentStays) {
 
 class FakeAgents : public ::testing::Test {
  protected:
-  static launch::msg::Hello hello_of(const LoneBroker& broker, std::uint32_t rank) {
-    auto hello = FakeAgent::first_hello(broker);
-    hello.rank = rank;
-    hello.incarnation = 40 + rank;
-    hello.secret = broker.agent_secret(rank);
-    return hello;
-  }
   static launch::msg::Finished end_of(std::uint64_t id, int status) {
     launch::msg::Finished finished;
     finished.job = id;
@@ -264,20 +252,20 @@ class FakeAgents : public ::testing::Test {
 
 TEST_F(FakeAgents, SpeakForTheRankOfTheirSecretOnly) {
   const LoneBroker live("node=2/core=1", 2);
-  auto forged = hello_of(live, 1);
+  auto forged = FakeAgent::hello_of(live, 1);
   forged.secret = live.agent_secret(0);
   const auto refused = live.call<launch::msg::Welcome>("agent.hello", forged);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::denied);
   EXPECT_THAT(refused.error().what, HasSubstr("of rank 1"));
-  auto unknown = hello_of(live, 1);
+  auto unknown = FakeAgent::hello_of(live, 1);
   unknown.rank = 2;
   EXPECT_EQ(live.call<launch::msg::Welcome>("agent.hello", unknown).error().code, Errc::denied);
 }
 
 TEST_F(FakeAgents, EndTheirOwnPartOfAJobOnly) {
   const LoneBroker live("node=2/core=1", 2);
-  FakeAgent first(live, hello_of(live, 0)), second(live, hello_of(live, 1));
+  FakeAgent first(live, FakeAgent::hello_of(live, 0)), second(live, FakeAgent::hello_of(live, 1));
   const auto id = live.job({"/bin/true"}, with_tasks(2));
   ASSERT_TRUE(first.is_told("agent.start"));
   ASSERT_TRUE(second.is_told("agent.start"));
@@ -298,7 +286,7 @@ TEST_F(FakeAgents, EndTheirOwnPartOfAJobOnly) {
 // What one agent's broker has not acknowledged is told again by that agent alone.
 TEST_F(FakeAgents, SayAgainWhatIsNotAcknowledgedEachForItself) {
   LoneBroker live("node=2/core=1", 2);
-  const auto one = hello_of(live, 0), two = hello_of(live, 1);
+  const auto one = FakeAgent::hello_of(live, 0), two = FakeAgent::hello_of(live, 1);
   std::uint64_t id = 0;
   {
     FakeAgent first(live, one), second(live, two);
@@ -314,11 +302,27 @@ TEST_F(FakeAgents, SayAgainWhatIsNotAcknowledgedEachForItself) {
   EXPECT_EQ(live.wait_one(id).exit_code, 4);
 }
 
+// Whether it still runs nobody knows, and that is said.
+TEST_F(FakeAgents, LeaveTheirJobsInDoubtWhileTheyAreAway) {
+  const LoneBroker live("node=1/core=1", 1, {"instance.peer-timeout=10s"});
+  auto agent = std::make_optional<FakeAgent>(live, FakeAgent::hello_of(live, 0));
+  const auto id = live.job({"/bin/true"});
+  ASSERT_TRUE(agent->is_told("agent.start"));
+  launch::msg::Started started;
+  started.job = id;
+  agent->report(started);
+  agent.reset();
+  ASSERT_TRUE(eventually([&] { return !live.record(id).reason.empty(); }));
+  const auto record = live.record(id);
+  EXPECT_EQ(record.state, "RUN");
+  EXPECT_THAT(record.reason, HasSubstr("node0: its agent has been away since "));
+}
+
 TEST_F(FakeAgents, BringTheirNodesUpAgainWhenTheyComeBack) {
-  const LoneBroker live("node=2/core=1", 2, {"instance.peer-timeout=3s"});
-  const FakeAgent first(live, hello_of(live, 0));
+  const LoneBroker live("node=2/core=1", 2, {"instance.peer-timeout=10s"});
+  const FakeAgent first(live, FakeAgent::hello_of(live, 0));
   ASSERT_TRUE(eventually([&] { return resources_of(live).nodes_down == "node1"; }));
-  FakeAgent second(live, hello_of(live, 1));
+  FakeAgent second(live, FakeAgent::hello_of(live, 1));
   EXPECT_EQ(resources_of(live).nodes_down, "");
   live.job({"/bin/true"}, with_tasks(2));
   EXPECT_TRUE(second.is_told("agent.start"));
@@ -327,10 +331,10 @@ TEST_F(FakeAgents, BringTheirNodesUpAgainWhenTheyComeBack) {
 // By then an agent that lives has ended what it ran.
 TEST_F(FakeAgents, ThatStayAwayForTooLongHaveLostTheirParts) {
   const LoneBroker live("node=2/core=1", 2,
-                        {"instance.peer-timeout=3s", "instance.orphan-timeout=100ms", "job.grace=0",
-                         "instance.shutdown-timeout=0"});
-  FakeAgent first(live, hello_of(live, 0));
-  auto second = std::make_optional<FakeAgent>(live, hello_of(live, 1));
+                        {"instance.peer-timeout=10s", "instance.orphan-timeout=100ms",
+                         "job.grace=0", "instance.shutdown-timeout=0"});
+  FakeAgent first(live, FakeAgent::hello_of(live, 0));
+  auto second = std::make_optional<FakeAgent>(live, FakeAgent::hello_of(live, 1));
   const auto id = live.job({"/bin/true"}, with_tasks(2));
   ASSERT_TRUE(first.is_told("agent.start"));
   ASSERT_TRUE(second->is_told("agent.start"));
@@ -342,8 +346,9 @@ TEST_F(FakeAgents, ThatStayAwayForTooLongHaveLostTheirParts) {
   EXPECT_THAT(live.record(id).reason, HasSubstr("its agent has been away for"));
   first.report(end_of(id, 0));
   EXPECT_EQ(live.wait_one(id).result, "FAILED");
-  EXPECT_FALSE(FakeAgent(live, hello_of(live, 1)).welcome.accepted) << "it has been given up";
-  auto next = hello_of(live, 1);
+  EXPECT_FALSE(FakeAgent(live, FakeAgent::hello_of(live, 1)).welcome.accepted)
+      << "it has been given up";
+  auto next = FakeAgent::hello_of(live, 1);
   next.incarnation = 50;
   const FakeAgent third(live, next);
   ASSERT_EQ(third.welcome.orphans.size(), 1u) << "what it may have left is ended first";
@@ -354,13 +359,13 @@ TEST_F(FakeAgents, ThatStayAwayForTooLongHaveLostTheirParts) {
 TEST_F(FakeAgents, SayWhatTheirNodesAreWhereThatIsNotDeclared) {
   const LoneBroker live("", 3, {"instance.gather-timeout=60s"}, LoneBroker::not_answering);
   const std::string xml = *launch::topology_xml();
-  auto second = hello_of(live, 1), third = hello_of(live, 2);
+  auto second = FakeAgent::hello_of(live, 1), third = FakeAgent::hello_of(live, 2);
   second.hostname = "other";
   third.hostname = "last";
   second.topology = third.topology = xml;
   FakeAgent one(live), two(live), three(live);
   two.send("agent.hello", second);
-  one.send("agent.hello", hello_of(live, 0));
+  one.send("agent.hello", FakeAgent::hello_of(live, 0));
   three.say_hello(third);
   EXPECT_TRUE(three.welcome.accepted);
   const auto all = resources_of(live);
@@ -372,13 +377,13 @@ TEST_F(FakeAgents, SayWhatTheirNodesAreWhereThatIsNotDeclared) {
 TEST_F(FakeAgents, AreNotWaitedForBeyondTheGatherTimeout) {
   const LoneBroker live("", 3, {"instance.gather-timeout=1s"}, LoneBroker::not_answering);
   FakeAgent two(live);
-  auto last = hello_of(live, 2);
+  auto last = FakeAgent::hello_of(live, 2);
   last.hostname = "last";
   last.topology = *launch::topology_xml();
   two.say_hello(last);
   EXPECT_TRUE(two.welcome.accepted);
   EXPECT_EQ(resources_of(live).total.at("node"), 2);
-  FakeAgent late(live, hello_of(live, 1));
+  FakeAgent late(live, FakeAgent::hello_of(live, 1));
   EXPECT_FALSE(late.welcome.accepted);
   EXPECT_THAT(late.welcome.refusal, HasSubstr("instance.gather-timeout"));
 }

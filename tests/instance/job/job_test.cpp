@@ -140,6 +140,9 @@ TEST(Parts, TheWholeHasTheHighestExitCodeAndAllThatWasUsed) {
   EXPECT_EQ(whole_of({good, failed, never}), (event::Finish{3 << 8, 12, 120}));
   EXPECT_EQ(whole_of({failed, killed, good}), (event::Finish{9, 13, 170})) << "137 is more than 3";
   EXPECT_EQ(whole_of({never}), std::nullopt);
+  failed.decisive = true;
+  EXPECT_EQ(whole_of({failed, killed, good}), (event::Finish{3 << 8, 13, 170}))
+      << "it has ended the others";
 }
 
 // What one agent runs is written as it was before there were several.

@@ -15,6 +15,7 @@
 #include <set>
 #include <vector>
 
+#include "msg/audit.hpp"
 #include "tests/instance/live.hpp"
 #include "transport/supervisor_lock.hpp"
 
@@ -44,6 +45,7 @@ TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
   const Live live({"--resources", "node=1/core=2"});
   const auto id = live.job(live.gated("gate"));
   const auto before = live.when_running(id);
+  const auto wide = live.job({"/bin/true"}, {2});
   const pid_t broker = live.broker();
   // Whoever waits for it goes on waiting, whatever brokers come and go.
   FILE* waits = popen(
@@ -60,6 +62,13 @@ TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
   const pid_t lists = live.broker();
   EXPECT_NE(lists, broker);
   EXPECT_EQ(live.record(id).pids, before.pids);
+  const auto waiting = live.record(wide);
+  EXPECT_EQ(waiting.state, "SCHED");
+  EXPECT_THAT(waiting.reason, HasSubstr("nothing is started: "));
+  EXPECT_THAT(waiting.reason, HasSubstr("/state is full"));
+  const auto asked = live.call<msg::AuditReply>("audit", msg::AuditRequest{});
+  ASSERT_TRUE(asked) << asked.error().what;
+  EXPECT_EQ(asked->entries.back().what, "job 1");
   const auto again = live.submit({"/bin/true"});
   ASSERT_FALSE(again);
   EXPECT_THAT(again.error().what, HasSubstr("/state is full"));
@@ -72,7 +81,8 @@ TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
   for (const pid_t pid : {live.supervisor(), lists}) limit_files(pid, RLIM_INFINITY);
   ASSERT_TRUE(eventually([&] { return health(live) == "up"; }));
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
-  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).id, id + 1);
+  EXPECT_EQ(live.wait_one(wide).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).id, wide + 1);
   EXPECT_EQ(pclose(waits), 0);
 }
 
@@ -153,7 +163,9 @@ TEST(Disk, AStateDirectoryThatIsRemovedIsMadeAgainWithItsJournal) {
   live.wait_one(done);
   const auto runs = live.job(live.gated("gate"));
   live.when_running(runs);
-  fs::remove_all(live.dir() + "/state");
+  // At once: in a folder that is removed bit by bit the instance would make files meanwhile.
+  fs::rename(live.dir() + "/state", live.dir() + "/removed");
+  fs::remove_all(live.dir() + "/removed");
   EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
   live.kill_broker();
   EXPECT_EQ(live.record(done).result, "COMPLETED");

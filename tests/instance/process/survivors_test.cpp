@@ -110,6 +110,28 @@ TEST_P(Survivors, OfAllThatWasKilledAtOnceNothingIsThereAtTheNextStart) {
   EXPECT_EQ(live.status()->cores_free, 6);
 }
 
+// The directory that is made again is another one, so that the mark of the processes is not the one
+// that its inode gives.
+TEST_P(Survivors, AreFoundByTheStateDirectoryThatWasMadeAgain) {
+  Live live(with(2));
+  const std::string file = live.dir() + "/left", state = live.dir() + "/state";
+  live.job(leaving("setsid", file));
+  const pid_t left = pid_in(file);
+  const bool has_cgroup = std::filesystem::exists(state + "/cgroup");
+  EXPECT_EQ(has_cgroup, std::string(GetParam()) == "cgroup");
+  std::filesystem::rename(state, live.dir() + "/removed");
+  std::vector<std::string> again = {"lock",          "instance.id",  "instance.lineage",
+                                    "instance.mark", "instance.log", "journal.db"};
+  if (has_cgroup) again.emplace_back("cgroup");
+  for (const auto& name : again)
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(state + "/" + name); })) << name;
+  EXPECT_FALSE(live.try_to_start()) << "its lock is held";
+  kill_at_once(programs_of_holon(live));
+  live.start();
+  EXPECT_FALSE(alive(left));
+  EXPECT_EQ(live.status()->cores_free, 2);
+}
+
 // Its start was in no journal when everything died.
 TEST_P(Survivors, ATaskThatNobodyKnewOfIsGoneBeforeItsCoreIsGiven) {
   Live live(with(1));

@@ -10,6 +10,7 @@
 #include "instance/journal/journal.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "launch/tasks/environment.hpp"
+#include "msg/events.hpp"
 #include "places.hpp"  // written by CMake
 #include "resource/formats/readers.hpp"
 #include "resource/formats/writers.hpp"
@@ -85,6 +86,8 @@ class ParentTest : public ::testing::Test {
     server_ = std::move(*transport::Server::listen(*reactor_, *transport::ipc_uri(dir_, "p")));
     server_->on_request([this](const transport::Request& request) {
       if (request.topic() == "record") ++records_;
+      if (request.topic() == "ending")
+        heard_ending(*transport::unpack<msg::Ending>(request.payload()));
       if (request.topic() == "record" && deny_)
         return request.fail({Errc::denied, "who are you?", {}});
       if (request.topic() != "hello") return request.reply(transport::pack(msg::Empty{}));
@@ -130,6 +133,32 @@ class ParentTest : public ::testing::Test {
     return *transport::unpack<msg::TreeNode>(**answer);
   }
 
+  bool has_started(std::uint64_t job) {
+    msg::JobsRequest ask;
+    ask.ids = {job};
+    std::optional<Result<std::string>> answer;
+    server_->call(child_peer_, {"jobs", transport::pack(ask)},
+                  [&](Result<std::string> got) { answer = std::move(got); });
+    until([&] { return answer.has_value(); });
+    if (!answer || !*answer) return false;
+    const auto jobs = transport::unpack<msg::JobsReply>(**answer);
+    return jobs && jobs->jobs.size() == 1 && jobs->jobs.front().t_start != 0;
+  }
+
+  // Once the child says that it has told all there is, its broker does nothing more.
+  void heard_ending(const msg::Ending& word) {
+    if (!word.told_all) return;
+    for (const auto& topic : asks_at_the_end_)
+      server_->call(child_peer_, {topic, transport::pack(msg::Empty{}), "", 0},
+                    [this, topic](const Result<std::string>& answer) {
+                      last_answers_[topic] = answer ? "an answer" : to_string(answer.error());
+                      last_codes_[topic] = answer ? Errc::exists : answer.error().code;
+                    });
+  }
+
+  std::vector<std::string> asks_at_the_end_;
+  std::map<std::string, std::string> last_answers_;
+  std::map<std::string, Errc> last_codes_;
   std::string dir_;
   std::unique_ptr<transport::Reactor> reactor_ = std::move(*transport::Reactor::create());
   std::unique_ptr<transport::Server> server_;
@@ -204,6 +233,58 @@ TEST_F(ParentTest, AChildWhoseRecordsAreRefusedSaysHelloAgainAndLearnsThatItIsNo
                 [](const Result<std::string>& answer) { EXPECT_TRUE(answer); });
   EXPECT_TRUE(until([&] { return child_->ended().has_value(); }));
   EXPECT_EQ(hello_->epoch, 1u);
+}
+
+// A client of the child's own that does not read keeps its broker there after its last turn. What
+// it is asked then gets no other answer than what the end of the connection would say, for that is
+// what those who ask go on after.
+TEST_F(ParentTest, WhatAChildIsAskedAfterItsLastTurnIsAnsweredAsItsEnd) {
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  auto reader = transport::BlockingClient::connect(hello_->uri, 60'000);
+  ASSERT_TRUE(reader) << reader.error().what;
+  msg::EventsRequest everything;
+  const auto followed = reader->stream<msg::EventsPart>(
+      "events", everything, "", [](const msg::EventsPart&) { return false; });
+  ASSERT_TRUE(followed) << followed.error().what;
+  asks_at_the_end_ = {"events", "status", "jobs", "submit", "tree", "job.wait"};
+  server_->call(child_peer_, {"shutdown", transport::pack(msg::ShutdownRequest{}), "", 0},
+                [](const Result<std::string>&) {});
+  ASSERT_TRUE(until([&] { return last_codes_.size() == asks_at_the_end_.size(); }));
+  for (const auto& [topic, code] : last_codes_)
+    EXPECT_EQ(code, Errc::disconnected) << topic << ": " << last_answers_[topic];
+  EXPECT_TRUE(until([&] { return child_->ended().has_value(); }));
+}
+
+// The second broker has never seen the parent.
+TEST_F(ParentTest, AChildThatIsToldToStopWhenItsParentIsGoneSaysSo) {
+  listen();
+  begin("ipc://" + dir_ + "/p");
+  ASSERT_TRUE(until([&] { return hello_.has_value(); }));
+  bool submitted = false;
+  server_->call(child_peer_,
+                {"submit", transport::pack(testing::Live::request({"/bin/sleep", "600"})), "", 0},
+                [&](const Result<std::string>& answer) { submitted = answer.has_value(); });
+  ASSERT_TRUE(until([&] { return submitted; }));
+  ASSERT_TRUE(eventually([&] { return has_started(1); }));
+  const auto before = child_status();
+  ASSERT_TRUE(before);
+  server_.reset();
+  testing::signal_process(static_cast<pid_t>(before->pid), SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    auto client = transport::BlockingClient::connect(hello_->uri);
+    if (!client) return false;
+    const auto now = client->call<msg::TreeNode>("status", msg::StatusRequest{});
+    return now && now->pid != before->pid;
+  }));
+  testing::signal_process(child_->pid(), SIGTERM);
+  ASSERT_TRUE(until([&] { return child_->ended().has_value(); }));
+  const auto journal = Journal::open(dir_ + "/state/journal.db", Journal::Sync::normal);
+  ASSERT_TRUE(journal) << journal.error().what;
+  const auto record = journal->inactive(JobId(1));
+  ASSERT_TRUE(record && *record);
+  EXPECT_THAT((*record)->reason, ::testing::HasSubstr("the instance above was gone"));
 }
 
 TEST_F(ParentTest, AChildThatNeverReachesItsParentDoesNotWaitForEver) {

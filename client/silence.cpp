@@ -1,0 +1,61 @@
+#include "client/silence.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "msg/instance.hpp"
+
+namespace holon::client {
+namespace {
+
+// A request of every waiting client each so often; an answer takes milliseconds.
+constexpr Duration kAskedEvery = 4'000;
+constexpr Duration kPatience = 3'000;
+
+class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
+ public:
+  using Say = std::function<void(const std::string&)>;
+  SilenceWatch(transport::BlockingClient& client, std::string path, Say say)
+      : client_(client), path_(std::move(path)), say_(std::move(say)) {}
+
+  void begin() {
+    timer_ = client_.reactor().every(kAskedEvery, [this] { ask(); });
+  }
+
+ private:
+  // Without a connection the wait itself says what is wrong.
+  void ask() {
+    if (!client_.client().connected()) return;
+    client_.client().call({"status", transport::pack(msg::StatusRequest{}), path_, kPatience},
+                          [weak = weak_from_this()](const Result<std::string>& answer) {
+                            if (const auto self = weak.lock()) self->heard(answer);
+                          });
+  }
+
+  void heard(const Result<std::string>& answer) {
+    const bool silent = !answer && (answer.error().code == Errc::timed_out ||
+                                    answer.error().code == Errc::disconnected);
+    const bool is_news = silent && !std::exchange(silent_, silent);
+    silent_ = silent;
+    if (is_news && client_.client().connected())
+      say_(fmt::format("instance {} does not answer; waiting for it", path_));
+  }
+
+  transport::BlockingClient& client_;
+  const std::string path_;
+  const Say say_;
+  bool silent_ = false;
+  transport::Subscription timer_;
+};
+
+}  // namespace
+
+transport::Subscription watch_silence(transport::BlockingClient& client, const std::string& path,
+                                      std::function<void(const std::string&)> say) {
+  auto watch = std::make_shared<SilenceWatch>(client, path, std::move(say));
+  watch->begin();
+  return transport::Subscription([watch]() mutable { watch.reset(); });
+}
+
+}  // namespace holon::client

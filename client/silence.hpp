@@ -1,0 +1,21 @@
+// silence.hpp - whoever waits for what may take for ever is told when nobody is there who could
+// answer.
+//
+// The broker connected to is known by its signs of life. An instance further down may be stopped,
+// or its host gone, and a request that was passed on to it waits all the same: it is asked now and
+// then how it stands.
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "transport/blocking_client.hpp"
+
+namespace holon::client {
+
+// Until it ends, `say` is called with a sentence each time the instance at `path` falls silent.
+// REQUIRES: `client` outlives the subscription, and is not moved meanwhile.
+transport::Subscription watch_silence(transport::BlockingClient& client, const std::string& path,
+                                      std::function<void(const std::string&)> say);
+
+}  // namespace holon::client

@@ -1,0 +1,62 @@
+// The part of the Broker that lets agents on other nodes in.
+#include <fmt/core.h>
+#include <spdlog/spdlog.h>
+
+#include "instance/broker.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+
+// Only an instance of several nodes has keys, and so a socket that others can reach.
+Status Broker::open_to_nodes() {
+  if (options_.socket < 0) return {};
+  joining_.emplace(options_, config_.orphan_timeout);
+  transport::Admission admission;
+  admission.own = options_.secrets.keys.server;
+  admission.name_of = [this](const std::string& key) { return joining_->name_of(key); };
+  admission.on_refused = [this](const std::string& source, const std::string& why) {
+    const std::string who = source.empty() ? "somebody" : source;
+    if (const auto line = strangers_.note(who, why, reactor_.now()); !line.empty())
+      spdlog::warn(line);
+  };
+  const auto listening =
+      server_->also_listen(transport::UniqueFd(options_.socket), std::move(admission));
+  if (!listening) return tl::unexpected(listening.error());
+  return {};
+}
+
+// A child has one agent, beside its broker, and core numbers are those of its node.
+Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
+  if (!options_.start.grant || !source.bind || nodes < 2) return {};
+  return fail(
+      Errc::unsupported,
+      fmt::format("it has {} nodes, and a child instance can use one; ask for -N 1", nodes));
+}
+
+// Also before there are resources: they are put together from what those who join bring.
+void Broker::answer_join(const transport::Request& request) {
+  if (!joining_ || request.principal().name != kJoiner || !request.path().empty())
+    return strangers_.refuse(
+        request, {Errc::denied, "agent.join is taken from who has an invitation only", {}},
+        reactor_.now());
+  const auto ask = transport::unpack<launch::msg::JoinRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const auto place = joining_->place_for(
+      *ask, [this](std::uint32_t rank) { return core_ && core_->agents.is_connected(rank); });
+  if (!place) return strangers_.refuse(request, place.error(), reactor_.now());
+  request.reply(transport::pack(*place));
+}
+
+// Of an end that has begun: nobody who is there has anything to say any more, and who is not has
+// had some time. What runs there, if anything does, ends for want of a broker.
+bool Broker::only_lost_run() const {
+  if (!waited_for_lost_ || options_.hosts.empty()) return false;
+  for (const JobId id : core_->jobs.holding())
+    for (const Part& part : core_->jobs.find(id)->life.parts)
+      if (next_step(core_->jobs.find(id)->life, part.rank) != Step::none &&
+          (part.rank == 0 || core_->agents.is_connected(part.rank)))
+        return false;
+  return true;
+}
+
+}  // namespace holon::instance

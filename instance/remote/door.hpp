@@ -1,0 +1,23 @@
+// door.hpp - what lets the agents of other nodes in: a socket, keys for a run, and the invitation
+// by which processes there ask for theirs.
+#pragma once
+#include <string>
+
+#include "base/result.hpp"
+#include "instance/options.hpp"
+#include "launch/remote/invitation.hpp"
+#include "transport/curve/admission.hpp"
+
+namespace holon::instance {
+
+struct Door {
+  transport::TcpSocket socket;
+  BrokerOptions::Secrets::Keys keys;
+  launch::Invitation invitation;
+};
+
+// For an instance of so many nodes, at `address` of this machine ("": at all of them). Errors:
+// invalid_argument (the address), unsupported (a libzmq without CURVE), system.
+Result<Door> make_door(std::size_t nodes, const std::string& address);
+
+}  // namespace holon::instance

@@ -1,0 +1,114 @@
+#include "instance/remote/launcher.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "instance/process/spawn.hpp"
+#include "launch/remote/invitation.hpp"
+
+namespace holon::instance {
+namespace {
+
+// The words behind the launcher's options that say where: enough to tell one ssh from another.
+std::string launcher_name(const std::vector<std::string>& command) {
+  const bool is_ssh = command.size() > 4 && command[1] == "-T";
+  return is_ssh ? command[0] + " " + command[4] : command[0];
+}
+
+std::string failure_of(const std::string& name, int status) {
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
+  return WIFSIGNALED(status) ? fmt::format("{} was ended by signal {}", name, WTERMSIG(status))
+                             : fmt::format("{} ended with code {}", name, WEXITSTATUS(status));
+}
+
+// It fits into a pipe: nobody has to read while it is written.
+Result<transport::UniqueFd> input_with(const std::string& line) {
+  auto pipe = make_pipe();
+  if (!pipe) return tl::unexpected(pipe.error());
+  const std::string text = line + "\n";
+  if (write(pipe->write.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return fail(Errc::system, std::strerror(errno), "pipe");
+  return std::move(pipe->read);
+}
+
+Status write_for_owner(const std::string& file, const std::string& text) {
+  unlink(file.c_str());
+  const transport::UniqueFd out(open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!out || write(out.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return fail(Errc::system, std::strerror(errno), file);
+  return {};
+}
+
+}  // namespace
+
+Launcher::~Launcher() {
+  if (!nodes_.invitation_file.empty()) unlink(nodes_.invitation_file.c_str());
+}
+
+Result<BrokerOptions::Secrets::Keys> Launcher::prepare(const Nodes& nodes,
+                                                       const std::string& address) {
+  nodes_ = nodes;
+  door_ = nodes.door;
+  if (!door_) {
+    auto made = make_door(nodes.hosts.size(), address);
+    if (!made) return tl::unexpected(made.error());
+    door_ = std::make_shared<const Door>(std::move(*made));
+  }
+  return door_->keys;
+}
+
+Status Launcher::start() {
+  const std::string invitation = launch::write_invitation(door_->invitation);
+  if (const auto& file = nodes_.invitation_file; !file.empty())
+    if (auto written = write_for_owner(file, invitation); !written) return written;
+  for (const auto& command : nodes_.step.commands)
+    if (auto started = start_one(command, invitation); !started) return started;
+  return {};
+}
+
+Status Launcher::start_one(const std::vector<std::string>& command, const std::string& invitation) {
+  const batch::Step& step = nodes_.step;
+  Program program;
+  program.argv = command;
+  program.own_group = true;
+  program.unset = step.unset;
+  program.output_to_error = true;
+  const auto input = input_with(step.passes_input ? invitation : "");
+  if (!input) return tl::unexpected(input.error());
+  program.input = input->get();
+  if (!step.passes_input && step.passes_environment) program.set[launch::kInvitation] = invitation;
+  auto pid = spawn(program);
+  if (!pid)
+    return fail(pid.error().code,
+                pid.error().what +
+                    "; it starts the instance on its other nodes; --here leaves them "
+                    "alone",
+                command.front());
+  Process& process = processes_.emplace_back(Process{launcher_name(command), *pid, {}});
+  auto watch = reactor_.on_child(*pid, [this, &process](const transport::ChildExit& exit) {
+    process.pid = 0;
+    on_ended_(failure_of(process.name, exit.status));
+  });
+  if (!watch) return tl::unexpected(watch.error());
+  process.watch = std::move(*watch);
+  return {};
+}
+
+std::vector<pid_t> Launcher::pids() const {
+  std::vector<pid_t> pids;
+  for (const auto& process : processes_)
+    if (process.pid > 0) pids.push_back(process.pid);
+  return pids;
+}
+
+void Launcher::signal(int signal) const {
+  for (const pid_t pid : pids()) kill(pid, signal);
+}
+
+}  // namespace holon::instance

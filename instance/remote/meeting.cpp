@@ -1,0 +1,165 @@
+#include "instance/remote/meeting.hpp"
+
+#include <fmt/core.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "instance/remote/door.hpp"
+#include "pmi/client.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr const char* kKey = "holon-invitation";
+constexpr int kNextLook = 100;  // ms between two looks for the file
+
+std::string host_key(std::uint64_t rank) {
+  return fmt::format("holon-host-{}", rank);
+}
+
+// Whatever a launcher makes of other characters.
+std::string hex_of(const std::string& text) {
+  std::string digits;
+  for (const char c : text) digits += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  return digits;
+}
+std::string text_of(const std::string& hex) {
+  std::string text;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    unsigned byte = 0;
+    std::from_chars(hex.data() + i, hex.data() + i + 2, byte, 16);
+    text += static_cast<char>(byte);
+  }
+  return text;
+}
+
+// The nodes of the tasks in the order of their first ones; `mine`: of this task.
+struct Seats {
+  std::vector<std::string> hosts;
+  std::size_t mine = 0;
+  bool is_first_there = true;
+};
+Result<Seats> seats_of(pmi::Client& client) {
+  Seats seats;
+  for (std::uint64_t rank = 0; rank < client.size(); ++rank) {
+    const auto host = client.get(host_key(rank));
+    if (!host) return tl::unexpected(host.error());
+    const auto known = std::find(seats.hosts.begin(), seats.hosts.end(), *host);
+    if (rank == client.rank()) {
+      seats.mine = static_cast<std::size_t>(known - seats.hosts.begin());
+      seats.is_first_there = known == seats.hosts.end();
+    }
+    if (known == seats.hosts.end()) seats.hosts.push_back(*host);
+  }
+  return seats;
+}
+
+Result<Meeting> as_first(std::vector<std::string> hosts, const config::Config& config) {
+  Meeting meeting;
+  meeting.is_first = true;
+  meeting.rank = 0;
+  if (hosts.size() < 2) return meeting;
+  auto door = make_door(hosts.size(), config.address);
+  if (!door) return tl::unexpected(door.error());
+  meeting.nodes.hosts = std::move(hosts);
+  meeting.nodes.door = std::make_shared<const Door>(std::move(*door));
+  return meeting;
+}
+
+Result<Meeting> meet_over(pmi::Client& client, const std::string& host,
+                          const config::Config& config) {
+  if (auto put = client.put(host_key(client.rank()), host); !put)
+    return tl::unexpected(put.error());
+  if (auto all = client.fence(); !all) return tl::unexpected(all.error());
+  auto seats = seats_of(client);
+  if (!seats) return tl::unexpected(seats.error());
+  const bool is_one_node = seats->hosts.size() < 2;
+  Meeting meeting;
+  meeting.rank = static_cast<std::int64_t>(seats->mine);
+  if (client.rank() == 0) {
+    auto first = as_first(std::move(seats->hosts), config);
+    if (!first) return first;
+    meeting = std::move(*first);
+    const auto text = is_one_node ? "" : launch::write_invitation(meeting.nodes.door->invitation);
+    if (auto put = client.put(kKey, "x" + hex_of(text)); !put) return tl::unexpected(put.error());
+  }
+  if (auto all = client.fence(); !all) return tl::unexpected(all.error());
+  if (client.rank() > 0 && seats->is_first_there) {
+    const auto hex = client.get(kKey);
+    if (!hex) return tl::unexpected(hex.error());
+    auto invitation = launch::parse_invitation(text_of(hex->substr(1)));
+    if (!invitation) return tl::unexpected(invitation.error());
+    meeting.invitation = std::move(*invitation);
+  }
+  if (auto left = client.finalize(); !left) return tl::unexpected(left.error());
+  return meeting;
+}
+
+Result<Meeting> meet_by_pmi(const batch::Environment& environment, const std::string& host,
+                            const config::Config& config) {
+  const auto fd = batch::whole_number(environment.at("PMI_FD"));
+  const auto rank = batch::whole_number(environment.at("PMI_RANK"));
+  const auto size = batch::whole_number(environment.at("PMI_SIZE"));
+  if (!fd || !rank || !size)
+    return fail(Errc::invalid_argument, "PMI_FD, PMI_RANK and PMI_SIZE are numbers", "PMI_FD");
+  auto client =
+      pmi::Client::hello({static_cast<int>(*fd), *rank, *size, environment.at("PMI_JOBID")},
+                         pmi::Version::one, config.gather_timeout);
+  return client ? meet_over(*client, host, config) : tl::unexpected(client.error());
+}
+
+// Of a step of Slurm: its file has the step's own name.
+Result<Meeting> meet_by_file(const batch::Environment& environment, const std::string& host,
+                             const config::Config& config) {
+  const std::string file =
+      fmt::format("{}/.holon-invitation-{}.{}", environment.at("HOME"),
+                  environment.at("SLURM_JOB_ID"), environment.at("SLURM_STEP_ID"));
+  if (environment.at("SLURM_PROCID") == "0") {
+    auto hosts = batch::expand_hosts(environment.at("SLURM_STEP_NODELIST"));
+    if (!hosts) return tl::unexpected(hosts.error());
+    std::stable_partition(hosts->begin(), hosts->end(),
+                          [&](const auto& one) { return batch::is_same_host(one, host); });
+    auto meeting = as_first(std::move(*hosts), config);
+    if (meeting && meeting->nodes.door) meeting->nodes.invitation_file = file;
+    return meeting;
+  }
+  Meeting meeting;
+  if (environment.at("SLURM_LOCALID") != "0") return meeting;
+  for (Duration left = config.gather_timeout; left > 0; left -= kNextLook) {
+    if (auto invitation = launch::take_invitation(file)) {
+      meeting.invitation = std::move(*invitation);
+      return meeting;
+    }
+    poll(nullptr, 0, kNextLook);
+  }
+  return fail(
+      Errc::timed_out,
+      "the first task has left no invitation here, so that the tasks cannot find each other: "
+      "`srun --mpi=pmi2` lets them, or a home that the nodes share",
+      file);
+}
+
+}  // namespace
+
+bool can_meet(const batch::Environment& environment, const Surroundings& around) {
+  const std::string& launcher = around.allocation.place.launcher;
+  // A job's tasks have a place in its instance already; `holon batch` makes one below it.
+  if (around.allocation.system == batch::System::holon) return false;
+  const bool shares_home = environment.has("SLURM_STEP_NODELIST") && environment.has("HOME");
+  return environment.has("PMI_FD") || (launcher == "srun" && shares_home);
+}
+
+Result<std::optional<Meeting>> meet(const batch::Environment& environment,
+                                    const Surroundings& around, const config::Config& config) {
+  if (!can_meet(environment, around)) return std::nullopt;
+  const auto& name = around.allocation.node;
+  const std::string host = name.empty() ? environment.host_name : name;
+  auto met = environment.has("PMI_FD") ? meet_by_pmi(environment, host, config)
+                                       : meet_by_file(environment, host, config);
+  if (!met) return tl::unexpected(met.error());
+  return std::optional(std::move(*met));
+}
+
+}  // namespace holon::instance

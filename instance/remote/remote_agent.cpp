@@ -1,0 +1,76 @@
+#include "instance/remote/remote_agent.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/printable.hpp"
+#include "instance/process/spawn.hpp"
+#include "instance/surroundings.hpp"
+#include "launch/agent.hpp"
+#include "launch/remote/invitation.hpp"
+#include "launch/remote/place.hpp"
+#include "launch/tracking/lineage.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::instance {
+namespace {
+
+// The broker is there before the launcher is, and its network may not be reachable from here.
+constexpr Duration kJoinPatience = 60'000;
+
+std::string own_name(const Surroundings& around) {
+  if (!around.allocation.node.empty()) return around.allocation.node;
+  std::array<char, 256> name{};
+  gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+int give_up_on(const std::string& host, const Error& error) {
+  std::fputs(("holon agent on " + host + ": " + printable_lines(to_string(error)) + "\n").c_str(),
+             stderr);
+  return launch::kAgentCouldNotBegin;
+}
+
+launch::AgentOptions agent_options(const launch::Invitation& invitation, launch::Place place,
+                                   const Surroundings& around, const std::string& log_level) {
+  launch::AgentOptions agent;
+  agent.broker_uri = std::move(place.address);
+  agent.secret = place.is.secret;
+  agent.rank = place.is.rank;
+  agent.hostname = place.is.host;
+  agent.orphan_timeout = place.is.orphan_timeout;
+  agent.log_level = log_level;
+  agent.most_memory = most_memory(around);
+  agent.security = {invitation.server_key, place.is.public_key, place.is.secret_key};
+  return agent;
+}
+
+}  // namespace
+
+int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOptions& options) {
+  const Surroundings around = look_around(config::Config());
+  const std::string host = own_name(around);
+  redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
+  for (const auto& name : around.of_place) unsetenv(name.c_str());
+  unsetenv("HOLON_URI");  // of an instance around this one
+  if (const auto cut = keep_granted_cores(around); !cut) return give_up_on(host, cut.error());
+  auto place = launch::ask_for_place(invitation, {options.rank, host}, kJoinPatience);
+  if (!place) return give_up_on(host, place.error());
+  if (place->is.rank == 0) return launch::kAgentDone;  // the launcher has started one here, too
+  if (!place->is.lineage.empty()) setenv(launch::kLineage, place->is.lineage.c_str(), 1);
+  return launch::agent_main(
+      agent_options(invitation, std::move(*place), around, options.log_level));
+}
+
+int remote_agent_main(const RemoteAgentOptions& options) {
+  transport::take_standard_descriptors();
+  const auto invitation = launch::take_invitation(options.invitation);
+  if (!invitation) return give_up_on(own_name(look_around(config::Config())), invitation.error());
+  return remote_agent_with(*invitation, options);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,23 @@
+// remote_agent.hpp - `holon agent --join`: the process that a launcher starts on a node that is not
+// the broker's.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "launch/remote/invitation.hpp"
+
+namespace holon::instance {
+
+struct RemoteAgentOptions {
+  std::int64_t rank = -1;  // that its launcher was told to tell it; negative: none
+  std::string invitation;  // a file; "": from the variable or standard input
+  std::string log_level = "warn";
+};
+
+// Takes its invitation, offers what was granted on this node, asks for its place and is the agent
+// there. Returns the process's exit code, a launch::AgentExit.
+int remote_agent_main(const RemoteAgentOptions& options);
+// The same with an invitation that has come. REQUIRES: take_standard_descriptors() was called.
+int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOptions& options);
+
+}  // namespace holon::instance

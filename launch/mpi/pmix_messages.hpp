@@ -1,0 +1,52 @@
+// pmix_messages.hpp - what an agent and the PMIx server of one of its jobs, a process beside the
+// tasks (pmix_server.hpp), say to each other over a pair of sockets: msgpack, each message behind
+// its length in four bytes, the least one first.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "transport/codec/fields.hpp"
+
+namespace holon::launch::pmix {
+
+// ---- agent to server ----
+
+// The first message.
+struct Setup {
+  std::string space;                      // PMIx's name of the job
+  std::vector<std::uint32_t> part_tasks;  // tasks of each part, which have consecutive ranks
+  std::uint32_t part = 0;                 // the place of this one among them
+  std::string folder;                     // for sockets, gone with the job
+  HOLON_FIELDS(space, part_tasks, part, folder)
+};
+// All others: a fence is over, and this is what the tasks of each part have put.
+struct FenceOver {
+  std::vector<std::string> parts;
+  HOLON_FIELDS(parts)
+};
+
+// ---- server to agent ----
+
+struct Told {
+  std::string kind;        // ready: `environments`, each of a task of this part, "KEY=VALUE"
+                           // failed: it serves nothing, because of `text`
+                           // connected, finalized: task `rank` says hello, goodbye
+                           // abort: task `rank` ends the job with `code` and `text`
+                           // fence: the tasks of this part have come to one and put `data`
+  std::uint32_t rank = 0;  // within the job
+  std::int32_t code = 0;
+  std::string text, data;
+  std::vector<std::vector<std::string>> environments;
+  HOLON_FIELDS(kind, rank, code, text, data, environments)
+};
+
+std::string framed(const std::string& message);
+// One message from the front of `buffer`, which loses it. nullopt: it is not all there yet. Errors:
+// protocol (it is longer than `most` bytes).
+Result<std::optional<std::string>> take_framed(std::string& buffer, std::size_t most);
+
+}  // namespace holon::launch::pmix

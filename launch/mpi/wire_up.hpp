@@ -1,0 +1,48 @@
+// wire_up.hpp - how the tasks of one job find each other: the processes of an MPI program exchange
+// a few keys through whoever has started them before they can talk.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace holon::launch {
+
+// What a wire-up asks of the job it belongs to.
+struct WireUpEvents {
+  // The tasks here have all come to a fence, and have put this since the one before.
+  std::function<void(std::string put)> fence;
+  // It is ready now, or never will be, for this reason: of one that was not at once.
+  std::function<void()> ready;
+  std::function<void(const std::string& why)> failed;
+  // One task gives up for all: with this exit code, for this reason.
+  std::function<void(int code, const std::string& why)> abort;
+};
+
+// The tasks of one job on this node, by their places in Start::tasks.
+class WireUp {
+ public:
+  virtual ~WireUp() = default;
+
+  // False: the tasks are not to be started before it says so.
+  virtual bool is_ready() const { return true; }
+  // Variables that the task finds its way by. REQUIRES: is_ready().
+  virtual std::map<std::string, std::string> variables(std::size_t place) const = 0;
+  // What becomes the task's kWireUpDescriptor; -1: nothing. Valid until done_opening().
+  virtual int descriptor(std::size_t place) const = 0;
+  // All tasks have been spawned: the ends that are theirs are closed here.
+  virtual void done_opening() = 0;
+  // Ends the fence that was told of: what the tasks of each part have put, of this one too. Errors:
+  // protocol (that is not how they put it).
+  virtual Status release(const std::vector<std::string>& parts) = 0;
+  // The task has ended; what it said last is heard first. True: it had met the others and has not
+  // taken leave of them (MPI_Finalize), so that they may wait for it for ever.
+  virtual bool ended(std::size_t place) = 0;
+  // No task runs any more.
+  virtual void all_ended() {}
+};
+
+}  // namespace holon::launch

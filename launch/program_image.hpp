@@ -1,0 +1,16 @@
+// program_image.hpp - a program ready to be started many times.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "launch/tasks/environment.hpp"
+
+namespace holon::launch {
+
+struct ProgramImage {
+  std::vector<std::string> argv;
+  Environment env;
+  std::string cwd;
+};
+
+}  // namespace holon::launch

@@ -1,0 +1,69 @@
+#include "launch/remote/invitation.hpp"
+
+#include <string.h>  // explicit_bzero
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "base/whole_file.hpp"
+
+namespace holon::launch {
+namespace {
+
+constexpr std::size_t kLongest = 64 << 10;  // bytes
+
+// Byte by byte: what is behind the line is for somebody else.
+Result<std::string> first_line_of_input() {
+  std::string line;
+  for (char byte = 0; line.size() < kLongest;) {
+    const ssize_t n = read(STDIN_FILENO, &byte, 1);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0 || byte == '\n') break;
+    line += byte;
+  }
+  if (line.empty())
+    return fail(Errc::not_found, "no invitation came: `holon start` hands it over",
+                "standard input");
+  return line;
+}
+
+}  // namespace
+
+std::string write_invitation(const Invitation& invitation) {
+  return nlohmann::json{{"addresses", invitation.addresses},
+                        {"server", invitation.server_key},
+                        {"public", invitation.key.public_key},
+                        {"secret", invitation.key.secret_key}}
+      .dump();
+}
+
+Result<Invitation> parse_invitation(std::string_view text) {
+  try {
+    const auto json = nlohmann::json::parse(text);
+    Invitation invitation{
+        json.at("addresses"), json.at("server"), {json.at("public"), json.at("secret")}};
+    if (!invitation.addresses.empty()) return invitation;
+  } catch (const nlohmann::json::exception&) {
+    // told below
+  }
+  return fail(Errc::invalid_argument, "this is no invitation of `holon start`");
+}
+
+Result<Invitation> take_invitation(const std::string& file) {
+  if (!file.empty()) {
+    const auto text = read_whole_file(file);
+    return text ? parse_invitation(*text) : tl::unexpected(text.error());
+  }
+  if (char* const value = std::getenv(kInvitation); value != nullptr) {
+    const std::string text = value;
+    explicit_bzero(value, text.size());  // /proc/PID/environ shows these bytes for ever
+    unsetenv(kInvitation);
+    return parse_invitation(text);
+  }
+  const auto line = first_line_of_input();
+  return line ? parse_invitation(*line) : tl::unexpected(line.error());
+}
+
+}  // namespace holon::launch

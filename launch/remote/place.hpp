@@ -1,0 +1,21 @@
+// place.hpp - asks an instance for this node's place in it.
+#pragma once
+#include <string>
+
+#include "base/time.hpp"
+#include "launch/messages.hpp"
+#include "launch/remote/invitation.hpp"
+
+namespace holon::launch {
+
+struct Place {
+  std::string address;  // at which the instance answered
+  msg::JoinReply is;
+};
+
+// Tries the addresses one after the other, again and again for `patience` ms. Errors: disconnected
+// (none answered), denied and others of the instance.
+Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest& ask,
+                            Duration patience);
+
+}  // namespace holon::launch

@@ -1,0 +1,18 @@
+// library.hpp - the functions that a sandbox has in place of Lua's own libraries: each takes steps
+// from the budget for what it does. Private to policy/.
+#pragma once
+
+struct lua_State;
+
+namespace holon::policy {
+
+// Functions for Lua: make the globals, and the tables math, string and table.
+int open_library(lua_State* lua);
+void open_math(lua_State* lua);
+void open_string(lua_State* lua);
+void open_table(lua_State* lua);
+
+// Pushes what tostring() gives for the value at `index`: never an address.
+void push_text(lua_State* lua, int index);
+
+}  // namespace holon::policy

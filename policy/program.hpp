@@ -1,0 +1,36 @@
+// program.hpp - a policy written in Lua: docs/own-policy.md says what it may say.
+#pragma once
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "qmanager/policy/hooks.hpp"
+
+namespace holon::policy {
+
+inline constexpr std::int64_t kCallSteps = 100'000;    // of one call
+inline constexpr std::int64_t kPassSteps = 2'000'000;  // of the calls of one pass ...
+inline constexpr std::int64_t kPassStepsEach = 200;    // ... and so many for each waiting job
+inline constexpr int kMostTroubles = 10;               // in a row, until the policy is given up
+
+// What a text says.
+struct Description {
+  struct Function {
+    std::string name;
+    int line = 0;
+  };
+  std::string base;
+  std::vector<Function> functions;
+};
+// Errors: as of compile().
+Result<Description> describe(const std::string& name, std::string_view text);
+
+// Reads and runs the text once, to see what it says. `name` is what the file is called in
+// messages. Errors: invalid_argument with "NAME:LINE": the text, its `base`, a function that is
+// misspelt or none.
+Result<std::shared_ptr<const qmanager::PolicyProgram>> compile(const std::string& name,
+                                                               std::string_view text);
+
+}  // namespace holon::policy

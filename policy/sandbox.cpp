@@ -1,0 +1,133 @@
+#include "policy/sandbox.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <lua.hpp>
+
+#include "base/printable.hpp"
+#include "policy/library.hpp"
+
+namespace holon::policy {
+
+namespace {
+
+constexpr int kStepsPerLook = 1000;  // instructions between two looks at the budget
+constexpr std::size_t kLongestMessage = 300;
+
+// In the extra space of each state.
+Sandbox*& owner_of(lua_State* lua) {
+  return *static_cast<Sandbox**>(lua_getextraspace(lua));
+}
+
+// The function that runs is at level 0 for a hook, at level 1 for a function that it has called.
+[[noreturn]] void raise_spent(lua_State* lua, int level, std::int64_t given) {
+  luaL_where(lua, level);
+  lua_pushfstring(lua, "more than %d steps in one call", static_cast<int>(given));
+  lua_concat(lua, 2);
+  lua_error(lua);
+  __builtin_unreachable();
+}
+
+void count_steps(lua_State* lua, lua_Debug*) {
+  Sandbox::of(lua).charge(lua, kStepsPerLook, 0);
+}
+
+// Takes the message off the stack: a line of text, whatever bytes somebody has put there.
+std::string pop_message(lua_State* lua) {
+  std::string message;
+  if (lua_type(lua, -1) == LUA_TSTRING)
+    message.assign(lua_tostring(lua, -1),
+                   std::min<std::size_t>(lua_rawlen(lua, -1), kLongestMessage));
+  else
+    message = fmt::format("an error without words (a {})", luaL_typename(lua, -1));
+  lua_pop(lua, 1);
+  return printable(message);
+}
+
+}  // namespace
+
+// Lua tells what a new block is for where it tells an old size otherwise (lua_Alloc).
+void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size_t new_size) {
+  auto& sandbox = *static_cast<Sandbox*>(self);
+  const std::size_t before = block == nullptr ? 0 : old_size;
+  if (new_size == 0) {
+    sandbox.used_ -= before;
+    std::free(block);
+    return nullptr;
+  }
+  constexpr std::size_t kHeader = 64;
+  const bool text = block == nullptr && old_size == LUA_TSTRING;
+  const bool more = new_size > before;
+  if (more && (sandbox.used_ - before + new_size > sandbox.limits_.memory ||
+               (text && new_size > sandbox.limits_.text + kHeader)))
+    return nullptr;
+  void* const moved = std::realloc(block, new_size);
+  if (moved != nullptr) sandbox.used_ = sandbox.used_ - before + new_size;
+  return moved;
+}
+
+Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
+  std::unique_ptr<Sandbox> sandbox(new Sandbox(limits));
+  sandbox->lua_ = lua_newstate(&Sandbox::allocate, sandbox.get());
+  if (sandbox->lua_ == nullptr) return fail(Errc::system, "there is no memory for Lua");
+  owner_of(sandbox->lua_) = sandbox.get();
+  lua_pushcfunction(sandbox->lua_, &open_library);
+  if (Status opened = sandbox->call(0, 0, limits.load_steps); !opened)
+    return tl::unexpected(opened.error());
+  return sandbox;
+}
+
+Sandbox::~Sandbox() {
+  if (lua_ != nullptr) lua_close(lua_);
+}
+
+Sandbox& Sandbox::of(lua_State* lua) {
+  return *owner_of(lua);
+}
+
+Status Sandbox::run(std::string_view text, const std::string& name) {
+  if (text.size() > kMostText)
+    return fail(Errc::invalid_argument,
+                fmt::format("{} bytes; a policy has {} at most", text.size(), kMostText), name);
+  const std::string chunk = "@" + name;
+  const int loaded = luaL_loadbufferx(lua_, text.data(), text.size(), chunk.c_str(), "t");
+  if (loaded == LUA_ERRMEM) {
+    lua_pop(lua_, 1);
+    return fail(Errc::invalid_argument, "it takes too much memory to read", name);
+  }
+  if (loaded != LUA_OK) return fail(Errc::invalid_argument, pop_message(lua_));
+  return call(0, 0, limits_.load_steps);
+}
+
+Status Sandbox::call(int arguments, int results, std::int64_t steps) {
+  given_ = steps_left_ = steps;
+  lua_sethook(lua_, &count_steps, LUA_MASKCOUNT, kStepsPerLook);
+  const int outcome = lua_pcall(lua_, arguments, results, 0);
+  if (outcome == LUA_OK) return {};
+  if (outcome == LUA_ERRMEM) {
+    lua_pop(lua_, 1);
+    lua_gc(lua_, LUA_GCCOLLECT);
+    return fail(Errc::invalid_argument,
+                fmt::format("it takes more than {} KiB of memory, or {} KiB for a text",
+                            limits_.memory >> 10, limits_.text >> 10));
+  }
+  return fail(Errc::invalid_argument, pop_message(lua_));
+}
+
+void Sandbox::charge(lua_State* lua, std::int64_t steps, int level) {
+  steps_left_ -= steps;
+  if (steps_left_ < 0) raise_spent(lua, level, given_);
+}
+
+// splitmix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+std::uint64_t Sandbox::random() {
+  used_random = true;
+  std::uint64_t z = (random_ += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace holon::policy

@@ -1,0 +1,77 @@
+// sandbox.hpp - a Lua state in which text that nobody trusts can run: bounded in memory, in steps
+// (also inside library functions), without files, processes, network, clock, addresses.
+//
+// What is there: the language, and assert, error, ipairs, next, pairs, select, tonumber, tostring,
+// type, and tables math, string, table. What is missing: load, pcall, coroutines, metatables, os,
+// io, debug. Nothing can catch an error, so that a budget that is spent ends the call. Same calls,
+// same answers: tables are walked in the order of their keys, random numbers come from a seed that
+// is given. Not thread-safe: one owner.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+
+struct lua_State;
+
+namespace holon::policy {
+
+struct SandboxLimits {
+  std::int64_t load_steps = 1'000'000;  // instructions, and as many of what libraries do
+  std::size_t memory = 8u << 20;        // bytes
+  std::size_t text = 64u << 10;         // bytes of one string
+};
+
+class Sandbox {
+ public:
+  static constexpr std::size_t kMostText = 64u << 10;  // bytes of a file
+
+  // `limits` hold for all calls. Errors: system (no memory).
+  static Result<std::unique_ptr<Sandbox>> create(const SandboxLimits& limits = {});
+  ~Sandbox();
+  Sandbox(const Sandbox&) = delete;
+  Sandbox& operator=(const Sandbox&) = delete;
+
+  // Runs the text of a file, `name` in messages. Errors: invalid_argument with "NAME:LINE".
+  Status run(std::string_view text, const std::string& name);
+
+  // Calls the function that lies below `arguments` values on the stack, as lua_pcall does. Errors:
+  // invalid_argument, what went wrong with its place, where one is known; the stack is then as
+  // it was before the function was pushed.
+  Status call(int arguments, int results, std::int64_t steps);
+  // Of the last call.
+  std::int64_t steps_taken() const { return given_ - steps_left_; }
+
+  void seed(std::uint64_t seed) { random_ = seed; }
+  std::uint64_t random();
+  // True if random numbers were asked for since it was set to false.
+  bool used_random = false;
+
+  lua_State* lua() const { return lua_; }
+  // The one that a state is of.
+  static Sandbox& of(lua_State* lua);
+
+  // ---- for functions that Lua calls
+
+  // Takes steps; raises an error of Lua when there are none left, with the line of the function at
+  // that level of the stack.
+  void charge(lua_State* lua, std::int64_t steps, int level = 1);
+  std::int64_t& steps_left() { return steps_left_; }
+  std::size_t longest_text() const { return limits_.text; }
+
+ private:
+  explicit Sandbox(const SandboxLimits& limits) : limits_(limits) {}
+  static void* allocate(void* self, void* block, std::size_t old_size, std::size_t new_size);
+
+  SandboxLimits limits_;
+  lua_State* lua_ = nullptr;
+  std::size_t used_ = 0;
+  std::int64_t given_ = 0;
+  std::int64_t steps_left_ = 0;
+  std::uint64_t random_ = 0;
+};
+
+}  // namespace holon::policy

@@ -1,0 +1,177 @@
+// One instance of several nodes, all of which are this machine: what stands for ssh runs its words
+// here.
+#include <gmock/gmock.h>
+
+#include "tests/instance/live.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::alive;
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::JobOptions;
+using testing::Live;
+using testing::read_file;
+
+// A program that takes ssh's words, in a folder of its own.
+class FakeSsh {
+ public:
+  FakeSsh() {
+    std::string name = ::testing::TempDir() + "holon-ssh-XXXXXX";
+    dir_ = mkdtemp(name.data());
+    std::ofstream(program()) << "#!/bin/sh\nshift 5\nexec sh -c \"exec $*\"\n";
+    chmod(program().c_str(), 0700);
+  }
+  ~FakeSsh() { std::filesystem::remove_all(dir_); }
+  std::string program() const { return dir_ + "/ssh"; }
+
+ private:
+  std::string dir_;
+};
+
+class HostsTest : public ::testing::Test {
+ protected:
+  std::vector<std::string> options(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"--hosts", "far[1-2]",
+                                      "--conf",  "launch.ssh=" + ssh_.program(),
+                                      "--conf",  "instance.address=127.0.0.1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  static std::string word_of(pid_t pid, const std::string& name) {
+    std::string variables = read_file("/proc/" + std::to_string(pid) + "/environ");
+    const auto at = ('\0' + variables).find('\0' + name + "=");
+    return at == std::string::npos ? "" : variables.substr(at + name.size() + 1).c_str();
+  }
+  static std::set<pid_t> processes_of(const Live& live) {
+    std::set<pid_t> all;
+    testing::add_tree(live.supervisor(), all);
+    return all;
+  }
+
+  // Its process, which what stands for ssh has become.
+  static pid_t agent_of(const Live& live, int rank) {
+    for (const pid_t pid : processes_of(live))
+      if (testing::command_of(pid).find(" agent --join --rank " + std::to_string(rank)) !=
+              std::string::npos &&
+          testing::command_of(pid).find("sh ") == std::string::npos)
+        return pid;
+    return 0;
+  }
+
+  FakeSsh ssh_;
+};
+
+TEST_F(HostsTest, AreOneInstanceWhoseTasksAskItOnEachNode) {
+  const Live live(options());
+  const auto status = live.status();
+  ASSERT_TRUE(status) << status.error().what;
+  ASSERT_EQ(status->nodes, 3);
+  JobOptions all;
+  all.tasks = status->cores;  // of all nodes
+  const std::string script = "test $HOLON_LOCAL_RANK = 0 && " HOLON_BINARY " jobs --json > " +
+                             live.dir() +
+                             "/jobs$HOLON_NODE_INDEX; echo $HOLON_URI $HOLON_NODELIST > " +
+                             live.dir() + "/uri$HOLON_NODE_INDEX";
+  const auto id = live.job({"/bin/sh", "-c", script}, all);
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+  std::set<std::string> uris;
+  for (const char* node : {"0", "1", "2"}) {
+    EXPECT_THAT(read_file(live.dir() + "/jobs" + node), HasSubstr("\"id\": 1"));
+    const std::string said = read_file(live.dir() + "/uri" + node);
+    EXPECT_THAT(said, HasSubstr("far[1-2]"));
+    uris.insert(said.substr(0, said.find(' ')));
+  }
+  EXPECT_EQ(uris.size(), 3U) << "each node has a socket of its own";
+  EXPECT_TRUE(uris.contains(live.uri()));
+}
+
+// Neither a command line nor an environment that others may look at shows what lets somebody in.
+TEST_F(HostsTest, NothingIsLeftOfThemAndNoKeyIsSeen) {
+  Live live(options());
+  const auto id = live.job({"/bin/sleep", "1000"});
+  live.when_running(id);
+  const auto all = processes_of(live);
+  int agents = 0;
+  for (const pid_t pid : all) {
+    const std::string command = testing::command_of(pid);
+    agents += command.find(" agent --join") != std::string::npos ? 1 : 0;
+    EXPECT_EQ(command.find("tcp://"), std::string::npos) << command;
+    EXPECT_EQ(word_of(pid, "HOLON_INVITATION"), "");
+  }
+  EXPECT_GE(agents, 2);
+  live.stop();
+  for (const pid_t pid : all) EXPECT_FALSE(alive(pid)) << pid;
+}
+
+TEST_F(HostsTest, AgentsFindTheNextBrokerAtTheSameAddress) {
+  const Live live(options());
+  const auto status = live.status();
+  ASSERT_TRUE(status);
+  JobOptions all;
+  all.tasks = status->cores;
+  live.gated("gate");
+  const auto id = live.job({"/bin/sh", "-c",
+                            "test $HOLON_TASK_RANK != " + std::to_string(all.tasks - 1) +
+                                " || read line < " + live.dir() + "/gate"},
+                           all);
+  live.when_running(id);
+  live.kill_broker();
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+}
+
+// The one agent on a node is gone for good: nobody starts it again.
+TEST_F(HostsTest, ANodeThatIsLostTakesItsJobsAndNothingElse) {
+  const Live live(options({"--conf", "instance.rejoin-timeout=15s"}));
+  const auto status = live.status();
+  ASSERT_TRUE(status);
+  JobOptions two;
+  two.tasks = 2 * status->cores / status->nodes;  // two nodes
+  const auto lost = live.job({"/bin/sleep", "1000"}, two);
+  const std::string nodes = live.when_running(lost).nodelist;
+  const auto beside = live.job(live.gated("gate"));
+  live.when_running(beside);
+  const bool is_first =
+      nodes.find("far1") != std::string::npos || nodes.find("far[") != std::string::npos;
+  testing::signal_process(agent_of(live, is_first ? 1 : 2), SIGKILL);
+  const auto over = live.wait_one(lost);
+  EXPECT_EQ(over.result, "FAILED");
+  EXPECT_THAT(over.reason, HasSubstr("away for 15s"));
+  EXPECT_EQ(live.record(beside).state, "RUN");
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(beside).result, "COMPLETED");
+}
+
+TEST_F(HostsTest, ThoseThatDoNotComeAreNamed) {
+  std::ofstream(ssh_.program()) << "#!/bin/sh\nexit 3\n";
+  std::string dir = ::testing::TempDir() + "holon-alone-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  std::string command = HOLON_BINARY " start --state-dir " + dir + "/state";
+  for (const auto& word : options({"--conf", "instance.gather-timeout=1s"}))
+    command += " '" + word + "'";
+  FILE* const out = popen((command + " true 2>&1").c_str(), "r");
+  ASSERT_NE(out, nullptr);
+  std::string said;
+  for (int c = 0; (c = std::fgetc(out)) != EOF;) said += static_cast<char>(c);
+  EXPECT_EQ(pclose(out), 0) << said;
+  EXPECT_THAT(said, HasSubstr("ended with code 3; it was to start agents on other nodes"));
+  EXPECT_THAT(said, HasSubstr("far[1-2] did not come within 1s (instance.gather-timeout); the "
+                              "instance begins without them"));
+  std::filesystem::remove_all(dir);
+}
+
+TEST_F(HostsTest, AnEndDoesNotWaitForANodeThatIsLost) {
+  Live live(options());
+  const auto status = live.status();
+  ASSERT_TRUE(status);
+  JobOptions all;
+  all.tasks = status->cores;
+  live.when_running(live.job({"/bin/sleep", "1000"}, all));
+  testing::signal_process(agent_of(live, 2), SIGKILL);
+  live.stop();  // within less than `instance.shutdown-timeout`
+}
+
+}  // namespace
+}  // namespace holon::instance

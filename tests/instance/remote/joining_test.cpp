@@ -1,0 +1,185 @@
+// Who may come in from another node, and which place he gets; which nodes an instance gets.
+#include "instance/remote/joining.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "instance/remote/launcher.hpp"
+#include "instance/remote/nodes.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using transport::Principal;
+
+class JoiningTest : public ::testing::Test {
+ protected:
+  JoiningTest() {
+    options_.hosts = {"n1", "n2.site.org", "n3"};
+    options_.secrets.agents = {"secret0", "secret1", "secret2"};
+    options_.secrets.keys = {{"S", "s"}, {"J", "j"}, {{"", ""}, {"A1", "a1"}, {"A2", "a2"}}};
+  }
+  Result<launch::msg::JoinReply> ask(std::int64_t rank, const std::string& host) const {
+    return Joining(options_, 5'000).place_for({rank, host}, [this](std::uint32_t which) {
+      return which == connected_;
+    });
+  }
+
+  BrokerOptions options_;
+  std::uint32_t connected_ = 99;
+};
+
+TEST_F(JoiningTest, EachKeyIsSomebodys) {
+  const Joining joining(options_, 0);
+  EXPECT_EQ(joining.name_of("J"), kJoiner);
+  EXPECT_EQ(joining.name_of("A1"), "agent 1");
+  EXPECT_EQ(joining.name_of("A2"), "agent 2");
+  for (const char* nobodys : {"", "S", "a1", "j", "other"}) EXPECT_EQ(joining.name_of(nobodys), "");
+}
+
+TEST_F(JoiningTest, AKeySpeaksForItsRankOnly) {
+  const Principal second{Principal::Kind::key, 0, 0, 0, "agent 2"};
+  EXPECT_TRUE(may_be_agent(second, 2));
+  EXPECT_FALSE(may_be_agent(second, 1));
+  EXPECT_FALSE(may_be_agent(second, 20));
+  const Principal guest{Principal::Kind::key, 0, 0, 0, kJoiner};
+  EXPECT_FALSE(may_be_agent(guest, 1));
+  EXPECT_TRUE(is_agent(second));
+  EXPECT_FALSE(is_agent(guest));
+  EXPECT_FALSE(is_agent({Principal::Kind::ipc, 0, 0, 1, {}}));
+}
+
+TEST_F(JoiningTest, APlaceIsThatOfTheRankOrElseOfTheHost) {
+  const auto by_rank = ask(2, "whatever");
+  ASSERT_TRUE(by_rank);
+  EXPECT_EQ(by_rank->host, "n3");
+  EXPECT_EQ(by_rank->secret_key, "a2");
+  EXPECT_EQ(by_rank->secret, "secret2");
+  EXPECT_EQ(by_rank->orphan_timeout, 5'000);
+  const auto by_host = ask(-1, "n2");
+  ASSERT_TRUE(by_host);
+  EXPECT_EQ(by_host->rank, 1U);
+  EXPECT_EQ(by_host->public_key, "A1");
+}
+
+TEST_F(JoiningTest, BesideTheBrokerNothingIsToldAndNobodyNeeded) {
+  const auto here = ask(-1, "n1");
+  ASSERT_TRUE(here);
+  EXPECT_EQ(here->rank, 0U);
+  EXPECT_EQ(here->secret + here->secret_key, "");
+}
+
+TEST_F(JoiningTest, WhoIsNoneOfTheNodesIsToldWhichTheyAre) {
+  EXPECT_THAT(ask(-1, "n7").error().what, HasSubstr("n7 is none of the 3 nodes"));
+  EXPECT_THAT(ask(3, "n3").error().what, HasSubstr("rank 3 is none of the 3 nodes"));
+}
+
+TEST_F(JoiningTest, NobodyGetsThePlaceOfWhoIsThere) {
+  connected_ = 1;
+  EXPECT_EQ(ask(-1, "n2").error().code, Errc::exists);
+  EXPECT_TRUE(ask(-1, "n3"));
+}
+
+TEST_F(JoiningTest, SecretsTravelAsText) {
+  const auto came = parse_secrets(write_secrets(options_.secrets));
+  ASSERT_TRUE(came);
+  EXPECT_EQ(*came, options_.secrets);
+  EXPECT_EQ(write_options(options_)->find("a1"), std::string::npos);
+}
+
+TEST(Nodes, AreNamedByAListOrAFile) {
+  EXPECT_EQ(read_hosts_list("n[1-2],m"), (std::vector<std::string>{"n1", "n2", "m"}));
+  EXPECT_THAT(read_hosts_list("n[1-").error().where, HasSubstr("--hosts n[1-"));
+  const std::string file = ::testing::TempDir() + "holon-hostfile-" + std::to_string(getpid());
+  std::ofstream(file) << "# a comment\nn1 slots=4\n\n n2\nn1\n";
+  EXPECT_EQ(read_hosts_file(file), (std::vector<std::string>{"n1", "n2"}));
+  std::ofstream(file) << "# nothing\n";
+  EXPECT_EQ(read_hosts_file(file).error().code, Errc::invalid_argument);
+  std::remove(file.c_str());
+  EXPECT_THAT(read_hosts_file(file).error().where, HasSubstr("--hostfile"));
+}
+
+Nodes found_nodes(const std::vector<std::string>& hosts, const batch::Allocation& allocation,
+                  bool here = false) {
+  StartOptions options;
+  options.hosts = hosts;
+  options.here = here;
+  Surroundings around;
+  around.allocation = allocation;
+  config::Config config;
+  config.ssh = "/opt/ssh";
+  auto nodes = find_nodes(options, config, around, "/bin/holon");
+  EXPECT_TRUE(nodes) << to_string(nodes.error());
+  return nodes.value_or(Nodes());
+}
+
+batch::Allocation in_slurm() {
+  batch::Allocation slurm;
+  slurm.system = batch::System::slurm;
+  slurm.nodes = {{"n1", 4}, {"n2", 4}, {"n3", 4}};
+  slurm.node = "n2";
+  slurm.node_index = 1;
+  return slurm;
+}
+
+TEST(Nodes, OfNamedHostsAreReachedBySshEachWithItsRank) {
+  batch::Allocation nowhere;
+  nowhere.node = "login";
+  const Nodes nodes = found_nodes({"n1", "login", "n2"}, nowhere);
+  EXPECT_THAT(nodes.hosts, ElementsAre("login", "n1", "n2"));
+  ASSERT_EQ(nodes.step.commands.size(), 2U);
+  EXPECT_THAT(nodes.step.commands[1],
+              ElementsAre("/opt/ssh", "-T", "-o", "BatchMode=yes", "n2", "--", "/bin/holon",
+                          "agent", "--join", "--rank", "2"));
+  EXPECT_TRUE(nodes.step.passes_input);
+}
+
+TEST(Nodes, OfAnAllocationAreReachedInOneStep) {
+  const Nodes nodes = found_nodes({}, in_slurm());
+  EXPECT_THAT(nodes.hosts, ElementsAre("n2", "n1", "n3"));
+  ASSERT_EQ(nodes.step.commands.size(), 1U);
+  EXPECT_EQ(nodes.step.commands[0].front(), "srun");
+  EXPECT_TRUE(nodes.invitation_file.empty());
+}
+
+TEST(Nodes, AreThisOneAloneWhereThatIsWantedOrAllThereIs) {
+  EXPECT_TRUE(found_nodes({}, in_slurm(), true).hosts.empty());
+  EXPECT_TRUE(found_nodes({"localhost"}, {}).hosts.empty());
+  auto lone = in_slurm();
+  lone.nodes = {{"n2", 4}};
+  lone.node_index = 0;
+  EXPECT_TRUE(found_nodes({}, lone).hosts.empty());
+}
+
+TEST(Nodes, WhereALauncherHandsOverNothingAFileDoes) {
+  auto pbs = in_slurm();
+  pbs.system = batch::System::pbs;
+  const Nodes nodes = found_nodes({}, pbs);
+  ASSERT_FALSE(nodes.invitation_file.empty());
+  EXPECT_THAT(nodes.step.commands.front(), ::testing::Contains(nodes.invitation_file));
+}
+
+TEST(Launcher, MakesKeysForEachNodeAndOneSocket) {
+  const auto reactor = std::move(*transport::Reactor::create());
+  Launcher launcher(*reactor, [](const std::string&) {});
+  EXPECT_EQ(launcher.socket(), -1);
+  Nodes nodes;
+  nodes.hosts = {"n1", "n2", "n3"};
+  const auto keys = launcher.prepare(nodes, "127.0.0.1");
+  ASSERT_TRUE(keys) << to_string(keys.error());
+  EXPECT_GE(launcher.socket(), 0);
+  ASSERT_EQ(keys->agents.size(), 3U);
+  EXPECT_EQ(keys->agents[0].public_key, "");
+  EXPECT_NE(keys->agents[1], keys->agents[2]);
+  EXPECT_NE(keys->server, keys->join);
+  EXPECT_THAT(to_string(launcher.prepare(nodes, "here").error()),
+              HasSubstr("instance.address=here"));
+}
+
+}  // namespace
+}  // namespace holon::instance

@@ -1,0 +1,139 @@
+// What an agent on another node than its broker's adds: its invitation, and the socket at which it
+// passes on what is asked on its node.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "launch/remote/invitation.hpp"
+#include "launch/remote/relay.hpp"
+#include "tests/launch/fixture.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::launch {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Invitation, IsOneLineOfText) {
+  const Invitation sent{{"tcp://10.0.0.7:4711", "tcp://192.0.2.1:4711"}, "server", {"p", "s"}};
+  const std::string line = write_invitation(sent);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const auto came = parse_invitation(line);
+  ASSERT_TRUE(came) << to_string(came.error());
+  EXPECT_EQ(*came, sent);
+}
+
+TEST(Invitation, WhatIsNoneIsNotRepeated) {
+  for (const char* text : {"", "{}", "half of a secr",
+                           R"({"addresses":[],"server":"a",)"
+                           R"("public":"b","secret":"c"})"}) {
+    const auto came = parse_invitation(text);
+    ASSERT_FALSE(came);
+    EXPECT_EQ(came.error().code, Errc::invalid_argument);
+    EXPECT_EQ(to_string(came.error()).find("half"), std::string::npos);
+  }
+}
+
+TEST(Invitation, OfTheEnvironmentIsTakenOutOfIt) {
+  const Invitation sent{{"tcp://10.0.0.7:4711"}, "server", {"p", "s"}};
+  setenv(kInvitation, write_invitation(sent).c_str(), 1);
+  const auto came = take_invitation("");
+  ASSERT_TRUE(came) << to_string(came.error());
+  EXPECT_EQ(*came, sent);
+  EXPECT_EQ(std::getenv(kInvitation), nullptr);
+}
+
+// The broker's end is a server in the test.
+class RelayTest : public ProcessTest {
+ protected:
+  void SetUp() override {
+    ProcessTest::SetUp();
+    broker_ = std::move(*transport::Server::listen(*reactor_, *transport::ipc_uri(dir_, "broker")));
+    broker_->on_request([this](const transport::Request& request) {
+      asked_.push_back(request.topic() + " " + request.path());
+      peers_.push_back(request.peer());
+      request.reply("answer to " + request.payload());
+    });
+    transport::Options options;
+    options.name = "agent 3";
+    agent_ = std::move(*transport::Client::connect(*reactor_, broker_->uri(), options));
+    auto relay = Relay::open(*reactor_, *agent_, broker_->uri(), options);
+    ASSERT_TRUE(relay) << to_string(relay.error());
+    relay_ = std::move(*relay);
+  }
+  void TearDown() override {
+    relay_.reset();
+    agent_.reset();
+    broker_.reset();
+    ProcessTest::TearDown();
+  }
+  std::unique_ptr<transport::Client> client() {
+    return std::move(*transport::Client::connect(*reactor_, relay_->uri()));
+  }
+  Result<std::string> ask(transport::Client& client, transport::Call call) {
+    std::optional<Result<std::string>> answer;
+    client.call(std::move(call), [&](Result<std::string> result) { answer = std::move(result); });
+    EXPECT_TRUE(until([&] { return answer.has_value(); }));
+    return answer ? *answer : fail(Errc::timed_out, "no answer at all");
+  }
+
+  std::unique_ptr<transport::Server> broker_;
+  std::unique_ptr<transport::Client> agent_;
+  std::unique_ptr<Relay> relay_;
+  std::vector<std::string> asked_;
+  std::vector<transport::PeerId> peers_;
+};
+
+TEST_F(RelayTest, WhatIsAskedOnTheNodeTheBrokerAnswersOverOneConnection) {
+  const auto one = client(), other = client();
+  EXPECT_EQ(ask(*one, {"jobs", "a", "/3"}), "answer to a");
+  EXPECT_EQ(ask(*other, {"status", "b"}), "answer to b");
+  EXPECT_THAT(asked_, ElementsAre("jobs /3", "status "));
+  EXPECT_EQ(peers_[0], peers_[1]);
+}
+
+TEST_F(RelayTest, WhatOnlyTheAgentSaysIsNotPassedOn) {
+  const auto one = client();
+  for (const char* topic : {"agent.hello", "agent.report", "agent.join"})
+    EXPECT_EQ(ask(*one, {topic}).error().code, Errc::denied);
+  EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(RelayTest, AChildHasAConnectionOfItsOwnOverWhichItsParentCallsIt) {
+  const auto child = client(), other = client();
+  child->on_request([](const transport::Request& request) {
+    request.reply("the child, asked for " + request.path());
+  });
+  EXPECT_EQ(ask(*child, {"hello", "token"}), "answer to token");
+  EXPECT_EQ(ask(*child, {"record", "r"}), "answer to r");
+  EXPECT_EQ(ask(*other, {"jobs", "j"}), "answer to j");
+  ASSERT_EQ(peers_.size(), 3U);
+  EXPECT_EQ(peers_[0], peers_[1]);
+  EXPECT_NE(peers_[0], peers_[2]);
+  std::string answer;
+  broker_->call(peers_[0], {"jobs", "", "/3/7"},
+                [&](const Result<std::string>& said) { answer = said.value_or("lost"); });
+  EXPECT_TRUE(until([&] { return !answer.empty(); }));
+  EXPECT_EQ(answer, "the child, asked for /3/7");
+}
+
+TEST_F(RelayTest, AChildThatGoesIsLostToItsParent) {
+  auto child = client();
+  EXPECT_EQ(ask(*child, {"hello", "token"}), "answer to token");
+  bool is_lost = false;
+  broker_->on_peer_lost([&](transport::PeerId peer) { is_lost |= peer == peers_[0]; });
+  child.reset();
+  EXPECT_TRUE(until([&] { return is_lost; }));
+}
+
+TEST_F(RelayTest, ItsSocketGoesWithIt) {
+  const std::string socket = relay_->uri().substr(std::string("ipc://").size());
+  EXPECT_TRUE(std::filesystem::exists(socket));
+  relay_.reset();
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::path(socket).parent_path()));
+}
+
+}  // namespace
+}  // namespace holon::launch

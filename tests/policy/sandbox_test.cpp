@@ -1,0 +1,192 @@
+// What a policy's text can do, and what it cannot.
+#include "policy/sandbox.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <lua.hpp>
+
+#include "policy/pattern.hpp"
+
+namespace holon::policy {
+namespace {
+
+// "", or what went wrong.
+std::string run(const std::string& text) {
+  auto sandbox = Sandbox::create();
+  EXPECT_TRUE(sandbox);
+  const Status ran = (*sandbox)->run(text, "t.lua");
+  return ran ? "" : to_string(ran.error());
+}
+
+TEST(Sandbox, RunsWhatAPolicyNeeds) {
+  EXPECT_EQ(run(R"lua(
+    local t = {5, 3, 9, 1}
+    table.sort(t)
+    assert(table.concat(t, ",") == "1,3,5,9")
+    table.sort(t, function(a, b) return a > b end)
+    assert(t[1] == 9 and t[4] == 1)
+    table.insert(t, 7); table.insert(t, 1, 2)
+    assert(#t == 6 and t[1] == 2 and table.remove(t) == 7 and #t == 5)
+    assert(select('#', table.unpack({1, 2, 3})) == 3 and table.pack(1, nil).n == 2)
+    assert(math.max(1, 5, 3) == 5 and math.min(4, 2) == 2 and math.floor(-0.5) == -1)
+    assert(math.huge > 1e300 and math.type(1) == "integer" and math.tointeger(3.0) == 3)
+    assert(tostring(nil) == "nil" and tostring(1.5) == "1.5" and tonumber("0x10") == 16)
+    assert(tonumber("12x") == nil and #tostring(12) == 2)
+    local sum = 0
+    for _, v in ipairs({1, 2, 3}) do sum = sum + v end
+    assert(sum == 6 and next({}) == nil)
+  )lua"),
+            "");
+}
+
+TEST(Sandbox, HasLuasPatterns) {
+  EXPECT_EQ(run(R"lua(
+    assert(("18:05"):match("^(%d+):(%d+)$") == "18")
+    local h, m = string.match("18:05", "(%d+):(%d+)")
+    assert(h == "18" and m == "05")
+    assert(select(2, ("abc"):find("b")) == 2 and ("a.c"):find(".", 1, true) == 2)
+    assert(("hello world"):gsub("o", "0") == "hell0 w0rld")
+    assert(("hello"):gsub("", "-") == "-h-e-l-l-o-")
+    assert(("abc"):gsub("%w", "%0%0") == "aabbcc")
+    assert(("a=1, b=2"):gsub("(%w)=(%w)", "%2=%1") == "1=a, 2=b")
+    assert(("$x $y"):gsub("%$(%w)", {x = "1"}) == "1 $y")
+    assert(("abc"):gsub("%w", function(c) return c == "b" and "B" end) == "aBc")
+    local words = {}
+    for w in ("one two  three"):gmatch("%a+") do words[#words + 1] = w end
+    assert(#words == 3 and words[3] == "three")
+    assert(("f(a(b)c)d"):match("%b()") == "(a(b)c)" and ("THE (q) x"):find("%f[%a]%a+%f[%A]") == 1)
+    assert(("x"):rep(3, "-") == "x-x-x" and ("abc"):reverse() == "cba" and ("aB"):upper() == "AB")
+    assert(("abc"):sub(-2) == "bc" and ("abc"):sub(2, 2) == "b" and ("abc"):byte(2) == 98)
+    assert(("[a]"):match("[%]]") == "]" and ("x-y"):match("[a-z]-%-") == "x-")
+    assert(("abab"):match("(ab)%1") == "ab" and ("k"):match("()") == 1)
+    assert(string.format("%5.1f|%-4s|%03d|%x|%%|%s", 3.14159, "ab", 7, 255, true)
+           == "  3.1|ab  |007|ff|%|true")
+  )lua"),
+            "");
+}
+
+TEST(Sandbox, HasNothingThatReachesOut) {
+  for (const char* name :
+       {"os",           "io",           "debug",    "package", "require",        "load",
+        "loadstring",   "dofile",       "loadfile", "pcall",   "xpcall",         "coroutine",
+        "setmetatable", "getmetatable", "rawset",   "rawget",  "collectgarbage", "print",
+        "_G",           "utf8",         "warn"})
+    EXPECT_EQ(run(std::string("assert(") + name + " == nil)"), "") << name;
+  EXPECT_EQ(run("assert(string.dump == nil and table.move == nil and math.randomseed == nil)"), "");
+  EXPECT_NE(run("\x1bLua"), "") << "compiled Lua is not read";
+}
+
+TEST(Sandbox, TablesAreWalkedInTheOrderOfTheirKeys) {
+  EXPECT_EQ(run(R"lua(
+    local t = {[3] = 1, b = 1, [1] = 1, a = 1, [2.5] = 1, [true] = 1, [10] = 1}
+    local keys = {}
+    for k in pairs(t) do keys[#keys + 1] = tostring(k) end
+    assert(table.concat(keys, " ") == "1 2.5 3 10 a b true", table.concat(keys, " "))
+    for k in pairs(t) do t[k] = nil end
+    assert(next(t) == nil)
+    t = {x = 1, y = 2}
+    local k, v = next(t, "x")
+    assert(k == "y" and v == 2 and next(t, "y") == nil)
+  )lua"),
+            "");
+  EXPECT_NE(run("for k in pairs({[{}] = 1}) do end").find("has no order"), std::string::npos);
+}
+
+TEST(Sandbox, SaysNoAddress) {
+  EXPECT_EQ(run(R"lua(
+    assert(tostring({}) == "table" and tostring(print or type) == "function")
+    assert(string.format("%s", {}) == "table")
+  )lua"),
+            "");
+  EXPECT_NE(run("string.format('%p', {})"), "");
+}
+
+TEST(Sandbox, RandomNumbersComeFromTheSeed) {
+  const auto draw = [](std::uint64_t seed) {
+    auto sandbox = Sandbox::create();
+    (*sandbox)->seed(seed);
+    EXPECT_TRUE((*sandbox)->run("x = math.random(1, 1000000)", "t.lua"));
+    lua_getglobal((*sandbox)->lua(), "x");
+    return lua_tointeger((*sandbox)->lua(), -1);
+  };
+  EXPECT_EQ(draw(7), draw(7));
+  EXPECT_NE(draw(7), draw(8));
+}
+
+// Each would take for ever, or all memory, or bring the program down.
+TEST(Sandbox, EndsWhatDoesNotEnd) {
+  const char* const kHostile[] = {
+      "while true do end",
+      "repeat local x = 1 until false",
+      "for i = 1, math.huge do end",
+      "goto a ::a:: goto a",
+      "local function f() return f() end f()",
+      "local function f() return 1 + f() end f()",
+      "local t = {} while true do t[#t + 1] = {} end",
+      "local s = 'x' while true do s = s .. s end",
+      "local s = ('x'):rep(1e9)",
+      "local s = ('x'):rep(1e4, ('y'):rep(1e5))",
+      "local t = {} for i = 1, 1e6 do t[i] = ('x'):rep(60000) end",
+      "local s = ('a'):rep(30) s:match(('a?'):rep(30) .. ('a'):rep(30) .. 'b')",
+      "local s = ('a'):rep(60000) s:find('.-.-.-.-.-b')",
+      "local s = ('a'):rep(60000) s:gsub('(a*)*b', '')",
+      "local s = ('('):rep(60000) s:find(('%b()'):rep(20))",
+      "('x'):find(('('):rep(60000))",
+      "local t = {} for i = 1, 3e4 do t[i] = i end table.sort(t, function() while true do end end)",
+      "table.sort({3, 1, 2}, function() table.sort({1, 2}, function() return error('x') end) end)",
+      "local t = {1} table.sort(t, function(a, b) return true end) while true do table.sort(t) end",
+      "local function f() table.sort({1, 2}, f) end f()",
+      "('x'):gsub('x', function() while true do end end)",
+      "local function f() return ('x'):gsub('x', f) end f()",
+      "error({})",
+      "error(nil)",
+      "error(('x'):rep(60000))",
+      "table.unpack({}, 1, 1e8)",
+      "table.unpack({}, 1, math.maxinteger)",
+      "local t = {} for i = 1, 1e5 do t[i] = 'x' end table.concat(t, ('y'):rep(1000))",
+      "string.format(('%s'):rep(1e4), 1)",
+      "string.format('%999999d', 1)",
+      "for _ in pairs(setmetatable) do end",
+      "local t = {} for i = 1, 1e5 do t[i] = i end while true do next(t, 1) end",
+      "local a, b = ('x'):rep(6e4), ('x'):rep(6e4) while true do if a .. '' == b .. '' then end "
+      "end",
+      "string.rep = nil; ('x'):rep(3)",
+      "local x <close> = {}",
+  };
+  for (const char* text : kHostile) {
+    const auto before = std::chrono::steady_clock::now();
+    EXPECT_NE(run(text), "") << text;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+    EXPECT_LT(took.count(), 20) << text;
+  }
+}
+
+TEST(Sandbox, SaysWhereItWentWrong) {
+  EXPECT_EQ(run("\n\nlocal x = nil + 1"), "t.lua:3: attempt to perform arithmetic on a nil value");
+  EXPECT_EQ(run("x = = 1"), "t.lua:1: unexpected symbol near '='");
+  EXPECT_EQ(run("\nwhile true do end"), "t.lua:2: more than 1000000 steps in one call");
+  EXPECT_EQ(run("error('mine')"), "t.lua:1: mine");
+  EXPECT_EQ(run("error({})"), "an error without words (a table)");
+  EXPECT_NE(run("local t = {} while true do t[#t + 1] = {} end").find("memory"), std::string::npos);
+}
+
+// A text that is spent does not spoil the next call.
+TEST(Sandbox, GoesOnAfterAnError) {
+  auto sandbox = Sandbox::create();
+  EXPECT_FALSE((*sandbox)->run("local t = {} while true do t[#t + 1] = {} end", "t.lua"));
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE((*sandbox)->run("while true do end", "t.lua"));
+    EXPECT_TRUE((*sandbox)->run("local t = {} for i = 1, 1000 do t[i] = {} end", "t.lua"));
+  }
+  EXPECT_EQ(lua_gettop((*sandbox)->lua()), 0);
+}
+
+TEST(Pattern, TakesABoundedNumberOfSteps) {
+  std::int64_t steps = 10'000;
+  EXPECT_THROW(find_pattern(std::string(1000, 'a'), ".-.-.-.-b", 0, steps), PatternError);
+  EXPECT_LT(steps, 0);
+}
+
+}  // namespace
+}  // namespace holon::policy

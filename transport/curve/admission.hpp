@@ -1,0 +1,50 @@
+// admission.hpp - who may connect to a server over tcp: the clients whose CURVE keys it knows, each
+// under a name.
+//
+// A client proves that it has the secret key of a public one; what was recorded of a connection is
+// of no use to whoever sends it again, for each side contributes keys of that one connection.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::transport {
+
+// Z85 text, 40 characters each.
+struct KeyPair {
+  std::string public_key, secret_key;
+
+  bool operator==(const KeyPair&) const = default;
+};
+
+// By the kernel's generator. Errors: unsupported (a libzmq without CURVE).
+Result<KeyPair> new_key_pair();
+
+struct Admission {
+  KeyPair own;  // the server's
+  // The name of the client with this public key; "": nobody is known by it.
+  std::function<std::string(const std::string& public_key)> name_of;
+  // Somebody was not let in. `source`: the address of the other end, without its port; "" where the
+  // kernel could not say any more. Called for each attempt.
+  std::function<void(const std::string& source, const std::string& why)> on_refused;
+};
+
+// A socket that listens, to be handed to the process that serves, and to the next one after that:
+// its port stays, and who connects in between waits.
+struct TcpSocket {
+  UniqueFd fd;
+  std::uint16_t port = 0;
+};
+// At any free port of `address`, an IPv4 address of this machine; "0.0.0.0": of all of them.
+// Errors: invalid_argument (no such address), system.
+Result<TcpSocket> listening_socket(const std::string& address);
+
+// Where others may reach this machine: the IPv4 addresses of interfaces that are up, without
+// loopback ones.
+std::vector<std::string> addresses_of_this_host();
+
+}  // namespace holon::transport
