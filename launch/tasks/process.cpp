@@ -26,6 +26,8 @@ extern "C" {            // glibc 2.36 forgot to say so in this header
 namespace holon::launch {
 namespace {
 
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kEnvironmentAtOnce = 128 * 1024;
 constexpr std::uint64_t kKernelThread = 0x00200000;  // PF_KTHREAD of the flags in /proc/PID/stat
 
 std::vector<pid_t> numbers_in(const std::string& dir) {
@@ -54,19 +56,24 @@ std::uint64_t number_in(std::string_view text, int n) {
   return number;
 }
 
-}  // namespace
-
 // No stream: what one throws when a process ends between open(2) and read(2) would end this
 // process.
+std::string read_all(int file, std::size_t at_once) {
+  std::string text;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + at_once);
+    const ssize_t n = read(file, text.data() + before, at_once);
+    text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n <= 0) return text;
+  }
+}
+
+}  // namespace
+
 std::string text_of_file(const std::string& path) {
   const transport::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> buffer;
-  for (ssize_t n = 1; file && n > 0;) {
-    n = read(file.get(), buffer.data(), buffer.size());
-    if (n > 0) text.append(buffer.data(), static_cast<std::size_t>(n));
-  }
-  return text;
+  return file ? read_all(file.get(), kPage) : "";
 }
 
 // "pid (name) state ppid pgrp ... starttime ...": the name may hold anything, blanks and brackets
@@ -93,6 +100,9 @@ std::optional<ProcessStat> stat_of(pid_t pid) {
   stat.of_kernel = (number_in(rest, 5) & kKernelThread) != 0;
   stat.threads = number_in(rest, 16);
   stat.start = number_in(rest, 18);
+  // execve(2) writes down where the code begins after where the environment ends.
+  const bool is_settled = number_in(rest, 22) > 1;
+  stat.has_empty_environment = is_settled && number_in(rest, 46) == number_in(rest, 47);
   return stat;
 }
 
@@ -118,16 +128,20 @@ std::string value_in(const std::string& block, const std::string& name) {
 
 }  // namespace
 
-// execve(2) installs the new, empty memory first and says where command and environment are in it
-// later, the command before the environment: so an environment that is empty when the command is
-// there is one that was given as empty.
+// A read holds the memory of the program that ran when the file was opened; once that is another
+// program's, it gives nothing. So an environment is read in one piece, and one that reads as empty
+// is empty only where the process's own numbers say so.
 std::optional<std::string> variable_of(const ProcessStat& process, const std::string& name) {
-  const std::string dir = "/proc/" + std::to_string(process.pid);
   if (process.of_kernel) return "";
-  if (const std::string block = text_of_file(dir + "/environ"); !block.empty())
+  const std::string path = "/proc/" + std::to_string(process.pid) + "/environ";
+  const transport::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file)
+    return errno == EACCES || errno == EPERM ? std::optional<std::string>("") : std::nullopt;
+  if (const std::string block = read_all(file.get(), kEnvironmentAtOnce); !block.empty())
     return value_in(block, name);
-  if (text_of_file(dir + "/cmdline").empty()) return std::nullopt;
-  return value_in(text_of_file(dir + "/environ"), name);
+  const auto now = stat_of(process.pid);
+  if (now && now->has_empty_environment) return "";
+  return std::nullopt;
 }
 
 bool signal_process(const ProcessStat& process, int signal) {

@@ -23,6 +23,7 @@ struct ProcessStat {
   std::uint64_t threads = 0;  // those that still run
   char state = '?';           // 'Z': a zombie
   bool of_kernel = false;
+  bool has_empty_environment = false;  // false, too, where that may not be known
 
   // Nothing of it runs any more; somebody has still to reap it.
   bool is_over() const { return state == 'X' || (state == 'Z' && threads <= 1); }
