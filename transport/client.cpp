@@ -60,7 +60,8 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   Status open_line() {
     Reactor& reactor = shared_->reactor;
     auto line = reactor.network() != nullptr
-                    ? reactor.network()->connect(reactor, uri_, line_events())
+                    ? reactor.network()->connect(
+                          reactor, uri_, shared_->options.security.public_key, line_events())
                     : open_zmq_line(reactor, uri_, shared_->options, line_events());
     if (!line) return tl::unexpected<Error>(line.error());
     line_ = std::move(*line);

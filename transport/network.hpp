@@ -17,8 +17,12 @@ class Network {
   // Errors: exists (somebody listens there).
   virtual Result<std::shared_ptr<Door>> listen(Reactor& reactor, const std::string& uri,
                                                Door::Events events) = 0;
-  // Nothing needs to listen at `uri` yet.
+  // A second door of a server that listens already, for clients that show a key (open_key_door).
+  virtual Result<RouterDoorAt> listen_for_keys(Reactor& reactor, Admission admission,
+                                               Door::Events events) = 0;
+  // Nothing needs to listen at `uri` yet. `public_key`: that this side shows; "": none.
   virtual Result<std::shared_ptr<Line>> connect(Reactor& reactor, const std::string& uri,
+                                                const std::string& public_key,
                                                 Line::Events events) = 0;
 };
 

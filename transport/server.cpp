@@ -91,8 +91,11 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
 
   Result<std::string> also_listen(UniqueFd socket, Admission admission) {
     if (key_door_) return fail(Errc::exists, "this server has a door for keys already");
-    auto at = open_key_door(shared_->reactor, std::move(socket), shared_->options,
-                            std::move(admission), door_events());
+    Network* const network = shared_->reactor.network();
+    auto at = network != nullptr
+                  ? network->listen_for_keys(shared_->reactor, std::move(admission), door_events())
+                  : open_key_door(shared_->reactor, std::move(socket), shared_->options,
+                                  std::move(admission), door_events());
     if (!at) return tl::unexpected<Error>(at.error());
     key_door_ = std::move(at->door);
     return std::move(at->uri);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "instance/journal/record_order.hpp"
+#include "resource/graph/graph.hpp"
 #include "world/instance.hpp"
 #include "world/machine.hpp"
 
@@ -17,6 +18,15 @@ std::pair<std::string, JobId> split_path(const std::string& path) {
           JobId(std::strtoull(path.c_str() + cut + 1, nullptr, 10))};
 }
 
+// May jobs get anything on the node of this host?
+bool is_offered(const instance::Core& core, int host) {
+  const auto& graph = core.store->graph();
+  const auto nodes = graph.by_type("node");
+  return std::any_of(nodes.begin(), nodes.end(), [&](const resource::VertexId node) {
+    return graph[node].rank == host && graph[node].up;
+  });
+}
+
 bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
   const bool same =
       from.state == to.state && from.result == to.result && from.exit_code == to.exit_code;
@@ -26,6 +36,8 @@ bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
 }  // namespace
 
 void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) {
+  for (const auto& instance : instances)
+    if (instance->is_root() && !instance->over()) note_hosts(*instance);
   for (const auto& [pid, task] : machine_.tasks.live()) {
     const auto [above, id] = split_path(task->path);
     for (const auto& instance : instances) {
@@ -34,13 +46,38 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
       if (core == nullptr || core->only_lists()) continue;
       const auto* job = core->jobs.find(id);
       if (job == nullptr)
-        return machine_.history.violation("{} runs, and its broker has no such job", task->path);
-      if (!job->life.holds_resources)
-        return machine_.history.violation("{} runs, and what it uses is free for others",
-                                          task->path);
-      if (job->life.place.cores < static_cast<std::int64_t>(task->cores.size()))
+        cut_off(*task, *instance, *core, "its broker has no such job");
+      else if (!job->life.holds_resources)
+        cut_off(*task, *instance, *core, "what it uses is free for others");
+      else if (job->life.place.cores < static_cast<std::int64_t>(task->cores.size()))
         return machine_.history.violation("{} uses more cores than it holds", task->path);
     }
+  }
+}
+
+void Checks::cut_off(const Task& task, const Instance& instance, const instance::Core& core,
+                     const std::string& what) {
+  const bool is_far = instance.has_hosts() && task.host != instance.host();
+  const auto rank = static_cast<std::uint32_t>(task.host);
+  if (!is_far || is_offered(core, task.host))
+    return machine_.history.violation("{} runs, and {}", task.path, what);
+  constexpr Micros kRounded = 10 * kMs;  // a broker's times are whole milliseconds
+  const Micros away = machine_.timeline.now() - connected_[rank];
+  if (away < rejoin_timeout_ - kRounded)
+    machine_.history.violation("{} is given up after {} ms, and still runs", task.path, away / kMs);
+}
+
+// The agent of a host that has been away for too long may have lost what it ran.
+void Checks::note_hosts(const Instance& root) {
+  const auto* core = root.core();
+  if (core == nullptr || !root.has_hosts()) return;
+  for (std::uint32_t rank = 1; rank < root.agents(); ++rank) {
+    Micros& connected = connected_[rank];
+    const AgentProcess* const agent = root.agent(rank);
+    if (core->agents.is_connected(rank))
+      connected = machine_.timeline.now();
+    else if (agent != nullptr && machine_.timeline.now() - connected >= rejoin_timeout_)
+      machine_.tasks.lose_agent(agent->pid());
   }
 }
 
@@ -135,6 +172,21 @@ void Checks::final_record(const std::string& path, const std::optional<msg::JobR
   if (record->result == "COMPLETED" && !record->is_instance &&
       (!ran || static_cast<int>(truth->second.ran_to_end.size()) < truth->second.tasks))
     machine_.history.violation("job {} is COMPLETED, and did not run to its end", path);
+  if (record->result == "FAILED" && ran && !record->is_instance) failed(*record, truth->second);
+}
+
+// A job fails by what its tasks do, or by the loss of who watches them, and then it says so.
+void Checks::failed(const msg::JobRecord& record, const Truth& truth) {
+  const auto are_all = [&](const std::set<int>& ranks) {
+    return static_cast<int>(ranks.size()) == truth.tasks;
+  };
+  const bool is_lost = std::any_of(truth.agents.begin(), truth.agents.end(),
+                                   [&](pid_t agent) { return machine_.tasks.is_lost(agent); });
+  if (are_all(truth.ran_to_end) && !is_lost)
+    machine_.history.violation("job {} ran to its end, and is FAILED: {}", record.path,
+                               record.reason);
+  if (!are_all(truth.ended) && record.reason.empty())
+    machine_.history.violation("job {} is FAILED, and nobody knows why", record.path);
 }
 
 void Checks::events_of(const instance::Journal& journal, const std::string& path,

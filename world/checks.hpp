@@ -9,18 +9,23 @@
 
 #include "instance/core.hpp"
 #include "msg/instance.hpp"
+#include "world/seams/timeline.hpp"
 
 namespace holon::world {
 
 class Machine;
 class Instance;
+struct Task;
+struct Truth;
 
 class Checks {
  public:
   explicit Checks(Machine& machine) : machine_(machine) {}
 
-  // Whatever runs is a job that holds its cores, by the word of its broker.
+  // Whatever runs is a job that holds its cores, by the word of its broker; or it runs on a host
+  // that has been away for `rejoin_timeout`, and nobody gets those cores.
   void what_runs(const std::vector<std::unique_ptr<Instance>>& instances);
+  void rejoin_timeout(Micros timeout) { rejoin_timeout_ = timeout; }
   // The scheduler's plan is the sum of what the jobs hold.
   void plan_of(const Instance& instance);
   // The child believes in no later end than its parent knows of.
@@ -45,7 +50,14 @@ class Checks {
   static std::string held_by(const instance::Core& core);
 
  private:
+  void cut_off(const Task& task, const Instance& instance, const instance::Core& core,
+               const std::string& what);
+  void failed(const msg::JobRecord& record, const Truth& truth);
+  void note_hosts(const Instance& root);
+
   Machine& machine_;
+  Micros rejoin_timeout_ = 0;
+  std::map<std::uint32_t, Micros> connected_;    // agents on other hosts: when they were so last
   std::map<std::string, msg::JobRecord> seen_;   // by observer and path
   std::map<std::string, std::string> by_owner_;  // results, by path
   struct Read {

@@ -1,6 +1,7 @@
 // What happens to a world.
 #include <csignal>
 
+#include "launch/messages.hpp"
 #include "transport/codec/codec.hpp"
 #include "world/world.hpp"
 
@@ -40,6 +41,7 @@ void World::fail_something() {
   Process* const process = some_process();
   Instance* const instance = some_instance(false);
   if (instance == nullptr) return;
+  if (has_hosts_ && dice.one_in(2)) return fail_a_host();
   switch (dice.between(1, 16)) {
     case 1:
     case 2:
@@ -83,6 +85,79 @@ void World::fail_something() {
   }
 }
 
+// That of the broker is cut off like any other, but does not die alone.
+void World::fail_a_host() {
+  auto& dice = machine_.dice;
+  const int last = static_cast<int>(root_ == nullptr ? 0 : root_->agents() - 1);
+  if (last == 0) return;
+  const int host = static_cast<int>(dice.between(1, last));
+  switch (dice.between(1, 8)) {
+    case 1:
+    case 2:
+      return machine_.wires.cut(static_cast<int>(dice.between(0, last)),
+                                dice.between(100, 6'000) * kMs);
+    case 3:
+    case 4:
+      return cut_for_long(static_cast<int>(dice.between(0, last)));
+    case 5:
+      return lose_host(host);
+    case 6:
+      if (AgentProcess* const agent = root_->agent(static_cast<std::uint32_t>(host)))
+        agent->kill("");
+      return;
+    default:
+      return machine_.wires.lose_one(dice.between(10, 6'000) * kMs);
+  }
+}
+
+// Somebody on the broker's host says to be the agent of that one, and to have looked there.
+void World::offer_early(std::uint32_t rank) {
+  launch::msg::Hello hello;
+  hello.rank = rank;
+  hello.secret = root_->agent_secret(rank);
+  hello.incarnation = static_cast<std::uint64_t>(machine_.new_pid());
+  hello.swept = true;
+  machine_.history.note("PLANT: the node of rank {} is offered", rank);
+  add_ghost(machine_.new_pid(), {root_->uri(), "agent.hello", transport::pack(hello)}, [] {});
+}
+
+void World::cut_for_long(int host) {
+  Micros lasts = rejoin_timeout_ + machine_.dice.between(0, 12'000) * kMs;
+  const auto rank = static_cast<std::uint32_t>(host);
+  const auto when_ready = [&](Micros delay, const std::function<void()>& action) {
+    machine_.timeline.after(delay, [this, action] {
+      if (root_ != nullptr && root_->ready()) action();
+    });
+  };
+  if (host > 0 && machine_.planted(Plant::early_offer))
+    when_ready(5 * kSecond, [this, rank] { offer_early(rank); });
+  // What a broker forgets when it ends shows when it ends now.
+  if (host > 0 && machine_.planted(Plant::orphans_in_memory))
+    when_ready(kSecond, [this, rank] {
+      if (AgentProcess* const agent = root_->agent(rank)) agent->kill("");
+    });
+  if (host > 0 &&
+      (machine_.planted(Plant::orphans_in_memory) || machine_.planted(Plant::forgotten_outage))) {
+    lasts += 6 * kSecond;
+    when_ready(lasts - kSecond, [this] { kill_broker(*root_); });
+  }
+  machine_.wires.cut(host, lasts);
+}
+
+void World::lose_host(int host) {
+  if (!machine_.hosts.is_up(host)) return;
+  machine_.history.note("host {} dies", host);
+  machine_.hosts.die(host);
+  machine_.wires.host_died(host);
+  machine_.tasks.host_died(host);
+  if (AgentProcess* const agent = root_->agent(static_cast<std::uint32_t>(host)))
+    agent->kill("with its host");
+  machine_.timeline.after(machine_.dice.between(200, 15'000) * kMs, [this, host] {
+    machine_.history.note("host {} is back", host);
+    machine_.hosts.come_back(host);
+  });
+}
+
 void World::fill_disk(Instance& instance) {
   const std::string dir = instance.state_dir();
   machine_.history.note("the disk of {} is full", instance.path());
@@ -100,7 +175,8 @@ void World::send_ghost() {
   if (children.empty()) return;
   const Instance& child = *children[static_cast<std::size_t>(
       machine_.dice.between(0, static_cast<std::int64_t>(children.size()) - 1))];
-  const bool belongs = machine_.dice.one_in(2);
+  // On another host than the broker's only the token tells who is the child.
+  const bool belongs = machine_.dice.one_in(2) || has_hosts_;
   msg::Hello hello;
   hello.token = child.token();
   hello.job = std::strtoull(child.path().c_str() + child.path().rfind('/') + 1, nullptr, 10);
@@ -110,10 +186,14 @@ void World::send_ghost() {
   machine_.tasks.adopt(pid, belongs ? child.task() : 0);
   machine_.history.note("a ghost of {} says hello, {}", child.path(),
                         belongs ? "with an epoch that is not its own" : "from outside of the job");
-  ghosts_.push_back(std::make_unique<Ghost>(
-      machine_, pid, child.parent_uri(), transport::pack(hello), [this, path = child.path()] {
-        machine_.history.violation("a ghost is taken for the instance {}", path);
-      }));
+  add_ghost(pid, {child.parent_uri(), "hello", transport::pack(hello)},
+            [this, path = child.path()] {
+              machine_.history.violation("a ghost is taken for the instance {}", path);
+            });
+}
+
+void World::add_ghost(pid_t pid, const Ghost::Words& words, std::function<void()> taken) {
+  ghosts_.push_back(std::make_unique<Ghost>(machine_, pid, words, std::move(taken)));
   ghosts_.back()->on_death = [this, ghost = ghosts_.back().get()](bool, int) {
     std::erase_if(ghosts_, [ghost](const auto& one) { return one.get() == ghost; });
   };

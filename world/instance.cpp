@@ -9,7 +9,7 @@
 #include <map>
 
 #include "instance/exit_codes.hpp"
-#include "launch/agent.hpp"
+#include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 #include "world/machine.hpp"
 
@@ -17,9 +17,25 @@ namespace holon::world {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+std::string node_name(std::uint32_t rank) {
+  return "node" + std::to_string(rank);
+}
+
+// Nobody encrypts here: only who shows which key counts.
+transport::KeyPair key_of(const std::string& whose) {
+  return {"public " + whose, "secret " + whose};
+}
+
+}  // namespace
+
 BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pid,
-                             const instance::BrokerOptions& options, std::function<void()> on_ready)
-    : Process(machine, name, pid) {
+                             instance::BrokerOptions options, std::function<void()> on_ready,
+                             int host)
+    : Process(machine, name, pid, host) {
+  // What listens for agents on other hosts: any descriptor, as the network is the world's.
+  if (!options.hosts.empty()) options.socket = open("/dev/null", O_RDONLY | O_CLOEXEC);
   run([&] {
     auto broker = instance::Broker::create(
         reactor(), options, nullptr,
@@ -28,6 +44,7 @@ BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pi
         });
     if (!broker) {
       if (alive()) machine.history.note("{} cannot begin: {}", name, to_string(broker.error()));
+      close(options.socket);  // where nobody has taken it over
       return exit(broker.error().code == Errc::system ? instance::kTryAgain
                                                       : instance::kCannotStart);
     }
@@ -48,27 +65,61 @@ void BrokerProcess::tell(const std::function<void(instance::Broker&)>& what) {
 }
 
 AgentProcess::AgentProcess(Machine& machine, const std::string& name, pid_t pid, Instance& owner,
-                           const instance::BrokerOptions& options, std::uint32_t rank)
-    : Process(machine, name, pid), machine_of_(machine) {
+                           int host)
+    : Process(machine, name, pid, host), machine_of_(machine), owner_(owner) {}
+
+void AgentProcess::begin(launch::AgentOptions how) {
   run([&] {
-    launch::AgentOptions how;
-    how.broker_uri = owner.uri();
-    how.secret = options.secrets.agents.at(rank);
-    how.rank = rank;
-    how.hostname = "node" + std::to_string(rank);
     how.log_level = "off";
     auto agent = launch::Agent::create(
-        reactor(), how,
-        {launch::Node{}, launch::NodeFrame{}, machine.tasks.processes_of(*this, owner)});
+        reactor(), std::move(how),
+        {launch::Node{}, launch::NodeFrame{}, machine_of_.tasks.processes_of(*this, owner_)});
     if (!agent)
-      return machine.history.violation("{} cannot begin: {}", name, to_string(agent.error()));
+      return machine_of_.history.violation("{} cannot begin: {}", name(), to_string(agent.error()));
     agent_ = std::move(*agent);
+  });
+}
+
+void AgentProcess::join(const std::string& address, const transport::Security& as,
+                        std::uint32_t rank) {
+  invited_ = as;
+  run([&] {
+    transport::Options options;
+    options.name = "agent, joining";
+    options.security = as;
+    auto client = transport::Client::connect(reactor(), address, options);
+    joining_ = std::move(*client);
+    const launch::msg::JoinRequest ask{-1, node_name(rank)};
+    constexpr Duration kPatience = 60'000;
+    joining_->call(
+        {"agent.join", transport::pack(ask), "", kPatience},
+        [this, address](const Result<std::string>& answer) { hear_place(address, answer); });
+  });
+}
+
+void AgentProcess::hear_place(const std::string& address, const Result<std::string>& answer) {
+  if (!answer) return exit(launch::kAgentCouldNotBegin);
+  const auto place = transport::unpack<launch::msg::JoinReply>(*answer);
+  if (!place) return machine_of_.history.violation("{} is given rubbish for a place", name());
+  launch::AgentOptions how;
+  how.broker_uri = address;
+  how.secret = place->secret;
+  how.rank = place->rank;
+  how.hostname = place->host;
+  how.orphan_timeout = place->orphan_timeout;
+  how.security = {invited_.server_public_key, place->public_key, place->secret_key};
+  reactor().defer([this, how] {
+    joining_.reset();
+    begin(how);
   });
 }
 
 AgentProcess::~AgentProcess() {
   machine_of_.tasks.agent_is_gone(*this);
-  run([this] { agent_.reset(); });
+  run([this] {
+    joining_.reset();
+    agent_.reset();
+  });
 }
 
 void AgentProcess::after_turn() {
@@ -93,6 +144,15 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   options_.job_path = is_root() ? "" : begin_.path;
   for (std::uint32_t rank = 0; rank < begin_.agents; ++rank)
     options_.secrets.agents.push_back(fmt::format("agent {} of {}", rank, options_.runtime_dir));
+  for (std::uint32_t rank = 0; has_hosts() && rank < begin_.hosts; ++rank) {
+    options_.hosts.push_back(node_name(rank));
+    options_.secrets.keys.agents.push_back(rank == 0 ? transport::KeyPair()
+                                                     : key_of(options_.secrets.agents[rank]));
+  }
+  if (has_hosts()) {
+    options_.secrets.keys.server = key_of("broker");
+    options_.secrets.keys.join = key_of("join " + options_.runtime_dir);
+  }
   options_.secrets.token = begin_.token;
   for (const auto& dir : {options_.runtime_dir, begin_.state_dir}) fs::create_directories(dir);
   later(machine_.dice.between(kMs, 20 * kMs), [this] {
@@ -119,12 +179,14 @@ void Instance::start_broker() {
   machine_.tasks.adopt(pid, begin_.task);
   machine_.history.note("the broker of {} begins", begin_.path);
   broker_started_ = machine_.timeline.now();
-  broker_ =
-      std::make_unique<BrokerProcess>(machine_, "broker " + begin_.path, pid, options_, [this] {
+  broker_ = std::make_unique<BrokerProcess>(
+      machine_, "broker " + begin_.path, pid, options_,
+      [this] {
         if (std::exchange(ready_, true)) return;
         machine_.history.note("instance {} is ready", begin_.path);
         if (begin_.program > 0) later(begin_.program, [this] { stop(); });
-      });
+      },
+      begin_.host);
   broker_->on_death = [this](bool killed, int code) { broker_ended(killed, code); };
   if (again && core() != nullptr) on_recovered(*this);
 }
@@ -135,6 +197,10 @@ void Instance::broker_ended(bool killed, int code) {
   broker_.reset();
   if (killed && machine_.planted(Plant::lost_commit)) machine_.disk.lose_unsynced(begin_.state_dir);
   if (killed && machine_.planted(Plant::old_journal)) machine_.disk.go_back(begin_.state_dir);
+  if (killed && machine_.planted(Plant::orphans_in_memory))
+    machine_.disk.forget(begin_.state_dir, "orphans");
+  if (killed && machine_.planted(Plant::forgotten_outage))
+    machine_.disk.forget(begin_.state_dir, "offline");
   if (ending_) return finish_agents();
   if (!killed && (code == instance::kEndedInOrder || code == instance::kTimeIsOver ||
                   code == instance::kCannotStart)) {
@@ -162,20 +228,44 @@ void Instance::restart(instance::CrashGuard& guard, const std::function<void()>&
 }
 
 void Instance::start_agent(std::uint32_t rank) {
-  auto& agent = agents_[rank].process;
-  if (ending_ || agent) return;
+  if (ending_ || agents_[rank].process) return;
+  constexpr Micros kAgain = 500 * kMs;
+  if (is_far(rank) && !machine_.hosts.is_up(static_cast<int>(rank)))
+    return later(kAgain, [this, rank] { start_agent(rank); });
+  begin_agent(rank);
+}
+
+void Instance::begin_agent(std::uint32_t rank) {
   const pid_t pid = machine_.new_pid();
   machine_.tasks.adopt(pid, begin_.task);
   const std::string name =
       rank == 0 ? "agent " + begin_.path : fmt::format("agent {} of {}", rank, begin_.path);
-  agent = std::make_unique<AgentProcess>(machine_, name, pid, *this, options_, rank);
-  agent->on_death = [this, rank](bool killed, int) { agent_ended(rank, killed); };
+  const int host = is_far(rank) ? static_cast<int>(rank) : begin_.host;
+  auto& agent = agents_[rank].process;
+  agent = std::make_unique<AgentProcess>(machine_, name, pid, *this, host);
+  agent->on_death = [this, rank](bool killed, int code) {
+    if (killed || code != launch::kAgentDone || ending_)
+      machine_.tasks.lose_agent(agents_[rank].process->pid());
+    agent_ended(rank, killed);
+  };
+  if (is_far(rank)) {
+    const auto& keys = options_.secrets.keys;
+    return agent->join(Wires::address_for_keys(uri()),
+                       {keys.server.public_key, keys.join.public_key, keys.join.secret_key}, rank);
+  }
+  launch::AgentOptions how;
+  how.broker_uri = uri();
+  how.secret = options_.secrets.agents.at(rank);
+  how.rank = rank;
+  how.hostname = node_name(rank);
+  agent->begin(std::move(how));
 }
 
 void Instance::agent_ended(std::uint32_t rank, bool killed) {
   const pid_t pid = agents_[rank].process->pid();
   agents_[rank].process.reset();
   if (ending_) return finish_if_all_gone();
+  if (is_far(rank)) return far_agent_ended(rank, pid);
   constexpr Micros kAgentPatience = 3 * kSecond;
   // What the agent left is ended before another one begins: by the supervisor, or, as far as the
   // broker knows of it, by that other agent.
@@ -184,9 +274,21 @@ void Instance::agent_ended(std::uint32_t rank, bool killed) {
     if (looks || core() == nullptr)
       machine_.tasks.clear_left_by(pid);
     else
-      machine_.tasks.clear_unknown_left_by(pid, *core());
+      machine_.tasks.clear_unknown_left_by(pid, *core(), rank);
     restart(agents_[rank].guard, [this, rank] { start_agent(rank); });
   });
+}
+
+// No supervisor looks after it. What the broker knows of is left to the next agent; what it does
+// not is ended by the launcher, with its step.
+void Instance::far_agent_ended(std::uint32_t rank, pid_t pid) {
+  if (core() == nullptr)
+    machine_.tasks.clear_left_by(pid);
+  else
+    machine_.tasks.clear_unknown_left_by(pid, *core(), rank);
+  const Micros wait = machine_.dice.one_in(3) ? machine_.dice.between(kSecond, 15 * kSecond)
+                                              : machine_.dice.between(10 * kMs, kSecond);
+  later(wait, [this, rank] { start_agent(rank); });
 }
 
 bool Instance::has_agents() const {
@@ -263,7 +365,11 @@ void Instance::vanish() {
   kill_agents("with its instance");
   if (broker_) broker_->on_death = [this](bool, int) { broker_.reset(); };
   for (Agent& one : agents_)
-    if (one.process) one.process->on_death = [&one](bool, int) { one.process.reset(); };
+    if (one.process)
+      one.process->on_death = [this, &one](bool, int) {
+        machine_.tasks.lose_agent(one.process->pid());
+        one.process.reset();
+      };
 }
 
 void Instance::become_over(int status) {
@@ -295,6 +401,7 @@ void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   Begin child;
   child.path = task.path;
   child.task = task.pid;
+  child.host = task.host;
   auto secrets = secrets_in(request.secrets);
   child.state_dir = secrets["HOLON_STATE_DIR"];
   child.parent_uri = secrets["HOLON_PARENT_URI"];

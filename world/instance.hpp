@@ -1,6 +1,9 @@
 // instance.hpp - an instance of a world: the real broker and its real agents, each in a process,
 // and a supervisor that is a model.
 //
+// A root may have several hosts: its agents but that of rank 0 are then on host 1, 2, ..., ask for
+// their place as `holon agent --join` does, and when one ends somebody starts another there.
+//
 // The model starts again what crashes, sends signals and ends as instance/process/supervisor.cpp
 // does it; the real one is made of fork, pipes and /proc. The program that an instance runs is as
 // long as its job says, and its end ends the instance.
@@ -15,13 +18,11 @@
 #include "instance/broker.hpp"
 #include "instance/options.hpp"
 #include "instance/process/crash_guard.hpp"
+#include "launch/agent.hpp"
 #include "launch/tasks/processes.hpp"
+#include "transport/rpc.hpp"
 #include "world/seams/process.hpp"
 #include "world/seams/timeline.hpp"
-
-namespace holon::launch {
-class Agent;
-}
 
 namespace holon::world {
 
@@ -31,7 +32,7 @@ struct Task;
 class BrokerProcess final : public Process {
  public:
   BrokerProcess(Machine& machine, const std::string& name, pid_t pid,
-                const instance::BrokerOptions& options, std::function<void()> on_ready);
+                instance::BrokerOptions options, std::function<void()> on_ready, int host);
   ~BrokerProcess() override;
   // nullptr: it has no resources yet, or could not begin.
   const instance::Core* core() const { return broker_ ? broker_->core() : nullptr; }
@@ -44,15 +45,23 @@ class BrokerProcess final : public Process {
 class AgentProcess final : public Process {
  public:
   AgentProcess(Machine& machine, const std::string& name, pid_t pid, class Instance& owner,
-               const instance::BrokerOptions& options, std::uint32_t rank);
+               int host);
   ~AgentProcess() override;
+  void begin(launch::AgentOptions how);
+  // Of one on another host than its broker's: first it asks for its place, with this key.
+  void join(const std::string& address, const transport::Security& as, std::uint32_t rank);
   void tell(const std::function<void(launch::Agent&)>& what);
 
  protected:
   void after_turn() override;
 
  private:
+  void hear_place(const std::string& address, const Result<std::string>& answer);
+
   Machine& machine_of_;
+  Instance& owner_;
+  transport::Security invited_;
+  std::unique_ptr<transport::Client> joining_;
   std::unique_ptr<launch::Agent> agent_;
 };
 
@@ -71,6 +80,8 @@ class Instance {
     std::vector<std::string> conf;
     std::string resources;  // of a root
     std::uint32_t agents = 1;
+    std::uint32_t hosts = 1;  // of a root: more than one have an agent each
+    int host = 0;             // where it runs
     std::string parent_uri, token;
     pid_t task = 0;      // that it is, of its parent's agent
     Micros program = 0;  // how long it runs once it is ready; 0: until it is told to end
@@ -90,6 +101,11 @@ class Instance {
   pid_t task() const { return begin_.task; }
   std::string uri() const { return "ipc://" + options_.runtime_dir + "/broker"; }
   bool is_root() const { return begin_.task == 0; }
+  int host() const { return begin_.host; }
+  const std::string& agent_secret(std::uint32_t rank) const {
+    return options_.secrets.agents[rank];
+  }
+  bool has_hosts() const { return begin_.hosts > 1; }
   bool over() const { return over_; }
   bool ready() const { return ready_ && !ending_ && !over_; }
   BrokerProcess* broker() const { return broker_.get(); }
@@ -115,6 +131,9 @@ class Instance {
  private:
   void start_broker();
   void start_agent(std::uint32_t rank);
+  bool is_far(std::uint32_t rank) const { return has_hosts() && rank > 0; }
+  void begin_agent(std::uint32_t rank);
+  void far_agent_ended(std::uint32_t rank, pid_t pid);
   void broker_ended(bool killed, int code);
   void agent_ended(std::uint32_t rank, bool killed);
   void restart(instance::CrashGuard& guard, const std::function<void()>& start);

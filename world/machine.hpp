@@ -7,6 +7,7 @@
 #include "world/plants.hpp"
 #include "world/seams/dice.hpp"
 #include "world/seams/disk.hpp"
+#include "world/seams/hosts.hpp"
 #include "world/seams/network.hpp"
 #include "world/seams/tasks.hpp"
 #include "world/seams/timeline.hpp"
@@ -27,6 +28,7 @@ class Machine {
   History history;
   std::string dir;             // a folder of its own
   Process* current = nullptr;  // whose turn it is
+  Hosts hosts;
   Wires wires;
   Tasks tasks;
   Disk disk;

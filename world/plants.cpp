@@ -27,6 +27,23 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::changed_record, "changed-record",
        "a child's record of a job that is over says something else when it arrives"},
       {Plant::stale_listing, "stale-listing", "a listing is what the one before it was"},
+      {Plant::early_child_end, "early-child-end",
+       "a child's end is told as it begins to end: its grant is free too soon"},
+      {Plant::orphans_in_memory, "orphans-in-memory",
+       "the list of processes that a lost agent left is gone with the broker that kept it"},
+      {Plant::forgotten_outage, "forgotten-outage",
+       "which nodes are down is gone with the broker that knew it"},
+      {Plant::unswept_node, "unswept-node",
+       "an agent on another host says that what earlier ones left there is gone, and has not "
+       "looked"},
+      {Plant::forgotten_tasks, "forgotten-tasks",
+       "an agent on another host that comes back says nothing of what it runs"},
+      {Plant::early_offer, "early-offer",
+       "the node of a host that is cut off is offered again before anybody has looked there"},
+      {Plant::start_after_heal, "start-after-heal",
+       "an agent on another host that comes back is sent its last start again"},
+      {Plant::wrong_rank, "wrong-rank",
+       "keys are not looked at, and an agent is taken for that of another host"},
   };
   return kPlants;
 }

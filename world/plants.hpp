@@ -24,6 +24,14 @@ enum class Plant {
   changed_record,
   early_whole,
   stale_listing,
+  early_child_end,
+  orphans_in_memory,
+  forgotten_outage,
+  unswept_node,
+  forgotten_tasks,
+  early_offer,
+  start_after_heal,
+  wrong_rank,
 };
 
 struct PlantInfo {

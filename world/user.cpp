@@ -15,7 +15,7 @@ std::unique_ptr<transport::Client> connected(transport::Reactor& reactor, const 
 
 }  // namespace
 
-User::User(Machine& machine) : Process(machine, "user", machine.new_pid()) {}
+User::User(Machine& machine) : Process(machine, "user", machine.new_pid(), Hosts::kEverywhere) {}
 User::~User() {
   run([this] { clients_.clear(); });
 }
@@ -33,12 +33,11 @@ void User::leave(const std::string& uri) {
   deliver([this, uri] { clients_.erase(uri); });
 }
 
-Ghost::Ghost(Machine& machine, pid_t pid, const std::string& parent_uri, std::string hello,
-             std::function<void()> taken)
-    : Process(machine, "ghost", pid) {
+Ghost::Ghost(Machine& machine, pid_t pid, const Words& words, std::function<void()> taken)
+    : Process(machine, "ghost", pid, Hosts::kEverywhere) {
   run([&] {
-    client_ = connected(reactor(), parent_uri, "child ghost");
-    client_->call({"hello", std::move(hello), "", 5'000},
+    client_ = connected(reactor(), words.uri, "child ghost");
+    client_->call({words.topic, words.hello, "", 5'000},
                   [this, taken = std::move(taken)](const Result<std::string>& answer) {
                     if (answer) taken();
                     exit(0);

@@ -25,11 +25,14 @@ class User final : public Process {
   std::map<std::string, std::unique_ptr<transport::Client>> clients_;
 };
 
-// One that says hello as if it were the child, once; `taken` is called where it was believed.
+// One that says hello as if it were the child, or the agent, once; `taken` is called where it was
+// believed.
 class Ghost final : public Process {
  public:
-  Ghost(Machine& machine, pid_t pid, const std::string& parent_uri, std::string hello,
-        std::function<void()> taken);
+  struct Words {
+    std::string uri, topic, hello;
+  };
+  Ghost(Machine& machine, pid_t pid, const Words& words, std::function<void()> taken);
   ~Ghost() override;
 
  private:

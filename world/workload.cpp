@@ -56,15 +56,17 @@ void World::submit_work(Instance& instance) {
   const double limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(1, 4));
   submit(instance,
          {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"},
-         dice.between(1, 3), dice.one_in(has_nodes_ ? 2 : 4) ? 2 : 1, limit,
+         dice.between(1, 3), dice.one_in(has_nodes_ || has_hosts_ ? 2 : 4) ? 2 : 1, limit,
          static_cast<std::uint64_t>(dice.one_in(4) ? dice.between(2, 4) : 1), false);
 }
 
 std::vector<std::string> World::conf() {
   static const std::vector<std::string> kPolicies = {"fcfs", "easy", "conservative", "hybrid"};
   auto& dice = machine_.dice;
+  const auto rejoin = has_hosts_ ? rejoin_timeout_ / kSecond : 120;
   return {"instance.heartbeat=1s",
           "instance.peer-timeout=4s",
+          "instance.rejoin-timeout=" + std::to_string(rejoin) + "s",
           "instance.shutdown-timeout=6s",
           "instance.orphan-timeout=40s",
           "instance.record-interval=" + std::to_string(dice.between(10, 400)) + "ms",
@@ -80,9 +82,9 @@ void World::submit_instance(Instance& instance) {
   for (auto& item : conf()) command.push_back(std::move(item));
   const double limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(3, 12));
   submit(instance, std::move(command),
-         has_nodes_             ? dice.between(1, 3)
-         : depth(instance) == 1 ? dice.between(3, 5)
-                                : dice.between(1, 3),
+         has_nodes_ || has_hosts_ ? dice.between(1, 3)
+         : depth(instance) == 1   ? dice.between(3, 5)
+                                  : dice.between(1, 3),
          has_nodes_ ? dice.between(1, 2) : 1, limit, 1, true);
 }
 
@@ -139,8 +141,18 @@ void World::list() {
                if (!answer) return;
                const auto reply = transport::unpack<msg::JobsReply>(*answer);
                if (!reply) return machine_.history.violation("a listing is answered with rubbish");
+               if (speaks_for_nobody(path)) return;
                checks_.read_by_client(path, reply->jobs, before);
              });
+}
+
+// What is read of an instance that is over, or that nobody counts on any more, need not agree with
+// what others say.
+bool World::speaks_for_nobody(const std::string& path) const {
+  if (!has_hosts_) return false;
+  for (const auto& instance : instances_)
+    if (instance->path() == path && !instance->over()) return is_disowned(*instance);
+  return true;
 }
 
 void World::list_later() {

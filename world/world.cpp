@@ -11,6 +11,8 @@ namespace {
 
 constexpr const char* kOneNode = "node=1/core=8";
 constexpr const char* kTwoNodes = "node=2/core=4";
+constexpr const char* kThreeHosts = "node=3/core=3";
+constexpr std::uint32_t kHosts = 3;
 constexpr Micros kEndPatience = 300 * kSecond;
 constexpr std::uint64_t kStepsBetweenLooks = 150;  // at what costs more to look at
 
@@ -30,9 +32,18 @@ World::World(std::uint64_t seed, Plant plant, const std::string& dir)
     : machine_(seed, plant, dir), checks_(machine_) {
   has_faults_ = !machine_.dice.one_in(10);
   may_lose_power_ = machine_.dice.one_in(3);
-  has_nodes_ = machine_.dice.one_in(3);
+  const auto kind = machine_.dice.between(1, 3);
+  has_nodes_ = kind == 1;
+  has_hosts_ = kind == 2;
+  if (has_hosts_) choose_hosts();
   root_conf_ = conf();
   user_ = std::make_unique<User>(machine_);
+}
+
+void World::choose_hosts() {
+  rejoin_timeout_ = machine_.dice.between(2, 8) * kSecond;
+  checks_.rejoin_timeout(rejoin_timeout_);
+  if (machine_.dice.one_in(2)) machine_.hosts.distance = machine_.dice.between(kMs, 200 * kMs);
 }
 
 World::~World() {
@@ -62,6 +73,10 @@ void World::begin_root() {
   begin.conf = root_conf_;
   begin.resources = has_nodes_ ? kTwoNodes : kOneNode;
   begin.agents = has_nodes_ ? 2 : 1;
+  if (has_hosts_) {
+    begin.resources = kThreeHosts;
+    begin.hosts = begin.agents = kHosts;
+  }
   auto root = std::make_unique<Instance>(machine_, *this, std::move(begin));
   root_ = root.get();
   add(std::move(root));
@@ -82,7 +97,7 @@ Outcome World::run() {
   act_later();
   list_later();
   if (has_faults_) fail_later();
-  const Micros lasts = machine_.dice.between(6, 20) * kSecond;
+  const Micros lasts = machine_.dice.between(6, has_hosts_ ? 30 : 20) * kSecond;
   run_until(lasts, [] { return false; });
   if (!machine_.history.failed()) end_all();
   Outcome outcome;
@@ -116,9 +131,8 @@ void World::look_at(Instance& instance) {
   // What could not be written is thrown away with its broker.
   if (core == nullptr || core->only_lists() || !core->journal.look()) return;
   checks_.plan_of(instance);
-  if (!instance.is_root())
-    for (const auto& parent : instances_)
-      if (parent->uri() == instance.parent_uri()) checks_.lease_of(instance, *parent);
+  if (const Instance* const parent = parent_of(instance)) checks_.lease_of(instance, *parent);
+  const bool has_the_word = !is_disowned(instance);
   for (const auto& [path, job] : acked_) {
     const bool own = job.instance == instance.path();
     if (!own && !instance.is_root() && !path.starts_with(instance.path() + "/")) continue;
@@ -128,14 +142,37 @@ void World::look_at(Instance& instance) {
       continue;
     }
     checks_.record(instance.path(), *record);
-    if (own) checks_.told_by_owner(*record);
+    if (own && has_the_word) checks_.told_by_owner(*record);
   }
+}
+
+Instance* World::parent_of(const Instance& instance) const {
+  if (instance.is_root()) return nullptr;
+  const auto cut = instance.path().rfind('/');
+  const std::string above = cut == 0 ? "/" : instance.path().substr(0, cut);
+  for (const auto& other : instances_)
+    if (other->path() == above && !other->over()) return other.get();
+  return nullptr;
+}
+
+// An instance on a host that is cut off may go on when its job is over for the one above. What has
+// become of its jobs is that one's word then.
+bool World::is_disowned(const Instance& instance) const {
+  if (!has_hosts_ || instance.is_root()) return false;
+  const Instance* const parent = parent_of(instance);
+  const auto* core = parent == nullptr ? nullptr : parent->core();
+  if (core == nullptr || is_disowned(*parent)) return true;
+  const auto id =
+      std::strtoull(instance.path().c_str() + instance.path().rfind('/') + 1, nullptr, 10);
+  const auto* job = core->jobs.find(JobId(id));
+  return job == nullptr || !job->life.holds_resources;
 }
 
 void World::end_all() {
   calm_ = true;
   machine_.history.note("no more faults, no more work");
   machine_.wires.heal();
+  machine_.hosts.heal();
   const Micros end = machine_.timeline.now() + kEndPatience;
   // Half of the worlds end by themselves as far as they do.
   if (machine_.dice.one_in(2))

@@ -49,6 +49,7 @@ class World final : public Instances {
               std::int64_t tasks, double limit, std::uint64_t count, bool is_instance);
   void cancel_some(Instance& instance);
   void list();
+  bool speaks_for_nobody(const std::string& path) const;
   void list_later();
   std::vector<std::string> conf();
   Instance* some_instance(bool ready);
@@ -60,16 +61,24 @@ class World final : public Instances {
   void fail_later();
   void kill_broker(Instance& instance);
   void send_ghost();
+  void add_ghost(pid_t pid, const Ghost::Words& words, std::function<void()> taken);
+  void offer_early(std::uint32_t rank);
+  void fail_a_host();
+  void cut_for_long(int host);
+  void lose_host(int host);
   void fill_disk(Instance& instance);
   void lose_power();
   Process* some_process();
   AgentProcess* some_agent(const Instance& instance);
 
+  void choose_hosts();
   void begin_root();
   void keep_root();
   bool run_until(Micros when, const std::function<bool()>& done);
   void step_checks();
   void look_at(Instance& instance);
+  Instance* parent_of(const Instance& instance) const;
+  bool is_disowned(const Instance& instance) const;
   void end_all();
   void check_end();
 
@@ -86,6 +95,8 @@ class World final : public Instances {
   bool calm_ = false;                        // no more work, no more faults
   bool has_faults_ = true, may_lose_power_ = false;
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
+  bool has_hosts_ = false;  // three of them, with an agent on each
+  Micros rejoin_timeout_ = 0;
   std::uint64_t steps_ = 0;
 };
 

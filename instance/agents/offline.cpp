@@ -24,6 +24,11 @@ std::vector<resource::VertexId> vertices_of(const resource::ResourceGraph& graph
   return nodes;
 }
 
+// Until what runs there is given up.
+Duration patience_for(std::uint32_t rank, const Offline::Patience& patience) {
+  return rank == 0 ? patience.given_up : patience.given_up_of_others;
+}
+
 }  // namespace
 
 Offline::Offline(Journal& journal, resource::ResourceStore& store, JobManager& jobs,
@@ -68,9 +73,11 @@ std::optional<Time> Offline::turn(Time now) {
   };
   for (auto& [rank, how] : away_) {
     if (!offline_.contains(rank) && is_due(how.since, patience_.down)) take_down(rank, how);
-    const Duration given_up = rank == 0 ? patience_.given_up : patience_.given_up_of_others;
+    const Duration given_up = patience_for(rank, patience_);
     if (how.is_given_up || given_up == 0 || !is_due(how.since, given_up)) continue;
     how.is_given_up = true;
+    // What is given up may still run: nobody gets its cores, however short the patience is.
+    if (!offline_.contains(rank)) take_down(rank, how);
     on_given_up(rank);
   }
   return next;
@@ -80,8 +87,9 @@ void Offline::take_down(std::uint32_t rank, const Away& how) {
   offline_[rank] = {rank, how.host, clock_.wall(how.since)};
   journal_.put_offline(offline_[rank]);
   set_up(rank, false);
+  const Duration patience = how.is_given_up ? patience_for(rank, patience_) : patience_.down;
   spdlog::warn(fmt::format("the agent of rank {} has been away for {}: its nodes are down", rank,
-                           duration_text(patience_.down)));
+                           duration_text(patience)));
 }
 
 void Offline::set_up(std::uint32_t rank, bool up) {

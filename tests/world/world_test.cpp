@@ -52,6 +52,21 @@ TEST_F(Seeds, OneReplaysToTheByte) {
     EXPECT_EQ(run(seed).history, run(seed).history);
 }
 
+TEST_F(Seeds, HaveHostsThatAreCutOffAndDie) {
+  std::uint64_t cut = 0, dead = 0, kept = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed)
+    for (const auto& line : run(seed).history) {
+      cut += line.find(" is cut off for ") != std::string::npos ? 1 : 0;
+      dead += line.ends_with(" dies") ? 1 : 0;
+      // An agent that comes back and has what it ran.
+      const auto hello = line.find(": agent.hello +");
+      kept += hello != std::string::npos && line.find(" of / asks broker /") < hello ? 1 : 0;
+    }
+  EXPECT_GT(cut, 20u);
+  EXPECT_GT(dead, 5u);
+  EXPECT_GT(kept, 5u);
+}
+
 // A world that nothing happens in would find nothing, and pass.
 TEST_F(Seeds, HaveThreeLevelsJobsAndFaults) {
   std::uint64_t jobs = 0, deepest = 0, kills = 0;

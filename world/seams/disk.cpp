@@ -234,5 +234,14 @@ void Disk::go_back(const std::string& dir) {
   machine_.history.note("PLANT: the journal is an older one");
   copy_journal(from, dir);
 }
+void Disk::forget(const std::string& dir, const std::string& table) {
+  sqlite3* journal = nullptr;
+  const std::string text = "DELETE FROM " + table;
+  if (sqlite3_open((dir + "/journal.db").c_str(), &journal) == SQLITE_OK &&
+      sqlite3_exec(journal, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK &&
+      sqlite3_changes(journal) > 0)
+    machine_.history.note("PLANT: {} are forgotten", table);
+  sqlite3_close(journal);
+}
 
 }  // namespace holon::world

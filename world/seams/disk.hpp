@@ -31,6 +31,8 @@ class Disk {
   void take_snapshot(const std::string& dir);
   std::string snapshot_of(const std::string& dir) const;
   void go_back(const std::string& dir);
+  // All rows of a table of the journal.
+  void forget(const std::string& dir, const std::string& table);
 
   // For the files.
   struct Undo {

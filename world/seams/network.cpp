@@ -14,13 +14,15 @@ using transport::ConnectionId;
 
 class WorldDoor final : public transport::Door, public std::enable_shared_from_this<WorldDoor> {
  public:
-  WorldDoor(Wires& wires, Process& its_owner, Events its_events)
-      : owner(its_owner), events(std::move(its_events)), wires_(wires) {}
+  WorldDoor(Wires& wires, Process& its_owner, Events its_events,
+            std::optional<transport::Admission> its_keys = std::nullopt)
+      : owner(its_owner), events(std::move(its_events)), keys(std::move(its_keys)), wires_(wires) {}
   ~WorldDoor() override { shut(); }
 
   bool send(ConnectionId id, std::string bytes) override {
     const auto found = links.find(id);
-    if (found == links.end() || found->second->dead) return false;
+    if (found == links.end() || found->second->dead)
+      return found != links.end() && found->second->silent;
     wires_.send(found->second, false, std::move(bytes));
     return true;
   }
@@ -41,6 +43,12 @@ class WorldDoor final : public transport::Door, public std::enable_shared_from_t
   void favour(ConnectionId) override {}
   std::optional<transport::Principal> principal(ConnectionId id) const override {
     const auto found = links.find(id);
+    const bool has_key = found != links.end() && !found->second->key_name.empty();
+    const bool ignores_keys = wires_.machine().planted(Plant::wrong_rank) && has_key &&
+                              found->second->key_name.starts_with("agent ");
+    if (has_key && !ignores_keys)
+      return transport::Principal{transport::Principal::Kind::key, 0, 0, 0,
+                                  found->second->key_name};
     const auto pid =
         found == links.end() || found->second->client == nullptr ? 0 : found->second->client->pid();
     return transport::Principal{transport::Principal::Kind::ipc, geteuid(), getegid(), pid};
@@ -54,6 +62,7 @@ class WorldDoor final : public transport::Door, public std::enable_shared_from_t
 
   Process& owner;
   Events events;
+  std::optional<transport::Admission> keys;  // of a door that asks for them
   std::map<ConnectionId, std::shared_ptr<Link>> links;
   bool is_shut = false;
 
@@ -63,12 +72,17 @@ class WorldDoor final : public transport::Door, public std::enable_shared_from_t
 
 class WorldLine final : public transport::Line, public std::enable_shared_from_this<WorldLine> {
  public:
-  WorldLine(Wires& wires, Process& owner, std::string uri, Events its_events)
-      : events(std::move(its_events)), wires_(wires), owner_(owner), uri_(std::move(uri)) {}
+  WorldLine(Wires& wires, Process& owner, std::string uri, std::string public_key,
+            Events its_events)
+      : events(std::move(its_events)),
+        wires_(wires),
+        owner_(owner),
+        uri_(std::move(uri)),
+        public_key_(std::move(public_key)) {}
   ~WorldLine() override { close(); }
 
   bool send(std::string bytes) override {
-    if (!link || link->dead) return false;
+    if (!link || link->dead) return link && link->silent;
     wires_.send(link, true, std::move(bytes));
     return true;
   }
@@ -98,7 +112,7 @@ class WorldLine final : public transport::Line, public std::enable_shared_from_t
 
   void try_it() {
     if (is_closed || link || !owner_.alive()) return;
-    link = wires_.connect(shared_from_this(), owner_, uri_);
+    link = wires_.connect(shared_from_this(), owner_, uri_, public_key_);
     if (!link) {
       connect_soon(patience_);
       patience_ = std::min(2 * patience_, kLongest);
@@ -112,7 +126,7 @@ class WorldLine final : public transport::Line, public std::enable_shared_from_t
 
   Wires& wires_;
   Process& owner_;
-  std::string uri_;
+  std::string uri_, public_key_;
   Micros patience_ = kFirst;
 };
 
@@ -123,11 +137,20 @@ class Port final : public transport::Network {
   Port(Wires& wires, Process& owner) : wires_(wires), owner_(owner) {}
   Result<std::shared_ptr<transport::Door>> listen(transport::Reactor&, const std::string& uri,
                                                   transport::Door::Events events) override {
+    address_for_keys_ = Wires::address_for_keys(uri);
     return wires_.listen(owner_, uri, std::move(events));
   }
+  Result<transport::RouterDoorAt> listen_for_keys(transport::Reactor&,
+                                                  transport::Admission admission,
+                                                  transport::Door::Events events) override {
+    return transport::RouterDoorAt{
+        wires_.listen_for_keys(owner_, address_for_keys_, std::move(admission), std::move(events)),
+        address_for_keys_};
+  }
   Result<std::shared_ptr<transport::Line>> connect(transport::Reactor&, const std::string& uri,
+                                                   const std::string& public_key,
                                                    transport::Line::Events events) override {
-    auto line = std::make_shared<WorldLine>(wires_, owner_, uri, std::move(events));
+    auto line = std::make_shared<WorldLine>(wires_, owner_, uri, public_key, std::move(events));
     line->connect_soon(wires_.machine().dice.between(100, 5 * kMs));
     return std::shared_ptr<transport::Line>(std::move(line));
   }
@@ -135,6 +158,7 @@ class Port final : public transport::Network {
  private:
   Wires& wires_;
   Process& owner_;
+  std::string address_for_keys_;  // beside the last one that was listened at
 };
 
 }  // namespace
@@ -155,15 +179,30 @@ Result<std::shared_ptr<transport::Door>> Wires::listen(Process& owner, const std
   return std::shared_ptr<transport::Door>(std::move(door));
 }
 
+std::shared_ptr<transport::Door> Wires::listen_for_keys(Process& owner, const std::string& address,
+                                                        transport::Admission admission,
+                                                        transport::Door::Events events) {
+  auto door = std::make_shared<WorldDoor>(*this, owner, std::move(events), std::move(admission));
+  listeners_[address] = door;
+  return door;
+}
+
 std::shared_ptr<Link> Wires::connect(const std::shared_ptr<WorldLine>& line, Process& client,
-                                     const std::string& uri) {
+                                     const std::string& uri, const std::string& public_key) {
   if (const auto block = blocked_.find({client.pid(), uri});
       block != blocked_.end() && block->second > machine_.timeline.now())
     return nullptr;
   const auto door = listeners_[uri].lock();
   if (!door || door->is_shut || !door->owner.alive()) return nullptr;
+  if (machine_.hosts.cut_until(client.host(), door->owner.host()) > machine_.timeline.now())
+    return nullptr;
   auto link = std::make_shared<Link>();
   link->id = ++last_id_;
+  if (door->keys) {
+    link->id += transport::kFirstWithKey;
+    link->key_name = door->keys->name_of(public_key);
+    if (link->key_name.empty()) return nullptr;
+  }
   link->uri = uri;
   link->client = &client;
   link->server = &door->owner;
@@ -175,9 +214,12 @@ std::shared_ptr<Link> Wires::connect(const std::shared_ptr<WorldLine>& line, Pro
   return link;
 }
 
-Micros Wires::delay() {
-  return machine_.dice.one_in(10) ? machine_.dice.between(kMs, 60 * kMs)
-                                  : machine_.dice.between(30, 900);
+Micros Wires::delay(const Link& link) {
+  const Micros near = machine_.dice.one_in(10) ? machine_.dice.between(kMs, 60 * kMs)
+                                               : machine_.dice.between(30, 900);
+  const bool is_far = link.client != nullptr && link.server != nullptr &&
+                      link.client->host() != link.server->host() && machine_.hosts.distance > 0;
+  return is_far ? near + machine_.dice.between(0, machine_.hosts.distance) : near;
 }
 
 void Wires::send(const std::shared_ptr<Link>& link, bool up, std::string bytes) {
@@ -188,8 +230,9 @@ void Wires::send(const std::shared_ptr<Link>& link, bool up, std::string bytes) 
 }
 
 void Wires::carry(const std::shared_ptr<Link>& link, bool up, std::string bytes) {
+  if (up ? link->loses_up : link->loses_down) return;
   Micros& last = up ? link->last_up : link->last_down;
-  last = std::max({machine_.timeline.now() + delay(), last + 1, link->held_until});
+  last = std::max({machine_.timeline.now() + delay(*link), last + 1, link->held_until});
   machine_.timeline.at(last, [link, up, bytes = std::move(bytes)] {
     Process* const to = up ? link->server : link->client;
     if (link->dead || to == nullptr) return;
@@ -211,7 +254,7 @@ void Wires::hang_up(const std::shared_ptr<Link>& link, bool by_client) {
   if (link->dead || links_.erase(link->id) == 0) return;
   const Micros last = by_client ? link->last_up : link->last_down;
   tell_broken(link, !by_client,
-              std::max({machine_.timeline.now() + delay(), last + 1, link->held_until}));
+              std::max({machine_.timeline.now() + delay(*link), last + 1, link->held_until}));
 }
 
 void Wires::tell_broken(const std::shared_ptr<Link>& link, bool client, Micros when) {
@@ -236,7 +279,8 @@ void Wires::gone(Process& process) {
     hang_up(link, was_client);
     if (machine_.dice.one_in(2)) {  // what it had sent is lost with it
       link->dead = true;
-      tell_broken(link, !was_client, machine_.timeline.now() + delay());
+      tell_broken(link, !was_client,
+                  std::max(machine_.timeline.now() + delay(*link), link->held_until));
     }
   }
   std::erase_if(all_, [&](const std::weak_ptr<Link>& weak) {
@@ -253,26 +297,63 @@ std::vector<std::shared_ptr<Link>> Wires::live() const {
   return all;
 }
 
-void Wires::break_one() {
+std::shared_ptr<Link> Wires::some_link() {
   const auto all = live();
-  if (all.empty()) return;
-  const auto& link = all[static_cast<std::size_t>(
+  if (all.empty()) return nullptr;
+  auto link = all[static_cast<std::size_t>(
       machine_.dice.between(0, static_cast<std::int64_t>(all.size()) - 1))];
-  if (link->client == nullptr || link->server == nullptr) return;
+  return link->client == nullptr || link->server == nullptr ? nullptr : link;
+}
+
+void Wires::break_one() {
+  if (const auto link = some_link()) break_link(link);
+}
+
+void Wires::break_link(const std::shared_ptr<Link>& link) {
+  if (link->dead || link->client == nullptr || link->server == nullptr) return;
   machine_.history.note("the connection of {} to {} breaks", link->client->name(),
                         link->server->name());
   links_.erase(link->id);
   link->dead = true;
   for (const bool client : {true, false})
-    tell_broken(link, client, machine_.timeline.now() + delay());
+    tell_broken(link, client, machine_.timeline.now() + delay(*link));
+}
+
+void Wires::lose_one(Micros duration) {
+  const auto link = some_link();
+  if (!link) return;
+  const auto which = machine_.dice.between(1, 3);
+  link->loses_up = which != 1;
+  link->loses_down = which != 2;
+  machine_.history.note("what is sent over the connection of {} to {} is lost",
+                        link->client->name(), link->server->name());
+  machine_.timeline.after(duration, [this, link] { break_link(link); });
+}
+
+void Wires::cut(int host, Micros duration) {
+  const Micros until = machine_.timeline.now() + duration;
+  machine_.history.note("host {} is cut off for {} ms", host, duration / kMs);
+  machine_.hosts.cut(host, until);
+  for (const auto& link : live()) {
+    if (link->client == nullptr || link->server == nullptr) continue;
+    const Micros held = machine_.hosts.cut_until(link->client->host(), link->server->host());
+    link->held_until = std::max(link->held_until, held);
+  }
+}
+
+void Wires::host_died(int host) {
+  for (const auto& link : live()) {
+    if (link->client == nullptr || link->server == nullptr) continue;
+    const bool client_is_there = link->client->host() == host;
+    if (client_is_there == (link->server->host() == host)) continue;
+    links_.erase(link->id);
+    link->dead = link->silent = true;
+  }
 }
 
 void Wires::hold_one(Micros duration) {
-  const auto all = live();
-  if (all.empty()) return;
-  const auto& link = all[static_cast<std::size_t>(
-      machine_.dice.between(0, static_cast<std::int64_t>(all.size()) - 1))];
-  if (link->client == nullptr || link->server == nullptr) return;
+  const auto link = some_link();
+  if (!link) return;
   const Micros until = machine_.timeline.now() + duration;
   machine_.history.note("the connection of {} to {} is cut for {} ms", link->client->name(),
                         link->server->name(), duration / kMs);

@@ -1,7 +1,8 @@
 // network.hpp - the connections between the processes of a world.
 //
 // Each connection keeps the order of its messages; between connections there is none. A connection
-// may break (what is on its way is lost), be held up, or end with one of its processes.
+// may break (what is on its way is lost), be held up, or end with one of its processes. One that
+// leads to another host is held up while one of the two is cut off, and is silent when one dies.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -14,6 +15,10 @@
 #include "transport/codec/envelope.hpp"
 #include "transport/network.hpp"
 #include "world/seams/timeline.hpp"
+
+namespace holon::launch::msg {
+struct Hello;
+}
 
 namespace holon::world {
 
@@ -29,8 +34,11 @@ struct Link {
   Process* server = nullptr;
   std::weak_ptr<WorldLine> line;
   std::weak_ptr<WorldDoor> door;
-  bool dead = false;    // nothing is delivered any more
-  bool unread = false;  // the server has left it
+  bool dead = false;                          // nothing is delivered any more
+  bool silent = false;                        // and nobody is told
+  bool loses_up = false, loses_down = false;  // what is sent from now on
+  std::string key_name;  // by which the server knows the client's key; "": it has shown none
+  bool unread = false;   // the server has left it
   Micros last_up = 0, last_down = 0, held_until = 0;
   // Topics of open requests, by the client and by the server.
   std::map<std::uint64_t, std::string> asked, asked_below;
@@ -47,13 +55,23 @@ class Wires {
   // Of faults: some connection, if there is any.
   void break_one();
   void hold_one(Micros duration);
+  // From now on what is sent over it is lost, until it breaks.
+  void lose_one(Micros duration);
   void heal();
+  // Of hosts (hosts.hpp).
+  void cut(int host, Micros duration);
+  void host_died(int host);
+  // Where the broker that listens at this address listens for agents of other hosts.
+  static std::string address_for_keys(const std::string& uri) { return "tcp://" + uri; }
 
   // For doors and lines.
   Result<std::shared_ptr<transport::Door>> listen(Process& owner, const std::string& uri,
                                                   transport::Door::Events events);
+  std::shared_ptr<transport::Door> listen_for_keys(Process& owner, const std::string& address,
+                                                   transport::Admission admission,
+                                                   transport::Door::Events events);
   std::shared_ptr<Link> connect(const std::shared_ptr<WorldLine>& line, Process& client,
-                                const std::string& uri);
+                                const std::string& uri, const std::string& public_key);
   void send(const std::shared_ptr<Link>& link, bool up, std::string bytes);
   void hang_up(const std::shared_ptr<Link>& link, bool by_client);
   Machine& machine() { return machine_; }
@@ -66,13 +84,22 @@ class Wires {
   bool tap(const std::shared_ptr<Link>& link, bool up, std::string& bytes);
   void note_refusal(const Process& who, const std::string& topic,
                     const transport::Envelope& message);
+  // As if the child's task had ended.
+  void report_child(const Link& child);
   static std::string summary(const transport::Envelope& message);
   bool tap_request(const std::shared_ptr<Link>& link, bool up, std::string& bytes);
   // As if all agents of that broker had sent it.
   void report_for_others(const std::shared_ptr<Link>& link, const std::string& payload);
+  // Is it the connection of an agent on another host than its broker's?
+  static bool is_of_far_agent(const Link& link);
+  // False: it stays as it is.
+  bool change_hello_of_far_agent(launch::msg::Hello& hello);
+  void repeat_start(const std::shared_ptr<Link>& link, const std::string& answer);
   void tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std::string& bytes);
   std::vector<std::shared_ptr<Link>> live() const;
-  Micros delay();
+  std::shared_ptr<Link> some_link();
+  void break_link(const std::shared_ptr<Link>& link);
+  Micros delay(const Link& link);
 
   Machine& machine_;
   std::uint64_t last_id_ = 0, messages_ = 0;
@@ -82,7 +109,7 @@ class Wires {
   std::map<std::pair<pid_t, std::string>, Micros> blocked_;
   // By the name of the agent: its process, the payload.
   std::map<std::string, std::pair<pid_t, std::string>> last_start_;
-  std::map<std::string, std::string> last_listing_;                  // by uri
+  std::map<std::string, std::string> last_listing_;  // by uri
 };
 
 }  // namespace holon::world

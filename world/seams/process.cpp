@@ -7,8 +7,12 @@
 
 namespace holon::world {
 
-Process::Process(Machine& machine, std::string name, pid_t pid)
-    : machine_(machine), name_(std::move(name)), pid_(pid), network_(machine.wires.port(*this)) {
+Process::Process(Machine& machine, std::string name, pid_t pid, int host)
+    : machine_(machine),
+      name_(std::move(name)),
+      pid_(pid),
+      host_(host),
+      network_(machine.wires.port(*this)) {
   auto reactor = transport::Reactor::create(network_.get());
   if (!reactor) {
     machine_.history.violation("{}: no reactor: {}", name_, to_string(reactor.error()));

@@ -22,13 +22,14 @@ class Machine;
 
 class Process {
  public:
-  Process(Machine& machine, std::string name, pid_t pid);
+  Process(Machine& machine, std::string name, pid_t pid, int host = 0);
   virtual ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   const std::string& name() const { return name_; }
   pid_t pid() const { return pid_; }
+  int host() const { return host_; }
   transport::Reactor& reactor() { return *reactor_; }
   bool alive() const { return alive_; }
 
@@ -62,6 +63,7 @@ class Process {
   Machine& machine_;
   std::string name_;
   pid_t pid_;
+  int host_;
   bool alive_ = true, over_ = false, exited_ = false;
   int code_ = 0;
   std::int64_t effects_left_ = -1;

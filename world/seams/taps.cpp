@@ -93,6 +93,7 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
   }
   if (machine_.planted(Plant::early_whole) && message.topic == "agent.report")
     report_for_others(link, message.payload);
+  if (machine_.planted(Plant::early_child_end) && message.topic == "ending") report_child(*link);
   if (machine_.planted(Plant::lost_record) && message.topic == "record" && machine_.dice.one_in(3))
     return rewrite(msg::Records{});
   if (machine_.planted(Plant::changed_record) && message.topic == "record") {
@@ -117,10 +118,39 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
       return rewrite(hello);
     }
   }
-  if (machine_.planted(Plant::start_again) && message.topic == "agent.start" && !up &&
-      link->client != nullptr)
+  if (is_of_far_agent(*link) && message.topic == "agent.hello") {
+    auto hello = *transport::unpack<lm::Hello>(message.payload);
+    if (change_hello_of_far_agent(hello)) return rewrite(hello);
+  }
+  const bool repeats_starts =
+      machine_.planted(Plant::start_again) || machine_.planted(Plant::start_after_heal);
+  if (repeats_starts && message.topic == "agent.start" && !up && link->client != nullptr)
     last_start_[link->client->name()] = {link->client->pid(), message.payload};
   return true;
+}
+
+bool Wires::is_of_far_agent(const Link& link) {
+  return link.client != nullptr && link.server != nullptr &&
+         link.client->host() != link.server->host() && link.key_name.starts_with("agent ");
+}
+
+bool Wires::change_hello_of_far_agent(lm::Hello& hello) {
+  if (machine_.planted(Plant::unswept_node) && !hello.swept) {
+    hello.swept = true;
+    return true;
+  }
+  if (machine_.planted(Plant::forgotten_tasks) && !hello.running.empty()) {
+    hello.running.clear();
+    return true;
+  }
+  if (machine_.planted(Plant::wrong_rank) && machine_.dice.one_in(4)) {
+    const std::uint32_t other = hello.rank == 1 ? 2 : 1;
+    const std::string is = "agent " + std::to_string(hello.rank);
+    hello.secret.replace(0, is.size(), "agent " + std::to_string(other));
+    hello.rank = other;
+    return true;
+  }
+  return false;
 }
 
 void Wires::report_for_others(const std::shared_ptr<Link>& link, const std::string& payload) {
@@ -131,6 +161,22 @@ void Wires::report_for_others(const std::shared_ptr<Link>& link, const std::stri
     const bool is_agent = other->client != nullptr && other->client->name().starts_with("agent ");
     if (other == link || other->uri != link->uri || !is_agent) continue;
     machine_.history.note("PLANT: {} reports it, too", other->client->name());
+    carry(other, true,
+          transport::encode({Kind::request, kForged, "agent.report", "", transport::pack(report)}));
+  }
+}
+
+void Wires::report_child(const Link& child) {
+  const std::string& name = child.client->name();  // "broker /3/7"
+  if (!name.starts_with("broker ")) return;        // an agent passes it on
+  lm::Report report;
+  report.finished.emplace_back();
+  report.finished.back().job = std::strtoull(name.c_str() + name.rfind('/') + 1, nullptr, 10);
+  report.finished.back().reason = "exit";
+  for (const auto& other : live()) {
+    const bool is_agent = other->client != nullptr && other->client->name().starts_with("agent ");
+    if (other->server != child.server || !is_agent) continue;
+    machine_.history.note("PLANT: {} reports the end of the child {}", other->client->name(), name);
     carry(other, true,
           transport::encode({Kind::request, kForged, "agent.report", "", transport::pack(report)}));
   }
@@ -169,12 +215,20 @@ void Wires::tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std:
     bytes = transport::encode(message);
     if (is_stale) machine_.history.note("PLANT: a listing is told again");
   }
-  if (!machine_.planted(Plant::start_again) || asked.mapped() != "agent.hello") return;
-  const auto welcome = transport::unpack<lm::Welcome>(message.payload);
+  if (asked.mapped() == "agent.hello") repeat_start(link, message.payload);
+}
+
+void Wires::repeat_start(const std::shared_ptr<Link>& link, const std::string& answer) {
+  const bool to_next = machine_.planted(Plant::start_again);
+  const bool to_same = machine_.planted(Plant::start_after_heal) && is_of_far_agent(*link);
+  if (!to_next && !to_same) return;
+  const auto welcome = transport::unpack<lm::Welcome>(answer);
   if (!welcome || !welcome->accepted || !welcome->orphans.empty() || link->client == nullptr)
     return;
   const auto last = last_start_.find(link->client->name());
-  if (last == last_start_.end() || last->second.first == link->client->pid()) return;
+  if (last == last_start_.end()) return;
+  const bool is_same = last->second.first == link->client->pid();
+  if (is_same ? !to_same : !to_next) return;
   machine_.history.note("PLANT: a start is sent again");
   carry(link, false,
         transport::encode({Kind::request, kForged, "agent.start", "", last->second.second}));

@@ -94,6 +94,7 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
   const auto task = add(agent, request);
   Truth& truth = truth_[task->path];
   truth.tasks = std::atoi(variable_in(request.env, "HOLON_NTASKS").c_str());
+  truth.agents.insert(agent.pid());
   if (!truth.started.insert(task->rank).second)
     machine_.history.violation("job {} is started a second time", task->path);
   machine_.history.note("{} starts job {} task {} on cores {}", agent.name(), task->path,
@@ -112,6 +113,7 @@ std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& req
   task->pid = machine_.new_pid();
   task->start = ++last_start_;
   task->parent = agent.pid();
+  task->host = agent.host();
   task->agent = &agent;
   task->path = variable_in(request.env, "HOLON_JOB_PATH");
   task->rank = std::atoi(variable_in(request.env, "HOLON_TASK_RANK").c_str());
@@ -169,6 +171,7 @@ void Tasks::begin_work(const std::shared_ptr<Task>& task, const std::vector<std:
   const int status = static_cast<int>(number_in(argv, 2)) << 8;
   machine_.timeline.after(lasts, [this, task, status] {
     if (!task->running || task->agent == nullptr) return;
+    truth_[task->path].ended.insert(task->rank);
     if (status == 0) truth_[task->path].ran_to_end.insert(task->rank);
     if (machine_.planted(Plant::early_end) && machine_.dice.one_in(6)) {
       machine_.history.note("PLANT: the end of job {} is told too soon", task->path);
@@ -269,14 +272,25 @@ void Tasks::agent_is_gone(Process& agent) {
   }
 }
 
+void Tasks::host_died(int host) {
+  for (const auto& [pid, task] : std::map(live_)) {
+    if (task->host != host) continue;
+    if (task->instance != nullptr) task->instance->vanish();
+    task->told = true;
+    finish(task, SIGKILL);
+  }
+}
+
 void Tasks::clear_left_by(pid_t agent) {
   for (const auto& [pid, task] : std::map(live_))
     if (task->parent == agent && task->agent == nullptr && task->instance == nullptr)
       finish(task, SIGKILL);
 }
 
-void Tasks::clear_unknown_left_by(pid_t agent, const instance::Core& core) {
+void Tasks::clear_unknown_left_by(pid_t agent, const instance::Core& core, std::uint32_t rank) {
   std::set<std::int64_t> known;
+  if (const auto orphans = core.journal.orphans(rank))
+    for (const auto& process : *orphans) known.insert(process.pid);
   for (const auto& [id, job] : core.jobs.active())
     for (const auto& process : instance::processes_of(job.life)) known.insert(process.pid);
   for (const auto& [pid, task] : std::map(live_))

@@ -29,6 +29,7 @@ struct Task {
   pid_t pid = 0;
   std::uint64_t start = 0;
   pid_t parent = 0;  // the agent's
+  int host = 0;
   std::string path;  // of the job; "": it is none
   int rank = 0;
   std::set<std::pair<std::string, std::int64_t>> cores;  // by node
@@ -48,7 +49,9 @@ struct Task {
 // with.
 struct Truth {
   std::set<int> started;     // ranks of tasks
+  std::set<int> ended;       // of themselves
   std::set<int> ran_to_end;  // of themselves, with status 0
+  std::set<pid_t> agents;    // that have started them
   int tasks = 0;             // of the job
 };
 
@@ -60,12 +63,17 @@ class Tasks {
   std::unique_ptr<launch::Processes> processes_of(Process& agent, Instance& owner);
   // Its tasks go with it; what they leave goes when it is looked for.
   void agent_is_gone(Process& agent);
+  // What it knows of its tasks counts for nothing any more.
+  void lose_agent(pid_t agent) { lost_agents_.insert(agent); }
+  bool is_lost(pid_t agent) const { return lost_agents_.contains(agent); }
+  // With all that is on it.
+  void host_died(int host);
   // All that is left of jobs below this path, at once.
   void kill_below(const std::string& path);
   // The supervisor's look for what a lost agent has left.
   void clear_left_by(pid_t agent);
-  // The same, but for what is in the journal as a process of a job.
-  void clear_unknown_left_by(pid_t agent, const instance::Core& core);
+  // The same, but for what is in the journal as a process of a job, or of one that is over.
+  void clear_unknown_left_by(pid_t agent, const instance::Core& core, std::uint32_t rank);
   // The one that a process of an instance belongs to; 0: a root's.
   void adopt(pid_t process, pid_t parent) { parents_[process] = parent; }
   bool belongs_to(std::int64_t pid, const std::vector<instance::event::Process>& ancestors) const;
@@ -97,6 +105,7 @@ class Tasks {
   std::map<pid_t, std::shared_ptr<Task>> live_, all_;
   std::map<pid_t, pid_t> parents_;
   std::map<std::string, Truth> truth_;
+  std::set<pid_t> lost_agents_;
 };
 
 }  // namespace holon::world

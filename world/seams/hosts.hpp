@@ -1,0 +1,46 @@
+// hosts.hpp - the hosts of a world, by number. Each may be cut from all others for a time, and may
+// die and come back with nothing on it.
+#pragma once
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "world/seams/timeline.hpp"
+
+namespace holon::world {
+
+class Hosts {
+ public:
+  // The host of a process that stands for people on each host: nothing cuts it off.
+  static constexpr int kEverywhere = -1;
+
+  bool is_up(int host) const { return !dead_.contains(host); }
+  void die(int host) { dead_.insert(host); }
+  void come_back(int host) { dead_.erase(host); }
+
+  void cut(int host, Micros until) { cut_until_[host] = until; }
+  // Until when nothing passes between these two; a time that is over: it passes.
+  Micros cut_until(int one, int other) const {
+    if (one == other || one == kEverywhere || other == kEverywhere) return 0;
+    return std::max(cut_until(one), cut_until(other));
+  }
+  // All is well again.
+  void heal() {
+    cut_until_.clear();
+    dead_.clear();
+  }
+
+  // What a message between two hosts takes longer than within one, at most.
+  Micros distance = 0;
+
+ private:
+  Micros cut_until(int host) const {
+    const auto found = cut_until_.find(host);
+    return found == cut_until_.end() ? 0 : found->second;
+  }
+
+  std::set<int> dead_;
+  std::map<int, Micros> cut_until_;
+};
+
+}  // namespace holon::world
