@@ -225,7 +225,7 @@ Status Broker::begin_child() {
   ParentLink::Identity identity{
       options_.secrets.token,
       JobId(std::strtoull(options_.job_path.c_str() + cut + 1, nullptr, 10)), server_->uri(),
-      grant_.epoch};
+      grant_.epoch, options_.secrets.invitation};
   ParentLink::Callbacks callbacks;
   callbacks.granted = [this](const msg::Grant& grant) { hear_grant(grant); };
   callbacks.denied = [this](const Error& error) {
@@ -280,6 +280,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.agents = agents_of(source, options_.secrets.agents.size());
   identity.bind = source.bind;
   identity.spreads = !options_.hosts.empty();
+  identity.is_one_machine = is_one_machine();
   identity.started = started_;
   identity.lease_end = lease_end;
   std::error_code ignored;
@@ -291,6 +292,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   strangers_.on_logged = [this](const transport::Request& request, const Error& why) {
     core_->audit.refused(request, why);
   };
+  core_->on_node_lost = [this](std::uint32_t rank) { lose_node(rank); };
   if (only_lists_) core_->only_list(only_lists_->what);
   Service::Hooks hooks;
   hooks.shutdown = [this](const std::string& reason) { end(reason); };

@@ -65,7 +65,8 @@ class Broker {
   const std::string& uri() const { return server_->uri(); }
   // What it has, for people: "4 nodes, 32 cores". REQUIRES: on_ready() was called.
   std::string resources() const;
-  // Which hosts it has begun without, for people; "": all have come. REQUIRES: on_ready() was called.
+  // Which hosts it has begun without, for people; "": all have come. REQUIRES: on_ready() was
+  // called.
   std::string without() const;
   // For who looks at it from the same process; nullptr: it has no resources yet.
   const Core* core() const { return core_.get(); }
@@ -80,6 +81,7 @@ class Broker {
   Status begin();
   Status recall();
   Status begin_root();
+  bool is_one_machine() const;
   Status can_use(const ResourceSource& source, std::int64_t nodes) const;
   Status open_to_nodes();
   void answer_join(const transport::Request& request);
@@ -113,6 +115,7 @@ class Broker {
   void tell_news();
   void drained();
   bool only_lost_run() const;
+  void lose_node(std::uint32_t rank);
   void end_jobs(const std::string& type, const std::string& reason);
   void begin_end(const std::string& type, const std::string& reason);
   Error last_word() const;
@@ -158,7 +161,7 @@ class Broker {
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
   transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
-      files_timer_, gather_timer_, lost_timer_;
+      files_timer_, gather_timer_, lost_timer_, loss_timer_;
 };
 
 }  // namespace holon::instance

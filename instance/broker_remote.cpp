@@ -2,7 +2,10 @@
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+
 #include "instance/broker.hpp"
+#include "launch/remote/invitation.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -15,6 +18,7 @@ Status Broker::open_to_nodes() {
   admission.own = options_.secrets.keys.server;
   admission.name_of = [this](const std::string& key) { return joining_->name_of(key); };
   admission.on_refused = [this](const std::string& source, const std::string& why) {
+    if (phase_ == Phase::over) return;  // it leaves, and whoever comes back finds nobody
     const std::string who = source.empty() ? "somebody" : source;
     if (const auto line = strangers_.note(who, why, reactor_.now()); !line.empty())
       spdlog::warn(line);
@@ -25,12 +29,22 @@ Status Broker::open_to_nodes() {
   return {};
 }
 
-// A child has one agent, beside its broker, and core numbers are those of its node.
+// Nobody on another machine could reach it then: what it starts is here.
+bool Broker::is_one_machine() const {
+  if (options_.hosts.empty()) return true;
+  const auto invitation = launch::parse_invitation(options_.secrets.invitation);
+  return invitation &&
+         std::all_of(invitation->addresses.begin(), invitation->addresses.end(),
+                     [](const std::string& address) { return address.starts_with("tcp://127."); });
+}
+
+// Core numbers are those of a node, and it has an agent on each that its parent has started one on.
 Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
-  if (!options_.start.grant || !source.bind || nodes < 2) return {};
+  const auto agents = static_cast<std::int64_t>(options_.secrets.agents.size());
+  if (!options_.start.grant || !source.bind || nodes <= agents) return {};
   return fail(
       Errc::unsupported,
-      fmt::format("it has {} nodes, and a child instance can use one; ask for -N 1", nodes));
+      fmt::format("it has {} nodes, and its parent has started {} agents for it", nodes, agents));
 }
 
 // Also before there are resources: they are put together from what those who join bring.
@@ -45,6 +59,14 @@ void Broker::answer_join(const transport::Request& request) {
       *ask, [this](std::uint32_t rank) { return core_ && core_->agents.is_connected(rank); });
   if (!place) return strangers_.refuse(request, place.error(), reactor_.now());
   request.reply(transport::pack(*place));
+}
+
+// Not in the middle of a turn.
+void Broker::lose_node(std::uint32_t rank) {
+  if (!options_.start.exit_on_loss) return;
+  const std::string name =
+      rank < options_.hosts.size() ? options_.hosts[rank] : fmt::format("agent {}", rank);
+  loss_timer_ = reactor_.after(0, [this, name] { end(name + " is lost (--exit-on-loss)"); });
 }
 
 // Of an end that has begun: nobody who is there has anything to say any more, and who is not has

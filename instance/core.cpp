@@ -60,6 +60,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
   offline.on_given_up = [this](std::uint32_t rank) {
     const bool is_far = rank > 0 && identity.spreads;
     agents.of(rank).give_up(given_up_after(this->config, is_far), clock.now());
+    on_node_lost(rank);
   };
   refusals.on_logged = [this](const transport::Request& request, const Error& why) {
     audit.refused(request, why);
@@ -118,6 +119,7 @@ TaskSettings Core::task_settings() {
   settings.bind = identity.bind;
   settings.grace = config.grace;
   settings.mpi = config.mpi;
+  settings.is_one_machine = identity.is_one_machine;
   settings.output_limit = config.output_limit;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
@@ -269,9 +271,8 @@ void Core::happened(JobId job, const Event& event) {
   }
   if (std::holds_alternative<event::RankFinish>(event.body))
     after_commit.add([this, job] { agents.part_ended(job); });
-  if (starts) {
+  if (starts || std::holds_alternative<event::RankStart>(event.body))
     after_commit.add([this, job, now = event.time] { children.tasks_started(job, now); });
-  }
   if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
 }
 

@@ -46,8 +46,9 @@ struct Identity {
   std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes, ascending
   std::string binary;                      // the holon program
   BelongsTo belongs_to = descends_from;
-  bool bind = true;      // tasks are bound to the cores of their R
-  bool spreads = false;  // agents but that of rank 0 are on other nodes
+  bool bind = true;            // tasks are bound to the cores of their R
+  bool spreads = false;        // agents but that of rank 0 are on other nodes
+  bool is_one_machine = true;  // they are all on that of the broker, or pretend to be elsewhere
   Time started = 0;
   Time lease_end = kTimeMax;
 };
@@ -120,6 +121,8 @@ class Core final : public Outside {
   std::optional<ScheduleLog> schedule_log;  // where it is asked for
   Journal& journal;
   AfterCommit& after_commit;
+  // The agent of this rank has been away for too long: what ran there has failed. Called in a turn.
+  std::function<void(std::uint32_t rank)> on_node_lost = [](std::uint32_t) {};
   std::function<void(JobId)> on_child_ended = [](JobId) {};
   std::function<void()> on_event = [] {};  // an event of some job was journalled
 

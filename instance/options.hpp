@@ -47,7 +47,8 @@ struct StartOptions {
   // One of several tasks makes an instance of its own; of an allocation of several nodes this one
   // is used.
   bool here = false;
-  bool verbose = false;  // log at level debug
+  bool exit_on_loss = false;  // it ends when one of its nodes is lost for good
+  bool verbose = false;       // log at level debug
 
   bool operator==(const StartOptions&) const = default;
 };
@@ -66,6 +67,7 @@ struct BrokerOptions {
   struct Secrets {
     std::vector<std::string> agents;  // what this instance's agents show, by rank
     std::string token;                // of a child, for its parent
+    std::string invitation;           // of an instance of several nodes: what its agents are handed
     struct Keys {
       transport::KeyPair server, join;         // the broker's, and that of an invitation
       std::vector<transport::KeyPair> agents;  // by rank; that of rank 0 is empty

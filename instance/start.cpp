@@ -19,6 +19,7 @@
 #include "instance/options.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
+#include "instance/remote/child_agent.hpp"
 #include "instance/remote/meeting.hpp"
 #include "instance/remote/nodes.hpp"
 #include "instance/remote/remote_agent.hpp"
@@ -75,7 +76,20 @@ Status make_state_dir(const std::string& dir, const std::string& where) {
       where);
 }
 
-Result<BrokerOptions> prepare(StartOptions options) {
+// What the agent has handed over to a child; nothing to a root.
+Result<launch::Environment> take_handed(const StartOptions& options) {
+  if (!options.grant) return launch::Environment();
+  auto handed = launch::take_secrets();
+  if (handed && !(*handed)["HOLON_TOKEN"].empty() &&
+      !environment_variable("HOLON_JOB_PATH").empty())
+    return handed;
+  return fail(Errc::invalid_argument,
+              "this is no job that was submitted to become a child instance: only `holon "
+              "batch` and `holon alloc` make them, and each job is one instance only",
+              "--grant");
+}
+
+Result<BrokerOptions> prepare(StartOptions options, launch::Environment handed) {
   BrokerOptions prepared;
   std::error_code error;
   prepared.binary = fs::read_symlink("/proc/self/exe", error).string();
@@ -84,16 +98,10 @@ Result<BrokerOptions> prepare(StartOptions options) {
   if (!options.resources.empty() && fs::exists(options.resources, error))
     options.resources = fs::absolute(options.resources, error).string();
   if (options.grant) {
-    auto handed = launch::take_secrets();
     prepared.job_path = environment_variable("HOLON_JOB_PATH");
-    if (!handed || (*handed)["HOLON_TOKEN"].empty() || prepared.job_path.empty())
-      return fail(Errc::invalid_argument,
-                  "this is no job that was submitted to become a child instance: only `holon "
-                  "batch` and `holon alloc` make them, and each job is one instance only",
-                  "--grant");
-    prepared.parent_uri = (*handed)["HOLON_PARENT_URI"];
-    prepared.secrets.token = (*handed)["HOLON_TOKEN"];
-    if (options.state_dir.empty()) options.state_dir = (*handed)["HOLON_STATE_DIR"];
+    prepared.parent_uri = handed["HOLON_PARENT_URI"];
+    prepared.secrets.token = handed["HOLON_TOKEN"];
+    if (options.state_dir.empty()) options.state_dir = handed["HOLON_STATE_DIR"];
   }
   prepared.start = std::move(options);
   return prepared;
@@ -149,8 +157,8 @@ Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf
 Result<BrokerOptions> with_directories(StartOptions options,
                                        const std::vector<config::ConfItem>& conf,
                                        const std::vector<std::string>& hosts,
-                                       std::uint64_t most_memory) {
-  auto prepared = prepare(std::move(options));
+                                       std::uint64_t most_memory, launch::Environment handed) {
+  auto prepared = prepare(std::move(options), std::move(handed));
   if (!prepared) return prepared;
   prepared->most_memory = most_memory;
   prepared->hosts = hosts;
@@ -204,6 +212,26 @@ int serve(const Meeting& met) {
   RemoteAgentOptions agent;
   agent.rank = met.rank;
   return remote_agent_with(*met.invitation, agent);
+}
+
+// The process of a child that its parent has started on another node than its first.
+int serve(const StartOptions& options, launch::Environment& handed, const ChildPlace& place) {
+  ChildAgentOptions agent;
+  agent.parent_uri = handed["HOLON_PARENT_URI"];
+  agent.token = handed["HOLON_TOKEN"];
+  agent.job = std::strtoull(environment_variable("HOLON_JOB_ID").c_str(), nullptr, 10);
+  agent.cpuset = environment_variable("HOLON_CPUSET");
+  agent.place = place;
+  if (options.verbose) agent.log_level = "debug";
+  return child_agent_main(agent);
+}
+
+// A child has an agent where its parent has started one.
+Nodes nodes_of_child(const ChildPlace& place) {
+  Nodes nodes;
+  nodes.hosts = place.hosts;
+  if (place.is_one_machine) nodes.address = "127.0.0.1";
+  return nodes;
 }
 
 // A root only: a child has what its parent grants.
@@ -299,6 +327,11 @@ int start_main(StartOptions options) {
         {Errc::invalid_argument,
          "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
          {}});
+  auto handed = take_handed(options);
+  if (!handed) return refuse(handed.error());
+  const auto place = parse_child_place(*handed);
+  if (!place) return refuse(place.error());
+  if (place->index > 0) return serve(options, *handed, *place);
   const auto conf = config::read_conf(options.conf);
   if (!conf) return refuse(conf.error());
   const auto config = config::config_of(*conf);
@@ -309,7 +342,7 @@ int start_main(StartOptions options) {
   if (const auto usable = check_resources(options.resources); !usable)
     return refuse(usable.error());
   std::uint64_t most = 0;
-  Nodes nodes;
+  Nodes nodes = options.grant ? nodes_of_child(*place) : Nodes();
   if (!options.grant) {
     const Surroundings around = look_around(*config);
     if (const auto trap = one_of_several(around); trap && !options.here) {
@@ -337,7 +370,8 @@ int start_main(StartOptions options) {
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
-  auto prepared = with_directories(std::move(options), *conf, nodes.hosts, most);
+  auto prepared =
+      with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed));
   if (!prepared) return refuse(prepared.error());
   // A child in the background is still its parent's task and stays until it ends.
   if (prepared->start.background && !prepared->start.grant)

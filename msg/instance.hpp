@@ -207,7 +207,20 @@ struct Hello {
   std::string uri;          // where this child listens
   std::uint64_t epoch = 0;  // 0: has no grant yet
   std::int64_t pid = 0;
-  HOLON_FIELDS(token, job, uri, epoch, pid)
+  // Of a child of several agents: what lets them in (launch/remote/invitation.hpp); "": of one.
+  std::string invitation;
+  HOLON_FIELDS(token, job, uri, epoch, pid, invitation)
+};
+// "invitation" (to the parent, from a process that the parent has started to be an agent of its
+// child), answered when the child has said hello.
+struct InvitationRequest {
+  std::string token;      // as of Hello
+  std::uint64_t job = 0;  // the same
+  HOLON_FIELDS(token, job)
+};
+struct InvitationReply {
+  std::string invitation;  // as of Hello
+  HOLON_FIELDS(invitation)
 };
 struct Grant {
   std::string jgf;             // lean JGF with "x-grant" (docs/formats.md)

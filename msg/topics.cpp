@@ -45,6 +45,7 @@ constexpr std::array kTopics = {
     topic<Empty, ReservationsReply>("reservations"),
     topic<UnreserveRequest, Empty>("unreserve"),
     topic<Hello, Grant>("hello"),
+    topic<InvitationRequest, InvitationReply>("invitation"),
     topic<Records, Empty>("record"),
     topic<Ending, Empty>("ending"),
     topic<Lease, Empty>("lease"),

@@ -19,11 +19,18 @@ std::string portable_conf(const std::string& item) {
 
 }  // namespace
 
-void add_instance_options(Parser& parser, instance::StartOptions& options) {
+void add_configuration_option(Parser& parser, instance::StartOptions& options) {
   parser.group("Instance")
       .option(
           "--conf", options.conf, "KEY=VALUE|FILE",
           "its configuration, later ones win: queue.policy=easy, or a TOML file; may be repeated");
+}
+
+void add_instance_options(Parser& parser, instance::StartOptions& options) {
+  add_configuration_option(parser, options);
+  parser.flag("--exit-on-loss", options.exit_on_loss,
+              "end it when a node has been away for instance.rejoin-timeout; it goes on without "
+              "that node otherwise");
 }
 
 Result<std::string> own_binary() {
@@ -50,6 +57,7 @@ Result<std::vector<std::string>> child_command(const instance::StartOptions& opt
     command.emplace_back("--conf");
     command.push_back(portable_conf(item));
   }
+  if (options.exit_on_loss) command.emplace_back("--exit-on-loss");
   if (options.background) command.emplace_back("--bg");
   if (!options.command.empty()) {
     command.emplace_back("--");

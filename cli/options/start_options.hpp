@@ -9,6 +9,8 @@
 namespace holon::cli {
 
 // --conf
+void add_configuration_option(Parser& parser, instance::StartOptions& options);
+// Besides, what it is to do when it has lost a node.
 void add_instance_options(Parser& parser, instance::StartOptions& options);
 
 // The command line of a job that is a child instance: `holon start --grant ...`, with the absolute

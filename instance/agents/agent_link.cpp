@@ -115,8 +115,10 @@ void AgentLink::tell(const char* topic, std::string payload) {
 void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
   const auto files = jobs_.files_of(job);
   const std::size_t place = place_of(job.life, rank_);
-  start.input = files.input;
-  start.input_tasks = job.submission->input_tasks;
+  if (!is_led(job.life, rank_)) {
+    start.input = files.input;
+    start.input_tasks = job.submission->input_tasks;
+  }
   start.output = file_of_part(files.output, place);
   start.error = file_of_part(files.error, place);
   start.label = job.submission->label;
@@ -132,10 +134,23 @@ std::string AgentLink::wire_up_of(const Submission& what) const {
   return what.ntasks > 1 ? wanted : "";
 }
 
+// What the process that this part of a child is has to know of the others.
+ChildPlace AgentLink::place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const {
+  ChildPlace place;
+  place.index = place_of(job.life, rank_);
+  place.is_one_machine = settings_.is_one_machine;
+  if (job.life.parts.size() < 2) return place;
+  for (const Part& part : job.life.parts)
+    place.hosts.push_back(part_for(ground_.hosting, nodes, part.rank).nodes.front().host);
+  return place;
+}
+
 lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
   const auto& what = *job.submission;
   auto nodes = nodes_of(ground_.graph, *job.allocation);
   place_tasks(nodes, tasks_of(job));
+  const auto place = static_cast<std::uint32_t>(place_of(job.life, rank_));
+  const bool led = is_led(job.life, rank_);
   lm::Start start;
   start.job = job.id.value();
   start.path = jobs_.path_of(job.id);
@@ -145,10 +160,10 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   start.nodelist = job.life.place.nodelist;
   start.bind = settings_.bind;
   auto part_tasks = tasks_by_part(ground_.hosting, nodes);
-  const PlacedPart part = part_for(ground_.hosting, std::move(nodes), rank_);
+  const PlacedPart part = part_for(ground_.hosting, nodes, rank_);
   start.node_index = static_cast<std::uint32_t>(part.first);
   if (what.is_instance)
-    start.tasks.push_back({0, "", ""});  // all of the job's cores
+    start.tasks.push_back({place, "", ""});  // all of the job's cores
   else
     add_tasks(start, part.nodes);
   if (part.nodes.size() == 1) {
@@ -156,12 +171,12 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.gpus = idset_text(part.nodes.front().gpus);
   }
   add_files(start, job);
-  start.limit =
-      job.life.expiration == 0 ? 0 : std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
+  if (job.life.expiration != 0 && !led)
+    start.limit = std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
   start.mpi = wire_up_of(what);
   start.kill_on_bad_exit = what.kill_on_bad_exit;
   if (!start.mpi.empty() && job.life.parts.size() > 1) {
-    start.part = static_cast<std::uint32_t>(place_of(job.life, rank_));
+    start.part = place;
     start.part_tasks = std::move(part_tasks);
   }
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
@@ -171,6 +186,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
         {"HOLON_PARENT_URI", settings_.uri},
         {"HOLON_TOKEN", settings_.token(job.id)},
         {"HOLON_STATE_DIR", settings_.state_dir + "/children/" + std::to_string(job.id.value())}};
+    start.secrets.merge(secrets_of(place_in(job, nodes)));
   }
   return start;
 }
@@ -390,10 +406,10 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     const ActiveJob* job = jobs_.find(id);
     // The loss of an earlier one may have ended it.
     if (job == nullptr || next_step(job->life, rank_) == Step::none) continue;
-    // Not yet sent to anybody, or sent to this very process, which has never got it: it has not
-    // run.
-    const bool has_not_run =
-        !part_of(job->life, rank_)->started && (same_agent || to_start_.count(id) != 0);
+    // Not yet sent to anybody, for there has been nobody or because it waits for that; or sent to
+    // this very process, which has never got it: it has not run.
+    const bool unsent = incarnation_ == 0 || to_start_.count(id) != 0;
+    const bool has_not_run = !part_of(job->life, rank_)->started && (same_agent || unsent);
     sent_.erase(id);
     if (!has_not_run) {
       lose(*job, now);

@@ -15,6 +15,7 @@
 
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/remote/child_place.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
 
@@ -32,6 +33,7 @@ struct TaskSettings {
   Duration grace = 5'000;
   std::string mpi = "auto";          // of jobs that do not say it themselves
   std::uint64_t output_limit = 0;    // bytes kept of a job's output; 0: all
+  bool is_one_machine = true;        // all agents are on that of the broker
   Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
   // The secret a child instance shows first, the same each time it is asked for; journalled.
   std::function<std::string(JobId)> token;
@@ -108,6 +110,7 @@ class AgentLink {
   void take_finished(const launch::msg::Finished& finished, Time told, Time now);
   std::string wire_up_of(const Submission& what) const;
   void add_files(launch::msg::Start& start, const ActiveJob& job) const;
+  ChildPlace place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::StartRequest start_request();
   void send_starts();

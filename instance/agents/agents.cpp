@@ -41,7 +41,8 @@ void Agents::forget(JobId job) {
 }
 
 void Agents::set_limit(const ActiveJob& job, Duration limit) {
-  for (AgentLink* const link : running(job)) link->set_limit(job.id, limit);
+  for (AgentLink* const link : running(job))
+    if (!is_led(job.life, link->rank())) link->set_limit(job.id, limit);
 }
 
 bool Agents::proves_its_rank(const transport::Request& request,

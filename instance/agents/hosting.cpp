@@ -27,6 +27,15 @@ std::vector<std::int32_t> Hosting::nodes_of(std::uint32_t agent) const {
   return own;
 }
 
+std::vector<std::uint32_t> Hosting::agents_of(const std::vector<PlacedNode>& nodes) const {
+  if (nodes.empty()) return {agents_.front()};
+  std::vector<std::uint32_t> agents;
+  for (const PlacedNode& node : nodes)
+    if (const auto agent = agent_of(node.rank); agents.empty() || agents.back() != agent)
+      agents.push_back(agent);
+  return agents;
+}
+
 std::vector<std::uint32_t> Hosting::agents_for(const std::vector<PlacedNode>& nodes,
                                                std::int64_t ntasks) const {
   if (nodes.empty()) return {agents_.front()};

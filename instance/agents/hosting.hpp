@@ -18,6 +18,8 @@ class Hosting {
   std::uint32_t agent_of(std::int32_t node) const;
   // The nodes that an agent stands for, by rank.
   std::vector<std::int32_t> nodes_of(std::uint32_t agent) const;
+  // Those that stand for any of these nodes, ascending; of none the first agent.
+  std::vector<std::uint32_t> agents_of(const std::vector<PlacedNode>& nodes) const;
   // The agents that run some of `ntasks` tasks on these nodes (placement.hpp), ascending.
   std::vector<std::uint32_t> agents_for(const std::vector<PlacedNode>& nodes,
                                         std::int64_t ntasks) const;

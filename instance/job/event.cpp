@@ -70,9 +70,10 @@ struct Context {
         e.environment.empty() ? "" : fmt::format(R"("environment":{},)", quoted(e.environment));
     const std::string ranks =
         e.ranks == event::Alloc().ranks ? "" : fmt::format(R"("ranks":[{}],)", list_of(e.ranks));
+    const char* const leads = e.leads ? R"("leads":true,)" : "";
     return fmt::format(
-        R"({{"annotations":{{"selection":{}}},{}{}"expiration_ms":{},"place":{{"nodelist":{},"nodes":{},"cores":{},"gpus":{}}}}})",
-        quoted(e.selection), environment, ranks, e.expiration, quoted(e.place.nodelist),
+        R"({{"annotations":{{"selection":{}}},{}{}{}"expiration_ms":{},"place":{{"nodelist":{},"nodes":{},"cores":{},"gpus":{}}}}})",
+        quoted(e.selection), environment, ranks, leads, e.expiration, quoted(e.place.nodelist),
         e.place.nodes, e.place.cores, e.place.gpus);
   }
   std::string operator()(const event::ResourceUpdate& e) const {
@@ -136,6 +137,7 @@ event::Alloc read_alloc(const json& c) {
   event::Alloc alloc{c.at("annotations").at("selection"), c.at("expiration_ms"), read_place(c),
                      c.value("environment", "")};
   if (c.contains("ranks")) c.at("ranks").get_to(alloc.ranks);
+  alloc.leads = c.value("leads", false);
   return alloc;
 }
 

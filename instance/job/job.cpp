@@ -75,6 +75,7 @@ struct Transition {
     job.place = e.place;
     job.environment = e.environment;
     job.expiration = e.expiration;
+    job.leads = e.leads;
     for (const std::uint32_t rank : e.ranks) job.parts.emplace_back().rank = rank;
     return true;
   }
@@ -195,6 +196,10 @@ std::size_t place_of(const Lifecycle& job, std::uint32_t rank) {
   return static_cast<std::size_t>(part - job.parts.data());
 }
 
+bool is_led(const Lifecycle& job, std::uint32_t rank) {
+  return job.leads && !job.parts.empty() && job.parts.front().rank != rank;
+}
+
 std::vector<event::Process> processes_of(const Lifecycle& job) {
   std::vector<event::Process> all;
   for (const Part& part : job.parts)
@@ -229,6 +234,9 @@ std::optional<event::Finish> whole_of(const std::vector<Part>& parts) {
 Step next_step(const Lifecycle& job, std::uint32_t rank) {
   const Part* const part = part_of(job, rank);
   if (part == nullptr || part->finished || job.finished || !job.holds_resources) return Step::none;
+  if (is_led(job, rank) && job.parts.front().finished) return Step::kill;
+  // A child instance that is to end still needs its agents for that.
+  if (is_led(job, rank) && part->started) return Step::watch;
   if (job.state == JobState::cleanup) return Step::kill;
   return part->started ? Step::watch : Step::start;
 }
@@ -245,6 +253,7 @@ Step next_step(const Lifecycle& job) {
     case JobState::sched:
       return Step::enqueue;
     case JobState::run:
+      if (job.leads && job.parts.front().finished) return Step::kill;
       return std::all_of(job.parts.begin(), job.parts.end(), started_or_over) ? Step::watch
                                                                               : Step::start;
     case JobState::cleanup:

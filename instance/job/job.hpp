@@ -4,7 +4,9 @@
 //   -clean-> INACTIVE
 //
 // A job has a part for each agent that runs tasks of it: it has started when the first part has,
-// and finished when all have.
+// and finished when all have. Of a child instance the part of the lowest rank leads: that is where
+// its broker is, and the other parts are its agents. They are ended when that part is over, and how
+// they end says nothing of the job.
 //
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
@@ -69,6 +71,7 @@ struct Alloc {
   Place place = {};
   std::string environment = {};            // the parallel environment it runs in; "": none
   std::vector<std::uint32_t> ranks = {0};  // of the agents that run its tasks, ascending
+  bool leads = false;                      // the first part leads the others
   bool operator==(const Alloc&) const = default;
 };
 // A process that cannot be mistaken for a later one with the same number.
@@ -180,6 +183,7 @@ struct Lifecycle {
   bool freed = false;            // after free
   bool started = false;          // some of its tasks have run
   bool finished = false;         // all of its tasks have ended
+  bool leads = false;            // its first part leads the others
   std::uint32_t urgency = 16;
   int status = 0;  // of wait(2), once finished
   Time t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0, expiration = 0;
@@ -202,6 +206,8 @@ const Part* part_of(const Lifecycle& job, std::uint32_t rank);
 std::size_t place_of(const Lifecycle& job, std::uint32_t rank);
 // Of all parts, by rank.
 std::vector<event::Process> processes_of(const Lifecycle& job);
+// Does another part lead this one? (It is an agent of a child instance then.)
+bool is_led(const Lifecycle& job, std::uint32_t rank);
 // Is every part over, but for that of `rank`?
 bool others_are_over(const Lifecycle& job, std::uint32_t rank);
 // How the job ended, as its parts did: with the exit code of the one that has decided it, else the

@@ -24,6 +24,11 @@ std::string note_of(const TasksEnded& how) {
   return {};
 }
 
+// A child that has lost an agent goes on without it: how that ended is not how the job did.
+event::Finish how_of_led(const TasksEnded& how) {
+  return {0, how.finish.cpu_ms, how.finish.max_rss_kb};
+}
+
 // A child looks at its lease itself, and may have ended before the agent's timer runs out.
 bool was_ended_by_its_lease(const ActiveJob& job, const TasksEnded& how) {
   return job.submission->is_instance && how.reason == "exit" && job.life.expiration != 0 &&
@@ -248,22 +253,25 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
   journal_.add_allocation(decision.allocation);
   job->allocation = decision.allocation;
   holding_.insert(job->id);
+  auto ranks = ranks_for(*job->submission, nodes, where.held.cores);
+  const bool leads = job->submission->is_instance && ranks.size() > 1;
   post(*job,
        event::Alloc{kNames[static_cast<int>(decision.selection)],
                     end == kTimeMax ? 0 : end,
                     {where.nodelist, where.held.nodes, where.held.cores, where.held.gpus},
                     decision.environment,
-                    ranks_for(*job->submission, nodes, where.held.cores)},
+                    std::move(ranks),
+                    leads},
        now);
   outside_.changed(*job);
   advance(decision.job, now);
 }
 
-// A child instance is one process, however many nodes it is granted.
+// A child instance has a process with each agent that stands for some of its nodes.
 std::vector<std::uint32_t> JobManager::ranks_for(const Submission& what,
                                                  const std::vector<PlacedNode>& nodes,
                                                  std::int64_t cores) const {
-  if (what.is_instance) return {hosting_.agent_of(nodes.empty() ? -1 : nodes.front().rank)};
+  if (what.is_instance) return hosting_.agents_of(nodes);
   return hosting_.agents_for(nodes, tasks_of(what, cores));
 }
 
@@ -353,6 +361,8 @@ std::string JobManager::limit_note(const ActiveJob& job) const {
 void JobManager::tasks_ended(JobId id, std::uint32_t rank, const TasksEnded& how, Time now) {
   ActiveJob* job = find_mutable(id);
   if (job == nullptr || next_step(job->life, rank) == Step::none) return;
+  if (is_led(job->life, rank))
+    return end_part(*job, {rank, how.reason, how_of_led(how)}, how.when, now);
   if (job->life.state == JobState::run) {
     if (how.reason == "timeout" || was_ended_by_its_lease(*job, how))
       post(*job, event::Exception{"timeout", 0, limit_note(*job)}, how.when);
@@ -371,7 +381,7 @@ void JobManager::never_started(JobId id, std::uint32_t rank, Time now) {
 }
 
 // The end of a job's only part is the job's. Of several, each is written down; the job ends with
-// the last of them, and where one has failed all others are ended.
+// the last of them, and where one has failed, or the one that leads is over, all others are ended.
 void JobManager::end_part(ActiveJob& job, const event::RankFinish& end, Time when, Time now) {
   auto parts = job.life.parts;
   if (parts.size() > 1) {
@@ -382,7 +392,7 @@ void JobManager::end_part(ActiveJob& job, const event::RankFinish& end, Time whe
     parts.front().never = end.reason == "never";
   }
   if (!others_are_over(job.life, end.rank)) {
-    if (job.life.state != JobState::cleanup) return;
+    if (job.life.state != JobState::cleanup && next_step(job.life) != Step::kill) return;
     outside_.changed(job);
     return advance(job.id, now);
   }

@@ -124,9 +124,10 @@ class Supervisor {
     for (std::size_t rank = 0; rank < expected; ++rank)
       options_.secrets.agents.push_back(transport::new_secret());
     if (!nodes_.hosts.empty()) {
-      auto keys = launcher_.prepare(nodes_, config_.address);
+      auto keys = launcher_.prepare(nodes_, nodes_.address.value_or(config_.address));
       if (!keys) return tl::unexpected(keys.error());
       options_.secrets.keys = std::move(*keys);
+      options_.secrets.invitation = launcher_.invitation();
     }
     // The last three are what batch systems send as a warning, some time before they kill.
     for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU}) {

@@ -29,6 +29,9 @@ class Launcher {
   Result<BrokerOptions::Secrets::Keys> prepare(const Nodes& nodes, const std::string& address);
   int socket() const { return door_ ? door_->socket.fd.get() : -1; }  // -1: not prepared
 
+  // What each of them is handed. REQUIRES: prepared.
+  std::string invitation() const { return launch::write_invitation(door_->invitation); }
+
   // Starts all, and hands each the invitation. Errors: not_found, system. REQUIRES: prepared.
   Status start();
 

@@ -2,6 +2,7 @@
 // started.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct Nodes {
   // A file for the invitation in the user's home, which the nodes are taken to share, where the
   // launcher hands over neither input nor environment; "": it does.
   std::string invitation_file;
+  // Where the broker listens for them; nullopt: as instance.address has it.
+  std::optional<std::string> address;
   // Made already, by tasks that have met (meeting.hpp); nullptr: the supervisor makes it.
   std::shared_ptr<const Door> door;
 };

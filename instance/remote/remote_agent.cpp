@@ -36,15 +36,18 @@ int give_up_on(const std::string& host, const Error& error) {
 }
 
 launch::AgentOptions agent_options(const launch::Invitation& invitation, launch::Place place,
-                                   const Surroundings& around, const std::string& log_level) {
+                                   const Surroundings& around, const RemoteAgentOptions& options) {
   launch::AgentOptions agent;
   agent.broker_uri = std::move(place.address);
   agent.secret = place.is.secret;
   agent.rank = place.is.rank;
   agent.hostname = place.is.host;
   agent.orphan_timeout = place.is.orphan_timeout;
-  agent.log_level = log_level;
-  agent.most_memory = most_memory(around);
+  agent.log_level = options.log_level;
+  if (options.cpuset)
+    agent.cpuset = *options.cpuset;
+  else
+    agent.most_memory = most_memory(around);
   agent.security = {invitation.server_key, place.is.public_key, place.is.secret_key};
   return agent;
 }
@@ -57,13 +60,13 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
   redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
   for (const auto& name : around.of_place) unsetenv(name.c_str());
   unsetenv("HOLON_URI");  // of an instance around this one
-  if (const auto cut = keep_granted_cores(around); !cut) return give_up_on(host, cut.error());
+  if (!options.cpuset)
+    if (const auto cut = keep_granted_cores(around); !cut) return give_up_on(host, cut.error());
   auto place = launch::ask_for_place(invitation, {options.rank, host}, kJoinPatience);
   if (!place) return give_up_on(host, place.error());
   if (place->is.rank == 0) return launch::kAgentDone;  // the launcher has started one here, too
   if (!place->is.lineage.empty()) setenv(launch::kLineage, place->is.lineage.c_str(), 1);
-  return launch::agent_main(
-      agent_options(invitation, std::move(*place), around, options.log_level));
+  return launch::agent_main(agent_options(invitation, std::move(*place), around, options));
 }
 
 int remote_agent_main(const RemoteAgentOptions& options) {

@@ -2,6 +2,7 @@
 // the broker's.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "launch/remote/invitation.hpp"
@@ -11,6 +12,9 @@ namespace holon::instance {
 struct RemoteAgentOptions {
   std::int64_t rank = -1;  // that its launcher was told to tell it; negative: none
   std::string invitation;  // a file; "": from the variable or standard input
+  // Of a child instance: the frame in which its parent numbers the cores here (AgentOptions);
+  // nullopt: it offers what was granted on this node.
+  std::optional<std::string> cpuset = {};
   std::string log_level = "warn";
 };
 

@@ -44,6 +44,7 @@ constexpr std::array kRights = {
     // invitation.
     Right{"agent.hello", kOwner, Reach::neighbours},
     Right{"hello", kOwner, Reach::neighbours},
+    Right{"invitation", kOwner, Reach::neighbours},
     Right{"agent.join", kGuest, Reach::neighbours},
     Right{"agent.report", kAgent, Reach::neighbours},
     Right{"agent.fence", kAgent, Reach::neighbours},

@@ -95,6 +95,7 @@ void Service::add_instance_requests() {
   dispatcher_.add("agent.report", [this](const Request& r) { core_.agents.report(r, now()); });
   dispatcher_.add("agent.fence", [this](const Request& r) { core_.agents.fence(r); });
   dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, now()); });
+  dispatcher_.add("invitation", [this](const Request& r) { core_.children.invite(r, now()); });
   dispatcher_.add("record", [this](const Request& r) { core_.take_records(r, now()); });
   dispatcher_.add("ending", [this](const Request& r) { core_.children.begins_to_end(r); });
   dispatcher_.add("lease", [this](const Request& r) { lease(r); });

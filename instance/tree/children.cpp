@@ -68,7 +68,7 @@ void Children::hello(const transport::Request& request, Time now) {
   if (auto admitted = admit(child->second.grant, *hello); !admitted)
     return refusals_.refuse(request, admitted.error(), now);
   // The agent is about to say which processes the job's are, and is perhaps slower than they are.
-  if (!job->life.started) {
+  if (!job->life.parts.front().started) {
     early_.insert_or_assign(id, request);
     return;
   }
@@ -91,6 +91,51 @@ bool Children::is_of(const ActiveJob& job, const transport::Principal& who) cons
 void Children::tasks_started(JobId job, Time now) {
   const auto early = early_.extract(job);
   if (!early.empty() && !early.mapped().done()) hello(early.mapped(), now);
+  invite_some(job, now);
+}
+
+void Children::invite(const transport::Request& request, Time now) {
+  const auto ask = transport::unpack<msg::InvitationRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const JobId id(ask->job);
+  const ActiveJob* job = jobs_.find(id);
+  const auto child = children_.find(id);
+  const bool runs = job != nullptr && job->life.leads && job->life.holds_resources;
+  if (!runs || child == children_.end() ||
+      !transport::is_same_secret(ask->token, child->second.grant.token))
+    return refusals_.refuse(
+        request,
+        {Errc::denied,
+         fmt::format("invitation: no process of a child instance {} of several agents", ask->job),
+         {}},
+        now);
+  auto& waiting = child->second.uninvited;
+  std::erase_if(waiting, [](const transport::Request& one) { return one.done(); });
+  waiting.push_back(request);
+  invite_some(id, now);
+}
+
+// Those that are its processes; of the others it may still become known.
+void Children::invite_some(JobId id, Time now) {
+  const ActiveJob* job = jobs_.find(id);
+  const auto child = children_.find(id);
+  if (job == nullptr || child == children_.end() || child->second.invitation.empty()) return;
+  const auto& parts = job->life.parts;
+  const bool all_known = std::all_of(
+      parts.begin(), parts.end(), [](const Part& part) { return part.started || part.finished; });
+  std::vector<transport::Request> later;
+  for (const auto& request : std::exchange(child->second.uninvited, {})) {
+    if (is_of(*job, request.principal()))
+      request.reply(transport::pack(msg::InvitationReply{child->second.invitation}));
+    else if (!all_known)
+      later.push_back(request);
+    else
+      refusals_.refuse(
+          request,
+          {Errc::denied, fmt::format("invitation: the process is none of job {}", id.value()), {}},
+          now);
+  }
+  child->second.uninvited = std::move(later);
 }
 
 void Children::welcome(const transport::Request& request, const msg::Hello& hello,
@@ -113,6 +158,8 @@ void Children::welcome(const transport::Request& request, const msg::Hello& hell
     request.reply(transport::pack(grant));
     on_connected(id);
   });
+  child.invitation = hello.invitation;
+  invite_some(id, now);
 }
 
 std::string Children::reports_below(transport::PeerId peer) const {

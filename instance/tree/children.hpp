@@ -36,7 +36,9 @@ class Children {
   std::string token(JobId job);
 
   void hello(const transport::Request& request, Time now);
-  // The job's processes are known from now on: a hello that came before is looked at.
+  // A process on another node of a child asks for what lets it be the child's agent there.
+  void invite(const transport::Request& request, Time now);
+  // Processes of the job are known from now on: what came from them before is looked at.
   void tasks_started(JobId job, Time now);
   // Returns the paths of those that were news.
   std::vector<std::string> records(const transport::Request& request, Time now);
@@ -75,12 +77,15 @@ class Children {
   struct Child {
     ChildGrant grant;
     transport::PeerId peer{0};
-    bool ending = false;    // it said so since its last hello
-    bool told_all = false;  // the same
-    Time lost = 0;          // while it has no peer: since when
-    Time told = 0;          // its last records, by the wall clock
+    bool ending = false;                        // it said so since its last hello
+    bool told_all = false;                      // the same
+    Time lost = 0;                              // while it has no peer: since when
+    Time told = 0;                              // its last records, by the wall clock
+    std::string invitation;                     // that it gave with its last hello
+    std::vector<transport::Request> uninvited;  // its processes that wait for that
   };
   Status admit(const ChildGrant& grant, const msg::Hello& hello) const;
+  void invite_some(JobId id, Time now);
   bool is_of(const ActiveJob& job, const transport::Principal& who) const;
   void welcome(const transport::Request& request, const msg::Hello& hello, const ActiveJob& job,
                Time now);

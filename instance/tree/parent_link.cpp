@@ -59,7 +59,7 @@ void ParentLink::close() {
 
 void ParentLink::say_hello() {
   const msg::Hello hello{identity_.token, identity_.job.value(), identity_.uri, identity_.epoch,
-                         getpid()};
+                         getpid(),        identity_.invitation};
   client_->call({"hello", transport::pack(hello), "", kHelloTimeout},
                 [this](const Result<std::string>& answer) {
                   if (!answer) {

@@ -18,8 +18,9 @@ class ParentLink {
   struct Identity {
     std::string token;
     JobId job;
-    std::string uri;          // where this instance listens
-    std::uint64_t epoch = 0;  // 0: no grant yet
+    std::string uri;              // where this instance listens
+    std::uint64_t epoch = 0;      // 0: no grant yet
+    std::string invitation = {};  // for its agents on other nodes; "": there are none
   };
   struct Callbacks {
     std::function<void(const msg::Grant&)> granted;  // after every hello

@@ -101,10 +101,9 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
                         task->rank, variable_in(request.env, "HOLON_CORES"));
   if (request.argv[0] == "instance") take_grant(*task, owner);
   check_cores(*task);
-  if (request.argv[0] == "instance")
-    owner.begin_child(*task, request);
-  else
-    begin_work(task, request.argv);
+  const bool is_instance = request.argv[0] == "instance";
+  if (is_instance && task->rank == 0) owner.begin_child(*task, request);
+  if (!is_instance) begin_work(task, request.argv);
   return task->pid;
 }
 
@@ -128,7 +127,9 @@ std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& req
   return task;
 }
 
-// One process stands for all nodes of the grant. Who could say which may be dead.
+// One process stands for all nodes of the grant: the child's agents are those of its supervisor,
+// and what its parent starts beside that does nothing until it is ended. Who could say which may be
+// dead.
 void Tasks::take_grant(Task& task, const Instance& owner) const {
   const auto* core = owner.core();
   const auto* job = core == nullptr ? nullptr : core->jobs.find(number_of(task.path));
@@ -153,7 +154,7 @@ void Tasks::check_cores(const Task& task) {
   if (cut == 0) return;
   const std::string above = task.path.substr(0, cut);
   for (const auto& [pid, other] : live_) {
-    if (other->path != above) continue;
+    if (other->path != above || other->rank > 0) continue;
     if (other->cores_known && task.cores_known &&
         !std::includes(other->cores.begin(), other->cores.end(), task.cores.begin(),
                        task.cores.end()))

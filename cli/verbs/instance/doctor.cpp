@@ -68,7 +68,7 @@ int verb_doctor(Invocation& call) {
   instance::StartOptions options;
   bool json = false;
   Parser parser("doctor", "where am I, and would `holon start` work here?");
-  add_instance_options(parser, options);
+  add_configuration_option(parser, options);
   parser.json(json)
       .note(
           "Looks at the batch system and what it has granted, the walltime, limits of processes "

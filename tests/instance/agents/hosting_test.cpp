@@ -31,6 +31,14 @@ std::vector<PlacedNode> some_nodes(const std::vector<std::int32_t>& ranks, std::
   return list;
 }
 
+TEST(Hosting, AgentsOfNodesAreNamedOnce) {
+  const auto store = store_with("node=4/core=2");
+  const Hosting two(store.graph(), {0, 1});
+  EXPECT_THAT(two.agents_of(some_nodes({0, 1}, 2)), ElementsAre(0));
+  EXPECT_THAT(two.agents_of(some_nodes({1, 2, 3}, 2)), ElementsAre(0, 1));
+  EXPECT_THAT(two.agents_of({}), ElementsAre(0)) << "what stands on no node";
+}
+
 TEST(Hosting, EachAgentStandsForAnEqualPartOfTheNodes) {
   const auto store = store_with("node=4/core=2");
   const Hosting one(store.graph(), {0});

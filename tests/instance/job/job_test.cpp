@@ -122,6 +122,32 @@ TEST(Parts, AJobHasStartedWithTheFirstAndIsOverWithTheLast) {
   EXPECT_EQ(next_step(job({first, second, ended, event::Finish{256, 9, 9}})), Step::release);
 }
 
+// The agents of a child instance, which it needs to end in order.
+TEST(Parts, ThoseThatAreLedAreEndedWhenTheFirstIsOver) {
+  auto alloc = on_ranks({1, 2});
+  alloc.leads = true;
+  const auto job = [&](std::vector<EventBody> bodies) {
+    bodies.insert(bodies.begin(), alloc);
+    return after(then(kToSched, bodies));
+  };
+  const event::Start led{{{8, 1}}, 2};
+  const event::RankStart first{{{7, 1}}, 1};
+  const event::Exception cancel{"cancel", 0, ""};
+  EXPECT_TRUE(is_led(job({}), 2));
+  EXPECT_FALSE(is_led(job({}), 1));
+  const auto cancelled = job({led, first, cancel});
+  EXPECT_EQ(next_step(cancelled, 1), Step::kill);
+  EXPECT_EQ(next_step(cancelled, 2), Step::watch);
+  EXPECT_EQ(next_step(job({cancel}), 2), Step::kill) << "it has not begun";
+  const auto over = job({led, first, event::RankFinish{1, "exit", {}}});
+  EXPECT_EQ(over.state, JobState::run);
+  EXPECT_EQ(next_step(over), Step::kill);
+  EXPECT_EQ(next_step(over, 2), Step::kill);
+  const auto alone = job({led, first, event::RankFinish{2, "lost", {}}});
+  EXPECT_EQ(next_step(alone), Step::watch) << "it goes on without that one";
+  EXPECT_EQ(next_step(alone, 1), Step::watch);
+}
+
 TEST(Parts, EachStartsAndEndsOnce) {
   const auto running = after(then(kToSched, {on_ranks({0, 1}), event::Start{{}, 1}}));
   EXPECT_FALSE(apply(running, {9, event::RankStart{{}, 1}}));
@@ -174,6 +200,7 @@ rc::Gen<EventBody> any_body() {
                    [](int e) -> EventBody {
                      event::Alloc alloc{"backfill", e};
                      if (e % 2 == 0) alloc.ranks = {0, 1, 2};
+                     alloc.leads = e % 4 == 0;
                      return alloc;
                    }),
       rc::gen::map(rc::gen::inRange(0, 3),

@@ -6,6 +6,7 @@
 
 #include <fstream>
 
+#include "instance/remote/child_place.hpp"
 #include "instance/remote/launcher.hpp"
 #include "instance/remote/nodes.hpp"
 #include "transport/reactor.hpp"
@@ -179,6 +180,17 @@ TEST(Launcher, MakesKeysForEachNodeAndOneSocket) {
   EXPECT_NE(keys->server, keys->join);
   EXPECT_THAT(to_string(launcher.prepare(nodes, "here").error()),
               HasSubstr("instance.address=here"));
+}
+
+TEST(ChildPlaces, AreToldToThoseThatAreNotAlone) {
+  const ChildPlace place{1, {"n1", "n,2 \""}, false};
+  const auto told = parse_child_place(secrets_of(place));
+  ASSERT_TRUE(told) << told.error().what;
+  EXPECT_EQ(*told, place);
+  EXPECT_TRUE(secrets_of(ChildPlace()).empty());
+  EXPECT_EQ(parse_child_place({{"HOLON_TOKEN", "t"}}), ChildPlace());
+  for (const char* wrong : {"", "{}", R"({"index":2,"hosts":["a","b"],"one_machine":true})"})
+    EXPECT_FALSE(parse_child_place({{"HOLON_CHILD_PLACE", wrong}})) << wrong;
 }
 
 }  // namespace

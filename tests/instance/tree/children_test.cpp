@@ -87,5 +87,16 @@ TEST_F(ChildrenTest, WhatItHoldsIsFreeWhenItsProcessesAreGoneAndNotBefore) {
   EXPECT_EQ(connect_child(), 0u) << "nobody is the child of a job that is over";
 }
 
+// An invitation is for the agents that the parent has started for a child of several.
+TEST_F(ChildrenTest, NobodyIsInvitedToAChildOfOneAgentOrWithoutItsToken) {
+  ASSERT_EQ(connect_child(), 1u);
+  for (const auto& token : {hello_.token, std::string("guess")}) {
+    const auto refused =
+        child_->call<msg::InvitationReply>("invitation", msg::InvitationRequest{token, 1});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::denied);
+  }
+}
+
 }  // namespace
 }  // namespace holon::instance

@@ -1,0 +1,39 @@
+// fake_ssh.hpp - a program that takes ssh's words and runs them on this machine, so that an
+// instance has several nodes without there being any.
+#pragma once
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace holon::instance::testing {
+
+class FakeSsh {
+ public:
+  FakeSsh() {
+    std::string name = ::testing::TempDir() + "holon-ssh-XXXXXX";
+    dir_ = mkdtemp(name.data());
+    std::ofstream(program()) << "#!/bin/sh\nshift 5\nexec sh -c \"exec $*\"\n";
+    chmod(program().c_str(), 0700);
+  }
+  ~FakeSsh() { std::filesystem::remove_all(dir_); }
+  FakeSsh(const FakeSsh&) = delete;
+  FakeSsh& operator=(const FakeSsh&) = delete;
+
+  std::string program() const { return dir_ + "/ssh"; }
+  // Of `holon start`: this machine and two nodes more.
+  std::vector<std::string> options() const {
+    return {"--hosts", "far[1-2]",
+            "--conf",  "launch.ssh=" + program(),
+            "--conf",  "instance.address=127.0.0.1"};
+  }
+
+ private:
+  std::string dir_;
+};
+
+}  // namespace holon::instance::testing
