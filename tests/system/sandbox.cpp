@@ -70,10 +70,19 @@ Process::Process(std::vector<std::string> command,
   posix_spawn_file_actions_adddup2(&actions, output.write, 1);
   posix_spawn_file_actions_adddup2(&actions, errors.write, 2);
   posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
+  // Where the tests are run by nohup(1), or in the background of a script, signals are ignored.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t usual;
+  sigemptyset(&usual);
+  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM}) sigaddset(&usual, signal);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   auto entries = as_entries(environment);
-  const int failed = posix_spawnp(&pid_, command.front().c_str(), &actions, nullptr,
+  const int failed = posix_spawnp(&pid_, command.front().c_str(), &actions, &attributes,
                                   as_pointers(command).data(), as_pointers(entries).data());
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   EXPECT_EQ(failed, 0) << command.front();
   for (const int unused : {input.read, output.write, errors.write}) close(unused);
   in_ = input.write;
