@@ -254,6 +254,7 @@ class JobManager {
   Status load(const std::vector<Batch>& batches, const Beginning& beginning, Time now);
   void record_lost(Time now);
   Status close_torn(const std::set<JobId>& torn, Time now);
+  Error condemn(JobId id, const Error& why);
   Status restore_allocation(ActiveJob& job);
   Status restore_aside();
   void set_aside(JobId id, Time now);
@@ -265,6 +266,7 @@ class JobManager {
   void lose(ActiveJob& job, const TasksEnded& how, Time now);
   void lose_interrupted(ActiveJob& job, Time now);
   void lose_suspect(ActiveJob& job, Time now);
+  Status lose_unreadable(ActiveJob& job, const Error& why, Time now);
   void enqueue_recovered(ActiveJob& job, Time now);
   void enqueue(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;

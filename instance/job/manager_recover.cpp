@@ -62,9 +62,13 @@ Status JobManager::take_up_running(const Beginning& beginning, Time now) {
     else if (beginning.suspect == Suspect{id, true})
       lose_suspect(job, now);
     else if (auto held = restore_allocation(job); !held)
-      return held;
+      if (auto lost = lose_unreadable(job, held.error(), now); !lost) return lost;
   }
   return {};
+}
+
+Error JobManager::condemn(JobId id, const Error& why) {
+  return journal_.condemn({why.code, fmt::format("job {}: {}", id.value(), to_string(why)), {}});
 }
 
 // Whoever submitted them was told their numbers: all that can be said of them is said there.
@@ -83,7 +87,7 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
   for (const auto& batch : batches) {
     beginning.at(batch.first);
     auto made = make_submission(batch.jobspec, batch.is_instance);
-    if (!made) return tl::unexpected(made.error());
+    if (!made) return tl::unexpected(condemn(batch.first, made.error()));
     made->first = batch.first;
     made->count = batch.count;
     add_default_limit(*made, now);
@@ -117,8 +121,13 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
                      fmt::format("job {}: {}", job->first.value(), next.error().what), "journal");
     }
   });
+  if (!replayed && replayed.error().code == Errc::invalid_argument)
+    return tl::unexpected(journal_.condemn(replayed.error()));
   if (!replayed) return replayed;
-  if (journal_.rebuilt()) sound = close_torn(torn, now);
+  if (journal_.rebuilt())
+    sound = close_torn(torn, now);
+  else if (!sound)
+    return tl::unexpected(journal_.condemn(sound.error()));
   for (const auto& [id, job] : jobs_)
     ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
   return sound;
@@ -162,10 +171,7 @@ Status JobManager::restore_allocation(ActiveJob& job) {
   if (!job.life.holds_resources) return {};
   auto allocation = journal_.allocation(job.id);
   if (!allocation) return tl::unexpected(allocation.error());
-  if (!*allocation)
-    return fail(Errc::not_found,
-                fmt::format("job {} holds resources, but which is not recorded", job.id.value()),
-                "journal");
+  if (!*allocation) return fail(Errc::not_found, "it holds resources, but which is not recorded");
   if (auto held = scheduler_.recover(request_of(job), **allocation); !held) return held;
   job.allocation = std::move(**allocation);
   holding_.insert(job.id);
@@ -203,6 +209,16 @@ void JobManager::lose_suspect(ActiveJob& job, Time now) {
         {SIGKILL, 0, 0},
         now},
        now);
+}
+
+// A damaged journal is repaired before another broker begins on it: what makes no sense even then
+// is given up.
+Status JobManager::lose_unreadable(ActiveJob& job, const Error& why, Time now) {
+  if (why.code == Errc::system) return tl::unexpected(why);
+  if (!journal_.rebuilt()) return tl::unexpected(condemn(job.id, why));
+  lose(job, {"lost", "the journal was damaged: what it held is not known", {SIGKILL, 0, 0}, now},
+       now);
+  return {};
 }
 
 // Fairshare goes on where the broker before this one left it.

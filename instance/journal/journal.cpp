@@ -383,18 +383,18 @@ Result<Time> Journal::latest_event() const {
 }
 
 Result<std::optional<resource::Allocation>> Journal::allocation(JobId job) const {
-  return state_->read<std::optional<resource::Allocation>>(
-      [&]() -> std::optional<resource::Allocation> {
-        SQLite::Statement q(state_->db, "SELECT begin, end, shares FROM allocs WHERE job=?");
-        q.bind(1, number_of(job));
-        if (!q.executeStep()) return std::nullopt;
-        const auto shares = q.getColumn(2);
-        auto allocation = unpack_shares(
-            job, {q.getColumn(0).getInt64(), q.getColumn(1).getInt64()},
-            {static_cast<const char*>(shares.getBlob()), std::size_t(shares.getBytes())});
-        if (!allocation) throw std::runtime_error(to_string(allocation.error()));
-        return std::move(*allocation);
-      });
+  using Found = std::optional<resource::Allocation>;
+  return state_->read<Found>([&]() -> Result<Found> {
+    SQLite::Statement q(state_->db, "SELECT begin, end, shares FROM allocs WHERE job=?");
+    q.bind(1, number_of(job));
+    if (!q.executeStep()) return Found();
+    const auto shares = q.getColumn(2);
+    auto allocation =
+        unpack_shares(job, {q.getColumn(0).getInt64(), q.getColumn(1).getInt64()},
+                      {static_cast<const char*>(shares.getBlob()), std::size_t(shares.getBytes())});
+    if (!allocation) return tl::unexpected(allocation.error());
+    return Found(std::move(*allocation));
+  });
 }
 
 Result<std::vector<ChildGrant>> Journal::children() const {

@@ -157,6 +157,10 @@ class Journal {
   // One that is frozen from its beginning, where open() fails for the disk alone. Errors: system.
   static Result<Journal> open_frozen(const std::string& file, Beat beat = {});
   void stop_beating();
+  // What it holds makes no sense, for this reason: whoever opens it next takes it for damaged.
+  // Returns the error to end with, which says so and what can be done: `system`, for a broker that
+  // is started again repairs it.
+  Error condemn(const Error& why);
   // What has happened to the journal that somebody should be told; told once.
   std::vector<std::string> take_news();
   // Was it made of what could be read of a damaged one? Events may be missing in between then.

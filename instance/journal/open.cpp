@@ -89,10 +89,14 @@ std::string damage_in(SQLite::Database& db, const Journal::Beat& beat) {
   return found;
 }
 
-std::uint64_t number_in_meta(SQLite::Database& db, const char* key) {
+std::string text_in_meta(SQLite::Database& db, const char* key) {
   SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
   q.bind(1, std::string(key));
-  return q.executeStep() ? std::strtoull(q.getColumn(0).getText(), nullptr, 10) : 0;
+  return q.executeStep() ? q.getColumn(0).getString() : "";
+}
+
+std::uint64_t number_in_meta(SQLite::Database& db, const char* key) {
+  return std::strtoull(text_in_meta(db, key).c_str(), nullptr, 10);
 }
 
 // The steps from a state directory to a journal that can be trusted.
@@ -128,7 +132,9 @@ class Opening {
     if (const auto wrong = wrong_batches(db); !wrong.empty())
       return fail(Errc::invalid_argument, "the journal is damaged: " + describe(wrong.front()),
                   file_);
-    const auto kept = whose(db);
+    if (const auto why = text_in_meta(db, kCondemned); !why.empty())
+      return fail(Errc::invalid_argument, "the journal is damaged: " + why, file_);
+    const auto kept = text_in_meta(db, kJournalId);
     if (!kept.empty() && kept.find_first_not_of("0123456789abcdef") != std::string::npos)
       return fail(Errc::invalid_argument, "the journal is damaged: whose it is cannot be read",
                   file_);
@@ -197,12 +203,6 @@ class Opening {
     news.push_back("the journal was damaged: " + describe(*log) +
                    "; nothing is lost: all of their pages were there once more");
     return mend_log(log_file(file_));
-  }
-
-  static std::string whose(SQLite::Database& db) {
-    SQLite::Statement q(db, "SELECT value FROM meta WHERE key=?");
-    q.bind(1, kJournalId);
-    return q.executeStep() ? q.getColumn(0).getString() : "";
   }
 
   std::string file_, dir_, id_;
@@ -370,6 +370,16 @@ std::pair<JobId, JobId> Journal::lost_ids() const {
 bool Journal::rebuilt() const {
   const auto when = number(kRebuilt);
   return when && *when;
+}
+
+Error Journal::condemn(const Error& why) {
+  const std::string words = to_string(why);
+  State& s = *state_;
+  if (std::exchange(s.open, false)) s.db.exec("ROLLBACK");
+  set_meta(kCondemned, words);
+  if (auto kept = commit(); !kept) return kept.error();
+  std::string advice = s.file.empty() ? "" : "; " + repair_advice(s.state_dir());
+  return {Errc::system, "the journal is damaged: " + words + advice, s.file};
 }
 
 void Journal::freeze() {

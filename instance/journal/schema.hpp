@@ -73,6 +73,7 @@ inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";
 
 // Keys of meta.
 inline constexpr const char* kJournalId = "instance.id";  // whose journal it is
+inline constexpr const char* kCondemned = "journal.condemned";  // what in it made no sense
 inline constexpr const char* kClock = "clock";            // InstanceClock::text_to_keep()
 // The number of the last event that was forgotten; no event gets a number up to it.
 inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";

@@ -59,7 +59,8 @@ Status Reservations::recover(Time now, bool fresh) {
   if (*last) jobs_.skip_ids(JobId(static_cast<std::uint64_t>(**last)));
   for (const auto& [id, request, is_cancelled] : *kept) {
     if (!fresh) {
-      if (auto held = hold_again(id, request, is_cancelled, now); !held) return held;
+      if (auto held = hold_again(id, request, is_cancelled, now); !held)
+        if (auto lost = lose(id, held.error()); !lost) return lost;
     } else if (!is_cancelled && jobs_.clock().instance(request.end) > now) {
       if (auto made = reserve(id, request, now); !made)
         spdlog::warn(fmt::format("advance reservation {} could not be made again: {}", id.value(),
@@ -67,6 +68,16 @@ Status Reservations::recover(Time now, bool fresh) {
     }
   }
   if (fresh && !kept->empty()) keep();
+  return {};
+}
+
+// A damaged journal is repaired before another broker begins on it: what makes no sense even then is
+// given up.
+Status Reservations::lose(JobId id, const Error& why) {
+  if (why.code == Errc::system) return tl::unexpected(why);
+  const std::string words = fmt::format("advance reservation {}: {}", id.value(), to_string(why));
+  if (!journal_.rebuilt()) return tl::unexpected(journal_.condemn({why.code, words, {}}));
+  spdlog::error("given up: " + words);
   return {};
 }
 

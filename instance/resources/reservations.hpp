@@ -35,6 +35,7 @@ class Reservations {
   Result<qmanager::AdvanceRequest> read(JobId id, const msg::ReserveRequest& request,
                                         Time now) const;
   bool is_there(JobId id, Time now) const;
+  Status lose(JobId id, const Error& why);
   Status hold_again(JobId id, const msg::ReserveRequest& request, bool is_cancelled, Time now);
   Status reserve(JobId id, const msg::ReserveRequest& request, Time now);
   void keep();

@@ -9,6 +9,7 @@
 #include "instance/journal/journal.hpp"
 #include "msg/instance.hpp"
 #include "tests/cli/run.hpp"
+#include "tests/instance/a_jobspec.hpp"
 
 namespace holon::cli {
 namespace {
@@ -25,7 +26,7 @@ class JournalVerbs : public ::testing::Test {
     auto journal = instance::Journal::open(file(), instance::Journal::Sync::normal);
     ASSERT_TRUE(journal) << to_string(journal.error());
     for (std::uint64_t id = 1; id <= 200; ++id) {
-      journal->add_batch({JobId(id), 1, R"({"version":1})", false});
+      journal->add_batch({JobId(id), 1, instance::testing::a_jobspec(), false});
       journal->add_event(JobId(id), 1, {7, instance::event::Submit{16, "ada"}});
       msg::JobRecord record;
       record.path = "/" + std::to_string(id);
@@ -60,9 +61,8 @@ TEST_F(JournalVerbs, ASoundOneIsCalledSo) {
 TEST_F(JournalVerbs, AllOfItIsExportedByLines) {
   const auto all = run_cli({"journal", "export", dir_});
   EXPECT_EQ(all.code, kOk) << all.err;
-  EXPECT_THAT(
-      all.out,
-      HasSubstr(R"({"batch":{"first":3,"count":1,"is_instance":false,"jobspec":{"version":1}}})"));
+  EXPECT_THAT(all.out, HasSubstr(R"({"batch":{"first":3,"count":1,"is_instance":false,"jobspec":)" +
+                                 instance::testing::a_jobspec() + "}}"));
   EXPECT_THAT(all.out, HasSubstr(R"("name":"submit")"));
   EXPECT_THAT(all.out, HasSubstr(R"({"record":{"path":"/200")"));
 }

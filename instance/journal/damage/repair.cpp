@@ -14,6 +14,7 @@
 #include "instance/journal/damage/log.hpp"
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/salvage.hpp"
+#include "instance/journal/damage/unreadable.hpp"
 #include "instance/journal/durable_file.hpp"
 #include "instance/journal/files.hpp"
 #include "instance/journal/migrate.hpp"
@@ -52,7 +53,7 @@ void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& c
   };
   count(db, {"jobs", "events", "batches", "descendants", "children"});
   count(typed, {"reservations", "drains", "gates", "agents"});
-  for (auto& row : unreadable_rows(db)) check.damage.push_back(std::move(row));
+  for (auto& row : unreadable_rows(db, typed)) check.damage.push_back(std::move(row.what));
   for (const auto& batch : wrong_batches(db)) check.damage.push_back(describe(batch));
   for (const auto& numbers : missing_numbers(db, typed))
     check.damage.push_back(name_of_jobs(numbers) + ": neither a batch nor a record");
@@ -115,6 +116,8 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
 
 void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
             JournalRepair& repair) {
+  for (auto& what : drop_unreadable_rows(db)) repair.lost.push_back(std::move(what));
+  db.exec(fmt::format("DELETE FROM meta WHERE key = '{}'", kCondemned));
   db.exec("DELETE FROM batches WHERE spec NOT IN (SELECT id FROM specs)");
   for (const auto& batch : wrong_batches(db)) {
     repair.lost.push_back(describe(batch));

@@ -12,10 +12,7 @@
 #include <optional>
 
 #include "base/time.hpp"
-#include "instance/job/job.hpp"
 #include "instance/journal/schema.hpp"
-#include "msg/instance.hpp"
-#include "transport/codec/codec.hpp"
 
 namespace holon::instance {
 namespace {
@@ -182,14 +179,6 @@ class TableCopy {
   std::int64_t last_ = 0;
 };
 
-std::string_view bytes_at(const SQLite::Column& column) {
-  return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
-}
-
-}  // namespace
-
-namespace {
-
 int version_or(SQLite::Database& db, int otherwise) {
   try {
     return version_of(db);
@@ -211,32 +200,6 @@ Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
       return fail(Errc::system, sqlite3_errmsg(to.getHandle()), to.getFilename());
   to.exec("COMMIT");
   return salvage;
-}
-
-std::vector<std::string> unreadable_rows(SQLite::Database& journal) {
-  std::vector<std::string> found;
-  const auto look = [&](const char* sql, const auto& check) {
-    try {
-      SQLite::Statement q(journal, sql);
-      while (q.executeStep()) check(q);
-    } catch (const std::exception& e) {
-      found.push_back(fmt::format("{}: {}", sql, e.what()));
-    }
-  };
-  look("SELECT id, record FROM jobs ORDER BY id", [&](SQLite::Statement& q) {
-    if (!transport::unpack<msg::JobRecord>(bytes_at(q.getColumn(1))))
-      found.push_back(fmt::format("job {}: its record", q.getColumn(0).getInt64()));
-  });
-  look("SELECT path, record FROM descendants ORDER BY path", [&](SQLite::Statement& q) {
-    if (!transport::unpack<msg::JobRecord>(bytes_at(q.getColumn(1))))
-      found.push_back(fmt::format("job {}: its record", q.getColumn(0).getString()));
-  });
-  look("SELECT job, name, context, seq FROM events ORDER BY seq", [&](SQLite::Statement& q) {
-    if (!parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()))
-      found.push_back(
-          fmt::format("job {}: event {}", q.getColumn(0).getInt64(), q.getColumn(3).getInt64()));
-  });
-  return found;
 }
 
 }  // namespace holon::instance

@@ -25,7 +25,4 @@ struct Salvage {
 Result<Salvage> copy_readable(SQLite::Database& from, SQLite::Database& to,
                               const std::function<void()>& beat);
 
-// The rows whose bytes cannot be understood, in words: "job 7: its record". O(rows).
-std::vector<std::string> unreadable_rows(SQLite::Database& journal);
-
 }  // namespace holon::instance

@@ -1,5 +1,6 @@
 // A real instance whose disk takes no more, whose folders are removed, and which is told to keep
 // only so much.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -221,6 +222,35 @@ TEST(Disk, ADamagedLogIsSurvived) {
   for (const auto& record : live.jobs(true, false)) there.insert(record.id);
   for (const auto id : ids) EXPECT_TRUE(there.contains(id)) << id;
   EXPECT_GT(live.job({"/bin/true"}), ids.back());
+}
+
+// SQLite reads the row; what it says is no jobspec any more.
+void damage_what_was_submitted(const Live& live, const std::string& word) {
+  SQLite::Database db(live.dir() + "/state/journal.db", SQLite::OPEN_READWRITE);
+  db.setBusyTimeout(30'000);
+  EXPECT_GE(db.exec("UPDATE specs SET jobspec = replace(jobspec, '\"resources\"', '\"resources') "
+                    "WHERE jobspec LIKE '%" +
+                    word + "%'"),
+            1);
+}
+
+TEST(Disk, AJobspecThatMakesNoSenseCostsItsJobAndNoOther) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto runs = live.job({"sleep", "1000"});
+  const auto damaged = live.job({"sleep", "1001"});
+  const auto waits = live.job({"sleep", "1002"});
+  live.when_running(runs);
+  // No other broker begins before the damage is done: the journal is one process's.
+  testing::signal_process(live.supervisor(), SIGSTOP);
+  testing::signal_process(live.broker(), SIGKILL);
+  damage_what_was_submitted(live, "1001");
+  testing::signal_process(live.supervisor(), SIGCONT);
+  ASSERT_TRUE(eventually([&] { return live.status().has_value(); }));
+  const auto lost = live.wait_one(damaged);
+  EXPECT_EQ(lost.result, "FAILED");
+  EXPECT_THAT(lost.reason, HasSubstr("the journal has lost it"));
+  EXPECT_EQ(live.record(runs).state, "RUN");
+  EXPECT_EQ(live.record(waits).state, "SCHED");
 }
 
 TEST(Disk, ARuntimeDirectoryThatIsRemovedIsMadeAgain) {

@@ -25,6 +25,7 @@
 #include "instance/journal/journal.hpp"
 #include "instance/journal/schema.hpp"
 #include "msg/instance.hpp"
+#include "tests/instance/a_jobspec.hpp"
 
 namespace holon::instance {
 namespace {
@@ -52,7 +53,7 @@ class JournalDamageTest : public ::testing::Test {
   }
 
   static void add_job(Journal& journal, std::uint64_t id) {
-    journal.add_batch({JobId(id), 1, "{}", false});
+    journal.add_batch({JobId(id), 1, testing::a_jobspec(), false});
     journal.add_event(JobId(id), 1, {1, event::Submit{}});
     msg::JobRecord record;
     record.id = id;
@@ -289,6 +290,72 @@ TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
   const auto again = check_journal(dir_);
   ASSERT_TRUE(again) << to_string(again.error());
   EXPECT_THAT(again->damage, IsEmpty());
+}
+
+// Of what is inside of a row SQLite knows nothing.
+TEST_F(JournalDamageTest, RowsThatMakeNoSenseAreNamedAndTakenOut) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    journal->add_batch({JobId(61), 1, testing::a_jobspec("waits"), false});
+    journal->add_event(JobId(61), 1, {1, event::Submit{}});
+    add_job(*journal, 62);
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec(
+        "UPDATE specs SET jobspec = replace(jobspec, 'resources', 'resour\x01es') "
+        "WHERE jobspec LIKE '%waits%'");
+    db.exec("UPDATE jobs SET record = x'ff' || record WHERE id = 7");
+    db.exec("UPDATE events SET context = '{' WHERE job = 9");
+    db.exec("INSERT INTO allocs VALUES(61, 1, 2, x'ff')");
+    db.exec("INSERT INTO reservations VALUES(63, 'no jobspec', 1, 2, '', '', 0)");
+  }
+  const std::vector<std::string> found = {"job 7: its record", "jobspec 61", "event 9",
+                                          "job 61: what it holds", "advance reservation 63"};
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked) << to_string(checked.error());
+  EXPECT_EQ(checked->damage, found);
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  for (const auto& row : found) EXPECT_THAT(repaired->lost, Contains(row));
+  EXPECT_THAT(repaired->lost, Contains("job 61"));
+  {
+    const auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    for (const std::uint64_t id : {7, 61}) {
+      const auto record = journal->inactive(JobId(id));
+      ASSERT_TRUE(record) << id << ": " << to_string(record.error());
+      EXPECT_TRUE(*record || journal->batch_of(JobId(id))) << id;
+    }
+    EXPECT_EQ((*journal->inactive(JobId(61)))->result, "FAILED");
+  }
+  const auto again = check_journal(dir_);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_THAT(again->damage, IsEmpty());
+}
+
+TEST_F(JournalDamageTest, OneThatWasFoundToMakeNoSenseIsRefusedUntilItIsRepaired) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    journal->set_meta("runtime_dir", "half done");
+    const Error why = journal->condemn({Errc::invalid_argument, "a bad row", "job 3"});
+    EXPECT_EQ(why.where, file());
+    EXPECT_EQ(why.code, Errc::system);
+    EXPECT_THAT(why.what, AllOf(HasSubstr("a bad row"), HasSubstr("holon journal repair")));
+  }
+  const auto refused = open();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what,
+              AllOf(HasSubstr("a bad row"), HasSubstr("holon journal repair")));
+  auto repaired = open(Journal::OnDamage::repair);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->take_news(), Contains(HasSubstr("a bad row")));
+  EXPECT_EQ(repaired->meta("runtime_dir")->value_or(""), "") << "of a beginning that failed";
+  EXPECT_EQ(ids(*repaired), all());
 }
 
 // As many jobs are made of a batch as its row says.

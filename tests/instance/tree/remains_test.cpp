@@ -14,7 +14,7 @@
 #include <map>
 
 #include "instance/journal/journal.hpp"
-#include "resource/jobspec/jobspec.hpp"
+#include "tests/instance/a_jobspec.hpp"
 
 namespace holon::instance {
 namespace {
@@ -56,13 +56,6 @@ class RemainsTest : public ::testing::Test {
   int pieces_ = 0;
 };
 
-std::string jobspec() {
-  resource::JobShape shape;
-  shape.command = {"/bin/true"};
-  shape.cwd = "/";
-  return resource::write_jobspec(*resource::jobspec_for(shape));
-}
-
 msg::JobRecord over(const std::string& path, std::uint64_t id, const std::string& result) {
   msg::JobRecord r;
   r.path = path;
@@ -74,7 +67,7 @@ msg::JobRecord over(const std::string& path, std::uint64_t id, const std::string
 
 // `count` jobs from `first` on, which wait in the queue.
 void add_queued(Journal& journal, std::uint64_t first, std::uint64_t count) {
-  journal.add_batch({JobId(first), count, jobspec(), false});
+  journal.add_batch({JobId(first), count, testing::a_jobspec(), false});
   for (const EventBody& body : std::initializer_list<EventBody>{
            event::Submit{16, "ada"}, event::Validate{}, event::Depend{}, event::Priority{16}})
     journal.add_event(JobId(first), count, {100, body});
@@ -252,7 +245,7 @@ TEST_F(RemainsTest, WhatIsKeptAboutOneJob) {
   }
   const auto second = read_remains_of_job(dir_, 2);
   ASSERT_TRUE(second) << second.error().what;
-  EXPECT_EQ(second->jobspec, jobspec());
+  EXPECT_EQ(second->jobspec, testing::a_jobspec());
   ASSERT_EQ(second->events.size(), 5u);
   EXPECT_EQ(second->events.front().name, "submit");
   EXPECT_EQ(second->events.back().name, "alloc");

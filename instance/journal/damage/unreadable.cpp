@@ -1,0 +1,87 @@
+#include "instance/journal/damage/unreadable.hpp"
+
+#include <fmt/core.h>
+
+#include <string_view>
+
+#include "instance/job/allocation_codec.hpp"
+#include "instance/job/job.hpp"
+#include "instance/job/submission.hpp"
+#include "msg/instance.hpp"
+#include "resource/jobspec/jobspec.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+std::string_view bytes_at(const SQLite::Column& column) {
+  return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
+}
+
+class Search {
+ public:
+  // Rows of `columns`, the key first, of which `is_readable` is false. `what`: a format of the key.
+  template <class IsReadable>
+  void look(SQLite::Database& db, const char* table, const char* columns, const char* what,
+            const IsReadable& is_readable) {
+    const std::string list = columns, key = list.substr(0, list.find(','));
+    try {
+      SQLite::Statement q(db, fmt::format("SELECT {} FROM {} ORDER BY {}", list, table, key));
+      while (q.executeStep())
+        if (!is_readable(q)) {
+          const std::string value = q.getColumn(0).getString();
+          found.push_back({fmt::format(fmt::runtime(what), value), table, key, value});
+        }
+    } catch (const std::exception& e) {
+      found.push_back({fmt::format("table {}: {}", table, e.what()), "", "", ""});
+    }
+  }
+
+  std::vector<UnreadableRow> found;
+};
+
+bool is_record(SQLite::Statement& q) {
+  return transport::unpack<msg::JobRecord>(bytes_at(q.getColumn(1))).has_value();
+}
+
+bool is_jobspec(SQLite::Statement& q) {
+  return resource::parse_jobspec(q.getColumn(1).getString()).has_value();
+}
+
+}  // namespace
+
+std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Database& typed) {
+  Search search;
+  search.look(journal, "jobs", "id, record", "job {}: its record", is_record);
+  search.look(journal, "descendants", "path, record", "job {}: its record", is_record);
+  search.look(journal, "specs", "id, jobspec", "jobspec {}", [](SQLite::Statement& q) {
+    return make_submission(q.getColumn(1).getString(), false).has_value();
+  });
+  search.look(journal, "events", "seq, name, context", "event {}", [](SQLite::Statement& q) {
+    return parse_event(q.getColumn(1).getString(), q.getColumn(2).getString()).has_value();
+  });
+  search.look(journal, "allocs", "job, begin, end, shares", "job {}: what it holds",
+              [](SQLite::Statement& q) {
+                return unpack_shares(JobId(),
+                                     {q.getColumn(1).getInt64(), q.getColumn(2).getInt64()},
+                                     bytes_at(q.getColumn(3)))
+                    .has_value();
+              });
+  search.look(typed, "reservations", "id, jobspec", "advance reservation {}", is_jobspec);
+  return std::move(search.found);
+}
+
+std::vector<std::string> drop_unreadable_rows(SQLite::Database& journal) {
+  std::vector<std::string> words;
+  for (const UnreadableRow& row : unreadable_rows(journal, journal)) {
+    words.push_back(row.what);
+    if (row.table.empty()) continue;
+    SQLite::Statement drop(
+        journal, fmt::format("DELETE FROM {} WHERE CAST({} AS TEXT) = ?", row.table, row.key));
+    drop.bind(1, row.value);
+    drop.exec();
+  }
+  return words;
+}
+
+}  // namespace holon::instance

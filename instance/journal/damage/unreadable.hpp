@@ -1,0 +1,24 @@
+// unreadable.hpp - rows of a journal that SQLite reads and whose bytes make no sense: nothing guards
+// the inside of a row.
+#pragma once
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <string>
+#include <vector>
+
+namespace holon::instance {
+
+struct UnreadableRow {
+  std::string what;        // in words: "job 7: its record"
+  std::string table, key;  // where it is, and the name of its key; empty: the table cannot be read
+  std::string value;       // the key's, as text
+};
+
+// What was submitted, events, R, and records. `typed` has the tables of rows.hpp. O(rows).
+std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Database& typed);
+
+// Takes them out of a journal of this version, and returns what they were, in words. Throws what
+// SQLiteCpp throws.
+std::vector<std::string> drop_unreadable_rows(SQLite::Database& journal);
+
+}  // namespace holon::instance
