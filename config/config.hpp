@@ -33,6 +33,7 @@ struct Config {
   Duration heartbeat = 1'000;         // between a child and its parent, a broker and its agents
   Duration peer_timeout = 20'000;     // silence after which the other side counts as lost
   Duration gather_timeout = 60'000;   // until an instance begins without some of its agents
+  std::uint32_t quorum = 0;           // nodes with which it begins already; 0: with all
   Duration rejoin_timeout = 120'000;  // until what runs on a node that is lost has failed
   std::string address;      // IPv4, at which agents on other nodes reach the broker; "": all
   std::string ssh = "ssh";  // the program that starts agents on named hosts
@@ -52,7 +53,7 @@ struct Config {
   std::uint64_t output_limit = 0;       // bytes kept of what a job writes on a node; 0: all
   bool heeds_cgroups = true;            // cpu.max and memory.max bound what is offered
   Sync sync = Sync::normal;
-  std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
+  std::uint64_t keep = 1'000'000;     // INACTIVE jobs that are kept, with all they left; 0: all
   std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none
 
   // The policy of the queue a job without one gets into.

@@ -279,6 +279,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.agent_secrets = options_.secrets.agents;
   identity.agents = agents_of(source, options_.secrets.agents.size());
   identity.bind = source.bind;
+  identity.hosts = options_.hosts;
   identity.spreads = !options_.hosts.empty();
   identity.is_one_machine = is_one_machine();
   identity.started = started_;

@@ -12,7 +12,7 @@ namespace holon::instance {
 
 Status Broker::gather(ResourceSource own) {
   const std::string own_host = options_.hosts.empty() ? "" : options_.hosts.front();
-  gathering_.emplace(std::move(own), own_host, options_.secrets.agents);
+  gathering_.emplace(std::move(own), own_host, options_.secrets.agents, config_.quorum);
   return gathering_->complete() ? bring_up_gathered() : Status();
 }
 
@@ -50,10 +50,13 @@ std::string Broker::without() const {
   constexpr std::size_t kLongest = 2'000;  // of hosts whose names share nothing
   std::string names = missing.str();
   if (names.size() > kLongest) names = names.substr(0, kLongest) + "...";
-  return fmt::format(
-      "{} did not come within {} (instance.gather-timeout); the instance begins "
-      "without {}",
-      names, duration_text(config_.gather_timeout), missing.count() == 1 ? "it" : "them");
+  const bool is_one = missing.count() == 1;
+  const std::string how =
+      is_gathered_ ? fmt::format("did not come within {} (instance.gather-timeout)",
+                                 duration_text(config_.gather_timeout))
+                   : fmt::format("{} not come yet (instance.quorum)", is_one ? "has" : "have");
+  return fmt::format("{} {}; the instance begins without {}, and takes {} in later", names, how,
+                     is_one ? "it" : "them", is_one ? "it" : "them");
 }
 
 void Broker::tell_when_ready() {

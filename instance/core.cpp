@@ -37,6 +37,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
            identity.path, identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
+      newcomers(the_journal, *store, hosting, jobs, drains, identity.hosts),
       audit(the_journal, the_clock, the_config.keep_audit),
       offline(the_journal, *store, jobs, hosting, the_clock,
               {the_config.peer_timeout, given_up_after(the_config, false),
@@ -62,6 +63,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
     agents.of(rank).give_up(given_up_after(this->config, is_far), clock.now());
     on_node_lost(rank);
   };
+  agents.on_latecomer = [this](const NodeTopology& node) { return newcomers.take_in(node); };
   refusals.on_logged = [this](const transport::Request& request, const Error& why) {
     audit.refused(request, why);
   };
@@ -89,6 +91,11 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   settings.second_of_day = [&clock](Time when) { return second_of_day(clock.wall(when)); };
   const auto made = std::make_shared<const Core*>();  // known when the scheduler is
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
+  if (identity.bind && identity.agent_secrets.size() > 1)
+    settings.awaited = [made] {
+      const Core* const core = *made;
+      return core == nullptr ? "" : core->newcomers.awaited(core->agents.awaited());
+    };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Core> core(new Core(reactor, clock, server, journal, config, after_commit,

@@ -20,6 +20,7 @@
 #include "instance/job/queue_gates.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/retention.hpp"
+#include "instance/remote/newcomers.hpp"
 #include "instance/resources/drains.hpp"
 #include "instance/resources/reservations.hpp"
 #include "instance/service/audit.hpp"
@@ -43,7 +44,9 @@ struct Identity {
   std::string uri;
   std::string state_dir;
   std::vector<std::string> agent_secrets;  // by rank, of each agent that is expected
-  std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes, ascending
+  std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes as it begins,
+                                           // ascending
+  std::vector<std::string> hosts;          // by rank, of an instance of several nodes; else empty
   std::string binary;                      // the holon program
   BelongsTo belongs_to = descends_from;
   bool bind = true;            // tasks are bound to the cores of their R
@@ -106,6 +109,7 @@ class Core final : public Outside {
   JobManager jobs;
   Reservations reservations;
   Drains drains;
+  Newcomers newcomers;
   Refusals refusals;
   Audit audit;
   Offline offline;

@@ -139,7 +139,10 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
       const std::string outage = told_outage(state);
       const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
       if (all) return outage;
-      return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage);
+      const std::string awaited = state.config.awaited ? state.config.awaited() : "";
+      if (outage.empty() && !awaited.empty()) return "it needs more than is here, and " + awaited;
+      return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage) +
+             (awaited.empty() ? "" : "; " + awaited);
     }
     case Why::limit:
     case Why::idle_limit:

@@ -143,6 +143,7 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
       state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
   for (const Queue& queue : state->queues)
     state->counts_usage = state->counts_usage || queue.hooks != nullptr;
+  if (state->config.awaited) machine->expect_growth();
   auto pools = global_pools(state->config);
   if (auto of_queues = queue_pools(state->config); !of_queues.empty()) {
     state->has_hosts = machine->add_host_pools(of_queues);
@@ -213,6 +214,17 @@ std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job&
                                 : std::move(opinion.reason);
 }
 
+// What is too large for the nodes that are here waits for those that are still to come.
+Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, const Job& job,
+                                                      Time now) {
+  auto refusal = state.machine->refuses(job.request, now, state.length_of(job));
+  const bool is_refused = refusal && *refusal;
+  if (!is_refused || !state.config.awaited || state.machine->placeable(job.request) ||
+      state.config.awaited().empty())
+    return refusal;
+  return std::nullopt;
+}
+
 void place_in_queue(Scheduler::State& state, Job& job, Time now) {
   if (state.is_ranked(job)) state.rank(job, now);
   job.key = state.key_of(job);
@@ -243,7 +255,7 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     return tl::unexpected(std::move(error));
   }
   Result<std::optional<std::string>> refusal = admit(s, job.request, queue);
-  if (refusal && !*refusal) refusal = s.machine->refuses(job.request, now, s.length_of(job));
+  if (refusal && !*refusal) refusal = refused_by_machine(s, job, now);
   if (!refusal || *refusal) {
     forget();
     if (!refusal) return tl::unexpected(refusal.error());

@@ -105,6 +105,9 @@ struct SchedulerConfig {
   std::function<std::int64_t(Time when)> second_of_day;
   std::function<std::string(Duration)> show_length;  // as show_time, of lengths
   std::function<std::string()> show_drains;  // which nodes were drained and why; "": nobody said
+  // Which nodes are still to come, as a clause: "n[2-3] have not come yet"; "": none are. While
+  // some are, a job that is too large for what is here waits instead of being refused.
+  std::function<std::string()> awaited;
   // Where the number of the job that is looked at is noted, 0 in between: whoever finds that a pass
   // does not come to an end can say at which job it is. Null: nowhere.
   std::atomic<std::uint64_t>* looking_at = nullptr;

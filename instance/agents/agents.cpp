@@ -62,9 +62,9 @@ void Agents::hello(const transport::Request& request, Time now) {
                      hello->rank),
          {}},
         now);
-  const auto found = links_.find(hello->rank);
-  if (found == links_.end()) return refuse_latecomer(request);
-  AgentLink& link = found->second;
+  if (!links_.contains(hello->rank))
+    if (auto taken = take_in(*hello); !taken) return refuse_latecomer(request, taken.error());
+  AgentLink& link = links_.at(hello->rank);
   const auto before = by_peer_.find(request.peer());
   if (before != by_peer_.end() && before->second != &link) peer_lost(request.peer());
   link.hello(request, *hello, now);
@@ -74,12 +74,26 @@ void Agents::hello(const transport::Request& request, Time now) {
   offline_.agent_came(link.rank());
 }
 
-// What the graph is made of was known by then.
-void Agents::refuse_latecomer(const transport::Request& request) {
+// It came after the beginning: nobody counts on its node yet.
+Status Agents::take_in(const launch::msg::Hello& hello) {
+  if (auto taken = on_latecomer({hello.rank, hello.hostname, hello.topology}); !taken) return taken;
+  links_.try_emplace(hello.rank, ground_, hello.rank);
+  return {};
+}
+
+void Agents::refuse_latecomer(const transport::Request& request, const Error& why) {
   launch::msg::Welcome welcome;
   welcome.accepted = false;
-  welcome.refusal = "the instance has begun without it (instance.gather-timeout)";
+  welcome.refusal = "the instance has begun without it: " + to_string(why);
   request.reply(transport::pack(welcome));
+}
+
+std::vector<std::uint32_t> Agents::awaited() const {
+  std::vector<std::uint32_t> ranks;
+  if (links_.size() == secrets_.size()) return ranks;
+  for (std::uint32_t rank = 0; rank < secrets_.size(); ++rank)
+    if (!links_.contains(rank)) ranks.push_back(rank);
+  return ranks;
 }
 
 void Agents::report(const transport::Request& request, Time now) {

@@ -6,6 +6,7 @@
 // connection is of that rank.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,13 +14,15 @@
 #include "instance/agents/agent_link.hpp"
 #include "instance/agents/fences.hpp"
 #include "instance/agents/offline.hpp"
+#include "instance/resources/resources.hpp"
 #include "instance/service/refusals.hpp"
 
 namespace holon::instance {
 
 class Agents {
  public:
-  // `secrets`: by rank, of each agent that is expected. Those of ground.hosting are among them.
+  // `secrets`: by rank, of each agent that is expected. Those of ground.hosting are among them, the
+  // others may come later.
   Agents(AgentGround ground, Refusals& refusals, Offline& offline,
          std::vector<std::string> secrets);
 
@@ -30,6 +33,13 @@ class Agents {
   void set_limit(const ActiveJob& job, Duration limit);
 
   void hello(const transport::Request& request, Time now);
+  // An agent has come whose node is not among the instance's resources: it is to be, with what it
+  // says of it. Errors: what is wrong with that; the agent is sent home.
+  std::function<Status(const NodeTopology&)> on_latecomer = [](const NodeTopology&) -> Status {
+    return fail(Errc::unsupported, "its resources are what they are");
+  };
+  // Of those that are expected, the ranks of who has never come.
+  std::vector<std::uint32_t> awaited() const;
   // REQUIRES: knows(request.peer()).
   void report(const transport::Request& request, Time now);
   // REQUIRES: knows(request.peer()).
@@ -62,7 +72,8 @@ class Agents {
   void shutdown();
 
  private:
-  static void refuse_latecomer(const transport::Request& request);
+  Status take_in(const launch::msg::Hello& hello);
+  static void refuse_latecomer(const transport::Request& request, const Error& why);
   bool proves_its_rank(const transport::Request& request, const launch::msg::Hello& hello) const;
 
   AgentGround ground_;

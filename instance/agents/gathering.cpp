@@ -1,5 +1,7 @@
 #include "instance/agents/gathering.hpp"
 
+#include <algorithm>
+
 #include "instance/remote/joining.hpp"
 #include "launch/messages.hpp"
 #include "transport/codec/codec.hpp"
@@ -7,8 +9,12 @@
 
 namespace holon::instance {
 
-Gathering::Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets)
-    : own_(std::move(own)), own_host_(std::move(own_host)), secrets_(std::move(secrets)) {}
+Gathering::Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets,
+                     std::uint32_t quorum)
+    : own_(std::move(own)),
+      own_host_(std::move(own_host)),
+      secrets_(std::move(secrets)),
+      wanted_(quorum == 0 ? secrets_.size() : std::min<std::size_t>(quorum, secrets_.size())) {}
 
 void Gathering::hear(const transport::Request& request) {
   if (request.topic() != "agent.hello" || !own_.bind) return;
@@ -21,7 +27,7 @@ void Gathering::hear(const transport::Request& request) {
 }
 
 bool Gathering::complete() const {
-  return !own_.bind || others_.size() + 1 >= secrets_.size();
+  return !own_.bind || others_.size() + 1 >= wanted_;
 }
 
 ResourceSource Gathering::resources() const {

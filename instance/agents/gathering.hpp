@@ -15,8 +15,10 @@ class Gathering {
  public:
   // `own`: what the broker knows itself, of the node that it shares with the agent of rank 0.
   // `secrets`: by rank, of each agent that is expected.
-  // `own_host`: what that node is called; "": as it calls itself.
-  Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets);
+  // `own_host`: what that node is called; "": as it calls itself. `quorum`: it is complete with so
+  // many of them, that node among them; 0: with all.
+  Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets,
+            std::uint32_t quorum = 0);
 
   // Takes what an agent's hello says of its node. Everything else is passed over: whoever is there
   // when the resources are known answers it.
@@ -29,6 +31,7 @@ class Gathering {
   ResourceSource own_;
   std::string own_host_;
   std::vector<std::string> secrets_;
+  std::size_t wanted_;  // nodes
   std::map<std::uint32_t, NodeTopology> others_;
 };
 

@@ -97,6 +97,27 @@ ResourceSource with_other_nodes(const ResourceSource& own, const std::string& ow
   return {"hosts", document.dump(-1, ' ', false, json::error_handler_t::replace), own.bind};
 }
 
+Result<ResourceSource> with_another_node(const ResourceSource& source, const std::string& own_host,
+                                         const NodeTopology& node) {
+  if (source.kind == "hwloc" && source.bind) return with_other_nodes(source, own_host, {node});
+  json document = source.kind == "hosts" ? json::parse(source.text, nullptr, false) : json();
+  if (!document.is_object())
+    return fail(Errc::unsupported, "its resources were declared; no node can be added to them");
+  json& topologies = document["topologies"];
+  const std::string xml = without_host_name(node.xml);
+  const auto known = std::find(topologies.begin(), topologies.end(), xml);
+  const auto place = static_cast<std::size_t>(known - topologies.begin());
+  if (known == topologies.end()) topologies.push_back(xml);
+  document["hosts"].push_back({{"rank", node.rank}, {"host", node.host}, {"topology", place}});
+  return ResourceSource{"hosts", document.dump(-1, ' ', false, json::error_handler_t::replace),
+                        source.bind};
+}
+
+Result<resource::GraphSpec> read_node(const NodeTopology& node) {
+  const resource::HostTopology host{node.xml, static_cast<std::int32_t>(node.rank), node.host};
+  return resource::read_hwloc({&host, 1});
+}
+
 std::vector<std::uint32_t> agents_of(const ResourceSource& source, std::size_t expected) {
   std::vector<std::uint32_t> ranks;
   const json document = source.kind == "hosts" ? json::parse(source.text, nullptr, false) : json();
@@ -107,6 +128,7 @@ std::vector<std::uint32_t> agents_of(const ResourceSource& source, std::size_t e
     return ranks;
   }
   for (const json& host : document.value("hosts", json::array())) ranks.push_back(host.at("rank"));
+  std::sort(ranks.begin(), ranks.end());
   return ranks;
 }
 

@@ -34,6 +34,14 @@ struct NodeTopology {
 // `own_host`: what the node of rank 0 is called; "": as it calls itself.
 ResourceSource with_other_nodes(const ResourceSource& own, const std::string& own_host,
                                 const std::vector<NodeTopology>& others);
+// The same of a source that was read, with another node behind those it has. `own_host`: what the
+// node of rank 0 is called, where it is the only one so far. Errors: unsupported (it is not made of
+// topologies).
+Result<ResourceSource> with_another_node(const ResourceSource& source, const std::string& own_host,
+                                         const NodeTopology& node);
+// Of that node alone, to be added to the graph that was read from `source`. Errors:
+// invalid_argument (not a topology).
+Result<resource::GraphSpec> read_node(const NodeTopology& node);
 // The ranks of the agents that stand for its nodes, ascending; `expected`: how many there are to
 // be.
 std::vector<std::uint32_t> agents_of(const ResourceSource& source, std::size_t expected);

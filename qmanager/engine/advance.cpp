@@ -22,6 +22,7 @@ namespace {
 SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& asked,
                               std::int64_t slots) {
   SchedulerConfig config = outside;
+  config.awaited = {};
   config.limits = {};
   config.pools.clear();
   for (const Consumes& use : asked.consumes)

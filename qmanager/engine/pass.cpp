@@ -170,6 +170,9 @@ void Pass::consider(Queue& queue, Job& job) {
   s_.look_at(job.request.id);
   Walk& walk = queue.walk;
   if (job.booked) return pass_over(queue, job);
+  // What is too large for the nodes that are here cannot be planned: it would be refused for ever.
+  if (s_.config.awaited && !s_.machine->placeable(job.request))
+    return stand_aside(job, Why::blocked);
   if (outlives_the_lease(job)) return stand_aside(job, Why::lease);
   if (throttled(queue, job)) {
     ++walk.considered;

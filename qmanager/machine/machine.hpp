@@ -76,6 +76,8 @@ class Machine {
   // Processors the job counts for in limits, priorities and metrics, >= 1.
   virtual std::int64_t procs_of(const JobRequest& job) const = 0;
 
+  // Jobs may come that refuses() tells against: placeable() keeps them aside until there is more.
+  virtual void expect_growth() {}
   // Could it run on what is up now, were it idle? false sends the job aside until resources change.
   virtual bool placeable(const JobRequest& job) = 0;
   // Certainly nothing can start at `now`, whatever it asks for.

@@ -57,6 +57,7 @@ class PoolMachine final : public Machine {
   std::int64_t free_procs(Time now) override { return inner_->free_procs(now); }
   resource::Amount total(std::string_view type) const override { return inner_->total(type); }
   Interval horizon() const override { return inner_->horizon(); }
+  void expect_growth() override { inner_->expect_growth(); }
   void resources_changed() override { inner_->resources_changed(); }
   bool settle() override { return inner_->settle(); }
   bool must_replan() override { return inner_->must_replan(); }

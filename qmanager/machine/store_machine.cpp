@@ -162,7 +162,7 @@ std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
 // up is asked, not the plan: that has no place for who would have to wait past the end of the
 // lease, or for a job without end, and their units may be given back any time.
 bool StoreMachine::placeable(const JobRequest& job) {
-  if (!anything_down()) return true;
+  if (!grows_ && !anything_down()) return true;
   const ShapeId id = shape_of(job);
   if ((*shapes_)[id].placeable_at != status_) {
     Shape& of_job = shapes_.edit()[id];

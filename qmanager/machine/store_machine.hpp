@@ -52,6 +52,7 @@ class StoreMachine : public Machine {
                                              Duration length) override;
   ShapeId shape_of(const JobRequest& job) override;
   std::int64_t procs_of(const JobRequest& job) const override;
+  void expect_growth() override { grows_ = true; }
   bool placeable(const JobRequest& job) override;
   bool exhausted(Time now) override;
   bool hopeless(const JobRequest& job, Time now) override;
@@ -159,6 +160,7 @@ class StoreMachine : public Machine {
   Shared<std::vector<Shape>> shapes_;
   Shared<std::unordered_multimap<std::size_t, ShapeId>> by_content_;
   Shared<std::vector<Recent>> recent_{std::vector<Recent>(kRecent)};
+  bool grows_ = false;            // what was accepted may be too large for what is here
   bool coreless_shapes_ = false;  // some job asks for no core: full cores do not stop it
   Shared<Ends> ends_;
   std::uint64_t status_ = 1;      // grows when resources change

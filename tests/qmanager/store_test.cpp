@@ -86,6 +86,33 @@ TEST(OverTheGraph, NodesThatAreDrainedAreSaidToBe) {
   EXPECT_EQ(scheduler.outlook(JobId{1})->reason, "all 2 nodes are drained");
 }
 
+// Under each policy, also one that would plan it: it is in nobody's way until the nodes are there.
+TEST(OverTheGraph, WhatIsTooLargeWaitsForNodesThatAreStillToCome) {
+  for (const char* name : {"fcfs", "easy", "conservative"}) {
+    auto store = store_of("node=2/core=4");
+    std::string awaited = "node2 has not come yet";
+    auto config = policy(name);
+    config.awaited = [&] { return awaited; };
+    Scheduler scheduler = *Scheduler::create(config, store);
+    const auto taken = scheduler.submit(job(1, spec_of(12), 60), 0);
+    ASSERT_TRUE(taken && !*taken) << name;
+    ASSERT_TRUE(scheduler.submit(job(2, spec_of(1), 60), 0));
+    scheduler.step(0);
+    EXPECT_EQ(scheduler.running(), 1U) << name;
+    EXPECT_EQ(scheduler.outlook(JobId{1})->reason,
+              "it needs more than is here, and node2 has not come yet");
+    ASSERT_TRUE(scheduler.finish(JobId{2}, 1));
+    awaited.clear();
+    ASSERT_TRUE(store.grow(*resource::read_shape("node=3/core=4")));
+    scheduler.resources_changed();
+    scheduler.step(1);
+    EXPECT_EQ(scheduler.running(), 1U) << name << ": it has started";
+    const auto refused = scheduler.submit(job(3, spec_of(16), 60), 1);
+    EXPECT_TRUE(refused && *refused) << name << ": nobody is awaited any more";
+    scheduler.check_invariants();
+  }
+}
+
 TEST(OverTheGraph, AWindowLastsUntilTheFirstReservationOfItsCores) {
   auto store = store_of("node=1/core=4,gpu=1");
   Scheduler scheduler = *Scheduler::create(policy("easy"), store);

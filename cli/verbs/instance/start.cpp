@@ -31,6 +31,7 @@ std::function<Status(const std::string&)> hosts_reader(
 }
 
 constexpr std::int64_t kMostAgents = 1'024;
+constexpr std::int64_t kMostNodes = 1'000'000;
 
 bool is_same_folder(const std::string& a, const std::string& b) {
   std::error_code error;
@@ -78,7 +79,7 @@ Status check_words(const instance::StartOptions& options) {
 int verb_start(Invocation& call) {
   instance::StartOptions options;
   bool no_journal = false;
-  std::int64_t agents = options.agents;
+  std::int64_t agents = options.agents, quorum = 0;
   Parser parser("start", "make an instance; its end is the end of SCRIPT, or of a shell");
   parser.command("SCRIPT [ARGS...]", options.command,
                  "the initial program; a shell on a terminal without one", false);
@@ -100,6 +101,10 @@ int verb_start(Invocation& call) {
               "also on these hosts, by ssh: n[1-4],n7; this one is always the first")
       .option("--hostfile", hosts_reader(instance::read_hosts_file, options.hosts), "FILE",
               "the same, with a host at the beginning of each line")
+      .option(
+          "--quorum", number_up_to(kMostNodes, quorum), "N",
+          "begin as soon as N of its nodes are there, this one among them; the rest joins later "
+          "(instance.quorum)")
       .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")
       .option(
           "-t,--time-limit",
@@ -138,6 +143,7 @@ int verb_start(Invocation& call) {
       return report(call, "start", good.error());
   options.journal = !no_journal;
   options.agents = static_cast<std::uint32_t>(agents);
+  if (quorum > 0) options.conf.push_back("instance.quorum=" + std::to_string(quorum));
   put_own_folder_in_path();
   return instance::start_main(std::move(options));
 }

@@ -20,9 +20,14 @@ class FakeSsh {
   FakeSsh() {
     std::string name = ::testing::TempDir() + "holon-ssh-XXXXXX";
     dir_ = mkdtemp(name.data());
-    std::ofstream(program()) << "#!/bin/sh\nshift 5\nexec sh -c \"exec $*\"\n";
+    std::ofstream(program()) << "#!/bin/sh\ngate=" << dir_
+                             << "/$4\nshift 5\n[ ! -p $gate ] || read line < $gate\n"
+                                "exec sh -c \"exec $*\"\n";
     chmod(program().c_str(), 0700);
   }
+  // Nothing runs on this host before let_in().
+  void keep_out(const std::string& host) const { mkfifo((dir_ + "/" + host).c_str(), 0600); }
+  void let_in(const std::string& host) const { std::ofstream(dir_ + "/" + host) << "go\n"; }
   ~FakeSsh() { std::filesystem::remove_all(dir_); }
   std::string program() const { return dir_ + "/ssh"; }
 
@@ -160,6 +165,29 @@ TEST_F(HostsTest, ThoseThatDoNotComeAreNamed) {
   EXPECT_THAT(said, HasSubstr("far[1-2] did not come within 1s (instance.gather-timeout); the "
                               "instance begins without them"));
   std::filesystem::remove_all(dir);
+}
+
+TEST_F(HostsTest, OneThatComesAfterTheBeginningIsTakenIn) {
+  ssh_.keep_out("far2");
+  const Live live(options({"--quorum", "2"}));
+  const auto status = live.status();
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->nodes, 2);
+  JobOptions all;
+  all.tasks = status->cores / 2 * 3;
+  const auto id = live.job({"/bin/true"}, all);
+  EXPECT_THAT(live.record(id).reason, HasSubstr("far2 has not come yet"));
+  const auto beside = live.job({"/bin/true"});
+  EXPECT_EQ(live.wait_one(beside).result, "COMPLETED") << "it needs nothing of far2";
+  ssh_.let_in("far2");
+  const auto record = live.wait_one(id);
+  EXPECT_EQ(record.result, "COMPLETED");
+  EXPECT_THAT(record.nodelist, HasSubstr("far[1-2]"));
+  live.kill_broker();
+  const auto later = live.status();
+  ASSERT_TRUE(later);
+  EXPECT_EQ(later->nodes, 3);
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, all)).result, "COMPLETED");
 }
 
 TEST_F(HostsTest, AnEndDoesNotWaitForANodeThatIsLost) {
