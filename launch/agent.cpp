@@ -10,6 +10,7 @@
 #include <spdlog/spdlog.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdio>
@@ -121,6 +122,7 @@ class Agent::Impl {
         log_->warn(fmt::format("lost the broker; {} jobs run on", jobs_.running().size()));
       });
       hello_again_.cancel();
+      given_up_.clear();  // the next hello tells what is left of them
       is_welcome_ = false;
       if (alone_) return end_alone();
       await_broker();
@@ -134,6 +136,7 @@ class Agent::Impl {
     jobs_.on_fence([this](const msg::FenceRequest& fence) { say_fence(fence); });
     turn_end_ = reactor_.at_turn_end([this] {
       send_report();
+      hello_when_clear();
       end_when_idle();
     });
     await_broker();
@@ -246,7 +249,8 @@ class Agent::Impl {
     }
     if (!welcome->accepted) return refused(welcome->refusal);
     orphaned_.cancel();
-    if (!welcome->orphans.empty()) return end_orphans(welcome->orphans);
+    if (!welcome->orphans.empty() || !welcome->given_up.empty()) return clear_up(*welcome);
+    swept_ = false;  // it holds for this hello: whoever is given up later leaves something again
     jobs_.acknowledge(told);
     jobs_.kill({welcome->kill, -1});
     is_welcome_ = true;
@@ -273,7 +277,24 @@ class Agent::Impl {
                   });
   }
 
-  // The broker gives nothing to this agent before it says that they are gone.
+  // The broker gives nothing to this agent before it says that all of it is gone.
+  void clear_up(const msg::Welcome& welcome) {
+    given_up_ = welcome.given_up;
+    if (!given_up_.empty())
+      log_->warn(fmt::format("ending {} jobs that the broker has given up", given_up_.size()));
+    jobs_.kill({given_up_, -1});
+    if (!welcome.orphans.empty()) end_orphans(welcome.orphans);
+  }
+
+  void hello_when_clear() {
+    const auto is_here = [this](std::uint64_t job) { return jobs_.has(job); };
+    if (given_up_.empty() || orphans_again_ ||
+        std::any_of(given_up_.begin(), given_up_.end(), is_here))
+      return;
+    given_up_.clear();
+    if (client_->connected()) say_hello();
+  }
+
   void end_orphans(const std::vector<msg::ProcessId>& orphans) {
     if (const std::size_t alive = processes_.kill_sessions(orphans, jobs_.prefix())) {
       if (!orphans_again_)
@@ -283,7 +304,7 @@ class Agent::Impl {
     }
     orphans_again_.cancel();
     swept_ = true;
-    if (client_->connected()) say_hello();
+    if (client_->connected() && given_up_.empty()) say_hello();
   }
 
   // It is not this instance's agent, or not any more: what it runs is nobody's.
@@ -294,7 +315,7 @@ class Agent::Impl {
 
   void send_report() {
     if (report_.started.empty() && report_.finished.empty()) return;
-    if (!client_->connected()) return;  // the next hello tells it
+    if (!is_welcome_) return;  // the next hello tells it, or the turn in which that is taken
     msg::Report report = std::exchange(report_, {});
     report.clock = reactor_.now();
     std::string payload = pack(report);
@@ -357,7 +378,8 @@ class Agent::Impl {
   bool alone_ = false;  // its supervisor is gone
   bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
   bool told_trouble_ = false;
-  bool is_welcome_ = false;  // over this connection
+  bool is_welcome_ = false;              // over this connection
+  std::vector<std::uint64_t> given_up_;  // jobs that have to end before the next hello
   transport::Subscription broker_first_, orphans_again_, turn_end_, orphaned_, tell_of_loss_,
       hello_again_, report_again_, fences_again_, last_wait_;
 };

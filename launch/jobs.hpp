@@ -58,6 +58,8 @@ class Jobs {
   const std::string& trouble_with_cgroups() const { return context_.tracking->trouble(); }
   // What the lineage of its jobs' processes begins with (lineage.hpp).
   std::string prefix() const { return jobs_prefix(context_.frame.lineage); }
+  // It runs or waits to be started.
+  bool has(std::uint64_t job) const { return jobs_.contains(job) || waiting_ids_.contains(job); }
   // None runs or waits to be started.
   bool idle() const { return jobs_.empty() && waiting_.empty(); }
 

@@ -111,7 +111,10 @@ struct Welcome {
   // Leaders of sessions that earlier agents of this rank left. If there are any the hello was not
   // taken, and is said again when they and what is in their sessions are gone.
   std::vector<ProcessId> orphans;
-  HOLON_FIELDS(accepted, refusal, kill, orphans)
+  // Of `running` and `waiting`: jobs that are over for the broker, which had given this agent up.
+  // If there are any the hello was not taken, and is said again when they have ended.
+  std::vector<std::uint64_t> given_up;
+  HOLON_FIELDS(accepted, refusal, kill, orphans, given_up)
 };
 
 // "agent.report": what happened since the last one. The answer (Empty) acknowledges all of it and

@@ -347,7 +347,9 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
     return request.reply(transport::pack(welcome));
   }
   if (!hello.swept) welcome.orphans = orphans_for(hello);
-  if (!welcome.orphans.empty()) return request.reply(transport::pack(welcome));
+  welcome.given_up = given_up_of(hello);
+  if (!welcome.orphans.empty() || !welcome.given_up.empty())
+    return request.reply(transport::pack(welcome));
   if (!std::exchange(orphans_, {}).empty()) keep_orphans();
   const bool same_agent = hello.incarnation == incarnation_;
   if (!same_agent) sent_.clear();
@@ -356,11 +358,31 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
   ground_.after_commit.add([request, welcome] { request.reply(transport::pack(welcome)); });
 }
 
-// Known from the journal at each hello anew, until the agent says that they are gone.
+bool AgentLink::is_over_here(JobId id) const {
+  const ActiveJob* const job = jobs_.find(id);
+  return job == nullptr || next_step(job->life, rank_) == Step::none;
+}
+
+// What it still has of jobs whose part here has ended for the journal.
+std::vector<std::uint64_t> AgentLink::given_up_of(const lm::Hello& hello) const {
+  std::vector<std::uint64_t> jobs;
+  for (const auto& s : hello.running)
+    if (is_over_here(JobId(s.job))) jobs.push_back(s.job);
+  for (const std::uint64_t id : hello.waiting)
+    if (is_over_here(JobId(id))) jobs.push_back(id);
+  return jobs;
+}
+
+// Known from the journal at each hello anew, until the agent says that they are gone. What it runs
+// itself it ends as jobs, each with its grace.
 std::vector<lm::ProcessId> AgentLink::orphans_for(const lm::Hello& hello) const {
   std::vector<lm::ProcessId> orphans;
+  std::set<std::int64_t> its_own;
+  for (const auto& s : hello.running)
+    for (const auto& p : s.processes) its_own.insert(p.pid);
   const auto add = [&](const std::vector<event::Process>& processes) {
-    for (const auto& p : processes) orphans.push_back({p.pid, p.start});
+    for (const auto& p : processes)
+      if (!its_own.contains(p.pid)) orphans.push_back({p.pid, p.start});
   };
   add(orphans_);
   if (hello.incarnation == incarnation_) return orphans;
@@ -379,11 +401,6 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
   std::set<JobId> there;
   for (const auto& s : hello.running) {
     const JobId id(s.job);
-    const ActiveJob* job = jobs_.find(id);
-    if (job == nullptr || next_step(job->life, rank_) == Step::none) {
-      welcome.kill.push_back(s.job);
-      continue;
-    }
     there.insert(id);
     sent_.insert(id);
     take_started(s, hello.clock, now);
@@ -391,12 +408,10 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
   }
   for (const std::uint64_t number : hello.waiting) {
     const JobId id(number);
-    const ActiveJob* job = jobs_.find(id);
     there.insert(id);
     sent_.insert(id);
     // It may be starting right now: what it holds is free only when its end is reported.
-    if (job == nullptr || next_step(job->life, rank_) != Step::start)
-      welcome.kill.push_back(number);
+    if (next_step(jobs_.find(id)->life, rank_) != Step::start) welcome.kill.push_back(number);
   }
   for (const auto& f : hello.finished) {
     there.insert(JobId(f.job));
@@ -432,7 +447,6 @@ std::vector<JobId> AgentLink::unknown_to(const std::set<JobId>& there) const {
 }
 
 void AgentLink::give_up(Duration patience, Time now) {
-  replaced_.insert(incarnation_);
   const auto why = fmt::format("its agent has been away for {}", duration_text(patience));
   for (const JobId id : unknown_to({})) {
     const ActiveJob* job = jobs_.find(id);

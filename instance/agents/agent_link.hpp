@@ -86,8 +86,8 @@ class AgentLink {
   // Runs a program beside it, which is no job. REQUIRES: connected().
   void capture(std::vector<std::string> argv,
                std::function<void(const Result<launch::msg::CaptureReply>&)> done);
-  // What it runs is lost, though nobody has said so: it has been away for `patience`. If it comes
-  // back it is not taken, and the one after it ends what may be left.
+  // What it runs is lost, though nobody has said so: it has been away for `patience`. Whoever comes
+  // with its rank, itself or the one after it, ends what is left before it is taken.
   void give_up(Duration patience, Time now);
   // SIGKILL to everything that runs, at once.
   void kill_all_now();
@@ -99,6 +99,8 @@ class AgentLink {
                  Time now);
   std::vector<JobId> unknown_to(const std::set<JobId>& there) const;
   void lose(const ActiveJob& job, Time now);
+  bool is_over_here(JobId id) const;
+  std::vector<std::uint64_t> given_up_of(const launch::msg::Hello& hello) const;
   std::vector<launch::msg::ProcessId> orphans_for(const launch::msg::Hello& hello) const;
   void keep_orphans();
   // A moment of the agent's clock, and what that clock showed when it was told.

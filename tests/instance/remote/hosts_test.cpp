@@ -149,6 +149,28 @@ TEST_F(HostsTest, ANodeThatIsLostTakesItsJobsAndNothingElse) {
   EXPECT_EQ(live.wait_one(beside).result, "COMPLETED");
 }
 
+TEST_F(HostsTest, ANodeThatWasGivenUpEndsWhatItRunsAndIsUpAgain) {
+  const Live live(options({"--conf", "instance.rejoin-timeout=3s", "--conf",
+                           "instance.peer-timeout=3s", "--conf", "instance.heartbeat=500ms"}));
+  const auto status = live.status();
+  ASSERT_TRUE(status);
+  JobOptions all;
+  all.tasks = status->cores;
+  const auto lost = live.job({"/bin/sleep", "1000"}, all);
+  ASSERT_TRUE(eventually([&] {
+    return static_cast<std::int64_t>(live.record(lost).pids.size()) == all.tasks;
+  })) << "all of them run";
+  const pid_t agent = agent_of(live, 2);
+  const auto tasks = testing::children_of(agent);
+  EXPECT_FALSE(tasks.empty());
+  testing::signal_process(agent, SIGSTOP);
+  EXPECT_EQ(live.wait_one(lost).result, "FAILED");
+  testing::signal_process(agent, SIGCONT);
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, all)).result, "COMPLETED") << "all are up again";
+  for (const pid_t task : tasks) EXPECT_FALSE(alive(task));
+  EXPECT_EQ(agent_of(live, 2), agent) << "it is the same as before";
+}
+
 TEST_F(HostsTest, ThoseThatDoNotComeAreNamed) {
   std::ofstream(ssh_.program()) << "#!/bin/sh\nexit 3\n";
   std::string dir = ::testing::TempDir() + "holon-alone-XXXXXX";
@@ -176,6 +198,7 @@ TEST_F(HostsTest, OneThatComesAfterTheBeginningIsTakenIn) {
   JobOptions all;
   all.tasks = status->cores / 2 * 3;
   const auto id = live.job({"/bin/true"}, all);
+  EXPECT_TRUE(eventually([&] { return !live.record(id).reason.empty(); }));
   EXPECT_THAT(live.record(id).reason, HasSubstr("far2 has not come yet"));
   const auto beside = live.job({"/bin/true"});
   EXPECT_EQ(live.wait_one(beside).result, "COMPLETED") << "it needs nothing of far2";
