@@ -167,6 +167,7 @@ Status Broker::begin() {
   if (auto known = recall(); !known) return known;
   server_->on_request([this](const transport::Request& request) { take_request(request); });
   server_->on_peer_lost([this](transport::PeerId peer) {
+    if (gathering_) gathering_->peer_lost(peer);
     if (!core_) return;
     core_->agents.peer_lost(peer);
     core_->children.peer_lost(peer, reactor_.now());

@@ -90,6 +90,7 @@ class Broker {
   Status bring_up_gathered();
   void begin_with_gathered();
   void gathered_enough();
+  void look_for_lost_agents();
   void tell_when_ready();
   Status begin_child();
   Status bring_up(const ResourceSource& source, Identity identity, Time lease_end);
@@ -152,6 +153,7 @@ class Broker {
   Phase phase_ = Phase::waiting_for_grant;
   std::optional<Gathering> gathering_;  // of a root whose resources are not known yet
   bool is_gathered_ = false;            // no more agents are waited for
+  bool lacks_lost_ = false;             // it has begun without agents that will not come
   bool is_ready_ = false;
   bool time_is_over_ = false;  // why it ends
   bool waited_for_lost_ = false;
@@ -161,7 +163,7 @@ class Broker {
   std::function<void()> on_ready_ = [] {};
   std::function<void(int)> on_end_ = [](int) {};
   transport::Subscription beat_, turn_end_, wake_, lease_timer_, end_timer_, orphan_timer_,
-      files_timer_, gather_timer_, lost_timer_, loss_timer_;
+      files_timer_, gather_timer_, gather_look_, lost_timer_, loss_timer_;
 };
 
 }  // namespace holon::instance

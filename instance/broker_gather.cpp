@@ -13,12 +13,22 @@ namespace holon::instance {
 Status Broker::gather(ResourceSource own) {
   const std::string own_host = options_.hosts.empty() ? "" : options_.hosts.front();
   gathering_.emplace(std::move(own), own_host, options_.secrets.agents, config_.quorum);
-  return gathering_->complete() ? bring_up_gathered() : Status();
+  if (gathering_->complete()) return bring_up_gathered();
+  constexpr Duration kLook = 200;
+  if (pulse_ != nullptr) gather_look_ = reactor_.every(kLook, [this] { look_for_lost_agents(); });
+  return {};
+}
+
+// The supervisor sees the end of what starts them.
+void Broker::look_for_lost_agents() {
+  if (gathering_ && gathering_->complete(pulse_->lost_agents())) begin_with_gathered();
 }
 
 Status Broker::bring_up_gathered() {
   const ResourceSource source = gathering_->resources();
+  lacks_lost_ = !gathering_->complete();
   gathering_.reset();
+  gather_look_.cancel();
   return bring_up_root(source);
 }
 
@@ -52,11 +62,14 @@ std::string Broker::without() const {
   if (names.size() > kLongest) names = names.substr(0, kLongest) + "...";
   const bool is_one = missing.count() == 1;
   const std::string how =
-      is_gathered_ ? fmt::format("did not come within {} (instance.gather-timeout)",
-                                 duration_text(config_.gather_timeout))
-                   : fmt::format("{} not come yet (instance.quorum)", is_one ? "has" : "have");
-  return fmt::format("{} {}; the instance begins without {}, and takes {} in later", names, how,
-                     is_one ? "it" : "them", is_one ? "it" : "them");
+      is_gathered_  ? fmt::format("did not come within {} (instance.gather-timeout)",
+                                  duration_text(config_.gather_timeout))
+      : lacks_lost_ ? "will not come, for what was to start an agent there has failed"
+                    : fmt::format("{} not come yet (instance.quorum)", is_one ? "has" : "have");
+  const char* const them = is_one ? "it" : "them";
+  const bool may_come = is_gathered_ || !lacks_lost_;
+  return fmt::format("{} {}; the instance begins without {}{}", names, how, them,
+                     may_come ? fmt::format(", and takes {} in later", them) : "");
 }
 
 void Broker::tell_when_ready() {

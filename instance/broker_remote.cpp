@@ -55,8 +55,9 @@ void Broker::answer_join(const transport::Request& request) {
         reactor_.now());
   const auto ask = transport::unpack<launch::msg::JoinRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  const auto place = joining_->place_for(
-      *ask, [this](std::uint32_t rank) { return core_ && core_->agents.is_connected(rank); });
+  const auto place = joining_->place_for(*ask, [this](std::uint32_t rank) {
+    return gathering_ ? gathering_->has(rank) : core_ && core_->agents.is_connected(rank);
+  });
   if (!place) return strangers_.refuse(request, place.error(), reactor_.now());
   request.reply(transport::pack(*place));
 }

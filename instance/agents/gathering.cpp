@@ -24,10 +24,19 @@ void Gathering::hear(const transport::Request& request) {
       !transport::is_same_secret(hello->secret, secrets_[hello->rank]))
     return;
   others_[hello->rank] = {hello->rank, hello->hostname, hello->topology};
+  by_peer_[request.peer()] = hello->rank;
 }
 
-bool Gathering::complete() const {
-  return !own_.bind || others_.size() + 1 >= wanted_;
+void Gathering::peer_lost(transport::PeerId peer) {
+  const auto lost = by_peer_.extract(peer);
+  if (lost.empty()) return;
+  const auto is_its = [&](const auto& other) { return other.second == lost.mapped(); };
+  if (std::none_of(by_peer_.begin(), by_peer_.end(), is_its)) others_.erase(lost.mapped());
+}
+
+bool Gathering::complete(std::size_t lost) const {
+  const std::size_t here = others_.size() + 1;
+  return !own_.bind || here >= wanted_ || here + lost >= secrets_.size();
 }
 
 ResourceSource Gathering::resources() const {

@@ -23,7 +23,11 @@ class Gathering {
   // Takes what an agent's hello says of its node. Everything else is passed over: whoever is there
   // when the resources are known answers it.
   void hear(const transport::Request& request);
-  bool complete() const;
+  void peer_lost(transport::PeerId peer);
+  // Is the agent of this rank here?
+  bool has(std::uint32_t rank) const { return others_.contains(rank); }
+  // `lost`: of how many it is known that they will not come.
+  bool complete(std::size_t lost = 0) const;
   // Of those that have come so far.
   ResourceSource resources() const;
 
@@ -33,6 +37,7 @@ class Gathering {
   std::vector<std::string> secrets_;
   std::size_t wanted_;  // nodes
   std::map<std::uint32_t, NodeTopology> others_;
+  std::map<transport::PeerId, std::uint32_t> by_peer_;
 };
 
 }  // namespace holon::instance

@@ -44,6 +44,8 @@ class Pulse {
   std::atomic<std::uint64_t>& looking_at() { return page_->job; }
   // Asked once: it is forgotten then.
   std::optional<Suspect> take_suspect();
+  // Agents that will not come: what was to start them has failed.
+  std::uint64_t lost_agents() const { return page_->lost.load(std::memory_order_relaxed); }
 
   // ---- the supervisor ----
   // Of the broker there is now; 0: its loop has not begun.
@@ -54,10 +56,11 @@ class Pulse {
   void begin();
   // The broker hung or crashed: that counts against the job it was at.
   void failed();
+  void lose_agents(std::uint64_t more) { page_->lost.fetch_add(more, std::memory_order_relaxed); }
 
  private:
   struct Page {
-    std::atomic<std::uint64_t> turns, beats, job, suspect, failures, beginnings;
+    std::atomic<std::uint64_t> turns, beats, job, suspect, failures, beginnings, lost;
   };
   struct Unmap {
     void operator()(Page* page) const;

@@ -95,7 +95,7 @@ class Supervisor {
         files_(options_.runtime_dir),
         log_(options_.start.state_dir + "/instance.log"),
         earlier_runs_(reactor, say),
-        launcher_(reactor, [this](const std::string& failure) { launcher_ended(failure); }) {
+        launcher_(reactor, [this](const Launcher::Ended& how) { launcher_ended(how); }) {
     for (std::uint32_t rank = 0; rank < options_.start.agents; ++rank)
       agents_.push_back(std::make_unique<AgentProcess>(reactor_, rank));
   }
@@ -369,12 +369,12 @@ class Supervisor {
   }
 
   // Whoever comes to be missing the broker finds out.
-  void launcher_ended(const std::string& failure) {
+  void launcher_ended(const Launcher::Ended& how) {
     if (ending_) return finish_if_all_gone();
-    if (!failure.empty())
-      say(failure +
-          "; it was to start agents on other nodes, which are waited for until "
-          "instance.gather-timeout");
+    if (how.failure.empty()) return;
+    pulse_->lose_agents(how.nodes);
+    say(how.failure + (up_ ? "; it had started agents on other nodes"
+                           : "; it was to start agents on other nodes, which are not waited for"));
   }
 
   // Where the cgroups of its jobs are; "": they have none.

@@ -93,7 +93,8 @@ Status Launcher::start_one(const std::vector<std::string>& command, const std::s
   Process& process = processes_.emplace_back(Process{launcher_name(command), *pid, {}});
   auto watch = reactor_.on_child(*pid, [this, &process](const transport::ChildExit& exit) {
     process.pid = 0;
-    on_ended_(failure_of(process.name, exit.status));
+    const bool is_for_one = nodes_.step.commands.size() > 1;
+    on_ended_({failure_of(process.name, exit.status), is_for_one ? 1 : nodes_.hosts.size() - 1});
   });
   if (!watch) return tl::unexpected(watch.error());
   process.watch = std::move(*watch);

@@ -17,8 +17,12 @@ namespace holon::instance {
 
 class Launcher {
  public:
-  // `on_ended`: one of them has; `failure` is a line for people, "" where it ended as it should.
-  Launcher(transport::Reactor& reactor, std::function<void(const std::string& failure)> on_ended)
+  struct Ended {
+    std::string failure;    // a line for people; "": it ended as it should
+    std::size_t nodes = 0;  // besides this one, whose agents it was to start
+  };
+  // `on_ended`: one of them has.
+  Launcher(transport::Reactor& reactor, std::function<void(const Ended&)> on_ended)
       : reactor_(reactor), on_ended_(std::move(on_ended)) {}
   ~Launcher();
   Launcher(const Launcher&) = delete;
@@ -47,7 +51,7 @@ class Launcher {
   Status start_one(const std::vector<std::string>& command, const std::string& invitation);
 
   transport::Reactor& reactor_;
-  std::function<void(const std::string&)> on_ended_;
+  std::function<void(const Ended&)> on_ended_;
   Nodes nodes_;
   std::shared_ptr<const Door> door_;
   std::list<Process> processes_;

@@ -110,12 +110,18 @@ Result<Meeting> meet_by_pmi(const batch::Environment& environment, const std::st
   return client ? meet_over(*client, host, config) : tl::unexpected(client.error());
 }
 
+// A job that was requeued has the same number: what its first run left is not for the second.
+std::string run_of(const batch::Environment& environment) {
+  const std::string& again = environment.at("SLURM_RESTART_COUNT");
+  return again.empty() || again == "0" ? "" : "." + again;
+}
+
 // Of a step of Slurm: its file has the step's own name.
 Result<Meeting> meet_by_file(const batch::Environment& environment, const std::string& host,
                              const config::Config& config) {
-  const std::string file =
-      fmt::format("{}/.holon-invitation-{}.{}", environment.at("HOME"),
-                  environment.at("SLURM_JOB_ID"), environment.at("SLURM_STEP_ID"));
+  const std::string file = fmt::format("{}/.holon-invitation-{}.{}{}", environment.at("HOME"),
+                                       environment.at("SLURM_JOB_ID"),
+                                       environment.at("SLURM_STEP_ID"), run_of(environment));
   if (environment.at("SLURM_PROCID") == "0") {
     auto hosts = batch::expand_hosts(environment.at("SLURM_STEP_NODELIST"));
     if (!hosts) return tl::unexpected(hosts.error());

@@ -1,23 +1,58 @@
 #include "instance/remote/nodes.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <filesystem>
 
+#include "base/printable.hpp"
 #include "base/whole_file.hpp"
 #include "transport/secret.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::instance {
 namespace {
+
+constexpr std::size_t kLongestHostfile = 64 << 20;  // bytes of a pipe
+constexpr Duration kPipePatience = 10'000;          // for somebody to write to it
 
 std::string name_of_this_node(const batch::Allocation& allocation) {
   if (!allocation.node.empty()) return allocation.node;
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+// Of what was typed, as much as a line has room for.
+std::string shown(const std::string& text) {
+  constexpr std::size_t kRoom = 200;
+  return printable(text.size() <= kRoom ? text : text.substr(0, kRoom) + "...");
+}
+
+// What could not be one: it would be an option or more words for ssh, or a user's slip.
+Status check_hosts(const std::vector<std::string>& hosts, const char* where) {
+  constexpr std::size_t kLongestName = 255;
+  const auto may_be_in_it = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("-._:@%").find(c) != std::string_view::npos;
+  };
+  for (const auto& host : hosts)
+    if (host.empty() || host.size() > kLongestName || host[0] == '-' ||
+        !std::all_of(host.begin(), host.end(), may_be_in_it))
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is no name of a host: letters, digits, '.', '_' and '-' are "
+                              "accepted, and no '-' at its beginning",
+                              shown(host)),
+                  where);
+  return {};
 }
 
 std::vector<std::string> agent_command(const std::string& binary) {
@@ -81,29 +116,58 @@ Result<Nodes> find_nodes(const StartOptions& options, const config::Config& conf
   return by_batch_system(allocation, binary);
 }
 
+Result<std::string> read_pipe(const std::string& file, Duration patience) {
+  const transport::UniqueFd in(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!in) return fail(Errc::system, std::strerror(errno), file);
+  std::string text;
+  std::array<char, 4096> piece{};
+  while (text.size() < kLongestHostfile) {
+    pollfd ready{in.get(), POLLIN, 0};
+    const int found = poll(&ready, 1, static_cast<int>(patience));
+    if (found == 0)
+      return fail(Errc::timed_out,
+                  fmt::format("nobody has written to this pipe for {} ms", patience), file);
+    const ssize_t n = found < 0 ? -1 : read(in.get(), piece.data(), piece.size());
+    if (n == 0) return text;
+    if (n > 0)
+      text.append(piece.data(), static_cast<std::size_t>(n));
+    else if (errno != EINTR && errno != EAGAIN)
+      return fail(Errc::system, std::strerror(errno), file);
+  }
+  return fail(Errc::out_of_range, fmt::format("has more than {} bytes", kLongestHostfile), file);
+}
+
 Result<std::vector<std::string>> read_hosts_list(const std::string& list) {
   auto hosts = batch::expand_hosts(list);
-  if (hosts && !hosts->empty()) return hosts;
-  if (hosts)
+  if (hosts && hosts->empty())
     return fail(Errc::invalid_argument, "a list of hosts is expected, like n[1-4]", "--hosts");
-  Error error = hosts.error();
-  error.where = fmt::format("--hosts {}{}", list, error.where.empty() ? "" : ": " + error.where);
-  return tl::unexpected(error);
+  if (!hosts) {
+    const auto& [code, what, where] = hosts.error();
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}': {}{}", shown(list), what, where.empty() ? "" : " at " + where),
+                "--hosts");
+  }
+  if (auto named = check_hosts(*hosts, "--hosts"); !named) return tl::unexpected(named.error());
+  return hosts;
 }
 
 Result<std::vector<std::string>> read_hosts_file(const std::string& file) {
-  const auto text = read_whole_file(file);
+  std::error_code ignored;
+  const bool is_pipe = std::filesystem::is_fifo(file, ignored);
+  const auto text = is_pipe ? read_pipe(file, kPipePatience) : read_whole_file(file);
   if (!text)
-    return fail(text.error().code == Errc::not_found ? Errc::invalid_argument : text.error().code,
-                text.error().what, "--hostfile " + file);
+    return fail(Errc::invalid_argument, fmt::format("'{}': {}", shown(file), text.error().what),
+                "--hostfile");
   std::vector<std::string> hosts;
   for (const auto line : batch::lines_of(*text))
     if (const auto words = batch::words_of(line); !words.empty() && !words.front().starts_with('#'))
       if (std::find(hosts.begin(), hosts.end(), words.front()) == hosts.end())
         hosts.emplace_back(words.front());
   if (hosts.empty())
-    return fail(Errc::invalid_argument, "it names no host; a line for each is expected",
-                "--hostfile " + file);
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' names no host; a line for each is expected", shown(file)),
+                "--hostfile");
+  if (auto named = check_hosts(hosts, "--hostfile"); !named) return tl::unexpected(named.error());
   return hosts;
 }
 

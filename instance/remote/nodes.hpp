@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "batch/step.hpp"
 #include "config/config.hpp"
 #include "instance/options.hpp"
@@ -35,8 +36,11 @@ Result<Nodes> find_nodes(const StartOptions& options, const config::Config& conf
                          const Surroundings& around, const std::string& binary);
 
 // The words of `--hosts LIST` ("n[1-4],login") or, of a file, its lines' first words. Errors:
-// invalid_argument, not_found.
+// invalid_argument with the place in what is told.
 Result<std::vector<std::string>> read_hosts_list(const std::string& list);
 Result<std::vector<std::string>> read_hosts_file(const std::string& file);
+// All that is written to a pipe until its last writer has closed it. Errors: timed_out (nobody has
+// written for `patience` ms), out_of_range, system.
+Result<std::string> read_pipe(const std::string& file, Duration patience);
 
 }  // namespace holon::instance

@@ -17,8 +17,10 @@ Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest
   options.name = "agent, joining";
   options.security = {invitation.server_key, invitation.key.public_key, invitation.key.secret_key};
   Error last{Errc::disconnected, "no address of the instance is known", {}};
-  for (Duration left = patience; left > 0; left -= kOneTry)
+  // Each try that fails has waited for so long, or there was nobody: no clock is needed.
+  for (Duration left = patience; left > 0;)
     for (const auto& address : invitation.addresses) {
+      left -= kOneTry;
       auto client = transport::BlockingClient::connect(address, kOneTry, options);
       if (!client) {
         last = client.error();

@@ -13,7 +13,8 @@ struct Place {
   msg::JoinReply is;
 };
 
-// Tries the addresses one after the other, again and again for `patience` ms. Errors: disconnected
+// Tries the addresses one after the other, each once at least, and again and again for `patience`
+// ms in all. Errors: disconnected
 // (none answered), denied and others of the instance.
 Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest& ask,
                             Duration patience);

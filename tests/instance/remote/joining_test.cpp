@@ -2,6 +2,7 @@
 #include "instance/remote/joining.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -95,7 +96,7 @@ TEST_F(JoiningTest, SecretsTravelAsText) {
 
 TEST(Nodes, AreNamedByAListOrAFile) {
   EXPECT_EQ(read_hosts_list("n[1-2],m"), (std::vector<std::string>{"n1", "n2", "m"}));
-  EXPECT_THAT(read_hosts_list("n[1-").error().where, HasSubstr("--hosts n[1-"));
+  EXPECT_THAT(read_hosts_list("n[1-").error().what, HasSubstr("'n[1-': "));
   const std::string file = ::testing::TempDir() + "holon-hostfile-" + std::to_string(getpid());
   std::ofstream(file) << "# a comment\nn1 slots=4\n\n n2\nn1\n";
   EXPECT_EQ(read_hosts_file(file), (std::vector<std::string>{"n1", "n2"}));
@@ -103,6 +104,34 @@ TEST(Nodes, AreNamedByAListOrAFile) {
   EXPECT_EQ(read_hosts_file(file).error().code, Errc::invalid_argument);
   std::remove(file.c_str());
   EXPECT_THAT(read_hosts_file(file).error().where, HasSubstr("--hostfile"));
+}
+
+// In the words of whoever typed it, with the exit code of a slip of the fingers.
+TEST(Nodes, ThatCannotBeAreRefusedWithTheirPlace) {
+  for (const auto& [list, what] : {std::pair{"n[1-100000000]", "more than 1000000 nodes"},
+                                   {"n[3-1]", "a range must ascend at character 3"},
+                                   {"a b", "'a b' is no name of a host"},
+                                   {"n1,-oProxyCommand=x", "'-oProxyCommand=x' is no name"},
+                                   {"n1;reboot", "'n1;reboot' is no name"}}) {
+    const auto hosts = read_hosts_list(list);
+    ASSERT_FALSE(hosts) << list;
+    EXPECT_EQ(hosts.error().code, Errc::invalid_argument) << list;
+    EXPECT_THAT(hosts.error().what, HasSubstr(what));
+  }
+}
+
+TEST(Nodes, AreReadFromAPipeToWhichSomebodyWrites) {
+  const std::string file = ::testing::TempDir() + "holon-hostpipe-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(file.c_str(), 0600), 0);
+  EXPECT_EQ(read_pipe(file, 1).error().code, Errc::timed_out);
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe(ends), 0);
+  ASSERT_EQ(write(ends[1], "n1\nn2\n", 6), 6);
+  close(ends[1]);
+  EXPECT_EQ(read_hosts_file("/proc/self/fd/" + std::to_string(ends[0])),
+            (std::vector<std::string>{"n1", "n2"}));
+  close(ends[0]);
+  std::remove(file.c_str());
 }
 
 Nodes found_nodes(const std::vector<std::string>& hosts, const batch::Allocation& allocation,
@@ -167,7 +196,7 @@ TEST(Nodes, WhereALauncherHandsOverNothingAFileDoes) {
 
 TEST(Launcher, MakesKeysForEachNodeAndOneSocket) {
   const auto reactor = std::move(*transport::Reactor::create());
-  Launcher launcher(*reactor, [](const std::string&) {});
+  Launcher launcher(*reactor, [](const Launcher::Ended&) {});
   EXPECT_EQ(launcher.socket(), -1);
   Nodes nodes;
   nodes.hosts = {"n1", "n2", "n3"};
