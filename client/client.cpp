@@ -261,6 +261,18 @@ Status Client::drain(const msg::DrainRequest& request) {
   return answer ? Status() : tl::unexpected(answer.error());
 }
 
+Result<std::string> Client::invite(const msg::InviteRequest& request) {
+  auto answer = parts_->call<msg::InviteReply>("node.invite", request);
+  if (!answer) return tl::unexpected(answer.error());
+  return std::move(answer->invitation);
+}
+
+Status Client::leave(const msg::LeaveRequest& request) {
+  const auto answer = across_restarts(
+      *parts_, [&] { return parts_->call<msg::Empty>("node.leave", request, kForEver); });
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
 Result<msg::TreeNode> Client::tree() {
   return parts_->call<msg::TreeNode>("tree", msg::TreeRequest{});
 }

@@ -101,6 +101,11 @@ class Client {
   Result<msg::ResourceReply> resources();
   // Nodes take no new work, or take it again. Errors: not_found (a host), invalid_argument.
   Status drain(const msg::DrainRequest& request);
+  // For nodes that the instance was not started with; one line, and a secret. Errors: unsupported
+  // (others cannot reach it), invalid_argument.
+  Result<std::string> invite(const msg::InviteRequest& request);
+  // Once the node is out. Errors: not_found, denied (the broker is on it).
+  Status leave(const msg::LeaveRequest& request);
   // This instance and all below it; those that do not answer in time are marked.
   Result<msg::TreeNode> tree();
   // This instance alone.

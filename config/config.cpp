@@ -122,6 +122,8 @@ constexpr Key kKeys[] = {
      }},
     {"instance.gather-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.gather_timeout, duration(v)); }},
+    {"instance.joinable", "true or false",
+     [](Config& c, const Value& v) { return store(c.joinable, yes_or_no(v)); }},
     {"instance.quorum", "a number of nodes, 0 for all of them",
      [](Config& c, const Value& v) { return store(c.quorum, whole(v, 0, 1'000'000)); }},
     {"instance.rejoin-timeout", kDuration,

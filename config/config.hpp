@@ -33,6 +33,7 @@ struct Config {
   Duration heartbeat = 1'000;         // between a child and its parent, a broker and its agents
   Duration peer_timeout = 20'000;     // silence after which the other side counts as lost
   Duration gather_timeout = 60'000;   // until an instance begins without some of its agents
+  bool joinable = false;              // one node, too, listens for others that people let in
   std::uint32_t quorum = 0;           // nodes with which it begins already; 0: with all
   Duration rejoin_timeout = 120'000;  // until what runs on a node that is lost has failed
   std::string address;      // IPv4, at which agents on other nodes reach the broker; "": all

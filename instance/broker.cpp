@@ -188,7 +188,7 @@ Status Broker::recall() {
   const auto grant = journal_.grant();
   if (!grant) return tl::unexpected(grant.error());
   grant_ = grant->value_or(HeldGrant());
-  return {};
+  return recall_guests();
 }
 
 std::string Broker::resources() const {
@@ -305,6 +305,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
       parent_->forward(request, path);
     };
   hooks.agent_up = [this] { tell_when_ready(); };
+  hooks.invite = [this](const msg::InviteRequest& ask) { return invite(ask); };
   service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();

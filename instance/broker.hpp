@@ -85,6 +85,13 @@ class Broker {
   Status can_use(const ResourceSource& source, std::int64_t nodes) const;
   Status open_to_nodes();
   void answer_join(const transport::Request& request);
+  Result<launch::msg::JoinReply> place_for(const transport::Request& request,
+                                           const launch::msg::JoinRequest& ask);
+  Result<launch::msg::JoinReply> place_for_guest(const transport::Request& request,
+                                                 const launch::msg::JoinRequest& ask);
+  Status recall_guests();
+  void keep_guests();
+  Result<std::string> invite(const msg::InviteRequest& ask);
   Status gather(ResourceSource own);
   Status bring_up_root(const ResourceSource& source);
   Status bring_up_gathered();
@@ -136,6 +143,7 @@ class Broker {
   Time started_ = 0;                // the instance was
   HeldGrant grant_;                 // of a child
   std::optional<Joining> joining_;  // of an instance of several nodes
+  std::uint16_t port_ = 0;          // at which it is reached from them
   Refusals strangers_;              // at its door
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;

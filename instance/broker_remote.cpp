@@ -3,12 +3,19 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <charconv>
 
 #include "instance/broker.hpp"
+#include "instance/remote/door.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
+namespace {
+
+constexpr const char* kGuests = "guests";  // in the journal
+
+}  // namespace
 
 // Only an instance of several nodes has keys, and so a socket that others can reach.
 Status Broker::open_to_nodes() {
@@ -26,7 +33,51 @@ Status Broker::open_to_nodes() {
   const auto listening =
       server_->also_listen(transport::UniqueFd(options_.socket), std::move(admission));
   if (!listening) return tl::unexpected(listening.error());
+  const auto digits = std::string_view(*listening).substr(listening->rfind(':') + 1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), port_);
   return {};
+}
+
+// Those of an earlier run are gone with it: their keys were for that run's broker.
+Status Broker::recall_guests() {
+  if (!joining_) return {};
+  if (fresh_) {
+    keep_guests();
+    return {};
+  }
+  const auto kept = journal_.meta(kGuests);
+  if (!kept) return tl::unexpected(kept.error());
+  auto guests = *kept ? parse_guests(**kept) : Guests();
+  if (!guests) return tl::unexpected(guests.error());
+  for (const auto& node : guests->nodes) {
+    options_.hosts.push_back(node.host);
+    options_.secrets.agents.push_back(node.secret);
+  }
+  joining_->restore(std::move(*guests));
+  return {};
+}
+
+void Broker::keep_guests() {
+  journal_.set_meta(kGuests, write_guests(joining_->guests()));
+}
+
+Result<std::string> Broker::invite(const msg::InviteRequest& ask) {
+  constexpr Duration kLongestLife = 366LL * 24 * 3600 * 1000;
+  if (!joining_ || options_.start.grant)
+    return fail(Errc::unsupported,
+                options_.start.grant
+                    ? "a child instance gets its nodes from the instance above"
+                    : "this instance has one node and listens at its socket only; `holon start "
+                      "--joinable` makes one that others can join");
+  if (ask.lifetime <= 0 || ask.lifetime > kLongestLife)
+    return fail(Errc::invalid_argument, "more than nothing and at most 366 days are accepted",
+                "lifetime");
+  if (ask.uses == 0) return fail(Errc::invalid_argument, "at least one node is to come", "uses");
+  auto key = joining_->invite(clock_->wall(reactor_.now()) + ask.lifetime, ask.uses);
+  if (!key) return tl::unexpected(key.error());
+  keep_guests();
+  return launch::write_invitation({door_addresses(config_.address, port_),
+                                   options_.secrets.keys.server.public_key, std::move(*key)});
 }
 
 // Nobody on another machine could reach it then: what it starts is here.
@@ -49,17 +100,45 @@ Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
 
 // Also before there are resources: they are put together from what those who join bring.
 void Broker::answer_join(const transport::Request& request) {
-  if (!joining_ || request.principal().name != kJoiner || !request.path().empty())
+  if (!joining_ || !is_joiner(request.principal()) || !request.path().empty())
     return strangers_.refuse(
         request, {Errc::denied, "agent.join is taken from who has an invitation only", {}},
         reactor_.now());
   const auto ask = transport::unpack<launch::msg::JoinRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
-  const auto place = joining_->place_for(*ask, [this](std::uint32_t rank) {
+  const auto place = place_for(request, *ask);
+  if (!place) return strangers_.refuse(request, place.error(), reactor_.now());
+  after_commit_.add([request, place = *place] { request.reply(transport::pack(place)); });
+}
+
+Result<launch::msg::JoinReply> Broker::place_for(const transport::Request& request,
+                                                 const launch::msg::JoinRequest& ask) {
+  if (request.principal().name != kJoiner) return place_for_guest(request, ask);
+  return joining_->place_for(ask, [this](std::uint32_t rank) {
     return gathering_ ? gathering_->has(rank) : core_ && core_->agents.is_connected(rank);
   });
-  if (!place) return strangers_.refuse(request, place.error(), reactor_.now());
-  request.reply(transport::pack(*place));
+}
+
+Result<launch::msg::JoinReply> Broker::place_for_guest(const transport::Request& request,
+                                                       const launch::msg::JoinRequest& ask) {
+  if (!core_ || phase_ != Phase::up)
+    return fail(Errc::busy, "the instance has not begun yet, or is about to end");
+  const std::size_t before = joining_->guests().nodes.size();
+  auto place = joining_->place_for_guest(
+      request.principal(), ask,
+      [this](std::uint32_t rank) {
+        return core_->agents.is_connected(rank) && !core_->departures.has_left(rank);
+      },
+      clock_->wall(reactor_.now()));
+  keep_guests();
+  if (place) core_->departures.came_back(place->rank, place->host);
+  if (joining_->guests().nodes.size() == before) return place;
+  const Guests::Node& guest = joining_->guests().nodes.back();
+  options_.hosts.push_back(guest.host);
+  options_.secrets.agents.push_back(guest.secret);
+  core_->newcomers.expect(guest.host);
+  core_->agents.expect(guest.secret);
+  return place;
 }
 
 // Not in the middle of a turn.

@@ -45,6 +45,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       agents({reactor, server, the_journal, jobs, store->graph(), hosting, the_after_commit,
               task_settings()},
              refusals, offline, identity.agent_secrets),
+      departures(*store, jobs, agents, drains, the_after_commit),
       children(
           server, the_journal, jobs, the_after_commit, refusals,
           [this](const ActiveJob& job) { return grant_for(job); }, identity.belongs_to),
@@ -175,6 +176,7 @@ std::optional<Time> Core::turn(Time now) {
   jobs.schedule(now);
   if (schedule_log) schedule_log->turn(now);
   agents.settle(now);
+  departures.turn();
   if (retention.turn(now)) return now;
   if (!portions.empty()) return now;
   for (const auto& other :

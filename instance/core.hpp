@@ -20,6 +20,7 @@
 #include "instance/job/queue_gates.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/retention.hpp"
+#include "instance/remote/departures.hpp"
 #include "instance/remote/newcomers.hpp"
 #include "instance/resources/drains.hpp"
 #include "instance/resources/reservations.hpp"
@@ -114,6 +115,7 @@ class Core final : public Outside {
   Audit audit;
   Offline offline;
   Agents agents;
+  Departures departures;
   Children children;
   AwaitedChildren awaited;
   Takeovers takeovers;

@@ -238,7 +238,7 @@ Nodes nodes_of_child(const ChildPlace& place) {
 Status fit_in(const Surroundings& around, const StartOptions& options, const Nodes& nodes) {
   for (const auto& name : around.of_place) unsetenv(name.c_str());
   if (const auto unused = unused_nodes(around.allocation);
-      !unused.empty() && !options.here && nodes.hosts.empty())
+      !unused.empty() && !options.here && nodes.hosts.size() < 2)
     say(unused);
   if (!is_this_machine(options)) return {};
   const auto cut = keep_granted_cores(around);

@@ -111,6 +111,9 @@ class Agent::Impl {
       auto relay = Relay::open(reactor_, *client_, options_.broker_uri, options);
       if (!relay) return tl::unexpected<Error>(relay.error());
       relay_ = std::move(*relay);
+      if (options_.at_hand)
+        std::fprintf(stderr, "holon join: here it is reached at HOLON_URI=%s\n",
+                     relay_->uri().c_str());
     }
     client_->on_connected([this](const transport::PeerInfo& broker) {
       tell_of_loss_.cancel();
@@ -435,7 +438,8 @@ int agent_main(const AgentOptions& options) {
   transport::take_standard_descriptors();  // of a task, too, they must be nobody's socket
   setpgid(0, 0);  // signals meant for the launching group, Ctrl-C or a time limit of the job
                   // around, are not for it
-  for (const int ignored : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT}) std::signal(ignored, SIG_IGN);
+  for (const int ignored : {SIGPIPE, SIGHUP, SIGQUIT}) std::signal(ignored, SIG_IGN);
+  if (!options.at_hand) std::signal(SIGINT, SIG_IGN);
   std::unique_ptr<Lifeline> lifeline;
   if (options.supervisor > 0) {
     auto tied = Lifeline::to_parent(options.supervisor, kHurry);
@@ -448,6 +452,12 @@ int agent_main(const AgentOptions& options) {
   if (!agent) return report_failure(agent.error());
   const auto term = (*reactor)->on_signal(SIGTERM, [&] { (*agent)->shut_down(2000); });
   if (!term) return report_failure(term.error());
+  transport::Subscription interrupt;
+  if (options.at_hand) {
+    auto watch = (*reactor)->on_signal(SIGINT, [&] { (*agent)->shut_down(2000); });
+    if (!watch) return report_failure(watch.error());
+    interrupt = std::move(*watch);
+  }
   transport::Subscription alone;
   if (lifeline) {
     auto watch = (*reactor)->on_fd(lifeline->descriptor(), transport::kReadable, [&](unsigned) {

@@ -37,6 +37,7 @@ struct AgentOptions {
   // Of an agent on another node than its broker's (remote/): the keys for the connection. It opens
   // a socket on its node and passes requests on. Empty: it is beside the broker.
   transport::Security security;
+  bool at_hand = false;  // somebody has started it himself: Ctrl-C ends it in order
 };
 
 // The process's exit codes.

@@ -39,6 +39,25 @@ struct DrainRequest {
   HOLON_FIELDS(hosts, drain, reason)
 };
 
+// "node.invite": a new invitation for nodes that the instance was not started with. It is a secret.
+struct InviteRequest {
+  std::int64_t lifetime = 3'600'000;  // ms from now
+  std::uint64_t uses = 1;             // nodes that may come with it
+  HOLON_FIELDS(lifetime, uses)
+};
+struct InviteReply {
+  std::string invitation;  // one line of JSON, for `holon join`
+  HOLON_FIELDS(invitation)
+};
+
+// "node.leave": the node is drained; once nothing runs there its agent ends, and the request is
+// answered.
+struct LeaveRequest {
+  std::string host;
+  bool now = false;  // what runs there is cancelled
+  HOLON_FIELDS(host, now)
+};
+
 // "drain", from an instance to those below: all nodes that are drained there, whenever one changes
 // or the child connects.
 struct DrainedAbove {

@@ -30,6 +30,8 @@ constexpr std::array kTopics = {
     topic<Empty, ResourceReply>("resource.list"),
     topic<Empty, ResourceReply>("resource.R"),
     topic<DrainRequest, Empty>("resource.drain"),
+    topic<InviteRequest, InviteReply>("node.invite"),
+    topic<LeaveRequest, Empty>("node.leave"),
     topic<StatusRequest, TreeNode>("status"),
     topic<TreeRequest, TreeNode>("tree"),
     topic<ShutdownRequest, Empty>("shutdown"),

@@ -38,6 +38,8 @@ class Agents {
   std::function<Status(const NodeTopology&)> on_latecomer = [](const NodeTopology&) -> Status {
     return fail(Errc::unsupported, "its resources are what they are");
   };
+  // One more may come, with the rank behind the last one.
+  void expect(std::string secret) { secrets_.push_back(std::move(secret)); }
   // Of those that are expected, the ranks of who has never come.
   std::vector<std::uint32_t> awaited() const;
   // REQUIRES: knows(request.peer()).
@@ -58,6 +60,8 @@ class Agents {
     const auto link = links_.find(rank);
     return link != links_.end() && link->second.connected();
   }
+  // Is there one of this rank, here or away?
+  bool has(std::uint32_t rank) const { return links_.contains(rank); }
   bool none_connected() const { return by_peer_.empty(); }
   // REQUIRES: there is one.
   AgentLink& of(std::uint32_t rank) { return links_.at(rank); }

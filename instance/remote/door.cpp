@@ -27,11 +27,17 @@ Result<BrokerOptions::Secrets::Keys> new_keys(std::size_t nodes) {
 
 }  // namespace
 
-Result<Door> make_door(std::size_t nodes, const std::string& address) {
+std::vector<std::string> door_addresses(const std::string& address, std::uint16_t port) {
   auto addresses = address.empty() ? transport::addresses_of_this_host() : std::vector{address};
-  const bool is_alone = addresses.empty();  // no network: what it starts is on this machine
-  if (is_alone) addresses = {"127.0.0.1"};
+  if (addresses.empty()) addresses = {"127.0.0.1"};
   if (addresses.size() > kAddresses) addresses.resize(kAddresses);
+  for (auto& one : addresses) one = fmt::format("tcp://{}:{}", one, port);
+  return addresses;
+}
+
+Result<Door> make_door(std::size_t nodes, const std::string& address) {
+  // Without a network what it starts is on this machine.
+  const bool is_alone = address.empty() && transport::addresses_of_this_host().empty();
   const std::string at = is_alone ? "127.0.0.1" : address.empty() ? "0.0.0.0" : address;
   auto socket = transport::listening_socket(at);
   if (!socket) return fail(socket.error().code, socket.error().what, "instance.address=" + at);
@@ -40,8 +46,7 @@ Result<Door> make_door(std::size_t nodes, const std::string& address) {
   Door door{std::move(*socket), std::move(*keys), {}};
   door.invitation.server_key = door.keys.server.public_key;
   door.invitation.key = door.keys.join;
-  for (const auto& one : addresses)
-    door.invitation.addresses.push_back(fmt::format("tcp://{}:{}", one, door.socket.port));
+  door.invitation.addresses = door_addresses(address, door.socket.port);
   return door;
 }
 

@@ -8,13 +8,16 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "instance/options.hpp"
+#include "instance/remote/guests.hpp"
 #include "launch/messages.hpp"
 #include "transport/principal.hpp"
 
 namespace holon::instance {
 
-// The name of the key of an invitation (transport::Principal).
+// The name of the key of the run's own invitation, which its launcher hands over
+// (transport::Principal). Those of people are "join 0", "join 1", ...
 inline constexpr const char* kJoiner = "join";
+bool is_joiner(const transport::Principal& who);
 
 // Is the other end of this connection the agent of that rank, as far as its key says? Whoever shows
 // no key, on this machine, has a secret to prove it by.
@@ -26,7 +29,15 @@ class Joining {
  public:
   Joining(const BrokerOptions& options, Duration orphan_timeout);
 
-  // Whose public key it is: kJoiner, "agent 3", or "": nobody's.
+  // As an earlier broker of this run has kept them. REQUIRES: no place was given yet.
+  void restore(Guests guests);
+  const Guests& guests() const { return guests_; }
+
+  // The key of a new invitation, by which `uses` nodes may come until then, on the wall clock; also
+  // such that the instance was not started with. Errors: unsupported (libzmq).
+  Result<transport::KeyPair> invite(Time until, std::uint64_t uses);
+
+  // Whose public key it is: kJoiner, "join 2", "agent 3", or "": nobody's.
   std::string name_of(const std::string& public_key) const;
 
   // The place of who asks. `is_connected`: does the agent of this rank work already? Errors:
@@ -34,12 +45,22 @@ class Joining {
   Result<launch::msg::JoinReply> place_for(
       const launch::msg::JoinRequest& ask,
       const std::function<bool(std::uint32_t rank)>& is_connected) const;
+  // The same by an invitation of people, which is used up by it; a host that is new becomes the
+  // last of guests(). `wall`: now. Errors: as above; denied where the invitation is used or
+  // expired.
+  Result<launch::msg::JoinReply> place_for_guest(
+      const transport::Principal& who, const launch::msg::JoinRequest& ask,
+      const std::function<bool(std::uint32_t rank)>& is_connected, Time wall);
 
  private:
   Result<std::uint32_t> rank_of(const launch::msg::JoinRequest& ask) const;
+  Result<Guests::Invitation*> invitation_of(const transport::Principal& who, Time wall);
+  Status add_guest(const std::string& host);
+  void expect(const Guests::Node& node);
 
   std::vector<std::string> hosts_;  // by rank
   BrokerOptions::Secrets secrets_;
+  Guests guests_;
   Duration orphan_timeout_;
 };
 

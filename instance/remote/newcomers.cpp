@@ -9,7 +9,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::size_t kLongest = 1'000;  // of hosts whose names share nothing
+constexpr std::size_t kLongestList = 1'000;  // of hosts whose names share nothing
 
 // What the graph was made of, as the broker has kept it.
 Result<ResourceSource> kept_source(const Journal& journal) {
@@ -66,7 +66,7 @@ std::string Newcomers::awaited(const std::vector<std::uint32_t>& ranks) const {
     missing.append(rank < hosts_.size() ? hosts_[rank] : fmt::format("rank {}", rank));
   if (missing.empty()) return {};
   std::string names = missing.str();
-  if (names.size() > kLongest) names = names.substr(0, kLongest) + "...";
+  if (names.size() > kLongestList) names = names.substr(0, kLongestList) + "...";
   return fmt::format("{} {} not come yet", names, missing.count() == 1 ? "has" : "have");
 }
 

@@ -32,6 +32,9 @@ class Newcomers {
   // invalid_argument (not a topology), exists (a node of that name or rank is here), system. O(V).
   Status take_in(const NodeTopology& node);
 
+  // One more may come, with the rank behind the last one.
+  void expect(std::string host) { hosts_.push_back(std::move(host)); }
+
   // That these ranks are still to come, as a clause: "n[2-3] have not come yet"; "": of none.
   std::string awaited(const std::vector<std::uint32_t>& ranks) const;
 

@@ -32,25 +32,25 @@ std::string name_of_this_node(const batch::Allocation& allocation) {
 }
 
 // Of what was typed, as much as a line has room for.
-std::string shown(const std::string& text) {
+std::string as_typed(const std::string& text) {
   constexpr std::size_t kRoom = 200;
   return printable(text.size() <= kRoom ? text : text.substr(0, kRoom) + "...");
 }
 
 // What could not be one: it would be an option or more words for ssh, or a user's slip.
 Status check_hosts(const std::vector<std::string>& hosts, const char* where) {
-  constexpr std::size_t kLongestName = 255;
+  constexpr std::size_t kLongestHostName = 255;
   const auto may_be_in_it = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
            std::string_view("-._:@%").find(c) != std::string_view::npos;
   };
   for (const auto& host : hosts)
-    if (host.empty() || host.size() > kLongestName || host[0] == '-' ||
+    if (host.empty() || host.size() > kLongestHostName || host[0] == '-' ||
         !std::all_of(host.begin(), host.end(), may_be_in_it))
       return fail(Errc::invalid_argument,
                   fmt::format("'{}' is no name of a host: letters, digits, '.', '_' and '-' are "
                               "accepted, and no '-' at its beginning",
-                              shown(host)),
+                              as_typed(host)),
                   where);
   return {};
 }
@@ -84,6 +84,13 @@ Result<Nodes> by_ssh(std::vector<std::string> hosts, const std::string& here,
   return nodes;
 }
 
+// This one alone, with a door for those that people let in.
+Nodes joinable_node(const std::string& here) {
+  Nodes nodes;
+  nodes.hosts = {here};
+  return nodes;
+}
+
 Result<Nodes> by_batch_system(const batch::Allocation& allocation, const std::string& binary) {
   Nodes nodes;
   nodes.hosts = {allocation.nodes[*allocation.node_index].name};
@@ -108,12 +115,15 @@ Result<Nodes> by_batch_system(const batch::Allocation& allocation, const std::st
 Result<Nodes> find_nodes(const StartOptions& options, const config::Config& config,
                          const Surroundings& around, const std::string& binary) {
   const batch::Allocation& allocation = around.allocation;
-  if (!options.hosts.empty())
-    return by_ssh(options.hosts, name_of_this_node(allocation), config, binary);
+  const std::string here = name_of_this_node(allocation);
   const bool is_holons = allocation.system == batch::System::holon;
-  if (options.here || is_holons || allocation.nodes.size() < 2 || !allocation.node_index)
-    return Nodes();
-  return by_batch_system(allocation, binary);
+  const bool has_others =
+      !options.here && !is_holons && allocation.nodes.size() > 1 && allocation.node_index;
+  Result<Nodes> found = !options.hosts.empty() ? by_ssh(options.hosts, here, config, binary)
+                        : has_others           ? by_batch_system(allocation, binary)
+                                               : Nodes();
+  if (found && found->hosts.empty() && config.joinable) return joinable_node(here);
+  return found;
 }
 
 Result<std::string> read_pipe(const std::string& file, Duration patience) {
@@ -143,9 +153,10 @@ Result<std::vector<std::string>> read_hosts_list(const std::string& list) {
     return fail(Errc::invalid_argument, "a list of hosts is expected, like n[1-4]", "--hosts");
   if (!hosts) {
     const auto& [code, what, where] = hosts.error();
-    return fail(Errc::invalid_argument,
-                fmt::format("'{}': {}{}", shown(list), what, where.empty() ? "" : " at " + where),
-                "--hosts");
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("'{}': {}{}", as_typed(list), what, where.empty() ? "" : " at " + where),
+        "--hosts");
   }
   if (auto named = check_hosts(*hosts, "--hosts"); !named) return tl::unexpected(named.error());
   return hosts;
@@ -156,7 +167,7 @@ Result<std::vector<std::string>> read_hosts_file(const std::string& file) {
   const bool is_pipe = std::filesystem::is_fifo(file, ignored);
   const auto text = is_pipe ? read_pipe(file, kPipePatience) : read_whole_file(file);
   if (!text)
-    return fail(Errc::invalid_argument, fmt::format("'{}': {}", shown(file), text.error().what),
+    return fail(Errc::invalid_argument, fmt::format("'{}': {}", as_typed(file), text.error().what),
                 "--hostfile");
   std::vector<std::string> hosts;
   for (const auto line : batch::lines_of(*text))
@@ -165,7 +176,7 @@ Result<std::vector<std::string>> read_hosts_file(const std::string& file) {
         hosts.emplace_back(words.front());
   if (hosts.empty())
     return fail(Errc::invalid_argument,
-                fmt::format("'{}' names no host; a line for each is expected", shown(file)),
+                fmt::format("'{}' names no host; a line for each is expected", as_typed(file)),
                 "--hostfile");
   if (auto named = check_hosts(hosts, "--hostfile"); !named) return tl::unexpected(named.error());
   return hosts;

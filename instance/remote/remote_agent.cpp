@@ -44,6 +44,7 @@ launch::AgentOptions agent_options(const launch::Invitation& invitation, launch:
   agent.hostname = place.is.host;
   agent.orphan_timeout = place.is.orphan_timeout;
   agent.log_level = options.log_level;
+  agent.at_hand = options.at_hand;
   if (options.cpuset)
     agent.cpuset = *options.cpuset;
   else
@@ -56,7 +57,7 @@ launch::AgentOptions agent_options(const launch::Invitation& invitation, launch:
 
 int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOptions& options) {
   const Surroundings around = look_around(config::Config());
-  const std::string host = own_name(around);
+  const std::string host = options.name.empty() ? own_name(around) : options.name;
   redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
   for (const auto& name : around.of_place) unsetenv(name.c_str());
   unsetenv("HOLON_URI");  // of an instance around this one
@@ -65,14 +66,18 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
   auto place = launch::ask_for_place(invitation, {options.rank, host}, kJoinPatience);
   if (!place) return give_up_on(host, place.error());
   if (place->is.rank == 0) return launch::kAgentDone;  // the launcher has started one here, too
+  if (options.at_hand)
+    std::fprintf(stderr, "holon join: %s is node %u of the instance at %s\n", host.c_str(),
+                 place->is.rank, place->address.c_str());
   if (!place->is.lineage.empty()) setenv(launch::kLineage, place->is.lineage.c_str(), 1);
   return launch::agent_main(agent_options(invitation, std::move(*place), around, options));
 }
 
 int remote_agent_main(const RemoteAgentOptions& options) {
   transport::take_standard_descriptors();
-  const auto invitation = launch::take_invitation(options.invitation);
+  auto invitation = launch::take_invitation(options.invitation);
   if (!invitation) return give_up_on(own_name(look_around(config::Config())), invitation.error());
+  if (!options.uri.empty()) invitation->addresses = {options.uri};
   return remote_agent_with(*invitation, options);
 }
 

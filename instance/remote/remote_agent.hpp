@@ -1,5 +1,5 @@
-// remote_agent.hpp - `holon agent --join`: the process that a launcher starts on a node that is not
-// the broker's.
+// remote_agent.hpp - `holon agent --join` and `holon join`: the process that a launcher, or a
+// person, starts on a node that is not the broker's.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,6 +16,9 @@ struct RemoteAgentOptions {
   // nullopt: it offers what was granted on this node.
   std::optional<std::string> cpuset = {};
   std::string log_level = "warn";
+  std::string name;      // what the node is called; "": as the batch system or the host calls it
+  std::string uri;       // in place of the addresses of the invitation; "": those
+  bool at_hand = false;  // `holon join`: a person reads what it says, and ends it
 };
 
 // Takes its invitation, offers what was granted on this node, asks for its place and is the agent

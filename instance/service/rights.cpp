@@ -40,6 +40,8 @@ constexpr std::array kRights = {
     Right{"resource.list", kUser, Reach::tree},
     Right{"resource.R", kUser, Reach::tree},
     Right{"resource.drain", kUser, Reach::tree, kAudited},
+    Right{"node.invite", kUser, Reach::tree, kAudited},
+    Right{"node.leave", kUser, Reach::tree, kAudited},
     // With these, agents and children prove what they are: before that they are clients, or have an
     // invitation.
     Right{"agent.hello", kOwner, Reach::neighbours},

@@ -76,6 +76,10 @@ void Service::add_client_requests() {
   dispatcher_.add("cancel", [this](const Request& r) { cancel(r); });
   dispatcher_.add("tree", [this](const Request& r) { tree(r); });
   dispatcher_.add("status", [this](const Request& r) { status(r); });
+  dispatcher_.add("node.invite", [this](const Request& r) { invite(r); });
+  dispatcher_.add("node.leave", [this](const Request& r) {
+    core_.departures.ask(r, core_.clock.wall(now()), now());
+  });
   dispatcher_.add("shutdown", [this](const Request& r) {
     const auto ask = unpack<msg::ShutdownRequest>(r.payload());
     if (!ask) return r.fail(ask.error());
@@ -311,6 +315,14 @@ Status Service::sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelR
   return {};
 }
 
+void Service::invite(const Request& request) {
+  const auto ask = unpack<msg::InviteRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  auto made = hooks_.invite(*ask);
+  if (!made) return request.fail(made.error());
+  reply_later(request, msg::InviteReply{std::move(*made)});
+}
+
 void Service::status(const Request& request) {
   reply_later(request, core_.node(now()));
 }
@@ -348,6 +360,7 @@ void Service::close(const Error& why) {
   core_.outputs.close(why);
   core_.inputs.close(why);
   core_.awaited.close(why);
+  core_.departures.close(why);
 }
 
 }  // namespace holon::instance

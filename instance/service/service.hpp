@@ -31,6 +31,8 @@ class Service {
     // To the parent; empty at the root.
     std::function<void(const transport::Request&, const std::string& path)> forward_up;
     std::function<void()> agent_up;  // it said hello
+    // A new invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
+    std::function<Result<std::string>(const msg::InviteRequest&)> invite;
   };
   Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks);
 
@@ -57,6 +59,7 @@ class Service {
   std::vector<std::uint64_t> waiting_first(std::vector<std::uint64_t> ids) const;
   Status sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelReply& reply) const;
   void tree(const Request& request);
+  void invite(const Request& request);
   void status(const Request& request);
   void lease(const Request& request);
   template <class Reply>

@@ -21,8 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// These start an instance, or ask nobody and read files. --pty needs a terminal.
-const std::set<std::string> kLeftOut = {"start", "broker",   "agent",   "pty",
+// These start an instance, or a part of one, or ask nobody and read files. --pty needs a terminal.
+const std::set<std::string> kLeftOut = {"start", "broker",   "agent",   "pty",   "join",
                                         "query", "simulate", "journal", "policy"};
 
 // "$ " is a prompt, "#" begins a comment; what holds "..." is no whole command, and "holon start: "

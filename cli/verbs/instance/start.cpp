@@ -78,7 +78,7 @@ Status check_words(const instance::StartOptions& options) {
 
 int verb_start(Invocation& call) {
   instance::StartOptions options;
-  bool no_journal = false;
+  bool no_journal = false, joinable = false;
   std::int64_t agents = options.agents, quorum = 0;
   Parser parser("start", "make an instance; its end is the end of SCRIPT, or of a shell");
   parser.command("SCRIPT [ARGS...]", options.command,
@@ -105,6 +105,8 @@ int verb_start(Invocation& call) {
           "--quorum", number_up_to(kMostNodes, quorum), "N",
           "begin as soon as N of its nodes are there, this one among them; the rest joins later "
           "(instance.quorum)")
+      .flag("--joinable", joinable,
+            "of one node, too, listen for others that `holon invite` lets in (instance.joinable)")
       .option("--name", options.name, "NAME", "how listings call it; the host's name unless given")
       .option(
           "-t,--time-limit",
@@ -143,6 +145,7 @@ int verb_start(Invocation& call) {
       return report(call, "start", good.error());
   options.journal = !no_journal;
   options.agents = static_cast<std::uint32_t>(agents);
+  if (joinable) options.conf.push_back("instance.joinable=true");
   if (quorum > 0) options.conf.push_back("instance.quorum=" + std::to_string(quorum));
   put_own_folder_in_path();
   return instance::start_main(std::move(options));

@@ -87,6 +87,56 @@ TEST_F(JoiningTest, NobodyGetsThePlaceOfWhoIsThere) {
   EXPECT_TRUE(ask(-1, "n3"));
 }
 
+constexpr Time kToday = 1'000'000;
+
+Result<launch::msg::JoinReply> guest(Joining& joining, const transport::KeyPair& key,
+                                     const std::string& host, Time now = kToday) {
+  const Principal who{Principal::Kind::key, 0, 0, 0, joining.name_of(key.public_key)};
+  EXPECT_TRUE(is_joiner(who));
+  return joining.place_for_guest(
+      who, {-1, host}, [](std::uint32_t) { return false; }, now);
+}
+
+TEST_F(JoiningTest, WhoIsInvitedGetsThePlaceBehindTheLast) {
+  Joining joining(options_, 0);
+  const auto first = *joining.invite(kToday + 1, 2);
+  const auto place = guest(joining, first, "n9");
+  ASSERT_TRUE(place) << to_string(place.error());
+  EXPECT_EQ(place->rank, 3U);
+  EXPECT_EQ(place->host, "n9");
+  EXPECT_EQ(joining.name_of(place->public_key), "agent 3");
+  EXPECT_EQ(guest(joining, first, "n2")->rank, 1U) << "it has its place already";
+  EXPECT_EQ(joining.guests().nodes.size(), 1U);
+}
+
+TEST_F(JoiningTest, AnInvitationIsUsedUpAndExpires) {
+  Joining joining(options_, 0);
+  const auto once = *joining.invite(kToday + 1, 1), late = *joining.invite(kToday, 1);
+  EXPECT_FALSE(guest(joining, once, "n1")) << "the broker's node";
+  EXPECT_TRUE(guest(joining, once, "n9"));
+  const auto again = guest(joining, once, "n10");
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code, Errc::denied);
+  EXPECT_THAT(again.error().what, HasSubstr("has been used"));
+  EXPECT_THAT(guest(joining, late, "n10").error().what, HasSubstr("has expired"));
+  EXPECT_EQ(joining.guests().nodes.size(), 1U);
+}
+
+TEST_F(JoiningTest, GuestsAreKnownToTheNextBroker) {
+  Joining joining(options_, 0);
+  const auto key = *joining.invite(kToday + 1, 2);
+  const auto place = guest(joining, key, "n9");
+  const auto kept = parse_guests(write_guests(joining.guests()));
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(*kept, joining.guests());
+  Joining next(options_, 0);
+  next.restore(*kept);
+  EXPECT_EQ(next.name_of(place->public_key), "agent 3");
+  EXPECT_EQ(guest(next, key, "n9")->secret, place->secret);
+  EXPECT_FALSE(guest(next, key, "n9")) << "that was its second use";
+  EXPECT_FALSE(parse_guests("{}"));
+}
+
 TEST_F(JoiningTest, SecretsTravelAsText) {
   const auto came = parse_secrets(write_secrets(options_.secrets));
   ASSERT_TRUE(came);

@@ -1,0 +1,173 @@
+// Nodes that people add to a running instance, all of which are this machine.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <thread>
+#include <utility>
+
+#include "instance/process/spawn.hpp"
+#include "msg/audit.hpp"
+#include "msg/resource.hpp"
+#include "tests/instance/live.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::JobOptions;
+using testing::Live;
+
+// A `holon join` that ends with the test.
+class Guest {
+ public:
+  Guest(const std::string& key, const std::string& name) {
+    const auto pid = spawn({{HOLON_BINARY, "join", "--key", key, "--name", name}, {}, true});
+    EXPECT_TRUE(pid) << to_string(pid.error());
+    pid_ = pid.value_or(0);
+  }
+  ~Guest() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+
+  // Its exit code, once it has ended.
+  int wait() {
+    int status = -1;
+    EXPECT_GT(waitpid(std::exchange(pid_, 0), &status, 0), 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_ = 0;
+};
+
+// What a command writes, standard error too, and its exit code.
+std::pair<std::string, int> run(const std::string& command) {
+  FILE* const out = popen((command + " 2>&1").c_str(), "r");
+  EXPECT_NE(out, nullptr);
+  std::string said;
+  for (int c = 0; (c = std::fgetc(out)) != EOF;) said += static_cast<char>(c);
+  const int status = pclose(out);
+  return {said, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
+}
+
+class JoinTest : public ::testing::Test {
+ protected:
+  // By the command that people use.
+  std::pair<std::string, int> holon(const std::string& words) const {
+    return run("HOLON_URI=" + live_.uri() + " " HOLON_BINARY " " + words);
+  }
+  std::string invitation(const std::string& name, const std::string& options = "") const {
+    const std::string file = live_.dir() + "/" + name;
+    const auto [said, code] = holon("invite " + options + " " + file);
+    EXPECT_EQ(code, 0) << said;
+    struct stat about {};
+    EXPECT_EQ(stat(file.c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777U, 0600U);
+    return file;
+  }
+  bool has_nodes(std::int64_t n) const {
+    return eventually([&] {
+      const auto status = live_.status();
+      return status && status->nodes == n;
+    });
+  }
+  // On all cores of all nodes.
+  msg::JobRecord run_everywhere(std::int64_t nodes) const {
+    JobOptions all;
+    all.tasks = cores_ * nodes;
+    return live_.wait_one(live_.job({"/bin/true"}, all));
+  }
+  void SetUp() override {
+    const auto status = live_.status();
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->nodes, 1);
+    cores_ = status->cores;
+  }
+
+  const Live live_{{"--joinable", "--conf", "instance.address=127.0.0.1"}};
+  std::int64_t cores_ = 0;
+};
+
+TEST_F(JoinTest, ANodeComesByAnInvitationAndStaysWithTheNextBroker) {
+  const Guest guest(invitation("key"), "guest");
+  ASSERT_TRUE(has_nodes(2));
+  const auto record = run_everywhere(2);
+  EXPECT_EQ(record.result, "COMPLETED");
+  EXPECT_THAT(record.nodelist, HasSubstr("guest"));
+  live_.kill_broker();
+  ASSERT_TRUE(has_nodes(2));
+  EXPECT_EQ(run_everywhere(2).result, "COMPLETED");
+}
+
+TEST_F(JoinTest, ANodeLeavesInOrderAndComesBack) {
+  Guest guest(invitation("key"), "guest");
+  ASSERT_TRUE(has_nodes(2));
+  live_.gated("gate");
+  JobOptions all;
+  all.tasks = cores_ * 2;
+  const auto id = live_.job(
+      {"/bin/sh", "-c", "test $HOLON_TASK_RANK != 0 || read line < " + live_.dir() + "/gate"}, all);
+  live_.when_running(id);
+  std::thread releases([&] {
+    EXPECT_TRUE(eventually([&] {
+      const auto list = live_.call<msg::ResourceReply>("resource.list", msg::Empty{});
+      return list && list->nodes_drained.size() == 1 && list->nodes_drained.front().busy;
+    })) << "it takes no more work";
+    live_.release("gate");
+  });
+  const auto [said, code] = holon("leave guest");
+  releases.join();
+  EXPECT_EQ(code, 0) << said;
+  EXPECT_EQ(live_.wait_one(id).result, "COMPLETED") << "it was waited for";
+  EXPECT_EQ(guest.wait(), 0);
+  const Guest again(invitation("another"), "guest");
+  EXPECT_EQ(run_everywhere(2).result, "COMPLETED");
+}
+
+TEST_F(JoinTest, WhatRunsOnANodeThatLeavesNowIsCancelled) {
+  Guest guest(invitation("key"), "guest");
+  ASSERT_TRUE(has_nodes(2));
+  JobOptions all;
+  all.tasks = cores_ * 2;
+  const auto id = live_.job({"/bin/sleep", "1000"}, all);
+  live_.when_running(id);
+  const auto [said, code] = holon("leave --now guest");
+  EXPECT_EQ(code, 0) << said;
+  EXPECT_EQ(guest.wait(), 0);
+  const auto over = live_.wait_one(id);
+  EXPECT_EQ(over.result, "CANCELED");
+  EXPECT_THAT(over.reason, HasSubstr("its node guest leaves"));
+}
+
+TEST_F(JoinTest, WhoMayNotIsRefusedAndInTheAudit) {
+  const std::string key = invitation("key");
+  const Guest guest(key, "guest");
+  ASSERT_TRUE(has_nodes(2));
+  const auto [again, code] = run(HOLON_BINARY " join --key " + key + " --name another");
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(again, HasSubstr("this invitation has been used"));
+  EXPECT_THAT(holon("audit").first, HasSubstr("this invitation has been used"));
+  EXPECT_EQ(live_.status()->nodes, 2);
+  EXPECT_THAT(holon("invite " + key).first, HasSubstr("File exists"));
+  chmod(key.c_str(), 0644);
+  const auto [open, usage] = run(HOLON_BINARY " join --key " + key);
+  EXPECT_EQ(usage, 2);
+  EXPECT_THAT(open, HasSubstr("chmod 600"));
+  EXPECT_THAT(holon("leave nowhere").first, HasSubstr("there is no node nowhere here"));
+}
+
+TEST(NotJoinable, IsAnInstanceOfOneNodeUnlessItWasAskedFor) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto refused = live.call<msg::InviteReply>("node.invite", msg::InviteRequest{});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unsupported);
+  EXPECT_THAT(refused.error().what, HasSubstr("--joinable"));
+}
+
+}  // namespace
+}  // namespace holon::instance
