@@ -1,6 +1,8 @@
 #include "base/whole_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,12 +11,28 @@
 
 namespace holon {
 
-Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    const bool is_there = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
-    return fail(is_there ? Errc::system : Errc::not_found, std::strerror(errno), path);
-  }
+namespace {
+
+// Linux' zero, full, random and urandom.
+bool is_endless(const struct stat& file) {
+  if (!S_ISCHR(file.st_mode) || major(file.st_rdev) != 1) return false;
+  const auto device = minor(file.st_rdev);
+  return device == 5 || device == 7 || device == 8 || device == 9;
+}
+
+tl::unexpected<Error> endless(const std::string& path) {
+  return fail(Errc::invalid_argument, "a device that has no end", path);
+}
+
+Result<int> open_to_read(const std::string& path, int flags) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  if (fd >= 0) return fd;
+  const bool is_there = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
+  return fail(is_there ? Errc::system : Errc::not_found, std::strerror(errno), path);
+}
+
+// Closes it.
+Result<std::string> read_open_file(int fd, const std::string& path, std::size_t most) {
   std::string bytes;
   std::array<char, 65536> piece;
   ssize_t n = 0;
@@ -32,6 +50,32 @@ Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
     return fail(Errc::out_of_range,
                 "has more than the " + std::to_string(most) + " bytes that are accepted", path);
   return bytes;
+}
+
+}  // namespace
+
+Status check_has_end(const std::string& path) {
+  struct stat file {};
+  if (stat(path.c_str(), &file) == 0 && is_endless(file)) return endless(path);
+  return {};
+}
+
+Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
+  if (Status ends = check_has_end(path); !ends) return tl::unexpected(ends.error());
+  const auto fd = open_to_read(path, 0);
+  if (!fd) return tl::unexpected(fd.error());
+  return read_open_file(*fd, path, most);
+}
+
+// Without waiting for somebody who writes into a pipe.
+Result<std::string> read_regular_file(const std::string& path, std::size_t most) {
+  const auto fd = open_to_read(path, O_NONBLOCK);
+  if (!fd) return tl::unexpected(fd.error());
+  struct stat file {};
+  if (fstat(*fd, &file) == 0 && (S_ISREG(file.st_mode) || S_ISDIR(file.st_mode)))
+    return read_open_file(*fd, path, most);
+  close(*fd);
+  return fail(Errc::invalid_argument, "it is no regular file", path);
 }
 
 }  // namespace holon

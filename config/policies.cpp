@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <filesystem>
+#include <set>
 
 #include "base/whole_file.hpp"
 #include "policy/program.hpp"
@@ -12,7 +13,7 @@ namespace holon::config {
 namespace {
 
 Result<std::string> policy_text(const std::string& file) {
-  auto text = read_whole_file(file);
+  auto text = read_regular_file(file, policy::kMostText);
   if (text) return text;
   return fail(Errc::invalid_argument,
               (text.error().code == Errc::not_found ? "no such file" : text.error().what) +
@@ -44,6 +45,16 @@ std::string policy_file_of(const std::string& word) {
   const bool of_queue =
       key == "queue.policy" || (key.starts_with("queues.") && key.ends_with(".policy"));
   return of_queue && qmanager::is_policy_file(value) ? value : std::string();
+}
+
+// Those whose texts stand among the words: "policies.NAME=TEXT".
+std::set<std::string> policies_given_in(const std::vector<std::string>& words) {
+  constexpr std::string_view kPrefix = "policies.";
+  std::set<std::string> names;
+  for (const std::string& word : words)
+    if (!is_conf_file(word) && word.starts_with(kPrefix))
+      names.insert(word.substr(kPrefix.size(), word.find('=') - kPrefix.size()));
+  return names;
 }
 
 }  // namespace
@@ -81,9 +92,10 @@ std::string policies_as_toml(const Config& config) {
 Result<std::vector<std::string>> with_policy_texts(const std::vector<std::string>& words) {
   std::vector<std::string> all;
   std::map<std::string, std::string> files;  // by the name that they get
+  const std::set<std::string> given = policies_given_in(words);
   for (const std::string& word : words) {
     const std::string file = policy_file_of(word);
-    if (file.empty()) {
+    if (file.empty() || given.contains(file)) {
       all.push_back(word);
       continue;
     }

@@ -33,6 +33,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       hosting(store->graph(), identity.agents),
       scheduler(std::move(the_scheduler)),
       gates(the_journal, scheduler),
+      policies(the_journal, scheduler),
       jobs(the_journal, the_clock, scheduler, gates, *store, hosting, *this, the_config,
            identity.path, identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
@@ -104,6 +105,7 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
                                       parent));
   *made = core.get();
   core->jobs.doubt = [raw = core.get()](const ActiveJob& job) { return raw->doubt(job); };
+  if (auto set = core->policies.restore(); !set) return tl::unexpected(set.error());
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
   // Before the jobs: one that was a child is over only when what the child left is taken over.
@@ -174,6 +176,7 @@ std::optional<Time> Core::turn(Time now) {
   auto next = takeovers.turn(now);
   const auto next_away = offline.turn(now);
   jobs.schedule(now);
+  policies.keep();
   if (schedule_log) schedule_log->turn(now);
   agents.settle(now);
   departures.turn();

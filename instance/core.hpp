@@ -20,6 +20,7 @@
 #include "instance/job/queue_gates.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/retention.hpp"
+#include "instance/policy/policies.hpp"
 #include "instance/remote/departures.hpp"
 #include "instance/remote/newcomers.hpp"
 #include "instance/resources/drains.hpp"
@@ -107,6 +108,7 @@ class Core final : public Outside {
   Hosting hosting;
   qmanager::Scheduler scheduler;
   QueueGates gates;
+  Policies policies;
   JobManager jobs;
   Reservations reservations;
   Drains drains;

@@ -4,13 +4,16 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <lua.hpp>
+#include <tuple>
 #include <utility>
 
 #include "base/printable.hpp"
 #include "base/utf8.hpp"
+#include "policy/kept.hpp"
 #include "policy/library.hpp"
 #include "policy/sandbox.hpp"
 #include "policy/views.hpp"
@@ -28,9 +31,41 @@ using qmanager::Rank;
 
 namespace {
 
-constexpr std::array<const char*, kHooks> kHookNames = {"admit", "priority", "may_reserve",
-                                                        "may_backfill", "on_event"};
+constexpr std::array<const char*, kHooks> kHookNames = {"admit",        "priority", "may_reserve",
+                                                        "may_backfill", "on_event", "score"};
 constexpr std::int64_t kStepsOfACall = 20;  // that count for each call, however short
+
+// Letters to add, to leave out or to change until one text is the other (Wagner and Fischer, 1974).
+std::size_t distance_between(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+    }
+  }
+  return row[b.size()];
+}
+
+// The name of a hook that this one is nearly; "": it is one, or is none.
+std::string nearly(std::string_view name) {
+  std::string lower;
+  for (const char c : name)
+    if (c != '_') lower += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::string found;
+  for (const std::string_view hook : kHookNames) {
+    if (name == hook) return {};
+    std::string plain(hook);
+    std::erase(plain, '_');
+    const std::size_t allowed = plain.size() > 5 ? 2 : 1;
+    if (distance_between(lower, plain) <= allowed) found = hook;
+  }
+  return found;
+}
+
+const char kStateKey = 0;  // of the table `state`, in the registry
 
 struct Source {
   std::string name;
@@ -53,15 +88,57 @@ class LuaHooks : public qmanager::PolicyHooks {
   LuaHooks(const LuaHooks&) = delete;
   LuaHooks& operator=(const LuaHooks&) = delete;
 
-  Status open() {
+  // `state`: what was kept, "" for nothing yet; it is there before the text runs.
+  Status open(const std::string& state = {}) {
     auto sandbox = Sandbox::create();
     if (!sandbox) return tl::unexpected(sandbox.error());
     sandbox_ = std::move(*sandbox);
     make_views(lua(), seen_);
+    const std::string filled = "state = " + (state.empty() ? "{}" : state);
+    if (Status ran = sandbox_->run(filled, "state"); !ran) return ran;
+    if (lua_getglobal(lua(), "state") != LUA_TTABLE)
+      return fail(Errc::invalid_argument, "what was kept is no table", "state");
+    lua_rawsetp(lua(), LUA_REGISTRYINDEX, &kStateKey);
     if (Status ran = sandbox_->run(source_->text, source_->name); !ran) return ran;
+    if (!has_its_state())
+      return fail(Errc::invalid_argument,
+                  "'state' is a table that is kept: fill it, as in state.n = state.n or 0, and do "
+                  "not replace it",
+                  source_->name);
     for (std::size_t i = 0; i < kHooks; ++i)
       if (Status found = find_function(i); !found) return found;
+    kept_ = state;
+    state_as_of_ = status_.calls;
     return {};
+  }
+
+  Status restore(const std::string& state) override {
+    LuaHooks other(source_);
+    if (Status opened = other.open(state); !opened) return opened;
+    return open(state);
+  }
+
+  std::string state() const override {
+    Result<std::string> text = state_text();
+    if (!text) return kept_;
+    return *text == "{}" ? std::string() : std::move(*text);
+  }
+
+  // Only a call can have changed it.
+  std::optional<std::string> take_state() override {
+    if (std::exchange(state_as_of_, status_.calls) == status_.calls) return std::nullopt;
+    Result<std::string> text = state_text();
+    if (!text) {
+      if (std::exchange(unkept_, true)) return std::nullopt;
+      ++status_.troubles;
+      status_.trouble =
+          fmt::format("{}: {}; it stays as it was kept last", source_->name, text.error().what);
+      return std::nullopt;
+    }
+    unkept_ = false;
+    if (*text == "{}") text->clear();
+    if (*text == kept_) return std::nullopt;
+    return kept_ = std::move(*text);
   }
 
   // The text of the global, "" where there is none.
@@ -81,13 +158,37 @@ class LuaHooks : public qmanager::PolicyHooks {
     return all;
   }
 
+  std::vector<Description::NearMiss> near_misses() const {
+    std::vector<Description::NearMiss> all;
+    lua_pushglobaltable(lua());
+    lua_pushnil(lua());
+    while (lua_next(lua(), -2) != 0) {
+      if (lua_type(lua(), -2) == LUA_TSTRING && lua_isfunction(lua(), -1) &&
+          !lua_iscfunction(lua(), -1)) {
+        const std::string name = lua_tostring(lua(), -2);
+        if (const std::string meant = nearly(name); !meant.empty())
+          all.push_back({name, line_of_top(), meant});
+      }
+      lua_pop(lua(), 1);
+    }
+    lua_pop(lua(), 1);
+    std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.line, a.name) < std::tie(b.line, b.name);
+    });
+    return all;
+  }
+
   bool has(Hook hook) const override {
     return !status_.given_up && function_of(hook).reference != LUA_NOREF;
   }
 
   void begin_pass(Time now, std::size_t pending) override {
     sandbox_->seed(static_cast<std::uint64_t>(now));
-    if (pass_steps_ < 0) count_poor_pass();
+    if (pass_steps_ < 0)
+      count_poor_pass();
+    else if (asked_in_pass_)
+      poor_passes_ = 0;
+    asked_in_pass_ = false;
     pass_steps_ = kPassSteps + kPassStepsEach * static_cast<std::int64_t>(pending);
   }
 
@@ -101,6 +202,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     else if (kind != LUA_TNIL)
       trouble(hook, fmt::format("it answered with a {}; accepted: true, false, nil",
                                 luaL_typename(lua(), -2)));
+    if (kind == LUA_TBOOLEAN || kind == LUA_TNIL) function_of(hook).troubles = 0;
     if (opinion.yes) opinion.reason = reason_at(hook, -1);
     lua_pop(lua(), 2);
     return opinion;
@@ -112,32 +214,37 @@ class LuaHooks : public qmanager::PolicyHooks {
     sandbox_->used_random = false;
     if (!start_call(Hook::priority, job, queue)) return rank;
     if (!finish_call(Hook::priority, 2)) return rank;
-    const int kind = lua_type(lua(), -2);
-    const double value = lua_tonumber(lua(), -2);
-    if (kind == LUA_TNUMBER && !std::isnan(value)) {
-      rank.priority = value;
+    rank.priority = number_at(Hook::priority, -2);
+    if (rank.priority) {
       rank.reason = reason_at(Hook::priority, -1);
       rank.lasts = !seen_.changing && !sandbox_->used_random;
-    } else if (kind != LUA_TNIL) {
-      trouble(Hook::priority,
-              fmt::format("it answered with {}; accepted: a number, nil",
-                          kind == LUA_TNUMBER ? "what is no number (NaN)"
-                                              : fmt::format("a {}", lua_typename(lua(), kind))));
     }
     lua_pop(lua(), 2);
     return rank;
+  }
+
+  std::optional<double> score(const JobView& job, const qmanager::PlaceView& place,
+                              const QueueView& queue) override {
+    if (!start_call(Hook::score, job, queue)) return std::nullopt;
+    seen_.place = &place;
+    push_place(lua());
+    lua_insert(lua(), -2);
+    if (!finish_call(Hook::score, 1, 3)) return std::nullopt;
+    const std::optional<double> score = number_at(Hook::score, -1);
+    lua_pop(lua(), 1);
+    return score;
   }
 
   void on_event(std::string_view kind, const JobView& job, const QueueView& queue) override {
     if (!start_call(Hook::on_event, job, queue)) return;
     lua_pushlstring(lua(), kind.data(), kind.size());
     lua_insert(lua(), -3);
-    finish_call(Hook::on_event, 0, 3);
+    if (finish_call(Hook::on_event, 0, 3)) function_of(Hook::on_event).troubles = 0;
   }
 
   std::unique_ptr<PolicyHooks> twin() const override {
     auto twin = std::make_unique<LuaHooks>(source_);
-    if (!twin->open()) twin->status_.given_up = true;
+    if (!twin->open(state())) twin->status_.given_up = true;
     twin->status_.given_up = twin->status_.given_up || status_.given_up;
     return twin;
   }
@@ -151,6 +258,23 @@ class LuaHooks : public qmanager::PolicyHooks {
     return functions_[static_cast<std::size_t>(hook)];
   }
 
+  bool has_its_state() const {
+    lua_getglobal(lua(), "state");
+    lua_rawgetp(lua(), LUA_REGISTRYINDEX, &kStateKey);
+    const bool same = lua_rawequal(lua(), -1, -2) != 0;
+    lua_pop(lua(), 2);
+    return same;
+  }
+
+  Result<std::string> state_text() const {
+    if (!has_its_state())
+      return fail(Errc::invalid_argument, "'state' was replaced by something else");
+    lua_rawgetp(lua(), LUA_REGISTRYINDEX, &kStateKey);
+    Result<std::string> text = kept_text(lua());
+    lua_pop(lua(), 1);
+    return text;
+  }
+
   Status find_function(std::size_t hook) {
     const int kind = lua_getglobal(lua(), kHookNames[hook]);
     if (kind == LUA_TNIL) {
@@ -162,17 +286,25 @@ class LuaHooks : public qmanager::PolicyHooks {
           Errc::invalid_argument,
           fmt::format("{} is a {}, not a function", kHookNames[hook], lua_typename(lua(), kind)),
           source_->name);
-    lua_Debug about{};
-    lua_pushvalue(lua(), -1);
-    lua_getinfo(lua(), ">S", &about);
-    functions_[hook].line = about.linedefined;
+    functions_[hook].line = line_of_top();
     functions_[hook].reference = luaL_ref(lua(), LUA_REGISTRYINDEX);
     return {};
   }
 
+  // Where the function on top of the stack is defined.
+  int line_of_top() const {
+    lua_Debug about{};
+    lua_pushvalue(lua(), -1);
+    lua_getinfo(lua(), ">S", &about);
+    return about.linedefined;
+  }
+
+  // Who submits is answered whatever passes have cost.
+  static bool is_of_pass(Hook hook) { return hook != Hook::admit; }
+
   // Pushes the function and the two values it gets. False: it is not to be asked.
   bool start_call(Hook hook, const JobView& job, const QueueView& queue) {
-    if (!has(hook) || pass_steps_ < 0) return false;
+    if (!has(hook) || (pass_steps_ < 0 && is_of_pass(hook))) return false;
     seen_.job = &job;
     seen_.queue = &queue;
     lua_rawgeti(lua(), LUA_REGISTRYINDEX, function_of(hook).reference);
@@ -187,11 +319,30 @@ class LuaHooks : public qmanager::PolicyHooks {
     const Status called = sandbox_->call(arguments, results, kCallSteps);
     seen_.job = nullptr;
     seen_.queue = nullptr;
-    pass_steps_ -= kStepsOfACall + sandbox_->steps_taken();
-    if (pass_steps_ < 0 && called) status_.trouble = too_slow();
+    seen_.place = nullptr;
+    if (is_of_pass(hook)) {
+      asked_in_pass_ = true;
+      pass_steps_ -= kStepsOfACall + sandbox_->steps_taken();
+      if (pass_steps_ < 0 && called) status_.trouble = too_slow();
+    }
     if (!called) trouble(hook, called.error().what);
-    if (called) function_of(hook).troubles = 0;
     return called.has_value();
+  }
+
+  // nullopt: nil, or what is no answer.
+  std::optional<double> number_at(Hook hook, int index) {
+    const int kind = lua_type(lua(), index);
+    const double value = lua_tonumber(lua(), index);
+    const bool is_number = kind == LUA_TNUMBER && !std::isnan(value);
+    if (is_number || kind == LUA_TNIL) {
+      function_of(hook).troubles = 0;
+      return is_number ? std::optional(value) : std::nullopt;
+    }
+    trouble(hook,
+            fmt::format("it answered with {}; accepted: a number, nil",
+                        kind == LUA_TNUMBER ? "what is no number (NaN)"
+                                            : fmt::format("a {}", lua_typename(lua(), kind))));
+    return std::nullopt;
   }
 
   std::string place(Hook hook) const {
@@ -232,7 +383,11 @@ class LuaHooks : public qmanager::PolicyHooks {
   std::array<Function, kHooks> functions_;
   HookStatus status_;
   std::int64_t pass_steps_ = kPassSteps;
-  int poor_passes_ = 0;
+  std::string kept_;              // `state` as it was taken last
+  std::int64_t state_as_of_ = 0;  // the calls there were then
+  bool unkept_ = false;           // it cannot be kept as it is
+  int poor_passes_ = 0;           // in a row, of those that asked something
+  bool asked_in_pass_ = false;    // the pass that is under way has
 };
 
 class LuaProgram : public qmanager::PolicyProgram {
@@ -254,19 +409,25 @@ class LuaProgram : public qmanager::PolicyProgram {
 }  // namespace
 
 Result<Description> describe(const std::string& name, std::string_view text) {
+  if (text.size() > kMostText)
+    return fail(Errc::invalid_argument,
+                fmt::format("{} bytes; a policy has {} at most", text.size(), kMostText), name);
+  if (text.starts_with(LUA_SIGNATURE))
+    return fail(Errc::invalid_argument, "it is compiled; accepted is the text", name);
   if (!is_utf8(text)) return fail(Errc::invalid_argument, "it is not UTF-8", name);
   const auto source = std::make_shared<const Source>(Source{name, std::string(text), "fcfs"});
   LuaHooks hooks(source);
   if (Status opened = hooks.open(); !opened) return tl::unexpected(opened.error());
   const Result<std::string> base = hooks.global_text("base");
   if (!base) return tl::unexpected(base.error());
-  Description description{base->empty() ? source->base : *base, hooks.described()};
+  Description description{base->empty() ? source->base : *base, hooks.described(),
+                          hooks.near_misses()};
   if (const auto known = qmanager::parse_policy(description.base); !known)
     return fail(Errc::invalid_argument, "base: " + known.error().what, name);
   if (description.functions.empty() && base->empty())
     return fail(Errc::invalid_argument,
                 "it says nothing; accepted: base, and functions admit, priority, may_reserve, "
-                "may_backfill, on_event",
+                "may_backfill, on_event, score",
                 name);
   return description;
 }

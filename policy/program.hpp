@@ -1,5 +1,7 @@
 // program.hpp - a policy written in Lua: docs/own-policy.md says what it may say.
 #pragma once
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@ namespace holon::policy {
 inline constexpr std::int64_t kCallSteps = 100'000;    // of one call
 inline constexpr std::int64_t kPassSteps = 2'000'000;  // of the calls of one pass ...
 inline constexpr std::int64_t kPassStepsEach = 200;    // ... and so many for each waiting job
+inline constexpr std::size_t kMostText = 64u << 10;    // bytes of a file
 inline constexpr int kMostTroubles = 10;               // in a row, until the policy is given up
 
 // What a text says.
@@ -21,8 +24,15 @@ struct Description {
     std::string name;
     int line = 0;
   };
+  // A function that nobody asks, by a name that is nearly one of those that are asked.
+  struct NearMiss {
+    std::string name;
+    int line = 0;
+    std::string meant;
+  };
   std::string base;
   std::vector<Function> functions;
+  std::vector<NearMiss> near_misses;
 };
 // Errors: as of compile().
 Result<Description> describe(const std::string& name, std::string_view text);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <lua.hpp>
+#include <utility>
 
 #include "base/printable.hpp"
 #include "policy/library.hpp"
@@ -29,6 +30,19 @@ Sandbox*& owner_of(lua_State* lua) {
   lua_error(lua);
   __builtin_unreachable();
 }
+
+// While it lives.
+class Bounds {
+ public:
+  explicit Bounds(bool& bounded) : bounded_(bounded), before_(std::exchange(bounded, true)) {}
+  Bounds(const Bounds&) = delete;
+  Bounds& operator=(const Bounds&) = delete;
+  ~Bounds() { bounded_ = before_; }
+
+ private:
+  bool& bounded_;
+  bool before_;
+};
 
 void count_steps(lua_State* lua, lua_Debug*) {
   Sandbox::of(lua).charge(lua, kStepsPerLook, 0);
@@ -58,8 +72,11 @@ void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size
     return nullptr;
   }
   constexpr std::size_t kHeader = 64;
+  constexpr std::size_t kBytesPerStep = 16;
   const bool text = block == nullptr && old_size == LUA_TSTRING;
-  const bool more = new_size > before;
+  const bool more = sandbox.bounded_ && new_size > before;
+  // The next look at the budget, at the latest, sees what two texts in a row ("..") have cost.
+  if (text) sandbox.steps_left_ -= static_cast<std::int64_t>(new_size / kBytesPerStep);
   if (more && (sandbox.used_ - before + new_size > sandbox.limits_.memory ||
                (text && new_size > sandbox.limits_.text + kHeader)))
     return nullptr;
@@ -88,20 +105,23 @@ Sandbox& Sandbox::of(lua_State* lua) {
 }
 
 Status Sandbox::run(std::string_view text, const std::string& name) {
-  if (text.size() > kMostText)
-    return fail(Errc::invalid_argument,
-                fmt::format("{} bytes; a policy has {} at most", text.size(), kMostText), name);
+  const Bounds bounds(bounded_);
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::string chunk = "@" + name;
   const int loaded = luaL_loadbufferx(lua_, text.data(), text.size(), chunk.c_str(), "t");
   if (loaded == LUA_ERRMEM) {
     lua_pop(lua_, 1);
     return fail(Errc::invalid_argument, "it takes too much memory to read", name);
   }
-  if (loaded != LUA_OK) return fail(Errc::invalid_argument, pop_message(lua_));
-  return call(0, 0, limits_.load_steps);
+  const Status ran = loaded == LUA_OK ? call(0, 0, limits_.load_steps)
+                                      : Status(fail(Errc::invalid_argument, pop_message(lua_)));
+  if (ran || ran.error().what.starts_with(name + ":")) return ran;
+  return fail(Errc::invalid_argument, ran.error().what, name);
 }
 
 Status Sandbox::call(int arguments, int results, std::int64_t steps) {
+  const Bounds bounds(bounded_);
   given_ = steps_left_ = steps;
   lua_sethook(lua_, &count_steps, LUA_MASKCOUNT, kStepsPerLook);
   const int outcome = lua_pcall(lua_, arguments, results, 0);

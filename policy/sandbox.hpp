@@ -3,7 +3,8 @@
 //
 // What is there: the language, and assert, error, ipairs, next, pairs, select, tonumber, tostring,
 // type, and tables math, string, table. What is missing: load, pcall, coroutines, metatables, os,
-// io, debug. Nothing can catch an error, so that a budget that is spent ends the call. Same calls,
+// io, debug. Nothing can catch an error, so that a budget that is spent ends the call. A new text
+// takes steps by its length, however it is made. Same calls,
 // same answers: tables are walked in the order of their keys, random numbers come from a seed that
 // is given. Not thread-safe: one owner.
 #pragma once
@@ -27,8 +28,6 @@ struct SandboxLimits {
 
 class Sandbox {
  public:
-  static constexpr std::size_t kMostText = 64u << 10;  // bytes of a file
-
   // `limits` hold for all calls. Errors: system (no memory).
   static Result<std::unique_ptr<Sandbox>> create(const SandboxLimits& limits = {});
   ~Sandbox();
@@ -71,6 +70,7 @@ class Sandbox {
   std::size_t used_ = 0;
   std::int64_t given_ = 0;
   std::int64_t steps_left_ = 0;
+  bool bounded_ = false;  // Lua works: what the host puts there meanwhile must not fail
   std::uint64_t random_ = 0;
 };
 

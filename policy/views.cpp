@@ -23,6 +23,9 @@ const char kAttributes = 0;
 const char kUser = 0;
 const char kWindow = 0;
 const char kGrant = 0;
+const char kPlace = 0;
+const char kRunning = 0;
+const char kNear = 0;
 
 enum class JobField : std::uint8_t {
   none,
@@ -64,6 +67,9 @@ enum class QueueField : std::uint8_t {
 };
 constexpr std::array kQueueFields = {"now",  "cores", "free",   "pending", "reserved",
                                      "name", "user",  "window", "grant",   "time_of_day"};
+
+enum class PlaceField : std::uint8_t { none, name, within, cores, free, running, near };
+constexpr std::array kPlaceFields = {"name", "within", "cores", "free", "running", "near"};
 
 // The Seen is in the userdata.
 Seen& seen_in(lua_State* lua, int index) {
@@ -259,6 +265,48 @@ int index_grant(lua_State* lua) {
   return give_seconds(lua, view.wall_time(view.grant_ends()), view.ticks_per_second());
 }
 
+// ---- the place
+
+const qmanager::PlaceView& place_in(lua_State* lua, Seen& seen) {
+  if (seen.place == nullptr) luaL_error(lua, "a place is there only while score is asked about it");
+  return *seen.place;
+}
+
+int index_place(lua_State* lua) {
+  const qmanager::PlaceView& view = place_in(lua, seen_in(lua, 1));
+  using enum PlaceField;
+  switch (static_cast<PlaceField>(field_of(lua, "a place"))) {
+    case name:
+      return give(lua, view.name());
+    case within:
+      return give(lua, view.within());
+    case cores:
+      return give(lua, view.procs());
+    case free:
+      return give(lua, view.free_procs());
+    case running:
+      return give_registered(lua, &kRunning);
+    default:
+      return give_registered(lua, &kNear);
+  }
+}
+
+// place.running(KEY, VALUE), place.near(KEY, VALUE): jobs. Upvalues: the place, which of the two.
+int jobs_with(lua_State* lua) {
+  constexpr std::int64_t kSteps = 50;
+  const qmanager::PlaceView& view = place_in(lua, seen_in(lua, lua_upvalueindex(1)));
+  Sandbox::of(lua).charge(lua, kSteps);
+  const auto text_at = [&](int index) {
+    std::size_t length = 0;
+    const char* const text = luaL_checklstring(lua, index, &length);
+    return std::string_view(text, length);
+  };
+  const std::string_view key = text_at(1), value = text_at(2);
+  const bool near = lua_toboolean(lua, lua_upvalueindex(2)) != 0;
+  return give(lua, near ? view.near(std::string(key), std::string(value))
+                        : view.running(std::string(key), std::string(value)));
+}
+
 int refuse_change(lua_State* lua) {
   return luaL_error(lua, "what a policy is shown cannot be changed; 'state' can");
 }
@@ -298,6 +346,14 @@ void make_views(lua_State* lua, Seen& seen) {
   make_view(lua, seen, &kWindow, &index_window, kWindowFields);
   make_view(lua, seen, &kGrant, &index_grant, kGrantFields);
   lua_pop(lua, 4);
+  make_view(lua, seen, &kPlace, &index_place, kPlaceFields);
+  for (const char* const key : {&kRunning, &kNear}) {
+    lua_pushvalue(lua, -1);
+    lua_pushboolean(lua, key == &kNear);
+    lua_pushcclosure(lua, &jobs_with, 2);
+    lua_rawsetp(lua, LUA_REGISTRYINDEX, key);
+  }
+  lua_pop(lua, 1);
   make_view(lua, seen, &kQueue, &index_queue, kQueueFields);
   lua_pushcclosure(lua, &user_of, 1);
   lua_rawsetp(lua, LUA_REGISTRYINDEX, &kUser);
@@ -305,6 +361,10 @@ void make_views(lua_State* lua, Seen& seen) {
 
 void push_job(lua_State* lua) {
   lua_rawgetp(lua, LUA_REGISTRYINDEX, &kJob);
+}
+
+void push_place(lua_State* lua) {
+  lua_rawgetp(lua, LUA_REGISTRYINDEX, &kPlace);
 }
 
 void push_queue(lua_State* lua) {

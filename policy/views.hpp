@@ -1,6 +1,6 @@
-// views.hpp - the job and the queue as a policy written in Lua sees them: values that look like
-// tables, are read when they are asked for, and can be neither changed nor kept beyond the call.
-// Private to policy/.
+// views.hpp - the job, the queue and a node as a policy written in Lua sees them: values that look
+// like tables, are read when they are asked for, and can be neither changed nor kept beyond the
+// call. Private to policy/.
 #pragma once
 #include "qmanager/policy/hooks.hpp"
 
@@ -12,13 +12,15 @@ namespace holon::policy {
 struct Seen {
   const qmanager::JobView* job = nullptr;  // null: no call is under way
   const qmanager::QueueView* queue = nullptr;
+  const qmanager::PlaceView* place = nullptr;  // null: score is not asked
   bool changing = false;  // something was looked at that time or others may change
 };
 
-// Makes the two values for the state; they show what `seen`, which outlives it, points to.
+// Makes the values for the state; they show what `seen`, which outlives it, points to.
 void make_views(lua_State* lua, Seen& seen);
 // Push them.
 void push_job(lua_State* lua);
 void push_queue(lua_State* lua);
+void push_place(lua_State* lua);
 
 }  // namespace holon::policy

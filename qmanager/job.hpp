@@ -63,6 +63,8 @@ struct Job {
   std::optional<Time> ranked_at;
   bool rank_lasts = false;                         // it needs not be asked for again
   std::shared_ptr<const std::string> rank_reason;  // null: none was given
+  // Why the policy gives it a reservation, or none; null: it did not say.
+  std::shared_ptr<const std::string> reserve_reason;
 };
 
 }  // namespace holon::qmanager

@@ -182,11 +182,24 @@ std::string told_outage(const Scheduler::State& state) {
   return drains.empty() ? outage : outage + ": " + drains;
 }
 
-Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
+namespace {
+
+Cause cause_without_policy(Scheduler::State& state, const Job& job, Time now) {
   if (std::string rule = rule_against(state, job, now); !rule.empty())
     return {std::move(rule), {}, false};
   if (auto cause = Diagnosis(state, job, now).cause()) return std::move(*cause);
   return {job.booked ? "planned" : "not considered yet", {}, false};
+}
+
+}  // namespace
+
+// With what the policy of its queue has said of it.
+Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
+  Cause cause = cause_without_policy(state, job, now);
+  if (state.queue_of(job).hooks == nullptr) return cause;
+  for (const auto& reason : {job.reserve_reason, job.rank_reason})
+    if (reason != nullptr) cause.text += "; " + *reason;
+  return cause;
 }
 
 }  // namespace holon::qmanager

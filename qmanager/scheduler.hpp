@@ -232,6 +232,13 @@ struct StepResult {
   bool only_ages = false;    // then, and ever after, only priorities will have changed
 };
 
+// What the policy of a queue keeps for later, as PolicyHooks::state() has it.
+struct PolicyState {
+  std::string queue;
+  std::string policy;
+  std::string state;
+};
+
 // A queue in which a job that is submitted now would not start, whatever it asks for.
 struct ClosedQueue {
   std::string name;
@@ -274,6 +281,27 @@ class Scheduler {
   // stopped loses its reservations. Errors: not_found.
   Status enable_queue(const std::string& name, bool enabled);
   Status start_queue(const std::string& name, bool started);
+  // From now on the policy decides for the queue: a built-in one, or `program`, known as `policy`.
+  // Its order is made anew; reservations are kept where the policy keeps what was promised, and
+  // made anew by the next step() where it makes them in each. What `policy` kept for later goes on
+  // where the name is the same. Errors: not_found, invalid_argument; nothing has changed then.
+  Status set_policy(const std::string& queue, const std::string& policy,
+                    std::shared_ptr<const PolicyProgram> program, Time now);
+  // What policies that users wrote keep for later: of those where it has changed since it was taken
+  // last.
+  std::vector<PolicyState> take_policy_states();
+  // Of a queue, changed or not; "": it keeps nothing.
+  std::string policy_state(const std::string& queue) const;
+  // Before any job is there. Errors: not_found, invalid_argument (the policy has no use for it).
+  Status restore_policy_state(const std::string& queue, const std::string& state);
+  // When waiting jobs would start if nothing came and everybody took the whole of the time planned:
+  // those that start before `enough` says so, which is asked between two passes. Changes nothing.
+  using Starts = std::map<JobId, Time>;
+  Starts forecast(Time now, const std::function<bool()>& enough) const;
+  // The same, had the queue this policy. Errors: as of set_policy.
+  Result<Starts> forecast_with(const std::string& queue, const std::string& policy,
+                               std::shared_ptr<const PolicyProgram> program, Time now,
+                               const std::function<bool()>& enough) const;
   // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.
   void resources_changed();
 
@@ -333,6 +361,7 @@ class Scheduler {
   void check_invariants() const;
 
   struct State;  // state.hpp
+  const State& state() const { return *state_; }
 
  private:
   friend class Pass;  // of the scheduler that this one runs within
@@ -345,7 +374,8 @@ class Scheduler {
   const Scheduler& asked() const;
   // Errors: not_found. Cheap: no fork.
   Status check_waits(JobId job) const;
-  Result<Outlook> outlook_here(JobId job) const;  // of a fork
+  Result<Outlook> outlook_here(JobId job) const;               // of a fork
+  Starts play(Time now, const std::function<bool()>& enough);  // of a fork, which is used up
   std::unique_ptr<State> state_;
 };
 

@@ -105,6 +105,22 @@ class ResourceStore {
   // Errors: as match; out_of_range if `when` is empty or not within the horizon.
   Result<MatchOutcome> allocate(JobId job, const Jobspec& spec, Interval when, Time now);
 
+  // A node that has room: units of a type in it, in all and free.
+  struct NodeRoom {
+    VertexId node;
+    Amount total = 0;
+    Amount free = 0;
+  };
+  // Of the nodes that are up and not drained, in pre-order. Empty where nodes do not count the type
+  // (prune_filters). O(nodes).
+  std::vector<NodeRoom> room_on_nodes(std::string_view type, Time now) const;
+
+  // Chooses again what `job` holds for `spec`, over the same time and as much as it has: nodes that
+  // come first are filled first, others are not used. Returns what it then holds, which is what it
+  // held where those nodes do not do. Errors: not_found (the job), invalid_argument as match.
+  Result<Allocation> choose_again(JobId job, const Jobspec& spec,
+                                  std::span<const VertexId> best_first, Time now);
+
   // Grows an allocation: finds R for `more` and adds it to what `job` holds, from now to its end.
   // NotNow: nothing has changed. Errors: not_found (the job), invalid_argument as match.
   Result<MatchOutcome> extend(JobId job, const Jobspec& more, Time now);

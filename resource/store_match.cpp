@@ -12,8 +12,6 @@ using match::Chosen;
 using match::CompiledRequest;
 using match::SearchQuestion;
 
-namespace {
-
 Allocation allocation_of(const ResourceGraph& graph, JobId job, Interval when,
                          std::span<const Chosen> selection) {
   Allocation allocation;
@@ -28,6 +26,8 @@ Allocation allocation_of(const ResourceGraph& graph, JobId job, Interval when,
   }
   return allocation;
 }
+
+namespace {
 
 constexpr std::size_t kMostKnown = 16;
 

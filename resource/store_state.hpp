@@ -164,6 +164,10 @@ struct ResourceStore::State {
   // Allocations whose end has come without a release hold on until the next tick.
   void extend_overdue(Time now);
 
+  // ---- store_choose.cpp
+  Result<Allocation> choose_again(JobId job, const Jobspec& spec,
+                                  std::span<const VertexId> best_first, Time now);
+
   // ---- store_hold.cpp
   // Holds the selection for the job. REQUIRES: it fits, the job holds nothing.
   const Allocation& take(Allocation allocation, std::span<const match::Chosen> selection,
@@ -180,5 +184,9 @@ struct ResourceStore::State {
   void exchange(JobId job, std::vector<Share> shares, Time from);
   void touch(std::span<const match::Chosen> selection, Interval when, Time now, bool dry);
 };
+
+// What a selection is as a value.
+Allocation allocation_of(const ResourceGraph& graph, JobId job, Interval when,
+                         std::span<const match::Chosen> selection);
 
 }  // namespace holon::resource

@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "base/whole_file.hpp"
 #include "sim/preceding.hpp"
 
 namespace holon::sim {
@@ -157,6 +158,7 @@ Result<std::string> read_maybe_gzipped(const std::string& path) {
 }
 
 Result<SwfTrace> read_trace_file(const std::string& path, const SwfOptions& options) {
+  if (Status ends = check_has_end(path); !ends) return tl::unexpected(ends.error());
   Result<std::string> bytes = read_maybe_gzipped(path);
   if (!bytes) return tl::unexpected(bytes.error());
   const std::size_t first = bytes->find_first_not_of(" \t\r\n");

@@ -147,10 +147,14 @@ bool Pass::kept_in_line(Queue& queue, Job& job) {
   return true;
 }
 
-std::optional<bool> Pass::policy_reserves(Queue& queue, const Job& job) const {
+std::optional<bool> Pass::policy_reserves(Queue& queue, Job& job) const {
   if (!queue.hooks || !queue.hooks->has(Hook::may_reserve)) return std::nullopt;
-  return queue.hooks->ask(Hook::may_reserve, s_.view_of(job, now_), PolicyView(s_, queue, now_))
-      .yes;
+  Opinion opinion =
+      queue.hooks->ask(Hook::may_reserve, s_.view_of(job, now_), PolicyView(s_, queue, now_));
+  const bool said = !opinion.reason.empty();
+  job.reserve_reason =
+      said ? std::make_shared<const std::string>(std::move(opinion.reason)) : nullptr;
+  return opinion.yes;
 }
 
 }  // namespace holon::qmanager

@@ -19,7 +19,7 @@ std::optional<int> bucket_of(const Queue& queue, const Job& job) {
 }  // namespace
 
 // Does it get a reservation if it cannot start?
-bool Pass::entitled(Queue& queue, const Job& job) const {
+bool Pass::entitled(Queue& queue, Job& job) const {
   const QosConfig& qos = s_.qos_of(job);
   if (!job.request.reserve || qos.no_reservation) return false;
   if (qos.reserve_always) return true;

@@ -384,6 +384,7 @@ void Pass::started(Job& job, Allocation allocation) {
   if (s_.counts_bypass && selection == Selection::backfill) count_bypassed(queue, job);
   s_.limiter.edit().idle_no_more(job);
   queue.pending.erase(job.key);
+  s_.place_by_policy(job, allocation, now_);
   s_.run(job, allocation.when);
   ++queue.counts.started;
   s_.tell_policy("start", job, now_);

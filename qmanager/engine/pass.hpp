@@ -66,7 +66,7 @@ class Pass {
 
   void pass_over(Queue& queue, Job& job);
   void consider(Queue& queue, Job& job);
-  bool entitled(Queue& queue, const Job& job) const;
+  bool entitled(Queue& queue, Job& job) const;
   bool past_threshold(Queue& queue, const Job& job) const;
   void count_reservation(Queue& queue, const Job& job);
   void count_bypassed(Queue& queue, const Job& job);
@@ -81,7 +81,7 @@ class Pass {
   bool rank_by_policy(Queue& queue);
   Duration rest_after(const Queue& queue) const;
   bool kept_in_line(Queue& queue, Job& job);
-  std::optional<bool> policy_reserves(Queue& queue, const Job& job) const;
+  std::optional<bool> policy_reserves(Queue& queue, Job& job) const;
   bool opens_chunk(const Queue& queue, const Job& job) const;
   void wake_when_under(Queue& queue, const Throttle& over);
   void leave_to_windows(Queue& queue, Job& job);

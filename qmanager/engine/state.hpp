@@ -227,6 +227,9 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
   void rank(Job& job, Time now);
   // An event of a job's life, told to the policy of its queue if that wants to know.
   void tell_policy(std::string_view event, const Job& job, Time now);
+  // What the job, which starts now, holds after the policy of its queue has said where it is best
+  // placed. REQUIRES: it holds what it was given.
+  void place_by_policy(const Job& job, resource::Allocation& given, Time now);
   JobView view_of(const Job& job, Time now) const {
     return {job, length_of(job), now, config.priority.ticks_per_second};
   }

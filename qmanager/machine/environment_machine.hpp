@@ -48,6 +48,10 @@ class EnvironmentMachine final : public Machine {
   Outcome claim(const JobRequest& job, Time now, Duration length) override {
     return inner_->claim(settled(job), now, length);
   }
+  resource::Allocation place_by(const JobRequest& job, Time now, const PlaceScore& score) override {
+    return inner_->place_by(settled(job), now, score);
+  }
+  std::vector<NodeId> nodes_of(JobId job) const override { return inner_->nodes_of(job); }
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   JobRequest settled(const JobRequest& job) const override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override { return inner_->part(holder); }

@@ -7,6 +7,7 @@
 // `now` is an argument. Not thread-safe: one owner.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -58,6 +59,23 @@ struct Units {
   }
 };
 
+// A node, and what it stands in.
+struct NodeId {
+  resource::VertexId node;
+  resource::VertexId above;
+};
+
+// A node that a job could be placed on.
+struct Place {
+  NodeId id;
+  std::string name;        // "node3"
+  std::string within;      // path of what it stands in, "/cluster0/rack1"
+  std::int64_t procs = 0;  // in it
+  std::int64_t free = 0;   // of these, before the job is placed
+};
+// How well the job is placed there, the largest number best; nullopt: no opinion.
+using PlaceScore = std::function<std::optional<double>(const Place&)>;
+
 class Machine {
  public:
   using Outcome = resource::MatchOutcome;
@@ -103,6 +121,14 @@ class Machine {
   virtual Outcome claim(const JobRequest& job, Time now, Duration length) = 0;
   // Holds exactly `when`, which may begin later, for a holder that stays whatever is planned anew.
   virtual Outcome hold_exactly(const JobRequest& job, Interval when, Time now) = 0;
+  // Chooses again what a job holds that starts now: as much as it has, over the same time, on the
+  // places that get the best scores. Nothing changes where there are no places, where nobody has an
+  // opinion, and for jobs whose slots are spread by other rules. Returns what it then holds.
+  virtual resource::Allocation place_by(const JobRequest& job, Time, const PlaceScore&) {
+    return holding(job.id);
+  }
+  // The nodes that the job holds something on, each once.
+  virtual std::vector<NodeId> nodes_of(JobId) const { return {}; }
   // The job as it holds what it holds: of several environments it is in one. REQUIRES: it holds
   // something.
   virtual JobRequest settled(const JobRequest& job) const { return job; }

@@ -38,6 +38,10 @@ class PoolMachine final : public Machine {
   Outcome claim(const JobRequest& job, Time now, Duration length) override {
     return inner_->claim(job, now, length);
   }
+  resource::Allocation place_by(const JobRequest& job, Time now, const PlaceScore& score) override {
+    return inner_->place_by(job, now, score);
+  }
+  std::vector<NodeId> nodes_of(JobId job) const override { return inner_->nodes_of(job); }
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override { return inner_->part(holder); }
   void vacate(JobId job, Time now) override { inner_->vacate(job, now); }

@@ -63,6 +63,8 @@ class StoreMachine : public Machine {
   bool intact(JobId job) override;
   std::string outage() override;
   Outcome claim(const JobRequest& job, Time now, Duration length) override;
+  resource::Allocation place_by(const JobRequest& job, Time now, const PlaceScore& score) override;
+  std::vector<NodeId> nodes_of(JobId job) const override;
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override;
   void vacate(JobId job, Time now) override;

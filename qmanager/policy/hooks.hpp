@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.hpp"
 #include "base/time.hpp"
 #include "qmanager/windows.hpp"
 
@@ -25,8 +26,9 @@ enum class Hook : std::uint8_t {
   may_reserve,   // does the job, which cannot start now, get a reservation?
   may_backfill,  // may it start, or be given a reservation, though a job in front of it waits?
   on_event,      // something has happened to the job
+  score,         // how well is the job, which starts, placed on a node? The largest number is best
 };
-inline constexpr std::size_t kHooks = 5;
+inline constexpr std::size_t kHooks = 6;
 
 // A job as a hook sees it: valid while the hook is asked.
 struct JobView {
@@ -64,6 +66,20 @@ class QueueView {
   virtual Time grant_ends() const = 0;  // kTimeMax: never
 };
 
+// A node that a job could be placed on: valid while the hook is asked.
+class PlaceView {
+ public:
+  virtual ~PlaceView() = default;
+
+  virtual const std::string& name() const = 0;
+  virtual const std::string& within() const = 0;  // path of what it stands in, "/cluster0/rack1"
+  virtual std::int64_t procs() const = 0;         // in it
+  virtual std::int64_t free_procs() const = 0;    // of these, now
+  // Jobs with this attribute that run here, and that run here or on what stands beside it.
+  virtual std::int64_t running(const std::string& key, const std::string& value) const = 0;
+  virtual std::int64_t near(const std::string& key, const std::string& value) const = 0;
+};
+
 // nullopt: none, the base policy decides. The reason is for people, with its place.
 struct Opinion {
   std::optional<bool> yes;
@@ -97,8 +113,19 @@ class PolicyHooks {
   // REQUIRES: a hook that answers yes or no.
   virtual Opinion ask(Hook hook, const JobView& job, const QueueView& queue) = 0;
   virtual Rank rank(const JobView& job, const QueueView& queue) = 0;
+  // nullopt: no opinion, as good as 0; of none of the nodes one: the match policy decides.
+  virtual std::optional<double> score(const JobView&, const PlaceView&, const QueueView&) {
+    return std::nullopt;
+  }
   // "submit", "start", "finish", "cancel" or "reject".
   virtual void on_event(std::string_view kind, const JobView& job, const QueueView& queue) = 0;
+  // What the policy keeps for later, as a text, where that is not what it was when this was asked
+  // last; nullopt: nothing new.
+  virtual std::optional<std::string> take_state() { return std::nullopt; }
+  // The same whether it has changed or not.
+  virtual std::string state() const { return {}; }
+  // Begins anew with what take_state() gave. Errors: invalid_argument; it is then as it was.
+  virtual Status restore(const std::string&) { return {}; }
   // The same policy once more, for what-if: what it is asked there is not seen here.
   virtual std::unique_ptr<PolicyHooks> twin() const = 0;
   virtual HookStatus status() const = 0;

@@ -70,6 +70,7 @@ std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, F
   now_ = question.now && !idle_;
   exact_ties_ = question.exact_ties;
   lose_unnamed_ = question.lose_unnamed;
+  node_scores_ = question.node_scores;
   counts_ = {};
   if (request_->flexible) {
     for (const auto& needs : request_->variants)
@@ -167,6 +168,8 @@ Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool
   if ((vertex.type == node_type_ || vertex.type == storage_node_type_) &&
       !request_->nodes.passes(graph_, v))
     return {};
+  if (node_scores_ != nullptr && vertex.type == node_type_ && (*node_scores_)[v.value()] == 0)
+    return {};
   const bool known_free = idle_ || all_free_;
   const bool must_be_idle = !request_->flexible && wants_alone(vertex.type, needs, exclusive);
   if (!known_free && must_be_idle && !occupancy_.idle(v, when_)) return {};
@@ -221,7 +224,7 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
   if (graph_.has_links()) scratch_.met[v.value()] = true;
 
   Harvest& mine = next_harvest();
-  const std::int64_t bonus = graph_[v].type == node_type_ ? policy_.node_bonus(graph_[v]) : 0;
+  const std::int64_t bonus = graph_[v].type == node_type_ ? node_bonus(v) : 0;
   bonus_ += bonus;
   const bool was_free = std::exchange(all_free_, admission.all_free && !idle_);
   if (answer.kind == Answer::Kind::slot && request_->flexible)
@@ -239,6 +242,7 @@ std::optional<Search::Visit> Search::visit(VertexId v, const std::vector<Need>& 
   const bool divisible = answer.need != nullptr && divides(*answer.need);
   found.taken = {v, admission.units, exclusive, divisible, answer.need, 0, 0};
   found.score = bonus_ + policy_.score(graph_, v);
+  if (node_scores_ != nullptr) found.score += bonus;
   if (mine.decided)
     std::tie(found.taken.first, found.taken.length) = contents_of(mine);
   else

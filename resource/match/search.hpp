@@ -46,6 +46,9 @@ struct SearchQuestion {
   // of the choice, as Fluxion loses it on its way from finding to holding.
   bool lose_unnamed = false;
   bool only_up = false;  // of an idle machine: but what is down or drained is so
+  // What nodes add to the score of what is in them, by slot, instead of the policy's bonus; 0: the
+  // node is not to be used. Null: the policy says. Not together with a front.
+  const std::vector<std::int64_t>* node_scores = nullptr;
 };
 
 class Search {
@@ -154,6 +157,10 @@ class Search {
     return policy_.order == Order::low ? -score : score;
   }
   std::int64_t bonus_above(VertexId v) const;
+  std::int64_t node_bonus(VertexId node) const {
+    return node_scores_ != nullptr ? (*node_scores_)[node.value()]
+                                   : policy_.node_bonus(graph_[node]);
+  }
   std::int64_t best_slot_score(VertexId v, const Need& slot, bool free_only) const;
   bool has_slot_contents(VertexId v, const Need& slot) const;
   bool ranked() const;  // are candidates ordered by their own ids?
@@ -214,6 +221,7 @@ class Search {
   bool now_ = true;
   bool exact_ties_ = true;
   bool lose_unnamed_ = false;
+  const std::vector<std::int64_t>* node_scores_ = nullptr;
   bool all_free_ = false;   // nobody holds anything at the vertex that is visited, or below it
   std::int64_t bonus_ = 0;  // of the nodes around the vertex that is visited
   std::size_t depth_ = 0;

@@ -2,6 +2,7 @@
 #include "base/whole_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace holon {
@@ -32,8 +33,25 @@ TEST(WholeFile, APipeIsReadToItsEnd) {
   EXPECT_EQ(read_whole_file("/dev/null"), "");
 }
 
+// Nobody writes into the pipe: it is not waited for.
+TEST(WholeFile, ARegularFileIsNoPipeAndNoDevice) {
+  const std::string fifo = ::testing::TempDir() + "holon-pipe-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  for (const std::string& path : {fifo, std::string("/dev/null"), std::string("/")}) {
+    const auto read = read_regular_file(path, 1'000);
+    ASSERT_FALSE(read) << path;
+    EXPECT_EQ(read.error().code, Errc::invalid_argument) << path;
+  }
+  EXPECT_EQ(read_regular_file(fifo + "-none", 1'000).error().code, Errc::not_found);
+  unlink(fifo.c_str());
+}
+
 TEST(WholeFile, WhatHasNoEndIsRefused) {
-  EXPECT_EQ(read_whole_file("/dev/zero", 1'000).error().code, Errc::out_of_range);
+  EXPECT_EQ(code_of("/dev/zero"), Errc::invalid_argument);
+  EXPECT_FALSE(check_has_end("/dev/urandom"));
+  EXPECT_TRUE(check_has_end("/dev/null"));
+  EXPECT_TRUE(check_has_end("/no-such-file"));
+  EXPECT_EQ(read_whole_file("/proc/self/exe", 1'000).error().code, Errc::out_of_range);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -185,6 +186,54 @@ TEST(Policy, TestsTellWhoIsRefusedAndWhoWaitsLonger) {
   EXPECT_THAT(ran.out, HasSubstr("longer than under fcfs; most of all:"));
   EXPECT_THAT(ran.out, HasSubstr("calls of its functions in"));
   EXPECT_EQ(ran.err, "");
+}
+
+TEST(Policy, ACheckTellsOfNamesThatAreNearlyRight) {
+  const Folder folder;
+  Folder::write("mine.lua",
+                "\xef\xbb\xbf-- with a byte order mark\nbase = 'easy'\n"
+                "function Priority(job) return 1 end\nfunction mayReserve() end\n"
+                "function weight(job) return 1 end\nfunction on_events() end\n");
+  const Ran ran = run_cli({"policy", "check", "mine.lua"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_EQ(ran.out, "mine.lua: base easy\n");
+  EXPECT_EQ(ran.err,
+            "mine.lua:3: nobody asks Priority; is priority meant?\n"
+            "mine.lua:4: nobody asks mayReserve; is may_reserve meant?\n"
+            "mine.lua:6: nobody asks on_events; is on_event meant?\n");
+}
+
+TEST(Policy, WhatIsNoTextOrHasNoEndIsRefused) {
+  const Folder folder;
+  Folder::write("trace.swf", sample_trace());
+  ASSERT_EQ(mkfifo("pipe.lua", 0600), 0);
+  ASSERT_EQ(symlink("/dev/zero", "zero.lua"), 0);
+  Folder::write("binary.lua", "\x1bLua\x54");
+  Folder::write("deep.lua", "local function f() return 1 + f() end\nf()\n");
+  Folder::write("long.lua", "local t = {}\nfor i = 1, 1e9 do t[i] = {} end\n");
+  const auto said = [](const char* file) {
+    const Ran ran = run_cli({"policy", "check", file});
+    EXPECT_EQ(ran.code, kUsage) << file;
+    return ran.err;
+  };
+  EXPECT_THAT(said("pipe.lua"), HasSubstr("pipe.lua: it is no regular file"));
+  EXPECT_THAT(said("zero.lua"), HasSubstr("zero.lua: it is no regular file"));
+  EXPECT_THAT(said("binary.lua"), HasSubstr("binary.lua: it is compiled; accepted is the text"));
+  EXPECT_THAT(said("deep.lua"), HasSubstr("deep.lua: it takes more than"));
+  EXPECT_THAT(said("long.lua"), HasSubstr("long.lua:"));
+  EXPECT_THAT(run_cli({"simulate", "/dev/zero"}).err, HasSubstr("a device that has no end"));
+  EXPECT_THAT(run_cli({"simulate", "trace.swf", "--resources", "/dev/zero"}).err,
+              HasSubstr("a device that has no end"));
+}
+
+TEST(Policy, JobsThatATestLeavesOutAreNamed) {
+  const Folder folder;
+  Folder::write("trace.swf", sample_trace());
+  Folder::write("mine.lua", "base = 'easy'\n");
+  const Ran ran = run_cli({"policy", "test", "mine.lua", "--trace", "trace.swf", "--procs", "12"});
+  EXPECT_EQ(ran.code, kOk) << ran.err;
+  EXPECT_THAT(ran.err, HasSubstr("jobs left out, "));
+  EXPECT_THAT(ran.err, HasSubstr("trace.swf:"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -15,6 +16,7 @@ namespace holon::config {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 
 TEST(Config, DefaultsAreFcfs) {
@@ -358,6 +360,17 @@ TEST(Config, WhatTravelsOfAPolicyIsItsText) {
   EXPECT_THAT(*words, ElementsAre("policies." + name + "=base = 'easy'", "queue.policy=" + name,
                                   "queues.b.policy=" + name, "queue.default=b"));
   EXPECT_TRUE(load_config(*words));
+  const std::vector<std::string> given = {"policies.a.lua=base = 'easy'", "queue.policy=a.lua"};
+  EXPECT_THAT(with_policy_texts(given).value(), ElementsAreArray(given));
+}
+
+// Nobody writes into the pipe: it is not waited for.
+TEST(Config, APolicyIsAFileOnADisk) {
+  const std::string fifo = ::testing::TempDir() + "holon-fifo-" + std::to_string(getpid()) + ".lua";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_THAT(to_string(load_config({"queue.policy=" + fifo}).error()),
+              HasSubstr("it is no regular file; accepted are a policy in Lua"));
+  std::remove(fifo.c_str());
 }
 
 TEST(Config, LimitsAndPoolsAreRead) {

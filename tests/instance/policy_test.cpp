@@ -81,6 +81,50 @@ TEST(LivePolicy, AFailingOneIsItsBaseAndSaysWhere) {
   EXPECT_TRUE(queue.given_up);
 }
 
+TEST(LivePolicy, JobsOfACampaignAreKeptTogether) {
+  const Live live({"--resources", "rack=2/node=2/core=4", "--conf",
+                   "queue.policy=" HOLON_SOURCE_DIR "/docs/examples/policies/keep-together.lua"});
+  const auto job_of = [&](const std::string& campaign) {
+    const auto id =
+        live.job(live.gated("gate"), with_attributes("{\"campaign\":\"" + campaign + "\"}", 1, 60));
+    live.when_running(id);
+    return live.record(id).nodelist;
+  };
+  const std::string red = job_of("red");
+  const std::string blue = job_of("blue");
+  EXPECT_NE(red, blue);
+  EXPECT_EQ(job_of("red"), red);
+  EXPECT_EQ(job_of("blue"), blue);
+  live.kill_broker();
+  EXPECT_EQ(job_of("red"), red);
+  EXPECT_EQ(queue_of(live).trouble, "");
+  live.release("gate");
+}
+
+// What it was told is counted once, whatever happens to the broker: the priority tells the count.
+TEST(LivePolicy, WhatItKeepsOutlivesTheBroker) {
+  const Live live({"--resources", "node=1/core=4", "--conf",
+                   "policies.count.lua=state.n = state.n or 0\n"
+                   "function on_event(event) state.n = state.n + 1 end\n"
+                   "function priority(job, view) return state.n end",
+                   "--conf", "queue.policy=count.lua"});
+  const auto highest = [&] {
+    const auto reply = live.call<msg::PriorityReply>("priority", msg::PriorityRequest{});
+    EXPECT_TRUE(reply) << reply.error().what;
+    return reply && !reply->jobs.empty() ? reply->jobs.front().priority : 0;
+  };
+  const auto runs = live.job(live.gated("gate"), {4, 60});
+  live.when_running(runs);                               // submitted, started
+  const auto second = live.job({"/bin/true"}, {4, 60});  // ranked before it is told
+  EXPECT_EQ(highest(), 2);
+  live.kill_broker();
+  const auto third = live.job({"/bin/true"}, {4, 60});
+  EXPECT_EQ(highest(), 3);
+  live.release("gate");
+  for (const auto& record : live.wait({second, third})) EXPECT_EQ(record.result, "COMPLETED");
+  EXPECT_EQ(queue_of(live).trouble, "");
+}
+
 TEST(LivePolicy, AChildHasItsOwn) {
   const Live live({"--resources", "node=1/core=4"});
   const auto child =

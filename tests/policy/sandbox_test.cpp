@@ -167,7 +167,7 @@ TEST(Sandbox, SaysWhereItWentWrong) {
   EXPECT_EQ(run("x = = 1"), "t.lua:1: unexpected symbol near '='");
   EXPECT_EQ(run("\nwhile true do end"), "t.lua:2: more than 1000000 steps in one call");
   EXPECT_EQ(run("error('mine')"), "t.lua:1: mine");
-  EXPECT_EQ(run("error({})"), "an error without words (a table)");
+  EXPECT_EQ(run("error({})"), "t.lua: an error without words (a table)");
   EXPECT_NE(run("local t = {} while true do t[#t + 1] = {} end").find("memory"), std::string::npos);
 }
 

@@ -22,11 +22,18 @@ namespace {
 constexpr std::size_t kShownJobs = 5;
 
 Result<policy::Description> described(const std::string& file) {
-  const auto text = read_whole_file(file);
+  const auto text = read_regular_file(file, policy::kMostText);
   if (!text)
     return fail(Errc::invalid_argument,
                 text.error().code == Errc::not_found ? "no such file" : text.error().what, file);
   return policy::describe(std::filesystem::path(file).filename(), *text);
+}
+
+// What is allowed, and hardly meant.
+void tell_near_misses(Io& io, const std::string& file, const policy::Description& policy) {
+  for (const auto& miss : policy.near_misses)
+    io.err << fmt::format("{}:{}: nobody asks {}; is {} meant?\n", file, miss.line, miss.name,
+                          miss.meant);
 }
 
 int verb_policy_check(Invocation& call) {
@@ -40,6 +47,7 @@ int verb_policy_check(Invocation& call) {
   call.io.out << fmt::format("{}: base {}\n", file, policy->base);
   for (const auto& function : policy->functions)
     call.io.out << fmt::format("{}:{}: {}\n", file, function.line, function.name);
+  tell_near_misses(call.io, file, *policy);
   return kOk;
 }
 
@@ -104,6 +112,17 @@ void tell_refused(Io& io, const sim::Workload& workload, const sim::PolicyRun& m
   }
 }
 
+void tell_jobs_left_out(Io& io, const std::string& path, const sim::SwfTrace& trace) {
+  if (trace.skipped == 0) return;
+  io.err << fmt::format("{}: {} job{} left out, {} simulated\n", path, trace.skipped,
+                        trace.skipped == 1 ? "" : "s", trace.workload.jobs.size());
+  for (const sim::TraceIssue& issue : trace.issues)
+    if (issue.skipped) {
+      io.err << fmt::format("{}:{}: {}: {}\n", path, issue.line, issue.field, issue.what);
+      return;
+    }
+}
+
 void tell_cost(Io& io, const sim::PolicyRun& mine, const sim::PolicyRun& base) {
   std::int64_t calls = 0;
   for (const auto& queue : mine.result.queues) calls += queue.hooks ? queue.hooks->calls : 0;
@@ -160,6 +179,8 @@ int verb_policy_test(Invocation& call) {
   if (!runs) return failed(runs.error());
   const sim::PolicyRun& mine = runs->at(0);
   const sim::PolicyRun& base = runs->at(1);
+  tell_near_misses(call.io, options.file, *policy);
+  tell_jobs_left_out(call.io, options.trace, *trace);
   call.io.out << sim::metrics_summary(*runs);
   tell_refused(call.io, trace->workload, mine);
   tell_cost(call.io, mine, base);

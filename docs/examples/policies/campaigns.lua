@@ -1,7 +1,8 @@
 -- Who has used least goes first, counted by campaign (holon submit --attr campaign=NAME), not by user.
 base = "easy"
 
-local used = {}  -- core-seconds, by campaign
+state.used = state.used or {}  -- core-seconds, by campaign; kept whatever happens to the broker
+local used = state.used
 
 local function campaign(job)
   return job.attributes.campaign or job.user

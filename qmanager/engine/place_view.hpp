@@ -1,0 +1,43 @@
+// place_view.hpp - what a policy that a user wrote may know of a node. Private to qmanager/.
+#pragma once
+#include <map>
+#include <string>
+#include <utility>
+
+#include "qmanager/engine/state.hpp"
+
+namespace holon::qmanager {
+
+// Where jobs with an attribute run: found out when somebody asks, once for all nodes.
+class AttributePlaces {
+ public:
+  struct Counts {  // jobs
+    std::map<resource::VertexId, std::int64_t> on;
+    std::map<resource::VertexId, std::int64_t> below;  // by what their nodes stand in
+  };
+
+  explicit AttributePlaces(const Scheduler::State& state) : s_(state) {}
+  const Counts& with(const std::string& key, const std::string& value);
+
+ private:
+  const Scheduler::State& s_;
+  std::map<std::pair<std::string, std::string>, Counts> known_;
+};
+
+class NodeView : public PlaceView {
+ public:
+  NodeView(const Place& place, AttributePlaces& jobs) : place_(place), jobs_(jobs) {}
+
+  const std::string& name() const override { return place_.name; }
+  const std::string& within() const override { return place_.within; }
+  std::int64_t procs() const override { return place_.procs; }
+  std::int64_t free_procs() const override { return place_.free; }
+  std::int64_t running(const std::string& key, const std::string& value) const override;
+  std::int64_t near(const std::string& key, const std::string& value) const override;
+
+ private:
+  const Place& place_;
+  AttributePlaces& jobs_;
+};
+
+}  // namespace holon::qmanager

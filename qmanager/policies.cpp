@@ -1,0 +1,165 @@
+// policies.cpp - the policy of a queue while its jobs wait: another one, what it keeps, and what
+// would be if it were another one.
+#include <algorithm>
+#include <utility>
+
+#include "qmanager/engine/pass.hpp"
+#include "qmanager/make_queue.hpp"
+#include "qmanager/scheduler.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+Queue* find_queue(Scheduler::State& s, const std::string& name) {
+  const auto found = std::find_if(s.queues.begin(), s.queues.end(),
+                                  [&](const Queue& queue) { return queue.name == name; });
+  return found == s.queues.end() ? nullptr : &*found;
+}
+
+tl::unexpected<Error> no_queue(const std::string& name) {
+  return fail(Errc::not_found, "there is no queue \"" + name + "\"", "queue");
+}
+
+// The queue as it is, under the other policy.
+Result<Queue> queue_under(const Scheduler::State& s, const Queue& queue, const std::string& policy,
+                          std::shared_ptr<const PolicyProgram> program) {
+  SchedulerConfig all = s.config;
+  if (program != nullptr) all.programs[policy] = std::move(program);
+  QueueConfig config = queue.config;
+  config.policy = policy;
+  return make_queue(queue.name, config, all);
+}
+
+// Where only policies that users wrote look at what was used, it was not counted so far.
+void begin_to_count_usage(Scheduler::State& s, Time now) {
+  if (std::exchange(s.counts_usage, true)) return;
+  s.fairshare.edit().advance(now);
+  for (const auto& [end, id] : *s.running_by_end) s.count_usage(*std::as_const(s).find(id));
+}
+
+// Everybody's place by the policy that the queue has now.
+void order_anew(Scheduler::State& s, Queue& queue, Time now) {
+  for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
+    Job* const listed = queue.pending.at(slot);
+    if (listed == nullptr) continue;
+    Job& job = s.own(*listed);
+    job.ranked.reset();
+    job.ranked_at.reset();
+    job.rank_lasts = false;
+    job.rank_reason.reset();
+    job.reserve_reason.reset();
+    if (s.is_ranked(job)) s.rank(job, now);
+  }
+  queue.pending.reorder([&](Job* listed) {
+    Job& job = s.own(*listed);
+    return job.key = s.key_of(job);
+  });
+}
+
+}  // namespace
+
+Status Scheduler::set_policy(const std::string& name, const std::string& policy,
+                             std::shared_ptr<const PolicyProgram> program, Time now) {
+  State& s = change();
+  Queue* const queue = find_queue(s, name);
+  if (queue == nullptr) return no_queue(name);
+  Result<Queue> made = queue_under(s, *queue, policy, std::move(program));
+  if (!made) return tl::unexpected(made.error());
+  if (made->hooks != nullptr) {
+    const bool same = queue->hooks != nullptr && queue->config.policy == policy;
+    // A text that was changed may have no use for what the one before it kept: it begins anew then.
+    if (same) static_cast<void>(made->hooks->restore(queue->hooks->state()));
+    begin_to_count_usage(s, now);
+    made->hooks->begin_pass(now, queue->pending.size());
+  }
+  queue->config = std::move(made->config);
+  queue->policy = std::move(made->policy);
+  queue->base = std::move(made->base);
+  queue->hooks = std::move(made->hooks);
+  queue->backfill = made->backfill;
+  queue->given_up = false;
+  queue->ranked_at.reset();
+  queue->ranks_change = false;
+  order_anew(s, *queue, now);
+  if (!queue->policy.keep) s.unbook_queue(static_cast<std::size_t>(queue - s.queues.data()));
+  s.freed();
+  s.sliced = false;
+  return {};
+}
+
+std::vector<PolicyState> Scheduler::take_policy_states() {
+  std::vector<PolicyState> states;
+  for (Queue& queue : state_->queues)
+    if (queue.hooks != nullptr)
+      if (auto state = queue.hooks->take_state())
+        states.push_back({queue.name, queue.config.policy, std::move(*state)});
+  return states;
+}
+
+std::string Scheduler::policy_state(const std::string& name) const {
+  const Queue* const queue = find_queue(*state_, name);
+  return queue == nullptr || queue->hooks == nullptr ? std::string() : queue->hooks->state();
+}
+
+Status Scheduler::restore_policy_state(const std::string& name, const std::string& state) {
+  Queue* const queue = find_queue(change(), name);
+  if (queue == nullptr || queue->hooks == nullptr) return no_queue(name);
+  return queue->hooks->restore(state);
+}
+
+// ---- what would be
+
+namespace {
+
+constexpr std::int64_t kJobsBetweenLooks = 1000;
+
+// Planned ends of all that runs, in advance reservations as well.
+std::vector<std::pair<Time, JobId>> planned_ends(const Scheduler::State& s) {
+  std::vector<std::pair<Time, JobId>> ends(s.running_by_end->begin(), s.running_by_end->end());
+  for (const auto& [id, advance] : s.advances) {
+    const auto within = planned_ends(advance.inner->state());
+    ends.insert(ends.end(), within.begin(), within.end());
+  }
+  return ends;
+}
+
+}  // namespace
+
+// A pass for each time at which something ends or is due.
+Scheduler::Starts Scheduler::play(Time now, const std::function<bool()>& enough) {
+  Starts starts;
+  for (;;) {
+    for (const auto& [end, id] : planned_ends(*state_))
+      if (end <= now) static_cast<void>(finish(id, now));
+    StepResult result;
+    do {
+      if (enough()) return starts;
+      result = step(now, {kJobsBetweenLooks});
+      for (const Decision& decision : result.decisions)
+        if (const auto* start = std::get_if<qmanager::Start>(&decision))
+          starts.emplace(start->job, now);
+    } while (result.more);
+    std::optional<Time> next = result.only_ages ? std::nullopt : result.wake;
+    for (const auto& [end, id] : planned_ends(*state_)) next = std::min(next.value_or(end), end);
+    if (!next || *next <= now || *next == kTimeMax) return starts;
+    now = *next;
+  }
+}
+
+Scheduler::Starts Scheduler::forecast(Time now, const std::function<bool()>& enough) const {
+  return Scheduler(state_->fork()).play(now, enough);
+}
+
+Result<Scheduler::Starts> Scheduler::forecast_with(const std::string& queue,
+                                                   const std::string& policy,
+                                                   std::shared_ptr<const PolicyProgram> program,
+                                                   Time now,
+                                                   const std::function<bool()>& enough) const {
+  Scheduler fork(state_->fork());
+  if (Status set = fork.set_policy(queue, policy, std::move(program), now); !set)
+    return tl::unexpected(set.error());
+  return fork.play(now, enough);
+}
+
+}  // namespace holon::qmanager
