@@ -51,6 +51,15 @@ TEST_P(Hundreds, LoseNothingAndDoubleNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Three, Hundreds, ::testing::Values(0, 1, 2));
 
+// What an agent ran whose host was given up ran on as its node was offered again, after a restart
+// of the broker (5074), and where the start had been on its way (885).
+TEST_F(Seeds, ThatHaveFoundSomethingDoSoNoMore) {
+  for (const std::uint64_t seed : {5074, 885}) {
+    const auto outcome = run(seed);
+    EXPECT_EQ(outcome.violation, "") << "seed " << seed << "\n" << last_lines(outcome);
+  }
+}
+
 TEST_F(Seeds, OneReplaysToTheByte) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8})
     EXPECT_EQ(run(seed).history, run(seed).history);
