@@ -67,6 +67,34 @@ TEST_F(Slurm, ABatchScriptHasOneInstanceOfAllItsNodes) {
   EXPECT_EQ(out.find("step holon"), out.rfind("step holon"));
 }
 
+// Its parent's agents start what a child has on other nodes: Slurm starts nothing more.
+TEST_F(Slurm, AChildLiesOnTwoNodesAndItsOwnOnOne) {
+  PrivateSlurm slurm(sandbox_, 3, 2);
+  ASSERT_TRUE(slurm.up());
+  const std::string code = make_pipe("code");
+  const auto child = script(
+      "holon run -N2 -n2 sh -c 'echo child $HOLON_NODE_INDEX of $HOLON_NODELIST; holon uptime'\n"
+      "id=$(holon batch -N1 -n1 --wrap 'holon run echo grandchild at $HOLON_JOB_PATH')\n"
+      "holon job wait $id; holon job output $id; holon tree -i /\n"
+      "squeue -h -s -j $SLURM_JOB_ID -o 'step %j'\nexit 5");
+  const auto campaign = script(
+      fmt::format("id=$(holon batch -N2 -n2 --conf queue.policy=easy {})\n"
+                  "holon job wait $id; echo child ended with $?; holon job output $id; exit 7",
+                  child));
+  const std::string job =
+      slurm.submit({"-N3", "-n3", "-t5"},
+                   script(fmt::format("$holon start {}\necho code $? > {}", campaign, code)));
+  EXPECT_EQ(line_of(code), "code 7");
+  const std::string out = sandbox_.read_file("job-" + job);
+  EXPECT_THAT(out, HasSubstr("child ended with 1\n"));
+  for (const char* place : {"0", "1"})
+    EXPECT_THAT(out, HasSubstr(fmt::format("child {} of n[", place)));
+  EXPECT_THAT(out, HasSubstr(" of 2 cores free"));
+  EXPECT_THAT(out, HasSubstr("grandchild at /1/2\n"));
+  EXPECT_THAT(out, HasSubstr("easy"));
+  EXPECT_EQ(out.find("step holon"), out.rfind("step holon"));
+}
+
 TEST_F(Slurm, ABatchScriptHasAnInstanceOfWhatItsNodeWasGranted) {
   PrivateSlurm slurm(sandbox_, 2, 4);
   ASSERT_TRUE(slurm.up());

@@ -2,6 +2,9 @@
 // a child is left anywhere when its job is over.
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
+#include "batch/hosts.hpp"
 #include "tests/instance/live.hpp"
 #include "tests/instance/remote/fake_ssh.hpp"
 
@@ -17,17 +20,14 @@ using testing::read_file;
 
 class ChildNodesTest : public ::testing::Test {
  protected:
-  // Returns its job, which is on the last two of three nodes; `cores_` are those of a node.
-  std::uint64_t child_on_two(const Live& live) {
+  // Returns its job; `cores_` are those of each of the three nodes.
+  std::uint64_t child_on_two(const Live& live, const std::vector<std::string>& conf = {}) {
     const auto status = live.status();
     EXPECT_TRUE(status);
     if (!status) return 0;
     cores_ = status->cores / status->nodes;
-    live.wait_one(live.job({"/bin/true"}));
     before_ = processes_of(live);
-    const auto child = up(live, live.child(on_nodes(2)), "", 2);
-    EXPECT_EQ(live.record(child).nodelist, "far[1-2]") << "not where its parent's broker is";
-    return child;
+    return up(live, live.child(on_nodes(2), "", conf), "", 2);
   }
   JobOptions on_nodes(std::int64_t nodes) const {
     JobOptions options;
@@ -54,6 +54,17 @@ class ChildNodesTest : public ::testing::Test {
     std::set<pid_t> all = processes_of(live);
     std::erase_if(all, [&](pid_t pid) { return before_.contains(pid); });
     return all;
+  }
+  // Its process on its second node: a task of the parent's agent there, and no supervisor.
+  pid_t agent_of_child(const Live& live) const {
+    for (const pid_t pid : of_child(live)) {
+      const auto below = testing::children_of(pid);
+      const bool has_broker = std::any_of(below.begin(), below.end(), [](pid_t one) {
+        return testing::command_of(one).find(" broker ") != std::string::npos;
+      });
+      if (before_.contains(testing::parent_of(pid)) && !has_broker) return pid;
+    }
+    return 0;
   }
   // A task on each of `nodes` nodes writes where it is, and what `holon jobs` says there.
   static std::set<std::string> uris_seen_by(const Live& live, const JobOptions& all,
@@ -82,10 +93,10 @@ class ChildNodesTest : public ::testing::Test {
 TEST_F(ChildNodesTest, TasksOfAChildAndOfItsChildAskItOnEachNode) {
   const Live live(ssh_.options());
   const auto child = child_on_two(live);
-  const auto of_child_uris = uris_seen_by(live, on_nodes(2), "/2", 2);
+  const auto of_child_uris = uris_seen_by(live, on_nodes(2), "/1", 2);
   EXPECT_EQ(of_child_uris.size(), 2U) << "each node has a socket of its own";
-  const auto grandchild = up(live, live.child(on_nodes(2), "/2"), "/2", 2);
-  const std::string path = "/2/" + std::to_string(grandchild);
+  const auto grandchild = up(live, live.child(on_nodes(2), "/1"), "/1", 2);
+  const std::string path = "/1/" + std::to_string(grandchild);
   const auto below = uris_seen_by(live, on_nodes(2), path, 2);
   EXPECT_EQ(below.size(), 2U);
   for (const auto& uri : below) EXPECT_FALSE(of_child_uris.contains(uri));
@@ -99,7 +110,7 @@ TEST_F(ChildNodesTest, TasksOfAChildAndOfItsChildAskItOnEachNode) {
 TEST_F(ChildNodesTest, NoKeyOfItIsSeenByOthers) {
   const Live live(ssh_.options());
   child_on_two(live);
-  live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/2"), "/2");
+  live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/1"), "/1");
   for (const pid_t pid : of_child(live)) {
     const std::string command = testing::command_of(pid);
     const std::string environment = read_file("/proc/" + std::to_string(pid) + "/environ");
@@ -112,13 +123,50 @@ TEST_F(ChildNodesTest, NoKeyOfItIsSeenByOthers) {
 TEST_F(ChildNodesTest, NothingIsLeftOfOneThatIsKilled) {
   const Live live(ssh_.options());
   const auto child = child_on_two(live);
-  live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/2"), "/2");
+  live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/1"), "/1");
   const auto all = of_child(live);
-  const auto broker = live.status("/2");
+  const auto broker = live.status("/1");
   ASSERT_TRUE(broker);
   testing::signal_process(testing::parent_of(static_cast<pid_t>(broker->pid)), SIGKILL);
   EXPECT_EQ(live.wait_one(child).result, "FAILED");
   for (const pid_t pid : all) EXPECT_FALSE(alive(pid)) << testing::command_of(pid);
+}
+
+// Its agent there is gone for good: nobody starts it again.
+TEST_F(ChildNodesTest, OneThatLosesANodeGoesOnWithoutIt) {
+  const Live live(ssh_.options());
+  const auto child = child_on_two(live, {"instance.rejoin-timeout=15s"});
+  auto lost = live.job({"/bin/sleep", "1000"}, on_nodes(1), "/1");
+  auto beside = live.job({"/bin/sleep", "1000"}, on_nodes(1), "/1");
+  const auto hosts = batch::expand_hosts(live.record(child).nodelist);
+  ASSERT_TRUE(hosts);
+  live.when_running(beside, "/1");
+  if (live.when_running(lost, "/1").nodelist == hosts->front()) std::swap(lost, beside);
+  testing::signal_process(agent_of_child(live), SIGKILL);
+  const auto over = live.wait_one(lost, "/1");
+  EXPECT_EQ(over.result, "FAILED");
+  EXPECT_THAT(over.reason, HasSubstr("away for 15s"));
+  EXPECT_EQ(live.record(beside, "/1").state, "RUN");
+  EXPECT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}, "/1"));
+  EXPECT_EQ(live.wait_one(child).result, "COMPLETED") << "how its agent ended is not how it did";
+}
+
+TEST_F(ChildNodesTest, OneThatIsToEndsWithTheFirstNodeThatItLoses) {
+  const Live live(ssh_.options());
+  child_on_two(live);
+  JobOptions options = on_nodes(2);
+  live.cancel(1);
+  live.wait_one(1);
+  options.is_instance = true;
+  const auto child = up(live,
+                        live.job({HOLON_BINARY, "start", "--grant", "--exit-on-loss", "--conf",
+                                  "instance.rejoin-timeout=15s", "--", "/bin/sleep", "1000"},
+                                 options),
+                        "", 2);
+  live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/2"), "/2");
+  testing::signal_process(agent_of_child(live), SIGKILL);
+  EXPECT_EQ(live.wait_one(child).result, "FAILED");
+  EXPECT_THAT(live.wait_one(1, "/2").reason, HasSubstr("away for 15s"));
 }
 
 TEST_F(ChildNodesTest, ItsJobsOutliveItsBrokerAndThatOfItsParent) {
@@ -128,20 +176,20 @@ TEST_F(ChildNodesTest, ItsJobsOutliveItsBrokerAndThatOfItsParent) {
   const auto gate = live.gated("gate").back();
   const auto id =
       live.job({"/bin/sh", "-c", "test $HOLON_TASK_RANK != " + last + " || { " + gate + "; }"},
-               on_nodes(2), "/2");
-  live.when_running(id, "/2");
-  const auto broker = live.status("/2");
+               on_nodes(2), "/1");
+  live.when_running(id, "/1");
+  const auto broker = live.status("/1");
   ASSERT_TRUE(broker);
   testing::signal_process(static_cast<pid_t>(broker->pid), SIGKILL);
   live.kill_broker();
   EXPECT_TRUE(eventually([&] {
-    const auto next = live.status("/2");
+    const auto next = live.status("/1");
     return next && next->pid != broker->pid;
   }));
-  ASSERT_EQ(live.record(id, "/2").state, "RUN");
+  ASSERT_EQ(live.record(id, "/1").state, "RUN");
   live.release("gate");
-  EXPECT_EQ(live.wait_one(id, "/2").result, "COMPLETED");
-  EXPECT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}, "/2"));
+  EXPECT_EQ(live.wait_one(id, "/1").result, "COMPLETED");
+  EXPECT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{}, "/1"));
   EXPECT_EQ(live.wait_one(child).result, "COMPLETED");
 }
 
