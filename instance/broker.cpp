@@ -310,7 +310,8 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();
   watch_lease(lease_end);
-  for (const auto& request : std::exchange(early_, {})) service_->handle(request);
+  for (const auto& request : std::exchange(early_, {}))
+    if (!request.done()) service_->handle(request);  // who asked may be gone
   return {};
 }
 

@@ -48,7 +48,11 @@ Status Broker::recall_guests() {
   const auto kept = journal_.meta(kGuests);
   if (!kept) return tl::unexpected(kept.error());
   auto guests = *kept ? parse_guests(**kept) : Guests();
-  if (!guests) return tl::unexpected(guests.error());
+  if (!guests) {
+    spdlog::error("invitations, and the nodes that came by them, are forgotten: " +
+                  to_string(guests.error()));
+    guests = Guests();
+  }
   for (const auto& node : guests->nodes) {
     options_.hosts.push_back(node.host);
     options_.secrets.agents.push_back(node.secret);
@@ -127,11 +131,11 @@ Result<launch::msg::JoinReply> Broker::place_for_guest(const transport::Request&
   auto place = joining_->place_for_guest(
       request.principal(), ask,
       [this](std::uint32_t rank) {
-        return core_->agents.is_connected(rank) && !core_->departures.has_left(rank);
+        return core_->agents.is_connected(rank) && !core_->departures.is_sent_home(rank);
       },
       clock_->wall(reactor_.now()));
   keep_guests();
-  if (place) core_->departures.came_back(place->rank, place->host);
+  if (place) core_->departures.expect_back(place->rank);
   if (joining_->guests().nodes.size() == before) return place;
   const Guests::Node& guest = joining_->guests().nodes.back();
   options_.hosts.push_back(guest.host);

@@ -46,7 +46,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       agents({reactor, server, the_journal, jobs, store->graph(), hosting, the_after_commit,
               task_settings()},
              refusals, offline, identity.agent_secrets),
-      departures(*store, jobs, agents, drains, the_after_commit),
+      departures(*store, hosting, jobs, agents, drains, the_after_commit),
       children(
           server, the_journal, jobs, the_after_commit, refusals,
           [this](const ActiveJob& job) { return grant_for(job); }, identity.belongs_to),
@@ -63,7 +63,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
   offline.on_given_up = [this](std::uint32_t rank) {
     const bool is_far = rank > 0 && identity.spreads;
     agents.of(rank).give_up(given_up_after(this->config, is_far), clock.now());
-    on_node_lost(rank);
+    if (!departures.has_left(rank)) on_node_lost(rank);
   };
   agents.on_latecomer = [this](const NodeTopology& node) { return newcomers.take_in(node); };
   refusals.on_logged = [this](const transport::Request& request, const Error& why) {
@@ -115,6 +115,7 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
   if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
+  if (beginning.fresh) core->departures.forget();
   if (auto known = core->offline.restore(reactor.now()); !known)
     return tl::unexpected(known.error());
   core->agents.kill_orphans(core->jobs.orphans());
@@ -175,11 +176,11 @@ std::optional<Time> Core::turn(Time now) {
   portions.turn(kPortions);
   auto next = takeovers.turn(now);
   const auto next_away = offline.turn(now);
+  departures.turn();
   jobs.schedule(now);
   policies.keep();
   if (schedule_log) schedule_log->turn(now);
   agents.settle(now);
-  departures.turn();
   if (retention.turn(now)) return now;
   if (!portions.empty()) return now;
   for (const auto& other :

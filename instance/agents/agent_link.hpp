@@ -83,6 +83,8 @@ class AgentLink {
   // May its tasks run there, or its output be asked for?
   bool has(JobId job) const { return sent_.count(job) != 0; }
   void set_limit(JobId job, Duration limit);
+  // Of the agent process that was last taken; 0: none has come yet.
+  std::uint64_t incarnation() const { return incarnation_; }
   // Runs a program beside it, which is no job. REQUIRES: connected().
   void capture(std::vector<std::string> argv,
                std::function<void(const Result<launch::msg::CaptureReply>&)> done);

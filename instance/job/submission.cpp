@@ -233,7 +233,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   s.resources = request_text(*parsed, s.wishes);
   const auto tasks = task_count(parsed->tasks.front(), s.totals);
   if (!tasks) return tl::unexpected(tasks.error());
-  // A child instance is one process, however many slots it was given.
+  // A child instance is one process on each agent, however many slots it was given.
   s.ntasks = is_instance ? 1 : *tasks;
   // However short: 0 would be no limit at all.
   if (parsed->duration_seconds > 0)

@@ -33,6 +33,19 @@ Result<Departures::Node> Departures::node_named(const std::string& host) const {
   return fail(Errc::not_found, fmt::format("there is no node {} here", printable(host)), "host");
 }
 
+Status Departures::can_leave(const Node& node) const {
+  if (node.rank == 0)
+    return fail(
+        Errc::denied,
+        fmt::format("{} is the node of the broker; `holon shutdown` ends the instance", node.host),
+        "host");
+  const std::uint32_t agent = hosting_.agent_of(static_cast<std::int32_t>(node.rank));
+  if (agent != node.rank || hosting_.nodes_of(agent).size() != 1 || !agents_.has(agent))
+    return fail(Errc::unsupported,
+                fmt::format("the agent of {} stands for other nodes, too", node.host), "host");
+  return {};
+}
+
 std::vector<JobId> Departures::jobs_on(std::uint32_t rank) const {
   std::vector<JobId> jobs;
   for (const JobId id : jobs_.holding()) {
@@ -48,12 +61,7 @@ void Departures::ask(const transport::Request& request, Time wall, Time now) {
   if (!ask) return request.fail(ask.error());
   const auto node = node_named(ask->host);
   if (!node) return request.fail(node.error());
-  if (node->rank == 0 || !agents_.has(node->rank))
-    return request.fail({Errc::denied,
-                         fmt::format("{} is the node of the broker; `holon shutdown` ends the "
-                                     "instance",
-                                     node->host),
-                         "host"});
+  if (auto can = can_leave(*node); !can) return request.fail(can.error());
   if (auto drained = drains_.drain(hostlist_with(node->host), {kHasLeft, wall}); !drained)
     return request.fail(drained.error());
   if (ask->now)
@@ -65,18 +73,60 @@ void Departures::ask(const transport::Request& request, Time wall, Time now) {
 void Departures::turn() {
   for (auto at = leaving_.begin(); at != leaving_.end();) {
     const auto here = at++;
-    if (!jobs_on(here->node.rank).empty()) continue;
-    after_commit_.add([this, rank = here->node.rank, request = here->request] {
+    const std::uint32_t rank = here->node.rank;
+    if (!jobs_on(rank).empty()) continue;
+    const AgentLink& agent = agents_.of(rank);
+    sent_home_[rank] = {agent.incarnation(), agent.connected()};
+    after_commit_.add([this, rank, request = here->request] {
       agents_.of(rank).shutdown();
       request.reply(transport::pack(msg::Empty{}));
     });
-    left_.insert(here->node.rank);
     leaving_.erase(here);
+  }
+  for (auto at = sent_home_.begin(); at != sent_home_.end();) {
+    const auto here = at++;
+    look_after(here->first, here->second);
   }
 }
 
-void Departures::came_back(std::uint32_t rank, const std::string& host) {
-  left_.erase(rank);
+// One that was away is told when it comes. Another one than was sent home is there because its node
+// was let in again: the node takes work from now on.
+void Departures::look_after(std::uint32_t rank, SentHome& agent) {
+  AgentLink& link = agents_.of(rank);
+  if (!link.connected()) return;
+  if (link.incarnation() == agent.incarnation) {
+    if (!std::exchange(agent.told, true)) link.shutdown();
+    return;
+  }
+  sent_home_.erase(rank);
+  take_back(name_of(rank));
+}
+
+std::string Departures::name_of(std::uint32_t rank) const {
+  const auto& graph = store_.graph();
+  for (const auto node : graph.by_type("node"))
+    if (graph[node].rank == static_cast<std::int32_t>(rank)) return graph.name(node);
+  return "";
+}
+
+bool Departures::has_left(std::uint32_t rank) const {
+  const auto drain = drains_.here().find(name_of(rank));
+  return sent_home_.contains(rank) ||
+         (drain != drains_.here().end() && drain->second.reason == kHasLeft);
+}
+
+void Departures::expect_back(std::uint32_t rank) {
+  if (has_left(rank) && agents_.has(rank))
+    sent_home_.try_emplace(rank, SentHome{agents_.of(rank).incarnation(), true});
+}
+
+void Departures::forget() {
+  std::vector<std::string> hosts;
+  for (const auto& [host, drain] : drains_.here()) hosts.push_back(host);
+  for (const auto& host : hosts) take_back(host);
+}
+
+void Departures::take_back(const std::string& host) {
   const auto drain = drains_.here().find(host);
   if (drain == drains_.here().end() || drain->second.reason != kHasLeft) return;
   // It was drained here, so that nothing is in the way of that.

@@ -5,11 +5,12 @@
 #pragma once
 #include <cstdint>
 #include <list>
-#include <set>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "instance/agents/agents.hpp"
+#include "instance/agents/hosting.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/resources/drains.hpp"
@@ -20,18 +21,27 @@ namespace holon::instance {
 class Departures {
  public:
   // All must outlive it.
-  Departures(resource::ResourceStore& store, JobManager& jobs, Agents& agents, Drains& drains,
-             AfterCommit& after_commit)
-      : store_(store), jobs_(jobs), agents_(agents), drains_(drains), after_commit_(after_commit) {}
+  Departures(resource::ResourceStore& store, const Hosting& hosting, JobManager& jobs,
+             Agents& agents, Drains& drains, AfterCommit& after_commit)
+      : store_(store),
+        hosting_(hosting),
+        jobs_(jobs),
+        agents_(agents),
+        drains_(drains),
+        after_commit_(after_commit) {}
 
   // "node.leave" (msg::LeaveRequest), answered once the agent is told to end. `wall`: now.
   void ask(const transport::Request& request, Time wall, Time now);
   // Before the commit: nodes on which nothing is left are sent home.
   void turn();
-  // A node was let in: if it had left, it takes work again.
-  void came_back(std::uint32_t rank, const std::string& host);
   // Was its agent told to end? It may still be on its way out.
-  bool has_left(std::uint32_t rank) const { return left_.contains(rank); }
+  bool is_sent_home(std::uint32_t rank) const { return sent_home_.contains(rank); }
+  // Has this node left, or is it about to? Known from the journal, too.
+  bool has_left(std::uint32_t rank) const;
+  // Somebody was given its place: when that agent has come the node takes work again.
+  void expect_back(std::uint32_t rank);
+  // Of an earlier run: nodes that had left it take work again if this one has them.
+  void forget();
   // The instance ends: who waits is told so.
   void close(const Error& why);
 
@@ -44,16 +54,26 @@ class Departures {
     Node node;
     transport::Request request;
   };
+  // An agent that is to end: the process, and whether it was there to be told.
+  struct SentHome {
+    std::uint64_t incarnation = 0;
+    bool told = false;
+  };
   Result<Node> node_named(const std::string& host) const;
+  Status can_leave(const Node& node) const;
+  void look_after(std::uint32_t rank, SentHome& agent);
+  std::string name_of(std::uint32_t rank) const;
+  void take_back(const std::string& host);
   std::vector<JobId> jobs_on(std::uint32_t rank) const;
 
   resource::ResourceStore& store_;
+  const Hosting& hosting_;
   JobManager& jobs_;
   Agents& agents_;
   Drains& drains_;
   AfterCommit& after_commit_;
   std::list<Leaving> leaving_;
-  std::set<std::uint32_t> left_;
+  std::map<std::uint32_t, SentHome> sent_home_;  // by rank
 };
 
 }  // namespace holon::instance

@@ -10,9 +10,16 @@
 #include "qmanager/engine/policy_view.hpp"
 
 namespace holon::qmanager {
+namespace {
+
+// Each is a look at all that runs, which a policy's own steps do not pay for.
+constexpr std::size_t kMostPairs = 64;
+
+}  // namespace
 
 const AttributePlaces::Counts& AttributePlaces::with(const std::string& key,
                                                      const std::string& value) {
+  if (known_.size() >= kMostPairs && !known_.contains({key, value})) return none_;
   const auto [at, is_new] = known_.try_emplace({key, value});
   Counts& counts = at->second;
   if (!is_new) return counts;

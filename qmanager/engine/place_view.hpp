@@ -8,7 +8,8 @@
 
 namespace holon::qmanager {
 
-// Where jobs with an attribute run: found out when somebody asks, once for all nodes.
+// Where jobs with an attribute run: found out when somebody asks, once for all nodes, for the first
+// 64 pairs of key and value; of others it knows none.
 class AttributePlaces {
  public:
   struct Counts {  // jobs
@@ -22,6 +23,7 @@ class AttributePlaces {
  private:
   const Scheduler::State& s_;
   std::map<std::pair<std::string, std::string>, Counts> known_;
+  const Counts none_;
 };
 
 class NodeView : public PlaceView {

@@ -65,7 +65,6 @@ TEST_F(Seeds, OneReplaysToTheByte) {
     EXPECT_EQ(run(seed).history, run(seed).history);
 }
 
-// A world that nothing happens in would find nothing, and pass.
 // How often which things happen, by a part of their line.
 std::uint64_t lines_with(const Outcome& outcome, const std::string& words) {
   return static_cast<std::uint64_t>(
@@ -83,6 +82,7 @@ std::uint64_t deepest_instance(const Outcome& outcome) {
   return static_cast<std::uint64_t>(deepest);
 }
 
+// A world that nothing happens in would find nothing, and pass.
 TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   std::uint64_t jobs = 0, deepest = 0, kills = 0, cut = 0, dead = 0, kept = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {

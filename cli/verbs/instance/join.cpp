@@ -143,7 +143,8 @@ int verb_leave(Invocation& call) {
       .note(
           "The node takes no new work, what runs there ends, and then its agent does. "
           "`holon join` brings it back.")
-      .example("holon leave n7", "returns when nothing of the instance is left on n7");
+      .example("holon leave n7",
+               "returns when nothing runs there any more and its agent was told to end");
   if (const auto code = parser.parse(call)) return *code;
   if (request.host.empty()) request.host = name_of_this_host();
   auto client = connect_to_instance(call);

@@ -101,6 +101,7 @@ TEST_F(ChildNodesTest, TasksOfAChildAndOfItsChildAskItOnEachNode) {
   EXPECT_EQ(below.size(), 2U);
   for (const auto& uri : below) EXPECT_FALSE(of_child_uris.contains(uri));
   const auto all = of_child(live);
+  ASSERT_GE(all.size(), 4U) << "supervisor, broker, two agents";
   live.cancel(child);
   EXPECT_EQ(live.wait_one(child).result, "CANCELED");
   for (const pid_t pid : all) EXPECT_FALSE(alive(pid)) << testing::command_of(pid);
@@ -125,6 +126,7 @@ TEST_F(ChildNodesTest, NothingIsLeftOfOneThatIsKilled) {
   const auto child = child_on_two(live);
   live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/1"), "/1");
   const auto all = of_child(live);
+  ASSERT_GE(all.size(), 4U) << "supervisor, broker, two agents";
   const auto broker = live.status("/1");
   ASSERT_TRUE(broker);
   testing::signal_process(testing::parent_of(static_cast<pid_t>(broker->pid)), SIGKILL);
