@@ -81,7 +81,9 @@ void JgfWriter::vertex(VertexId v, const JgfExtras& extras) {
   if (const auto unit = graph_.unit(v); !unit.empty()) append_member(nodes_, "unit", unit);
   if (extras.exclusive) nodes_ += ", \"exclusive\": true";
   if (extras.size != 1) nodes_ += fmt::format(", \"size\": {}", extras.size);
-  if (extras.own && !data.schedulable()) nodes_ += data.up ? ", \"status\": 2" : ", \"status\": 1";
+  const bool up = data.up || extras.up;
+  if (extras.own && !(up && !data.drained && data.alive))
+    nodes_ += up ? ", \"status\": 2" : ", \"status\": 1";
   append_map(nodes_, "paths", paths_of(graph_, v));
   if (!extras.label.empty())
     append_map(nodes_, "ephemeral", {{"label", std::string(extras.label)}});
@@ -210,6 +212,7 @@ Result<std::string> grant_jgf(const ResourceGraph& graph, const Allocation& allo
     writer.vertex(v, {.rank = it == new_rank.end() ? -1 : it->second,
                       .size = granted > 0 ? granted : 1,
                       .own = true,
+                      .up = true,
                       .extensions = extensions});
     if (const auto above = graph.parent(v); above != kNoVertex) writer.edge(above, v, 0);
   }

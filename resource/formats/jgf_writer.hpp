@@ -21,6 +21,7 @@ struct JgfExtras {
   std::string_view label = {};  // what the jobspec called it
   const std::vector<std::pair<std::string, std::string>>* agfilter = nullptr;
   bool own = false;                  // also status and extensions, which Fluxion does not write
+  bool up = false;                   // whatever the vertex is: it is not told to be down
   std::string_view extensions = {};  // JSON object
 };
 

@@ -58,9 +58,11 @@ std::string write_jgf(const ResourceGraph& graph, VertexId top);
 // What a child instance is given: the JGF of the shares and their ancestors. Ranks are renumbered 0
 // .. n-1 in the order of the parent's, which stay under "x-parent-rank"; ids, names, uniq_ids and
 // extensions are the parent's, so that a core is still its logical index on its host; a pool's size
-// is the amount granted. A vertex held exclusively of which nothing below is listed brings all that
-// is below it; vertices held by nobody (amount 0) come as ancestors only. Errors: not_found. O(what
-// is granted x depth + slots / 8).
+// is the amount granted. What is down now, because its agent is away, is not said to be: the child
+// would never hear that it is up again, and sees for itself whether its own agent is there. A
+// vertex held exclusively of which nothing below is listed brings all that is below it; vertices
+// held by nobody (amount 0) come as ancestors only. Errors: not_found. O(what is granted x depth +
+// slots / 8).
 Result<std::string> grant_jgf(const ResourceGraph& graph, const Allocation& allocation);
 
 }  // namespace holon::resource

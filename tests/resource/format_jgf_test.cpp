@@ -239,6 +239,19 @@ TEST(JgfGrant, BringsWhatStandsAboveInOtherSubsystems) {
   EXPECT_EQ(built(read_jgf(again.value())).aux_edges().size(), 2u);
 }
 
+// Its agent was away as the child was given it.
+TEST(JgfGrant, DoesNotSayThatANodeIsDown) {
+  auto parent = built(read_shape("node=2/core=2"));
+  const auto node = parent.find_path("/cluster0/node1");
+  ASSERT_TRUE(node);
+  parent.set_up(*node, false);
+  const auto grant = grant_jgf(parent, held(parent, {"/cluster0/node1"}));
+  ASSERT_TRUE(grant) << to_string(grant.error());
+  const auto child = built(read_jgf(*grant));
+  EXPECT_TRUE(child[*child.find_path("/cluster0/node1")].up);
+  EXPECT_FALSE(built(read_jgf(write_jgf(parent)))[*node].up) << "what is not a grant says it";
+}
+
 TEST(JgfAllocation, ComesBackFromWhatWasWritten) {
   const auto graph = built(read_shape("rack=2/node=2/core=2,gpu=1,memory=8"));
   const auto allocation =
