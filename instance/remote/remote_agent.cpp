@@ -29,9 +29,9 @@ std::string own_name(const Surroundings& around) {
   return name.data();
 }
 
-int give_up_on(const std::string& host, const Error& error) {
-  std::fputs(("holon agent on " + host + ": " + printable_lines(to_string(error)) + "\n").c_str(),
-             stderr);
+int give_up_on(const std::string& host, const RemoteAgentOptions& options, const Error& error) {
+  const std::string who = options.at_hand ? "holon join" : "holon agent on " + host;
+  std::fputs((who + ": " + printable_lines(to_string(error)) + "\n").c_str(), stderr);
   return launch::kAgentCouldNotBegin;
 }
 
@@ -62,9 +62,10 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
   for (const auto& name : around.of_place) unsetenv(name.c_str());
   unsetenv("HOLON_URI");  // of an instance around this one
   if (!options.cpuset)
-    if (const auto cut = keep_granted_cores(around); !cut) return give_up_on(host, cut.error());
+    if (const auto cut = keep_granted_cores(around); !cut)
+      return give_up_on(host, options, cut.error());
   auto place = launch::ask_for_place(invitation, {options.rank, host}, kJoinPatience);
-  if (!place) return give_up_on(host, place.error());
+  if (!place) return give_up_on(host, options, place.error());
   if (place->is.rank == 0) return launch::kAgentDone;  // the launcher has started one here, too
   if (options.at_hand)
     std::fprintf(stderr, "holon join: %s is node %u of the instance at %s\n", host.c_str(),
@@ -76,7 +77,8 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
 int remote_agent_main(const RemoteAgentOptions& options) {
   transport::take_standard_descriptors();
   auto invitation = launch::take_invitation(options.invitation);
-  if (!invitation) return give_up_on(own_name(look_around(config::Config())), invitation.error());
+  if (!invitation)
+    return give_up_on(own_name(look_around(config::Config())), options, invitation.error());
   if (!options.uri.empty()) invitation->addresses = {options.uri};
   return remote_agent_with(*invitation, options);
 }

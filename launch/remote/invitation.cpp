@@ -24,7 +24,8 @@ Result<std::string> first_line_of_input() {
     line += byte;
   }
   if (line.empty())
-    return fail(Errc::not_found, "no invitation came: `holon start` hands it over",
+    return fail(Errc::not_found,
+                "an invitation was expected, and nothing came; `holon invite` makes one",
                 "standard input");
   return line;
 }

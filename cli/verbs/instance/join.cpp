@@ -92,8 +92,11 @@ int verb_invite(Invocation& call) {
   const std::string line = *invitation + "\n";
   if (file == "-") {
     call.io.out << line;
-  } else if (write(out->get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    return report(call, "invite", {Errc::system, std::strerror(errno), file});
+  } else if (const auto n = write(out->get(), line.data(), line.size());
+             n != static_cast<ssize_t>(line.size())) {
+    const char* const why = n < 0 ? std::strerror(errno) : "there is no room for all of it";
+    unlink(file.c_str());
+    return report(call, "invite", {Errc::system, why, file});
   }
   return kOk;
 }
@@ -146,6 +149,12 @@ int verb_leave(Invocation& call) {
       .example("holon leave n7",
                "returns when nothing runs there any more and its agent was told to end");
   if (const auto code = parser.parse(call)) return *code;
+  if (request.host.empty() && !request.now && std::getenv("HOLON_JOB_ID") != nullptr)
+    return report(call, "leave",
+                  {Errc::invalid_argument,
+                   "this job runs here, and would wait for its own end; --now cancels what runs "
+                   "here, NODE names another node",
+                   {}});
   if (request.host.empty()) request.host = name_of_this_host();
   auto client = connect_to_instance(call);
   if (!client) return report(call, "leave", client.error());

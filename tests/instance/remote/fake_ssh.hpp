@@ -17,12 +17,18 @@ class FakeSsh {
   FakeSsh() {
     std::string name = ::testing::TempDir() + "holon-ssh-XXXXXX";
     dir_ = mkdtemp(name.data());
-    std::ofstream(program()) << "#!/bin/sh\nshift 5\nexec sh -c \"exec $*\"\n";
+    std::ofstream(program()) << "#!/bin/sh\ngate=" << dir_
+                             << "/$4\nshift 5\n[ ! -p $gate ] || read line < $gate\n"
+                                "exec sh -c \"exec $*\"\n";
     chmod(program().c_str(), 0700);
   }
   ~FakeSsh() { std::filesystem::remove_all(dir_); }
   FakeSsh(const FakeSsh&) = delete;
   FakeSsh& operator=(const FakeSsh&) = delete;
+
+  // Nothing runs on this host before let_in().
+  void keep_out(const std::string& host) const { mkfifo((dir_ + "/" + host).c_str(), 0600); }
+  void let_in(const std::string& host) const { std::ofstream(dir_ + "/" + host) << "go\n"; }
 
   std::string program() const { return dir_ + "/ssh"; }
   // Of `holon start`: this machine and two nodes more.

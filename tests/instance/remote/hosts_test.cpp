@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/instance/live.hpp"
+#include "tests/instance/remote/fake_ssh.hpp"
 
 namespace holon::instance {
 namespace {
@@ -14,33 +15,10 @@ using testing::JobOptions;
 using testing::Live;
 using testing::read_file;
 
-// A program that takes ssh's words, in a folder of its own.
-class FakeSsh {
- public:
-  FakeSsh() {
-    std::string name = ::testing::TempDir() + "holon-ssh-XXXXXX";
-    dir_ = mkdtemp(name.data());
-    std::ofstream(program()) << "#!/bin/sh\ngate=" << dir_
-                             << "/$4\nshift 5\n[ ! -p $gate ] || read line < $gate\n"
-                                "exec sh -c \"exec $*\"\n";
-    chmod(program().c_str(), 0700);
-  }
-  // Nothing runs on this host before let_in().
-  void keep_out(const std::string& host) const { mkfifo((dir_ + "/" + host).c_str(), 0600); }
-  void let_in(const std::string& host) const { std::ofstream(dir_ + "/" + host) << "go\n"; }
-  ~FakeSsh() { std::filesystem::remove_all(dir_); }
-  std::string program() const { return dir_ + "/ssh"; }
-
- private:
-  std::string dir_;
-};
-
 class HostsTest : public ::testing::Test {
  protected:
   std::vector<std::string> options(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words = {"--hosts", "far[1-2]",
-                                      "--conf",  "launch.ssh=" + ssh_.program(),
-                                      "--conf",  "instance.address=127.0.0.1"};
+    std::vector<std::string> words = ssh_.options();
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -65,7 +43,7 @@ class HostsTest : public ::testing::Test {
     return 0;
   }
 
-  FakeSsh ssh_;
+  testing::FakeSsh ssh_;
 };
 
 TEST_F(HostsTest, AreOneInstanceWhoseTasksAskItOnEachNode) {

@@ -1,4 +1,5 @@
 // Nodes that people add to a running instance, all of which are this machine.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
 
@@ -34,6 +35,7 @@ class Guest {
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
+  void signal(int number) const { kill(pid_, number); }
   // Its exit code, once it has ended.
   int wait() {
     int status = -1;
@@ -129,6 +131,37 @@ TEST_F(JoinTest, ANodeLeavesInOrderAndComesBack) {
   EXPECT_EQ(run_everywhere(2).result, "COMPLETED");
 }
 
+TEST_F(JoinTest, WhatWaitsForANodeThatHasLeftIsRunByTheAgentThatCameBack) {
+  const Guest guest(invitation("key"), "guest");
+  ASSERT_TRUE(has_nodes(2));
+  guest.signal(SIGSTOP);  // it is told to end, and does not yet
+  const auto [said, code] = holon("leave guest");
+  EXPECT_EQ(code, 0) << said;
+  JobOptions all;
+  all.tasks = cores_ * 2;
+  const auto id = live_.job({"/bin/true"}, all);
+  const Guest again(invitation("another"), "guest");
+  EXPECT_EQ(live_.wait_one(id).result, "COMPLETED");
+}
+
+// Only who came by an invitation is forgotten with it.
+TEST_F(JoinTest, ABrokerBeginsWithoutInvitationsThatItCannotRead) {
+  invitation("key");
+  testing::signal_process(live_.supervisor(), SIGSTOP);
+  testing::signal_process(live_.broker(), SIGKILL);
+  {
+    SQLite::Database db(live_.dir() + "/state/journal.db", SQLite::OPEN_READWRITE);
+    db.setBusyTimeout(30'000);
+    EXPECT_EQ(db.exec("UPDATE meta SET value = '{' WHERE key = 'guests'"), 1);
+  }
+  testing::signal_process(live_.supervisor(), SIGCONT);
+  EXPECT_TRUE(has_nodes(1));
+  EXPECT_THAT(testing::read_file(live_.dir() + "/state/instance.log"),
+              HasSubstr("the nodes that came by them, are forgotten"));
+  const Guest guest(invitation("another"), "guest");
+  EXPECT_TRUE(has_nodes(2));
+}
+
 TEST_F(JoinTest, WhatRunsOnANodeThatLeavesNowIsCancelled) {
   Guest guest(invitation("key"), "guest");
   ASSERT_TRUE(has_nodes(2));
@@ -159,6 +192,12 @@ TEST_F(JoinTest, WhoMayNotIsRefusedAndInTheAudit) {
   EXPECT_EQ(usage, 2);
   EXPECT_THAT(open, HasSubstr("chmod 600"));
   EXPECT_THAT(holon("leave nowhere").first, HasSubstr("there is no node nowhere here"));
+  const auto [nothing, none] = run(HOLON_BINARY " join < /dev/null");
+  EXPECT_NE(none, 0);
+  EXPECT_THAT(nothing, HasSubstr("holon join: standard input: an invitation was expected"));
+  const auto [inside, refused] = run("HOLON_JOB_ID=1 " HOLON_BINARY " leave");
+  EXPECT_EQ(refused, 2);
+  EXPECT_THAT(inside, HasSubstr("would wait for its own end"));
 }
 
 TEST(NotJoinable, IsAnInstanceOfOneNodeUnlessItWasAskedFor) {
