@@ -14,6 +14,7 @@
 #include <ostream>
 #include <set>
 
+#include "cli/options/dependencies.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "instance/clock.hpp"
@@ -166,10 +167,11 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
       .option("--now", yes_or_no(options.immediate), "y|n",
               "y: start at once or fail; n unless given")
       .option(
-          "--dependency", options.dependencies, "SCHEME:ID",
-          "wait for another job: after (it has started), afterany (ended), afterok (completed), "
+          "-d,--dependency", dependencies_reader(options.dependencies), "SCHEME:ID...",
+          "wait for other jobs, all of them: after (it has started), afterany (ended), afterok "
+          "(completed), "
           "afternotok (failed); singleton: for all earlier ones of this name; begin-time:SECONDS; "
-          "may be repeated")
+          "afterok:3:5,afterany:7 names several; may be repeated")
       .option(
           "--attr",
           [&options](const std::string& word) -> Status {
@@ -182,7 +184,7 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
           },
           "KEY=VALUE", "what the policy of the queue may look at; may be repeated")
       .option(
-          "--begin-time",
+          "--begin-time|--begin",
           [&options](const std::string& word) -> Status {
             const auto at = parse_time(word, instance::wall_clock_ms());
             if (!at) return tl::unexpected(at.error());
@@ -210,41 +212,6 @@ Result<std::string> own_group(const std::string& wanted) {
       Errc::invalid_argument,
       fmt::format("you are not in group '{}'; yours are {}", wanted, fmt::join(names, ", ")),
       "--group");
-}
-
-// Whoever takes apart what was typed says what is wrong with it by that name.
-Status check_dependency(const std::string& word) {
-  const auto colon = word.find(':');
-  const std::string scheme = word.substr(0, colon);
-  const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
-  const auto wrong = [&word](const std::string& what) {
-    return fail(Errc::invalid_argument, what, "--dependency " + word);
-  };
-  if (scheme == "singleton")
-    return value.empty() ? Status() : wrong("singleton takes no job: it is about all of this name");
-  if (scheme == "begin-time") {
-    double seconds = -1;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-    const bool is_number = error == std::errc{} && end == value.data() + value.size();
-    if (is_number && seconds >= 0 && seconds < 1e12) return {};
-    return wrong(
-        fmt::format("'{}' is no number of seconds since the epoch; --begin-time takes +30m "
-                    "and 18:30",
-                    value));
-  }
-  static const std::set<std::string> kOfAJob = {"after", "afterstart", "afterany", "afterok",
-                                                "afternotok"};
-  if (!kOfAJob.contains(scheme))
-    return wrong(
-        fmt::format("'{}' is none of after, afterany, afterok, afternotok, singleton and "
-                    "begin-time",
-                    scheme));
-  if (!value.empty() && value.size() < 20 &&
-      value.find_first_not_of("0123456789") == std::string::npos)
-    return {};
-  if (value.find_first_of(":,?") != std::string::npos)
-    return wrong("one job id; repeat --dependency for more");
-  return wrong(fmt::format("'{}' is no job id; {}:7 is one", value, scheme));
 }
 
 // RFC 26: a list of {scheme, value}.
@@ -347,7 +314,7 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
   add_slots_option(parser, options, unit);
   const std::string per = task ? "per task" : "per slot";
   parser
-      .option(task ? "-c,--cores-per-task" : "-c,--cores-per-slot",
+      .option(task ? "-c,--cores-per-task|--cpus-per-task" : "-c,--cores-per-slot",
               number_up_to(resource::kMaxCount, shape.cores_per_task), "N",
               "cores " + per + ", 1 unless given")
       .option(task ? "-g,--gpus-per-task" : "-g,--gpus-per-slot",
@@ -368,7 +335,7 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
                      "there is room")
       .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N")
       .option(
-          "-t,--time-limit",
+          "-t,--time-limit|--time",
           [&options](const std::string& word) -> Status {
             const auto limit = parse_limit(word);
             if (!limit) return tl::unexpected(limit.error());
@@ -381,7 +348,8 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
           "inf: no limit");
   parser.group("Job")
       .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")
-      .option("--name", shape.name, "NAME", "how listings call it; the command's name unless given")
+      .option("-J,--name|--job-name", shape.name, "NAME",
+              "how listings call it; the command's name unless given")
       .option(
           "--urgency",
           [&options](const std::string& word) -> Status {
@@ -416,11 +384,12 @@ void add_job_options(Parser& parser, JobOptions& options) {
       .option(
           "--env", options.environment, "RULE",
           "NAME=VALUE sets, NAME passes on, -PATTERN takes out (-* everything); may be repeated")
-      .option("--cwd", options.shape.cwd, "DIR", "where it runs; here unless given")
-      .option("--output", options.output, "FILE",
+      .option("-D,--cwd|--chdir", options.shape.cwd, "DIR", "where it runs; here unless given")
+      .option("-o,--output", options.output, "FILE",
               "standard output; {{id}}, {{name}} and {{taskid}} stand for the job's")
-      .option("--error", options.error, "FILE", "standard error; with the output unless given")
-      .flag("--label-io", options.label_io, "begin each line of output with the task's number")
+      .option("-e,--error", options.error, "FILE", "standard error; with the output unless given")
+      .flag("-l,--label-io|--label", options.label_io,
+            "begin each line of output with the task's number")
       .flag("--dry-run", options.dry_run, "print the jobspec, submit nothing");
 }
 

@@ -33,6 +33,23 @@ Result<std::int64_t> whole_number(const std::string& text,
   return number;
 }
 
+// "-J,--name|--job-name": what CLI11 is to take, and what is said of it.
+struct Names {
+  std::string taken, shown, also;  // also: "--job-name", empty for none
+};
+
+Names names_of(const std::string& text) {
+  const auto cut = text.find('|');
+  if (cut == std::string::npos) return {text, text, ""};
+  const std::string shown = text.substr(0, cut);
+  const std::string also = text.substr(cut + 1);
+  return {shown + "," + also, shown, also};
+}
+
+std::string help_with(std::string help, const Names& names) {
+  return names.also.empty() ? std::move(help) : std::move(help) + "; also " + names.also;
+}
+
 // Of an unset variable of a script: nobody means the same by it as by leaving the option out.
 Status empty_value() {
   return fail(Errc::invalid_argument, "its value is empty");
@@ -107,18 +124,21 @@ Parser& Parser::hidden_flag(const std::string& names, bool& target) {
 }
 
 Parser& Parser::flag(const std::string& names, bool& target, std::string help) {
-  hidden_flag(names, target);
-  state_->page.options.push_back({state_->group, names, "", std::move(help)});
+  const Names all = names_of(names);
+  hidden_flag(all.taken, target);
+  state_->page.options.push_back({state_->group, all.shown, "", help_with(std::move(help), all)});
   return *this;
 }
 
 Parser& Parser::option(const std::string& names, std::function<Status(const std::string&)> read,
                        std::string value, std::string help) {
   auto& slot = state_->values.emplace_back();
-  slot.names = names;
+  const Names all = names_of(names);
+  slot.names = all.shown;
   slot.read = std::move(read);
-  state_->app.add_option(names, slot.words)->allow_extra_args(false);
-  state_->page.options.push_back({state_->group, names, std::move(value), std::move(help)});
+  state_->app.add_option(all.taken, slot.words)->allow_extra_args(false);
+  state_->page.options.push_back(
+      {state_->group, all.shown, std::move(value), help_with(std::move(help), all)});
   return *this;
 }
 
@@ -243,25 +263,14 @@ struct Foreign {
 constexpr Foreign kForeign[] = {
     {"-p", "-q", "a queue is -q"},
     {"--partition", "-q", "a queue is -q"},
-    {"-J", "--name", "a name is --name"},
-    {"--job-name", "--name", "a name is --name"},
-    {"-o", "--output", "a file for the output is --output"},
-    {"-e", "--error", "a file for standard error is --error"},
-    {"-D", "--cwd", "a folder to run in is --cwd"},
-    {"--chdir", "--cwd", "a folder to run in is --cwd"},
-    {"-d", "--dependency", "it is --dependency"},
     {"-a", "--count", "so many equal jobs are --count"},
     {"--array", "--count", "so many equal jobs are --count"},
     {"--cpus-per-task", "-c", "cores are -c"},
     {"--gres", "-g", "GPUs are -g"},
     {"--gpus", "-g", "GPUs are -g"},
-    {"--time", "-t", "a time limit is -t"},
     {"-H", "--urgency", "a job is held by --urgency hold"},
     {"--hold", "--urgency", "a job is held by --urgency hold"},
-    {"--begin", "--begin-time", "it is --begin-time"},
     {"--export", "--env", "a variable is --env NAME=VALUE"},
-    {"-l", "--label-io", "labels are --label-io"},
-    {"--label", "--label-io", "labels are --label-io"},
     {"--immediate", "--now", "it is --now y"},
 };
 

@@ -37,7 +37,9 @@ class Parser {
   // Options added from here on stand under this heading in the help.
   Parser& group(std::string heading);
 
-  // `names` as CLI11 takes them: "-n,--ntasks". `value` stands for the value in the help: "N".
+  // `names` as CLI11 takes them: "-n,--ntasks". Behind a '|' stand names that are taken too and
+  // that only the help mentions: "-J,--name|--job-name". `value` stands for the value in the help:
+  // "N".
   Parser& flag(const std::string& names, bool& target, std::string help);
   // For the program itself: taken, and not in the help.
   Parser& hidden_flag(const std::string& names, bool& target);
