@@ -92,9 +92,10 @@ class Attendance {
 
   void outlived(const Result<msg::JobRecord>& job) {
     end_.outlived = true;
-    const std::string why = !job                       ? job.error().what
-                            : job->result == "TIMEOUT" ? "its time limit was reached"
-                                                       : failure_of(*job);
+    end_.timed_out = job && job->result == "TIMEOUT";
+    const std::string why = !job             ? job.error().what
+                            : end_.timed_out ? "its time limit was reached"
+                                             : failure_of(*job);
     call_.io.err << fmt::format("holon alloc: job {}: {}; alloc ends\n", job_,
                                 why.empty() ? "it is over" : printable(why))
                  << std::flush;

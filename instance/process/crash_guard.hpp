@@ -1,5 +1,8 @@
 // crash_guard.hpp - remembers how often a process crashed lately.
 #pragma once
+#include <sys/wait.h>
+
+#include <csignal>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -10,6 +13,15 @@ namespace holon::instance {
 
 inline constexpr std::size_t kCrashes = 5;        // so many ...
 inline constexpr Duration kCrashWindow = 60'000;  // ... within this time are a loop
+
+// Of a status as wait(2) gives it. What somebody else ended is none: that says nothing of what it
+// was doing.
+inline bool is_crash(int status) {
+  if (!WIFSIGNALED(status)) return false;
+  const int signal = WTERMSIG(status);
+  return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+         signal == SIGFPE;
+}
 
 class CrashGuard {
  public:

@@ -82,6 +82,13 @@ Result<pid_t> spawn(const Program& program) {
   return pid;
 }
 
+void block_signals(std::span<const int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
 void redirect(int fd, const char* file, int flags) {
   const transport::UniqueFd opened(open(file, flags | O_CLOEXEC, 0600));
   if (opened) dup2(opened.get(), fd);

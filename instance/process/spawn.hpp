@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ struct Program {
 // Default signal actions, nothing blocked, our environment but for `unset` and `set`. Errors:
 // not_found, system.
 Result<pid_t> spawn(const Program& program);
+
+// Of the calling thread, and of threads it starts; not of what spawn() starts.
+void block_signals(std::span<const int> signals);
 
 // Makes `fd` refer to `file`; the process goes on with what it had if that fails. REQUIRES: `fd` is
 // open (take_standard_descriptors()).

@@ -49,17 +49,12 @@ constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
 constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
 constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
 
+// The last three are what batch systems send as a warning, some time before they kill.
+constexpr std::array kEndingSignals = {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU};
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
-}
-
-// Not one that somebody else ended: that says nothing of what it was doing.
-bool is_crash(int status) {
-  if (!WIFSIGNALED(status)) return false;
-  const int signal = WTERMSIG(status);
-  return signal == SIGABRT || signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
-         signal == SIGFPE;
 }
 
 std::string parent_of(const std::string& dir) {
@@ -129,8 +124,7 @@ class Supervisor {
       options_.secrets.keys = std::move(*keys);
       options_.secrets.invitation = launcher_.invitation();
     }
-    // The last three are what batch systems send as a warning, some time before they kill.
-    for (const int signal : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU}) {
+    for (const int signal : kEndingSignals) {
       auto watch = reactor_.on_signal(signal, [this, signal] { on_signal(signal); });
       if (!watch) return tl::unexpected(watch.error());
       watches_.push_back(std::move(*watch));
@@ -579,6 +573,9 @@ void say(const std::string& text) {
 int supervise(const BrokerOptions& options, const config::Config& config, const Nodes& nodes,
               const std::string& cpuset, std::function<void(const std::string&)> on_ready) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // For the rest of this process's life: one that comes when the supervisor has stopped listening
+  // finds an end that is under way, and must not cut it off.
+  block_signals(kEndingSignals);
   // Whoever read our messages may have gone, or the disk they are kept on be full; what we start
   // has both signals back.
   for (const int ignored : {SIGPIPE, SIGXFSZ}) std::signal(ignored, SIG_IGN);

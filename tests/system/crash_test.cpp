@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -213,6 +214,27 @@ TEST(Crash, SigtermToTheSupervisorEndsItAllInOrder) {
   start.signal(SIGTERM);
   start.finish();
   EXPECT_TRUE(sandbox.processes().empty());
+}
+
+// It has not been waited for yet.
+bool has_ended(pid_t pid) {
+  siginfo_t how{};
+  return waitid(P_PID, static_cast<id_t>(pid), &how, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         how.si_pid == pid;
+}
+
+TEST(Crash, NoSignalAtTheVeryEndLeavesTheRuntimeDirectory) {
+  for (int round = 0; round < 10; ++round) {
+    Sandbox sandbox;  // which looks for what is left
+    Process start =
+        sandbox.start({"start", "--resources", "node=1/core=1", "--", "sh", "-c", "echo up"});
+    EXPECT_EQ(start.read_line(), "up");
+    while (!has_ended(start.pid())) {
+      for (const int signal : {SIGTERM, SIGHUP, SIGINT}) start.signal(signal);
+      usleep(100);
+    }
+    start.finish();
+  }
 }
 
 }  // namespace

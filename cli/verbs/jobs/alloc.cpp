@@ -71,8 +71,10 @@ void end_soon(int signal) {
   if (timer_create(CLOCK_MONOTONIC, &again, &timer) == 0) timer_settime(timer, 0, &when, nullptr);
 }
 
-// The program was ended because its instance was.
-int code_of_outlived(Client& client, std::uint64_t id) {
+// The program was ended because its instance was. What was said of the job stands: by now the
+// instance that knows it may be gone.
+int code_of_outlived(Client& client, std::uint64_t id, const ProgramEnd& ran) {
+  if (ran.timed_out) return kTimeLimit;
   const auto job = record_of(client, id);
   return job && job->result == "TIMEOUT" ? kTimeLimit : kNotRun;
 }
@@ -133,7 +135,7 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
   if (ran && ran->asked_by != 0) end_soon(ran->asked_by);
   if (ran && ran->outlived) {
     held.reset();
-    return code_of_outlived(client, id);
+    return code_of_outlived(client, id, *ran);
   }
   if (const auto given = give_back(client, id, job->child_uri, std::move(held)); !given)
     report(call, "alloc", given.error());
