@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "resource/match/constraint.hpp"
+
 namespace holon::resource {
 namespace {
 
@@ -130,6 +132,32 @@ std::string slots_short(const std::vector<Amounts>& nodes, const Asked& asked) {
          amount_text(cores, "core") + ")";
 }
 
+// A property that no node has, or hosts of which none is here, where all else cannot help; empty:
+// there is no such thing.
+std::string unknown_to_all(const ResourceGraph& graph, const Constraint& constraint) {
+  const auto nodes = graph.by_type("node");
+  if (constraint.op == "and") {
+    for (const Constraint& operand : constraint.operands)
+      if (auto text = unknown_to_all(graph, operand); !text.empty()) return text;
+    return {};
+  }
+  const auto passes_none = [&](const Constraint& part) {
+    const auto test = match::NodeTest::compile(part, graph);
+    return test && std::none_of(nodes.begin(), nodes.end(),
+                                [&](VertexId node) { return test->passes(graph, node); });
+  };
+  if (constraint.op == "hostlist" && passes_none(constraint)) {
+    std::string hosts;
+    for (const auto& value : constraint.values) hosts += (hosts.empty() ? "" : ",") + value;
+    return "no node of this instance is called " + hosts;
+  }
+  if (constraint.op != "properties") return {};
+  for (const auto& value : constraint.values)
+    if (!value.starts_with('^') && passes_none({"properties", {value}, {}}))
+      return "no node of this instance has the property " + value;
+  return {};
+}
+
 }  // namespace
 
 std::string amount_text(std::int64_t amount, const std::string& type) {
@@ -148,10 +176,12 @@ std::string refusal(const ResourceGraph& graph, const Jobspec& spec,
       text = asked->nodes > 0 ? nodes_short(nodes, *asked) : slots_short(nodes, *asked);
     if (!text.empty()) return text;
   }
+  if (auto text = unknown_to_all(graph, spec.constraints); !text.empty()) return text;
   if (shortage.type.empty()) return "asks for what this instance does not have";
   const bool bound = !spec.constraints.op.empty();
   return "asks for " + amount_text(shortage.wanted, shortage.type) + "; this instance has " +
-         std::to_string(shortage.found) + (bound ? " that meet its constraints" : " that would do");
+         std::to_string(shortage.found) +
+         (bound ? " on nodes with " + constraint_text(spec.constraints) : " that would do");
 }
 
 }  // namespace holon::resource

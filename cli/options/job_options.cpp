@@ -14,6 +14,7 @@
 #include <ostream>
 #include <set>
 
+#include "cli/options/constraints.hpp"
 #include "cli/options/dependencies.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
@@ -333,19 +334,20 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
                      "there is room"
                    : "spread over N nodes, one slot each unless -n says more; without it, wherever "
                      "there is room")
-      .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N")
-      .option(
-          "-t,--time-limit|--time",
-          [&options](const std::string& word) -> Status {
-            const auto limit = parse_limit(word);
-            if (!limit) return tl::unexpected(limit.error());
-            options.limit = *limit;
-            return {};
-          },
-          "TIME",
-          "end it after 30s, 5m, 2h, 1.5d, 5:30 (MM:SS), 01:30:00 or 1-12:00; a bare number is "
-          "minutes; 0 or "
-          "inf: no limit");
+      .flag("-x,--exclusive", shape.exclusive, "the whole of each node; needs -N");
+  add_constraint_options(parser, shape.constraints);
+  parser.option(
+      "-t,--time-limit|--time",
+      [&options](const std::string& word) -> Status {
+        const auto limit = parse_limit(word);
+        if (!limit) return tl::unexpected(limit.error());
+        options.limit = *limit;
+        return {};
+      },
+      "TIME",
+      "end it after 30s, 5m, 2h, 1.5d, 5:30 (MM:SS), 01:30:00 or 1-12:00; a bare number is "
+      "minutes; 0 or "
+      "inf: no limit");
   parser.group("Job")
       .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")
       .option("-J,--name|--job-name", shape.name, "NAME",

@@ -64,6 +64,11 @@ std::string consumables_text(const Wishes& wishes) {
   return text;
 }
 
+std::string nodes_text(const resource::Jobspec& spec) {
+  const std::string text = resource::constraint_text(spec.constraints);
+  return text.empty() ? text : " on nodes with " + text;
+}
+
 }  // namespace
 
 std::string request_text(const resource::Jobspec& spec, const Wishes& wishes) {
@@ -72,7 +77,7 @@ std::string request_text(const resource::Jobspec& spec, const Wishes& wishes) {
     count_up(request, 1, !wishes.slots.has_value(), amounts);
   const std::string what = joined(amounts);
   return (wishes.slots ? fmt::format("{} slots of {}", range_text(*wishes.slots), what) : what) +
-         consumables_text(wishes);
+         consumables_text(wishes) + nodes_text(spec);
 }
 
 }  // namespace holon::instance

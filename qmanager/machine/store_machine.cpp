@@ -220,6 +220,12 @@ const resource::Request* find_slot(const std::vector<resource::Request>& request
   return nullptr;
 }
 
+// Which nodes the job keeps to, where it does not take any.
+std::string nodes_text(const resource::Jobspec& spec) {
+  const std::string text = resource::constraint_text(spec.constraints);
+  return text.empty() ? text : "; it takes only nodes with " + text;
+}
+
 // "(a slot is 1 core, 6 scratch)": where slots are short, of what they are made.
 std::string slot_text(const resource::Jobspec& spec, const std::string& reason) {
   const resource::Request* slot = find_slot(spec.resources);
@@ -245,7 +251,8 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
   // A range of slots has its smallest count in the jobspec.
   const Outcome outcome = match(job, MatchOp::without_allocating, when.begin, when.length());
   if (const auto* short_of = std::get_if<NotNow>(&outcome))
-    return Shortage{short_of->reason + slot_text(*job.spec, short_of->reason), {}};
+    return Shortage{
+        short_of->reason + slot_text(*job.spec, short_of->reason) + nodes_text(*job.spec), {}};
   if (const auto* found = std::get_if<Allocation>(&outcome); found != nullptr)
     if (!host_pools_->fits(job.on_hosts, slots_on_hosts(job, *found), when))
       return Shortage{not_on_hosts(job), {}};

@@ -43,5 +43,72 @@ TEST(Habits, OneDependencyNamesSeveralJobs) {
   sandbox.ok({"job", "wait", "4"});
 }
 
+// Three nodes of two cores; n0 and n1 are fast, n2 has a gpu.
+std::string three_nodes(Sandbox& sandbox) {
+  return sandbox.write_file("R.json",
+                            R"({"version": 1, "execution": {
+      "R_lite": [{"rank": "0-2", "children": {"core": "0-1"}}], "nodelist": ["n[0-2]"],
+      "properties": {"fast": "0-1", "gpu": "2"}}})");
+}
+
+TEST(Habits, JobsRunOnTheNodesTheyAskFor) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {"--resources", three_nodes(sandbox)});
+  const auto node = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), "run");
+    for (const char* word : {"sh", "-c", "echo $HOLON_NODELIST"}) options.emplace_back(word);
+    return sandbox.ok(options);
+  };
+  EXPECT_EQ(node({"-w", "n1"}), "n1\n");
+  EXPECT_EQ(node({"--nodelist=n[1-2]", "-N2"}), "n[1-2]\nn[1-2]\n");
+  EXPECT_EQ(node({"--exclude", "n[0-1]"}), "n2\n");
+  EXPECT_EQ(node({"--requires", "gpu"}), "n2\n");
+  EXPECT_EQ(node({"-C", "fast&!host:n0"}), "n1\n");
+  EXPECT_EQ(node({"--requires", "fast -host:n0"}), "n1\n");
+  EXPECT_EQ(node({"--requires", "(gpu or rank:1) and not fast"}), "n2\n");
+  EXPECT_EQ(node({"--requires", "fast", "--exclude", "n1"}), "n0\n");
+  EXPECT_EQ(node({"--requires", "^gpu", "--exclude", "n0"}), "n1\n");
+}
+
+TEST(Habits, NodesThatCannotBeAreRefusedWithTheReason) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {"--resources", three_nodes(sandbox)});
+  const auto said = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), "submit");
+    options.emplace_back("true");
+    const Ran ran = sandbox.run(options);
+    EXPECT_NE(ran.code, 0);
+    return ran.err.substr(0, ran.err.find('\n'));
+  };
+  EXPECT_EQ(said({"--requires", "nope"}),
+            "holon submit: no node of this instance has the property nope");
+  EXPECT_EQ(said({"-w", "x[1-2]"}), "holon submit: no node of this instance is called x[1-2]");
+  EXPECT_EQ(said({"--requires", "fast", "-N3"}),
+            "holon submit: asks for 3 nodes; this instance has 2 on nodes with fast");
+  EXPECT_EQ(said({"--requires", "fast and gpu"}),
+            "holon submit: asks for 1 slot; this instance has 0 on nodes with fast and gpu");
+  EXPECT_EQ(said({"-w", "n["}),
+            "holon submit: -w,--nodelist: 'n[', character 1: brackets do not match");
+  EXPECT_EQ(said({"--requires", "fast and"}),
+            "holon submit: --requires: 'fast and' ends where a property, host:HOSTS, rank:RANKS, "
+            "'not' or '(' is expected");
+  EXPECT_EQ(said({"--requires", "fast)"}),
+            "holon submit: --requires: 'fast)', character 5: ')': no '(' before");
+  EXPECT_EQ(said({"--requires", "rank:x"}),
+            "holon submit: --requires: 'rank:x', character 1: 'rank:x': no ranks; 0-3,7 are");
+}
+
+TEST(Habits, AWaitForNodesIsExplained) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {"--resources", three_nodes(sandbox)});
+  sandbox.ok({"submit", "-w", "n0", "-n", "2", "sleep", "600"});
+  sandbox.ok({"submit", "-w", "n0", "true"});
+  EXPECT_THAT(sandbox.ok({"jobs", "--all"}), HasSubstr("it takes only nodes with host:n0"));
+  const std::string explained = sandbox.ok({"explain", "2"});
+  EXPECT_THAT(explained, HasSubstr("1 core on nodes with host:n0"));
+  EXPECT_THAT(explained, HasSubstr("job 1  sleep on n0"));
+  sandbox.ok({"cancel", "--all"});
+}
+
 }  // namespace
 }  // namespace holon::system_test
