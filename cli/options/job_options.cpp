@@ -184,6 +184,7 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
             return {};
           },
           "KEY=VALUE", "what the policy of the queue may look at; may be repeated")
+      .adds_up()
       .option(
           "--begin-time|--begin",
           [&options](const std::string& word) -> Status {
@@ -386,6 +387,7 @@ void add_job_options(Parser& parser, JobOptions& options) {
       .option(
           "--env", options.environment, "RULE",
           "NAME=VALUE sets, NAME passes on, -PATTERN takes out (-* everything); may be repeated")
+      .adds_up()
       .option("-D,--cwd|--chdir", options.shape.cwd, "DIR", "where it runs; here unless given")
       .option("-o,--output", options.output, "FILE",
               "standard output; {{id}}, {{name}} and {{taskid}} stand for the job's")

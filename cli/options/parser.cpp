@@ -11,6 +11,7 @@
 #include <deque>
 #include <limits>
 #include <ostream>
+#include <utility>
 
 #include "cli/options/help.hpp"
 
@@ -50,6 +51,11 @@ std::string help_with(std::string help, const Names& names) {
   return names.also.empty() ? std::move(help) : std::move(help) + "; also " + names.also;
 }
 
+bool has_name(const std::string& names, const std::string& name) {
+  const auto all = split_names(names);
+  return std::find(all.begin(), all.end(), name) != all.end();
+}
+
 // Of an unset variable of a script: nobody means the same by it as by leaving the option out.
 Status empty_value() {
   return fail(Errc::invalid_argument, "its value is empty");
@@ -67,14 +73,22 @@ std::function<Status(const std::string&)> number_up_to(std::int64_t most, std::i
 }
 
 struct Parser::State {
+  struct Word {
+    std::string text;
+    std::string place;  // a line of a script; empty: the command line
+  };
   struct Value {
     std::string names;
-    std::vector<std::string> words;
+    std::vector<std::string> words;  // of what CLI11 has just split
     std::function<Status(const std::string&)> read;
+    bool adds_up = false;
+    std::vector<Word> typed, layer, taken;  // layer: of the one that is being read
   };
   struct Flag {
-    bool given = false;
+    std::string names;
+    bool given = false;  // in what CLI11 has just split
     bool* target = nullptr;
+    std::string place;
   };
 
   CLI::App app;
@@ -92,12 +106,18 @@ struct Parser::State {
   bool* wrap_given = nullptr;
   bool wraps_commands = false;
   bool takes_empty = false;
+  ScriptReader script;
 
   std::optional<Error> split(const std::vector<std::string>& args);
   std::optional<Error> take_command();
   bool wraps_nothing() const;
   std::optional<Error> take_wrapped();
+  void take_flags(const std::string& place);
+  void end_layer();
+  std::optional<Error> read_script();
+  std::optional<Error> read_line(const Line& line);
   std::optional<Error> read_values();
+  const Value* find(const std::string& name) const;
   Error unknown_option(const std::string& word) const;
 };
 
@@ -118,6 +138,7 @@ Parser& Parser::group(std::string heading) {
 
 Parser& Parser::hidden_flag(const std::string& names, bool& target) {
   auto& flag = state_->flags.emplace_back();
+  flag.names = names;
   flag.target = &target;
   state_->app.add_flag(names, flag.given)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   return *this;
@@ -227,6 +248,36 @@ Parser& Parser::wrap(bool& given, std::string help, bool or_command) {
   state_->app.add_flag("--wrap", state_->wrapped);
   state_->page.options.push_back({state_->group, "--wrap", "", std::move(help)});
   return *this;
+}
+
+Parser& Parser::script(ScriptReader read) {
+  state_->script = std::move(read);
+  return *this;
+}
+
+Parser& Parser::adds_up() {
+  state_->values.back().adds_up = true;
+  return *this;
+}
+
+bool Parser::knows(const std::string& name) const {
+  return state_->app.get_option_no_throw(name) != nullptr;
+}
+
+std::string Parser::typed(const std::string& name) const {
+  const State::Value* value = state_->find(name);
+  return value == nullptr || value->typed.empty() ? "" : value->typed.back().text;
+}
+
+Error Parser::located(Error error) const {
+  const std::string option = error.where.substr(0, error.where.find_first_of(", "));
+  std::string place;
+  if (const State::Value* value = state_->find(option); value != nullptr && !value->taken.empty())
+    place = value->taken.back().place;
+  for (const auto& flag : state_->flags)
+    if (has_name(flag.names, option)) place = flag.place;
+  if (!place.empty()) error.where = place + ": " + error.where;
+  return error;
 }
 
 Parser& Parser::instance(Invocation& call) {
@@ -348,15 +399,79 @@ std::optional<Error> Parser::State::take_wrapped() {
                fmt::format("--wrap '{}' {}", command->front(), (*command)[1])};
 }
 
+const Parser::State::Value* Parser::State::find(const std::string& name) const {
+  const auto found = std::find_if(values.begin(), values.end(), [&name](const Value& value) {
+    return has_name(value.names, name);
+  });
+  return found == values.end() ? nullptr : &*found;
+}
+
+void Parser::State::take_flags(const std::string& place) {
+  for (auto& flag : flags) {
+    if (!std::exchange(flag.given, false)) continue;
+    *flag.target = true;
+    flag.place = place;
+  }
+}
+
+void Parser::State::end_layer() {
+  for (auto& value : values) {
+    if (value.layer.empty()) continue;
+    if (!value.adds_up) value.taken.clear();
+    for (auto& word : value.layer) value.taken.push_back(std::move(word));
+    value.layer.clear();
+  }
+}
+
+std::optional<Error> Parser::State::read_line(const Line& line) {
+  const auto at = [&line](Error error) {
+    error.where = error.where.empty() ? line.place : line.place + ": " + error.where;
+    return error;
+  };
+  wrapped.clear();
+  if (auto misfit = split(line.words)) return at(std::move(*misfit));
+  for (const auto& word : app.remaining()) {
+    if (word.size() > 1 && word[0] == '-' && word != "--") return at(unknown_option(word));
+    return at({Errc::invalid_argument, "not expected here; only options are", word});
+  }
+  if (wants_help || !wrapped.empty())
+    return at({Errc::invalid_argument, "accepted on the command line only",
+               wants_help ? "--help" : "--wrap"});
+  take_flags(line.place);
+  for (auto& value : values)
+    for (auto& word : std::exchange(value.words, {}))
+      value.layer.push_back({std::move(word), line.place});
+  return std::nullopt;
+}
+
+std::optional<Error> Parser::State::read_script() {
+  const bool has_script = script && wrapped.empty() && command != nullptr && !command->empty();
+  if (!has_script) return std::nullopt;
+  const auto layers = script(command->front());
+  if (!layers) return layers.error();
+  for (const auto& layer : *layers) {
+    for (const auto& line : layer)
+      if (auto misfit = read_line(line)) return misfit;
+    end_layer();
+  }
+  return std::nullopt;
+}
+
 std::optional<Error> Parser::State::read_values() {
   for (const auto& [name, target] : required)
     if (target->empty()) return Error{Errc::invalid_argument, name + " is missing", ""};
-  for (auto& flag : flags)
-    if (flag.given) *flag.target = true;
+  take_flags("");
+  for (auto& value : values)
+    for (const auto& word : std::exchange(value.words, {})) value.typed.push_back({word, ""});
+  if (auto misfit = read_script()) return misfit;
+  for (auto& value : values) value.layer = value.typed;
+  end_layer();
   for (auto& value : values) {
-    for (const auto& word : value.words) {
+    for (const auto& [word, place] : value.taken) {
       const Status status = word.empty() && !takes_empty ? empty_value() : value.read(word);
-      if (!status) return Error{status.error().code, status.error().what, value.names};
+      if (!status)
+        return Error{status.error().code, status.error().what,
+                     place.empty() ? value.names : place + ": " + value.names};
     }
   }
   return std::nullopt;

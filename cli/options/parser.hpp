@@ -71,6 +71,26 @@ class Parser {
   // REQUIRES: after command().
   Parser& wrap(bool& given, std::string help, bool or_command = false);
 
+  // Options that stand elsewhere than on the command line.
+  struct Line {
+    std::string place;               // "fit.sh:3"
+    std::vector<std::string> words;  // as on a command line
+  };
+  using Layer = std::vector<Line>;
+  using ScriptReader = std::function<Result<std::vector<Layer>>(const std::string& command)>;
+  // `read` is called once the command line is split and its flags are set, unless there is no
+  // COMMAND, or --wrap or --help is given. The value of an option is that of the last layer that
+  // has the option; the command line stands behind all layers. Flags of all layers count.
+  // REQUIRES: after command().
+  Parser& script(ScriptReader read);
+  // The option declared last has the values of all layers, in their order.
+  Parser& adds_up();
+  bool knows(const std::string& name) const;  // "-n", "--ntasks"
+  // What the command line gives last for this option; empty: nothing.
+  std::string typed(const std::string& name) const;
+  // The error with the line of the script in front, if it is about an option that came from there.
+  Error located(Error error) const;
+
   // The standard pairs: -i PATH into call.instance, and --json.
   Parser& instance(Invocation& call);
   Parser& json(bool& target);

@@ -23,7 +23,8 @@ void add_configuration_option(Parser& parser, instance::StartOptions& options) {
   parser.group("Instance")
       .option(
           "--conf", options.conf, "KEY=VALUE|FILE",
-          "its configuration, later ones win: queue.policy=easy, or a TOML file; may be repeated");
+          "its configuration, later ones win: queue.policy=easy, or a TOML file; may be repeated")
+      .adds_up();
 }
 
 void add_instance_options(Parser& parser, instance::StartOptions& options) {

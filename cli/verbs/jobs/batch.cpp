@@ -9,6 +9,7 @@
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/options/script_options.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
@@ -20,6 +21,7 @@ namespace {
 struct BatchArgs {
   JobOptions job;
   instance::StartOptions instance;
+  ScriptOptions script;
   bool wrap = false;
   bool json = false;
   std::vector<std::string> command;
@@ -83,9 +85,10 @@ int verb_batch(Invocation& call) {
                "eight cores with a backfilling queue, for an hour")
       .example("holon batch -N 2 -x --wrap 'holon submit ./w; holon job wait --all'",
                "two whole nodes");
+  add_script_options(parser, call, "batch", LookedFor::here, args.script);
   if (const auto code = parser.parse(call)) return *code;
   const auto made = request_of(args);
-  if (!made) return report(call, "batch", made.error());
+  if (!made) return report(call, "batch", parser.located(made.error()));
   tell_left_out(call, "batch", *made);
   if (args.job.dry_run) {
     call.io.out << indented(made->request.jobspec);
@@ -94,7 +97,7 @@ int verb_batch(Invocation& call) {
   auto client = connect_to_instance(call);
   if (!client) return report(call, "batch", client.error());
   const auto reply = client->submit(made->request);
-  if (!reply) return report(call, "batch", as_typed(reply.error(), args.job));
+  if (!reply) return report(call, "batch", parser.located(as_typed(reply.error(), args.job)));
   if (args.json)
     call.io.out << pretty({{"first_id", reply->first_id}, {"count", reply->count}});
   else

@@ -8,6 +8,7 @@
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/options/script_options.hpp"
 #include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
@@ -19,6 +20,7 @@ namespace fs = std::filesystem;
 
 struct SubmitArgs {
   JobOptions job;
+  ScriptOptions script;
   std::int64_t count = 1;
   bool wrap = false;
   bool json = false;
@@ -97,6 +99,7 @@ int verb_submit(Invocation& call) {
               "--output; empty unless given")
       .wrap(args.wrap, "COMMAND is one line for the shell: --wrap 'a; b'");
   parser.group("Submission").option("--count", args.count, "N", "N equal jobs in one request");
+  add_script_options(parser, call, "submit", LookedFor::in_path, args.script);
   parser.instance(call).json(args.json);
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
@@ -107,13 +110,16 @@ int verb_submit(Invocation& call) {
                "a file of one's own for the output");
   if (const auto code = parser.parse(call)) return *code;
   if (args.count < 1)
-    return report(call, "submit",
-                  {Errc::invalid_argument,
-                   fmt::format("{} is not accepted, at least 1 is", args.count), "--count"});
+    return report(
+        call, "submit",
+        parser.located({Errc::invalid_argument,
+                        fmt::format("{} is not accepted, at least 1 is", args.count), "--count"}));
 
-  if (auto good = check_job_files(args); !good) return report(call, "submit", good.error());
+  if (!args.script.file.empty()) args.command.front() = args.script.file;
+  if (auto good = check_job_files(args); !good)
+    return report(call, "submit", parser.located(good.error()));
   auto made = make_request(args.job, std::move(args.command));
-  if (!made) return report(call, "submit", made.error());
+  if (!made) return report(call, "submit", parser.located(made.error()));
   tell_left_out(call, "submit", *made);
   made->request.count = static_cast<std::uint64_t>(args.count);
   if (args.job.dry_run) {
@@ -123,7 +129,7 @@ int verb_submit(Invocation& call) {
   auto client = connect_to_instance(call);
   if (!client) return report(call, "submit", client.error());
   const auto reply = client->submit(made->request);
-  if (!reply) return report(call, "submit", as_typed(reply.error(), args.job));
+  if (!reply) return report(call, "submit", parser.located(as_typed(reply.error(), args.job)));
   print_ids(call, args, *reply);
   if (!call.io.out.flush())  // who tries again would have them twice
     call.io.err << "holon submit: submitted " << ids_text(*reply) << "\n";

@@ -1,0 +1,52 @@
+// Scripts that bring their options along, run by a real instance.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/system/sandbox.hpp"
+
+namespace holon::system_test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::vector<std::string> kFourCores = {"--resources", "node=1/core=4"};
+
+TEST(Scripts, AJobRunsWithTheOptionsOfItsScript) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.write_file("fit.sh",
+                     "#!/bin/sh\n#HOLON -n 2 --name fit -o fit.log --env WORD='two words'\n"
+                     "echo \"task $HOLON_TASK_RANK: $WORD\"\n",
+                     true);
+  const auto id = sandbox.ok({"submit", "-t", "5m", "./fit.sh"});
+  EXPECT_EQ(id, "1\n");
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.json({"job", "info", "1"})["name"], "fit");
+  const auto text = sandbox.read_file("fit.log");
+  EXPECT_THAT(text, HasSubstr("task 0: two words\n"));
+  EXPECT_THAT(text, HasSubstr("task 1: two words\n"));
+}
+
+TEST(Scripts, AChildInstanceHasTheSlotsOfItsScript) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.write_file("campaign.sh",
+                     "#!/bin/sh\n#HOLON -n 3 -o campaign.log --conf queue.policy=easy\n"
+                     "holon run -n 3 echo done\n",
+                     true);
+  sandbox.ok({"batch", "campaign.sh"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.read_file("campaign.log"), "done\ndone\ndone\n");
+}
+
+TEST(Scripts, WhatTheInstanceRefusesIsToldWithTheLine) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.write_file("fit.sh", "#!/bin/sh\n#HOLON -q nowhere\n", true);
+  const Ran ran = sandbox.run({"submit", "./fit.sh"});
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("holon submit: ./fit.sh:2: --queue nowhere: "));
+}
+
+}  // namespace
+}  // namespace holon::system_test
