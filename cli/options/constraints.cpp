@@ -38,19 +38,20 @@ class Reader {
   }
 
  private:
+  static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
   static bool is_single(char c) { return c == '(' || c == ')' || c == '!'; }
   static bool is_double(char c) { return c == '&' || c == '|'; }
 
   // The word that stands at at_, and behind it; "" at the end.
   void next() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+    while (at_ < text_.size() && is_blank(text_[at_])) ++at_;
     begin_ = at_;
     if (at_ < text_.size() && is_single(text_[at_])) {
       ++at_;
     } else if (at_ < text_.size() && is_double(text_[at_])) {
       at_ += at_ + 1 < text_.size() && text_[at_ + 1] == text_[at_] ? 2 : 1;
     } else {
-      while (at_ < text_.size() && text_[at_] != ' ' && !is_single(text_[at_]) &&
+      while (at_ < text_.size() && !is_blank(text_[at_]) && !is_single(text_[at_]) &&
              !is_double(text_[at_]))
         ++at_;
     }
@@ -74,12 +75,12 @@ class Reader {
   // Terms side by side are all asked for, as with "and" between them.
   Result<Constraint> both() {
     Constraint made{"and", {}, {}};
-    do {
-      if (is_and()) next();
+    for (bool more = true; more; more = !word_.empty() && word_ != ")" && !is_or()) {
+      if (!made.operands.empty() && is_and()) next();
       auto one = term();
       if (!one) return one;
       made.operands.push_back(std::move(*one));
-    } while (!word_.empty() && word_ != ")" && !is_or());
+    }
     return made.operands.size() == 1 ? Constraint(made.operands.front()) : made;
   }
 

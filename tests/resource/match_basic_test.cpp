@@ -149,7 +149,7 @@ TEST(Match, ARefusalSaysWhatWasAskedForAndWhatThereIs) {
   EXPECT_EQ(refusal(jobspec_for(shape).value()), "no node has 1 GPU");
   Jobspec bound = shaped(2, 2, 1);
   bound.constraints = {"hostlist", {"node1"}, {}};
-  EXPECT_EQ(refusal(bound), "asks for 2 nodes; this instance has 1 on nodes with host:node1");
+  EXPECT_EQ(refusal(bound), "asks for 2 nodes; this instance has 1 with host:node1");
 }
 
 TEST(Match, WhatDoesNotFitWaitsAndWhatNeverFitsIsRefused) {

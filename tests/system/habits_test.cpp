@@ -64,7 +64,7 @@ TEST(Habits, JobsRunOnTheNodesTheyAskFor) {
   EXPECT_EQ(node({"--exclude", "n[0-1]"}), "n2\n");
   EXPECT_EQ(node({"--requires", "gpu"}), "n2\n");
   EXPECT_EQ(node({"-C", "fast&!host:n0"}), "n1\n");
-  EXPECT_EQ(node({"--requires", "fast -host:n0"}), "n1\n");
+  EXPECT_EQ(node({"--requires", "fast\t-host:n0"}), "n1\n");
   EXPECT_EQ(node({"--requires", "(gpu or rank:1) and not fast"}), "n2\n");
   EXPECT_EQ(node({"--requires", "fast", "--exclude", "n1"}), "n0\n");
   EXPECT_EQ(node({"--requires", "^gpu", "--exclude", "n0"}), "n1\n");
@@ -84,7 +84,7 @@ TEST(Habits, NodesThatCannotBeAreRefusedWithTheReason) {
             "holon submit: no node of this instance has the property nope");
   EXPECT_EQ(said({"-w", "x[1-2]"}), "holon submit: no node of this instance is called x[1-2]");
   EXPECT_EQ(said({"--requires", "fast", "-N3"}),
-            "holon submit: asks for 3 nodes; this instance has 2 on nodes with fast");
+            "holon submit: asks for 3 nodes; this instance has 2 with fast");
   EXPECT_EQ(said({"--requires", "fast and gpu"}),
             "holon submit: asks for 1 slot; this instance has 0 on nodes with fast and gpu");
   EXPECT_EQ(said({"-w", "n["}),
@@ -92,10 +92,23 @@ TEST(Habits, NodesThatCannotBeAreRefusedWithTheReason) {
   EXPECT_EQ(said({"--requires", "fast and"}),
             "holon submit: --requires: 'fast and' ends where a property, host:HOSTS, rank:RANKS, "
             "'not' or '(' is expected");
+  EXPECT_EQ(said({"--requires", "and fast"}),
+            "holon submit: --requires: 'and fast', character 1: 'and': a property, host:HOSTS, "
+            "rank:RANKS, 'not' or '(' is expected");
   EXPECT_EQ(said({"--requires", "fast)"}),
             "holon submit: --requires: 'fast)', character 5: ')': no '(' before");
   EXPECT_EQ(said({"--requires", "rank:x"}),
             "holon submit: --requires: 'rank:x', character 1: 'rank:x': no ranks; 0-3,7 are");
+}
+
+TEST(Habits, ChildInstancesLieOnTheNodesTheyAskFor) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {"--resources", three_nodes(sandbox)});
+  sandbox.ok({"alloc", "-w", "n1", "true"});
+  EXPECT_EQ(sandbox.json({"job", "info", "1"})["nodelist"], "n1");
+  sandbox.ok({"batch", "--requires", "gpu", "--wrap", "true"});
+  sandbox.ok({"job", "wait", "2"});
+  EXPECT_EQ(sandbox.json({"job", "info", "2"})["nodelist"], "n2");
 }
 
 TEST(Habits, AWaitForNodesIsExplained) {
