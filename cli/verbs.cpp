@@ -19,6 +19,7 @@ std::span<const Verb> verbs() {
       {"submit", "put jobs into the queue, print their ids", Group::work, verb_submit},
       {"run", "run a job and wait for it, with its output here", Group::work, verb_run},
       {"cancel", "end jobs, pending or running", Group::work, verb_cancel},
+      {"signal", "send a signal to the tasks of running jobs", Group::work, verb_signal},
       {"urgency", "hold pending jobs, or put them first", Group::work, verb_urgency},
       {"queue", "status, enable, disable, start, stop: the queues", Group::work, verb_queue},
       {"reserve", "reserve resources for later", Group::work, verb_reserve},

@@ -26,6 +26,7 @@ int verb_explain(Invocation& call);
 int verb_priority(Invocation& call);
 int verb_plan(Invocation& call);
 int verb_windows(Invocation& call);
+int verb_signal(Invocation& call);
 int verb_urgency(Invocation& call);
 int verb_queue(Invocation& call);
 int verb_stats(Invocation& call);

@@ -302,6 +302,11 @@ Status Client::plan(const msg::PlanRequest& request,
   return parts_->stream<msg::PlanPart>("plan", request, take, kBulkTimeout);
 }
 
+Status Client::signal(const msg::SignalRequest& request) {
+  const auto answer = parts_->call<msg::Empty>("job.signal", request);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
 Status Client::set_urgency(const msg::UrgencyRequest& request) {
   const auto answer = parts_->call<msg::Empty>("urgency", request);
   return answer ? Status() : tl::unexpected(answer.error());

@@ -91,6 +91,10 @@ class Client {
   // Pending jobs are INACTIVE at once; running ones get SIGTERM, and SIGKILL after their grace.
   // Errors: not_found (one of the ids; none is cancelled then).
   Result<msg::CancelReply> cancel(const msg::CancelRequest& request);
+  // A signal to all tasks of running jobs. Errors: not_found, denied (one of them does not run;
+  // none gets it then), disconnected (an agent of theirs is away, or was lost meanwhile: its tasks
+  // may have got it), invalid_argument (no signal), out_of_range (more than 10,000 ids).
+  Status signal(const msg::SignalRequest& request);
   // 0 holds a pending job, 31 expedites it. Errors: not_found, denied (it has started or is over),
   // invalid_argument (above 31), out_of_range (more than 10,000 ids).
   Status set_urgency(const msg::UrgencyRequest& request);

@@ -165,6 +165,13 @@ struct CancelReply {
   HOLON_FIELDS(cancelled, already_inactive)
 };
 
+// "job.signal": to the process groups of all tasks of these running jobs; all or none of them.
+struct SignalRequest {
+  std::vector<std::uint64_t> ids;
+  std::int32_t signal = 0;  // as in signal(7)
+  HOLON_FIELDS(ids, signal)
+};
+
 // "tree": this instance and, recursively, its children. Children that do not answer in time are
 // marked.
 struct TreeRequest {

@@ -27,6 +27,7 @@ constexpr std::array kTopics = {
     topic<InputRequest, InputReply>("job.input"),
     stream<EventsRequest, EventsPart>("events"),
     topic<CancelRequest, CancelReply>("cancel"),
+    topic<SignalRequest, Empty>("job.signal"),
     topic<Empty, ResourceReply>("resource.list"),
     topic<Empty, ResourceReply>("resource.R"),
     topic<DrainRequest, Empty>("resource.drain"),

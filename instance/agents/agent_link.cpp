@@ -252,6 +252,15 @@ void AgentLink::set_limit(JobId job, Duration limit) {
     tell("agent.limit", transport::pack(lm::LimitRequest{job.value(), limit}));
 }
 
+void AgentLink::signal(const std::vector<std::uint64_t>& jobs, int number,
+                       std::function<void(const Status&)> done) {
+  ground_.server.call(peer_,
+                      {"agent.signal", transport::pack(lm::SignalRequest{jobs, number}), "", 0},
+                      [done = std::move(done)](const Result<std::string>& answer) {
+                        done(answer ? Status() : tl::unexpected(answer.error()));
+                      });
+}
+
 void AgentLink::capture(std::vector<std::string> argv,
                         std::function<void(const Result<lm::CaptureReply>&)> done) {
   lm::CaptureRequest ask;

@@ -85,6 +85,9 @@ class AgentLink {
   void set_limit(JobId job, Duration limit);
   // Of the agent process that was last taken; 0: none has come yet.
   std::uint64_t incarnation() const { return incarnation_; }
+  // To the tasks it runs of these jobs; `done` when it has passed it on. REQUIRES: connected().
+  void signal(const std::vector<std::uint64_t>& jobs, int number,
+              std::function<void(const Status&)> done);
   // Runs a program beside it, which is no job. REQUIRES: connected().
   void capture(std::vector<std::string> argv,
                std::function<void(const Result<launch::msg::CaptureReply>&)> done);

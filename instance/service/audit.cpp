@@ -10,6 +10,7 @@
 
 #include "base/idset.hpp"
 #include "base/printable.hpp"
+#include "launch/signal_name.hpp"
 #include "msg/audit.hpp"
 #include "msg/instance.hpp"
 #include "msg/queue.hpp"
@@ -59,6 +60,9 @@ std::string read_as(const std::string& payload) {
 std::string of_cancel(const msg::CancelRequest& ask) {
   return ask.all ? "all jobs" : ids_in_words("job", ask.ids);
 }
+std::string of_signal(const msg::SignalRequest& ask) {
+  return fmt::format("{} to {}", launch::signal_name(ask.signal), ids_in_words("job", ask.ids));
+}
 std::string of_shutdown(const msg::ShutdownRequest& ask) {
   return ask.reason;
 }
@@ -84,6 +88,7 @@ std::string of_drain(const msg::DrainRequest& ask) {
 std::string in_words(const Request& request) {
   static const std::map<std::string_view, InWords> kWords = {
       {"cancel", read_as<msg::CancelRequest, of_cancel>},
+      {"job.signal", read_as<msg::SignalRequest, of_signal>},
       {"shutdown", read_as<msg::ShutdownRequest, of_shutdown>},
       {"urgency", read_as<msg::UrgencyRequest, of_urgency>},
       {"queue.gate", read_as<msg::GateRequest, of_gate>},

@@ -23,6 +23,7 @@ constexpr std::array kRights = {
     Right{"job.attach", kUser, Reach::tree},
     Right{"job.input", kUser, Reach::tree},
     Right{"cancel", kUser, Reach::tree, kAudited},
+    Right{"job.signal", kUser, Reach::tree, kAudited},
     Right{"tree", kUser, Reach::tree},
     Right{"status", kUser, Reach::tree},
     Right{"shutdown", kUser, Reach::tree, kAudited},

@@ -47,6 +47,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       owner_(geteuid()),
       gone_jobs_(core),
       pages_(server, core),
+      signals_(core.jobs, core.agents, core.after_commit),
       followers_(reactor, core),
       schedule_(reactor, core),
       queues_(reactor, core),
@@ -74,6 +75,7 @@ void Service::add_client_requests() {
   dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
   dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
   dispatcher_.add("cancel", [this](const Request& r) { cancel(r); });
+  dispatcher_.add("job.signal", [this](const Request& r) { signals_.take(r); });
   dispatcher_.add("tree", [this](const Request& r) { tree(r); });
   dispatcher_.add("status", [this](const Request& r) { status(r); });
   dispatcher_.add("node.invite", [this](const Request& r) { invite(r); });

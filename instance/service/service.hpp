@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "instance/agents/signals.hpp"
 #include "instance/core.hpp"
 #include "instance/service/followers.hpp"
 #include "instance/service/job_pages.hpp"
@@ -73,6 +74,7 @@ class Service {
   GoneJobs gone_jobs_;
   transport::Dispatcher dispatcher_;
   JobPages pages_;
+  Signals signals_;
   Followers followers_;
   ScheduleService schedule_;
   QueueService queues_;

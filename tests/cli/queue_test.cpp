@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -115,6 +116,25 @@ TEST(Submit, NowFailsWithTheReasonWhereTheJobDidNotStart) {
   EXPECT_EQ(ran.out, "5\n6\n");
   EXPECT_EQ(ran.err, "holon submit: job 6: it could not start at once\n");
   EXPECT_EQ(system_of(broker)["holon"]["immediate"], true);
+}
+
+TEST(Signal, IsNamedOrNumberedBeforeTheJobs) {
+  FakeBroker broker;
+  broker.answer("job.signal", msg::Empty{});
+  broker.start();
+  for (const char* signal : {"USR1", "sigusr1", "10"}) {
+    EXPECT_EQ(run_cli({"signal", signal, "3-5", "8"}).code, kOk);
+    EXPECT_THAT(broker.last<msg::SignalRequest>("job.signal").ids, ElementsAre(3, 4, 5, 8));
+    EXPECT_EQ(broker.last<msg::SignalRequest>("job.signal").signal, SIGUSR1);
+  }
+  EXPECT_EQ(run_cli({"signal", "KILL", "/3/5"}).code, kOk);
+  EXPECT_EQ(broker.asked().back(), "job.signal /3");
+  for (const char* signal : {"7up", "0", "SIG"}) {
+    const Ran ran = run_cli({"signal", signal, "3"});
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_THAT(ran.err, HasSubstr("is no signal"));
+  }
+  EXPECT_EQ(run_cli({"signal", "USR1"}).code, kUsage);
 }
 
 TEST(Urgency, TakesNumbersAndWords) {

@@ -1,0 +1,91 @@
+#include "instance/agents/signals.hpp"
+
+#include <fmt/core.h>
+#include <signal.h>
+
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "msg/instance.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::size_t kMostSignalled = 10'000;  // jobs of one request
+
+Status check_signal(const msg::SignalRequest& ask) {
+  if (ask.signal < 1 || ask.signal > SIGRTMAX)
+    return fail(Errc::invalid_argument,
+                fmt::format("signal is {}; accepted are 1 to {}", ask.signal, SIGRTMAX), "signal");
+  if (ask.ids.size() > kMostSignalled)
+    return fail(Errc::out_of_range,
+                fmt::format("{} ids; one request may have {}", ask.ids.size(), kMostSignalled),
+                "ids");
+  return {};
+}
+
+// Until the last agent has answered.
+struct Answers {
+  transport::Request request;
+  std::size_t awaited = 0;
+  std::optional<Error> failure = std::nullopt;
+
+  void take(const Status& answer) {
+    if (!answer && !failure) failure = answer.error();
+    if (--awaited > 0) return;
+    if (failure) return request.fail(*failure);
+    request.reply(transport::pack(msg::Empty{}));
+  }
+};
+
+}  // namespace
+
+Status Signals::add_agents_of(JobId id, ByRank& to) const {
+  const ActiveJob* const job = jobs_.find(id);
+  if (job == nullptr) {
+    const auto known = jobs_.record(id);
+    if (!known) return tl::unexpected(known.error());
+    return fail(Errc::denied, fmt::format("job {} is over: {}", known->path, known->result));
+  }
+  const std::string path = jobs_.path_of(id);
+  if (is_pending(job->life.state))
+    return fail(Errc::denied, fmt::format("job {} has not started", path));
+  if (job->life.state != JobState::run)
+    return fail(Errc::denied, fmt::format("job {} is being ended", path));
+  if (job->submission->is_instance)
+    return fail(
+        Errc::denied,
+        fmt::format("job {0} is an instance: signals go to jobs in it (holon signal -i {0})",
+                    path));
+  for (const Part& part : job->life.parts) {
+    if (part.finished) continue;
+    if (!part.started)
+      return fail(Errc::denied, fmt::format("tasks of job {} are still being started", path));
+    if (!agents_.is_connected(part.rank))
+      return fail(Errc::disconnected,
+                  fmt::format("an agent that runs tasks of job {} is away", path));
+    to[part.rank].push_back(id.value());
+  }
+  return {};
+}
+
+void Signals::take(const transport::Request& request) {
+  const auto ask = transport::unpack<msg::SignalRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (const auto good = check_signal(*ask); !good) return request.fail(good.error());
+  ByRank to;
+  // A job that is named twice gets one.
+  for (const auto id : std::set<std::uint64_t>(ask->ids.begin(), ask->ids.end()))
+    if (const auto added = add_agents_of(JobId(id), to); !added) return request.fail(added.error());
+  after_commit_.add([this, request, to = std::move(to), signal = ask->signal] {
+    const auto answers = std::make_shared<Answers>(Answers{request, to.size() + 1});
+    for (const auto& [rank, jobs] : to)
+      agents_.of(rank).signal(jobs, signal,
+                              [answers](const Status& answer) { answers->take(answer); });
+    answers->take({});
+  });
+}
+
+}  // namespace holon::instance

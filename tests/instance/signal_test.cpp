@@ -1,0 +1,96 @@
+// Signals that users send to what runs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "msg/audit.hpp"
+#include "tests/instance/live.hpp"
+
+namespace holon::instance {
+namespace {
+
+using testing::eventually;
+using ::testing::HasSubstr;
+using testing::JobOptions;
+using testing::Live;
+using testing::read_file;
+
+Status send(const Live& live, std::vector<std::uint64_t> ids, int signal) {
+  const auto reply =
+      live.call<msg::Empty>("job.signal", msg::SignalRequest{std::move(ids), signal});
+  return reply ? Status() : tl::unexpected(reply.error());
+}
+
+// Each of its tasks writes that it is ready, and ends with 3 at SIGUSR1.
+std::vector<std::string> waits_for_usr1(const Live& live, const std::string& name) {
+  const std::string script = "trap 'exit 3' USR1; echo ready >> " + live.dir() + "/" + name +
+                             "; while :; do sleep 0.05; done";
+  return {"/bin/sh", "-c", script};
+}
+
+bool ready(const Live& live, const std::string& name, int tasks) {
+  std::string all;
+  for (int i = 0; i < tasks; ++i) all += "ready\n";
+  return eventually([&] { return read_file(live.dir() + "/" + name) == all; });
+}
+
+TEST(Signal, ComesToAllTasksOfTheJobsOnAllNodes) {
+  const Live live({"--resources", "node=2/core=2", "--agents", "2"});
+  JobOptions wide;
+  wide.tasks = 3;
+  const auto first = live.job(waits_for_usr1(live, "first"), wide),
+             second = live.job(waits_for_usr1(live, "second"));
+  ASSERT_TRUE(ready(live, "first", 3));
+  ASSERT_TRUE(ready(live, "second", 1));
+  live.when_running(first);
+  live.when_running(second);
+  live.kill_broker();
+  ASSERT_TRUE(eventually([&] { return bool(send(live, {first, second, first}, SIGUSR1)); }));
+  for (const auto id : {first, second}) {
+    const auto record = live.wait_one(id);
+    EXPECT_EQ(record.result, "FAILED");
+    EXPECT_EQ(record.exit_code, 3);
+  }
+  const auto audit = live.call<msg::AuditReply>("audit", msg::AuditRequest{});
+  ASSERT_TRUE(audit);
+  EXPECT_EQ(audit->entries.front().what, "USR1 to jobs 1-2");
+}
+
+TEST(Signal, OfOneThatDoesNotRunGoesToNone) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto over = live.job({"/bin/true"});
+  live.wait_one(over);
+  const auto runs = live.job(waits_for_usr1(live, "runs"));
+  ASSERT_TRUE(ready(live, "runs", 1));
+  live.when_running(runs);
+  const auto waits = live.job({"/bin/true"});
+  const auto code = [&](std::uint64_t id, int signal) {
+    return send(live, {runs, id}, signal).error().code;
+  };
+  EXPECT_EQ(code(over, SIGUSR1), Errc::denied);
+  EXPECT_EQ(code(waits, SIGUSR1), Errc::denied);
+  EXPECT_EQ(code(99, SIGUSR1), Errc::not_found);
+  EXPECT_EQ(code(runs, 0), Errc::invalid_argument);
+  EXPECT_EQ(code(runs, SIGRTMAX + 1), Errc::invalid_argument);
+  EXPECT_THAT(send(live, {waits}, SIGUSR1).error().what, HasSubstr("has not started"));
+  EXPECT_THAT(send(live, {over}, SIGUSR1).error().what, HasSubstr("is over: COMPLETED"));
+  EXPECT_EQ(live.record(runs).state, "RUN");
+  EXPECT_TRUE(send(live, {runs}, SIGUSR1));
+  EXPECT_EQ(live.wait_one(runs).exit_code, 3);
+  EXPECT_EQ(live.wait_one(waits).result, "COMPLETED");
+}
+
+TEST(Signal, OfAnInstanceIsForTheJobsInIt) {
+  const Live live({"--resources", "node=1/core=1"});
+  const auto child = live.child({});
+  ASSERT_TRUE(eventually([&] { return !live.record(child).child_uri.empty(); }));
+  EXPECT_THAT(send(live, {child}, SIGUSR1).error().what, HasSubstr("is an instance"));
+  const auto inner = live.job(waits_for_usr1(live, "inner"), {}, "/1");
+  ASSERT_TRUE(ready(live, "inner", 1));
+  live.when_running(inner, "/1");
+  ASSERT_TRUE(live.call<msg::Empty>("job.signal", msg::SignalRequest{{inner}, SIGUSR1}, "/1"));
+  EXPECT_EQ(live.wait_one(inner, "/1").exit_code, 3);
+}
+
+}  // namespace
+}  // namespace holon::instance
