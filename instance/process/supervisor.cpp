@@ -319,11 +319,9 @@ class Supervisor {
     if (time_is_over || (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder)) {
       // Told to end before its agent was there. A child that is only a place to work in has ended
       // as it was told to; a program that never ran has not.
-      if (!up_ && !only_a_place()) code_ = kExitFailed;
-      if (time_is_over && program_.pid > 0) {
-        say("its time limit was reached; the instance ends");
-        timed_out_ = true;
-      }
+      timed_out_ = time_is_over && (program_.pid > 0 || !up_);
+      if (timed_out_) say("its time limit was reached; the instance ends");
+      if (!up_ && !only_a_place()) code_ = timed_out_ ? kExitTimeLimit : kExitFailed;
       return stop();
     }
     const bool try_again = WIFEXITED(status) && WEXITSTATUS(status) == kTryAgain;

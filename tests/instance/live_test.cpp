@@ -195,7 +195,7 @@ TEST(LiveInstance, ShutdownLeavesNoProcessBehind) {
 }
 
 TEST(LiveInstance, ItsTimeLimitEndsItAndJobsThatCannotEndBeforeAreToldTheTimeLeft) {
-  Live live({"--resources", "node=1/core=2", "-t", "2s"});
+  Live live({"--resources", "node=1/core=2", "-t", "10s"});
   const auto refused = live.submit({"/bin/true"}, {1, 3600, 1});
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().what, HasSubstr("asks for 1h"));

@@ -71,10 +71,10 @@ void end_soon(int signal) {
   if (timer_create(CLOCK_MONOTONIC, &again, &timer) == 0) timer_settime(timer, 0, &when, nullptr);
 }
 
-// The program was ended because its instance was. What was said of the job stands: by now the
-// instance that knows it may be gone.
-int code_of_outlived(Client& client, std::uint64_t id, const ProgramEnd& ran) {
-  if (ran.timed_out) return kTimeLimit;
+// The program was ended because its instance was, or had none to run in. What was said of the job
+// stands: by now the instance that knows it may be gone.
+int code_of_outlived(Client& client, std::uint64_t id, bool timed_out) {
+  if (timed_out) return kTimeLimit;
   const auto job = record_of(client, id);
   return job && job->result == "TIMEOUT" ? kTimeLimit : kNotRun;
 }
@@ -123,7 +123,7 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
   if (!job || interrupted != 0)  // nobody would ever use it; the interrupter's word may not be out
     (void)client.cancel({{id}, false, "holon alloc gave it up"});
   if (interrupted != 0) return 128 + interrupted;
-  if (!job) return kNotRun;
+  if (!job) return code_of_outlived(client, id, false);
   if (args.background) {
     call.io.out << fmt::format("{}\n", id);
     return kOk;
@@ -135,7 +135,7 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
   if (ran && ran->asked_by != 0) end_soon(ran->asked_by);
   if (ran && ran->outlived) {
     held.reset();
-    return code_of_outlived(client, id, *ran);
+    return code_of_outlived(client, id, ran->timed_out);
   }
   if (const auto given = give_back(client, id, job->child_uri, std::move(held)); !given)
     report(call, "alloc", given.error());
@@ -157,7 +157,7 @@ int verb_alloc(Invocation& call) {
           "Waits until the resources are there. The command runs in this terminal with HOLON_URI "
           "set to the child; its end ends the child, and its exit code is alloc's. When the child "
           "ends first, by its time limit or because somebody cancelled it, the command gets SIGHUP "
-          "and alloc exits with 124 or 125.")
+          "and alloc exits with 124 or 125; so it does when the child ends before it is up.")
       .example("holon alloc -n 4 -t 1h", "a shell with four cores and a queue of its own")
       .example("holon alloc -n 4 --conf queue.policy=easy ./campaign.sh", "a script instead")
       .example("holon alloc --bg -n 2", "a child for later: holon -i /ID submit ...");

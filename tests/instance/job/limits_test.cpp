@@ -85,11 +85,11 @@ TEST(Limits, AJobThatMayNotBeginInTimeIsRefused) {
 }
 
 TEST(Limits, AJobIsToldWhichEndItHasReached) {
-  Live live({"--resources", "node=1/core=3", "-t", "7s"});
+  Live live({"--resources", "node=1/core=3", "-t", "15s"});
   msg::ReserveRequest ask;
   ask.jobspec = Live::request({"reservation"}).jobspec;
   ask.begin = wall_clock_ms();
-  ask.end = ask.begin + 2'500;
+  ask.end = ask.begin + 6'000;
   ask.user = "ada";
   const auto reservation = live.call<msg::ReserveReply>("reserve", ask);
   ASSERT_TRUE(reservation) << reservation.error().what;

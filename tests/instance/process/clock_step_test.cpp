@@ -79,7 +79,7 @@ TEST_P(ClockStep, LimitsAreAsLongAsTheyWere) {
   set_clock(live, GetParam());
   const auto after = live.record(limited);
   EXPECT_EQ(after.expiration - after.t_alloc, before.expiration - before.t_alloc);
-  EXPECT_NEAR(double(after.t_alloc - before.t_alloc), double(GetParam()), 500)
+  EXPECT_NEAR(double(after.t_alloc - before.t_alloc), double(GetParam()), 2'000)
       << "as clocks show it";
   const auto ended = live.wait_one(live.job({"/bin/sleep", "600"}, {1, 0.3}));
   EXPECT_EQ(ended.result, "TIMEOUT");
@@ -172,10 +172,10 @@ TEST(ClockSteps, AnAdvanceReservationStaysWhereItWasGranted) {
   };
   EXPECT_EQ(begins(), ask.begin);
   clock.set(-5'000);
-  EXPECT_TRUE(eventually([&] { return std::abs(begins() - (ask.begin - 5'000)) < 500; }))
+  EXPECT_TRUE(eventually([&] { return std::abs(begins() - (ask.begin - 5'000)) < 2'000; }))
       << begins();
   live.kill_broker();
-  EXPECT_NEAR(double(begins()), double(ask.begin - 5'000), 500);
+  EXPECT_NEAR(double(begins()), double(ask.begin - 5'000), 2'000);
 }
 
 }  // namespace
