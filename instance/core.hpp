@@ -99,6 +99,7 @@ class Core final : public Outside {
   void ended(const msg::JobRecord& record) override;
   void limit_changed(const ActiveJob& job) override;
   bool may_end(const ActiveJob& job) override;
+  void requeued(const ActiveJob& job) override { agents.forget(job.id); }
 
   bool ending = false;  // the instance is
   Identity identity;

@@ -263,6 +263,7 @@ void Job::end() {
   for (const auto& follower : followers_) follower->job_ended();
   msg::Finished finished;
   finished.job = spec_.job;
+  finished.attempt = spec_.attempt;
   finished.reason = reason_.empty() ? "exit" : reason_;
   finished.what = what_;
   finished.exit_code = exec_code_;
@@ -280,6 +281,7 @@ void Job::end() {
 msg::Started Job::started() const {
   msg::Started started;
   started.job = spec_.job;
+  started.attempt = spec_.attempt;
   started.t_start = t_start_;
   for (const Task& task : tasks_) started.processes.push_back(task.process);
   return started;

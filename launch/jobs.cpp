@@ -102,6 +102,7 @@ void Jobs::drop_waiting(const std::vector<std::uint64_t>* jobs, const std::strin
     }
     msg::Finished finished;
     finished.job = waiting.start.job;
+    finished.attempt = waiting.start.attempt;
     finished.reason = reason;
     finished.exit_code = 128 + SIGTERM;
     finished.t_finish = context_.reactor.now();

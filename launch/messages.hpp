@@ -44,7 +44,8 @@ struct Started {
   std::uint64_t job = 0;
   std::int64_t t_start = 0;          // of the first one
   std::vector<ProcessId> processes;  // in the order of Start::tasks
-  HOLON_FIELDS(job, t_start, processes)
+  std::uint32_t attempt = 0;         // Start::attempt
+  HOLON_FIELDS(job, t_start, processes, attempt)
 };
 
 // This agent's tasks of one job are over, and so is every process that they left behind.
@@ -62,7 +63,8 @@ struct Finished {
   std::int64_t t_start = 0;  // 0: nothing was started
   std::int64_t t_finish = 0;
   std::vector<TaskResult> tasks;
-  HOLON_FIELDS(job, reason, what, exit_code, t_start, t_finish, tasks)
+  std::uint32_t attempt = 0;  // Start::attempt
+  HOLON_FIELDS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt)
 };
 
 // ---- agent to broker ----
@@ -166,6 +168,7 @@ struct Task {
 // One job's part on this node.
 struct Start {
   std::uint64_t job = 0;
+  std::uint32_t attempt = 0;  // so many runs of it are over; what is told of it names this one
   std::string path;           // "/3/7"
   std::uint32_t program = 0;  // index into StartRequest::programs
   std::vector<Task> tasks;    // of this node
@@ -201,9 +204,9 @@ struct Start {
   std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, ...
   // For the task's eyes alone: it inherits a descriptor with them (environment.hpp).
   std::map<std::string, std::string> secrets;
-  HOLON_FIELDS(job, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks, cores,
-               gpus, bind, input, input_tasks, output, error, truncate, label, output_limit, limit,
-               grace, kill_on_bad_exit, mpi, part_tasks, part, env, secrets)
+  HOLON_FIELDS(job, attempt, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks,
+               cores, gpus, bind, input, input_tasks, output, error, truncate, label, output_limit,
+               limit, grace, kill_on_bad_exit, mpi, part_tasks, part, env, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

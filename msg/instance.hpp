@@ -48,6 +48,9 @@ struct JobRecord {
   std::string output, error;                // files
   std::int64_t cpu_ms = 0, max_rss_kb = 0;  // resource usage of its tasks together
   std::vector<std::int64_t> pids;           // of its tasks, rank order, while it runs
+  // So many attempts have failed and were followed by another one; all above but what was submitted
+  // is of the last one.
+  std::uint32_t retries = 0;
   // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
   std::int64_t as_of = 0;
 
@@ -56,7 +59,7 @@ struct JobRecord {
                                 result, exit_code, reason, command, nodelist, resources, nnodes,
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
                                 t_inactive, t_estimate, expiration, limit, selection, is_instance,
-                                child_uri, output, error, cpu_ms, max_rss_kb, pids, as_of)
+                                child_uri, output, error, cpu_ms, max_rss_kb, pids, retries, as_of)
 };
 
 // "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is

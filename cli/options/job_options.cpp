@@ -251,6 +251,10 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   if (!options.licenses_per_slot.empty()) ours["licenses_per_slot"] = options.licenses_per_slot;
   if (!options.reserve) ours["reserve"] = false;
   if (options.immediate) ours["immediate"] = true;
+  if (options.requeue > 0) ours["requeue"] = options.requeue;
+  if (!options.retry_on.empty() && options.requeue == 0)
+    return fail(Errc::invalid_argument, "needs --requeue N: so many times at most", "--retry-on");
+  if (!options.retry_on.empty()) ours["retry_on"] = options.retry_on;
   return {};
 }
 
@@ -379,7 +383,20 @@ void add_task_options(Parser& parser, JobOptions& options) {
       .option("--mpi", read, "KIND",
               "how the processes of an MPI program find each other: pmi1, pmi2 (both), pmix (Open "
               "MPI), "
-              "none; auto, unless given, is what the program was linked with");
+              "none; auto, unless given, is what the program was linked with")
+      .option("--requeue", number_up_to(instance::kMostRetries, options.requeue), "N",
+              "run it again, N times at most, when a node it runs on is lost, or as --retry-on "
+              "says; after 1 second, then 2, 4, 8, ... up to ten minutes")
+      .option(
+          "--retry-on",
+          [&options](const std::string& word) -> Status {
+            if (auto codes = instance::read_exit_codes(word); !codes)
+              return tl::unexpected(codes.error());
+            options.retry_on = word;
+            return {};
+          },
+          "CODES",
+          "with --requeue: also when it ends with one of these exit codes: 75, 1-3,75, any");
 }
 
 void add_job_options(Parser& parser, JobOptions& options) {

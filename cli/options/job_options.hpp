@@ -36,6 +36,8 @@ struct JobOptions {
   bool reserve = true;                            // may hold a reservation while it waits
   std::int64_t reservation = 0;                   // the advance reservation it runs in; 0: none
   bool immediate = false;                         // starts at once or fails
+  std::int64_t requeue = 0;                       // it runs so many times more if it fails
+  std::string retry_on;                           // at these exit codes
   std::vector<std::string> dependencies;          // "afterok:7"
   std::map<std::string, std::string> attributes;  // what policies may look at
   Time begin = 0;  // not before then, ms since the epoch; 0: at any time
@@ -53,7 +55,7 @@ void add_job_options(Parser& parser, JobOptions& options);
 // -L, -n, --pe alone.
 void add_license_option(Parser& parser, JobOptions& options);
 void add_slots_option(Parser& parser, JobOptions& options, Unit unit);
-// --mpi, --kill-on-bad-exit.
+// --mpi, --kill-on-bad-exit, --requeue, --retry-on.
 void add_task_options(Parser& parser, JobOptions& options);
 void add_environment_option(Parser& parser, JobOptions& options);
 

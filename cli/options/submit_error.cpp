@@ -33,6 +33,8 @@ std::vector<Typed> typed(const JobOptions& options) {
       {"environment", "--pe", options.parallel},
       {"/attributes/system/holon/slots", "-n", options.slots},
       {"/attributes/system/holon/immediate", "--now", options.immediate ? "y" : ""},
+      {"/attributes/system/holon/requeue", "--requeue", std::to_string(options.requeue)},
+      {"/attributes/system/holon/retry_on", "--retry-on", options.retry_on},
       {"/attributes/system/job/name", "--name", shape.name},
       {"/tasks/0/command/0", "COMMAND", ""},
   };

@@ -153,6 +153,8 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   const bool led = is_led(job.life, rank_);
   lm::Start start;
   start.job = job.id.value();
+  start.attempt = job.life.retries;
+  start.truncate = job.life.retries == 0;
   start.path = jobs_.path_of(job.id);
   start.program = program;
   start.ntasks = static_cast<std::uint32_t>(tasks_of(job));
@@ -312,13 +314,21 @@ Time AgentLink::in_order(std::uint64_t job, AgentTime reported, Time now) const 
   return std::min(std::max(ago < now ? now - ago : 0, earliest), now);
 }
 
+// What is told again of an attempt that is over here says nothing of the one after it.
+bool AgentLink::is_past(std::uint64_t job, std::uint32_t attempt) const {
+  const ActiveJob* const known = jobs_.find(JobId(job));
+  return known != nullptr && known->life.retries != attempt;
+}
+
 void AgentLink::take_started(const lm::Started& s, Time told, Time now) {
+  if (is_past(s.job, s.attempt)) return;
   std::vector<event::Process> processes;
   for (const auto& p : s.processes) processes.push_back({p.pid, p.start});
   jobs_.tasks_started(JobId(s.job), rank_, processes, in_order(s.job, {s.t_start, told}, now));
 }
 
 void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
+  if (is_past(f.job, f.attempt)) return;
   TasksEnded ended{
       f.reason, f.what, {worst_status(f), 0, 0}, in_order(f.job, {f.t_finish, told}, now)};
   for (const auto& task : f.tasks) {
@@ -376,7 +386,7 @@ bool AgentLink::is_over_here(JobId id) const {
 std::vector<std::uint64_t> AgentLink::given_up_of(const lm::Hello& hello) const {
   std::vector<std::uint64_t> jobs;
   for (const auto& s : hello.running)
-    if (is_over_here(JobId(s.job))) jobs.push_back(s.job);
+    if (is_over_here(JobId(s.job)) || is_past(s.job, s.attempt)) jobs.push_back(s.job);
   for (const std::uint64_t id : hello.waiting)
     if (is_over_here(JobId(id))) jobs.push_back(id);
   return jobs;
@@ -396,8 +406,10 @@ std::vector<lm::ProcessId> AgentLink::orphans_for(const lm::Hello& hello) const 
   add(orphans_);
   if (hello.incarnation == incarnation_) return orphans;
   for (const JobId id : jobs_.holding()) {
-    const auto is_it = [n = id.value()](const auto& known) { return known.job == n; };
     const Lifecycle& life = jobs_.find(id)->life;
+    const auto is_it = [n = id.value(), attempt = life.retries](const auto& known) {
+      return known.job == n && known.attempt == attempt;
+    };
     if (next_step(life, rank_) != Step::none &&
         std::none_of(hello.running.begin(), hello.running.end(), is_it) &&
         std::none_of(hello.finished.begin(), hello.finished.end(), is_it))
@@ -423,6 +435,7 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     if (next_step(jobs_.find(id)->life, rank_) != Step::start) welcome.kill.push_back(number);
   }
   for (const auto& f : hello.finished) {
+    if (is_past(f.job, f.attempt)) continue;
     there.insert(JobId(f.job));
     take_finished(f, hello.clock, now);
   }

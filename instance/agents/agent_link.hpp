@@ -104,6 +104,7 @@ class AgentLink {
                  Time now);
   std::vector<JobId> unknown_to(const std::set<JobId>& there) const;
   void lose(const ActiveJob& job, Time now);
+  bool is_past(std::uint64_t job, std::uint32_t attempt) const;
   bool is_over_here(JobId id) const;
   std::vector<std::uint64_t> given_up_of(const launch::msg::Hello& hello) const;
   std::vector<launch::msg::ProcessId> orphans_for(const launch::msg::Hello& hello) const;

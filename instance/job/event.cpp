@@ -32,7 +32,8 @@ constexpr std::array kNames = {"submit",
                                "dependency-add",
                                "dependency-remove",
                                "rank-start",
-                               "rank-finish"};
+                               "rank-finish",
+                               "requeue"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -108,6 +109,10 @@ struct Context {
   std::string operator()(const event::DependencyRemove& e) const {
     return fmt::format(R"({{"description":{}}})", quoted(e.description));
   }
+  std::string operator()(const event::Requeue& e) const {
+    return fmt::format(R"({{"retry":{},"begin_ms":{},"note":{}}})", e.retry, e.begin,
+                       quoted(e.note));
+  }
   template <class Plain>
   std::string operator()(const Plain&) const {
     static_assert(std::is_empty_v<Plain>, "what an event says must be read again by a replay");
@@ -179,6 +184,8 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::RankStart{read_processes(c), c.at("rank")};
     case 18:
       return event::RankFinish{c.at("rank"), c.at("reason"), read_finish(c)};
+    case 19:
+      return event::Requeue{c.at("retry"), c.at("begin_ms"), c.at("note")};
     default:
       return event::Clean{};
   }

@@ -4,6 +4,7 @@
 #include "instance/job/job.hpp"
 
 #include <fmt/core.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 
@@ -120,6 +121,7 @@ struct Transition {
   bool operator()(const event::Exception& e) {
     if (!job.submitted || job.state == JobState::inactive) return false;
     if (e.severity > 0) return true;
+    job.cancelled = job.cancelled || e.type == "cancel";
     if (job.exception.empty()) {
       job.exception = e.type;
       job.note = e.note;
@@ -148,6 +150,20 @@ struct Transition {
     if (job.state != JobState::cleanup || job.holds_resources || job.freed || job.t_alloc == 0)
       return false;
     job.freed = true;
+    return true;
+  }
+  bool operator()(const event::Requeue& e) {
+    if (job.state != JobState::cleanup || job.holds_resources || !job.freed) return false;
+    Lifecycle again;
+    again.state = JobState::depend;
+    again.submitted = true;
+    again.urgency = job.urgency;
+    again.user = job.user;
+    again.t_submit = job.t_submit;
+    again.retries = e.retry;
+    again.retry_begin = e.begin;
+    again.retry_note = e.note;
+    job = std::move(again);
     return true;
   }
   bool operator()(const event::Clean&) {
@@ -276,6 +292,12 @@ std::string result_of(const Lifecycle& job) {
 
 int exit_code_of(const Lifecycle& job) {
   return job.finished ? launch::exit_code_of(job.status) : -1;
+}
+
+std::string end_in_words(const Lifecycle& job) {
+  if (!job.note.empty()) return job.note;
+  if (WIFSIGNALED(job.status)) return fmt::format("signal {}", WTERMSIG(job.status));
+  return fmt::format("exit code {}", exit_code_of(job));
 }
 
 }  // namespace holon::instance

@@ -8,6 +8,9 @@
 // its broker is, and the other parts are its agents. They are ended when that part is over, and how
 // they end says nothing of the job.
 //
+// A job that may run again (--requeue) goes from CLEANUP back to DEPEND once it holds nothing any
+// more (`requeue`), as often as it may.
+//
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
 // rebuilds it. What has to be done next follows from the state alone (`next_step`), so that acting
@@ -137,14 +140,22 @@ struct DependencyRemove {
   std::string description;
   bool operator==(const DependencyRemove&) const = default;
 };
+// It has failed, and runs again: it waits in DEPEND until `begin`.
+struct Requeue {
+  std::uint32_t retry = 1;  // the attempt to come, counted from 1 behind the first one
+  Time begin = 0;
+  std::string note;  // how the attempt before it ended, for the user
+  bool operator==(const Requeue&) const = default;
+};
 
 }  // namespace event
 
-using EventBody = std::variant<event::Submit, event::Validate, event::Invalidate, event::Depend,
-                               event::Priority, event::Urgency, event::Alloc, event::ResourceUpdate,
-                               event::Start, event::Instance, event::Exception, event::Finish,
-                               event::Release, event::Free, event::Clean, event::DependencyAdd,
-                               event::DependencyRemove, event::RankStart, event::RankFinish>;
+using EventBody =
+    std::variant<event::Submit, event::Validate, event::Invalidate, event::Depend, event::Priority,
+                 event::Urgency, event::Alloc, event::ResourceUpdate, event::Start, event::Instance,
+                 event::Exception, event::Finish, event::Release, event::Free, event::Clean,
+                 event::DependencyAdd, event::DependencyRemove, event::RankStart, event::RankFinish,
+                 event::Requeue>;
 
 struct Event {
   Time time = 0;
@@ -184,6 +195,10 @@ struct Lifecycle {
   bool started = false;          // some of its tasks have run
   bool finished = false;         // all of its tasks have ended
   bool leads = false;            // its first part leads the others
+  bool cancelled = false;        // it is not to run again
+  std::uint32_t retries = 0;     // so many attempts are behind it; all below is of the last one
+  Time retry_begin = 0;          // when that may begin
+  std::string retry_note;        // how the attempt before it ended
   std::uint32_t urgency = 16;
   int status = 0;  // of wait(2), once finished
   Time t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0, expiration = 0;
@@ -240,5 +255,7 @@ Step next_step(const Lifecycle& job, std::uint32_t rank);
 std::string result_of(const Lifecycle& job);
 // 0..255, 128+signal; -1 while the tasks have not ended or never ran.
 int exit_code_of(const Lifecycle& job);
+// How an attempt that is over ended: "exit code 3", "signal 9", else what its exception says.
+std::string end_in_words(const Lifecycle& job);
 
 }  // namespace holon::instance

@@ -92,7 +92,7 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.environment = job.life.environment.empty() ? wishes.environment : job.life.environment;
   request.advance = wishes.reservation;
   request.reserve = wishes.reserve;
-  request.immediate = wishes.immediate;
+  request.immediate = wishes.immediate && job.life.retries == 0;
   return request;
 }
 
@@ -146,6 +146,7 @@ void JobManager::advance(JobId id, Time now) {
         break;
       case Step::clean:
         if (!outside_.may_end(*job)) return outside_.changed(*job);
+        if (runs_again(*job)) return requeue(*job, now);
         post(*job, event::Clean{}, now);
         end(*job);
         return;
@@ -326,7 +327,10 @@ void JobManager::raise(JobId id, const std::string& type, const std::string& not
   if (job == nullptr) return;
   const bool queued = job->life.state == JobState::sched || job->life.state == JobState::depend;
   const bool was_ending = job->life.state == JobState::cleanup;
-  if (!was_ending) post(*job, event::Exception{type, 0, note}, now);
+  // A cancel keeps one that is ending from running again.
+  const bool ends_retries = type == "cancel" && job->submission->wishes.requeue > 0;
+  if (!was_ending || (ends_retries && !job->life.cancelled))
+    post(*job, event::Exception{type, 0, note}, now);
   if (queued) {
     if (unheard_of_.erase(id) == 0) HOLON_CHECK(scheduler_.cancel(id, now).has_value());
     dirty_ = true;

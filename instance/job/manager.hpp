@@ -58,6 +58,8 @@ class Outside {
   // Its end is all that is left to write down. False: what it leaves behind is not settled yet;
   // go_on() is called when it is.
   virtual bool may_end(const ActiveJob& job) = 0;
+  // It has failed and runs again: nothing of the attempt before is left.
+  virtual void requeued(const ActiveJob& job) = 0;
   // A job that holds resources has another `life.expiration`, or end of its allocation, now.
   virtual void limit_changed(const ActiveJob& job) = 0;
 };
@@ -236,6 +238,7 @@ class JobManager {
   void end(ActiveJob& job);
   void apply_decision(const qmanager::Decision& decision, Time now);
   void start(const qmanager::Start& decision, Time now);
+  static Standing standing_of_retry(const ActiveJob& job, Time now);
   static bool waits_for_others(const ActiveJob& job);
   Status check_dependencies(const Submission& submission) const;
   TargetState state_of_target(JobId id) const;
@@ -245,6 +248,8 @@ class JobManager {
   void keep_waiting(const ActiveJob& job);
   void settle_dependencies(Time now);
   void let_go(ActiveJob& job, Time now);
+  bool runs_again(const ActiveJob& job) const;
+  void requeue(ActiveJob& job, Time now);
   Time lease_end() const;
   void add_default_limit(Submission& submission, Time now) const;
   std::string too_late(const Submission& submission, Time now) const;
@@ -305,6 +310,7 @@ class JobManager {
   Counts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
+  bool recovering_ = false;  // the scheduler has not been told of what waits yet
   PassTimes passes_;
   WaitingRoom waiting_;
   std::set<JobId> aside_;       // pending jobs, see recover()

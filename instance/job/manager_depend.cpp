@@ -14,7 +14,8 @@
 namespace holon::instance {
 
 bool JobManager::waits_for_others(const ActiveJob& job) {
-  return !job.submission->dependencies.empty() && job.life.state <= JobState::depend;
+  return (!job.submission->dependencies.empty() || job.life.retries > 0) &&
+         job.life.state <= JobState::depend;
 }
 
 // A job of another number than those given so far is a slip of the finger, not a failed dependency.
@@ -63,6 +64,7 @@ Standing JobManager::standing_of(const ActiveJob& job, const Dependency& depende
 }
 
 Standing JobManager::standing_of(const ActiveJob& job, Time now) const {
+  if (job.life.retries > 0) return standing_of_retry(job, now);
   Standing all;
   for (const auto& dependency : job.submission->dependencies) {
     Standing one = standing_of(job, dependency, now);
@@ -75,7 +77,7 @@ Standing JobManager::standing_of(const ActiveJob& job, Time now) const {
 
 std::vector<JobId> JobManager::waits_on(const ActiveJob& job) const {
   std::vector<JobId> targets;
-  if (!waits_for_others(job)) return targets;
+  if (!waits_for_others(job) || job.life.retries > 0) return targets;
   for (const auto& d : job.submission->dependencies) {
     if (d.scheme == Dependency::Scheme::begin_time) continue;
     if (d.scheme != Dependency::Scheme::singleton)
@@ -88,6 +90,7 @@ std::vector<JobId> JobManager::waits_on(const ActiveJob& job) const {
 }
 
 void JobManager::keep_waiting(const ActiveJob& job) {
+  if (job.life.retries > 0) return waiting_.wait_until(job.life.retry_begin, job.id);
   for (const JobId target : waits_on(job)) waiting_.wait_for(target, job.id);
   for (const auto& d : job.submission->dependencies)
     if (d.scheme == Dependency::Scheme::begin_time)
@@ -115,8 +118,9 @@ void JobManager::settle_dependencies(Time now) {
 }
 
 void JobManager::let_go(ActiveJob& job, Time now) {
-  for (const auto& d : job.submission->dependencies)
-    post(job, event::DependencyRemove{d.text}, now);
+  if (job.life.retries == 0)
+    for (const auto& d : job.submission->dependencies)
+      post(job, event::DependencyRemove{d.text}, now);
   post(job, event::Depend{}, now);
   post(job, event::Priority{job.life.urgency}, now);
   if (!unheard_of_.contains(job.id))

@@ -35,6 +35,7 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
   r.qos = what.wishes.qos;
   r.queue = what.queue;
   r.urgency = life.urgency;
+  r.retries = life.retries;
   r.state = name_of(life.state);
   r.result = result_of(life);
   r.exit_code = exit_code_of(life);
@@ -93,6 +94,10 @@ void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
 void JobManager::add_wait(const ActiveJob& job, msg::JobRecord& r) const {
   // 0 is before any begin time: one that is over is let go within the turn.
   r.reason = standing_of(job, 0).text;
+  if (job.life.retries > 0) {
+    r.t_estimate = clock_.wall(job.life.retry_begin);
+    return;
+  }
   for (const auto& d : job.submission->dependencies) r.t_estimate = std::max(r.t_estimate, d.at);
 }
 
@@ -102,6 +107,8 @@ Event as_shown(Event event, const InstanceClock& clock) {
     alloc->expiration = clock.wall(alloc->expiration);
   if (auto* update = std::get_if<event::ResourceUpdate>(&event.body))
     update->expiration = clock.wall(update->expiration);
+  if (auto* requeue = std::get_if<event::Requeue>(&event.body))
+    requeue->begin = clock.wall(requeue->begin);
   return event;
 }
 
@@ -140,9 +147,10 @@ std::size_t JobManager::parts_of(JobId id) const {
   if (const ActiveJob* job = find(id); job != nullptr && !job->life.parts.empty())
     return job->life.parts.size();
   const auto events = journal_.events_of(id);
+  std::size_t parts = 1;  // of its last attempt
   for (const Event& event : events ? *events : std::vector<Event>())
-    if (const auto* alloc = std::get_if<event::Alloc>(&event.body)) return alloc->ranks.size();
-  return 1;
+    if (const auto* alloc = std::get_if<event::Alloc>(&event.body)) parts = alloc->ranks.size();
+  return parts;
 }
 
 std::string file_of_part(const std::string& file, std::size_t place) {

@@ -35,7 +35,9 @@ Status JobManager::recover(const Beginning& beginning, Time now) {
   record_lost(now);
   if (auto charged = charge_past_use(now); !charged) return charged;
   // Those that hold resources first: the queue is planned around them.
+  recovering_ = true;
   if (auto taken = take_up_running(beginning, now); !taken) return taken;
+  recovering_ = false;
   for (const JobId id : active_ids()) {
     beginning.at(id);
     if (ActiveJob* job = find_mutable(id); job != nullptr && !job->life.holds_resources)

@@ -185,6 +185,19 @@ constexpr std::size_t kMostJobspec = std::size_t{8} << 20;
 // Of a name: every listing shows some of them.
 constexpr std::size_t kLongestJobName = 4096;
 
+// What is left of an attempt must not be missed by the next one.
+Status check_requeue(const Submission& s) {
+  constexpr const char* kWhere = "/attributes/system/holon/requeue";
+  if (s.wishes.requeue == 0) return {};
+  if (s.is_instance)
+    return fail(Errc::unsupported, "an instance is not run again; the jobs in it may be", kWhere);
+  if (!s.input_tasks.empty())
+    return fail(Errc::invalid_argument,
+                "a client sends its standard input once: a job that reads it cannot run again",
+                kWhere);
+  return {};
+}
+
 Status check_names(const Submission& s) {
   const std::pair<const char*, const std::string&> names[] = {
       {"/attributes/system/job/name", s.name},
@@ -225,6 +238,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   if (auto read = read_attributes(*parsed, s); !read) return tl::unexpected(read.error());
   const auto& argv = parsed->tasks.front().command;
   s.is_instance = is_instance;
+  if (auto good = check_requeue(s); !good) return tl::unexpected(good.error());
   s.name = parsed->name.empty() ? argv.front().substr(argv.front().rfind('/') + 1) : parsed->name;
   s.queue = parsed->queue;
   if (auto fits = check_names(s); !fits) return tl::unexpected(fits.error());

@@ -47,6 +47,21 @@ Status take_slots(const json& value, const std::string& key, Wishes& wishes) {
   return {};
 }
 
+Status take_requeue(const json& value, const std::string& key, Wishes& wishes) {
+  if (!value.is_number_unsigned() || value > json(kMostRetries))
+    return misfit_wish(key, "a number of times, at most 1000,");
+  wishes.requeue = value.get<std::uint32_t>();
+  return {};
+}
+
+Status take_retry_on(const json& value, const std::string& key, Wishes& wishes) {
+  if (!value.is_string()) return misfit_wish(key, "a string like \"1-3,75\"");
+  auto codes = read_exit_codes(value.get<std::string>());
+  if (!codes) return fail(codes.error().code, codes.error().what, "/attributes/system/" + key);
+  wishes.retry_on = std::move(*codes);
+  return {};
+}
+
 Status take(const std::string& name, const json& value, Wishes& wishes) {
   const std::string key = "holon/" + name;
   if (name == "group") return take_text(value, key, wishes.group);
@@ -61,11 +76,13 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
     return {};
   }
   if (name == "reserve") return take_bool(value, key, wishes.reserve);
+  if (name == "requeue") return take_requeue(value, key, wishes);
+  if (name == "retry_on") return take_retry_on(value, key, wishes);
   if (name == "immediate") return take_bool(value, key, wishes.immediate);
   return fail(Errc::invalid_argument,
               "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
               "environment, reservation, "
-              "reserve and immediate",
+              "reserve, immediate, requeue and retry_on",
               "/attributes/system/" + key);
 }
 
@@ -118,6 +135,21 @@ Result<resource::Count> read_slots(const std::string& word, std::string_view uni
                           word, unit));
 }
 
+Result<Idset> read_exit_codes(const std::string& word) {
+  constexpr std::uint64_t kMostCode = 255;
+  if (word == "any") {
+    Idset all;
+    all.insert(1, kMostCode);
+    return all;
+  }
+  auto codes = Idset::parse(word);
+  if (codes && !codes->empty() && codes->first() > 0 && codes->last() <= kMostCode) return codes;
+  return fail(Errc::invalid_argument,
+              fmt::format("'{}' is no list of exit codes, 1 to 255; accepted are 75, ascending "
+                          "lists like 1-3,75 and any",
+                          word));
+}
+
 Result<Wishes> read_wishes(const json& system) {
   Wishes wishes;
   if (const auto bank = system.find("bank"); bank != system.end())
@@ -128,6 +160,10 @@ Result<Wishes> read_wishes(const json& system) {
   if (!ours->is_object()) return misfit_wish("holon", "an object");
   for (const auto& [name, value] : ours->items())
     if (auto taken = take(name, value, wishes); !taken) return tl::unexpected(taken.error());
+  if (!wishes.retry_on.empty() && wishes.requeue == 0)
+    return fail(Errc::invalid_argument,
+                "exit codes to try again at need the number of times, requeue",
+                "/attributes/system/holon/retry_on");
   return wishes;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/idset.hpp"
 #include "base/result.hpp"
 #include "qmanager/request.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -19,15 +20,23 @@ struct Wishes {
   std::string qos;
   std::vector<qmanager::Consumes> consumes;  // licenses: {"matlab": 2}; licenses_per_slot
   std::optional<resource::Count> slots;  // "4-16": a range; the count in the jobspec is the least
-  std::string environment;  // of the configuration (Grid Engine's parallel environment)
-  JobId reservation;        // the advance reservation it runs in; 0: none
-  bool reserve = true;      // may hold a reservation while it waits (Grid Engine's -R)
-  bool immediate = false;   // starts in the first pass or fails (-now y)
+  std::string environment;    // of the configuration (Grid Engine's parallel environment)
+  JobId reservation;          // the advance reservation it runs in; 0: none
+  bool reserve = true;        // may hold a reservation while it waits (Grid Engine's -R)
+  std::uint32_t requeue = 0;  // it may run so many times more after it has failed
+  Idset retry_on;             // exit codes of failures that are tried again, beside lost nodes
+  bool immediate = false;     // starts in the first pass or fails (-now y)
 };
 
 // Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".
 // Errors: invalid_argument.
 Result<resource::Count> read_slots(const std::string& word, std::string_view unit = "slots");
+
+// Times that a job may run again, at most.
+inline constexpr std::uint32_t kMostRetries = 1'000;
+
+// "75", "1-3,75", "any" (1-255). Errors: invalid_argument.
+Result<Idset> read_exit_codes(const std::string& word);
 
 // `system` is an object. Errors: invalid_argument with the pointer: an unknown key of `holon`, a
 // value that does not fit.

@@ -8,12 +8,13 @@
 namespace holon::instance {
 namespace {
 
-// How far the job has come.
+// How far the job has come: one that runs again goes back to DEPEND.
 auto progress(const msg::JobRecord& r) {
   constexpr std::array<std::string_view, 7> kStates = {"NEW", "DEPEND",  "PRIORITY", "SCHED",
                                                        "RUN", "CLEANUP", "INACTIVE"};
   const auto state = std::find(kStates.begin(), kStates.end(), r.state) - kStates.begin();
-  return std::tuple(state, r.t_alloc != 0, r.t_start != 0, r.t_finish != 0);
+  return std::tuple(r.state == "INACTIVE", r.retries, state, r.t_alloc != 0, r.t_start != 0,
+                    r.t_finish != 0);
 }
 
 }  // namespace

@@ -137,6 +137,28 @@ TEST(Signal, IsNamedOrNumberedBeforeTheJobs) {
   EXPECT_EQ(run_cli({"signal", "USR1"}).code, kUsage);
 }
 
+TEST(Submit, ToRunAgainNeedsANumberOfTimesAndExitCodes) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.start();
+  EXPECT_EQ(run_cli({"submit", "--requeue", "3", "--retry-on", "1-3,75", "true"}).code, kOk);
+  EXPECT_EQ(system_of(broker)["holon"]["requeue"], 3);
+  EXPECT_EQ(system_of(broker)["holon"]["retry_on"], "1-3,75");
+  const std::vector<std::string> cases[] = {{"--requeue", "1001"},
+                                            {"--requeue", "-1"},
+                                            {"--requeue", "1", "--retry-on", "256"},
+                                            {"--requeue", "1", "--retry-on", "0-3"},
+                                            {"--requeue", "1", "--retry-on", "some"},
+                                            {"--retry-on", "3"}};
+  for (auto words : cases) {
+    words.insert(words.begin(), "submit");
+    words.emplace_back("true");
+    const Ran ran = run_cli(words);
+    EXPECT_EQ(ran.code, kUsage) << ran.err;
+    EXPECT_THAT(ran.err, HasSubstr("--re"));
+  }
+}
+
 TEST(Urgency, TakesNumbersAndWords) {
   FakeBroker broker;
   broker.answer("urgency", msg::Empty{});

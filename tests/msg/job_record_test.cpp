@@ -55,8 +55,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.is_instance = true;
   r.pids = {5};
   r.as_of = 6;
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 37u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x25", 3));  // a map of 37
+  r.retries = 7;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 38u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x26", 3));  // a map of 38
 }
 
 }  // namespace

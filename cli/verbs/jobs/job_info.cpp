@@ -72,6 +72,7 @@ std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   sheet.line("resources", job.resources);
   sheet.line("nodes", job.nodelist);
   sheet.line("limit", job.limit > 0 ? show_duration(job.limit) : "none");
+  sheet.line("attempt", job.retries > 0 ? std::to_string(job.retries + 1) : "");
   sheet.line("submitted", at(job.t_submit));
   sheet.line("planned", job.t_start == 0 ? at(job.t_estimate) : "");
   const std::string how = job.selection == "backfill"   ? ", backfilled"

@@ -102,6 +102,7 @@ Result<std::unique_ptr<Terminal>> lend_terminal(RunArgs& args) {
 // Whose standard input ours becomes: of all tasks unless --input says otherwise, as with srun and
 // flux run. Errors: invalid_argument.
 Status choose_input(const Io& io, JobOptions& job) {
+  const bool asked_for = job.input.has_value();
   const std::string wanted = job.input.value_or("all");
   const auto ranks = Idset::parse(wanted);
   if (wanted != "all" && (!ranks || ranks->empty())) return {};  // "none", or a file
@@ -115,7 +116,8 @@ Status choose_input(const Io& io, JobOptions& job) {
                               tasks == 1 ? "is" : "are", tasks, tasks == 1 ? "" : "s", wanted),
                   "--input " + wanted);
   }
-  if (has_input(io)) job.forwarded = wanted;
+  // What was read once cannot be read again by the next attempt.
+  if (has_input(io) && (job.requeue == 0 || asked_for)) job.forwarded = wanted;
   return {};
 }
 

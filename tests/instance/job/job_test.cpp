@@ -53,6 +53,30 @@ TEST(Lifecycle, AJobThatSucceedsPassesEveryState) {
   EXPECT_EQ(exit_code_of(job), 0);
 }
 
+TEST(Lifecycle, AJobThatRunsAgainHasNothingOfTheAttemptBefore) {
+  const auto failed = then(kToSched, {event::Alloc{"immediate", 5}, event::Start{{{42, 1}}},
+                                      event::Exception{"node-failure", 0, "lost"},
+                                      event::Finish{9, 3, 100}, event::Release{}, event::Free{}});
+  const Lifecycle before = after(failed);
+  const Lifecycle again = after(then(failed, {event::Requeue{1, 77, "lost"}}));
+  Lifecycle want;
+  want.state = JobState::depend;
+  want.submitted = true;
+  want.urgency = before.urgency;
+  want.user = before.user;
+  want.t_submit = before.t_submit;
+  want.retries = 1;
+  want.retry_begin = 77;
+  want.retry_note = "lost";
+  EXPECT_EQ(again, want);
+  const auto second =
+      then(failed, {event::Requeue{1, 77, "lost"}, event::Depend{}, event::Priority{20},
+                    event::Alloc{"immediate", 5}, event::Start{{{43, 1}}}, event::Finish{0, 3, 100},
+                    event::Release{}, event::Free{}, event::Clean{}});
+  EXPECT_EQ(result_of(after(second)), "COMPLETED");
+  EXPECT_FALSE(apply(after(kToSched), {7, event::Requeue{1, 8, ""}})) << "it has not run";
+}
+
 TEST(Lifecycle, ResultsFollowFromTheFirstFatalException) {
   const auto cleanup = [](const EventBody& why, int status) {
     return after(then(
@@ -226,6 +250,10 @@ rc::Gen<EventBody> any_body() {
                    [](int s) -> EventBody {
                      return event::Finish{s, s, s};
                    }),
+      rc::gen::map(text,
+                   [](std::string t) -> EventBody {
+                     return event::Requeue{2, 9, std::move(t)};
+                   }),
       rc::gen::just<EventBody>(event::Release{}), rc::gen::just<EventBody>(event::Free{}),
       rc::gen::just<EventBody>(event::Clean{}));
 }
@@ -252,7 +280,7 @@ RC_GTEST_PROP(Lifecycle, ReplayOfTheAcceptedEventsRebuildsTheState, ()) {
       RC_ASSERT(job == before);
       continue;
     }
-    RC_ASSERT(next->state >= before.state);
+    RC_ASSERT(next->state >= before.state || std::holds_alternative<event::Requeue>(body));
     RC_ASSERT(!(next->state == JobState::inactive && next->holds_resources));
     job = *next;
     accepted.push_back({now++, body});

@@ -46,6 +46,15 @@ TEST(RecordOrder, WhatIsOverStaysAsItIs) {
     EXPECT_FALSE(supersedes(later, completed)) << later.state;
 }
 
+TEST(RecordOrder, AJobThatRunsAgainGoesBackToDepend) {
+  auto again = at("DEPEND"), last = at("INACTIVE", "FAILED");
+  again.retries = 1;
+  EXPECT_TRUE(supersedes(again, at("RUN")));
+  EXPECT_TRUE(is_further(again, at("CLEANUP")));
+  EXPECT_FALSE(supersedes(at("CLEANUP"), again)) << "told again, of the attempt before";
+  EXPECT_TRUE(supersedes(last, again)) << "it is over, whatever was told of attempts";
+}
+
 TEST(RecordOrder, AClosedRecordKeepsTheResultItWouldHaveHad) {
   auto never = at("SCHED"), ran = at("RUN"), ending = at("CLEANUP", "TIMEOUT");
   ran.t_alloc = ending.t_alloc = 110;
