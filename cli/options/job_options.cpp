@@ -146,6 +146,14 @@ std::function<Status(const std::string&)> yes_or_no(bool& target) {
   };
 }
 
+std::function<Status(const std::string&)> times_reader(JobOptions& options) {
+  return [&options](const std::string& word) -> Status {
+    if (auto read = number_up_to(instance::kMostRetries, options.requeue)(word); !read) return read;
+    if (options.requeue >= 0) return {};
+    return fail(Errc::invalid_argument, fmt::format("'{}' is no number of times", word));
+  };
+}
+
 void add_scheduling_options(Parser& parser, JobOptions& options) {
   add_license_option(parser, options);
   add_environment_option(parser, options);
@@ -384,7 +392,7 @@ void add_task_options(Parser& parser, JobOptions& options) {
               "how the processes of an MPI program find each other: pmi1, pmi2 (both), pmix (Open "
               "MPI), "
               "none; auto, unless given, is what the program was linked with")
-      .option("--requeue", number_up_to(instance::kMostRetries, options.requeue), "N",
+      .option("--requeue", times_reader(options), "N",
               "run it again, N times at most, when a node it runs on is lost, or as --retry-on "
               "says; after 1 second, then 2, 4, 8, ... up to ten minutes")
       .option(
