@@ -53,23 +53,11 @@ std::optional<Tagged> tagged(std::string_view line) {
   return std::nullopt;
 }
 
-void add(std::vector<Directive>& list, int& late, const Directive& directive, bool is_late) {
-  if (!is_late)
-    list.push_back(directive);
-  else if (late == 0)
-    late = directive.line;
-}
-
-void add(Directives& into, const Tagged& found, int line, bool is_late) {
-  const Directive directive{line, std::string(found.rest)};
-  switch (found.tag) {
-    case Tag::holon:
-      return add(into.holon, into.late_holon, directive, is_late);
-    case Tag::slurm:
-      return add(into.slurm, into.late_slurm, directive, is_late);
-    case Tag::flux:
-      return add(into.flux, into.late_flux, directive, is_late);
-  }
+void add(Directives& into, const Tagged& found, int line) {
+  auto& list = found.tag == Tag::holon   ? into.holon
+               : found.tag == Tag::slurm ? into.slurm
+                                         : into.flux;
+  list.push_back({line, std::string(found.rest)});
 }
 
 // Splits one text as a POSIX shell does, without expanding anything.
@@ -159,7 +147,11 @@ Directives directives_in(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
     ++number;
-    if (const auto directive = tagged(line)) add(found, *directive, number, is_late);
+    const auto directive = tagged(line);
+    if (directive && !is_late)
+      add(found, *directive, number);
+    else if (directive && directive->tag == Tag::holon && found.late_holon == 0)
+      found.late_holon = number;
     is_late = is_late || (!without_blanks(line).empty() && !comment(line));
   }
   return found;

@@ -21,8 +21,7 @@ struct Directive {
 
 struct Directives {
   std::vector<Directive> holon, slurm, flux;
-  // The first line of each kind that stands behind the first command; 0: there is none.
-  int late_holon = 0, late_slurm = 0, late_flux = 0;
+  int late_holon = 0;  // the first one behind the first command, which is not read; 0: none
 };
 
 // Of a text that begins with "#!"; any other has none. O(bytes).

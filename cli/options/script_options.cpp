@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "cli/options/directives.hpp"
+#include "cli/options/translate.hpp"
 #include "cli/show/table.hpp"
 
 namespace holon::cli {
@@ -31,10 +32,17 @@ class Script {
     if (error) return layers;
     const Directives found = directives_of_file(file.string());
     tell_unread(command, found);
+    if (options_.translate) {
+      if (auto good = add(layers, found.slurm, command, translate_slurm); !good)
+        return tl::unexpected(good.error());
+      if (auto good = add(layers, found.flux, command, translate_flux); !good)
+        return tl::unexpected(good.error());
+    }
     auto ours = words_of(found.holon, command);
     if (!ours) return tl::unexpected(ours.error());
     layers.push_back(std::move(*ours));
-    if (!layers.back().empty()) options_.file = file.string();
+    for (const auto& layer : layers)
+      if (!layer.empty()) options_.file = file.string();
     return layers;
   }
 
@@ -42,6 +50,20 @@ class Script {
   // A job's command is looked for in the job's folder, a child's script here.
   fs::path folder() const {
     return looked_for_ == LookedFor::here ? fs::path() : fs::path(parser_.typed("--cwd"));
+  }
+
+  using Translator = Translated (*)(const Parser::Layer&, const Knows&);
+  Status add(std::vector<Parser::Layer>& layers, const std::vector<Directive>& directives,
+             const std::string& name, Translator translate) const {
+    const auto lines = words_of(directives, name);
+    if (!lines) return tl::unexpected(lines.error());
+    Translated made =
+        translate(*lines, [this](const std::string& option) { return parser_.knows(option); });
+    for (const auto& text : made.no_equal) tell(text + ": this has no equal");
+    if (made.many_tasks && looked_for_ == LookedFor::in_path)
+      tell(name + ": each task runs the script; `holon batch` runs it once");
+    layers.push_back(std::move(made.lines));
+    return {};
   }
 
   void tell(const std::string& text) const {
@@ -52,11 +74,13 @@ class Script {
     if (found.late_holon > 0)
       tell(fmt::format("{}:{}: not read: options stand before the first command", name,
                        found.late_holon));
-    if (!found.holon.empty()) return;
+    if (!found.holon.empty() || options_.translate) return;
     if (!found.slurm.empty())
-      tell(fmt::format("{}:{}: #SBATCH lines are not read", name, found.slurm.front().line));
+      tell(fmt::format("{}:{}: #SBATCH lines are not read; --translate reads them", name,
+                       found.slurm.front().line));
     if (!found.flux.empty())
-      tell(fmt::format("{}:{}: flux: lines are not read", name, found.flux.front().line));
+      tell(fmt::format("{}:{}: flux: lines are not read; --translate reads them", name,
+                       found.flux.front().line));
   }
 
   Parser& parser_;
@@ -71,7 +95,10 @@ class Script {
 void add_script_options(Parser& parser, Invocation& call, const std::string& verb,
                         LookedFor looked_for, ScriptOptions& options) {
   const Script script(parser, call, verb, looked_for, options);
-  parser.script([script](const std::string& command) { return script.read(command); })
+  parser.group("Submission")
+      .flag("--translate", options.translate,
+            "read the script's #SBATCH and flux: lines, too; what has no equal is named")
+      .script([script](const std::string& command) { return script.read(command); })
       .note(
           "A script, #! on its first line, may have options in lines '#HOLON -n 4 -t 1h' before "
           "its first command. An option of the command line is taken instead of the script's; "

@@ -7,6 +7,7 @@
 namespace holon::cli {
 
 struct ScriptOptions {
+  bool translate = false;  // #SBATCH and flux: lines, too
   // The absolute name of the script, if options were taken from it; else empty. It is found by
   // that name also where the script itself chooses another folder to run in.
   std::string file;
@@ -15,8 +16,9 @@ struct ScriptOptions {
 // Where a command without '/' is looked for.
 enum class LookedFor { in_path, here };
 
-// Has the parser take "#HOLON" lines of the script that COMMAND names, and says on call.io.err what
-// was found and is not read. REQUIRES: after Parser::command(); both outlive parse().
+// --translate. Has the parser take "#HOLON" lines of the script that COMMAND names, and says on
+// call.io.err what was found and is not read. REQUIRES: after Parser::command(); both outlive
+// parse().
 void add_script_options(Parser& parser, Invocation& call, const std::string& verb,
                         LookedFor looked_for, ScriptOptions& options);
 

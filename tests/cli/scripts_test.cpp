@@ -47,7 +47,6 @@ TEST(Directives, StandInCommentsBeforeTheFirstCommand) {
   EXPECT_THAT(words(found.slurm), ElementsAre("a.sh:6", "--mem=4G"));
   EXPECT_THAT(words(found.flux), ElementsAre("a.sh:7", "-N2"));
   EXPECT_EQ(found.late_holon, 10);
-  EXPECT_EQ(found.late_slurm, 0);
 }
 
 TEST(Directives, HaveOtherCommentMarksInOtherLanguages) {
@@ -172,9 +171,34 @@ TEST_F(Scripts, WhatIsNotReadIsSaid) {
             "holon submit: ./late.sh:3: not read: options stand before the first command\n");
   write("slurm.sh", "#!/bin/sh\n#SBATCH -n 4\n#SBATCH -p long\n");
   ran = run_cli({"submit", "--dry-run", "./slurm.sh"});
-  EXPECT_EQ(ran.err, "holon submit: ./slurm.sh:2: #SBATCH lines are not read\n");
+  EXPECT_EQ(ran.err,
+            "holon submit: ./slurm.sh:2: #SBATCH lines are not read; --translate reads them\n");
   write("both.sh", "#!/bin/sh\n#SBATCH -n 4\n#HOLON -n 4\n");
   EXPECT_EQ(run_cli({"submit", "--dry-run", "./both.sh"}).err, "");
+}
+
+TEST_F(Scripts, LinesOfSlurmAndFluxAreTranslated) {
+  write("both.sh",
+        "#!/bin/sh\n#SBATCH -N 2 -n 4 --mail-type=END\n#SBATCH --time=10 -J theirs\n"
+        "# flux: -q debug\n#HOLON -J ours\n");
+  Ran ran = run_cli({"submit", "--dry-run", "--translate", "-t", "5", "./both.sh"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err,
+            "holon submit: ./both.sh:2: --mail-type=END: this has no equal\n"
+            "holon submit: ./both.sh: each task runs the script; `holon batch` runs it once\n");
+  const json got = json::parse(ran.out);
+  EXPECT_EQ(got["resources"][0]["count"], 2);
+  EXPECT_EQ(got["attributes"]["system"]["duration"], 300);
+  EXPECT_EQ(got["attributes"]["system"]["queue"], "debug");
+  EXPECT_EQ(got["attributes"]["system"]["job"]["name"], "ours");
+
+  ran = run_cli({"batch", "--dry-run", "--translate", "both.sh"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "holon batch: both.sh:2: --mail-type=END: this has no equal\n");
+
+  write("bad.sh", "#!/bin/sh\n#SBATCH -c x\n");
+  EXPECT_EQ(error({"submit", "--translate", "./bad.sh"}),
+            "holon submit: ./bad.sh:2: -c,--cores-per-task: 'x' is not a whole number");
 }
 
 }  // namespace

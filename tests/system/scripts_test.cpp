@@ -39,6 +39,18 @@ TEST(Scripts, AChildInstanceHasTheSlotsOfItsScript) {
   EXPECT_EQ(sandbox.read_file("campaign.log"), "done\ndone\ndone\n");
 }
 
+TEST(Scripts, AScriptOfSlurmsRunsOnceInAChildInstance) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.write_file("old.sh",
+                     "#!/bin/sh\n#SBATCH --ntasks=2 --cpus-per-task=2 -J old -o %x-%j.log\n"
+                     "echo began\nholon run -n 2 -c 2 echo done\n",
+                     true);
+  sandbox.ok({"batch", "--translate", "old.sh"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.read_file("old-1.log"), "began\ndone\ndone\n");
+}
+
 TEST(Scripts, WhatTheInstanceRefusesIsToldWithTheLine) {
   Sandbox sandbox;
   Instance instance(sandbox, kFourCores);

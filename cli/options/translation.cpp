@@ -1,0 +1,124 @@
+#include "cli/options/translation.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace holon::cli {
+
+std::optional<std::int64_t> count_of(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [last, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || last != end || number < 1 || number > INT32_MAX) return std::nullopt;
+  return number;
+}
+
+Text a_number(const std::string& text) {
+  return count_of(text) ? Text(text) : std::nullopt;
+}
+
+const Equal* Translation::row_of(std::string_view name) const {
+  const auto found = std::find_if(rows_.begin(), rows_.end(), [name](const Equal& row) {
+    return row.name == name || (!row.letter.empty() && row.letter == name);
+  });
+  return found == rows_.end() ? nullptr : &*found;
+}
+
+void Translation::read(const Parser::Layer& lines) {
+  for (const auto& [place, words] : lines) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const std::string& word = words[i];
+      const bool is_letter = word.size() > 1 && word[0] == '-' && word[1] != '-';
+      const auto cut = is_letter ? std::min<std::size_t>(word.size(), 2) : word.find('=');
+      const Equal* row = row_of(word.substr(0, cut));
+      Given given{place, word, "", false};
+      if (is_letter ? word.size() > 2 : cut != std::string::npos) {
+        given.value = word.substr(is_letter ? 2 : cut + 1);
+        given.has_value = true;
+      } else {
+        // Of an option that nobody knows here: the next word is its value unless it is an option.
+        const bool follows =
+            i + 1 < words.size() &&
+            (row != nullptr ? row->takes == Takes::value : !words[i + 1].starts_with('-'));
+        if (follows) {
+          given.value = words[++i];
+          given.has_value = true;
+          given.typed += " " + given.value;
+        }
+      }
+      add(row, std::move(given));
+    }
+  }
+}
+
+void Translation::add(const Equal* row, Given given) {
+  if (row == nullptr || row->ours.empty()) {
+    left_.emplace_back(row == nullptr ? "" : row->name, std::move(given));
+    return;
+  }
+  const bool fits = given.has_value == (row->takes == Takes::value);
+  const auto value = !fits                     ? std::nullopt
+                     : row->convert == nullptr ? std::optional(given.value)
+                                               : row->convert(given.value);
+  const std::string ours(row->ours);
+  if (!value || !knows_(ours)) return no_equal(given);
+  if (row->takes != Takes::value && value->empty()) return use(given, {ours});
+  used_[ours] = *value;
+  use(given, ours.starts_with("--") ? std::vector{ours + "=" + *value} : std::vector{ours, *value});
+}
+
+std::optional<Translation::Given> Translation::take(std::string_view name) {
+  std::optional<Given> last;
+  for (const auto& [known, given] : left_)
+    if (known == name) last = given;
+  std::erase_if(left_, [name](const auto& item) { return item.first == name; });
+  return last;
+}
+
+void Translation::use(const Given& given, std::vector<std::string> ours) {
+  if (!ours.empty()) done_.lines.push_back({given.place, std::move(ours)});
+}
+
+void Translation::no_equal(const Given& given) {
+  done_.no_equal.push_back(given.place + ": " + given.typed);
+}
+
+std::optional<std::int64_t> Translation::number_of(const std::string& ours) const {
+  const auto found = used_.find(ours);
+  return found == used_.end() ? std::nullopt : count_of(found->second);
+}
+
+std::int64_t Translation::cores_per_task() const {
+  return number_of("-c").value_or(1);
+}
+
+void Translation::count_tasks(std::string_view per_node) {
+  nodes_ = number_of("-N");
+  tasks_ = number_of("-n");
+  if (const auto given = take(per_node)) {
+    const auto each = count_of(given->value);
+    if (!each || (used_.contains("-n") && (!nodes_ || tasks_ != *nodes_ * *each))) {
+      no_equal(*given);
+    } else if (!used_.contains("-n")) {
+      if (!nodes_) use(*given, {"-N", "1"});
+      nodes_ = nodes_.value_or(1);
+      tasks_ = *nodes_ * *each;
+      use(*given, {"-n", std::to_string(*tasks_)});
+    }
+  }
+  if (!tasks_ && !used_.contains("-n")) tasks_ = nodes_.value_or(1);
+  done_.many_tasks = tasks_ != 1;
+}
+
+std::optional<std::int64_t> Translation::tasks_per_node() const {
+  if (tasks_ == 1) return 1;
+  if (!tasks_ || !nodes_ || *tasks_ % *nodes_ != 0) return std::nullopt;
+  return *tasks_ / *nodes_;
+}
+
+Translated Translation::finish() && {
+  for (const auto& [name, given] : left_) no_equal(given);
+  return std::move(done_);
+}
+
+}  // namespace holon::cli

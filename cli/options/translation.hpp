@@ -1,0 +1,76 @@
+// translation.hpp - what the translations of Slurm's and Flux's options share. A private header.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options/translate.hpp"
+
+namespace holon::cli {
+
+using Text = std::optional<std::string>;
+
+enum class Takes { nothing, value, joined_value };  // joined_value: only behind '='
+
+struct Equal {
+  std::string_view letter;  // "-n"; may be empty
+  std::string_view name;    // "--ntasks"
+  Takes takes;
+  // "-n"; empty: it has no equal, unless it is looked at together with others
+  std::string_view ours;
+  // The value in our notation; nullopt: it has no equal. nullptr: as it is.
+  Text (*convert)(const std::string&) = nullptr;
+};
+
+class Translation {
+ public:
+  struct Given {
+    std::string place;
+    std::string typed;  // "--mem=4G"
+    std::string value;
+    bool has_value = false;
+  };
+
+  Translation(std::span<const Equal> rows, Knows knows) : rows_(rows), knows_(std::move(knows)) {}
+
+  // Splits the lines into options; all that have a row with `ours` are translated at once.
+  void read(const Parser::Layer& lines);
+  // What was given last for an option whose row has no `ours`; taken out of what is left.
+  std::optional<Given> take(std::string_view name);
+  void use(const Given& given, std::vector<std::string> ours);
+  void no_equal(const Given& given);
+
+  // Nodes and tasks, as far as they are numbers. `per_node`: the option that says how many tasks
+  // each node has.
+  void count_tasks(std::string_view per_node);
+  std::optional<std::int64_t> nodes() const { return nodes_; }
+  std::optional<std::int64_t> tasks() const { return tasks_; }
+  std::int64_t cores_per_task() const;
+  // How many tasks each node has; nullopt: nobody can tell.
+  std::optional<std::int64_t> tasks_per_node() const;
+
+  // What is left has no equal.
+  Translated finish() &&;
+
+ private:
+  const Equal* row_of(std::string_view name) const;
+  void add(const Equal* row, Given given);
+  std::optional<std::int64_t> number_of(const std::string& ours) const;
+
+  std::span<const Equal> rows_;
+  Knows knows_;
+  std::vector<std::pair<std::string, Given>> left_;  // by the name of the row; "": of none
+  std::map<std::string, std::string> used_;          // the last value of "-n", "-N", "-c"
+  std::optional<std::int64_t> nodes_, tasks_;
+  Translated done_;
+};
+
+// A whole number from 1 on.
+std::optional<std::int64_t> count_of(const std::string& text);
+Text a_number(const std::string& text);
+
+}  // namespace holon::cli

@@ -1,0 +1,123 @@
+// What becomes of the options that a script has for Slurm and Flux.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "cli/options/directives.hpp"
+#include "cli/options/translate.hpp"
+
+namespace holon::cli {
+namespace {
+
+
+using Translator = Translated (*)(const Parser::Layer&, const Knows&);
+
+// The options one after the other, and behind them what has no equal, in brackets.
+std::string translated(Translator translate, const std::string& options) {
+  const auto lines = words_of({{2, options}}, "a.sh");
+  const Translated made =
+      translate(lines.value(), [](const std::string& option) { return option != "--input"; });
+  std::string text;
+  for (const auto& line : made.lines)
+    for (const auto& word : line.words) text += (text.empty() ? "" : " ") + word;
+  for (const auto& none : made.no_equal) text += " [" + none + "]";
+  return text;
+}
+
+std::string slurm(const std::string& options) {
+  return translated(translate_slurm, options);
+}
+
+std::string flux(const std::string& options) {
+  return translated(translate_flux, options);
+}
+
+TEST(Translate, OptionsOfSlurmThatMeanTheSame) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"-n 4", "-n 4"},
+      {"-n4", "-n 4"},
+      {"--ntasks=4 --cpus-per-task 2", "-n 4 -c 2"},
+      {"-N 2", "-N 2"},
+      {"--time=1-12:00:00", "-t 1-12:00:00"},
+      {"--time=UNLIMITED", "-t inf"},
+      {"-J 'a b' -p long --qos=high -A acct", "-J a b -q long --qos=high -A acct"},
+      {"-o %x-%j.%t -e 100%%", "-o {{name}}-{{id}}.{{taskid}} -e 100%"},
+      {"-D /tmp -L matlab:2,ansys", "-D /tmp -L matlab:2,ansys"},
+      {"-d afterok:3:5,afterany:7", "-d afterok:3:5,afterany:7"},
+      {"--begin=now+2hours", "--begin-time=+2h"},
+      {"--begin=now+60", "--begin-time=+60s"},
+      {"--begin=16:00", "--begin-time=16:00"},
+      {"--hold", "--urgency=hold"},
+      {"-w n[1-2] -x n3 -C 'a&b'", "-w n[1-2] --exclude=n3 --requires=a&b"},
+      {"--gpus-per-task=2", "-g 2"},
+      {"--parsable --no-requeue", ""}};
+  for (const auto& [theirs, ours] : rows) EXPECT_EQ(slurm(theirs), ours) << theirs;
+}
+
+TEST(Translate, OptionsOfSlurmThatAreAboutNodesOrCores) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"-N 2 --ntasks-per-node=4", "-N 2 -n 8"},
+      {"--ntasks-per-node=4", "-N 1 -n 4"},
+      {"-N 2 -n 8 --ntasks-per-node=4", "-N 2 -n 8"},
+      {"-n 8 --ntasks-per-node=4", "-n 8 [a.sh:2: --ntasks-per-node=4]"},
+      {"--mem=4G", "-m 4096M"},
+      {"--mem=4000", "-m 4000M"},
+      {"-N 2 --mem=4G", "-N 2 -m 4096M"},
+      {"-N 2 -n 8 --mem=4G", "-N 2 -n 8 -m 1024M"},
+      {"-n 8 --mem=4G", "-n 8 [a.sh:2: --mem=4G]"},
+      {"--mem=0", " [a.sh:2: --mem=0]"},
+      {"-c 4 --mem-per-cpu 2G", "-c 4 -m 8192M"},
+      {"-N 2 -n 4 --gres=gpu:2", "-N 2 -n 4 -g 1"},
+      {"--gres=gpu", "-g 1"},
+      {"--gres=gpu:a100:2", " [a.sh:2: --gres=gpu:a100:2]"},
+      {"-n 4 -G 8", "-n 4 -g 2"},
+      {"--gpus-per-node=2", "-g 2"},
+      {"--exclusive", "-N 1 -x"},
+      {"-N 2 --exclusive", "-N 2 -x"},
+      {"-n 2 --exclusive", "-n 2 [a.sh:2: --exclusive]"},
+      {"--exclusive=user", " [a.sh:2: --exclusive=user]"}};
+  for (const auto& [theirs, ours] : rows) EXPECT_EQ(slurm(theirs), ours) << theirs;
+}
+
+TEST(Translate, TheEnvironmentOfSlurm) {
+  ASSERT_EQ(setenv("HOLON_TEST_THERE", "1", 1), 0);
+  EXPECT_EQ(slurm("--export=ALL"), "");
+  EXPECT_EQ(slurm("--export=NONE"), "--env=-*");
+  EXPECT_EQ(slurm("--export=ALL,A=1"), "--env=A=1");
+  EXPECT_EQ(slurm("--export=HOLON_TEST_THERE,HOLON_TEST_NOT_THERE,B=2"),
+            "--env=-* --env=HOLON_TEST_THERE --env=B=2");
+  unsetenv("HOLON_TEST_THERE");
+}
+
+TEST(Translate, WhatHasNoEqualIsNamed) {
+  EXPECT_EQ(slurm("--mail-type END -n 2 --mail-user=a@b --wckey x --requeue -N 2-4 -o %A_%a"),
+            "-n 2 [a.sh:2: -N 2-4] [a.sh:2: -o %A_%a] [a.sh:2: --mail-type END] "
+            "[a.sh:2: --mail-user=a@b] [a.sh:2: --wckey x] [a.sh:2: --requeue]");
+  EXPECT_EQ(slurm("-p a,b -d afterok:1?afterok:2 --begin=midnight -L a@b"),
+            " [a.sh:2: -p a,b] [a.sh:2: -d afterok:1?afterok:2] [a.sh:2: --begin=midnight] "
+            "[a.sh:2: -L a@b]");
+  EXPECT_EQ(slurm("-i in.txt"), " [a.sh:2: -i in.txt]") << "the verb has no --input";
+  EXPECT_EQ(slurm("-n"), " [a.sh:2: -n]");
+  EXPECT_EQ(slurm("word"), " [a.sh:2: word]");
+  EXPECT_EQ(slurm("--hold=1"), " [a.sh:2: --hold=1]");
+}
+
+TEST(Translate, OptionsOfFlux) {
+  const std::vector<std::pair<std::string, std::string>> rows = {
+      {"-N2 -n 8 --cores-per-slot=2 -g 1", "-N 2 -n 8 -c 2 -g 1"},
+      {"--ntasks=4 --cores-per-task=2 --gpus-per-task=1", "-n 4 -c 2 -g 1"},
+      {"-t 1.5h -q debug -B acct -x", "-t 1.5h -q debug -A acct -x"},
+      {"--job-name=it --output=it-{{id}}.log --error=e -l", "-J it -o it-{{id}}.log -e e -l"},
+      {"--cwd=/tmp --env=A=1 --env=-B* --env-remove=C", "-D /tmp --env=A=1 --env=-B* --env=-C"},
+      {"--urgency=20 --dependency=afterok:3 --begin-time=+1h",
+       "--urgency=20 -d afterok:3 --begin-time=+1h"},
+      {"--requires='a|b' --setattr=user.k=v", "--requires=a|b --attr=k=v"},
+      {"-N 2 --tasks-per-node=2", "-N 2 -n 4"},
+      {"-o verbose --setattr=system.x=1 --env=P=$X --output={{id.words}} --flags=waitable",
+       " [a.sh:2: --setattr=system.x=1] [a.sh:2: --env=P=$X] [a.sh:2: --output={{id.words}}] "
+       "[a.sh:2: -o verbose] [a.sh:2: --flags=waitable]"}};
+  for (const auto& [theirs, ours] : rows) EXPECT_EQ(flux(theirs), ours) << theirs;
+}
+
+}  // namespace
+}  // namespace holon::cli
