@@ -169,6 +169,20 @@ Result<msg::JobsReply> Client::jobs(const msg::JobsRequest& request) {
   return all;
 }
 
+Result<std::vector<msg::StateCount>> Client::count_jobs(msg::JobsRequest request) {
+  std::map<std::string, std::uint64_t> counts;
+  request.stats = true;
+  do {
+    auto page = parts_->call<msg::JobsReply>("jobs", request, kBulkTimeout);
+    if (!page) return tl::unexpected(page.error());
+    for (const auto& count : page->counts) counts[count.state] += count.jobs;
+    request.after = std::move(page->next);
+  } while (!request.after.empty());
+  std::vector<msg::StateCount> all;
+  for (const auto& [state, jobs] : counts) all.push_back({state, jobs});
+  return all;
+}
+
 Result<msg::JobInfoReply> Client::info(std::uint64_t id) {
   msg::JobInfoRequest request;
   request.id = id;

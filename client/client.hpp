@@ -78,6 +78,8 @@ class Client {
                    const std::function<bool(std::vector<msg::JobRecord>, bool)>& take);
   // All of them, ordered by path; of a limit the newest. Errors: not_found (one of the ids).
   Result<msg::JobsReply> jobs(const msg::JobsRequest& request);
+  // How many jobs there are of each state and result. Errors: as of jobs().
+  Result<std::vector<msg::StateCount>> count_jobs(msg::JobsRequest request);
   // Everything kept about a job. Errors: not_found.
   Result<msg::JobInfoReply> info(std::uint64_t id);
   // The record of a job of this path's instance, also where that instance is gone: its ancestors

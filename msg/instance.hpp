@@ -83,6 +83,16 @@ struct SubmitReply {
   HOLON_FIELDS(first_id, count)
 };
 
+// What a listing is to show: jobs that meet all of these. An empty string or list, or 0, asks for
+// nothing.
+struct JobFilter {
+  std::vector<std::string> states;  // JobRecord's states and results, PENDING and RUNNING; any of
+  std::int64_t since = 0;           // jobs that are active, or ended at this time or later
+  std::string user, queue;
+  std::string name;  // with *, ? and [...] as a shell has them
+  HOLON_FIELDS(states, since, user, queue, name)
+};
+
 // "jobs"
 struct JobsRequest {
   bool all = false;                // inactive ones too
@@ -92,15 +102,24 @@ struct JobsRequest {
   std::int64_t timeout = 0;        // ms a child may take to answer (recursive); 0: as configured
   std::string after;               // `next` of the answer before; empty: the first page
   std::uint64_t page = 0;          // at most so many in this answer; 0: as many as a page has
-  HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page)
+  JobFilter filter;
+  bool stats = false;  // only `counts` in the answers; not with `recursive`
+  HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page, filter, stats)
+};
+struct StateCount {
+  std::string state;  // of an inactive job its result
+  std::uint64_t jobs = 0;
+  HOLON_FIELDS(state, jobs)
 };
 // One page. Without `recursive`, pages follow each other in the order of the ids, with a limit in
 // the reverse order; with it in none, a path may come twice, and the limit is one for each
-// instance.
+// instance. With a filter a page may be empty and not the last one.
 struct JobsReply {
   std::vector<JobRecord> jobs;  // ordered by path, numerically
   std::string next;             // where the next page begins; empty: this was the last one
-  HOLON_FIELDS(jobs, next)
+  std::vector<StateCount> counts =
+      {};  // with `stats`: of the jobs of this page, which are not in it
+  HOLON_FIELDS(jobs, next, counts)
 };
 
 // "job.info": everything kept about one job.

@@ -21,6 +21,11 @@ std::string json_text(const std::vector<msg::JobRecord>& jobs) {
   std::string all = text.next(jobs);
   return all += text.end();
 }
+std::string json_text(const std::vector<msg::StateCount>& counts) {
+  Json json = {{"counts", Json::object()}};
+  for (const auto& count : counts) json["counts"][count.state] = count.jobs;
+  return pretty(json);
+}
 std::string JsonJobs::next(const std::vector<msg::JobRecord>& jobs) {
   std::string text = begun_ ? "" : "{\n  \"jobs\": [";
   for (const auto& job : jobs) {

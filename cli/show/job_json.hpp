@@ -18,8 +18,9 @@ std::string pretty(const nlohmann::ordered_json& json);
 
 // As pretty() has it. For verbs that do nothing else with JSON: its library takes seconds to
 // compile.
-std::string json_text(const std::vector<msg::JobRecord>& jobs);  // {"jobs": [...]}
-// The same text, piece by piece.
+std::string json_text(const std::vector<msg::JobRecord>& jobs);     // {"jobs": [...]}
+std::string json_text(const std::vector<msg::StateCount>& counts);  // {"counts": {"FAILED": 3}}
+// The text of jobs, piece by piece.
 class JsonJobs {
  public:
   std::string next(const std::vector<msg::JobRecord>& jobs);

@@ -151,6 +151,19 @@ Result<Time> parse_time(const std::string& text, Time now) {
       fmt::format("'{}' is not a time; accepted are +30m, 18:30 and 2026-12-24T18:30", text));
 }
 
+Result<Time> parse_since(const std::string& text, Time now) {
+  constexpr Duration kDay = 24 * 3600 * 1000;
+  if (text.starts_with('-'))
+    if (const auto ago = parse_limit(text.substr(1)); ago && *ago > 0) return now - *ago;
+  const auto when = parse_time(text, now - kDay);
+  if (text.starts_with('+') || !when)
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("'{}' is no time past; accepted are -2h, 18:30 and 2026-12-24T18:30", text));
+  if (*when > now) return fail(Errc::invalid_argument, fmt::format("'{}' is still to come", text));
+  return *when;
+}
+
 Result<Duration> parse_limit(const std::string& text) {
   if (const auto clock = clock_limit(text)) return *clock;
   constexpr const char* kAccepted =

@@ -21,6 +21,10 @@ Result<std::int64_t> parse_memory(const std::string& text);
 // invalid_argument.
 Result<Time> parse_time(const std::string& text, Time now);
 
+// A point in time that is past: "-2h", "18:30" (the last one), or a date as above. Errors:
+// invalid_argument.
+Result<Time> parse_since(const std::string& text, Time now);
+
 // Milliseconds as "0.21s", "7.3s", "4m12s", "2h05m", "3d04h"; "-" for a negative one.
 std::string show_duration(Duration ms);
 

@@ -13,11 +13,13 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <set>
 
 #include "base/instance_path.hpp"
 #include "instance/text.hpp"
+#include "msg/job_filter.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -31,6 +33,7 @@ constexpr std::size_t kPage = 1000;             // records
 constexpr std::size_t kPageBytes = 1024 << 10;  // of their texts, about
 constexpr std::size_t kReadAtOnce = 50;         // records of the journal: some are long
 constexpr std::size_t kLookedAt = 2000;         // the same, until a page ends with what it has
+constexpr std::size_t kSifted = 2000;           // own jobs, where a filter may drop most of them
 constexpr std::size_t kChildrenAtOnce = 16;
 constexpr std::size_t kMostIdsOfAPage = 10'000;     // of one request
 constexpr std::size_t kSmallestPart = 32;           // records a child is asked for at least
@@ -67,7 +70,10 @@ Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
   return cursor;
 }
 
-Status check_ids_of_page(const msg::JobsRequest& ask) {
+Status check_request(const msg::JobsRequest& ask) {
+  if (ask.stats && ask.recursive)
+    return fail(Errc::invalid_argument, "counts the jobs of one instance", "stats");
+  if (auto known = msg::check_filter(ask.filter); !known) return known;
   if (ask.ids.size() <= kMostIdsOfAPage) return {};
   return fail(Errc::out_of_range,
               fmt::format("{} ids; one request may have {}", ask.ids.size(), kMostIdsOfAPage),
@@ -88,6 +94,40 @@ void sort_by_path(std::vector<msg::JobRecord>& records) {
             [](const auto& a, const auto& b) { return path_before(a.path, b.path); });
 }
 
+// The records of a page that are asked for: they are kept, or only counted.
+class Sieve {
+ public:
+  explicit Sieve(const msg::JobsRequest& ask) : ask_(ask) {}
+
+  void add(msg::JobRecord record) {
+    ++seen_;
+    if (!msg::matches(ask_.filter, record)) return;
+    ++taken_;
+    bytes_ += ask_.stats ? 0 : size_of_record(record);
+    if (ask_.stats)
+      ++counts_[msg::state_word(record)];
+    else
+      jobs_.push_back(std::move(record));
+  }
+  std::size_t seen() const { return seen_; }
+  std::size_t taken() const { return taken_; }
+  std::size_t kept() const { return jobs_.size(); }
+  bool full(std::size_t size) const { return jobs_.size() >= size || bytes_ >= kPageBytes; }
+
+  void sort() { sort_by_path(jobs_); }
+  msg::JobsReply reply(std::string next) {
+    msg::JobsReply reply{std::move(jobs_), std::move(next), {}};
+    for (const auto& [state, jobs] : counts_) reply.counts.push_back({state, jobs});
+    return reply;
+  }
+
+ private:
+  const msg::JobsRequest& ask_;
+  std::vector<msg::JobRecord> jobs_;
+  std::map<std::string, std::uint64_t> counts_;
+  std::size_t seen_ = 0, taken_ = 0, bytes_ = 0;
+};
+
 // One page in the making; it lives as long as a child is being asked.
 class Page : public std::enable_shared_from_this<Page> {
  public:
@@ -98,9 +138,8 @@ class Page : public std::enable_shared_from_this<Page> {
         ask_(std::move(ask)),
         cursor_(std::move(cursor)),
         begun_(core.clock.now()),
-        size_(size_of_page(ask_)) {
-    reply_.jobs.reserve(size_);
-  }
+        size_(size_of_page(ask_)),
+        page_(ask_) {}
 
   void make() {
     if (!cursor_.own_done)
@@ -110,17 +149,14 @@ class Page : public std::enable_shared_from_this<Page> {
   }
 
  private:
-  bool full() const { return reply_.jobs.size() >= size_ || bytes_ >= kPageBytes; }
-  void add(msg::JobRecord record) {
-    bytes_ += size_of_record(record);
-    reply_.jobs.push_back(std::move(record));
-  }
+  bool full() const { return page_.full(size_); }
 
   void finish(bool whole) {
-    if (!whole) reply_.next = pack(cursor_);
-    if (ask_.recursive || ask_.limit > 0 || !ask_.ids.empty()) sort_by_path(reply_.jobs);
+    if (ask_.recursive || ask_.limit > 0 || !ask_.ids.empty()) page_.sort();
     core_.after_commit.add(
-        [request = request_, reply = std::move(reply_)] { request.reply(pack(reply)); });
+        [request = request_, reply = page_.reply(whole ? std::string() : pack(cursor_))] {
+          request.reply(pack(reply));
+        });
   }
 
   // ---- own jobs ----
@@ -128,16 +164,16 @@ class Page : public std::enable_shared_from_this<Page> {
   Status list_own() {
     if (!ask_.ids.empty()) return list_named();
     const std::uint64_t left = ask_.limit - std::min(ask_.limit, cursor_.listed);
-    const std::size_t n = ask_.limit == 0 ? size_ : std::min<std::uint64_t>(size_, left);
+    const std::size_t n = ask_.limit == 0 ? kSifted : std::min<std::uint64_t>(kSifted, left);
     bool more = true;
-    while (more && reply_.jobs.size() < n && !full()) {
-      const std::size_t some = std::min(kReadAtOnce, n - reply_.jobs.size());
+    while (more && page_.taken() < n && page_.seen() < kSifted && !full()) {
+      const std::size_t room = std::min(n - page_.taken(), size_ - page_.kept());
+      const std::size_t some = std::min(kReadAtOnce, room);
       const auto added = ask_.limit == 0 ? add_upwards(some) : add_downwards(some);
       if (!added) return tl::unexpected(added.error());
       more = *added;
-      if (!reply_.jobs.empty()) cursor_.own = reply_.jobs.back().id;
     }
-    cursor_.listed += reply_.jobs.size();
+    cursor_.listed += page_.taken();
     cursor_.own_done = !more || (ask_.limit > 0 && cursor_.listed >= ask_.limit);
     return {};
   }
@@ -146,7 +182,7 @@ class Page : public std::enable_shared_from_this<Page> {
     while (cursor_.own < ask_.ids.size() && !full()) {
       auto record = core_.jobs.record(JobId(ask_.ids[cursor_.own]));
       if (!record) return tl::unexpected(record.error());
-      add(std::move(*record));
+      page_.add(std::move(*record));
       ++cursor_.own;
     }
     cursor_.own_done = cursor_.own >= ask_.ids.size();
@@ -183,10 +219,9 @@ class Page : public std::enable_shared_from_this<Page> {
       if (n == 0 || full()) return true;
       const bool is_over =
           active == active_end || (over != ended.end() && before(over->id, active->first.value()));
-      if (is_over)
-        add(std::move(*over++));
-      else
-        add(core_.jobs.record_of((active++)->second));
+      auto record = is_over ? std::move(*over++) : core_.jobs.record_of((active++)->second);
+      cursor_.own = record.id;
+      page_.add(std::move(record));
     }
     return false;
   }
@@ -211,7 +246,7 @@ class Page : public std::enable_shared_from_this<Page> {
 
   Status read_records() {
     OpenRecords& open = cursor_.gone.back();
-    const std::size_t n = std::min(kReadAtOnce, size_ - std::min(size_ - 1, reply_.jobs.size()));
+    const std::size_t n = std::min(kReadAtOnce, size_ - std::min(size_ - 1, page_.kept()));
     auto records = core_.journal.descendants_after(open.prefix, open.after, n);
     if (!records) return tl::unexpected(records.error());
     looked_at_ += 1 + records->size();
@@ -220,7 +255,7 @@ class Page : public std::enable_shared_from_this<Page> {
     for (auto& record : *records) {
       if (!ask_.all && record.state == "INACTIVE") continue;
       record.as_of = core_.as_of(record);
-      add(std::move(record));
+      page_.add(std::move(record));
     }
     if (!more) cursor_.gone.pop_back();
     return {};
@@ -312,7 +347,8 @@ class Page : public std::enable_shared_from_this<Page> {
   void ask_children(std::vector<OpenChild> open) {
     asked_ = open.size();
     const auto connected = core_.children.connected();
-    const std::size_t part = std::max(kSmallestPart, (size_ - reply_.jobs.size()) / open.size());
+    const std::size_t part =
+        std::max(kSmallestPart, (size_ - std::min(size_, page_.kept())) / open.size());
     for (auto& child : open) {
       msg::JobsRequest ask;
       ask.all = ask_.all;
@@ -321,6 +357,7 @@ class Page : public std::enable_shared_from_this<Page> {
       ask.timeout = patience() * 4 / 5;
       ask.page = part;
       ask.after = child.after;
+      ask.filter = ask_.filter;
       const JobId id(child.child);
       const auto peer = connected.find(id);
       // A peer that is not there any more fails the call, later.
@@ -343,7 +380,7 @@ class Page : public std::enable_shared_from_this<Page> {
         self->go_on();
       });
     for (auto& record : reply->jobs)
-      if (auto shown = core_.shown(child, std::move(record))) add(std::move(*shown));
+      if (auto shown = core_.shown(child, std::move(record))) page_.add(std::move(*shown));
     if (!reply->next.empty()) cursor_.live.push_back({child.value(), std::move(reply->next)});
     go_on();
   }
@@ -360,12 +397,11 @@ class Page : public std::enable_shared_from_this<Page> {
   Cursor cursor_;
   Time begun_;
   std::size_t size_;
-  std::size_t bytes_ = 0;
+  Sieve page_;  // of ask_
   std::size_t asked_ = 0;
   std::vector<JobId> away_;  // children to be waited for
   std::set<JobId> awaited_;
   std::size_t looked_at_ = 0;  // records of instances that are gone, taken or not
-  msg::JobsReply reply_;
 };
 
 }  // namespace
@@ -375,7 +411,7 @@ void JobPages::list(const Request& request) {
   if (!ask) return request.fail(ask.error());
   auto cursor = read_cursor(*ask);
   if (!cursor) return request.fail(cursor.error());
-  if (auto fits = check_ids_of_page(*ask); !fits) return request.fail(fits.error());
+  if (auto fits = check_request(*ask); !fits) return request.fail(fits.error());
   std::make_shared<Page>(server_, core_, request, std::move(*ask), std::move(*cursor))->make();
 }
 
@@ -384,19 +420,20 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
   if (!ask) return request.fail(ask.error());
   auto cursor = read_cursor(*ask);
   if (!cursor) return request.fail(cursor.error());
-  if (auto fits = check_ids_of_page(*ask); !fits) return request.fail(fits.error());
+  if (auto fits = check_request(*ask); !fits) return request.fail(fits.error());
   const std::size_t size = size_of_page(*ask);
-  msg::JobsReply reply;
+  Sieve page(*ask);
+  std::string next;
   if (ask->all && !ask->recursive && !ask->ids.empty()) {
-    for (; cursor->own < ask->ids.size() && reply.jobs.size() < size; ++cursor->own)
+    for (; cursor->own < ask->ids.size() && page.seen() < size; ++cursor->own)
       if (auto record = core_.record(join(path, JobId(ask->ids[cursor->own]))))
-        reply.jobs.push_back(std::move(*record));
-    if (cursor->own < ask->ids.size()) reply.next = pack(*cursor);
+        page.add(std::move(*record));
+    if (cursor->own < ask->ids.size()) next = pack(*cursor);
   } else if (ask->all) {
     const std::set<std::uint64_t> ids(ask->ids.begin(), ask->ids.end());
     bool more = true;
     // So many are looked at, and those that are asked for taken.
-    for (std::size_t seen = 0, bytes = 0; more && seen < size && bytes < kPageBytes;) {
+    for (std::size_t seen = 0; more && seen < size && !page.full(size);) {
       auto records = core_.journal.descendants_after(path + "/", cursor->child, kReadAtOnce);
       if (!records) return request.fail(records.error());
       more = records->size() == kReadAtOnce;
@@ -407,14 +444,14 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
         const bool own = record.path.find('/', path.size() + 1) == std::string::npos;
         const bool named = ids.empty() || (child && ids.count(child->value()) != 0);
         if (!named || (!own && !ask->recursive)) continue;
-        bytes += size_of_record(record);
-        reply.jobs.push_back(std::move(record));
+        page.add(std::move(record));
       }
     }
-    if (more) reply.next = pack(*cursor);
-    sort_by_path(reply.jobs);
+    if (more) next = pack(*cursor);
+    page.sort();
   }
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  core_.after_commit.add(
+      [request, reply = page.reply(std::move(next))] { request.reply(pack(reply)); });
 }
 
 }  // namespace holon::instance

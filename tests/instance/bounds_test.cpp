@@ -53,6 +53,57 @@ std::multiset<std::string> paths_of(const std::vector<std::vector<msg::JobRecord
   return paths;
 }
 
+// Most of what is looked at is not asked for.
+TEST(Bounds, AFilteredListingHasEveryJobThatIsAskedForOnce) {
+  const Live live({"--resources", "node=1/core=1"});
+  submit_held(live, 4500);
+  msg::CancelRequest some;
+  for (std::uint64_t id = 1; id <= 4500; id += 500) some.ids.push_back(id);
+  ASSERT_TRUE(live.call<msg::CancelReply>("cancel", some));
+  msg::JobsRequest ask;
+  ask.all = true;
+  ask.filter.states = {"CANCELED"};
+  std::multiset<std::string> over;
+  for (const auto id : some.ids) over.insert("/" + std::to_string(id));
+  const auto pages = pages_of(live, ask);
+  EXPECT_GE(pages.size(), 3u);
+  EXPECT_EQ(paths_of(pages), over);
+  ask.recursive = true;
+  EXPECT_EQ(paths_of(pages_of(live, ask)), over);
+  ask.recursive = false;
+  ask.limit = 2;
+  EXPECT_EQ(paths_of(pages_of(live, ask)), (std::multiset<std::string>{"/3501", "/4001"}));
+  ask.limit = 0;
+  ask.filter.states = {"PENDING"};
+  EXPECT_EQ(paths_of(pages_of(live, ask)).size(), 4500u - over.size());
+  ask.filter.name = "no-such-name";
+  EXPECT_TRUE(paths_of(pages_of(live, ask)).empty());
+}
+
+TEST(Bounds, JobsAreCountedWithoutBeingSent) {
+  const Live live({"--resources", "node=1/core=1"});
+  submit_held(live, 4500);
+  msg::CancelRequest some;
+  some.ids = {1, 4000};
+  ASSERT_TRUE(live.call<msg::CancelReply>("cancel", some));
+  msg::JobsRequest ask;
+  ask.all = ask.stats = true;
+  std::map<std::string, std::uint64_t> counts;
+  do {
+    const auto reply = live.call<msg::JobsReply>("jobs", ask);
+    ASSERT_TRUE(reply) << reply.error().what;
+    EXPECT_TRUE(reply->jobs.empty());
+    for (const auto& count : reply->counts) counts[count.state] += count.jobs;
+    ask.after = reply->next;
+  } while (!ask.after.empty());
+  EXPECT_EQ(counts, (std::map<std::string, std::uint64_t>{{"CANCELED", 2}, {"SCHED", 4498}}));
+  ask.recursive = true;
+  EXPECT_EQ(live.call<msg::JobsReply>("jobs", ask).error().code, Errc::invalid_argument);
+  ask = {};
+  ask.filter.states = {"BROKEN"};
+  EXPECT_EQ(live.call<msg::JobsReply>("jobs", ask).error().code, Errc::invalid_argument);
+}
+
 TEST(Bounds, AListingComesInPagesInWhichEveryJobIsOnce) {
   const Live live({"--resources", "node=1/core=1"});
   submit_held(live, 2500);

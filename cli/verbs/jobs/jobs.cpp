@@ -1,6 +1,7 @@
 // holon jobs: the table of jobs.
 #include <fmt/format.h>
 
+#include <cctype>
 #include <map>
 #include <ostream>
 #include <utility>
@@ -8,11 +9,13 @@
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
+#include "cli/show/job_fields.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/show/table.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -23,23 +26,26 @@ struct JobsArgs {
   msg::JobsRequest request;
   std::int64_t limit = 0;
   bool json = false;
+  bool stats = false;
+  std::vector<const JobField*> fields;  // empty: the usual ones
+  std::vector<SortKey> order;
   std::vector<std::string> ids;
 };
 
-std::string runtime_of(const msg::JobRecord& job, Time now) {
-  if (job.t_start == 0) return "";
-  return show_duration((job.t_finish > 0 ? job.t_finish : now) - job.t_start);
-}
-
-std::string cores_of(const msg::JobRecord& job) {
-  return job.ncores > 0 ? std::to_string(job.ncores) : "";
+std::vector<const JobField*> usual_fields(bool with_paths) {
+  const std::string id = with_paths ? "path" : "id";
+  return *parse_fields(id + ",name,state,nodes,cores,gpus,time,limit,info");
 }
 
 // The lines of jobs that come page by page.
 class Lines {
  public:
   Lines(Invocation& call, const JobsArgs& args)
-      : call_(call), args_(args), table_(columns_of(args)), now_(instance::wall_clock_ms()) {}
+      : call_(call),
+        args_(args),
+        fields_(args.fields.empty() ? usual_fields(args.request.recursive) : args.fields),
+        table_(columns_of(fields_)),
+        now_(instance::wall_clock_ms()) {}
 
   void add(const std::vector<msg::JobRecord>& jobs, bool more) {
     if (args_.json) {
@@ -58,30 +64,31 @@ class Lines {
   }
 
  private:
-  static std::vector<Table::Column> columns_of(const JobsArgs& args) {
-    using enum Table::Align;
-    return {{args.request.recursive ? "PATH" : "ID", args.request.recursive ? left : right},
-            {"NAME", left},
-            {"STATE", left},
-            {"NODES", right},
-            {"CORES", right},
-            {"GPUS", right},
-            {"TIME", right},
-            {"LIMIT", right},
-            {"INFO", left}};
+  static std::vector<Table::Column> columns_of(const std::vector<const JobField*>& fields) {
+    std::vector<Table::Column> columns;
+    for (const auto* field : fields) {
+      std::string title(field->name);
+      for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+      columns.push_back({std::move(title), field->align});
+    }
+    return columns;
+  }
+
+  // Fields that were asked for are there for whoever counts columns, whole.
+  Table::Cell cell_of(const JobField& field, const msg::JobRecord& job) const {
+    Table::Cell cell{field.text(job, now_)};
+    if (field.name == "state") cell.colour = colour_of(job);
+    if (!args_.fields.empty())
+      cell.text = cell.text.empty() ? "-" : cell.text;
+    else if (field.name == "name")
+      cell.text = shorten(call_.io, cell.text, kLongestName);
+    return cell;
   }
 
   void add_row(const msg::JobRecord& job) {
-    const std::string name = job.is_instance ? job.name + "/" : job.name;
-    table_.add({{args_.request.recursive ? job.path : std::to_string(job.id)},
-                {shorten(call_.io, name, kLongestName)},
-                {status_of(job), colour_of(job)},
-                {job.nnodes > 0 ? std::to_string(job.nnodes) : ""},
-                {cores_of(job)},
-                {job.ngpus > 0 ? std::to_string(job.ngpus) : ""},
-                {runtime_of(job, now_)},
-                {job.limit > 0 ? show_duration(job.limit) : ""},
-                {details_of(job, now_)}});
+    std::vector<Table::Cell> row;
+    for (const auto* field : fields_) row.push_back(cell_of(*field, job));
+    table_.add(std::move(row));
     const std::string status = status_of(job);
     const bool ended = job.state == "INACTIVE";
     ++counts_[ended ? status : status == "RUN" || status == "CLEANUP" ? "RUNNING" : "PENDING"];
@@ -106,6 +113,7 @@ class Lines {
 
   Invocation& call_;
   const JobsArgs& args_;
+  std::vector<const JobField*> fields_;
   Table table_;
   JsonJobs json_;
   Time now_;
@@ -113,12 +121,14 @@ class Lines {
   std::string hint_;
 };
 
-// In the order of their paths. Pages come in that order unless what is below instances, or the
-// newest only, are asked for.
+// In the order of their paths, unless another is asked for. Pages come in that order unless what is
+// below instances, or the newest only, are asked for.
 Status list(Client& client, const JobsArgs& args, Lines& lines) {
-  if (args.request.recursive || args.request.limit > 0 || !args.request.ids.empty()) {
-    const auto all = client.jobs(args.request);
+  const auto& ask = args.request;
+  if (ask.recursive || ask.limit > 0 || !ask.ids.empty() || !args.order.empty()) {
+    auto all = client.jobs(args.request);
     if (!all) return tl::unexpected(all.error());
+    sort_jobs(all->jobs, args.order, instance::wall_clock_ms());
     lines.add(all->jobs, false);
     return {};
   }
@@ -127,6 +137,90 @@ Status list(Client& client, const JobsArgs& args, Lines& lines) {
                             lines.add(page, more);
                             return true;
                           });
+}
+
+// Of a tree the records are counted here: a path may come twice.
+Result<std::vector<msg::StateCount>> count(Client& client, const JobsArgs& args) {
+  if (!args.request.recursive) return client.count_jobs(args.request);
+  const auto all = client.jobs(args.request);
+  if (!all) return tl::unexpected(all.error());
+  std::map<std::string, std::uint64_t> counts;
+  for (const auto& job : all->jobs) ++counts[status_of(job)];
+  std::vector<msg::StateCount> list;
+  for (const auto& [state, jobs] : counts) list.push_back({state, jobs});
+  return list;
+}
+
+Status show_counts(Invocation& call, Client& client, const JobsArgs& args) {
+  const auto counts = count(client, args);
+  if (!counts) return tl::unexpected(counts.error());
+  if (args.json) {
+    call.io.out << json_text(*counts);
+    return {};
+  }
+  Table table({{"STATE", Table::Align::left}, {"JOBS", Table::Align::right}});
+  for (const auto& [state, jobs] : *counts) table.add({{state}, {std::to_string(jobs)}});
+  call.io.out << table.render(call.io);
+  return {};
+}
+
+Status read_states(const std::string& text, msg::JobFilter& filter) {
+  filter.states.assign(1, "");
+  for (const char c : text)
+    if (c == ',')
+      filter.states.emplace_back();
+    else
+      filter.states.back() += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  auto known = msg::check_filter(filter);
+  if (!known) return fail(Errc::invalid_argument, known.error().what);
+  return {};
+}
+
+// Who asks for jobs that are over need not say so twice.
+bool means_all(const JobsArgs& args) {
+  const auto& filter = args.request.filter;
+  return args.stats || filter.since > 0 || !args.ids.empty() || msg::asks_for_ended(filter);
+}
+
+template <class Target>
+Status take(Result<Target> read, Target& target) {
+  if (!read) return tl::unexpected(read.error());
+  target = std::move(*read);
+  return {};
+}
+
+void add_filters(Parser& parser, JobsArgs& args) {
+  auto& filter = args.request.filter;
+  parser.group("Which jobs")
+      .option(
+          "--filter", [&](const std::string& text) { return read_states(text, filter); },
+          "STATE,...", "in one of these states: pending, running, failed, timeout, ...")
+      .option(
+          "--since",
+          [&](const std::string& text) {
+            return take(parse_since(text, instance::wall_clock_ms()), filter.since);
+          },
+          "TIME", "that are not over, or ended since: -2h, 18:30, 2026-12-24T18:30")
+      .option("--user", filter.user, "NAME", "of this user")
+      .option("--name", filter.name, "GLOB", "with such a name: 'sweep-*'")
+      .option("--queue", filter.queue, "NAME", "of this queue")
+      .option("--limit", args.limit, "N", "the newest N only");
+  parser.group("How they are shown")
+      .option(
+          "--sort", [&](const std::string& text) { return take(parse_sort(text), args.order); },
+          "FIELD,...", "in this order; -FIELD is descending: -time,name")
+      .option(
+          "--format",
+          [&](const std::string& text) { return take(parse_fields(text), args.fields); },
+          "FIELD,...", "these columns, - where there is nothing: id,name,wait,code")
+      .flag("--stats", args.stats, "only how many there are in each state");
+}
+
+std::string names_of_fields() {
+  std::string names;
+  for (const auto& field : job_fields())
+    names += (names.empty() ? "" : ", ") + std::string(field.name);
+  return names;
 }
 
 }  // namespace
@@ -139,12 +233,19 @@ int verb_jobs(Invocation& call) {
       .flag("-a,--all", args.request.all, "jobs that are over, too")
       .flag("-R,--recursive", args.request.recursive,
             "jobs of child instances, too, whether these still live or not")
-      .option("--limit", args.limit, "N", "the newest N only")
       .instance(call)
-      .json(args.json)
+      .json(args.json);
+  add_filters(parser, args);
+  parser
       .note(
           "A name that ends in / is a child instance. TIME is how long a job ran or has been "
           "running. Why a job waits in full, and what would let it start now: holon explain ID.")
+      .note(
+          "--filter takes states and results, and pending and running for several states; with "
+          "one that jobs have at their end, with --since and with --stats jobs that are over "
+          "are looked at, too.")
+      .note("FIELDs are " + names_of_fields() + ".")
+      .example("holon jobs --filter failed --since -2h --sort -end", "what went wrong lately")
       .example("holon jobs -a", "everything this instance has seen")
       .example("holon jobs -R -a --json", "the whole tree's history, for a program");
   if (const auto code = parser.parse(call)) return *code;
@@ -154,7 +255,11 @@ int verb_jobs(Invocation& call) {
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "jobs", selected.error());
   args.request.ids = std::move(selected->ids);
-  args.request.all = args.request.all || !args.ids.empty();
+  args.request.all = args.request.all || means_all(args);
+  if (args.stats) {
+    const auto shown = show_counts(call, selected->client, args);
+    return shown ? kOk : report(call, "jobs", shown.error());
+  }
   Lines lines(call, args);
   if (const auto listed = list(selected->client, args, lines); !listed)
     return report(call, "jobs", listed.error());

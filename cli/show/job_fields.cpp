@@ -1,0 +1,164 @@
+#include "cli/show/job_fields.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "cli/outcome.hpp"
+#include "cli/show/units.hpp"
+
+namespace holon::cli {
+namespace {
+
+using msg::JobRecord;
+using enum Table::Align;
+
+template <auto kMember>
+std::string text_of(const JobRecord& job, Time) {
+  return job.*kMember;
+}
+template <auto kMember>
+std::string count_of(const JobRecord& job, Time) {
+  return job.*kMember > 0 ? std::to_string(job.*kMember) : "";
+}
+template <auto kMember>
+std::int64_t number_of(const JobRecord& job, Time) {
+  return static_cast<std::int64_t>(job.*kMember);
+}
+template <auto kMember>
+std::string time_of(const JobRecord& job, Time now) {
+  return job.*kMember > 0 ? show_time(job.*kMember, now) : "";
+}
+// A duration that is there or, negative, is not.
+template <auto kLength>
+std::string length_of(const JobRecord& job, Time now) {
+  return kLength(job, now) < 0 ? "" : show_duration(kLength(job, now));
+}
+
+std::int64_t runtime_of(const JobRecord& job, Time now) {
+  return job.t_start == 0 ? -1 : (job.t_finish > 0 ? job.t_finish : now) - job.t_start;
+}
+// Of a job that ended without a start there is no wait to compare with that of others.
+std::int64_t wait_of(const JobRecord& job, Time now) {
+  if (job.t_start == 0 && job.t_inactive > 0) return -1;
+  return (job.t_start > 0 ? job.t_start : now) - job.t_submit;
+}
+std::int64_t limit_of(const JobRecord& job, Time) {
+  return job.limit > 0 ? job.limit : -1;
+}
+std::int64_t cpu_of(const JobRecord& job, Time) {
+  return job.t_finish > 0 ? job.cpu_ms : -1;
+}
+
+std::string name_of(const JobRecord& job, Time) {
+  return job.is_instance ? job.name + "/" : job.name;
+}
+std::string urgency_of(const JobRecord& job, Time) {
+  return std::to_string(job.urgency);
+}
+std::string code_of(const JobRecord& job, Time) {
+  return job.exit_code < 0 ? "" : std::to_string(job.exit_code);
+}
+std::string memory_of(const JobRecord& job, Time) {
+  return job.max_rss_kb > 0 ? show_kib(job.max_rss_kb) : "";
+}
+std::string state_of(const JobRecord& job, Time) {
+  return status_of(job);
+}
+
+using J = JobRecord;
+constexpr auto kFields = std::to_array<JobField>({
+    {"id", right, count_of<&J::id>, number_of<&J::id>},
+    {"path", left, text_of<&J::path>, nullptr},
+    {"name", left, name_of, nullptr},
+    {"state", left, state_of, nullptr},
+    {"user", left, text_of<&J::user>, nullptr},
+    {"account", left, text_of<&J::account>, nullptr},
+    {"queue", left, text_of<&J::queue>, nullptr},
+    {"urgency", right, urgency_of, number_of<&J::urgency>},
+    {"nodes", right, count_of<&J::nnodes>, number_of<&J::nnodes>},
+    {"cores", right, count_of<&J::ncores>, number_of<&J::ncores>},
+    {"gpus", right, count_of<&J::ngpus>, number_of<&J::ngpus>},
+    {"tasks", right, count_of<&J::ntasks>, number_of<&J::ntasks>},
+    {"time", right, length_of<runtime_of>, runtime_of},
+    {"limit", right, length_of<limit_of>, limit_of},
+    {"wait", right, length_of<wait_of>, wait_of},
+    {"cpu", right, length_of<cpu_of>, cpu_of},
+    {"memory", right, memory_of, number_of<&J::max_rss_kb>},
+    {"code", right, code_of, number_of<&J::exit_code>},
+    {"submit", left, time_of<&J::t_submit>, number_of<&J::t_submit>},
+    {"start", left, time_of<&J::t_start>, number_of<&J::t_start>},
+    {"end", left, time_of<&J::t_inactive>, number_of<&J::t_inactive>},
+    {"nodelist", left, text_of<&J::nodelist>, nullptr},
+    {"command", left, text_of<&J::command>, nullptr},
+    {"output", left, text_of<&J::output>, nullptr},
+    {"info", left, details_of, nullptr},
+});
+
+Result<const JobField*> find_field(std::string_view word) {
+  std::string known;
+  for (const auto& field : kFields) {
+    if (field.name == word) return &field;
+    known += (known.empty() ? "" : ", ") + std::string(field.name);
+  }
+  return fail(Errc::invalid_argument,
+              fmt::format("'{}' is no field; fields are {}", std::string(word), known));
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text)
+    if (c == ',')
+      words.emplace_back();
+    else
+      words.back() += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return words;
+}
+
+bool is_before(const JobRecord& a, const JobRecord& b, const JobField& field, Time now) {
+  if (field.number != nullptr) return field.number(a, now) < field.number(b, now);
+  return natural_before(field.text(a, now), field.text(b, now));
+}
+
+}  // namespace
+
+std::span<const JobField> job_fields() {
+  return kFields;
+}
+
+Result<std::vector<const JobField*>> parse_fields(const std::string& text) {
+  std::vector<const JobField*> fields;
+  for (const auto& word : words_of(text)) {
+    const auto field = find_field(word);
+    if (!field) return tl::unexpected(field.error());
+    fields.push_back(*field);
+  }
+  return fields;
+}
+
+Result<std::vector<SortKey>> parse_sort(const std::string& text) {
+  std::vector<SortKey> keys;
+  for (const auto& word : words_of(text)) {
+    const bool descending = word.starts_with('-');
+    const auto field = find_field(std::string_view(word).substr(descending ? 1 : 0));
+    if (!field) return tl::unexpected(field.error());
+    keys.push_back({*field, descending});
+  }
+  return keys;
+}
+
+void sort_jobs(std::vector<JobRecord>& jobs, const std::vector<SortKey>& keys, Time now) {
+  std::stable_sort(jobs.begin(), jobs.end(), [&](const JobRecord& a, const JobRecord& b) {
+    for (const auto& key : keys) {
+      const JobRecord& first = key.descending ? b : a;
+      const JobRecord& second = key.descending ? a : b;
+      if (is_before(first, second, *key.field, now)) return true;
+      if (is_before(second, first, *key.field, now)) return false;
+    }
+    return false;
+  });
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,59 @@
+#include "msg/job_filter.hpp"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <array>
+
+namespace holon::msg {
+namespace {
+
+constexpr auto kStates = std::to_array<std::string_view>(
+    {"INACTIVE", "COMPLETED", "FAILED", "CANCELED", "TIMEOUT", "REJECTED", "PENDING", "RUNNING",
+     "NEW", "DEPEND", "PRIORITY", "SCHED", "RUN", "CLEANUP"});
+constexpr std::size_t kOfEnded = 6;  // the first ones
+
+bool is_in(const std::string& word, const JobRecord& job) {
+  if (word == job.state || (job.state == "INACTIVE" && word == job.result)) return true;
+  const bool runs = job.state == "RUN" || job.state == "CLEANUP";
+  if (word == "RUNNING") return runs;
+  return word == "PENDING" && !runs && job.state != "INACTIVE";
+}
+
+}  // namespace
+
+std::span<const std::string_view> filter_states() {
+  return kStates;
+}
+
+Status check_filter(const JobFilter& filter) {
+  for (const auto& state : filter.states)
+    if (std::find(kStates.begin(), kStates.end(), state) == kStates.end())
+      return fail(Errc::invalid_argument,
+                  fmt::format("'{}' is no state; accepted are {}", state, fmt::join(kStates, ", ")),
+                  "filter.states");
+  return {};
+}
+
+bool matches(const JobFilter& filter, const JobRecord& job) {
+  const auto& states = filter.states;
+  if (!states.empty() && std::none_of(states.begin(), states.end(),
+                                      [&](const std::string& word) { return is_in(word, job); }))
+    return false;
+  if (filter.since > 0 && job.state == "INACTIVE" && job.t_inactive < filter.since) return false;
+  if (!filter.user.empty() && filter.user != job.user) return false;
+  if (!filter.queue.empty() && filter.queue != job.queue) return false;
+  return filter.name.empty() || fnmatch(filter.name.c_str(), job.name.c_str(), 0) == 0;
+}
+
+bool asks_for_ended(const JobFilter& filter) {
+  return std::find_first_of(filter.states.begin(), filter.states.end(), kStates.begin(),
+                            kStates.begin() + kOfEnded) != filter.states.end();
+}
+
+const std::string& state_word(const JobRecord& job) {
+  return job.state == "INACTIVE" && !job.result.empty() ? job.result : job.state;
+}
+
+}  // namespace holon::msg

@@ -1,0 +1,28 @@
+// job_filter.hpp - which records a listing shows. Broker and command line ask the same functions.
+#pragma once
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "msg/instance.hpp"
+
+namespace holon::msg {
+
+// All words that JobFilter::states takes. PENDING is every state before RUN; RUNNING is RUN and
+// CLEANUP.
+std::span<const std::string_view> filter_states();
+
+// Errors: invalid_argument (a state that is none, with those that are).
+Status check_filter(const JobFilter& filter);
+
+// REQUIRES: check_filter().
+bool matches(const JobFilter& filter, const JobRecord& job);
+
+// Is one of its states one of jobs that are over?
+bool asks_for_ended(const JobFilter& filter);
+
+// The state, or of an inactive job its result: one word that `states` takes.
+const std::string& state_word(const JobRecord& job);
+
+}  // namespace holon::msg
