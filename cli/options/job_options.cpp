@@ -29,11 +29,6 @@ namespace {
 
 constexpr std::uint32_t kMaxUrgency = 31;
 
-std::string user_name() {
-  const passwd* entry = getpwuid(getuid());
-  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
-}
-
 // Where the tasks' output goes and their input comes from, in the places that Flux gives them.
 void add_shell_options(const JobOptions& options, const std::string& cwd,
                        nlohmann::ordered_json& system) {
@@ -267,6 +262,11 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
 }
 
 }  // namespace
+
+std::string user_name() {
+  const passwd* entry = getpwuid(getuid());
+  return entry != nullptr ? entry->pw_name : std::to_string(getuid());
+}
 
 std::function<Status(const std::string&)> nodes_reader(resource::JobShape& shape) {
   return [&shape](const std::string& word) -> Status {

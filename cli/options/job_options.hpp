@@ -81,6 +81,9 @@ using Environment = std::map<std::string, std::string>;
 Result<Environment> apply_environment(Environment base, const Environment& process,
                                       const std::vector<std::string>& rules);
 
+// Of this process; its number where it has no name.
+std::string user_name();
+
 Environment process_environment();
 // Without HOLON_*, which belong to the job this process runs in.
 Environment without_own_variables(Environment environment);

@@ -51,6 +51,24 @@ std::string three_nodes(Sandbox& sandbox) {
       "properties": {"fast": "0-1", "gpu": "2"}}})");
 }
 
+TEST(Habits, AJobspecFileIsSubmittedAsItIs) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kTwoCores);
+  const auto spec = sandbox.ok({"submit", "-J", "fit", "--dry-run", "echo", "hi"});
+  const auto file = sandbox.write_file("spec.json", spec);
+  EXPECT_EQ(sandbox.ok({"submit", "--jobspec", file, "--dry-run"}), spec);
+  EXPECT_EQ(sandbox.ok({"submit", "--jobspec", file, "--count", "2"}), "1\n2\n");
+  sandbox.ok({"job", "wait", "2"});
+  EXPECT_EQ(sandbox.ok({"job", "output", "2"}), "hi\n");
+  EXPECT_EQ(sandbox.json({"job", "info", "2"})["name"], "fit");
+  const Ran beside = sandbox.run({"submit", "-n", "2", "--jobspec", file});
+  EXPECT_EQ(beside.code, 2);
+  EXPECT_THAT(beside.err, HasSubstr("holon submit: -n: not with --jobspec"));
+  const auto broken = sandbox.write_file("broken.yaml", "version: 1\nresources: 7\n");
+  EXPECT_THAT(sandbox.run({"submit", "--jobspec", broken}).err, HasSubstr(broken + ", "));
+  EXPECT_THAT(sandbox.run({"submit", "--jobspec", "nofile"}).err, HasSubstr("nofile: "));
+}
+
 TEST(Habits, JobsRunOnTheNodesTheyAskFor) {
   Sandbox sandbox;
   Instance instance(sandbox, {"--resources", three_nodes(sandbox)});

@@ -1,10 +1,13 @@
 // holon submit: jobs into the queue, ids out.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/whole_file.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
@@ -22,6 +25,7 @@ struct SubmitArgs {
   JobOptions job;
   ScriptOptions script;
   std::int64_t count = 1;
+  std::string jobspec;  // a file; "-": standard input; empty: made from the options
   bool wrap = false;
   bool json = false;
   std::vector<std::string> command;
@@ -84,12 +88,51 @@ int started_at_once(Invocation& call, Client& client, const msg::SubmitReply& su
   return report(call, "submit", {Errc::unsatisfiable, failure, ""});
 }
 
+// What else may stand beside --jobspec: all others say what a jobspec says.
+Status check_alone(const Invocation& call, const SubmitArgs& args) {
+  if (!args.command.empty())
+    return fail(Errc::invalid_argument, "the jobspec of --jobspec has a command already",
+                args.command.front());
+  static constexpr std::string_view kBeside[] = {"--jobspec",  "--count", "--urgency", "-i",
+                                                 "--instance", "--json",  "--dry-run"};
+  for (const auto& word : call.args) {
+    if (word.size() < 2 || word.front() != '-') continue;
+    const std::string name = word.substr(0, word.find('='));
+    if (std::find(std::begin(kBeside), std::end(kBeside), name) == std::end(kBeside))
+      return fail(Errc::invalid_argument,
+                  fmt::format("not with --jobspec, whose file says it all; accepted beside it are "
+                              "{}",
+                              fmt::join(kBeside, ", ")),
+                  word);
+  }
+  return {};
+}
+
+// The file as it is, once it can be read as a jobspec. Errors name the file and the place in it.
+Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& args) {
+  if (auto good = check_alone(call, args); !good) return tl::unexpected(good.error());
+  const bool piped = args.jobspec == "-";
+  const auto text =
+      read_whole_file(piped ? "/dev/stdin" : args.jobspec, resource::kMaxJobspecBytes);
+  const std::string where = piped ? "standard input" : args.jobspec;
+  if (!text) return fail(text.error().code, text.error().what, where);
+  const auto parsed = resource::parse_jobspec(*text);
+  const Status good =
+      parsed ? resource::check_submittable(*parsed) : tl::unexpected(parsed.error());
+  if (!good) return fail(good.error().code, good.error().what, where + ", " + good.error().where);
+  JobRequest made;
+  made.request.jobspec = resource::write_jobspec(*parsed);
+  made.request.urgency = static_cast<std::uint32_t>(args.job.urgency);
+  made.request.user = user_name();
+  return made;
+}
+
 }  // namespace
 
 int verb_submit(Invocation& call) {
   SubmitArgs args;
   Parser parser("submit", "put a job into the queue and print its id");
-  parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
+  parser.command("COMMAND [ARGS...]", args.command, "what each task runs", false);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
   add_task_options(parser, args.job);
@@ -98,7 +141,11 @@ int verb_submit(Invocation& call) {
               "standard input, opened where the tasks run; {{id}}, {{name}} and {{taskid}} as in "
               "--output; empty unless given")
       .wrap(args.wrap, "COMMAND is one line for the shell: --wrap 'a; b'");
-  parser.group("Submission").option("--count", args.count, "N", "N equal jobs in one request");
+  parser.group("Submission")
+      .option("--count", args.count, "N", "N equal jobs in one request")
+      .option("--jobspec", args.jobspec, "FILE",
+              "a jobspec, JSON or YAML, instead of COMMAND and what says how it runs: what "
+              "--dry-run prints; - is standard input");
   add_script_options(parser, call, "submit", LookedFor::in_path, args.script);
   parser.instance(call).json(args.json);
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
@@ -115,10 +162,13 @@ int verb_submit(Invocation& call) {
         parser.located({Errc::invalid_argument,
                         fmt::format("{} is not accepted, at least 1 is", args.count), "--count"}));
 
+  if (args.jobspec.empty() && args.command.empty())
+    return report(call, "submit", {Errc::invalid_argument, "COMMAND [ARGS...] is missing", ""});
   if (!args.script.file.empty()) args.command.front() = args.script.file;
   if (auto good = check_job_files(args); !good)
     return report(call, "submit", parser.located(good.error()));
-  auto made = make_request(args.job, std::move(args.command));
+  auto made = args.jobspec.empty() ? make_request(args.job, std::move(args.command))
+                                   : request_of_file(call, args);
   if (!made) return report(call, "submit", parser.located(made.error()));
   tell_left_out(call, "submit", *made);
   made->request.count = static_cast<std::uint64_t>(args.count);
