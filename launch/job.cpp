@@ -209,10 +209,22 @@ void Job::kill(Duration grace, const std::string& reason) {
 
 void Job::limit(Duration ms) {
   limit_timer_.cancel();
+  warn_timer_.cancel();
   spec_.limit = ms;
   if (ms <= 0 || tasks_over_ || t_start_ == 0) return;
   const Duration left = distance(context_.reactor.now(), saturating_add(t_start_, ms));
   limit_timer_ = context_.reactor.after(left, [this] { kill(-1, "timeout"); });
+  plan_warning(left);
+}
+
+void Job::plan_warning(Duration left) {
+  if (spec_.warn_signal <= 0 || spec_.warn_signal > SIGRTMAX) return;
+  const bool is_ahead = left > spec_.warn_before;
+  if (warned_ && !is_ahead) return;
+  warn_timer_ = context_.reactor.after(is_ahead ? left - spec_.warn_before : 0, [this] {
+    warned_ = true;
+    signal(spec_.warn_signal);
+  });
 }
 
 void Job::on_exit(Task& task, const transport::ChildExit& exit) {
@@ -247,6 +259,7 @@ void Job::clear_up() {
   constexpr Duration kAtMost = 50;
   tasks_over_ = true;
   limit_timer_.cancel();
+  warn_timer_.cancel();
   kill_timer_.cancel();
   if (wire_up_) wire_up_->all_ended();
   if (processes_->clear()) return end();

@@ -55,7 +55,8 @@ class Job {
   // SIGTERM now, SIGKILL after `grace` ms (0: at once; negative: the job's own). Asked again, it
   // sends no second SIGTERM, and the earlier of the two times counts; the first reason given stays.
   void kill(Duration grace, const std::string& reason);
-  // ms since the first task's start; 0: none.
+  // ms since the first task's start; 0: none. The warning before it comes once, and again only
+  // where a later limit is further away than it comes before.
   void limit(Duration ms);
   // Ends a fence: what the tasks of all parts have put.
   void release(std::uint64_t round, const std::vector<std::string>& parts);
@@ -91,6 +92,7 @@ class Job {
   void give_up(SpawnError why);
   void on_exit(Task& task, const transport::ChildExit& exit);
   void abort(int code, const std::string& why);
+  void plan_warning(Duration left);
   void clear_up();
   void end();
 
@@ -111,9 +113,10 @@ class Job {
   std::optional<int> abort_code_;  // of the task that has ended the job
   Time t_start_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
+  bool warned_ = false;
   bool preparing_ = false, tasks_over_ = false, over_ = false;
   Duration look_again_ = 1;  // ms until what is left is looked at again
-  transport::Subscription limit_timer_, kill_timer_, clear_timer_;
+  transport::Subscription limit_timer_, warn_timer_, kill_timer_, clear_timer_;
 };
 
 }  // namespace holon::launch

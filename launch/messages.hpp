@@ -193,7 +193,10 @@ struct Start {
   std::uint64_t output_limit = 0;  // bytes that are kept of output and error together; 0: all
   std::int64_t limit = 0;          // ms from the first task's start to SIGTERM; 0: none
   std::int64_t grace = 5000;       // ms from SIGTERM to SIGKILL, at the limit and at agent.kill
-  bool kill_on_bad_exit = false;   // a task's non-zero exit ends all tasks of the job
+  // This signal goes to all tasks `warn_before` ms before the limit, at once where less is left.
+  std::int32_t warn_signal = 0;  // 0: none
+  std::int64_t warn_before = 0;
+  bool kill_on_bad_exit = false;  // a task's non-zero exit ends all tasks of the job
   // How the processes of an MPI program find each other: pmi1; pmi2 (both versions); pmix; auto
   // (pmix for a program that was linked with Open MPI, else pmi2); "": they are offered nothing.
   std::string mpi;
@@ -206,7 +209,8 @@ struct Start {
   std::map<std::string, std::string> secrets;
   HOLON_FIELDS(job, attempt, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks,
                cores, gpus, bind, input, input_tasks, output, error, truncate, label, output_limit,
-               limit, grace, kill_on_bad_exit, mpi, part_tasks, part, env, secrets)
+               limit, grace, warn_signal, warn_before, kill_on_bad_exit, mpi, part_tasks, part, env,
+               secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

@@ -46,6 +46,9 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
   if (options.label_io) shell["label-io"] = true;
   if (options.kill_on_bad_exit) shell["exit-on-error"] = true;
   if (options.mpi) shell["mpi"] = *options.mpi;
+  if (options.warning)
+    shell["signal"] = {{"signum", options.warning->signal},
+                       {"timeleft", static_cast<double>(options.warning->before) / 1000}};
   if (!shell.empty()) system["shell"]["options"] = shell;
 }
 
@@ -375,6 +378,20 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
           },
           "0-31", "0 holds it, 16 is usual, 31 puts it first");
   add_scheduling_options(parser, options);
+  parser.option(
+      "--signal",
+      [&options](const std::string& word) -> Status {
+        const auto warning = parse_warning(word);
+        if (!warning) return tl::unexpected(warning.error());
+        options.warning = *warning;
+        return {};
+      },
+      "SIG@TIME",
+      task ? "warn its tasks before the time limit: USR1@60 is SIGUSR1 60 seconds before it, "
+             "USR1@5m "
+             "five minutes"
+           : "warn the instance before its time limit, upon which it ends in order: USR1@60 is 60 "
+             "seconds before it");
 }
 
 void add_task_options(Parser& parser, JobOptions& options) {

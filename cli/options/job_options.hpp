@@ -10,6 +10,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/options/signals.hpp"
 #include "msg/instance.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
@@ -25,6 +26,7 @@ struct JobOptions {
   std::string forwarded;  // tasks that get what the client sends: "all" or an idset; "": none
   bool label_io = false;
   bool kill_on_bad_exit = false;
+  std::optional<Warning> warning;
   std::optional<std::string> mpi;        // auto, pmi1, pmi2, pmix, none
   std::vector<std::string> environment;  // rules in the order given, see apply_environment()
   bool dry_run = false;
@@ -48,7 +50,7 @@ struct JobOptions {
 enum class Unit { task, slot };
 
 // -n -c -g -N -x -m -t --queue --name --urgency -L -A --qos --group -R --now --dependency
-// --attr --begin-time, then --env --cwd
+// --attr --begin-time --signal, then --env --cwd
 // --output --error --dry-run.
 void add_resource_options(Parser& parser, JobOptions& options, Unit unit);
 void add_job_options(Parser& parser, JobOptions& options);

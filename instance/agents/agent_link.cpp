@@ -176,6 +176,10 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   if (job.life.expiration != 0 && !led)
     start.limit = std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
   start.mpi = wire_up_of(what);
+  if (!led) {
+    start.warn_signal = what.warn_signal;
+    start.warn_before = what.warn_before;
+  }
   start.kill_on_bad_exit = what.kill_on_bad_exit;
   if (!start.mpi.empty() && job.life.parts.size() > 1) {
     start.part = place;

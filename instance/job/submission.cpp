@@ -4,9 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "instance/job/request_text.hpp"
+#include "instance/text.hpp"
 #include "resource/refusal.hpp"
 
 namespace holon::instance {
@@ -49,13 +51,50 @@ void read_input(const json& options, Submission& s) {
   s.input_tasks = ranks.empty() ? "all" : ranks;
 }
 
+// shell.options.signal: {"signum", "timeleft"}, the latter in seconds.
+Status read_warning(const json& options, Submission& s) {
+  constexpr const char* kWhere = "/attributes/system/shell/options/signal";
+  constexpr double kMostSeconds = 1e9;
+  const auto found = options.find("signal");
+  if (found == options.end()) return {};
+  const auto wrong = [](const char* accepted) {
+    return fail(Errc::invalid_argument, fmt::format("does not fit; {}", accepted), kWhere);
+  };
+  if (!found->is_object()) return wrong("an object of signum and timeleft is accepted");
+  const json number = found->value("signum", json(SIGUSR1));
+  const json left = found->value("timeleft", json(60));
+  if (!number.is_number_integer() || number < json(1) || number > json(SIGRTMAX))
+    return wrong("signum is the number of a signal");
+  if (!left.is_number() || left <= json(0) || left > json(kMostSeconds))
+    return wrong("timeleft is a number of seconds above 0");
+  s.warn_signal = number.get<int>();
+  s.warn_before = std::max<Duration>(1, std::llround(left.get<double>() * 1000));
+  return {};
+}
+
+// What a supervisor ends its instance in order for; another one would end it at once.
+Status check_warning(const Submission& s) {
+  constexpr const char* kWhere = "/attributes/system/shell/options/signal";
+  if (s.warn_signal == 0) return {};
+  if (s.limit > 0 && s.warn_before >= s.limit)
+    return fail(Errc::invalid_argument,
+                fmt::format("a warning {} before the limit of {} would come before the job's start",
+                            duration_text(s.warn_before), duration_text(s.limit)),
+                kWhere);
+  if (!s.is_instance) return {};
+  for (const int accepted : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU})
+    if (s.warn_signal == accepted) return {};
+  return fail(Errc::invalid_argument,
+              "an instance takes TERM, HUP, INT, USR1, USR2 and XCPU as warnings", kWhere);
+}
+
 // attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or
 // {output,error,label-io} as words.
-void read_shell_options(const json& system, Submission& s) {
+Status read_shell_options(const json& system, Submission& s) {
   const auto shell = system.find("shell");
-  if (shell == system.end() || !shell->is_object() || !shell->contains("options")) return;
+  if (shell == system.end() || !shell->is_object() || !shell->contains("options")) return {};
   const json& options = shell->at("options");
-  if (!options.is_object()) return;
+  if (!options.is_object()) return {};
   const auto file = [](const json& from, const char* key) {
     return from.is_object() && from.contains(key) && from[key].is_string()
                ? from[key].get<std::string>()
@@ -77,6 +116,7 @@ void read_shell_options(const json& system, Submission& s) {
   s.kill_on_bad_exit = is_on("exit-on-error");
   if (const auto mpi = options.find("mpi"); mpi != options.end())
     s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
+  return read_warning(options, s);
 }
 
 Status check_mpi(const Submission& s) {
@@ -123,7 +163,7 @@ Status read_attributes(const resource::Jobspec& spec, Submission& s) {
   auto dependencies = read_dependencies(system);
   if (!dependencies) return tl::unexpected(dependencies.error());
   s.dependencies = std::move(*dependencies);
-  read_shell_options(system, s);
+  if (auto read = read_shell_options(system, s); !read) return read;
   if (auto good = check_mpi(s); !good) return good;
   auto wishes = read_wishes(system);
   if (!wishes) return tl::unexpected(wishes.error());
@@ -252,6 +292,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   // However short: 0 would be no limit at all.
   if (parsed->duration_seconds > 0)
     s.limit = std::max<Duration>(1, std::llround(std::min(parsed->duration_seconds, 1e12) * 1000));
+  if (auto good = check_warning(s); !good) return tl::unexpected(good.error());
   s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
   return s;
 }

@@ -50,6 +50,9 @@ struct Submission {
   std::string input_tasks;  // whose standard input a client sends: "all" or an idset; "": nobody's
   bool label = false;       // label-io
   bool kill_on_bad_exit = false;  // exit-on-error: a task that fails ends all
+  // shell.options.signal, as Flux has it: a signal to all tasks, ms before the limit; 0: none.
+  int warn_signal = 0;
+  Duration warn_before = 0;
   std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": as the instance has it (job.mpi)
   Wishes wishes;
   // attributes.user: what the submitter says about the job beside what it needs, for policies;

@@ -137,6 +137,25 @@ TEST(Signal, IsNamedOrNumberedBeforeTheJobs) {
   EXPECT_EQ(run_cli({"signal", "USR1"}).code, kUsage);
 }
 
+TEST(Submit, AWarningIsASignalAndATimeBeforeTheLimit) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.start();
+  const std::pair<const char*, double> cases[] = {
+      {"USR1@90", 90}, {"SIGUSR1@5m", 300}, {"10", 60}, {"usr1@0.5s", 0.5}};
+  for (const auto& [word, seconds] : cases) {
+    EXPECT_EQ(run_cli({"submit", "--signal", word, "true"}).code, kOk) << word;
+    const json signal = system_of(broker)["shell"]["options"]["signal"];
+    EXPECT_EQ(signal["signum"], SIGUSR1);
+    EXPECT_EQ(signal["timeleft"], seconds);
+  }
+  for (const char* word : {"USR9@60", "USR1@", "USR1@0", "USR1@soon", "USR1@-5", "@60"}) {
+    const Ran ran = run_cli({"submit", "--signal", word, "true"});
+    EXPECT_EQ(ran.code, kUsage) << word;
+    EXPECT_THAT(ran.err, HasSubstr("--signal"));
+  }
+}
+
 TEST(Submit, ToRunAgainNeedsANumberOfTimesAndExitCodes) {
   FakeBroker broker;
   broker.answer("submit", msg::SubmitReply{5, 1});

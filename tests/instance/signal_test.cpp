@@ -92,5 +92,30 @@ TEST(Signal, OfAnInstanceIsForTheJobsInIt) {
   EXPECT_EQ(live.wait_one(inner, "/1").exit_code, 3);
 }
 
+// The default action of the signal ends the task, whenever it comes.
+TEST(Warning, ComesBeforeTheLimit) {
+  const Live live({"--resources", "node=1/core=1"});
+  JobOptions options;
+  options.duration = 3600;
+  options.system = R"({"shell":{"options":{"signal":{"signum":10,"timeleft":3599.5}}}})";
+  const auto job = live.wait_one(live.job({"/bin/sleep", "600"}, options));
+  EXPECT_EQ(job.result, "FAILED");
+  EXPECT_EQ(job.exit_code, 128 + SIGUSR1);
+}
+
+TEST(Warning, ThatCannotBeIsRefused) {
+  const Live live({"--resources", "node=1/core=1"});
+  JobOptions options;
+  options.duration = 60;
+  for (const char* signal : {"7", R"({"signum":0})", R"({"signum":65})", R"({"signum":"USR1"})",
+                             R"({"timeleft":0})", R"({"timeleft":60})"}) {
+    options.system = R"({"shell":{"options":{"signal":)" + std::string(signal) + "}}}";
+    const auto refused = live.submit({"/bin/true"}, options);
+    ASSERT_FALSE(refused) << signal;
+    EXPECT_EQ(refused.error().code, Errc::invalid_argument);
+    EXPECT_EQ(refused.error().where, "/attributes/system/shell/options/signal");
+  }
+}
+
 }  // namespace
 }  // namespace holon::instance

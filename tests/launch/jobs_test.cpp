@@ -307,6 +307,23 @@ TEST_F(JobsTest, AStoppedJobCanStillBeEnded) {
   EXPECT_EQ(finished_[1].exit_code, 128 + SIGTERM);
 }
 
+TEST_F(JobsTest, AreWarnedOnceBeforeTheirLimit) {
+  msg::Start to = start(1);
+  to.warn_signal = SIGUSR1;
+  to.warn_before = 60'000;
+  ASSERT_TRUE(jobs_->start(request(
+      shell("trap 'echo warned >> got' USR1; touch ready; while :; do sleep 0.01; done"), to)));
+  ASSERT_TRUE(until([&] { return std::filesystem::exists(dir_ + "/ready"); }));
+  EXPECT_FALSE(std::filesystem::exists(dir_ + "/got")) << "without a limit there is no warning";
+  jobs_->limit({1, 60'000});
+  ASSERT_TRUE(until([&] { return read(dir_ + "/got") == "warned\n"; }));
+  jobs_->limit({1, 50'000});
+  jobs_->limit({1, 1});
+  ASSERT_TRUE(until([&] { return finished_.contains(1); }));
+  EXPECT_EQ(finished_[1].reason, "timeout");
+  EXPECT_EQ(read(dir_ + "/got"), "warned\n");
+}
+
 TEST_F(JobsTest, SignalsReachTheWholeProcessGroup) {
   ASSERT_TRUE(jobs_->start(request(
       shell("trap 'echo parent >> got; wait; exit 5' USR1; "
