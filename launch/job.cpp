@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "launch/exit_code.hpp"
@@ -23,6 +25,25 @@ std::string end_text(int wait_status) {
   return WIFSIGNALED(wait_status)
              ? "was ended by signal " + std::to_string(WTERMSIG(wait_status))
              : "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
+}
+
+// {{entry}} and {{array.index}} in the words of a job that has them.
+std::vector<std::string> words_of_array(std::vector<std::string> words, const Environment& job) {
+  for (auto& word : words) {
+    std::string made;
+    std::size_t done = 0;
+    for (auto at = word.find("{{"); at != std::string::npos; at = word.find("{{", at + 2)) {
+      for (const auto& [name, variable] : {std::pair("{{entry}}", "HOLON_ENTRY"),
+                                           std::pair("{{array.index}}", "HOLON_ARRAY_INDEX")}) {
+        const auto value = job.find(variable);
+        if (value == job.end() || !std::string_view(word).substr(at).starts_with(name)) continue;
+        made.append(word, done, at - done) += value->second;
+        done = at + std::strlen(name);
+      }
+    }
+    if (done > 0) word = made.append(word, done);
+  }
+  return words;
 }
 
 }  // namespace
@@ -152,8 +173,18 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
   const auto env = task_environment(program_->env, spec_, index, context_.frame,
                                     wire_up_ ? wire_up_->variables(index) : Environment());
   const CpuMask* const cpus = mask.empty() ? nullptr : &mask;
-  SpawnRequest what{program_->argv, env,  program_->cwd,        *in,          ends->out,
-                    ends->err,      cpus, processes_->cgroup(), secrets.get()};
+  const bool is_of_array = spec_.env.contains("HOLON_ARRAY_INDEX");
+  const auto own_words =
+      is_of_array ? words_of_array(program_->argv, spec_.env) : std::vector<std::string>();
+  SpawnRequest what{is_of_array ? own_words : program_->argv,
+                    env,
+                    program_->cwd,
+                    *in,
+                    ends->out,
+                    ends->err,
+                    cpus,
+                    processes_->cgroup(),
+                    secrets.get()};
   if (wire_up_) what.wire_up = wire_up_->descriptor(index);
   auto pid = context_.processes->spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {

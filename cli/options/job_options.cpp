@@ -261,6 +261,11 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   if (!options.retry_on.empty() && options.requeue == 0)
     return fail(Errc::invalid_argument, "needs --requeue N: so many times at most", "--retry-on");
   if (!options.retry_on.empty()) ours["retry_on"] = options.retry_on;
+  if (options.array) {
+    ours["array"] = {{"first", options.array->indices.first},
+                     {"step", options.array->indices.step}};
+    if (!options.array->entries.empty()) ours["array"]["entries"] = options.array->entries;
+  }
   return {};
 }
 

@@ -16,6 +16,17 @@
 
 namespace holon::cli {
 
+// first, first + step, ...
+struct IndexRange {
+  std::int64_t first = 1, step = 1, count = 1;
+  bool operator==(const IndexRange&) const = default;
+};
+// In what the jobs of one submission differ: their indices, and their entries if there are any.
+struct ArrayRequest {
+  IndexRange indices;
+  std::vector<std::string> entries;
+};
+
 struct JobOptions {
   resource::JobShape shape;
   Duration limit = 0;  // ms; 0: none asked for
@@ -42,6 +53,7 @@ struct JobOptions {
   std::string retry_on;                           // at these exit codes
   std::vector<std::string> dependencies;          // "afterok:7"
   std::map<std::string, std::string> attributes;  // what policies may look at
+  std::optional<ArrayRequest> array;
   Time begin = 0;  // not before then, ms since the epoch; 0: at any time
 };
 

@@ -46,8 +46,10 @@ std::size_t size_of_start(const lm::Program& program) {
   return bytes;
 }
 std::size_t size_of_start(const lm::Start& start) {
-  return 500 + start.nodelist.size() + start.output.size() + start.error.size() +
-         60 * start.tasks.size();
+  std::size_t bytes = 500 + start.nodelist.size() + start.output.size() + start.error.size() +
+                      60 * start.tasks.size();
+  for (const auto& [name, value] : start.env) bytes += value.size();
+  return bytes;
 }
 
 void add_tasks(lm::Start& start, const std::vector<PlacedNode>& nodes) {
@@ -186,7 +188,9 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.part_tasks = std::move(part_tasks);
   }
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
-  start.env = {{"HOLON_URI", settings_.uri}, {"HOLON_PE", job.life.environment}};
+  start.env = array_variables(what, job.id);
+  start.env["HOLON_URI"] = settings_.uri;
+  start.env["HOLON_PE"] = job.life.environment;
   if (what.is_instance) {
     start.secrets = {
         {"HOLON_PARENT_URI", settings_.uri},

@@ -74,18 +74,19 @@ Status check_qos(const std::string& qos, const qmanager::SchedulerConfig& config
 }
 
 // "{{id}}" and the like stand for the job's; any other word would become part of the file's name.
-Status check_file_name(const std::string& file, const char* where) {
+Status check_file_name(const Submission& submission, const std::string& file, const char* where) {
   constexpr std::array<std::string_view, 4> kWords = {"id", "name", "taskid", "task.id"};
   for (auto at = file.find("{{"); at != std::string::npos; at = file.find("{{", at + 2)) {
     const auto end = file.find("}}", at);
     if (end == std::string::npos) return {};
     const auto word = std::string_view(file).substr(at + 2, end - at - 2);
     if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) continue;
+    if (submission.wishes.array && word == "array.index") continue;
     return fail(
         Errc::invalid_argument,
         fmt::format("'{{{{{}}}}}' stands for nothing; accepted are {{{{id}}}}, {{{{name}}}} "
-                    "and {{{{taskid}}}}",
-                    word),
+                    "and {{{{taskid}}}}{}",
+                    word, submission.wishes.array ? ", and {{array.index}}" : ""),
         where);
   }
   return {};
@@ -99,7 +100,8 @@ Status check_input(const Submission& submission) {
           Errc::invalid_argument,
           fmt::format("\"{}\" names no tasks; accepted are \"all\" and ranks like \"0-3\"", tasks),
           "/attributes/system/shell/options/input/stdin/ranks");
-  return check_file_name(submission.input, "/attributes/system/shell/options/input/stdin");
+  return check_file_name(submission, submission.input,
+                         "/attributes/system/shell/options/input/stdin");
 }
 
 }  // namespace
@@ -114,10 +116,12 @@ Status check_new(const Submission& submission, const qmanager::SchedulerConfig& 
         "/attributes/system/job/name");
   if (auto known = check_licenses(submission.wishes.consumes, config); !known) return known;
   if (auto known = check_qos(submission.wishes.qos, config); !known) return known;
-  if (auto known = check_file_name(submission.output, "/attributes/system/shell/options/output");
+  if (auto known =
+          check_file_name(submission, submission.output, "/attributes/system/shell/options/output");
       !known)
     return known;
-  if (auto known = check_file_name(submission.error, "/attributes/system/shell/options/error");
+  if (auto known =
+          check_file_name(submission, submission.error, "/attributes/system/shell/options/error");
       !known)
     return known;
   return check_input(submission);

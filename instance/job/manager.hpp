@@ -65,7 +65,8 @@ class Outside {
 };
 
 // Where a job's output goes: as asked for, else below `directory`; and the file it reads, if any.
-// "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/'. What a task makes of
+// "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/',
+// "{{array.index}}" its index where it has one. What a task makes of
 // it: launch::file_of_task.
 struct OutputFiles {
   std::string output, error;  // error "": the same file

@@ -128,8 +128,11 @@ OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
   const std::string id = std::to_string(job.id.value());
   std::string job_name = what.name;  // one part of a path, whatever the job is called
   std::replace(job_name.begin(), job_name.end(), '/', '_');
+  const auto place = array_index(what, job.id);
+  const std::string index = place ? std::to_string(*place) : "{{array.index}}";
   const auto named = [&](std::string name) {
-    for (const auto& [word, value] : {std::pair("{{id}}", id), std::pair("{{name}}", job_name)})
+    for (const auto& [word, value] : {std::pair("{{id}}", id), std::pair("{{name}}", job_name),
+                                      std::pair("{{array.index}}", index)})
       for (auto at = name.find(word); at != std::string::npos;
            at = name.find(word, at + value.size()))
         name.replace(at, std::strlen(word), value);

@@ -79,6 +79,12 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
   if (!made) return tl::unexpected(made.error());
   if (auto sound = check_new(*made, config_.scheduler); !sound)
     return tl::unexpected(sound.error());
+  if (const auto& array = made->wishes.array;
+      array && !array->entries.empty() && array->entries.size() != request.count)
+    return fail(Errc::invalid_argument,
+                fmt::format("there are {} entries for {} jobs; as many as jobs are accepted",
+                            array->entries.size(), request.count),
+                "/attributes/system/holon/array/entries");
   made->first = next_id_;
   made->count = request.count;
   add_default_limit(*made, now);

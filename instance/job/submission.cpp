@@ -258,6 +258,26 @@ Status check_names(const Submission& s) {
 
 }  // namespace
 
+std::optional<std::int64_t> array_index(const Submission& submission, JobId id) {
+  const auto& array = submission.wishes.array;
+  if (!array) return std::nullopt;
+  const auto place = static_cast<std::int64_t>(id.value() - submission.first.value());
+  return array->first + place * array->step;
+}
+
+std::map<std::string, std::string> array_variables(const Submission& submission, JobId id) {
+  const auto index = array_index(submission, id);
+  if (!index) return {};
+  std::map<std::string, std::string> all = {
+      {"HOLON_ARRAY_ID", std::to_string(submission.first.value())},
+      {"HOLON_ARRAY_INDEX", std::to_string(*index)},
+      {"HOLON_ARRAY_COUNT", std::to_string(submission.count)}};
+  const auto& entries = submission.wishes.array->entries;
+  const std::size_t place = id.value() - submission.first.value();
+  if (place < entries.size()) all["HOLON_ENTRY"] = entries[place];
+  return all;
+}
+
 Result<Submission> make_submission(const std::string& jobspec, bool is_instance) {
   if (jobspec.size() > kMostJobspec)
     return fail(Errc::out_of_range,

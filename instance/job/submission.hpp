@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,11 @@ struct Submission {
   std::shared_ptr<const std::map<std::string, std::string>> attributes;
   std::vector<Dependency> dependencies;
 };
+
+// Of this job of it; nothing where its jobs are equal. REQUIRES: `id` is one of its.
+std::optional<std::int64_t> array_index(const Submission& submission, JobId id);
+// HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY; the same requirement.
+std::map<std::string, std::string> array_variables(const Submission& submission, JobId id);
 
 // Parses and reads. Errors: invalid_argument (the jobspec; no command; attributes of ours that do
 // not fit), and those of task_count.

@@ -62,6 +62,36 @@ Status take_retry_on(const json& value, const std::string& key, Wishes& wishes) 
   return {};
 }
 
+Status take_entries(const json& value, const std::string& key, std::vector<std::string>& entries) {
+  if (!value.is_array()) return misfit_wish(key, "a list of strings");
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const std::string where = key + "/" + std::to_string(i);
+    if (auto taken = take_text(value[i], where, entries.emplace_back()); !taken) return taken;
+    if (entries.back().find('\0') != std::string::npos)
+      return misfit_wish(where, "a string without a zero byte");
+  }
+  return {};
+}
+
+Status take_array(const json& value, const std::string& key, Wishes& wishes) {
+  if (!value.is_object()) return misfit_wish(key, "an object like {\"first\": 1, \"step\": 1}");
+  Array& array = wishes.array.emplace();
+  for (const auto& [name, part] : value.items()) {
+    const std::string where = key + "/" + name;
+    if (name == "entries") {
+      if (auto taken = take_entries(part, where, array.entries); !taken) return taken;
+      continue;
+    }
+    if (name != "first" && name != "step")
+      return misfit_wish(where, "one of the keys first, step and entries");
+    const bool is_step = name == "step";
+    if (!part.is_number_unsigned() || part > json(kMostIndex) || (is_step && part == json(0)))
+      return misfit_wish(where, is_step ? "1 to 1000000000" : "0 to 1000000000");
+    (is_step ? array.step : array.first) = part.get<std::int64_t>();
+  }
+  return {};
+}
+
 Status take(const std::string& name, const json& value, Wishes& wishes) {
   const std::string key = "holon/" + name;
   if (name == "group") return take_text(value, key, wishes.group);
@@ -70,6 +100,7 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   if (name == "licenses_per_slot") return take_licenses(value, key, true, wishes);
   if (name == "environment") return take_text(value, key, wishes.environment);
   if (name == "slots") return take_slots(value, key, wishes);
+  if (name == "array") return take_array(value, key, wishes);
   if (name == "reservation") {
     if (!value.is_number_unsigned()) return misfit_wish(key, "the number of a reservation");
     wishes.reservation = JobId(value.get<std::uint64_t>());
@@ -82,7 +113,7 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   return fail(Errc::invalid_argument,
               "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
               "environment, reservation, "
-              "reserve, immediate, requeue and retry_on",
+              "reserve, immediate, requeue, retry_on and array",
               "/attributes/system/" + key);
 }
 

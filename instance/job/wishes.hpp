@@ -1,6 +1,7 @@
 // wishes.hpp - what a job asks of the scheduler beside resources, read from the jobspec's
 // attributes.system: `bank` (the account, as in Flux) and our own `holon` object.
 #pragma once
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -12,6 +13,14 @@
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::instance {
+
+// What tells the jobs of one submission apart: the job at place i has the index first + i * step,
+// and the entry i where there are any (as many as jobs then).
+struct Array {
+  std::int64_t first = 1, step = 1;  // at most kMostIndex
+  std::vector<std::string> entries;
+};
+inline constexpr std::int64_t kMostIndex = 1'000'000'000;
 
 struct Wishes {
   std::string account;  // attributes.system.bank
@@ -26,6 +35,7 @@ struct Wishes {
   std::uint32_t requeue = 0;  // it may run so many times more after it has failed
   Idset retry_on;             // exit codes of failures that are tried again, beside lost nodes
   bool immediate = false;     // starts in the first pass or fails (-now y)
+  std::optional<Array> array;
 };
 
 // Slots as Grid Engine's users write them: "4-16", "4-", "-16", "2,4,8", "1-3,5-6"; and "3+".

@@ -9,6 +9,7 @@
 
 #include "base/whole_file.hpp"
 #include "cli/connect.hpp"
+#include "cli/options/array_options.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/script_options.hpp"
@@ -24,8 +25,10 @@ namespace fs = std::filesystem;
 struct SubmitArgs {
   JobOptions job;
   ScriptOptions script;
+  ArrayOptions array;
   std::int64_t count = 1;
   std::string jobspec;  // a file; "-": standard input; empty: made from the options
+  bool count_given = false;
   bool wrap = false;
   bool json = false;
   std::vector<std::string> command;
@@ -36,6 +39,7 @@ struct SubmitArgs {
 Status check_shared(const SubmitArgs& args, const std::optional<std::string>& file,
                     const char* option) {
   if (args.count < 2 || !file || file->find("{{id}}") != std::string::npos) return {};
+  if (args.job.array && file->find("{{array.index}}") != std::string::npos) return {};
   std::error_code ignored;
   const fs::path path = fs::path(args.job.shape.cwd) / *file;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return {};  // /dev/null
@@ -53,6 +57,19 @@ Status check_shared(const SubmitArgs& args, const std::optional<std::string>& fi
 Status check_job_files(const SubmitArgs& args) {
   if (auto good = check_shared(args, args.job.output, "--output"); !good) return good;
   return check_shared(args, args.job.error, "--error");
+}
+
+// The command without what stands behind ":::", and as many jobs as there are indices.
+Status use_array(SubmitArgs& args) {
+  auto array = take_array(args.array, args.command, args.wrap);
+  if (!array) return tl::unexpected(array.error());
+  if (!*array) return {};
+  if (args.count_given)
+    return fail(Errc::invalid_argument, "is not accepted with --array, --each-line or ':::'",
+                "--count");
+  args.count = (*array)->indices.count;
+  args.job.array = std::move(*array);
+  return {};
 }
 
 void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply& reply) {
@@ -146,10 +163,13 @@ int verb_submit(Invocation& call) {
       .option("--jobspec", args.jobspec, "FILE",
               "a jobspec, JSON or YAML, instead of COMMAND and what says how it runs: what "
               "--dry-run prints; - is standard input");
+  add_array_options(parser, args.array);
   add_script_options(parser, call, "submit", LookedFor::in_path, args.script);
   parser.instance(call).json(args.json);
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
+      .example("holon submit --array 0-100:2 ./sweep.sh", "a job for each index")
+      .example("holon submit ./fit.sh ::: a.csv b.csv", "a job for each word behind :::")
       .example("holon submit --wrap 'make && make test'", "a line for the shell")
       .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
       .example("holon submit --dependency afterok:7 ./collect.sh", "when job 7 has completed")
@@ -165,6 +185,9 @@ int verb_submit(Invocation& call) {
   if (args.jobspec.empty() && args.command.empty())
     return report(call, "submit", {Errc::invalid_argument, "COMMAND [ARGS...] is missing", ""});
   if (!args.script.file.empty()) args.command.front() = args.script.file;
+  args.count_given = args.count != 1 || !parser.typed("--count").empty();
+  if (auto good = use_array(args); !good)
+    return report(call, "submit", parser.located(good.error()));
   if (auto good = check_job_files(args); !good)
     return report(call, "submit", parser.located(good.error()));
   auto made = args.jobspec.empty() ? make_request(args.job, std::move(args.command))

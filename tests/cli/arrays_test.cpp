@@ -1,0 +1,87 @@
+// In what the jobs of one submission differ: how it is read, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "cli/options/array_options.hpp"
+#include "tests/cli/run.hpp"
+
+namespace holon::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+TEST(ArrayOptions, IndicesAreANumberARangeOrStepsThroughOne) {
+  EXPECT_EQ(*parse_indices("7"), (IndexRange{7, 1, 1}));
+  EXPECT_EQ(*parse_indices("1-10"), (IndexRange{1, 1, 10}));
+  EXPECT_EQ(*parse_indices("0-9:3"), (IndexRange{0, 3, 4}));
+  EXPECT_EQ(*parse_indices("0-10:3"), (IndexRange{0, 3, 4}));
+  for (const char* bad : {"", "-", "1-", "-3", "3-1", "1-3:0", "1-3:", "a", "1,2", "1-2000000000"})
+    EXPECT_FALSE(parse_indices(bad)) << bad;
+  EXPECT_THAT(to_string(parse_indices("1-9%2").error()), HasSubstr("how many run at a time"));
+}
+
+json array_spec(std::vector<std::string> args) {
+  args.insert(args.begin(), {"submit", "--dry-run"});
+  const Ran ran = run_cli(args);
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  return json::parse(ran.out, nullptr, false);
+}
+
+TEST(ArrayOptions, EntriesAreTheLastArgumentUnlessTheCommandSaysWhere) {
+  const json last = array_spec({"echo", "-n", ":::", "a", "b c"});
+  EXPECT_EQ(last["tasks"][0]["command"], (json{"echo", "-n", "{{entry}}"}));
+  EXPECT_EQ(last["attributes"]["system"]["holon"]["array"],
+            (json{{"first", 1}, {"step", 1}, {"entries", {"a", "b c"}}}));
+  const json within = array_spec({"cp", "{{entry}}.in", "out", ":::", "a"});
+  EXPECT_EQ(within["tasks"][0]["command"], (json{"cp", "{{entry}}.in", "out"}));
+}
+
+TEST(ArrayOptions, IndicesLeaveTheCommandAsItIs) {
+  const json got = array_spec({"--array", "2-8:2", "-o", "{{array.index}}.log", "./a.sh"});
+  EXPECT_EQ(got["tasks"][0]["command"], json{"./a.sh"});
+  EXPECT_EQ(got["attributes"]["system"]["holon"]["array"], (json{{"first", 2}, {"step", 2}}));
+}
+
+TEST(ArrayOptions, LinesOfAFileAreEntries) {
+  const std::string file = testing::TempDir() + "holon-each-line-" + std::to_string(getpid());
+  std::ofstream(file) << "one\n\ntwo words";
+  const json got = array_spec({"--each-line", file, "echo"});
+  EXPECT_EQ(got["attributes"]["system"]["holon"]["array"]["entries"],
+            (json{"one", "", "two words"}));
+  const json wrapped = array_spec({"--each-line", file, "--wrap", "echo $HOLON_ENTRY"});
+  EXPECT_EQ(wrapped["tasks"][0]["command"].back(), "echo $HOLON_ENTRY");
+  std::ofstream(file) << "one\n\xff\n";
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-line", file, "echo"}).err,
+              HasSubstr(file + ":2: not UTF-8"));
+  std::ofstream(file) << "";
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-line", file, "echo"}).err,
+              HasSubstr("has no lines"));
+  std::filesystem::remove(file);
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-line", file, "echo"}).err,
+              HasSubstr("No such file"));
+}
+
+TEST(ArrayOptions, WhatDoesNotGoTogetherIsRefused) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{"--array", "1-2", "echo", ":::", "a"}, "not several of them"},
+      {{"--array", "1-2", "--count", "2", "echo"}, "--count: is not accepted with --array"},
+      {{"echo", ":::"}, "there is nothing behind it"},
+      {{"--array", "1-2", "-o", "same.log", "echo"}, "{{id}}"},
+      {{"--array", "2-1", "echo"}, "'2-1' is no range of indices"}};
+  for (const auto& [args, said] : cases) {
+    std::vector<std::string> words = {"submit", "--dry-run"};
+    words.insert(words.end(), args.begin(), args.end());
+    const Ran ran = run_cli(words);
+    EXPECT_EQ(ran.code, 2) << said;
+    EXPECT_THAT(ran.err, HasSubstr(said));
+  }
+}
+
+}  // namespace
+}  // namespace holon::cli
