@@ -51,6 +51,16 @@ TEST(Scripts, AScriptOfSlurmsRunsOnceInAChildInstance) {
   EXPECT_EQ(sandbox.read_file("old-1.log"), "began\ndone\ndone\n");
 }
 
+TEST(Scripts, WhatBatchPrintsIsAChildInstanceWhenItIsSubmitted) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kFourCores);
+  sandbox.write_file("child.json", sandbox.ok({"batch", "--dry-run", "-n", "2", "-o", "child.log",
+                                               "--wrap", "holon run -n 2 echo done"}));
+  sandbox.ok({"submit", "--jobspec", "child.json"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.read_file("child.log"), "done\ndone\n");
+}
+
 TEST(Scripts, WhatTheInstanceRefusesIsToldWithTheLine) {
   Sandbox sandbox;
   Instance instance(sandbox, kFourCores);

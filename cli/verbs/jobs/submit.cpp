@@ -125,6 +125,12 @@ Status check_alone(const Invocation& call, const SubmitArgs& args) {
   return {};
 }
 
+// Is it what `holon batch --dry-run` prints?
+bool starts_a_child(const resource::Jobspec& spec) {
+  const auto& command = spec.tasks.front().command;
+  return command.size() > 2 && command[1] == "start" && command[2] == "--grant";
+}
+
 // The file as it is, once it can be read as a jobspec. Errors name the file and the place in it.
 Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& args) {
   if (auto good = check_alone(call, args); !good) return tl::unexpected(good.error());
@@ -141,6 +147,7 @@ Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& arg
   made.request.jobspec = resource::write_jobspec(*parsed);
   made.request.urgency = static_cast<std::uint32_t>(args.job.urgency);
   made.request.user = user_name();
+  made.request.is_instance = starts_a_child(*parsed);
   return made;
 }
 
