@@ -71,12 +71,18 @@ void end_soon(int signal) {
   if (timer_create(CLOCK_MONOTONIC, &again, &timer) == 0) timer_settime(timer, 0, &when, nullptr);
 }
 
-// The program was ended because its instance was, or had none to run in. What was said of the job
-// stands: by now the instance that knows it may be gone.
-int code_of_outlived(Client& client, std::uint64_t id, bool timed_out) {
-  if (timed_out) return kTimeLimit;
-  const auto job = record_of(client, id);
-  return job && job->result == "TIMEOUT" ? kTimeLimit : kNotRun;
+int code_of_ended(const msg::JobRecord& job) {
+  return job.result == "TIMEOUT" ? kTimeLimit : kNotRun;
+}
+
+// The program was ended because its instance was. What was said of the job stands: by now the
+// instance that knows it may be gone. Where the job was still ending it had no result to tell.
+int code_of_outlived(Client& client, std::uint64_t id, const ProgramEnd& ran) {
+  if (ran.timed_out) return kTimeLimit;
+  msg::WaitRequest wait;
+  wait.ids = {id};
+  const auto over = client.wait(wait);
+  return over && !over->jobs.empty() ? code_of_ended(over->jobs.front()) : kNotRun;
 }
 
 // The connection ends with the question: the child's broker, when it leaves, waits for every client
@@ -123,7 +129,10 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
   if (!job || interrupted != 0)  // nobody would ever use it; the interrupter's word may not be out
     (void)client.cancel({{id}, false, "holon alloc gave it up"});
   if (interrupted != 0) return 128 + interrupted;
-  if (!job) return code_of_outlived(client, id, false);
+  if (!job) {
+    const auto ended = record_of(client, id);
+    return ended ? code_of_ended(*ended) : kNotRun;
+  }
   if (args.background) {
     call.io.out << fmt::format("{}\n", id);
     return kOk;
@@ -135,7 +144,7 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
   if (ran && ran->asked_by != 0) end_soon(ran->asked_by);
   if (ran && ran->outlived) {
     held.reset();
-    return code_of_outlived(client, id, ran->timed_out);
+    return code_of_outlived(client, id, *ran);
   }
   if (const auto given = give_back(client, id, job->child_uri, std::move(held)); !given)
     report(call, "alloc", given.error());
