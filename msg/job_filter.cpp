@@ -12,7 +12,8 @@ namespace {
 constexpr auto kStates = std::to_array<std::string_view>(
     {"INACTIVE", "COMPLETED", "FAILED", "CANCELED", "TIMEOUT", "REJECTED", "PENDING", "RUNNING",
      "NEW", "DEPEND", "PRIORITY", "SCHED", "RUN", "CLEANUP"});
-constexpr std::size_t kOfEnded = 6;  // the first ones
+constexpr std::size_t kLongestName = 256;  // bytes, of a pattern
+constexpr std::size_t kOfEnded = 6;        // the first ones
 
 bool is_in(const std::string& word, const JobRecord& job) {
   if (word == job.state || (job.state == "INACTIVE" && word == job.result)) return true;
@@ -28,6 +29,16 @@ std::span<const std::string_view> filter_states() {
 }
 
 Status check_filter(const JobFilter& filter) {
+  // Each is held against each job.
+  if (filter.states.size() > kStates.size())
+    return fail(Errc::invalid_argument,
+                fmt::format("{} states; there are {}", filter.states.size(), kStates.size()),
+                "filter.states");
+  if (filter.name.size() > kLongestName)
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("has {} bytes; at most {} are accepted", filter.name.size(), kLongestName),
+        "filter.name");
   for (const auto& state : filter.states)
     if (std::find(kStates.begin(), kStates.end(), state) == kStates.end())
       return fail(Errc::invalid_argument,

@@ -13,7 +13,8 @@ namespace holon::msg {
 // CLEANUP.
 std::span<const std::string_view> filter_states();
 
-// Errors: invalid_argument (a state that is none, with those that are).
+// Errors: invalid_argument (a state that is none, with those that are; more states than there are;
+// a pattern of a name above 256 bytes).
 Status check_filter(const JobFilter& filter);
 
 // REQUIRES: check_filter().

@@ -13,7 +13,6 @@ namespace holon::cli {
 namespace {
 
 using msg::JobRecord;
-using enum Table::Align;
 
 template <auto kMember>
 std::string text_of(const JobRecord& job, Time) {
@@ -52,49 +51,51 @@ std::int64_t cpu_of(const JobRecord& job, Time) {
   return job.t_finish > 0 ? job.cpu_ms : -1;
 }
 
-std::string name_of(const JobRecord& job, Time) {
+std::string shown_name(const JobRecord& job, Time) {
   return job.is_instance ? job.name + "/" : job.name;
 }
 std::string urgency_of(const JobRecord& job, Time) {
   return std::to_string(job.urgency);
 }
-std::string code_of(const JobRecord& job, Time) {
+std::string shown_code(const JobRecord& job, Time) {
   return job.exit_code < 0 ? "" : std::to_string(job.exit_code);
 }
 std::string memory_of(const JobRecord& job, Time) {
   return job.max_rss_kb > 0 ? show_kib(job.max_rss_kb) : "";
 }
-std::string state_of(const JobRecord& job, Time) {
+std::string shown_state(const JobRecord& job, Time) {
   return status_of(job);
 }
 
 using J = JobRecord;
+constexpr auto kLeft = Table::Align::left;
+constexpr auto kRight = Table::Align::right;
 constexpr auto kFields = std::to_array<JobField>({
-    {"id", right, count_of<&J::id>, number_of<&J::id>},
-    {"path", left, text_of<&J::path>, nullptr},
-    {"name", left, name_of, nullptr},
-    {"state", left, state_of, nullptr},
-    {"user", left, text_of<&J::user>, nullptr},
-    {"account", left, text_of<&J::account>, nullptr},
-    {"queue", left, text_of<&J::queue>, nullptr},
-    {"urgency", right, urgency_of, number_of<&J::urgency>},
-    {"nodes", right, count_of<&J::nnodes>, number_of<&J::nnodes>},
-    {"cores", right, count_of<&J::ncores>, number_of<&J::ncores>},
-    {"gpus", right, count_of<&J::ngpus>, number_of<&J::ngpus>},
-    {"tasks", right, count_of<&J::ntasks>, number_of<&J::ntasks>},
-    {"time", right, length_of<runtime_of>, runtime_of},
-    {"limit", right, length_of<limit_of>, limit_of},
-    {"wait", right, length_of<wait_of>, wait_of},
-    {"cpu", right, length_of<cpu_of>, cpu_of},
-    {"memory", right, memory_of, number_of<&J::max_rss_kb>},
-    {"code", right, code_of, number_of<&J::exit_code>},
-    {"submit", left, time_of<&J::t_submit>, number_of<&J::t_submit>},
-    {"start", left, time_of<&J::t_start>, number_of<&J::t_start>},
-    {"end", left, time_of<&J::t_inactive>, number_of<&J::t_inactive>},
-    {"nodelist", left, text_of<&J::nodelist>, nullptr},
-    {"command", left, text_of<&J::command>, nullptr},
-    {"output", left, text_of<&J::output>, nullptr},
-    {"info", left, details_of, nullptr},
+    {"id", kRight, count_of<&J::id>, number_of<&J::id>},
+    {"path", kLeft, text_of<&J::path>, nullptr},
+    {"name", kLeft, shown_name, nullptr},
+    {"state", kLeft, shown_state, nullptr},
+    {"user", kLeft, text_of<&J::user>, nullptr},
+    {"account", kLeft, text_of<&J::account>, nullptr},
+    {"queue", kLeft, text_of<&J::queue>, nullptr},
+    {"urgency", kRight, urgency_of, number_of<&J::urgency>},
+    {"nodes", kRight, count_of<&J::nnodes>, number_of<&J::nnodes>},
+    {"cores", kRight, count_of<&J::ncores>, number_of<&J::ncores>},
+    {"gpus", kRight, count_of<&J::ngpus>, number_of<&J::ngpus>},
+    {"tasks", kRight, count_of<&J::ntasks>, number_of<&J::ntasks>},
+    {"time", kRight, length_of<runtime_of>, runtime_of},
+    {"limit", kRight, length_of<limit_of>, limit_of},
+    {"wait", kRight, length_of<wait_of>, wait_of},
+    {"cpu", kRight, length_of<cpu_of>, cpu_of},
+    {"memory", kRight, memory_of, number_of<&J::max_rss_kb>},
+    {"code", kRight, shown_code, number_of<&J::exit_code>},
+    {"submit", kLeft, time_of<&J::t_submit>, number_of<&J::t_submit>},
+    {"start", kLeft, time_of<&J::t_start>, number_of<&J::t_start>},
+    {"end", kLeft, time_of<&J::t_inactive>, number_of<&J::t_inactive>},
+    {"nodelist", kLeft, text_of<&J::nodelist>, nullptr},
+    {"command", kLeft, text_of<&J::command>, nullptr},
+    {"output", kLeft, text_of<&J::output>, nullptr},
+    {"info", kLeft, details_of, nullptr},
 });
 
 Result<const JobField*> find_field(std::string_view word) {
@@ -107,7 +108,7 @@ Result<const JobField*> find_field(std::string_view word) {
               fmt::format("'{}' is no field; fields are {}", std::string(word), known));
 }
 
-std::vector<std::string> words_of(const std::string& text) {
+std::vector<std::string> fields_in(const std::string& text) {
   std::vector<std::string> words(1);
   for (const char c : text)
     if (c == ',')
@@ -130,7 +131,7 @@ std::span<const JobField> job_fields() {
 
 Result<std::vector<const JobField*>> parse_fields(const std::string& text) {
   std::vector<const JobField*> fields;
-  for (const auto& word : words_of(text)) {
+  for (const auto& word : fields_in(text)) {
     const auto field = find_field(word);
     if (!field) return tl::unexpected(field.error());
     fields.push_back(*field);
@@ -140,7 +141,7 @@ Result<std::vector<const JobField*>> parse_fields(const std::string& text) {
 
 Result<std::vector<SortKey>> parse_sort(const std::string& text) {
   std::vector<SortKey> keys;
-  for (const auto& word : words_of(text)) {
+  for (const auto& word : fields_in(text)) {
     const bool descending = word.starts_with('-');
     const auto field = find_field(std::string_view(word).substr(descending ? 1 : 0));
     if (!field) return tl::unexpected(field.error());

@@ -161,7 +161,7 @@ Result<Time> parse_since(const std::string& text, Time now) {
         Errc::invalid_argument,
         fmt::format("'{}' is no time past; accepted are -2h, 18:30 and 2026-12-24T18:30", text));
   if (*when > now) return fail(Errc::invalid_argument, fmt::format("'{}' is still to come", text));
-  return *when;
+  return std::max<Time>(1, *when);  // 0 is no time
 }
 
 Result<Duration> parse_limit(const std::string& text) {

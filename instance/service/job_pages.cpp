@@ -165,10 +165,12 @@ class Page : public std::enable_shared_from_this<Page> {
     if (!ask_.ids.empty()) return list_named();
     const std::uint64_t left = ask_.limit - std::min(ask_.limit, cursor_.listed);
     const std::size_t n = ask_.limit == 0 ? kSifted : std::min<std::uint64_t>(kSifted, left);
+    most_ = n;
     bool more = true;
     while (more && page_.taken() < n && page_.seen() < kSifted && !full()) {
+      // As many as are wanted, and more at a time once a filter has dropped some.
       const std::size_t room = std::min(n - page_.taken(), size_ - page_.kept());
-      const std::size_t some = std::min(kReadAtOnce, room);
+      const std::size_t some = std::min(kReadAtOnce, std::max(room, page_.seen()));
       const auto added = ask_.limit == 0 ? add_upwards(some) : add_downwards(some);
       if (!added) return tl::unexpected(added.error());
       more = *added;
@@ -216,7 +218,7 @@ class Page : public std::enable_shared_from_this<Page> {
              Before before) {
     auto over = ended.begin();
     for (; active != active_end || over != ended.end(); --n) {
-      if (n == 0 || full()) return true;
+      if (n == 0 || full() || page_.taken() >= most_) return true;
       const bool is_over =
           active == active_end || (over != ended.end() && before(over->id, active->first.value()));
       auto record = is_over ? std::move(*over++) : core_.jobs.record_of((active++)->second);
@@ -397,7 +399,8 @@ class Page : public std::enable_shared_from_this<Page> {
   Cursor cursor_;
   Time begun_;
   std::size_t size_;
-  Sieve page_;  // of ask_
+  Sieve page_;            // of ask_
+  std::size_t most_ = 0;  // own jobs that this page takes
   std::size_t asked_ = 0;
   std::vector<JobId> away_;  // children to be waited for
   std::set<JobId> awaited_;

@@ -61,6 +61,17 @@ TEST(JobFilter, RefusesAStateThatIsNoneAndNamesThoseThatAre) {
     EXPECT_NE(checked.error().what.find(state), std::string::npos) << state;
 }
 
+TEST(JobFilter, BoundsWhatItHoldsAgainstEachJob) {
+  JobFilter filter;
+  filter.states.assign(filter_states().size() + 1, "FAILED");
+  EXPECT_EQ(check_filter(filter).error().where, "filter.states");
+  filter.states.pop_back();
+  filter.name = std::string(256, '*');
+  EXPECT_TRUE(check_filter(filter));
+  filter.name += '*';
+  EXPECT_EQ(check_filter(filter).error().where, "filter.name");
+}
+
 TEST(JobFilter, KnowsWhichStatesAreThoseOfJobsThatAreOver) {
   JobFilter filter;
   filter.states = {"PENDING", "RUN"};

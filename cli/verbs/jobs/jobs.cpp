@@ -140,7 +140,7 @@ Status list(Client& client, const JobsArgs& args, Lines& lines) {
 }
 
 // Of a tree the records are counted here: a path may come twice.
-Result<std::vector<msg::StateCount>> count(Client& client, const JobsArgs& args) {
+Result<std::vector<msg::StateCount>> counts_of(Client& client, const JobsArgs& args) {
   if (!args.request.recursive) return client.count_jobs(args.request);
   const auto all = client.jobs(args.request);
   if (!all) return tl::unexpected(all.error());
@@ -152,7 +152,7 @@ Result<std::vector<msg::StateCount>> count(Client& client, const JobsArgs& args)
 }
 
 Status show_counts(Invocation& call, Client& client, const JobsArgs& args) {
-  const auto counts = count(client, args);
+  const auto counts = counts_of(client, args);
   if (!counts) return tl::unexpected(counts.error());
   if (args.json) {
     call.io.out << json_text(*counts);
@@ -183,7 +183,7 @@ bool means_all(const JobsArgs& args) {
 }
 
 template <class Target>
-Status take(Result<Target> read, Target& target) {
+Status keep(Result<Target> read, Target& target) {
   if (!read) return tl::unexpected(read.error());
   target = std::move(*read);
   return {};
@@ -198,7 +198,7 @@ void add_filters(Parser& parser, JobsArgs& args) {
       .option(
           "--since",
           [&](const std::string& text) {
-            return take(parse_since(text, instance::wall_clock_ms()), filter.since);
+            return keep(parse_since(text, instance::wall_clock_ms()), filter.since);
           },
           "TIME", "that are not over, or ended since: -2h, 18:30, 2026-12-24T18:30")
       .option("--user", filter.user, "NAME", "of this user")
@@ -207,11 +207,11 @@ void add_filters(Parser& parser, JobsArgs& args) {
       .option("--limit", args.limit, "N", "the newest N only");
   parser.group("How they are shown")
       .option(
-          "--sort", [&](const std::string& text) { return take(parse_sort(text), args.order); },
+          "--sort", [&](const std::string& text) { return keep(parse_sort(text), args.order); },
           "FIELD,...", "in this order; -FIELD is descending: -time,name")
       .option(
           "--format",
-          [&](const std::string& text) { return take(parse_fields(text), args.fields); },
+          [&](const std::string& text) { return keep(parse_fields(text), args.fields); },
           "FIELD,...", "these columns, - where there is nothing: id,name,wait,code")
       .flag("--stats", args.stats, "only how many there are in each state");
 }
