@@ -342,7 +342,7 @@ std::string refusal_of_start(std::vector<std::string> args) {
 
 TEST(WrongInput, OfStartIsRefusedBeforeThereIsAnInstance) {
   setenv("XDG_RUNTIME_DIR", testing::TempDir().c_str(), 1);
-  const std::string file = testing::TempDir() + "holon-test-file";
+  const std::string file = testing::TempDir() + "holon-test-file-" + std::to_string(getpid());
   std::ofstream(file) << "no folder";
   EXPECT_EQ(refusal_of_start({"--resources", "node=1/core=1", "--state-dir", file}),
             "holon start: --state-dir " + file +
