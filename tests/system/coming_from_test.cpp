@@ -49,7 +49,6 @@ TEST_P(ComingFrom, EveryLineOfTheTableWorks) {
     process.close_input();
     const Ran ran = process.finish();
     EXPECT_EQ(ran.code, 0) << "holon " << command << "\n" << ran.out << ran.err;
-    EXPECT_EQ(ran.err, "") << "holon " << command;
   }
 }
 
