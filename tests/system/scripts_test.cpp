@@ -9,11 +9,11 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kFourCores = {"--resources", "node=1/core=4"};
+const std::vector<std::string> kCoresOfScripts = {"--resources", "node=1/core=4"};
 
 TEST(Scripts, AJobRunsWithTheOptionsOfItsScript) {
   Sandbox sandbox;
-  Instance instance(sandbox, kFourCores);
+  Instance instance(sandbox, kCoresOfScripts);
   sandbox.write_file("fit.sh",
                      "#!/bin/sh\n#HOLON -n 2 --name fit -o fit.log --env WORD='two words'\n"
                      "echo \"task $HOLON_TASK_RANK: $WORD\"\n",
@@ -29,7 +29,7 @@ TEST(Scripts, AJobRunsWithTheOptionsOfItsScript) {
 
 TEST(Scripts, AChildInstanceHasTheSlotsOfItsScript) {
   Sandbox sandbox;
-  Instance instance(sandbox, kFourCores);
+  Instance instance(sandbox, kCoresOfScripts);
   sandbox.write_file("campaign.sh",
                      "#!/bin/sh\n#HOLON -n 3 -o campaign.log --conf queue.policy=easy\n"
                      "holon run -n 3 echo done\n",
@@ -41,7 +41,7 @@ TEST(Scripts, AChildInstanceHasTheSlotsOfItsScript) {
 
 TEST(Scripts, AScriptOfSlurmsRunsOnceInAChildInstance) {
   Sandbox sandbox;
-  Instance instance(sandbox, kFourCores);
+  Instance instance(sandbox, kCoresOfScripts);
   sandbox.write_file("old.sh",
                      "#!/bin/sh\n#SBATCH --ntasks=2 --cpus-per-task=2 -J old -o %x-%j.log\n"
                      "echo began\nholon run -n 2 -c 2 echo done\n",
@@ -53,7 +53,7 @@ TEST(Scripts, AScriptOfSlurmsRunsOnceInAChildInstance) {
 
 TEST(Scripts, WhatBatchPrintsIsAChildInstanceWhenItIsSubmitted) {
   Sandbox sandbox;
-  Instance instance(sandbox, kFourCores);
+  Instance instance(sandbox, kCoresOfScripts);
   sandbox.write_file("child.json", sandbox.ok({"batch", "--dry-run", "-n", "2", "-o", "child.log",
                                                "--wrap", "holon run -n 2 echo done"}));
   sandbox.ok({"submit", "--jobspec", "child.json"});
@@ -63,7 +63,7 @@ TEST(Scripts, WhatBatchPrintsIsAChildInstanceWhenItIsSubmitted) {
 
 TEST(Scripts, WhatTheInstanceRefusesIsToldWithTheLine) {
   Sandbox sandbox;
-  Instance instance(sandbox, kFourCores);
+  Instance instance(sandbox, kCoresOfScripts);
   sandbox.write_file("fit.sh", "#!/bin/sh\n#HOLON -q nowhere\n", true);
   const Ran ran = sandbox.run({"submit", "./fit.sh"});
   EXPECT_NE(ran.code, 0);
