@@ -102,7 +102,7 @@ TEST(Surroundings, AWalltimeOfLessThanTheMarginEndsTheInstanceAtOnce) {
       "unused");
   sandbox.write_file("squeue", "#!/bin/sh\nexit 1\n", true);
   const Ran ran = start(sandbox, {"--resources", "node=1/core=1", "sleep", "1000"});
-  EXPECT_EQ(ran.code, 1) << "the initial program never ran";
+  EXPECT_EQ(ran.code, 124) << "the initial program never ran: its time was over";
   EXPECT_THAT(ran.err, HasSubstr("the walltime of Slurm job 5 leaves less than batch.margin"));
 }
 
