@@ -182,7 +182,9 @@ TEST(Requeue, OutlivesTheWholeInstance) {
   live.when_running(id);
   ASSERT_TRUE(eventually([&] { return runs_of(live) == 1; }));
   const std::vector<pid_t> all = {live.supervisor(), live.broker(), live.agent()};
-  for (const pid_t pid : all) testing::signal_process(pid, SIGKILL);
+  // A broker that still runs when its supervisor is gone would cancel the job.
+  for (const int signal : {SIGSTOP, SIGKILL})
+    for (const pid_t pid : all) testing::signal_process(pid, signal);
   live.start_again();
   const auto job = live.wait_one(id);
   EXPECT_EQ(job.result, "COMPLETED") << job.reason;
