@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxLines = 600;
 
-// Does the line name a path below `folder`? "a/src/b" names none below "/src/".
+// Does the line name a path below `folder`? A relative path through a folder of that name does not.
 bool names_absolute(const std::string& line, const std::string& folder) {
   if (folder == "//") return false;  // the tree lies at the root: everything is below it
   for (auto at = line.find(folder); at != std::string::npos; at = line.find(folder, at + 1)) {
