@@ -32,10 +32,6 @@ std::string failure_of(const JobRecord& job) {
   return job.exit_code > 0 ? "" : "failed";
 }
 
-std::string status_of(const JobRecord& job) {
-  return inactive(job) && !job.result.empty() ? job.result : job.state;
-}
-
 Colour colour_of(const JobRecord& job) {
   if (!inactive(job)) return job.state == "RUN" ? Colour::green : Colour::yellow;
   return job.result == "COMPLETED" ? Colour::dim : Colour::red;

@@ -15,8 +15,7 @@ int exit_code_of(const msg::JobRecord& job, int signal);
 // all there is to say.
 std::string failure_of(const msg::JobRecord& job);
 
-// One word: the state, or of an inactive job its result. And its colour.
-std::string status_of(const msg::JobRecord& job);
+// Of the word that says how a job stands (msg::state_word).
 Colour colour_of(const msg::JobRecord& job);
 
 // Of a pending job: its reason and its planned start. `now` in ms since the epoch.

@@ -52,10 +52,11 @@ Result<std::optional<std::vector<std::string>>> take_words(std::vector<std::stri
   if (mark == command.end()) return std::nullopt;
   std::vector<std::string> words(mark + 1, command.end());
   command.erase(mark, command.end());
-  if (command.empty()) return fail(Errc::invalid_argument, "there is no command before it", ":::");
-  if (words.empty()) return fail(Errc::invalid_argument, "there is nothing behind it", ":::");
+  if (command.empty())
+    return fail(Errc::invalid_argument, "there is no command before it", "':::'");
+  if (words.empty()) return fail(Errc::invalid_argument, "there is nothing behind it", "':::'");
   for (const auto& word : words)
-    if (auto good = check_entry(word, ":::"); !good) return tl::unexpected(good.error());
+    if (auto good = check_entry(word, "':::'"); !good) return tl::unexpected(good.error());
   return words;
 }
 

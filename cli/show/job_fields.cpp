@@ -8,6 +8,7 @@
 
 #include "cli/outcome.hpp"
 #include "cli/show/units.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -64,7 +65,7 @@ std::string memory_of(const JobRecord& job, Time) {
   return job.max_rss_kb > 0 ? show_kib(job.max_rss_kb) : "";
 }
 std::string shown_state(const JobRecord& job, Time) {
-  return status_of(job);
+  return msg::state_word(job);
 }
 
 using J = JobRecord;
@@ -89,6 +90,7 @@ constexpr auto kFields = std::to_array<JobField>({
     {"cpu", kRight, length_of<cpu_of>, cpu_of},
     {"memory", kRight, memory_of, number_of<&J::max_rss_kb>},
     {"code", kRight, shown_code, number_of<&J::exit_code>},
+    {"retries", kRight, count_of<&J::retries>, number_of<&J::retries>},
     {"submit", kLeft, time_of<&J::t_submit>, number_of<&J::t_submit>},
     {"start", kLeft, time_of<&J::t_start>, number_of<&J::t_start>},
     {"end", kLeft, time_of<&J::t_inactive>, number_of<&J::t_inactive>},

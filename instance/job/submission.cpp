@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "instance/job/request_text.hpp"
+#include "instance/process/ending_signals.hpp"
 #include "instance/text.hpp"
+#include "launch/signal_name.hpp"
 #include "resource/refusal.hpp"
 
 namespace holon::instance {
@@ -82,10 +84,13 @@ Status check_warning(const Submission& s) {
                             duration_text(s.warn_before), duration_text(s.limit)),
                 kWhere);
   if (!s.is_instance) return {};
-  for (const int accepted : {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU})
-    if (s.warn_signal == accepted) return {};
+  std::vector<std::string> accepted;
+  for (const int signal : kEndingSignals) {
+    if (s.warn_signal == signal) return {};
+    accepted.push_back(launch::signal_name(signal));
+  }
   return fail(Errc::invalid_argument,
-              "an instance takes TERM, HUP, INT, USR1, USR2 and XCPU as warnings", kWhere);
+              fmt::format("an instance takes {} as warnings", fmt::join(accepted, ", ")), kWhere);
 }
 
 // attributes.system.shell.options.{output.stdout.path, ...} as Flux writes it, or

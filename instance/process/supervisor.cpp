@@ -19,6 +19,7 @@
 #include "instance/exit_codes.hpp"
 #include "instance/process/complaint.hpp"
 #include "instance/process/crash_guard.hpp"
+#include "instance/process/ending_signals.hpp"
 #include "instance/process/instance_cgroup.hpp"
 #include "instance/process/lost_tasks.hpp"
 #include "instance/process/own_log.hpp"
@@ -48,9 +49,6 @@ constexpr Duration kFilesLook = 1'000;       // how long the runtime directory m
 constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
 constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
 constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
-
-// The last three are what batch systems send as a warning, some time before they kill.
-constexpr std::array kEndingSignals = {SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2, SIGXCPU};
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);

@@ -71,7 +71,8 @@ TEST(ArrayOptions, WhatDoesNotGoTogetherIsRefused) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--array", "1-2", "echo", ":::", "a"}, "not several of them"},
       {{"--array", "1-2", "--count", "2", "echo"}, "--count: is not accepted with --array"},
-      {{"echo", ":::"}, "there is nothing behind it"},
+      {{"echo", ":::"}, "':::': there is nothing behind it"},
+      {{":::", "a"}, "':::': there is no command before it"},
       {{"--array", "1-2", "-o", "same.log", "echo"}, "{{id}}"},
       {{"--array", "2-1", "echo"}, "'2-1' is no range of indices"}};
   for (const auto& [args, said] : cases) {

@@ -14,6 +14,7 @@
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
 #include "instance/clock.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -59,7 +60,7 @@ std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   Sheet sheet;
   sheet.line("job", fmt::format("{}  {}", job.path, job.name));
   sheet.line_as_it_is("state",
-                      paint(io, colour_of(job), status_of(job)) +
+                      paint(io, colour_of(job), msg::state_word(job)) +
                           (job.exit_code >= 0 ? fmt::format(", exit code {}", job.exit_code) : ""));
   const bool waits = job.state == "DEPEND" || job.state == "SCHED";
   sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", job.path) : ""));

@@ -12,6 +12,7 @@
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
 #include "instance/clock.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -60,7 +61,7 @@ int verb_job_wait(Invocation& call) {
   for (const auto& job : reply->jobs)
     if (!went_well(job) && !args.quiet)
       call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", name_of(call, job),
-                                 printable(job.name), status_of(job),
+                                 printable(job.name), msg::state_word(job),
                                  details_of(job, instance::wall_clock_ms()));
   return std::all_of(reply->jobs.begin(), reply->jobs.end(), went_well) ? kOk : kFailed;
 }

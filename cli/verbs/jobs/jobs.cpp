@@ -89,7 +89,7 @@ class Lines {
     std::vector<Table::Cell> row;
     for (const auto* field : fields_) row.push_back(cell_of(*field, job));
     table_.add(std::move(row));
-    const std::string status = status_of(job);
+    const std::string status = msg::state_word(job);
     const bool ended = job.state == "INACTIVE";
     ++counts_[ended ? status : status == "RUN" || status == "CLEANUP" ? "RUNNING" : "PENDING"];
     if (hint_.empty() && (job.state == "SCHED" || job.state == "DEPEND"))
@@ -145,7 +145,7 @@ Result<std::vector<msg::StateCount>> counts_of(Client& client, const JobsArgs& a
   const auto all = client.jobs(args.request);
   if (!all) return tl::unexpected(all.error());
   std::map<std::string, std::uint64_t> counts;
-  for (const auto& job : all->jobs) ++counts[status_of(job)];
+  for (const auto& job : all->jobs) ++counts[msg::state_word(job)];
   std::vector<msg::StateCount> list;
   for (const auto& [state, jobs] : counts) list.push_back({state, jobs});
   return list;
