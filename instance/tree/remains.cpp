@@ -33,19 +33,19 @@ namespace holon::instance {
 namespace {
 
 namespace fs = std::filesystem;
+using std::chrono::milliseconds;
 
 constexpr std::size_t kJobsAtOnce = 4000;
 constexpr std::size_t kBytesAtOnce = 8 << 20;  // a message may have 64 MiB
 constexpr std::int64_t kIdsAtOnce = 1000;      // of a batch whose events are folded
 constexpr std::size_t kProblems = 100;         // told of in one piece
-constexpr int kPatienceMs = 2000;              // for another reader
 
 using Database = std::unique_ptr<SQLite::Database>;
 
 // Throws what SQLiteCpp throws.
-Database open_beside_its_owner(const std::string& file) {
+Database open_beside_its_owner(const std::string& file, milliseconds patience) {
   auto db = std::make_unique<SQLite::Database>(file, SQLite::OPEN_READWRITE);
-  db->setBusyTimeout(kPatienceMs);
+  db->setBusyTimeout(static_cast<int>(patience.count()));
   sqlite3_db_config(db->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   for (const char* setting : {"locking_mode=EXCLUSIVE", "query_only=ON", "temp_store=MEMORY",
                               "hard_heap_limit=268435456"})
@@ -101,7 +101,8 @@ std::string result_to_come(Lifecycle life) {
 
 class Reader {
  public:
-  Reader(std::string top, const std::string& from) : top_(std::move(top)) {
+  Reader(std::string top, const std::string& from, milliseconds patience)
+      : top_(std::move(top)), patience_(patience) {
     const auto part = from.find('|'), key = from.find('|', part + 1);
     if (part == std::string::npos || key == std::string::npos) return;
     from_ = From{from.substr(0, part), std::atoi(from.c_str() + part + 1), from.substr(key + 1)};
@@ -141,7 +142,7 @@ class Reader {
     if (error) problem(path, "its journal", error.message());
     if (!is_there) return nullptr;
     try {
-      auto db = open_beside_its_owner(file.string());
+      auto db = open_beside_its_owner(file.string(), patience_);
       // A broker that was killed before it had written anything has left no tables.
       if (db->execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0) return nullptr;
       if (path == top_) found_.is_there = true;
@@ -307,6 +308,7 @@ class Reader {
   }
 
   std::string top_;  // the instance that is asked for
+  milliseconds patience_;
   msg::Remains found_;
   std::optional<From> from_;  // nullopt: it has been reached
   int part_ = 0;
@@ -360,18 +362,19 @@ msg::RemainsOfJob everything_of(SQLite::Database& db, std::uint64_t job) {
 }  // namespace
 
 msg::Remains read_remains(const std::string& state_dir, const std::string& path,
-                          const std::string& from) {
-  Reader reader(path, from);
+                          const std::string& from, milliseconds patience) {
+  Reader reader(path, from, patience);
   reader.visit(state_dir, path);
   return reader.take();
 }
 
-Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std::uint64_t job) {
+Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std::uint64_t job,
+                                              milliseconds patience) {
   const std::string file = state_dir + "/journal.db";
   std::error_code error;
   if (!fs::exists(file, error)) return fail(Errc::not_found, "there is no journal any more", file);
   try {
-    auto found = everything_of(*open_beside_its_owner(file), job);
+    auto found = everything_of(*open_beside_its_owner(file, patience), job);
     if (!found.events.empty()) return found;
   } catch (const SQLite::Exception& e) {
     return fail(is_busy(e) ? Errc::busy : Errc::system, e.what(), file);
@@ -391,10 +394,11 @@ std::string state_dir_below(const std::string& state_dir, const std::string& abo
 
 int remains_main(const RemainsOptions& options, std::ostream& out) {
   if (options.job == 0) {
-    out << transport::pack(read_remains(options.state_dir, options.path, options.from));
+    out << transport::pack(
+        read_remains(options.state_dir, options.path, options.from, options.patience));
     return 0;
   }
-  const auto found = read_remains_of_job(options.state_dir, options.job);
+  const auto found = read_remains_of_job(options.state_dir, options.job, options.patience);
   if (!found) return 1;
   out << transport::pack(*found);
   return 0;

@@ -9,6 +9,7 @@
 // The records come in pieces, each from a process that remembers nothing of the one before. The
 // files are not changed.
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <string>
@@ -19,14 +20,18 @@
 
 namespace holon::instance {
 
+// How long a reader waits for another process that has the journal open, before it says "busy".
+inline constexpr std::chrono::milliseconds kPatience{2000};
+
 // The piece that begins at `from` ("": the first). A journal that is not there has nothing, one
 // that is damaged what can be read of it. Records of jobs that are not over carry, in CLEANUP, the
 // result they would have had. O(piece).
 msg::Remains read_remains(const std::string& state_dir, const std::string& path,
-                          const std::string& from);
+                          const std::string& from, std::chrono::milliseconds patience = kPatience);
 
 // Errors: not_found (no journal, or no such job in it), busy, system.
-Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std::uint64_t job);
+Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std::uint64_t job,
+                                              std::chrono::milliseconds patience = kPatience);
 
 // Where the instance `path` keeps its journal, seen from its ancestor `above` at `state_dir`.
 // REQUIRES: path is below above.
@@ -37,6 +42,7 @@ std::string state_dir_below(const std::string& state_dir, const std::string& abo
 struct RemainsOptions {
   std::string state_dir, path, from;
   std::uint64_t job = 0;  // only this one; 0: the records of all
+  std::chrono::milliseconds patience = kPatience;
 };
 int remains_main(const RemainsOptions& options, std::ostream& out);
 

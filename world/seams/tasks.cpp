@@ -194,6 +194,8 @@ pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) 
   auto err = std::make_shared<transport::UniqueFd>(fcntl(request.err, F_DUPFD_CLOEXEC, 3));
   fcntl(out->get(), F_SETPIPE_SZ, 1 << 20);
   instance::RemainsOptions what{request.argv[2], request.argv[3], request.argv.back()};
+  // Whoever has the journal open is in this thread, and could not let go of it meanwhile.
+  what.patience = std::chrono::milliseconds(0);
   task->running = true;
   machine_.timeline.after(machine_.dice.between(kMs, 40 * kMs), [this, task, what, out, err] {
     if (!task->running) return;
