@@ -182,6 +182,8 @@ void World::end_all() {
     if (core == nullptr || core->only_lists() || !machine_.tasks.live().empty() ||
         !core->offline.none())
       return false;
+    // What is not written yet, or could not be, is over in the memory of this broker only.
+    if (core->journal.has_changes() || !core->journal.look()) return false;
     const auto counts = core->jobs.counts();
     return counts.pending + counts.running == 0;
   };

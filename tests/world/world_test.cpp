@@ -53,9 +53,10 @@ INSTANTIATE_TEST_SUITE_P(Three, Hundreds, ::testing::Values(0, 1, 2));
 
 // What an agent ran whose host was given up ran on as its node was offered again, after a restart
 // of the broker (5074), and where the start had been on its way (885). A child that was given its
-// node while the node was away above never used it (20551).
+// node while the node was away above never used it (20551). The world itself took jobs for over
+// that a full disk had kept from being written (31555).
 TEST_F(Seeds, ThatHaveFoundSomethingDoSoNoMore) {
-  for (const std::uint64_t seed : {5074, 885, 20551}) {
+  for (const std::uint64_t seed : {5074, 885, 20551, 31555}) {
     const auto outcome = run(seed);
     EXPECT_EQ(outcome.violation, "") << "seed " << seed << "\n" << last_lines(outcome);
   }
