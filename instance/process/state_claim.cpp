@@ -19,7 +19,7 @@
 namespace holon::instance {
 namespace {
 
-constexpr int kTries = 40;
+constexpr int kTries = 120;
 constexpr useconds_t kBetweenTries = 25'000;
 
 // For whoever finds it locked.

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -221,6 +223,49 @@ bool has_ended(pid_t pid) {
   siginfo_t how{};
   return waitid(P_PID, static_cast<id_t>(pid), &how, WEXITED | WNOHANG | WNOWAIT) == 0 &&
          how.si_pid == pid;
+}
+
+// The descriptors of `pid` for files of this name, as descriptors of the test: what they have
+// locked stays locked until the test closes them, as it does in a killed process until the kernel
+// is done.
+std::vector<int> take_locks(pid_t pid, const std::vector<std::string>& names) {
+  const int process = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  std::vector<int> taken;
+  for (const auto& entry :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(pid) + "/fd")) {
+    std::error_code none;
+    const auto name = std::filesystem::read_symlink(entry.path(), none).filename().string();
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    const int fd = std::stoi(entry.path().filename().string());
+    taken.push_back(static_cast<int>(syscall(SYS_pidfd_getfd, process, fd, 0)));
+  }
+  close(process);
+  return taken;
+}
+
+TEST(Crash, TheNextStartWaitsForASupervisorThatTheKernelIsNotDoneWith) {
+  Sandbox sandbox;
+  const std::string state = sandbox.folder() + "/state";
+  const std::vector<std::string> start = {"start",         "--bg",        "--resources",
+                                          "node=1/core=2", "--state-dir", state};
+  const std::string uri = sandbox.ok(start);
+  const auto supervisors = sandbox.processes({"start", "--bg"});
+  ASSERT_EQ(supervisors.size(), 1u);
+  const auto locks = take_locks(supervisors.front(), {"supervisor", "lock"});
+  ASSERT_EQ(locks.size(), 2u) << "its runtime directory's and its state directory's";
+  for (const int fd : locks) ASSERT_GE(fd, 0) << strerror(errno);
+  for (const pid_t pid : sandbox.processes()) kill(pid, SIGKILL);
+  while (!sandbox.processes().empty()) poll(nullptr, 0, 10);
+
+  Process next = sandbox.start(start);
+  poll(nullptr, 0, 300);  // so long the kernel takes
+  for (const int fd : locks) close(fd);
+  const Ran ran = next.finish();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  sandbox.ok({"shutdown"});
+  // The next start leaves directories alone that are as young as this one.
+  const std::string scheme = "ipc://";
+  std::filesystem::remove_all(std::filesystem::path(uri.substr(scheme.size())).parent_path());
 }
 
 TEST(Crash, NoSignalAtTheVeryEndLeavesTheRuntimeDirectory) {

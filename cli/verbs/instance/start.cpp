@@ -1,5 +1,6 @@
 // holon start: makes an instance and runs the initial program in it.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "instance/remote/nodes.hpp"
 #include "instance/resources/resources.hpp"
 #include "resource/graph/spec.hpp"
+#include "transport/blocking_client.hpp"
 
 namespace holon::cli {
 namespace {
@@ -38,6 +40,20 @@ bool is_same_folder(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
+// A supervisor that was killed just now has its lock until the kernel is done with it, which takes
+// long where processors or disks are busy. One whose broker answers is alive; a broker without a
+// supervisor is about to end.
+bool stays(const client::RunningInstance& other) {
+  constexpr Duration kPatience = 500;
+  constexpr int kTries = 120;
+  constexpr useconds_t kBetweenTries = 25'000;
+  for (int i = 0; i < kTries && client::may_come_back(other.uri); ++i) {
+    if (i == 0 && transport::BlockingClient::connect(other.uri, kPatience)) return true;
+    usleep(kBetweenTries);
+  }
+  return client::may_come_back(other.uri);
+}
+
 // Two instances cannot share a state directory; two on one machine share its cores, which whoever
 // starts the second one should know. What runs inside a job has that job's cores.
 Status look_at_others(Invocation& call, const instance::StartOptions& options) {
@@ -45,11 +61,13 @@ Status look_at_others(Invocation& call, const instance::StartOptions& options) {
   const bool is_machine = options.resources.empty() || options.resources == instance::kThisMachine;
   bool warned = !is_machine || (job != nullptr && *job != '\0');
   for (const auto& other : client::running_roots()) {
-    if (!options.state_dir.empty() && is_same_folder(options.state_dir, other.state_dir))
+    if (!options.state_dir.empty() && is_same_folder(options.state_dir, other.state_dir)) {
+      if (!stays(other)) continue;
       return fail(
           Errc::busy,
           fmt::format("an instance uses it already: HOLON_URI={} ({})", other.uri, describe(other)),
           "--state-dir " + options.state_dir);
+    }
     if (warned || !other.is_machine) continue;
     warned = true;
     call.io.err << fmt::format(

@@ -2,11 +2,15 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 
 #include "instance/instance_id.hpp"
@@ -68,14 +72,50 @@ void check_progress(SQLite::Database& db, const JournalMark& mark, JournalCheck&
                                        known->commits - commits, known->commits));
 }
 
+// Calls `beat` again and again while SQLite works on `db`.
+class Beating {
+ public:
+  Beating(SQLite::Database& db, const std::function<void()>& beat) : db_(db.getHandle()) {
+    const auto call = [](void* what) {
+      (*static_cast<const std::function<void()>*>(what))();
+      return 0;  // go on
+    };
+    sqlite3_progress_handler(db_, kSteps, call, const_cast<std::function<void()>*>(&beat));
+  }
+  Beating(const Beating&) = delete;
+  Beating& operator=(const Beating&) = delete;
+  ~Beating() { sqlite3_progress_handler(db_, 0, nullptr, nullptr); }
+
+ private:
+  static constexpr int kSteps = 1'000;  // of SQLite's machine; a row takes some ten
+  sqlite3* db_;
+};
+
+// A journal may have gigabytes.
+Status copy_bytes(const std::string& from, const std::string& to,
+                  const std::function<void()>& beat) {
+  std::ifstream in(from, std::ios::binary);
+  std::ofstream out(to, std::ios::binary | std::ios::trunc);
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (in && out) {
+    beat();
+    in.read(piece.data(), static_cast<std::streamsize>(piece.size()));
+    out.write(piece.data(), in.gcount());
+  }
+  const bool all_read = in.eof();
+  out.close();
+  if (all_read && out) return {};
+  return fail(Errc::system, std::strerror(errno), all_read ? to : from);
+}
+
 // Mended where its log is damaged; a copy, so that the damaged one stays as it is.
-Result<std::string> readable_copy(const std::string& file, std::vector<std::string>& lost) {
+Result<std::string> readable_copy(const std::string& file, const std::function<void()>& beat,
+                                  std::vector<std::string>& lost) {
   const std::string copy = file + ".copy";
   std::error_code error;
   const auto overwrite = fs::copy_options::overwrite_existing;
   fs::remove(log_file(copy), error);
-  if (!fs::copy_file(file, copy, overwrite, error))
-    return fail(Errc::system, error.message(), copy);
+  if (auto copied = copy_bytes(file, copy, beat); !copied) return tl::unexpected(copied.error());
   if (!fs::exists(log_file(file), error)) return copy;
   if (!fs::copy_file(log_file(file), log_file(copy), overwrite, error))
     return fail(Errc::system, error.message(), log_file(copy));
@@ -93,7 +133,7 @@ Result<std::string> readable_copy(const std::string& file, std::vector<std::stri
 // What cannot be read is lost; what cannot be written stops the repair.
 Status take_over(const std::string& file, SQLite::Database& to, const std::function<void()>& beat,
                  JournalRepair& repair) {
-  const auto copy = readable_copy(file, repair.lost);
+  const auto copy = readable_copy(file, beat, repair.lost);
   if (!copy) return tl::unexpected(copy.error());
   std::unique_ptr<SQLite::Database> from;
   try {
@@ -114,8 +154,19 @@ Status take_over(const std::string& file, SQLite::Database& to, const std::funct
   return {};
 }
 
+void settle_progress(SQLite::Database& db, const Progress& known, Time now, JournalRepair& repair) {
+  // What had been committed is as far as it is now: told of is what is lost, once.
+  const auto commits = commits_of(db);
+  if (commits < known.commits)
+    repair.lost.push_back(fmt::format("the last {} of {} commits, the last of {}",
+                                      known.commits - commits, known.commits,
+                                      time_text(known.when, now)));
+  write_number(db, kCommits, static_cast<std::int64_t>(std::max(commits, known.commits)));
+}
+
 void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
             JournalRepair& repair) {
+  SQLite::Transaction all_of_it(db);  // or each row waits for the disk
   for (auto& what : drop_unreadable_rows(db)) repair.lost.push_back(std::move(what));
   db.exec(fmt::format("DELETE FROM meta WHERE key = '{}'", kCondemned));
   db.exec("DELETE FROM batches WHERE spec NOT IN (SELECT id FROM specs)");
@@ -134,15 +185,8 @@ void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id
   const auto missing = missing_numbers(db, db);
   for (const auto& numbers : missing) repair.lost.push_back(name_of_jobs(numbers));
   record_lost_jobs(db, missing, now);
-  if (!mark.found()) return;
-  const auto& known = *mark.found();
-  // What had been committed is as far as it is now: told of is what is lost, once.
-  const auto commits = commits_of(db);
-  if (commits < known.commits)
-    repair.lost.push_back(fmt::format("the last {} of {} commits, the last of {}",
-                                      known.commits - commits, known.commits,
-                                      time_text(known.when, now)));
-  write_number(db, kCommits, static_cast<std::int64_t>(std::max(commits, known.commits)));
+  if (mark.found()) settle_progress(db, *mark.found(), now, repair);
+  all_of_it.commit();
 }
 
 // Who repairs need not have the broker's umask: tokens and environments are in a journal.
@@ -208,6 +252,7 @@ Result<JournalRepair> rebuild_journal(const std::string& state_dir, const Journa
   if (auto made = create_journal(draft, *id); !made) return tl::unexpected(made.error());
   try {
     SQLite::Database db(draft, SQLite::OPEN_READWRITE);
+    const Beating beating(db, beat);
     if (!is_there(file))
       repair.lost.push_back("everything: journal.db was missing or empty");
     else if (auto taken = take_over(file, db, beat, repair); !taken)

@@ -18,6 +18,13 @@ std::string_view bytes_at(const SQLite::Column& column) {
   return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
 }
 
+// A row is found again by its key's type as well: a comparison of texts would look at every row.
+const char* type_of(const SQLite::Column& key) {
+  if (key.isInteger()) return "INTEGER";
+  if (key.isFloat()) return "REAL";
+  return key.isBlob() ? "BLOB" : "TEXT";
+}
+
 class Search {
  public:
   // Rows of `columns`, the key first, of which `is_readable` is false. `what`: a format of the key.
@@ -29,11 +36,12 @@ class Search {
       SQLite::Statement q(db, fmt::format("SELECT {} FROM {} ORDER BY {}", list, table, key));
       while (q.executeStep())
         if (!is_readable(q)) {
+          const char* type = type_of(q.getColumn(0));
           const std::string value = q.getColumn(0).getString();
-          found.push_back({fmt::format(fmt::runtime(what), value), table, key, value});
+          found.push_back({fmt::format(fmt::runtime(what), value), table, key, value, type});
         }
     } catch (const std::exception& e) {
-      found.push_back({fmt::format("table {}: {}", table, e.what()), "", "", ""});
+      found.push_back({fmt::format("table {}: {}", table, e.what()), "", "", "", ""});
     }
   }
 
@@ -76,8 +84,8 @@ std::vector<std::string> drop_unreadable_rows(SQLite::Database& journal) {
   for (const UnreadableRow& row : unreadable_rows(journal, journal)) {
     words.push_back(row.what);
     if (row.table.empty()) continue;
-    SQLite::Statement drop(
-        journal, fmt::format("DELETE FROM {} WHERE CAST({} AS TEXT) = ?", row.table, row.key));
+    SQLite::Statement drop(journal, fmt::format("DELETE FROM {} WHERE {} = CAST(? AS {})",
+                                                row.table, row.key, row.type));
     drop.bind(1, row.value);
     drop.exec();
   }

@@ -1,5 +1,5 @@
-// unreadable.hpp - rows of a journal that SQLite reads and whose bytes make no sense: nothing guards
-// the inside of a row.
+// unreadable.hpp - rows of a journal that SQLite reads and whose bytes make no sense: nothing
+// guards the inside of a row.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -9,9 +9,9 @@
 namespace holon::instance {
 
 struct UnreadableRow {
-  std::string what;        // in words: "job 7: its record"
-  std::string table, key;  // where it is, and the name of its key; empty: the table cannot be read
-  std::string value;       // the key's, as text
+  std::string what;         // in words: "job 7: its record"
+  std::string table, key;   // where it is, and the name of its key; empty: the table cannot be read
+  std::string value, type;  // the key's: as text, and what SQLite calls its type
 };
 
 // What was submitted, events, R, and records. `typed` has the tables of rows.hpp. O(rows).

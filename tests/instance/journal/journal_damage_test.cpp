@@ -336,6 +336,37 @@ TEST_F(JournalDamageTest, RowsThatMakeNoSenseAreNamedAndTakenOut) {
   EXPECT_THAT(again->damage, IsEmpty());
 }
 
+// A broker that repairs must not be taken for one that hangs: what is copied counts, and so does
+// each step after it.
+TEST_F(JournalDamageTest, ARepairOfManyBadRowsShowsThatItGetsOn) {
+  constexpr int kRows = 5'000;
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec("WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+            std::to_string(99 + kRows) +
+            ") INSERT INTO jobs SELECT i, 'COMPLETED', x'ff00' FROM n");
+  }
+  const auto mark = JournalMark::open(dir_);
+  ASSERT_TRUE(mark);
+  std::int64_t beats = 0;
+  const auto repaired = rebuild_journal(dir_, *mark, 12'345, [&beats] { ++beats; });
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  std::int64_t copied = 0;
+  for (const auto& [table, rows] : repaired->rows) copied += rows;
+  EXPECT_GT(copied, kRows);
+  EXPECT_GT(beats, copied + kRows / 100) << "also where rows are looked at and taken out";
+  EXPECT_EQ(std::count_if(repaired->lost.begin(), repaired->lost.end(),
+                          [](const auto& what) { return what.ends_with(": its record"); }),
+            kRows);
+  SQLite::Database db(file(), SQLite::OPEN_READONLY);
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM jobs WHERE record = x'ff00'").getInt(), 0);
+}
+
 TEST_F(JournalDamageTest, OneThatWasFoundToMakeNoSenseIsRefusedUntilItIsRepaired) {
   {
     auto journal = open();
