@@ -54,6 +54,52 @@ std::optional<RunningInstance> root_in(const fs::path& folder) {
   return root;
 }
 
+// Of an agent: the address of the broker that it serves. "": it is another process.
+std::string served_by(const fs::path& process) {
+  struct stat info {};
+  if (lstat(process.c_str(), &info) != 0 || info.st_uid != getuid()) return {};
+  std::ifstream in(process / "cmdline", std::ios::binary);
+  bool is_next = false;
+  for (std::string word; std::getline(in, word, '\0'); is_next = word == "--broker-uri")
+    if (is_next) return word;
+  return {};
+}
+
+fs::path runtime_dir_of(const std::string& uri) {
+  constexpr std::string_view kScheme = "ipc://";
+  if (!uri.starts_with(kScheme)) return {};
+  return fs::path(uri.substr(kScheme.size())).parent_path();
+}
+
+// Does an agent run whose instance's runtime directory somebody has removed? The supervisor makes
+// it again within a second, and what stands there meanwhile says nothing. `uri`: only of this
+// instance; "": of any.
+bool is_to_be_restored(const std::string& uri) {
+  std::error_code error, none;
+  for (fs::directory_iterator process("/proc", error), end; !error && process != end;
+       process.increment(error)) {
+    const std::string name = process->path().filename().string();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string served = served_by(process->path());
+    if (served.empty() || (!uri.empty() && served != uri)) continue;
+    const fs::path dir = runtime_dir_of(served);
+    if (!dir.empty() && !fs::exists(dir / transport::SupervisorLock::kFile, none)) return true;
+  }
+  return false;
+}
+
+// Those that are found now, or as soon as a removed directory is there again.
+std::vector<RunningInstance> awaited_roots() {
+  constexpr int kTries = 60;
+  constexpr useconds_t kBetweenTries = 50'000;
+  auto roots = running_roots();
+  for (int i = 0; roots.empty() && i < kTries && is_to_be_restored(""); ++i) {
+    usleep(kBetweenTries);
+    roots = running_roots();
+  }
+  return roots;
+}
+
 }  // namespace
 
 std::vector<RunningInstance> running_roots() {
@@ -77,7 +123,7 @@ std::string describe_briefly(const RunningInstance& instance) {
 
 Result<std::string> find_instance(const Describe& describe) {
   if (const char* uri = std::getenv("HOLON_URI"); uri != nullptr && *uri != '\0') return uri;
-  const auto roots = running_roots();
+  const auto roots = awaited_roots();
   if (roots.size() == 1) return roots.front().uri;
   if (roots.empty())
     return fail(Errc::disconnected,
@@ -90,9 +136,8 @@ Result<std::string> find_instance(const Describe& describe) {
 }
 
 bool may_come_back(const std::string& uri) {
-  constexpr std::string_view kScheme = "ipc://";
-  if (!uri.starts_with(kScheme)) return false;
-  return transport::supervisor_lives(fs::path(uri.substr(kScheme.size())).parent_path().string());
+  const fs::path dir = runtime_dir_of(uri);
+  return !dir.empty() && (transport::supervisor_lives(dir.string()) || is_to_be_restored(uri));
 }
 
 }  // namespace holon::client

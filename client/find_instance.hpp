@@ -28,7 +28,8 @@ std::string describe_briefly(const RunningInstance& instance);
 // $HOLON_URI, else the only running root instance. Errors: disconnected with what to do about it.
 Result<std::string> find_instance(const Describe& describe = describe_briefly);
 
-// Is there a supervisor that starts a broker at this address again, should it be gone?
+// Is there a supervisor that starts a broker at this address again, should it be gone? Also where
+// somebody has removed the runtime directory, which it makes again.
 bool may_come_back(const std::string& uri);
 
 }  // namespace holon::client

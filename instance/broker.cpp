@@ -423,7 +423,9 @@ void Broker::end_alone(const std::string& reason) {
 
 void Broker::end_by_signal() {
   const bool cut_off = parent_ && !parent_->is_up();
-  end(cut_off ? "the instance above was gone, and it was told to stop" : "it was told to stop");
+  if (cut_off) return end("the instance above was gone, and it was told to stop");
+  if (!parent_ || !core_) return end("it was told to stop");
+  end(fmt::format("job {} was told to stop; its record says why", core_->identity.path));
 }
 
 void Broker::begin_end(const std::string& type, const std::string& reason) {

@@ -119,8 +119,12 @@ TEST(Nesting, CancellingAChildEndsEverythingInIt) {
   const std::string deep = child(sandbox, a, 2);
   Process run = sandbox.start({"-i", deep, "run", "sh", "-c", "echo up; exec sleep 600"});
   EXPECT_EQ(run.read_line(), "up");
+  const std::string waiting = trimmed(sandbox.ok({"-i", a, "submit", "-n", "3", "true"}));
   sandbox.ok({"cancel", "1"});
   EXPECT_EQ(sandbox.run({"job", "wait", "1"}).code, 1);
+  EXPECT_EQ(sandbox.json({"job", "info", a})["reason"], "cancelled by a user");
+  EXPECT_EQ(sandbox.json({"job", "info", a + "/" + waiting})["reason"],
+            "its instance ended: job /1 was told to stop; its record says why");
   EXPECT_NE(run.finish().code, 0);  // its command line names the task's
   EXPECT_TRUE(sandbox.processes({"sleep 600"}).empty());
   EXPECT_EQ(sandbox.json({"resource", "list"})["free"]["core"], 4);

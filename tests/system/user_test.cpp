@@ -316,5 +316,19 @@ TEST(User, ABrokerThatIsStartedAgainIsWaitedFor) {
   }
 }
 
+// The supervisor makes it again within a second; who asks meanwhile is not told that all is over.
+TEST(User, ARuntimeDirectoryThatWasRemovedIsWaitedFor) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kTwoCores);
+  const std::string uri = instance.uri();
+  const auto dir = std::filesystem::path(uri.substr(std::string("ipc://").size())).parent_path();
+  for (const bool is_named : {false, true}) {
+    if (is_named) sandbox.environment()["HOLON_URI"] = uri;
+    std::error_code again;  // it is being made again
+    std::filesystem::remove_all(dir, again);
+    EXPECT_EQ(sandbox.run({"run", "--input", "none", "echo", "served"}).out, "served\n");
+  }
+}
+
 }  // namespace
 }  // namespace holon::system_test
