@@ -335,6 +335,23 @@ Result<msg::StatsReply> Client::stats() {
   return parts_->call<msg::StatsReply>("stats", msg::Empty{});
 }
 
+Status Client::load_policy(const msg::PolicyLoadRequest& request) {
+  const auto answer = parts_->call<msg::Empty>("policy.load", request);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Result<msg::PolicyDisableReply> Client::disable_policy(const msg::PolicyDisableRequest& request) {
+  return parts_->call<msg::PolicyDisableReply>("policy.disable", request);
+}
+
+Result<msg::PolicyShown> Client::show_policy(const msg::PolicyShowRequest& request) {
+  return parts_->call<msg::PolicyShown>("policy.show", request);
+}
+
+Result<msg::WhatIfReply> Client::what_if(const msg::WhatIfRequest& request) {
+  return parts_->call<msg::WhatIfReply>("policy.what-if", request);
+}
+
 Result<msg::ReserveReply> Client::reserve(const msg::ReserveRequest& request) {
   return parts_->call<msg::ReserveReply>("reserve", request);
 }

@@ -24,6 +24,7 @@
 #include "msg/events.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
+#include "msg/policy.hpp"
 #include "msg/queue.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
@@ -130,6 +131,11 @@ class Client {
   // Errors: not_found (the queue), invalid_argument (the gate).
   Status set_gate(const msg::GateRequest& request);
   Result<msg::StatsReply> stats();
+  // Another policy for a queue. Errors: not_found (the queue), invalid_argument (the policy).
+  Status load_policy(const msg::PolicyLoadRequest& request);
+  Result<msg::PolicyDisableReply> disable_policy(const msg::PolicyDisableRequest& request);
+  Result<msg::PolicyShown> show_policy(const msg::PolicyShowRequest& request);
+  Result<msg::WhatIfReply> what_if(const msg::WhatIfRequest& request);
   // Who asked for changes, and whom they were refused; the newest first.
   Result<msg::AuditReply> audit(const msg::AuditRequest& request);
   // Errors: unsatisfiable (not free then), invalid_argument.

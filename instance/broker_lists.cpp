@@ -39,10 +39,10 @@ void Broker::refuse_turn(const Error& why) {
 }
 
 void Broker::only_list(const transport::Request& request) {
-  const std::set<std::string> looks = {"jobs",          "events",       "job.info", "job.watch",
-                                       "job.wait",      "job.attach",   "tree",     "status",
-                                       "resource.list", "resource.R",   "priority", "explain",
-                                       "windows",       "reservations", "stats",    "audit"};
+  const std::set<std::string> looks = {
+      "jobs",    "events",       "job.info",      "job.watch",  "job.wait",   "job.attach",
+      "tree",    "status",       "resource.list", "resource.R", "priority",   "explain",
+      "windows", "reservations", "stats",         "audit",      "policy.show"};
   // They ask again by themselves: so does who passes on a job's input.
   const std::set<std::string> neighbours = {"agent.hello", "agent.report", "agent.fence",
                                             "hello",       "record",       "job.input"};

@@ -33,7 +33,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       hosting(store->graph(), identity.agents),
       scheduler(std::move(the_scheduler)),
       gates(the_journal, scheduler),
-      policies(the_journal, scheduler),
+      policies(the_journal, scheduler, the_config),
       jobs(the_journal, the_clock, scheduler, gates, *store, hosting, *this, the_config,
            identity.path, identity.state_dir + "/output"),
       reservations(the_journal, scheduler, jobs),
@@ -217,7 +217,8 @@ msg::TreeNode Core::node(Time now) const {
   msg::TreeNode n;
   n.path = identity.path;
   n.name = identity.name;
-  n.policy = config.default_policy();
+  n.policy = policies.of_default_queue();
+  n.policy_trouble = policies.troubles();
   n.uri = identity.uri;
   n.health = ending ? "ending" : only_lists_ ? "read-only" : "up";
   n.pid = getpid();

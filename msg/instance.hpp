@@ -205,6 +205,8 @@ struct TreeNode {
   std::string path;  // "/", "/3"
   std::string name;
   std::string policy;  // of its default queue
+  // What went wrong in policies that users wrote, a line for each queue; "": nothing did.
+  std::string policy_trouble;
   std::string uri;
   std::string health;    // up, read-only (its journal cannot be written), starting, ending,
                          // unreachable, ended
@@ -215,7 +217,8 @@ struct TreeNode {
   std::int64_t t_started = 0, expiration = 0;
   std::vector<TreeNode> children;
   HOLON_FIELDS(path, name, policy, uri, health, pid, nodes, cores, cores_free, gpus, gpus_free,
-               pending, running, inactive, failed, cancelled, t_started, expiration, children)
+               pending, running, inactive, failed, cancelled, t_started, expiration, children,
+               policy_trouble)
 };
 
 // "status": the same node without children.

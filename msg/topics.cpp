@@ -6,6 +6,7 @@
 #include "msg/events.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
+#include "msg/policy.hpp"
 #include "msg/queue.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
@@ -42,6 +43,10 @@ constexpr std::array kTopics = {
     topic<Empty, WindowsReply>("windows"),
     topic<UrgencyRequest, Empty>("urgency"),
     topic<GateRequest, Empty>("queue.gate"),
+    topic<PolicyLoadRequest, Empty>("policy.load"),
+    topic<PolicyDisableRequest, PolicyDisableReply>("policy.disable"),
+    topic<PolicyShowRequest, PolicyShown>("policy.show"),
+    topic<WhatIfRequest, WhatIfReply>("policy.what-if"),
     topic<Empty, StatsReply>("stats"),
     topic<AuditRequest, AuditReply>("audit"),
     topic<ReserveRequest, ReserveReply>("reserve"),

@@ -184,12 +184,14 @@ class LuaHooks : public qmanager::PolicyHooks {
 
   void begin_pass(Time now, std::size_t pending) override {
     sandbox_->seed(static_cast<std::uint64_t>(now));
-    if (pass_steps_ < 0)
+    if (pass_steps_ < 0 || admit_steps_ < 0)
       count_poor_pass();
     else if (asked_in_pass_)
       poor_passes_ = 0;
     asked_in_pass_ = false;
     pass_steps_ = kPassSteps + kPassStepsEach * static_cast<std::int64_t>(pending);
+    admit_steps_ = kAdmitSteps;
+    scores_left_ = kPassScores;
   }
 
   Opinion ask(Hook hook, const JobView& job, const QueueView& queue) override {
@@ -225,7 +227,8 @@ class LuaHooks : public qmanager::PolicyHooks {
 
   std::optional<double> score(const JobView& job, const qmanager::PlaceView& place,
                               const QueueView& queue) override {
-    if (!start_call(Hook::score, job, queue)) return std::nullopt;
+    if (scores_left_ == 0 || !start_call(Hook::score, job, queue)) return std::nullopt;
+    --scores_left_;
     seen_.place = &place;
     push_place(lua());
     lua_insert(lua(), -2);
@@ -299,12 +302,12 @@ class LuaHooks : public qmanager::PolicyHooks {
     return about.linedefined;
   }
 
-  // Who submits is answered whatever passes have cost.
-  static bool is_of_pass(Hook hook) { return hook != Hook::admit; }
+  // Steps that are left. Who submits is answered whatever passes have cost.
+  std::int64_t& left_for(Hook hook) { return hook == Hook::admit ? admit_steps_ : pass_steps_; }
 
   // Pushes the function and the two values it gets. False: it is not to be asked.
   bool start_call(Hook hook, const JobView& job, const QueueView& queue) {
-    if (!has(hook) || (pass_steps_ < 0 && is_of_pass(hook))) return false;
+    if (!has(hook) || left_for(hook) < 0) return false;
     seen_.job = &job;
     seen_.queue = &queue;
     lua_rawgeti(lua(), LUA_REGISTRYINDEX, function_of(hook).reference);
@@ -320,11 +323,11 @@ class LuaHooks : public qmanager::PolicyHooks {
     seen_.job = nullptr;
     seen_.queue = nullptr;
     seen_.place = nullptr;
-    if (is_of_pass(hook)) {
-      asked_in_pass_ = true;
-      pass_steps_ -= kStepsOfACall + sandbox_->steps_taken();
-      if (pass_steps_ < 0 && called) status_.trouble = too_slow();
-    }
+    if (hook != Hook::admit) asked_in_pass_ = true;
+    const std::int64_t free = hook == Hook::score ? kScoreSteps : 0;
+    std::int64_t& left = left_for(hook);
+    left -= std::max<std::int64_t>(0, kStepsOfACall + sandbox_->steps_taken() - free);
+    if (left < 0 && called) status_.trouble = too_slow(hook);
     if (!called) trouble(hook, called.error().what);
     return called.has_value();
   }
@@ -358,12 +361,15 @@ class LuaHooks : public qmanager::PolicyHooks {
     if (++function_of(hook).troubles >= kMostTroubles) status_.given_up = true;
   }
 
-  std::string too_slow() const {
+  std::string too_slow(Hook hook) const {
+    if (hook == Hook::admit)
+      return fmt::format("{}: admit: it takes more than {} steps between two passes", place(hook),
+                         kAdmitSteps);
     return fmt::format("{}: it takes more steps in a pass than {} and {} for each waiting job",
                        source_->name, kPassSteps, kPassStepsEach);
   }
 
-  // The last pass ran out of steps.
+  // The last pass, or what was submitted before it, ran out of steps.
   void count_poor_pass() {
     ++status_.troubles;
     if (++poor_passes_ >= kMostTroubles) status_.given_up = true;
@@ -383,6 +389,8 @@ class LuaHooks : public qmanager::PolicyHooks {
   std::array<Function, kHooks> functions_;
   HookStatus status_;
   std::int64_t pass_steps_ = kPassSteps;
+  std::int64_t admit_steps_ = kAdmitSteps;
+  std::int64_t scores_left_ = kPassScores;
   std::string kept_;              // `state` as it was taken last
   std::int64_t state_as_of_ = 0;  // the calls there were then
   bool unkept_ = false;           // it cannot be kept as it is

@@ -28,6 +28,7 @@ Status choose_policy(Queue& queue, const QueueConfig& config, const SchedulerCon
   if (!base) return tl::unexpected(base.error());
   queue.policy = std::move(*base);
   queue.hooks = program->second->hooks();
+  queue.program = program->second;
   return {};
 }
 

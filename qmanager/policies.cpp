@@ -77,6 +77,7 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
   queue->policy = std::move(made->policy);
   queue->base = std::move(made->base);
   queue->hooks = std::move(made->hooks);
+  queue->program = std::move(made->program);
   queue->backfill = made->backfill;
   queue->given_up = false;
   queue->ranked_at.reset();
@@ -85,6 +86,9 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
   if (!queue->policy.keep) s.unbook_queue(static_cast<std::size_t>(queue - s.queues.data()));
   s.freed();
   s.sliced = false;
+  for (auto& [id, advance] : s.advances)
+    if (Status told = advance.inner->set_policy(name, policy, queue->program, now); !told)
+      return told;
   return {};
 }
 
@@ -95,6 +99,15 @@ std::vector<PolicyState> Scheduler::take_policy_states() {
       if (auto state = queue.hooks->take_state())
         states.push_back({queue.name, queue.config.policy, std::move(*state)});
   return states;
+}
+
+std::vector<PolicyTrouble> Scheduler::policy_troubles() const {
+  std::vector<PolicyTrouble> all;
+  for (const Queue& queue : state_->queues)
+    if (queue.hooks != nullptr)
+      if (HookStatus status = queue.hooks->status(); !status.trouble.empty())
+        all.push_back({queue.name, queue.config.policy, std::move(status)});
+  return all;
 }
 
 std::string Scheduler::policy_state(const std::string& name) const {
@@ -151,15 +164,18 @@ Scheduler::Starts Scheduler::forecast(Time now, const std::function<bool()>& eno
   return Scheduler(state_->fork()).play(now, enough);
 }
 
-Result<Scheduler::Starts> Scheduler::forecast_with(const std::string& queue,
-                                                   const std::string& policy,
-                                                   std::shared_ptr<const PolicyProgram> program,
-                                                   Time now,
-                                                   const std::function<bool()>& enough) const {
+Result<Scheduler::Forecast> Scheduler::forecast_with(const std::string& queue,
+                                                     const std::string& policy,
+                                                     std::shared_ptr<const PolicyProgram> program,
+                                                     Time now,
+                                                     const std::function<bool()>& enough) const {
   Scheduler fork(state_->fork());
   if (Status set = fork.set_policy(queue, policy, std::move(program), now); !set)
     return tl::unexpected(set.error());
-  return fork.play(now, enough);
+  Forecast forecast{fork.play(now, enough), {}};
+  if (const Queue* const played = find_queue(*fork.state_, queue); played->hooks != nullptr)
+    forecast.asked = played->hooks->status();
+  return forecast;
 }
 
 }  // namespace holon::qmanager

@@ -239,6 +239,13 @@ struct PolicyState {
   std::string state;
 };
 
+// What went wrong in the policy of a queue that a user wrote.
+struct PolicyTrouble {
+  std::string queue;
+  std::string policy;
+  HookStatus status;
+};
+
 // A queue in which a job that is submitted now would not start, whatever it asks for.
 struct ClosedQueue {
   std::string name;
@@ -283,13 +290,16 @@ class Scheduler {
   Status start_queue(const std::string& name, bool started);
   // From now on the policy decides for the queue: a built-in one, or `program`, known as `policy`.
   // Its order is made anew; reservations are kept where the policy keeps what was promised, and
-  // made anew by the next step() where it makes them in each. What `policy` kept for later goes on
-  // where the name is the same. Errors: not_found, invalid_argument; nothing has changed then.
+  // made anew by the next step() where it makes them in each. Jobs in advance reservations follow.
+  // What `policy` kept for later goes on where the name is the same. Errors: not_found,
+  // invalid_argument; nothing has changed then.
   Status set_policy(const std::string& queue, const std::string& policy,
                     std::shared_ptr<const PolicyProgram> program, Time now);
   // What policies that users wrote keep for later: of those where it has changed since it was taken
   // last.
   std::vector<PolicyState> take_policy_states();
+  // Of the queues whose policy has had some. Cheap.
+  std::vector<PolicyTrouble> policy_troubles() const;
   // Of a queue, changed or not; "": it keeps nothing.
   std::string policy_state(const std::string& queue) const;
   // Before any job is there. Errors: not_found, invalid_argument (the policy has no use for it).
@@ -298,10 +308,14 @@ class Scheduler {
   // those that start before `enough` says so, which is asked between two passes. Changes nothing.
   using Starts = std::map<JobId, Time>;
   Starts forecast(Time now, const std::function<bool()>& enough) const;
+  struct Forecast {
+    Starts starts;
+    HookStatus asked;  // of a policy that a user wrote: how it did
+  };
   // The same, had the queue this policy. Errors: as of set_policy.
-  Result<Starts> forecast_with(const std::string& queue, const std::string& policy,
-                               std::shared_ptr<const PolicyProgram> program, Time now,
-                               const std::function<bool()>& enough) const;
+  Result<Forecast> forecast_with(const std::string& queue, const std::string& policy,
+                                 std::shared_ptr<const PolicyProgram> program, Time now,
+                                 const std::function<bool()>& enough) const;
   // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.
   void resources_changed();
 

@@ -25,5 +25,11 @@ std::string json_text(const std::vector<msg::QueueInfo>& queues) {
 std::string json_text(const msg::StatsReply& stats) {
   return transport::to_json(stats, 2) + "\n";
 }
+std::string json_text(const msg::PolicyShown& shown) {
+  return transport::to_json(shown, 2) + "\n";
+}
+std::string json_text(const msg::WhatIfReply& reply) {
+  return transport::to_json(reply, 2) + "\n";
+}
 
 }  // namespace holon::cli

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "msg/policy.hpp"
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
 
@@ -15,5 +16,7 @@ std::string json_text(const msg::PlanPart& plan);
 std::string json_text(const msg::WindowsReply& reply);
 std::string json_text(const std::vector<msg::QueueInfo>& queues);  // {"queues": [...]}
 std::string json_text(const msg::StatsReply& stats);
+std::string json_text(const msg::PolicyShown& shown);
+std::string json_text(const msg::WhatIfReply& reply);
 
 }  // namespace holon::cli

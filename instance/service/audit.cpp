@@ -13,6 +13,7 @@
 #include "launch/signal_name.hpp"
 #include "msg/audit.hpp"
 #include "msg/instance.hpp"
+#include "msg/policy.hpp"
 #include "msg/queue.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
@@ -57,6 +58,10 @@ std::string read_as(const std::string& payload) {
   return message ? words(*message) : std::string();
 }
 
+std::string queue_in_words(const std::string& name) {
+  return name.empty() ? "the default queue" : "queue " + name;
+}
+
 std::string of_cancel(const msg::CancelRequest& ask) {
   return ask.all ? "all jobs" : ids_in_words("job", ask.ids);
 }
@@ -73,6 +78,12 @@ std::string of_gate(const msg::GateRequest& ask) {
   return fmt::format("{} {} of {}{}", ask.open ? "opens" : "closes", ask.gate,
                      ask.queue.empty() ? "all queues" : "queue " + ask.queue,
                      ask.reason.empty() ? "" : ": " + ask.reason);
+}
+std::string of_policy_load(const msg::PolicyLoadRequest& ask) {
+  return fmt::format("{} for {}", ask.policy, queue_in_words(ask.queue));
+}
+std::string of_policy_disable(const msg::PolicyDisableRequest& ask) {
+  return "of " + queue_in_words(ask.queue);
 }
 std::string of_reserve(const msg::ReserveRequest& ask) {
   return fmt::format("'{}' of {}", ask.name, ask.user);
@@ -92,6 +103,8 @@ std::string in_words(const Request& request) {
       {"shutdown", read_as<msg::ShutdownRequest, of_shutdown>},
       {"urgency", read_as<msg::UrgencyRequest, of_urgency>},
       {"queue.gate", read_as<msg::GateRequest, of_gate>},
+      {"policy.load", read_as<msg::PolicyLoadRequest, of_policy_load>},
+      {"policy.disable", read_as<msg::PolicyDisableRequest, of_policy_disable>},
       {"reserve", read_as<msg::ReserveRequest, of_reserve>},
       {"unreserve", read_as<msg::UnreserveRequest, of_unreserve>},
       {"resource.drain", read_as<msg::DrainRequest, of_drain>},

@@ -51,11 +51,13 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       followers_(reactor, core),
       schedule_(reactor, core),
       queues_(reactor, core),
+      policies_(reactor, core),
       reservations_(reactor, core),
       resources_(reactor, server, core) {
   add_client_requests();
   schedule_.add_to(dispatcher_);
   queues_.add_to(dispatcher_);
+  policies_.add_to(dispatcher_);
   reservations_.add_to(dispatcher_);
   resources_.add_to(dispatcher_);
   core_.audit.add_to(dispatcher_);

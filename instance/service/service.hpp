@@ -10,6 +10,7 @@
 
 #include "instance/agents/signals.hpp"
 #include "instance/core.hpp"
+#include "instance/policy/policy_service.hpp"
 #include "instance/service/followers.hpp"
 #include "instance/service/job_pages.hpp"
 #include "instance/service/queue_service.hpp"
@@ -78,6 +79,7 @@ class Service {
   Followers followers_;
   ScheduleService schedule_;
   QueueService queues_;
+  PolicyService policies_;
   ReservationService reservations_;
   ResourceService resources_;
   const std::set<std::string> of_single_jobs_ = {"job.info", "job.wait", "job.watch", "job.attach"};

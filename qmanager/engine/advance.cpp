@@ -54,6 +54,11 @@ Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held)
   for (const Queue& queue : s.queues) {
     if (!queue.enabled) static_cast<void>(advance.inner->enable_queue(queue.name, false));
     if (!queue.started) static_cast<void>(advance.inner->start_queue(queue.name, false));
+    if (s.config.queues.at(queue.name).policy == queue.config.policy && !queue.hooks) continue;
+    // So is the policy, which may be another one than the configuration's by now.
+    const Status set =
+        advance.inner->set_policy(queue.name, queue.config.policy, queue.program, s.clock);
+    if (!set) return set;
   }
   advance.request = std::move(request);
   s.advances.emplace(id, std::move(advance));

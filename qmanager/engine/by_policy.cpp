@@ -1,9 +1,9 @@
 // by_policy.cpp - where the policy that a user wrote is asked: the places at which settings decide
 // for a queue without one.
 //
-// Priorities are asked for once per job and tick at most, in passes that have something to give;
-// those that were made of unchanging facts alone are asked for once. A promise that was made is a
-// reservation that outlives the pass, so that no answer given later can delay it.
+// Priorities are asked for once per job and tick at most, in passes in which the order can make a
+// difference; those that were made of unchanging facts alone are asked for once. A promise that was
+// made is a reservation that outlives the pass, so that no answer given later can delay it.
 #include <algorithm>
 #include <cmath>
 
@@ -55,6 +55,7 @@ void Scheduler::State::rank(Job& job, Time now) {
   job.ranked = rank.priority;
   job.ranked_at = now;
   job.rank_lasts = rank.lasts;
+  queue.ranks_change = queue.ranks_change || !rank.lasts;
   job.rank_reason =
       rank.reason.empty() ? nullptr : std::make_shared<const std::string>(rank.reason);
 }
@@ -100,12 +101,64 @@ bool Pass::rank_by_policies() {
   return changed;
 }
 
-// True: the order has changed. Nobody is asked while nothing is free, unless promises are made
-// meanwhile.
+namespace {
+
+// Nothing but the order and what is free says who starts and who is promised a start.
+bool is_plain(const Scheduler::State& s, const Queue& queue) {
+  const QueueConfig& config = queue.config;
+  const auto has = [&](Hook hook) { return queue.hooks->has(hook); };
+  return !has(Hook::may_reserve) && !has(Hook::may_backfill) && !s.limiter->active() &&
+         s.config.qos.empty() && !s.config.max_reservation && !s.counts_bypass &&
+         s.immediate.empty() && config.buckets.empty() && config.chunk_size == 0 &&
+         config.threshold.type == ReservationThreshold::Type::none &&
+         queue.backfill == BackfillOrder::queue_order &&
+         queue.pending.size() <= static_cast<std::size_t>(config.queue_depth);
+}
+
+}  // namespace
+
+// Would it start if it were looked at now, as far as is known? False: certainly not.
+bool Pass::could_start(const Queue& queue, const Job& job) const {
+  const Duration length = s_.length_of(job);
+  const Duration ticks = length == kTimeMax ? s_.machine->horizon().end - now_ : length;
+  const ShapeMemo& memo = s_.shapes[job.shape];
+  const bool has_failed = memo.epoch == s_.epoch && memo.length <= ticks;
+  return !(queue.policy.keep && has_failed) && !s_.machine->hopeless(job.request, now_);
+}
+
+// May its reservation become a start in this pass, so that another job is promised one?
+bool Pass::may_be_served(const Job& job) const {
+  return *job.planned <= now_ || (s_.released && !s_.machine->hopeless(job.request, now_));
+}
+
+// Can the order of the queue make a difference now? Where promises are kept, it does to two of whom
+// both could start or be promised something, and to promises that may move or be served. Without
+// promises, who is in front may keep anybody from starting who could.
+bool Pass::order_matters(const Queue& queue) const {
+  if (queue.pending.size() < 2) return false;
+  if (!is_plain(s_, queue)) return true;
+  // What is promised anew in each pass is promised in its order.
+  if (!queue.policy.keep && queue.policy.reservations > 0) return true;
+  const bool keep = queue.policy.keep && queue.policy.backfill;
+  if (keep && s_.released && queue.booked > 1) return true;
+  const bool promises = keep && queue.booked < queue.policy.reservations;
+  const std::size_t enough = keep && !(s_.released && queue.booked > 0) ? 2 : 1;
+  std::size_t rivals = 0;
+  for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
+    if (queue.pending.at(slot) == nullptr) continue;
+    const Job& job = s_.seen(*queue.pending.at(slot));
+    if (job.booked && may_be_served(job)) return true;
+    if (!job.booked && (promises || could_start(queue, job)) && ++rivals == enough) return true;
+  }
+  return false;
+}
+
+// True: the order has changed. Nobody is asked where that could make no difference.
 bool Pass::rank_by_policy(Queue& queue) {
   if (queue.pending.empty()) return false;
   if (queue.ranked_at && now_ < saturating_add(*queue.ranked_at, rest_after(queue))) return false;
   if (!queue.policy.keep && s_.machine->exhausted(now_)) return false;
+  if (!order_matters(queue)) return false;
   bool asked = false;
   queue.ranks_change = false;
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {

@@ -79,6 +79,9 @@ class Pass {
   void begin_policies();
   bool rank_by_policies();
   bool rank_by_policy(Queue& queue);
+  bool could_start(const Queue& queue, const Job& job) const;
+  bool may_be_served(const Job& job) const;
+  bool order_matters(const Queue& queue) const;
   Duration rest_after(const Queue& queue) const;
   bool kept_in_line(Queue& queue, Job& job);
   std::optional<bool> policy_reserves(Queue& queue, Job& job) const;

@@ -108,6 +108,7 @@ void Pass::replan() {
   drop_reservations(true);
   s_.freed();
   s_.sliced = false;
+  rank_by_policies();  // whose order made no difference while the promises stood
   begin_walks();
 }
 

@@ -49,6 +49,7 @@ struct Queue {
   Policy base;  // what decides where `hooks` have no opinion
   // Of a policy that a user wrote, else null. Each fork has its own.
   std::shared_ptr<PolicyHooks> hooks;
+  std::shared_ptr<const PolicyProgram> program;  // that `hooks` come from
   std::int64_t booked = 0;        // jobs that hold a reservation
   bool given_up = false;          // the policy that a user wrote, for `base`
   std::optional<Time> ranked_at;  // when all jobs were asked for their places last
@@ -199,6 +200,10 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
   }
   // A job of a queue's list, which in a fork is that of the origin.
   Job& own(Job& listed) { return origin_ == nullptr ? listed : *find(listed.request.id); }
+  // The same, to be looked at only.
+  const Job& seen(const Job& listed) const {
+    return origin_ == nullptr ? listed : *find(listed.request.id);
+  }
   // The scheduler of the advance reservation that the job is in; nullptr: it is in none.
   Scheduler* within(JobId id) const {
     const auto found = in_advance->find(id);

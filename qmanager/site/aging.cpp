@@ -33,7 +33,7 @@ void Pass::age_priorities() {
 std::optional<Time> Pass::next_aging() const {
   for (const Queue& queue : s_.queues)
     if (queue.started && queue.ranks_change && !queue.pending.empty() &&
-        !s_.machine->exhausted(now_))
+        !s_.machine->exhausted(now_) && order_matters(queue))
       return saturating_add(now_, s_.config.priority.interval);
   if (!s_.config.priority.ages() || !s_.aged) return std::nullopt;
   for (const Queue& queue : s_.queues)

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "msg/instance.hpp"
+#include "msg/policy.hpp"
 #include "places.hpp"  // written by CMake
 #include "tests/cli/fake_broker.hpp"
 #include "tests/cli/run.hpp"
@@ -224,6 +225,116 @@ TEST(Policy, WhatIsNoTextOrHasNoEndIsRefused) {
   EXPECT_THAT(run_cli({"simulate", "/dev/zero"}).err, HasSubstr("a device that has no end"));
   EXPECT_THAT(run_cli({"simulate", "trace.swf", "--resources", "/dev/zero"}).err,
               HasSubstr("a device that has no end"));
+}
+
+// ---- of a running instance
+
+TEST(LivePolicyVerbs, TheTextOfTheFileIsLoaded) {
+  const Folder folder;
+  Folder::write("mine.lua", "base = 'easy'\nfunction Priority(job) return 1 end\n");
+  FakeBroker broker;
+  broker.answer("policy.load", msg::Empty{});
+  broker.answer("policy.disable", msg::PolicyDisableReply{"night", "fcfs"});
+  broker.start();
+  const Ran ran = run_cli({"policy", "load", "./mine.lua", "-q", "night"});
+  EXPECT_EQ(ran.out, "mine.lua decides for queue night\n") << ran.err;
+  EXPECT_EQ(ran.err, "./mine.lua:2: nobody asks Priority; is priority meant?\n");
+  const auto loaded = broker.last<msg::PolicyLoadRequest>("policy.load");
+  EXPECT_EQ(loaded.queue, "night");
+  EXPECT_EQ(loaded.policy, "mine.lua");
+  EXPECT_EQ(loaded.text, "base = 'easy'\nfunction Priority(job) return 1 end\n");
+  EXPECT_EQ(run_cli({"policy", "load", "easy"}).out, "easy decides for the default queue\n");
+  EXPECT_EQ(broker.last<msg::PolicyLoadRequest>("policy.load").policy, "easy");
+  EXPECT_EQ(run_cli({"policy", "disable", "-q", "night"}).out, "fcfs decides for queue night\n");
+  EXPECT_EQ(run_cli({"policy", "load", "none.lua"}).code, kUsage);
+}
+
+msg::PolicyShown a_failing_policy() {
+  msg::PolicyShown shown;
+  shown.queue = "default";
+  shown.policy = "mine.lua";
+  shown.configured = "fcfs";
+  shown.set_live = true;
+  shown.base = "easy";
+  shown.text = "base = 'easy'\n";
+  shown.functions = {{"priority", 4}, {"admit", 9}};
+  shown.calls = 41;
+  shown.troubles = 10;
+  shown.trouble = "mine.lua:5: a job has no 'colour'";
+  shown.given_up = true;
+  shown.kept = 12;
+  return shown;
+}
+
+TEST(LivePolicyVerbs, ShowTellsWhatDecidesAndHowItDoes) {
+  FakeBroker broker;
+  broker.answer("policy.show", a_failing_policy());
+  broker.start();
+  EXPECT_EQ(run_cli({"policy", "show"}).out,
+            "queue default: mine.lua, set while the instance runs; the configuration says fcfs\n"
+            "base easy\n"
+            "mine.lua:4: priority\n"
+            "mine.lua:9: admit\n"
+            "41 calls, 10 without an answer that fits; it keeps 12 bytes in state\n"
+            "mine.lua:5: a job has no 'colour'; easy decides now\n");
+  EXPECT_EQ(run_cli({"policy", "show", "--text"}).out, "base = 'easy'\n");
+  const auto shown = nlohmann::json::parse(run_cli({"policy", "show", "--json"}).out);
+  EXPECT_EQ(shown["functions"][1]["line"], 9);
+}
+
+TEST(LivePolicyVerbs, ShowOfABuiltInOneHasNoText) {
+  FakeBroker broker;
+  msg::PolicyShown shown;
+  shown.queue = "default";
+  shown.policy = shown.configured = "easy";
+  broker.answer("policy.show", shown);
+  broker.start();
+  EXPECT_EQ(run_cli({"policy", "show"}).out, "queue default: easy, as the configuration says\n");
+  const Ran ran = run_cli({"policy", "show", "--text"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr("queue default has easy, which is built in"));
+}
+
+msg::WhatIfStart start_of(std::uint64_t id, std::int64_t now, std::int64_t then) {
+  msg::WhatIfStart start;
+  start.id = id;
+  start.name = "fit";
+  start.user = "ada";
+  start.queue = "default";
+  start.t_now = now;
+  start.t_then = then;
+  return start;
+}
+
+TEST(LivePolicyVerbs, WhatIfIsATableOrASentence) {
+  const Folder folder;
+  Folder::write("mine.lua", "base = 'easy'\n");
+  FakeBroker broker;
+  msg::WhatIfReply reply;
+  reply.policy = "fcfs";
+  reply.now = 1'700'000'000'000;
+  reply.jobs = {start_of(7, reply.now + 7'200'000, reply.now + 3'600'000),
+                start_of(8, reply.now + 60'000, 0)};
+  reply.same = 1;
+  reply.unknown = 3;
+  reply.trouble = "mine.lua:5: no; easy decided 1 time";
+  broker.answer("policy.what-if", reply);
+  broker.start();
+  const Ran ran = run_cli({"policy", "what-if", "mine.lua"});
+  EXPECT_THAT(ran.out, HasSubstr("WITH mine.lua")) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("1h00m sooner"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("2 jobs would start at another time, 1 when it does now, 3 later than was "
+                        "looked at\nmine.lua: mine.lua:5: no; easy decided 1 time\n"));
+  reply.jobs.pop_back();
+  reply.unknown = 0;
+  reply.trouble = "";
+  FakeBroker other;
+  other.answer("policy.what-if", reply);
+  other.start();
+  const Ran one = run_cli({"policy", "what-if", "mine.lua", "7"});
+  EXPECT_THAT(one.out, ::testing::StartsWith("with mine.lua job 7 would start at ")) << one.err;
+  EXPECT_EQ(other.last<msg::WhatIfRequest>("policy.what-if").ids, std::vector<std::uint64_t>{7});
 }
 
 TEST(Policy, JobsThatATestLeavesOutAreNamed) {

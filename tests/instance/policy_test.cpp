@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "msg/audit.hpp"
+#include "msg/policy.hpp"
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
@@ -67,6 +69,172 @@ TEST(LivePolicy, OrdersTheQueueAndOutlivesItsBrokerAndItsFile) {
   EXPECT_EQ(queue.trouble, "");
 }
 
+// ---- another one while jobs wait
+
+constexpr const char* kShortestFirst = "function priority(job) return -job.limit end";
+
+Status load_policy(const Live& live, const std::string& policy, const std::string& text,
+                   const std::string& queue = "") {
+  const auto loaded =
+      live.call<msg::Empty>("policy.load", msg::PolicyLoadRequest{queue, policy, text});
+  return loaded ? Status() : tl::unexpected(loaded.error());
+}
+
+msg::PolicyShown shown_policy(const Live& live) {
+  const auto reply = live.call<msg::PolicyShown>("policy.show", msg::PolicyShowRequest{});
+  EXPECT_TRUE(reply) << reply.error().what;
+  return reply.value_or(msg::PolicyShown());
+}
+
+std::int64_t highest_priority(const Live& live) {
+  const auto reply = live.call<msg::PriorityReply>("priority", msg::PriorityRequest{});
+  EXPECT_TRUE(reply) << reply.error().what;
+  return reply && !reply->jobs.empty() ? reply->jobs.front().priority : 0;
+}
+
+TEST(LivePolicy, IsLoadedWhileJobsWaitAndStaysWhateverHappensToTheBroker) {
+  Live live({"--resources", "node=1/core=4"});
+  live.when_running(live.job(live.gated("gate"), {4, 60}));
+  const auto longer = live.job({"/bin/true"}, {4, 600});
+  const auto shorter = live.job({"/bin/true"}, {4, 300});
+  ASSERT_TRUE(load_policy(live, "mine.lua", kShortestFirst));
+  live.kill_broker();
+  EXPECT_EQ(live.status()->policy, "mine.lua");
+  const msg::PolicyShown now = shown_policy(live);
+  EXPECT_EQ(now.policy, "mine.lua");
+  EXPECT_EQ(now.configured, "fcfs");
+  EXPECT_TRUE(now.set_live);
+  EXPECT_EQ(now.text, kShortestFirst);
+  ASSERT_EQ(now.functions.size(), 1u);
+  EXPECT_EQ(now.functions[0].name, "priority");
+  live.release("gate");
+  EXPECT_LE(live.wait_one(shorter).t_finish, live.wait_one(longer).t_alloc);
+  live.stop();
+  live.start();
+  EXPECT_EQ(shown_policy(live).policy, "mine.lua");
+  EXPECT_TRUE(live.call<msg::PolicyDisableReply>("policy.disable", msg::PolicyDisableRequest{}));
+  EXPECT_EQ(shown_policy(live).policy, "fcfs");
+  live.kill_broker();
+  EXPECT_EQ(shown_policy(live).policy, "fcfs");
+  EXPECT_FALSE(shown_policy(live).set_live);
+}
+
+TEST(LivePolicy, DisabledIsTheBaseOfOneThatTheConfigurationNames) {
+  const Live live({"--resources", "node=1/core=4", "--conf",
+                   "policies.mine.lua=base = \"easy\"\nfunction priority() return 1 end", "--conf",
+                   "queue.policy=mine.lua"});
+  const auto disabled =
+      live.call<msg::PolicyDisableReply>("policy.disable", msg::PolicyDisableRequest{});
+  ASSERT_TRUE(disabled) << disabled.error().what;
+  EXPECT_EQ(disabled->policy, "easy");
+  live.kill_broker();
+  const msg::PolicyShown now = shown_policy(live);
+  EXPECT_EQ(now.policy, "easy");
+  EXPECT_EQ(now.configured, "mine.lua");
+  EXPECT_EQ(now.text, "");
+}
+
+// What an earlier policy of the same name had kept is not found by a later one, before or after a
+// crash.
+TEST(LivePolicy, LoadedBehindAnotherOneItBeginsAnew) {
+  const Live live({"--resources", "node=1/core=4"});
+  const std::string counts =
+      "state.n = state.n or 0\n"
+      "function on_event() state.n = state.n + 1 end\n"
+      "function priority() return state.n end";
+  ASSERT_TRUE(load_policy(live, "counts.lua", counts));
+  live.when_running(live.job(live.gated("gate"), {4, 60}));
+  live.job({"/bin/true"}, {4, 60});
+  EXPECT_EQ(highest_priority(live), 2);
+  live.kill_broker();
+  live.job({"/bin/true"}, {4, 60});
+  EXPECT_EQ(highest_priority(live), 3);
+  ASSERT_TRUE(load_policy(live, "easy", ""));
+  ASSERT_TRUE(load_policy(live, "counts.lua", counts));
+  EXPECT_EQ(highest_priority(live), 0);
+  live.kill_broker();
+  EXPECT_EQ(highest_priority(live), 0);
+  live.release("gate");
+}
+
+TEST(LivePolicy, WhatIsWrongIsRefusedAndChangesNothing) {
+  const Live live({"--resources", "node=1/core=4"});
+  const auto said = [&](const std::string& policy, const std::string& text,
+                        const std::string& queue = "") {
+    const Status loaded = load_policy(live, policy, text, queue);
+    EXPECT_FALSE(loaded) << policy;
+    return loaded ? std::string() : to_string(loaded.error());
+  };
+  EXPECT_THAT(said("mine.lua", "function priority(job)\n  return -job.limit"),
+              HasSubstr("mine.lua:2: "));
+  EXPECT_THAT(said("mine.lua", "x = 1"), HasSubstr("it says nothing"));
+  EXPECT_THAT(said("slow", ""), HasSubstr("\"slow\" is no policy; accepted: fcfs, easy"));
+  EXPECT_THAT(said("easy", "base = 'easy'"), HasSubstr("not called FILE.lua"));
+  EXPECT_THAT(said("../mine.lua", "base = 'easy'"), HasSubstr("without folders"));
+  EXPECT_THAT(said("easy", "", "batch"),
+              HasSubstr("there is no queue \"batch\"; there is default"));
+  EXPECT_EQ(shown_policy(live).policy, "fcfs");
+  const auto audit = live.call<msg::AuditReply>("audit", msg::AuditRequest{});
+  ASSERT_TRUE(audit) << audit.error().what;
+  ASSERT_FALSE(audit->entries.empty());
+  EXPECT_EQ(audit->entries[0].topic, "policy.load");
+  EXPECT_EQ(audit->entries[0].what, "easy for queue batch");
+  EXPECT_THAT(audit->entries[0].refused, HasSubstr("there is no queue"));
+}
+
+// Whatever is loaded later, a start that was promised is not delayed.
+TEST(LivePolicy, PromisesOutliveTheOneThatMadeThem) {
+  const Live live({"--resources", "node=1/core=4", "--conf", "queue.policy=conservative"});
+  live.when_running(live.job(live.gated("gate"), {4, 600}));
+  const auto planned = [&](std::uint64_t id) {
+    EXPECT_TRUE(testing::eventually([&] { return live.record(id).t_estimate > 0; }));
+    return live.record(id).t_estimate;
+  };
+  const auto first = live.job({"/bin/true"}, {4, 600});
+  const auto promised = planned(first);
+  ASSERT_TRUE(load_policy(live, "mine.lua",
+                          "base = 'conservative'  function priority(job) return job.id end"));
+  const auto second = live.job({"/bin/true"}, {4, 600});
+  EXPECT_GT(planned(second), promised);
+  EXPECT_LE(planned(first), promised);
+  live.release("gate");
+}
+
+// ---- what would be
+
+TEST(LivePolicy, WhatIfTellsWhoWouldStartWhenAndChangesNothing) {
+  const Live live({"--resources", "node=1/core=4"});
+  live.when_running(live.job(live.gated("gate"), {4, 60}));
+  const auto longer = live.job({"/bin/true"}, {4, 600});
+  const auto shorter = live.job({"/bin/true"}, {4, 300});
+  const auto wide = live.job({"/bin/true"}, {4, 900});
+  msg::WhatIfRequest ask{"", "mine.lua", kShortestFirst, {}};
+  const auto reply = live.call<msg::WhatIfReply>("policy.what-if", ask);
+  ASSERT_TRUE(reply) << reply.error().what;
+  EXPECT_EQ(reply->policy, "fcfs");
+  ASSERT_EQ(reply->jobs.size(), 2u);
+  EXPECT_EQ(reply->jobs[0].id, longer);
+  EXPECT_EQ(reply->jobs[0].t_then - reply->jobs[0].t_now, 300'000);
+  EXPECT_EQ(reply->jobs[1].id, shorter);
+  EXPECT_EQ(reply->jobs[1].t_then - reply->jobs[1].t_now, -600'000);
+  EXPECT_EQ(reply->same, 1u);
+  EXPECT_EQ(reply->unknown, 0u);
+  EXPECT_EQ(reply->trouble, "");
+  ask.ids = {wide};
+  EXPECT_EQ(live.call<msg::WhatIfReply>("policy.what-if", ask)->same, 1u);
+  ask.ids = {4711};
+  EXPECT_EQ(live.call<msg::WhatIfReply>("policy.what-if", ask).error().code, Errc::not_found);
+  ask = {"", "bad.lua", "function priority(job) return job.nonsense end", {}};
+  const auto bad = live.call<msg::WhatIfReply>("policy.what-if", ask);
+  ASSERT_TRUE(bad) << bad.error().what;
+  EXPECT_THAT(bad->trouble, HasSubstr("bad.lua:1: a job has no 'nonsense'; fcfs decided "));
+  EXPECT_EQ(shown_policy(live).policy, "fcfs");
+  EXPECT_EQ(shown_policy(live).calls, 0);
+  live.release("gate");
+}
+
+// ---- failing
+
 TEST(LivePolicy, AFailingOneIsItsBaseAndSaysWhere) {
   const Live live({"--resources", "node=1/core=4", "--conf",
                    "policies.mine.lua=base = \"easy\"\nfunction priority() while true do end end",
@@ -79,6 +247,12 @@ TEST(LivePolicy, AFailingOneIsItsBaseAndSaysWhere) {
   EXPECT_EQ(queue.trouble, "mine.lua:2: more than 100000 steps in one call");
   EXPECT_EQ(queue.troubles, 10);
   EXPECT_TRUE(queue.given_up);
+  const std::string told =
+      "queue default: mine.lua:2: more than 100000 steps in one call; easy decides now";
+  EXPECT_EQ(live.status()->policy_trouble, told);
+  const std::string log = testing::read_file(live.dir() + "/state/instance.log");
+  EXPECT_THAT(log, HasSubstr("the policy mine.lua of queue default is not asked any more"));
+  EXPECT_EQ(log.find("failed: mine.lua:2"), log.rfind("failed: mine.lua:2"));
 }
 
 TEST(LivePolicy, JobsOfACampaignAreKeptTogether) {

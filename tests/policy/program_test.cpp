@@ -71,6 +71,19 @@ TEST(LuaPolicy, ConservativeWrittenAgain) {
   expect_same_starts(config_with(text), built_in("conservative"), "conservative");
 }
 
+// Who makes reservations anew in each pass starts some job later than it was promised: no policy
+// that keeps promises has these start times, and so `keep-promises = false` belongs to the two
+// above.
+TEST(LuaPolicy, HybridAndRebuildBreakPromisesOfTheirOwn) {
+  for (const char* base : {"hybrid:8", "conservative-rebuild"}) {
+    int broken = 0;
+    for (std::uint64_t seed = 1; seed <= 8; ++seed)
+      for (const auto& job : simulated(made_up(seed, 250), built_in(base)).jobs)
+        broken += job.first_promise && *job.start > *job.first_promise;
+    EXPECT_GT(broken, 0) << base;
+  }
+}
+
 // First come, first served, in the order of a key that never changes: written without the engine.
 std::vector<std::optional<Time>> in_order(const sim::Workload& workload,
                                           std::int64_t (*key)(const sim::TraceJob&)) {
@@ -240,6 +253,22 @@ TEST(LuaPolicy, APassIsBoundedToo) {
                           [](const auto& job) { return job.start.has_value(); }));
 }
 
+// So is what is submitted at once, whatever each call takes.
+TEST(LuaPolicy, AdmissionIsBoundedToo) {
+  const SchedulerConfig config = config_with(
+      "function admit(job) local n = 0 for i = 1, 19000 do n = n + i end return false end");
+  sim::Workload workload = made_up(5, 2000);
+  for (sim::TraceJob& job : workload.jobs) job.submit = 0;
+  const sim::SimResult result = simulated(workload, config);
+  const qmanager::HookStatus& hooks = *result.queues[0].hooks;
+  EXPECT_EQ(hooks.trouble,
+            "mine.lua:1: admit: it takes more than 5000000 steps between two passes");
+  EXPECT_LT(hooks.calls, 200);
+  const auto refused = std::count_if(result.jobs.begin(), result.jobs.end(),
+                                     [](const auto& job) { return !job.refused.empty(); });
+  EXPECT_EQ(refused, hooks.calls);
+}
+
 TEST(LuaPolicy, DecidesTheSameTwice) {
   const std::string text = R"lua(
     base = "easy"
@@ -259,6 +288,33 @@ TEST(LuaPolicy, DecidesTheSameTwice) {
       ASSERT_EQ(a.jobs[i].start, b.jobs[i].start);
     EXPECT_EQ(a.queues[0].hooks->trouble, "");
   }
+}
+
+// Nobody is asked for a priority where the order makes no difference. A hook that has no opinion is
+// one more reason to ask, and nothing else.
+TEST(LuaPolicy, WhoIsNotAskedWouldHaveMadeNoDifference) {
+  const char* const kPriorities[] = {
+      "return job.waited / job.limit", "return (view.now * job.id) % 97",
+      "return view.user(job.user).running - job.cores * job.waited % 13",
+      "return job.id % 2 == 0 and job.waited or nil"};
+  const std::string asks = "function may_backfill() end";
+  std::int64_t asked_less = 0;
+  for (const char* base : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
+    for (const char* priority : kPriorities)
+      for (const bool keep : {true, false}) {
+        const std::string text = "base = '" + std::string(base) +
+                                 "'\nfunction priority(job, view) " + priority + " end\n";
+        for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+          const sim::Workload workload = made_up(seed, 150);
+          const sim::SimResult less = simulated(workload, config_with(text, keep));
+          const sim::SimResult more = simulated(workload, config_with(text + asks, keep));
+          for (std::size_t i = 0; i < workload.jobs.size(); ++i)
+            ASSERT_EQ(less.jobs[i].start, more.jobs[i].start)
+                << text << "seed " << seed << ", keep " << keep << ", job " << i + 1;
+          asked_less += more.queues[0].hooks->calls - less.queues[0].hooks->calls;
+        }
+      }
+  EXPECT_GT(asked_less, 0);
 }
 
 // A hook is asked less than a priority could be: what was made of unchanging facts lasts.

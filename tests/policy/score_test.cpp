@@ -201,6 +201,24 @@ TEST(Score, WhereItFailsTheMatchPolicyDecides) {
   }
 }
 
+// What is asked of each of many nodes is not taken for a policy that is too slow.
+TEST(Score, AnHonestOneOnManyNodesIsNotGivenUp) {
+  Cluster cluster(R"lua(
+    function score(job, place)
+      return 1000 * place.running("campaign", "red") + place.near("campaign", "red") + place.free
+    end)lua",
+                  "rack=16/node=16/core=4");
+  std::uint64_t id = 0;
+  for (Time pass = 0; pass < 12; ++pass) {
+    const std::uint64_t first = id + 1;
+    for (int i = 0; i < 120; ++i) cluster.submit(++id, cores(1), {{"campaign", "red"}});
+    cluster.step(pass);
+    EXPECT_NE(cluster.nodes(id), "");
+    for (std::uint64_t job = first; job <= id; ++job) cluster.finish(job, pass);
+  }
+  EXPECT_EQ(cluster.trouble(), "");
+}
+
 // Numbers that mean nothing, from whatever there is to look at.
 std::string random_score(std::uint64_t seed) {
   Dice dice(seed);

@@ -175,6 +175,44 @@ TEST(PolicySwap, NobodyIsStartedTwiceAndPromisesOfPoliciesThatKeepThemAreKept) {
   }
 }
 
+// Jobs of an advance reservation, made before or after the policy was changed.
+TEST(PolicySwap, JobsInAdvanceReservationsFollow) {
+  const auto shortest = compiled("function priority(job) return -job.limit end");
+  for (const bool before : {true, false}) {
+    auto scheduler = qmanager::Scheduler::create(config_with("base = 'fcfs'"),
+                                                 std::make_unique<qmanager::FlatMachine>(4));
+    ASSERT_TRUE(scheduler);
+    const auto swap = [&] { return scheduler->set_policy("default", "s.lua", shortest, 0); };
+    if (before) {
+      ASSERT_TRUE(swap());
+    }
+    qmanager::AdvanceRequest advance;
+    advance.resources.id = JobId{1};
+    advance.resources.procs = 4;
+    advance.resources.user = "ada";
+    advance.when = {0, 1000};
+    const auto held = scheduler->reserve_ahead(advance, 0);
+    ASSERT_TRUE(held && !held->refused);
+    for (const std::uint64_t id : {2, 3}) {
+      qmanager::JobRequest job;
+      job.id = JobId{id};
+      job.procs = 4;
+      job.user = "ada";
+      job.limit = id == 2 ? 100 : 50;
+      job.advance = JobId{1};
+      const auto taken = scheduler->submit(job, 0);
+      ASSERT_TRUE(taken && !*taken);
+    }
+    if (!before) {
+      ASSERT_TRUE(swap());
+    }
+    const auto result = scheduler->step(0);
+    const auto* const start = std::get_if<qmanager::Start>(&result.decisions.at(0));
+    ASSERT_NE(start, nullptr);
+    EXPECT_EQ(start->job, JobId{3}) << before;
+  }
+}
+
 TEST(PolicySwap, IsRefusedWhole) {
   sim::Workload workload = made_up(1, 30);
   sim::SimOptions options;
@@ -210,7 +248,7 @@ TEST(Forecast, IsWhatComes) {
     if (!foreseen.empty()) return;
     const auto never = [] { return false; };
     foreseen = scheduler.forecast(now, never);
-    foreseen_shortest = scheduler.forecast_with("default", "s.lua", program, now, never).value();
+    foreseen_shortest = scheduler.forecast_with("default", "s.lua", program, now, never)->starts;
     EXPECT_TRUE(scheduler.forecast(now, [] { return true; }).empty());
   };
   const auto result =

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <ostream>
+#include <sstream>
 
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
@@ -116,6 +117,13 @@ std::string jobs_of(const Io& io, const msg::TreeNode& node) {
   return parts.empty() ? "no jobs" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(printable(line));
+  return lines;
+}
+
 class TreeDrawing {
  public:
   TreeDrawing(const Io& io, const Strokes& strokes, const Reasons& reasons, Time now)
@@ -132,6 +140,8 @@ class TreeDrawing {
     const std::string stem = rest + (at.children.empty() ? strokes_.blank : strokes_.pass);
     if (at.health == "up") {
       text_ += stem + resources_of(at) + "; " + jobs_of(io_, at) + "\n";
+      for (const auto& line : lines_in(at.policy_trouble))
+        text_ += stem + paint(io_, Colour::red, cut("policy of " + line, stem)) + "\n";
       if (const auto found = reasons_.find(at.path); found != reasons_.end())
         for (const auto& line : found->second) text_ += stem + cut(line, stem) + "\n";
     }

@@ -1,4 +1,4 @@
-// holon policy: check, test: a policy in Lua before anybody trusts it.
+// holon policy: check, test: a policy in Lua before anybody trusts it; and the table of its verbs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include "cli/options/parser.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
+#include "cli/verbs/schedule/policy_verbs.hpp"
 #include "cli/verbs/schedule/simulated_config.hpp"
 #include "config/policies.hpp"
 #include "policy/program.hpp"
@@ -22,18 +23,9 @@ namespace {
 constexpr std::size_t kShownJobs = 5;
 
 Result<policy::Description> described(const std::string& file) {
-  const auto text = read_regular_file(file, policy::kMostText);
-  if (!text)
-    return fail(Errc::invalid_argument,
-                text.error().code == Errc::not_found ? "no such file" : text.error().what, file);
-  return policy::describe(std::filesystem::path(file).filename(), *text);
-}
-
-// What is allowed, and hardly meant.
-void tell_near_misses(Io& io, const std::string& file, const policy::Description& policy) {
-  for (const auto& miss : policy.near_misses)
-    io.err << fmt::format("{}:{}: nobody asks {}; is {} meant?\n", file, miss.line, miss.name,
-                          miss.meant);
+  auto read = read_policy(file);
+  if (!read) return tl::unexpected(read.error());
+  return std::move(read->description);
 }
 
 int verb_policy_check(Invocation& call) {
@@ -194,17 +186,41 @@ constexpr auto kPolicyVerbs = std::to_array<Verb>({
      verb_policy_check},
     {"test", "replay a trace under a policy, and under built-in ones", Group::tools,
      verb_policy_test},
+    {"what-if", "say when waiting jobs would start under a policy", Group::look,
+     verb_policy_what_if},
+    {"load", "give a queue of a running instance a policy", Group::work, verb_policy_load},
+    {"show", "say which policy a queue has, and how it does", Group::look, verb_policy_show},
+    {"disable", "go back to the policy of the configuration", Group::work, verb_policy_disable},
 });
 
 }  // namespace
 
+Result<PolicyFile> read_policy(const std::string& file) {
+  auto text = read_regular_file(file, policy::kMostText);
+  if (!text)
+    return fail(Errc::invalid_argument,
+                text.error().code == Errc::not_found ? "no such file" : text.error().what, file);
+  std::string name = std::filesystem::path(file).filename();
+  auto description = policy::describe(name, *text);
+  if (!description) return tl::unexpected(description.error());
+  return PolicyFile{std::move(name), std::move(*text), std::move(*description)};
+}
+
+void tell_near_misses(Io& io, const std::string& file, const policy::Description& description) {
+  for (const auto& miss : description.near_misses)
+    io.err << fmt::format("{}:{}: nobody asks {}; is {} meant?\n", file, miss.line, miss.name,
+                          miss.meant);
+}
+
 int verb_policy(Invocation& call) {
   return run_group({"policy",
-                    "try a scheduling policy written in Lua",
+                    "try and use scheduling policies written in Lua",
                     kPolicyVerbs,
                     {{"holon policy check mine.lua", "is it right so far?"},
                      {"holon policy test mine.lua --trace kth.swf.gz",
-                      "what would it have done with these jobs?"}}},
+                      "what would it have done with these jobs?"},
+                     {"holon policy what-if mine.lua", "and with those that wait now?"},
+                     {"holon policy load mine.lua", "it decides from now on"}}},
                    call);
 }
 
