@@ -211,7 +211,7 @@ std::string Checks::held_by(const instance::Core& core) {
       text += fmt::format(" {}x{}", share.uniq_id, share.amount);
     text += "; ";
   }
-  return text;
+  return text + "policy " + core.policies.of_default_queue();
 }
 
 }  // namespace holon::world

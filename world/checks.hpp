@@ -46,7 +46,7 @@ class Checks {
   // Each job went through its life once.
   void events_of(const instance::Journal& journal, const std::string& path, std::uint64_t id);
 
-  // What the active jobs of an instance hold, as text.
+  // What the active jobs of an instance hold, and the policy of its queue, as text.
   static std::string held_by(const instance::Core& core);
 
  private:

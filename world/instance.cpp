@@ -201,6 +201,8 @@ void Instance::broker_ended(bool killed, int code) {
     machine_.disk.forget(begin_.state_dir, "orphans");
   if (killed && machine_.planted(Plant::forgotten_outage))
     machine_.disk.forget(begin_.state_dir, "offline");
+  if (killed && machine_.planted(Plant::forgotten_policy))
+    machine_.disk.forget(begin_.state_dir, "meta WHERE key LIKE 'policy.live.%'");
   if (ending_) return finish_agents();
   if (!killed && (code == instance::kEndedInOrder || code == instance::kTimeIsOver ||
                   code == instance::kCannotStart)) {

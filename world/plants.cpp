@@ -44,6 +44,8 @@ const std::vector<PlantInfo>& all_plants() {
        "an agent on another host that comes back is sent its last start again"},
       {Plant::wrong_rank, "wrong-rank",
        "keys are not looked at, and an agent is taken for that of another host"},
+      {Plant::forgotten_policy, "forgotten-policy",
+       "which policy was loaded is gone with the broker that was told"},
   };
   return kPlants;
 }

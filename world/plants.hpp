@@ -32,6 +32,7 @@ enum class Plant {
   early_offer,
   start_after_heal,
   wrong_rank,
+  forgotten_policy,
 };
 
 struct PlantInfo {

@@ -1,6 +1,7 @@
 // What the users of a world ask for.
 #include <algorithm>
 
+#include "msg/policy.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
 #include "world/world.hpp"
@@ -39,6 +40,8 @@ void World::act_later() {
 void World::act() {
   Instance* const instance = some_instance(true);
   if (instance == nullptr) return;
+  if (changes_policies_ && instance->is_root() && machine_.dice.one_in(6))
+    return change_policy(*instance);
   const auto choice = machine_.dice.between(1, 100);
   if (choice <= 60) return submit_work(*instance);
   if (choice <= 80)
@@ -47,6 +50,25 @@ void World::act() {
   if (instance->is_root()) return;
   user_->ask(instance->uri(), "shutdown", transport::pack(msg::ShutdownRequest{"a user says so"}),
              [](const Result<std::string>&) {});
+}
+
+void World::change_policy(Instance& root) {
+  static const std::vector<msg::PolicyLoadRequest> kPolicies = {
+      {"", "last.lua", "base = 'easy'  function priority(job) return job.id end"},
+      {"", "short.lua",
+       "state.n = state.n or 0\n"
+       "function on_event() state.n = state.n + 1 end\n"
+       "function priority(job) return state.n % 7 - job.limit end"},
+      {"", "conservative", ""},
+  };
+  const auto which = static_cast<std::size_t>(machine_.dice.between(0, 3));
+  const bool loads = which < kPolicies.size();
+  user_->ask(
+      root.uri(), loads ? "policy.load" : "policy.disable",
+      loads ? transport::pack(kPolicies[which]) : transport::pack(msg::PolicyDisableRequest{}),
+      [this](const Result<std::string>& answer) {
+        if (answer) machine_.history.note("another policy decides for /");
+      });
 }
 
 void World::submit_work(Instance& instance) {

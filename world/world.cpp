@@ -35,6 +35,7 @@ World::World(std::uint64_t seed, Plant plant, const std::string& dir)
   const auto kind = machine_.dice.between(1, 3);
   has_nodes_ = kind == 1;
   has_hosts_ = kind == 2;
+  changes_policies_ = seed % 4 == 0;
   if (has_hosts_) choose_hosts();
   root_conf_ = conf();
   user_ = std::make_unique<User>(machine_);
@@ -60,8 +61,8 @@ void World::add(std::unique_ptr<Instance> instance) {
     if (before.empty()) return;
     const auto now = Checks::held_by(*again.core());
     if (now != before.mapped())
-      machine_.history.violation("{}: its jobs held \"{}\", and after a restart \"{}\"",
-                                 again.path(), before.mapped(), now);
+      machine_.history.violation("{}: it had \"{}\", and after a restart \"{}\"", again.path(),
+                                 before.mapped(), now);
   };
   instances_.push_back(std::move(instance));
 }

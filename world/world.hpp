@@ -48,6 +48,7 @@ class World final : public Instances {
   void submit(Instance& instance, std::vector<std::string> command, std::int64_t cores,
               std::int64_t tasks, double limit, std::uint64_t count, bool is_instance);
   void cancel_some(Instance& instance);
+  void change_policy(Instance& root);
   void list();
   bool speaks_for_nobody(const std::string& path) const;
   void list_later();
@@ -94,6 +95,7 @@ class World final : public Instances {
   std::map<std::string, std::string> held_;  // by instance: what its jobs held when it was killed
   bool calm_ = false;                        // no more work, no more faults
   bool has_faults_ = true, may_lose_power_ = false;
+  bool changes_policies_ = false;  // of the root's queue, while jobs wait
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   bool has_hosts_ = false;  // three of them, with an agent on each
   Micros rejoin_timeout_ = 0;

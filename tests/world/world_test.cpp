@@ -86,7 +86,7 @@ std::uint64_t deepest_instance(const Outcome& outcome) {
 
 // A world that nothing happens in would find nothing, and pass.
 TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
-  std::uint64_t jobs = 0, deepest = 0, kills = 0, cut = 0, dead = 0, kept = 0;
+  std::uint64_t jobs = 0, deepest = 0, kills = 0, cut = 0, dead = 0, kept = 0, policies = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const auto outcome = run(seed);
     jobs += outcome.jobs;
@@ -94,6 +94,7 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
     deepest = std::max(deepest, deepest_instance(outcome));
     cut += lines_with(outcome, " is cut off for ");
     dead += lines_with(outcome, " is back");
+    policies += lines_with(outcome, "another policy decides");
     // An agent on another host that comes back, and what it has run all the time.
     for (const int rank : {1, 2})
       if (lines_with(outcome, "agent " + std::to_string(rank) + " of / asks broker /: agent.join") >
@@ -107,6 +108,7 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   EXPECT_GT(cut, 20u);
   EXPECT_GT(dead, 3u);
   EXPECT_GT(kept, 5u);
+  EXPECT_GT(policies, 20u);
 }
 
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};
