@@ -12,7 +12,7 @@
 namespace holon::resource {
 namespace {
 
-using Amounts = std::map<std::string, std::int64_t>;  // by type
+using TypeAmounts = std::map<std::string, std::int64_t>;  // by type
 
 std::int64_t least(const Count& count) {
   return count.values.empty() ? count.min : count.values.front();
@@ -33,7 +33,7 @@ bool is_simple(const Request& slot) {
 struct Asked {
   std::int64_t nodes = 0;  // 0: slots anywhere
   std::int64_t slots = 1;  // of each node, or in all
-  Amounts slot;            // what one slot is made of
+  TypeAmounts slot;        // what one slot is made of
 };
 
 std::optional<Asked> read(const Jobspec& spec) {
@@ -61,13 +61,13 @@ bool is_on_nodes(const ResourceGraph& graph, const Asked& asked) {
          });
 }
 
-Amounts amounts_of(const ResourceGraph& graph, VertexId node) {
-  Amounts amounts;
+TypeAmounts amounts_of(const ResourceGraph& graph, VertexId node) {
+  TypeAmounts amounts;
   for (const VertexId v : graph.subtree(node)) amounts[graph.type_name(v)] += graph[v].size;
   return amounts;
 }
 
-std::int64_t slots_in(const Amounts& there, const Asked& asked) {
+std::int64_t slots_in(const TypeAmounts& there, const Asked& asked) {
   std::int64_t most = INT64_MAX;
   for (const auto& [type, each] : asked.slot) {
     const auto found = there.find(type);
@@ -85,10 +85,10 @@ std::string slot_text(const Asked& asked) {
 }
 
 // Of some type no node has as much as one slot needs; empty: of none.
-std::string missing_everywhere(const std::vector<Amounts>& nodes, const Asked& asked) {
+std::string missing_everywhere(const std::vector<TypeAmounts>& nodes, const Asked& asked) {
   for (const auto& [type, each] : asked.slot) {
     std::int64_t largest = 0;
-    for (const Amounts& node : nodes)
+    for (const TypeAmounts& node : nodes)
       if (const auto found = node.find(type); found != node.end())
         largest = std::max(largest, found->second);
     if (largest >= each) continue;
@@ -99,13 +99,13 @@ std::string missing_everywhere(const std::vector<Amounts>& nodes, const Asked& a
 }
 
 // Empty: it is not their number.
-std::string nodes_short(const std::vector<Amounts>& nodes, const Asked& asked) {
+std::string nodes_short(const std::vector<TypeAmounts>& nodes, const Asked& asked) {
   const auto all = static_cast<std::int64_t>(nodes.size());
   if (asked.nodes > all)
     return "asks for " + amount_text(asked.nodes, "node") + "; this instance has " +
            std::to_string(all);
   std::int64_t good = 0, most = 0;
-  for (const Amounts& node : nodes) {
+  for (const TypeAmounts& node : nodes) {
     const std::int64_t slots = slots_in(node, asked);
     good += slots >= asked.slots;
     most = std::max(most, slots);
@@ -119,9 +119,9 @@ std::string nodes_short(const std::vector<Amounts>& nodes, const Asked& asked) {
 }
 
 // The same of slots.
-std::string slots_short(const std::vector<Amounts>& nodes, const Asked& asked) {
+std::string slots_short(const std::vector<TypeAmounts>& nodes, const Asked& asked) {
   std::int64_t can = 0, cores = 0;
-  for (const Amounts& node : nodes) {
+  for (const TypeAmounts& node : nodes) {
     can += slots_in(node, asked);
     const auto found = node.find("core");
     cores += found == node.end() ? 0 : found->second;
@@ -168,7 +168,7 @@ std::string amount_text(std::int64_t amount, const std::string& type) {
 
 std::string refusal(const ResourceGraph& graph, const Jobspec& spec,
                     const match::Shortage& shortage) {
-  std::vector<Amounts> nodes;
+  std::vector<TypeAmounts> nodes;
   for (const VertexId node : graph.by_type("node")) nodes.push_back(amounts_of(graph, node));
   if (const auto asked = read(spec); asked && is_on_nodes(graph, *asked)) {
     std::string text = missing_everywhere(nodes, *asked);

@@ -19,7 +19,7 @@ namespace {
 namespace lm = launch::msg;
 
 // Bytes of starts after which another message is begun; one may have 64 MiB.
-constexpr std::size_t kEnough = 8 << 20;
+constexpr std::size_t kEnoughToSend = 8 << 20;
 
 // The task whose exit code is the job's.
 int worst_status(const lm::Finished& f) {
@@ -206,7 +206,7 @@ lm::StartRequest AgentLink::start_request() {
   lm::StartRequest request;
   std::unordered_map<const Submission*, std::uint32_t> programs;
   std::size_t bytes = 0;
-  while (!to_start_.empty() && bytes < kEnough) {
+  while (!to_start_.empty() && bytes < kEnoughToSend) {
     const JobId id = *to_start_.begin();
     to_start_.erase(to_start_.begin());
     const ActiveJob* job = jobs_.find(id);

@@ -18,8 +18,8 @@ constexpr Duration kLongestBackOff = 600'000;  // ms
 
 // Before this retry, counted from 1.
 Duration back_off(std::uint32_t retry) {
-  constexpr std::uint32_t kEnough = 20;  // 2^20 s is more than the longest
-  return std::min(kLongestBackOff, kFirstBackOff << std::min(retry - 1, kEnough));
+  constexpr std::uint32_t kMostDoublings = 20;  // 2^20 s is more than the longest
+  return std::min(kLongestBackOff, kFirstBackOff << std::min(retry - 1, kMostDoublings));
 }
 
 bool is_node_loss(const Lifecycle& life) {

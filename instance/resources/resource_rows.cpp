@@ -27,7 +27,7 @@ std::int64_t status_of(const resource::Vertex& vertex) {
   return vertex.drained ? kDrained : 1;
 }
 
-std::int64_t number_of(JobId job) {
+std::int64_t row_number(JobId job) {
   return static_cast<std::int64_t>(job.value());
 }
 
@@ -101,14 +101,14 @@ void RowWriter::shape() {
 }
 
 void RowWriter::drop(JobId job) {
-  drop_allocation_(number_of(job));
-  drop_shares_(number_of(job));
-  drop_labels_(number_of(job));
+  drop_allocation_(row_number(job));
+  drop_shares_(row_number(job));
+  drop_labels_(row_number(job));
 }
 
 void RowWriter::holding(const Holding& holding) {
   const Allocation& allocation = holding.allocation;
-  const std::int64_t job = number_of(allocation.job);
+  const std::int64_t job = row_number(allocation.job);
   allocations_(job, allocation.when.begin, allocation.when.end, holding.held.begin,
                holding.held.end, std::int64_t{holding.reserved});
   std::int64_t place = 0;

@@ -61,7 +61,7 @@ constexpr std::array kRights = {
     Right{"drain", kParent, Reach::neighbours},
 };
 
-const char* name_of(unsigned askers) {
+const char* names_of(unsigned askers) {
   if ((askers & kOwner) != 0) return "the instance's own user";
   if ((askers & kAgent) != 0) return "the agent that said hello last";
   if ((askers & kGuest) != 0) return "who has an invitation";
@@ -88,7 +88,7 @@ Status may_ask(std::string_view topic, unsigned askers, bool passed_on) {
     return fail(Errc::denied, fmt::format("{} is not passed on", topic));
   if ((right->askers & askers) == 0)
     return fail(Errc::denied,
-                fmt::format("{} is taken from {} only", topic, name_of(right->askers)));
+                fmt::format("{} is taken from {} only", topic, names_of(right->askers)));
   return {};
 }
 

@@ -26,9 +26,10 @@ constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
 struct Destroy {
   void operator()(hwloc_topology* topology) const { hwloc_topology_destroy(topology); }
 };
-using Topology = std::unique_ptr<hwloc_topology, Destroy>;
+using HwlocTopology = std::unique_ptr<hwloc_topology, Destroy>;
 
-Result<Topology> load(std::string_view xml, hwloc_type_filter_e caches, const std::string& where) {
+Result<HwlocTopology> load(std::string_view xml, hwloc_type_filter_e caches,
+                           const std::string& where) {
   const auto bad = [&](std::string what) { return fail(Errc::invalid_argument, what, where); };
   if (xml.size() > INT32_MAX) return bad("more than 2 GiB of XML");
   if (xml.size() > kMaxXmlBytes)
@@ -41,7 +42,7 @@ Result<Topology> load(std::string_view xml, hwloc_type_filter_e caches, const st
   }
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::system, "hwloc cannot start", where);
-  Topology topology(raw);
+  HwlocTopology topology(raw);
   hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   hwloc_topology_set_cache_types_filter(raw, caches);
   hwloc_topology_set_icache_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_STRUCTURE);
@@ -107,8 +108,8 @@ class Walker {
   Walker(GraphSpec& spec, const HwlocOptions& options) : spec_(spec), options_(options) {}
 
   // The host's vertices below `root`.
-  Status walk(const Topology& topology, std::uint32_t root, std::int32_t rank, std::string host,
-              const std::string& where) {
+  Status walk(const HwlocTopology& topology, std::uint32_t root, std::int32_t rank,
+              std::string host, const std::string& where) {
     topology_ = topology.get();
     host_ = std::move(host);
     rank_ = rank;

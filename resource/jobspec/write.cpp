@@ -7,7 +7,7 @@
 namespace holon::resource {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 std::string listed(const std::vector<std::int64_t>& values) {
   std::string text;
@@ -15,7 +15,7 @@ std::string listed(const std::vector<std::int64_t>& values) {
   return text;
 }
 
-Json to_json(const Count& count) {
+OrderedJson to_json(const Count& count) {
   if (!count.values.empty()) return listed(count.values);
   if (count.min == count.max) return count.min;
   const bool plain = count.op == '+' && count.operand == 1;
@@ -28,10 +28,10 @@ Json to_json(const Count& count) {
   return std::to_string(count.min) + "+:" + std::to_string(count.operand) + ":" + count.op;
 }
 
-Json to_json(const std::vector<Request>& requests) {
-  auto list = Json::array();
+OrderedJson to_json(const std::vector<Request>& requests) {
+  auto list = OrderedJson::array();
   for (const Request& request : requests) {
-    Json item = {{"type", request.type}, {"count", to_json(request.count)}};
+    OrderedJson item = {{"type", request.type}, {"count", to_json(request.count)}};
     if (!request.unit.empty()) item["unit"] = request.unit;
     if (request.exclusive) item["exclusive"] = *request.exclusive;
     if (!request.label.empty()) item["label"] = request.label;
@@ -42,8 +42,8 @@ Json to_json(const std::vector<Request>& requests) {
   return list;
 }
 
-Json to_json(const Task& task) {
-  Json item = {{"command", task.command}, {"slot", task.slot}};
+OrderedJson to_json(const Task& task) {
+  OrderedJson item = {{"command", task.command}, {"slot", task.slot}};
   if (task.total > 0) {
     item["count"] = {{"total", task.total}};
   } else if (task.per_resource_count > 0) {
@@ -53,33 +53,33 @@ Json to_json(const Task& task) {
     item["count"] = {{"per_slot", task.per_slot}};
   }
   if (!task.distribution.empty()) item["distribution"] = task.distribution;
-  if (!task.attributes.empty()) item["attributes"] = Json::parse(task.attributes);
+  if (!task.attributes.empty()) item["attributes"] = OrderedJson::parse(task.attributes);
   return item;
 }
 
-Json to_json(const Constraint& constraint) {
-  if (constraint.op.empty()) return Json::object();
-  auto values = Json::array();
+OrderedJson to_json(const Constraint& constraint) {
+  if (constraint.op.empty()) return OrderedJson::object();
+  auto values = OrderedJson::array();
   for (const std::string& value : constraint.values) values.push_back(value);
   for (const Constraint& operand : constraint.operands) values.push_back(to_json(operand));
   return {{constraint.op, std::move(values)}};
 }
 
-Json seconds(double value) {
+OrderedJson seconds(double value) {
   if (value == std::floor(value) && value < 9e15) return static_cast<std::int64_t>(value);
   return value;
 }
 
-Json attributes(const Jobspec& jobspec) {
-  Json all =
-      jobspec.other_attributes.empty() ? Json::object() : Json::parse(jobspec.other_attributes);
-  Json& system = all["system"];
-  if (system.is_null()) system = Json::object();
+OrderedJson attributes(const Jobspec& jobspec) {
+  OrderedJson all = jobspec.other_attributes.empty() ? OrderedJson::object()
+                                                     : OrderedJson::parse(jobspec.other_attributes);
+  OrderedJson& system = all["system"];
+  if (system.is_null()) system = OrderedJson::object();
   system["duration"] = seconds(jobspec.duration_seconds);
   if (!jobspec.queue.empty()) system["queue"] = jobspec.queue;
   if (!jobspec.name.empty()) system["job"]["name"] = jobspec.name;
   if (!jobspec.cwd.empty()) system["cwd"] = jobspec.cwd;
-  if (jobspec.empty_environment) system["environment"] = Json::object();
+  if (jobspec.empty_environment) system["environment"] = OrderedJson::object();
   for (const auto& [name, value] : jobspec.environment) system["environment"][name] = value;
   for (const std::string& name : jobspec.unset_environment) system["environment"][name] = nullptr;
   if (!jobspec.constraints.op.empty()) system["constraints"] = to_json(jobspec.constraints);
@@ -89,13 +89,13 @@ Json attributes(const Jobspec& jobspec) {
 }  // namespace
 
 std::string write_jobspec(const Jobspec& jobspec) {
-  auto tasks = Json::array();
+  auto tasks = OrderedJson::array();
   for (const Task& task : jobspec.tasks) tasks.push_back(to_json(task));
-  const Json top = {{"version", jobspec.version},
-                    {"resources", to_json(jobspec.resources)},
-                    {"tasks", std::move(tasks)},
-                    {"attributes", attributes(jobspec)}};
-  return top.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const OrderedJson top = {{"version", jobspec.version},
+                           {"resources", to_json(jobspec.resources)},
+                           {"tasks", std::move(tasks)},
+                           {"attributes", attributes(jobspec)}};
+  return top.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 }  // namespace holon::resource

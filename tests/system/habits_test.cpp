@@ -11,8 +11,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::vector<std::string> kTwoCores = {"--resources", "node=1/core=2"};
-
 TEST(Habits, ShortAndForeignNamesOfOptionsSayTheSame) {
   Sandbox sandbox;
   Instance instance(sandbox, kTwoCores);

@@ -78,6 +78,9 @@ class Sandbox {
   std::map<std::string, std::string> environment_;
 };
 
+// The options of an instance of one node with two cores.
+inline const std::vector<std::string> kTwoCores = {"--resources", "node=1/core=2"};
+
 // An instance that lives as long as this object, or as the test: its initial program reads from a
 // pipe whose other end the test holds. Its runtime directory is the only one of the sandbox, so
 // that commands find it by themselves.

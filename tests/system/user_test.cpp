@@ -15,8 +15,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::vector<std::string> kTwoCores = {"--resources", "node=1/core=2"};
-
 // A command line of the shell, with `holon` in PATH.
 Ran shell(Sandbox& sandbox, const std::string& line) {
   auto environment = sandbox.environment();
