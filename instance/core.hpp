@@ -16,6 +16,7 @@
 #include "instance/agents/offline.hpp"
 #include "instance/agents/output_streams.hpp"
 #include "instance/clock.hpp"
+#include "instance/identity.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/job/queue_gates.hpp"
 #include "instance/journal/after_commit.hpp"
@@ -38,25 +39,6 @@
 #include "resource/store.hpp"
 
 namespace holon::instance {
-
-// Who this instance is; fixed once it is up.
-struct Identity {
-  std::string path = "/";
-  std::string name;
-  std::string uri;
-  std::string state_dir;
-  std::vector<std::string> agent_secrets;  // by rank, of each agent that is expected
-  std::vector<std::uint32_t> agents;       // ranks of those that stand for its nodes as it begins,
-                                           // ascending
-  std::vector<std::string> hosts;          // by rank, of an instance of several nodes; else empty
-  std::string binary;                      // the holon program
-  BelongsTo belongs_to = descends_from;
-  bool bind = true;            // tasks are bound to the cores of their R
-  bool spreads = false;        // agents but that of rank 0 are on other nodes
-  bool is_one_machine = true;  // they are all on that of the broker, or pretend to be elsewhere
-  Time started = 0;
-  Time lease_end = kTimeMax;
-};
 
 class Core final : public Outside {
  public:

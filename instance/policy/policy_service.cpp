@@ -33,8 +33,8 @@ void PolicyService::add_to(transport::Dispatcher& dispatcher) {
 }
 
 Result<qmanager::QueueStatus> PolicyService::queue_named(const std::string& name) const {
-  const auto queues = core_.scheduler.queues();
-  const std::string& wanted = name.empty() ? core_.scheduler.config().default_queue : name;
+  const auto queues = uses_.scheduler.queues();
+  const std::string& wanted = name.empty() ? uses_.scheduler.config().default_queue : name;
   std::string known;
   for (const auto& queue : queues) {
     if (queue.name == wanted) return queue;
@@ -53,10 +53,10 @@ void PolicyService::load(const transport::Request& request) {
   if (!ask) return request.fail(ask.error());
   const auto queue = queue_named(ask->queue);
   if (!queue) return request.fail(queue.error());
-  const Status loaded = core_.policies.load(queue->name, {ask->policy, ask->text}, reactor_.now());
+  const Status loaded = uses_.policies.load(queue->name, {ask->policy, ask->text}, reactor_.now());
   if (!loaded) return request.fail(loaded.error());
-  core_.jobs.look_again();
-  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+  uses_.jobs.look_again();
+  uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 void PolicyService::disable(const transport::Request& request) {
@@ -64,11 +64,11 @@ void PolicyService::disable(const transport::Request& request) {
   if (!ask) return request.fail(ask.error());
   const auto queue = queue_named(ask->queue);
   if (!queue) return request.fail(queue.error());
-  auto policy = core_.policies.disable(queue->name, reactor_.now());
+  auto policy = uses_.policies.disable(queue->name, reactor_.now());
   if (!policy) return request.fail(policy.error());
-  core_.jobs.look_again();
+  uses_.jobs.look_again();
   const msg::PolicyDisableReply reply{queue->name, std::move(*policy)};
-  core_.after_commit.add([request, reply] { request.reply(pack(reply)); });
+  uses_.after_commit.add([request, reply] { request.reply(pack(reply)); });
 }
 
 void PolicyService::show(const transport::Request& request) {
@@ -79,21 +79,21 @@ void PolicyService::show(const transport::Request& request) {
   msg::PolicyShown shown;
   shown.queue = queue->name;
   shown.policy = queue->policy;
-  shown.configured = core_.policies.configured(queue->name);
-  shown.set_live = core_.policies.is_set_live(queue->name);
+  shown.configured = uses_.policies.configured(queue->name);
+  shown.set_live = uses_.policies.is_set_live(queue->name);
   if (queue->hooks) {
-    shown.text = core_.policies.text_of(queue->name);
+    shown.text = uses_.policies.text_of(queue->name);
     shown.base = queue->hooks->base;
     shown.calls = queue->hooks->calls;
     shown.troubles = queue->hooks->troubles;
     shown.trouble = queue->hooks->trouble;
     shown.given_up = queue->hooks->given_up;
-    shown.kept = static_cast<std::int64_t>(core_.scheduler.policy_state(queue->name).size());
+    shown.kept = static_cast<std::int64_t>(uses_.scheduler.policy_state(queue->name).size());
     if (const auto what = policy::describe(queue->policy, shown.text))
       for (const auto& function : what->functions)
         shown.functions.push_back({function.name, function.line});
   }
-  core_.after_commit.add([request, shown = std::move(shown)] { request.reply(pack(shown)); });
+  uses_.after_commit.add([request, shown = std::move(shown)] { request.reply(pack(shown)); });
 }
 
 // ---- what would be
@@ -106,7 +106,7 @@ void PolicyService::what_if(const transport::Request& request) {
     return request.fail(
         {Errc::out_of_range,
          fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostAsked), "ids"});
-  core_.portions.add(request.peer(), [this, request, ask = std::move(*ask)] {
+  uses_.portions.add(request.peer(), [this, request, ask = std::move(*ask)] {
     if (!request.done()) answer_what_if(request, ask);
     return false;
   });
@@ -139,16 +139,16 @@ Time start_in(const qmanager::Scheduler::Starts& starts, JobId id) {
 }  // namespace
 
 msg::WhatIfStart PolicyService::about(JobId id, Time as_it_is, Time then) const {
-  const ActiveJob& job = *core_.jobs.find(id);
+  const ActiveJob& job = *uses_.jobs.find(id);
   msg::WhatIfStart start;
   start.id = id.value();
-  start.path = core_.jobs.path_of(id);
+  start.path = uses_.jobs.path_of(id);
   start.name = job.submission->name;
   start.user = job.life.user;
-  start.queue = job.submission->queue.empty() ? core_.scheduler.config().default_queue
+  start.queue = job.submission->queue.empty() ? uses_.scheduler.config().default_queue
                                               : job.submission->queue;
-  if (as_it_is != 0) start.t_now = core_.clock.wall(as_it_is);
-  if (then != 0) start.t_then = core_.clock.wall(then);
+  if (as_it_is != 0) start.t_now = uses_.clock.wall(as_it_is);
+  if (then != 0) start.t_then = uses_.clock.wall(then);
   return start;
 }
 
@@ -157,18 +157,18 @@ void PolicyService::answer_what_if(const transport::Request& request,
   const Time now = reactor_.now();
   const auto queue = queue_named(ask.queue);
   if (!queue) return request.fail(queue.error());
-  const auto ids = jobs_asked(core_.jobs, ask.ids);
+  const auto ids = jobs_asked(uses_.jobs, ask.ids);
   if (!ids) return request.fail(ids.error());
   auto program = program_of({ask.policy, ask.text});
   if (!program) return request.fail(program.error());
-  const auto then = core_.scheduler.forecast_with(queue->name, ask.policy, std::move(*program), now,
+  const auto then = uses_.scheduler.forecast_with(queue->name, ask.policy, std::move(*program), now,
                                                   time_is_over_after(kWhatIf));
   if (!then) return request.fail(then.error());
-  const auto as_it_is = core_.scheduler.forecast(now, time_is_over_after(kWhatIf));
+  const auto as_it_is = uses_.scheduler.forecast(now, time_is_over_after(kWhatIf));
   msg::WhatIfReply reply;
   reply.queue = queue->name;
   reply.policy = queue->policy;
-  reply.now = core_.clock.wall(now);
+  reply.now = uses_.clock.wall(now);
   if (!then->asked.trouble.empty()) reply.trouble = in_words(then->asked);
   for (const JobId id : *ids) {
     const Time before = start_in(as_it_is, id), after = start_in(then->starts, id);
@@ -178,7 +178,7 @@ void PolicyService::answer_what_if(const transport::Request& request,
     }
     reply.jobs.push_back(about(id, before, after));
   }
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
 }  // namespace holon::instance

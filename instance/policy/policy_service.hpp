@@ -1,8 +1,12 @@
-// policy_service.hpp - the requests about the policies of queues (msg/policy.hpp), answered from
-// the Core.
+// policy_service.hpp - the requests about the policies of queues (msg/policy.hpp).
 #pragma once
-#include "instance/core.hpp"
+#include "instance/clock.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/policy/policies.hpp"
+#include "instance/service/portions.hpp"
 #include "msg/policy.hpp"
+#include "qmanager/scheduler.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 
@@ -10,7 +14,15 @@ namespace holon::instance {
 
 class PolicyService {
  public:
-  PolicyService(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
+  struct Uses {
+    InstanceClock& clock;
+    qmanager::Scheduler& scheduler;
+    Policies& policies;
+    JobManager& jobs;
+    Portions& portions;
+    AfterCommit& after_commit;
+  };
+  PolicyService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
 
  private:
@@ -23,7 +35,7 @@ class PolicyService {
   Result<qmanager::QueueStatus> queue_named(const std::string& name) const;
 
   transport::Reactor& reactor_;
-  Core& core_;
+  const Uses uses_;
 };
 
 }  // namespace holon::instance

@@ -37,14 +37,14 @@ void QueueService::urgency(const Request& request) {
          fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostChanged), "ids"});
   // All or none: look first.
   for (const auto id : ask->ids) {
-    const ActiveJob* job = core_.jobs.find(JobId(id));
+    const ActiveJob* job = uses_.jobs.find(JobId(id));
     if (job != nullptr && job->life.state <= JobState::sched) continue;
-    return request.fail(core_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()).error());
+    return request.fail(uses_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()).error());
   }
   for (const auto id : ask->ids)
-    if (auto set = core_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()); !set)
+    if (auto set = uses_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()); !set)
       return request.fail(set.error());
-  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+  uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 void QueueService::gate(const Request& request) {
@@ -58,25 +58,25 @@ void QueueService::gate(const Request& request) {
   std::vector<std::string> names = {ask->queue};
   if (ask->queue.empty()) {
     names.clear();
-    for (const auto& queue : core_.scheduler.queues()) names.push_back(queue.name);
+    for (const auto& queue : uses_.scheduler.queues()) names.push_back(queue.name);
   }
   for (const auto& name : names)
-    if (auto set = core_.gates.set(name, gate, ask->open, ask->reason); !set)
+    if (auto set = uses_.gates.set(name, gate, ask->open, ask->reason); !set)
       return request.fail(set.error());
-  core_.jobs.look_again();
-  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+  uses_.jobs.look_again();
+  uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 msg::QueueInfo QueueService::info_of(const qmanager::QueueStatus& queue) const {
-  const auto& config = core_.scheduler.config();
+  const auto& config = uses_.scheduler.config();
   const auto own = config.queues.find(queue.name);
   msg::QueueInfo info;
   info.name = queue.name;
   info.policy = queue.policy;
   info.enabled = queue.enabled;
   info.started = queue.started;
-  info.disabled_because = core_.gates.reason(queue.name, QueueGates::Gate::submit);
-  info.stopped_because = core_.gates.reason(queue.name, QueueGates::Gate::start);
+  info.disabled_because = uses_.gates.reason(queue.name, QueueGates::Gate::submit);
+  info.stopped_because = uses_.gates.reason(queue.name, QueueGates::Gate::start);
   if (queue.hooks) {
     info.base = queue.hooks->base;
     info.trouble = queue.hooks->trouble;
@@ -102,14 +102,14 @@ msg::QueueInfo QueueService::info_of(const qmanager::QueueStatus& queue) const {
 
 void QueueService::stats(const Request& request) {
   msg::StatsReply reply;
-  for (const auto& queue : core_.scheduler.queues()) reply.queues.push_back(info_of(queue));
-  const PassTimes& times = core_.jobs.pass_times();
+  for (const auto& queue : uses_.scheduler.queues()) reply.queues.push_back(info_of(queue));
+  const PassTimes& times = uses_.jobs.pass_times();
   reply.passes = times.passes;
   reply.last_us = times.last;
   reply.mean_us = times.passes == 0 ? 0 : times.sum / times.passes;
   reply.longest_us = times.longest;
-  reply.vertices = static_cast<std::int64_t>(core_.store->graph().in_preorder().size());
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  reply.vertices = static_cast<std::int64_t>(uses_.store.graph().in_preorder().size());
+  uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
 }  // namespace holon::instance

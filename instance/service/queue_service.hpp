@@ -1,7 +1,11 @@
-// queue_service.hpp - the requests about queues (msg/queue.hpp), answered from the Core.
+// queue_service.hpp - the requests about queues (msg/queue.hpp).
 #pragma once
-#include "instance/core.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/job/queue_gates.hpp"
+#include "instance/journal/after_commit.hpp"
 #include "msg/queue.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/store.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 
@@ -9,7 +13,14 @@ namespace holon::instance {
 
 class QueueService {
  public:
-  QueueService(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
+  struct Uses {
+    resource::ResourceStore& store;
+    qmanager::Scheduler& scheduler;
+    QueueGates& gates;
+    JobManager& jobs;
+    AfterCommit& after_commit;
+  };
+  QueueService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
 
  private:
@@ -19,7 +30,7 @@ class QueueService {
   msg::QueueInfo info_of(const qmanager::QueueStatus& queue) const;
 
   transport::Reactor& reactor_;
-  Core& core_;
+  const Uses uses_;
 };
 
 }  // namespace holon::instance

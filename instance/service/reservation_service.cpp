@@ -21,26 +21,26 @@ void ReservationService::reserve(const Request& request) {
   auto ask = unpack<msg::ReserveRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   if (ask->user.empty()) ask->user = transport::user_of(request.principal());
-  const auto id = core_.reservations.add(*ask, reactor_.now());
+  const auto id = uses_.reservations.add(*ask, reactor_.now());
   if (!id) return request.fail(id.error());
-  core_.after_commit.add(
+  uses_.after_commit.add(
       [request, id = id->value()] { request.reply(pack(msg::ReserveReply{id})); });
 }
 
 void ReservationService::list(const Request& request) {
   constexpr const char* kPhases[] = {"waiting", "active", "ending"};
   msg::ReservationsReply reply;
-  for (const auto& status : core_.scheduler.advances()) {
+  for (const auto& status : uses_.scheduler.advances()) {
     const auto& asked = status.request;
-    const auto where = summarize(core_.store->graph(), status.allocation);
+    const auto where = summarize(uses_.store.graph(), status.allocation);
     reply.reservations.push_back(
         {asked.resources.id.value(), asked.name, asked.resources.user, asked.users,
-         core_.clock.wall(asked.when.begin), core_.clock.wall(asked.when.end),
+         uses_.clock.wall(asked.when.begin), uses_.clock.wall(asked.when.end),
          kPhases[static_cast<int>(status.phase)], where.nodelist, where.held.nodes,
          where.held.cores, where.held.gpus, static_cast<std::int64_t>(status.pending),
          static_cast<std::int64_t>(status.running)});
   }
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
 void ReservationService::unreserve(const Request& request) {
@@ -48,9 +48,9 @@ void ReservationService::unreserve(const Request& request) {
   if (!ask) return request.fail(ask.error());
   std::set<JobId> ids;
   for (const auto id : ask->ids) ids.insert(JobId(id));
-  const auto removed = core_.reservations.remove({ids.begin(), ids.end()}, reactor_.now());
+  const auto removed = uses_.reservations.remove({ids.begin(), ids.end()}, reactor_.now());
   if (!removed) return request.fail(removed.error());
-  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+  uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 }  // namespace holon::instance

@@ -1,6 +1,10 @@
 // reservation_service.hpp - the requests about advance reservations (msg/reservation.hpp).
 #pragma once
-#include "instance/core.hpp"
+#include "instance/clock.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/resources/reservations.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/store.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 
@@ -8,7 +12,14 @@ namespace holon::instance {
 
 class ReservationService {
  public:
-  ReservationService(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
+  struct Uses {
+    InstanceClock& clock;
+    resource::ResourceStore& store;
+    qmanager::Scheduler& scheduler;
+    Reservations& reservations;
+    AfterCommit& after_commit;
+  };
+  ReservationService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
 
  private:
@@ -17,7 +28,7 @@ class ReservationService {
   void unreserve(const transport::Request& request);
 
   transport::Reactor& reactor_;
-  Core& core_;
+  const Uses uses_;
 };
 
 }  // namespace holon::instance

@@ -22,25 +22,24 @@ void add_node(std::vector<msg::DrainedNode>& nodes, const Drains::ByHost& drains
     nodes.push_back({host, drain.reason, drain.since, above, busy.contains(host)});
 }
 
-std::set<std::string> busy_hosts(const Core& core) {
+std::set<std::string> busy_hosts(const resource::ResourceGraph& graph, const JobManager& jobs) {
   std::set<std::string> hosts;
-  for (const JobId id : core.jobs.holding())
-    for (const auto& node : nodes_of(core.store->graph(), *core.jobs.find(id)->allocation))
-      hosts.insert(node.host);
+  for (const JobId id : jobs.holding())
+    for (const auto& node : nodes_of(graph, *jobs.find(id)->allocation)) hosts.insert(node.host);
   return hosts;
 }
 
 // Of each type that has cores below it, how many nobody has anything of: a node on which one core
 // is in use is not free.
-std::map<std::string, std::int64_t> idle_containers(const Core& core) {
-  const auto& graph = core.store->graph();
+std::map<std::string, std::int64_t> idle_containers(const resource::ResourceGraph& graph,
+                                                    const JobManager& jobs) {
   std::set<resource::VertexId> used, containers;
   const auto mark_above = [&graph](resource::VertexId v, std::set<resource::VertexId>& marked) {
     while ((v = graph.parent(v)) != resource::kNoVertex && marked.insert(v).second) continue;
   };
   for (const auto v : graph.by_type("core")) mark_above(v, containers);
-  for (const JobId id : core.jobs.holding()) {
-    for (const auto& share : core.jobs.find(id)->allocation->shares) {
+  for (const JobId id : jobs.holding()) {
+    for (const auto& share : jobs.find(id)->allocation->shares) {
       const auto v = graph.find_uniq(share.uniq_id);
       if (!v || (share.amount == 0 && !share.exclusive)) continue;
       if (used.insert(*v).second) mark_above(*v, used);
@@ -65,7 +64,7 @@ void ResourceService::add_to(transport::Dispatcher& dispatcher) {
 }
 
 void ResourceService::list(const Request& request) {
-  const auto& graph = core_.store->graph();
+  const auto& graph = uses_.store.graph();
   const Time now = reactor_.now();
   msg::ResourceReply reply;
   std::set<resource::VertexId> down;  // with what is below
@@ -78,19 +77,19 @@ void ResourceService::list(const Request& request) {
     reply.down[type] += down.contains(v) ? graph[v].size : 0;
   }
   for (const auto& [type, n] : reply.total) {
-    reply.free[type] = core_.store->available(type, now);
-    reply.drained[type] = core_.store->drained(type, now);
+    reply.free[type] = uses_.store.available(type, now);
+    reply.drained[type] = uses_.store.drained(type, now);
   }
-  for (const auto& [type, n] : idle_containers(core_)) reply.free[type] = n;
-  const std::set<std::string> busy = busy_hosts(core_);
+  for (const auto& [type, n] : idle_containers(graph, uses_.jobs)) reply.free[type] = n;
+  const std::set<std::string> busy = busy_hosts(graph, uses_.jobs);
   NodeLists lists = node_lists(graph, busy);
   reply.nodes_free = std::move(lists.free);
   reply.nodes_allocated = std::move(lists.allocated);
   reply.nodes_down = std::move(lists.down);
-  add_node(reply.nodes_drained, core_.drains.here(), false, busy);
-  add_node(reply.nodes_drained, core_.drains.above(), true, busy);
+  add_node(reply.nodes_drained, uses_.drains.here(), false, busy);
+  add_node(reply.nodes_drained, uses_.drains.above(), true, busy);
   reply.R = R_text(graph);
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
 void ResourceService::drain(const Request& request) {
@@ -99,11 +98,11 @@ void ResourceService::drain(const Request& request) {
   const auto hosts = Hostlist::parse(ask->hosts);
   if (!hosts) return request.fail(hosts.error());
   const Status done =
-      ask->drain ? core_.drains.drain(*hosts, {ask->reason, core_.clock.wall(reactor_.now())})
-                 : core_.drains.undrain(*hosts);
+      ask->drain ? uses_.drains.drain(*hosts, {ask->reason, uses_.clock.wall(reactor_.now())})
+                 : uses_.drains.undrain(*hosts);
   if (!done) return request.fail(done.error());
   tell_drains();
-  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+  uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 // "drain" of the instance above.
@@ -112,21 +111,21 @@ void ResourceService::follow(const Request& request) {
   if (!told) return request.fail(told.error());
   Drains::ByHost above;
   for (const msg::DrainedNode& node : told->nodes) above[node.host] = {node.reason, node.since};
-  core_.drains.follow(std::move(above));
+  uses_.drains.follow(std::move(above));
   tell_drains();
-  core_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
+  uses_.after_commit.add([request] { request.reply(pack(msg::Empty{})); });
 }
 
 void ResourceService::tell_drains() {
-  for (const auto& [child, peer] : core_.children.connected()) tell_drains(child);
+  for (const auto& [child, peer] : uses_.children.connected()) tell_drains(child);
 }
 
 void ResourceService::tell_drains(JobId child) {
   msg::DrainedAbove drained;
-  add_node(drained.nodes, core_.drains.here(), true, {});
-  add_node(drained.nodes, core_.drains.above(), true, {});
-  core_.after_commit.add([this, child, bytes = pack(drained)] {
-    if (const auto peer = core_.children.peer(child); peer.value() != 0)
+  add_node(drained.nodes, uses_.drains.here(), true, {});
+  add_node(drained.nodes, uses_.drains.above(), true, {});
+  uses_.after_commit.add([this, child, bytes = pack(drained)] {
+    if (const auto peer = uses_.children.peer(child); peer.value() != 0)
       server_.call(peer, {"drain", bytes, "", 0}, [](const Result<std::string>&) {});
   });
 }

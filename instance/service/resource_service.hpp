@@ -1,8 +1,12 @@
-// resource_service.hpp - the requests about resources (msg/resource.hpp), answered from the
-// Core.
+// resource_service.hpp - the requests about resources (msg/resource.hpp).
 #pragma once
-#include "instance/core.hpp"
+#include "instance/clock.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/resources/drains.hpp"
+#include "instance/tree/children.hpp"
 #include "msg/resource.hpp"
+#include "resource/store.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 
@@ -10,8 +14,16 @@ namespace holon::instance {
 
 class ResourceService {
  public:
-  ResourceService(transport::Reactor& reactor, transport::Server& server, Core& core)
-      : reactor_(reactor), server_(server), core_(core) {}
+  struct Uses {
+    InstanceClock& clock;
+    resource::ResourceStore& store;
+    JobManager& jobs;
+    Drains& drains;
+    Children& children;
+    AfterCommit& after_commit;
+  };
+  ResourceService(transport::Reactor& reactor, transport::Server& server, Uses uses)
+      : reactor_(reactor), server_(server), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
   // A child that has just connected follows what is drained here.
   void tell_drains(JobId child);
@@ -24,7 +36,7 @@ class ResourceService {
 
   transport::Reactor& reactor_;
   transport::Server& server_;
-  Core& core_;
+  const Uses uses_;
 };
 
 }  // namespace holon::instance

@@ -25,20 +25,20 @@ std::string set_by(const qmanager::SchedulerConfig& config, const ActiveJob& job
 }  // namespace
 
 Result<msg::Prioritized> ScheduleService::prioritized(JobId id) const {
-  const ActiveJob* job = core_.jobs.find(id);
+  const ActiveJob* job = uses_.jobs.find(id);
   if (job == nullptr) {
-    const auto known = core_.jobs.record(id);
+    const auto known = uses_.jobs.record(id);
     if (!known) return tl::unexpected(known.error());
     return fail(Errc::not_found, fmt::format("job {} is over: {}", known->path, known->result));
   }
-  const auto breakdown = core_.scheduler.priority(id, now());
+  const auto breakdown = uses_.scheduler.priority(id, now());
   if (!breakdown) return tl::unexpected(breakdown.error());
   msg::Prioritized about;
   about.id = id.value();
-  about.path = core_.jobs.path_of(id);
+  about.path = uses_.jobs.path_of(id);
   about.name = job->submission->name;
   about.user = job->life.user;
-  const auto& config = core_.scheduler.config();
+  const auto& config = uses_.scheduler.config();
   about.queue = job->submission->queue.empty() ? config.default_queue : job->submission->queue;
   about.state = name_of(job->life.state);
   about.urgency = job->life.urgency;
@@ -82,12 +82,12 @@ void ScheduleService::priority(const transport::Request& request) {
     ranking->reply.jobs.push_back(std::move(*about));
   }
   const auto step = [this, ranking] { return rank_some(*ranking); };
-  if (step()) core_.portions.add(request.peer(), step);
+  if (step()) uses_.portions.add(request.peer(), step);
 }
 
 bool ScheduleService::rank_some(Ranking& ranking) {
   if (ranking.request.done()) return false;
-  const auto& active = core_.jobs.active();
+  const auto& active = uses_.jobs.active();
   auto job = active.upper_bound(ranking.after);
   for (std::size_t n = 0; n < kRankedAtOnce && job != active.end(); ++n, ++job) {
     ranking.after = job->first;
@@ -101,7 +101,7 @@ bool ScheduleService::rank_some(Ranking& ranking) {
     return true;
   }
   ranking.keep_the_first();
-  core_.after_commit.add([request = ranking.request, reply = std::move(ranking.reply)] {
+  uses_.after_commit.add([request = ranking.request, reply = std::move(ranking.reply)] {
     request.reply(transport::pack(reply));
   });
   return false;

@@ -69,7 +69,7 @@ void ScheduleService::explain(const Request& request) {
   if (ids.empty()) {
     const auto most =
         ask->limit == 0 ? msg::kMaxExplained : std::min(ask->limit, msg::kMaxExplained);
-    const auto& active = core_.jobs.active();
+    const auto& active = uses_.jobs.active();
     for (auto job = active.upper_bound(JobId(ask->after)); job != active.end() && !reply.more;
          ++job) {
       if (job->second.life.state > JobState::sched) continue;
@@ -82,11 +82,11 @@ void ScheduleService::explain(const Request& request) {
     if (!about) return request.fail(about.error());
     reply.jobs.push_back(std::move(*about));
   }
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
 Result<msg::Explained> ScheduleService::explained(JobId id) {
-  const auto record = core_.jobs.record(id);
+  const auto record = uses_.jobs.record(id);
   if (!record) return tl::unexpected(record.error());
   msg::Explained about;
   about.id = record->id;
@@ -103,7 +103,7 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
                                record->reason.empty() ? "" : ", " + record->reason);
   else if (record->t_alloc > 0)
     about.reason = "it has what it needs: " + record->nodelist;
-  if (const ActiveJob* job = core_.jobs.find(id);
+  if (const ActiveJob* job = uses_.jobs.find(id);
       job != nullptr && job->life.state <= JobState::sched)
     add_cause(*job, about);
   return about;
@@ -117,20 +117,20 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
          {},
          0,
          fmt::format("holon urgency {} {}", job.id.value(), qmanager::kUrgencyDefault)});
-  const bool stopped = core_.gates.closed(about.queue, QueueGates::Gate::start);
+  const bool stopped = uses_.gates.closed(about.queue, QueueGates::Gate::start);
   if (stopped)
     about.remedies.push_back({"gate", 0, about.queue, 0, "holon queue start " + about.queue});
-  for (const JobId other : core_.jobs.waits_on(job)) about.in_the_way.push_back(obstacle(other));
-  const auto why = core_.scheduler.explain(job.id, now());
+  for (const JobId other : uses_.jobs.waits_on(job)) about.in_the_way.push_back(obstacle(other));
+  const auto why = uses_.scheduler.explain(job.id, now());
   if (!why) return;
   about.position = why->position;
   about.considered = why->considered;
   about.pending = why->pending;
   // Where it waits for something else than resources, its record says for what.
-  if (job.life.state != JobState::sched || stopped || core_.jobs.is_aside(job.id)) return;
+  if (job.life.state != JobState::sched || stopped || uses_.jobs.is_aside(job.id)) return;
   about.reason = why->reason;
-  about.t_planned = core_.clock.wall(why->planned_start.value_or(0));
-  about.t_room = core_.clock.wall(why->room_at.value_or(0));
+  about.t_planned = uses_.clock.wall(why->planned_start.value_or(0));
+  about.t_room = uses_.clock.wall(why->room_at.value_or(0));
   for (const JobId other : why->in_the_way) about.in_the_way.push_back(obstacle(other));
   for (const auto& change : why->changes)
     if (auto remedy = remedy_of(change)) about.remedies.push_back(std::move(*remedy));
@@ -139,16 +139,16 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
 msg::Obstacle ScheduleService::obstacle(JobId id) const {
   msg::Obstacle obstacle;
   obstacle.id = id.value();
-  const ActiveJob* job = core_.jobs.find(id);
+  const ActiveJob* job = uses_.jobs.find(id);
   if (job == nullptr) {
-    for (const auto& advance : core_.scheduler.advances()) {
+    for (const auto& advance : uses_.scheduler.advances()) {
       if (advance.request.resources.id != id) continue;
       obstacle.kind = "advance";
       obstacle.name = advance.request.name;
       obstacle.user = advance.request.resources.user;
-      obstacle.nodelist = summarize(core_.store->graph(), advance.allocation).nodelist;
-      obstacle.from = core_.clock.wall(advance.request.when.begin);
-      obstacle.until = core_.clock.wall(advance.request.when.end);
+      obstacle.nodelist = summarize(uses_.store.graph(), advance.allocation).nodelist;
+      obstacle.from = uses_.clock.wall(advance.request.when.begin);
+      obstacle.until = uses_.clock.wall(advance.request.when.end);
     }
     return obstacle;
   }
@@ -156,7 +156,7 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
   obstacle.user = job->life.user;
   obstacle.state = name_of(job->life.state);
   obstacle.nodelist = job->life.place.nodelist;
-  obstacle.until = core_.clock.wall(job->life.expiration);
+  obstacle.until = uses_.clock.wall(job->life.expiration);
   return obstacle;
 }
 
@@ -166,12 +166,12 @@ void ScheduleService::plan(const Request& request) {
   const auto ask = unpack<msg::PlanRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   std::vector<msg::PlanPart> parts(1);
-  for (const auto& planned : core_.scheduler.plan(now())) {
+  for (const auto& planned : uses_.scheduler.plan(now())) {
     if (parts.back().spans.size() == kSpansInPart) parts.emplace_back();
     parts.back().spans.push_back(span(planned, ask->vertices));
   }
-  for (auto& part : parts) part.now = core_.clock.wall(now());
-  core_.after_commit.add([request, parts = std::move(parts)] {
+  for (auto& part : parts) part.now = uses_.clock.wall(now());
+  uses_.after_commit.add([request, parts = std::move(parts)] {
     for (const auto& part : parts) request.send(pack(part));
     request.end();
   });
@@ -180,18 +180,18 @@ void ScheduleService::plan(const Request& request) {
 msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool vertices) const {
   msg::Span span;
   span.job = planned.job.value();
-  span.path = core_.jobs.path_of(planned.job);
+  span.path = uses_.jobs.path_of(planned.job);
   span.queue = planned.queue;
   span.kind = planned.advance ? "advance" : planned.reserved ? "reservation" : "allocation";
-  if (planned.advance) span.name = core_.reservations.name_of(planned.job);
-  span.begin = core_.clock.wall(planned.when.begin);
-  span.end = planned.when.end == kTimeMax ? 0 : core_.clock.wall(planned.when.end);
-  if (const ActiveJob* job = core_.jobs.find(planned.job)) {
+  if (planned.advance) span.name = uses_.reservations.name_of(planned.job);
+  span.begin = uses_.clock.wall(planned.when.begin);
+  span.end = planned.when.end == kTimeMax ? 0 : uses_.clock.wall(planned.when.end);
+  if (const ActiveJob* job = uses_.jobs.find(planned.job)) {
     span.name = job->submission->name;
     span.user = job->life.user;
   }
   for (const auto& use : planned.consumes) span.pools[use.pool] += use.amount;
-  const auto& graph = core_.store->graph();
+  const auto& graph = uses_.store.graph();
   const auto where = summarize(graph, planned.allocation);
   span.nodelist = where.nodelist;
   span.nodes = where.held.nodes;
@@ -211,14 +211,14 @@ msg::Span ScheduleService::span(const qmanager::PlannedSpan& planned, bool verti
 
 void ScheduleService::windows(const Request& request) {
   msg::WindowsReply reply;
-  reply.now = core_.clock.wall(now());
-  reply.cores = core_.store->total("core");
-  for (const auto& window : core_.scheduler.windows(now()))
+  reply.now = uses_.clock.wall(now());
+  reply.cores = uses_.store.total("core");
+  for (const auto& window : uses_.scheduler.windows(now()))
     if (window.procs > 0)
       reply.windows.push_back({window.procs, window.length == kTimeMax ? 0 : window.length});
-  for (auto& [queue, reason] : core_.scheduler.closed_queues(now()))
+  for (auto& [queue, reason] : uses_.scheduler.closed_queues(now()))
     reply.closed.push_back({queue, std::move(reason)});
-  core_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 
 }  // namespace holon::instance

@@ -1,8 +1,15 @@
-// schedule_service.hpp - the requests about the schedule (msg/schedule.hpp), answered from the
-// Core: why jobs wait, the plan, the backfill windows.
+// schedule_service.hpp - the requests about the schedule (msg/schedule.hpp): why jobs wait, the
+// plan, the backfill windows.
 #pragma once
-#include "instance/core.hpp"
+#include "instance/clock.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/job/queue_gates.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/resources/reservations.hpp"
+#include "instance/service/portions.hpp"
 #include "msg/schedule.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/store.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 
@@ -10,7 +17,17 @@ namespace holon::instance {
 
 class ScheduleService {
  public:
-  ScheduleService(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
+  struct Uses {
+    InstanceClock& clock;
+    resource::ResourceStore& store;
+    qmanager::Scheduler& scheduler;
+    QueueGates& gates;
+    JobManager& jobs;
+    Reservations& reservations;
+    Portions& portions;
+    AfterCommit& after_commit;
+  };
+  ScheduleService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
 
  private:
@@ -28,7 +45,7 @@ class ScheduleService {
   Time now() const { return reactor_.now(); }
 
   transport::Reactor& reactor_;
-  Core& core_;
+  const Uses uses_;
 };
 
 }  // namespace holon::instance

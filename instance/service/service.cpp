@@ -45,15 +45,20 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       core_(core),
       hooks_(std::move(hooks)),
       owner_(geteuid()),
-      gone_jobs_(core),
+      gone_jobs_({core.identity, core.agents}),
       pages_(server, core),
       signals_(core.jobs, core.agents, core.after_commit),
       followers_(reactor, core),
-      schedule_(reactor, core),
-      queues_(reactor, core),
-      policies_(reactor, core),
-      reservations_(reactor, core),
-      resources_(reactor, server, core) {
+      schedule_(reactor, {core.clock, *core.store, core.scheduler, core.gates, core.jobs,
+                          core.reservations, core.portions, core.after_commit}),
+      queues_(reactor, {*core.store, core.scheduler, core.gates, core.jobs, core.after_commit}),
+      policies_(reactor, {core.clock, core.scheduler, core.policies, core.jobs, core.portions,
+                          core.after_commit}),
+      reservations_(
+          reactor, {core.clock, *core.store, core.scheduler, core.reservations, core.after_commit}),
+      resources_(
+          reactor, server,
+          {core.clock, *core.store, core.jobs, core.drains, core.children, core.after_commit}) {
   add_client_requests();
   schedule_.add_to(dispatcher_);
   queues_.add_to(dispatcher_);

@@ -7,11 +7,11 @@
 namespace holon::instance {
 
 void GoneJobs::read(const msg::JobRecord& record, std::function<void(msg::RemainsOfJob)> take) {
-  if (!core_.agents.beside_broker().connected()) return take({});
+  if (!uses_.agents.beside_broker().connected()) return take({});
   const std::string instance = record.path.substr(0, record.path.rfind('/'));
-  const std::string dir = state_dir_below(core_.identity.state_dir, core_.identity.path, instance);
-  core_.agents.beside_broker().capture(
-      {core_.identity.binary, "remains", dir, instance, "--job", std::to_string(record.id)},
+  const std::string dir = state_dir_below(uses_.identity.state_dir, uses_.identity.path, instance);
+  uses_.agents.beside_broker().capture(
+      {uses_.identity.binary, "remains", dir, instance, "--job", std::to_string(record.id)},
       [take = std::move(take)](const Result<launch::msg::CaptureReply>& answer) {
         const bool read = answer && answer->status == 0;
         auto found = read ? transport::unpack<msg::RemainsOfJob>(answer->output)
@@ -40,7 +40,7 @@ void GoneJobs::watch(const transport::Request& request, std::vector<msg::JobReco
 
 void GoneJobs::watch_next(const std::shared_ptr<Watching>& watching) {
   if (watching->request.done()) return;
-  if (watching->next == watching->records.size() || !core_.agents.beside_broker().connected())
+  if (watching->next == watching->records.size() || !uses_.agents.beside_broker().connected())
     return watching->request.end();
   read(watching->records[watching->next++], [this, watching](const msg::RemainsOfJob& found) {
     for (const auto& e : found.events) watching->request.send(transport::pack(e));

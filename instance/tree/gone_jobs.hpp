@@ -7,7 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "instance/core.hpp"
+#include "instance/agents/agents.hpp"
+#include "instance/identity.hpp"
 #include "instance/tree/remains.hpp"
 #include "transport/rpc.hpp"
 
@@ -15,7 +16,11 @@ namespace holon::instance {
 
 class GoneJobs {
  public:
-  explicit GoneJobs(Core& core) : core_(core) {}
+  struct Uses {
+    const Identity& identity;
+    Agents& agents;
+  };
+  explicit GoneJobs(Uses uses) : uses_(uses) {}
 
   // "job.info" and "job.watch" for jobs whose records these are.
   void info(const transport::Request& request, const msg::JobRecord& record);
@@ -31,7 +36,7 @@ class GoneJobs {
   // Where nothing can be read `take` gets an empty value.
   void read(const msg::JobRecord& record, std::function<void(msg::RemainsOfJob)> take);
 
-  Core& core_;
+  const Uses uses_;
 };
 
 }  // namespace holon::instance
