@@ -19,8 +19,8 @@ std::string of_environment(const std::string& name) {
   return name + "/slots";
 }
 
-// What it asks for and is in no pool that it may use. Within an advance reservation these are what
-// that was made with.
+// The first consumable requested that no pool usable by the job provides; inside an advance
+// reservation, only pools reserved with it are usable.
 std::optional<std::string> unknown_pool(const Scheduler::State& state, const JobRequest& job,
                                         const Queue& queue) {
   for (const Consumes& use : job.consumes)
@@ -45,8 +45,8 @@ void add_queue_pools(const Scheduler::State& state, JobRequest& job, const Queue
   job.consumes = std::move(all);
 }
 
-// The environments that the job's name or pattern matches and that it may use, by name. A text:
-// none, and why.
+// The environments that match the job's name or pattern and that the job may use, by name; where
+// there is none, the text that says why.
 struct Choice {
   std::vector<std::string> names;
   std::string refusal;

@@ -19,7 +19,7 @@ std::map<std::string, resource::Amount> queue_pools(const SchedulerConfig& confi
 std::optional<std::string> enter_environment(JobRequest& job, const std::string& name,
                                              const ParallelEnvironment& environment);
 
-// Is it new, or does it hold its resources already? Who may use what is asked of the new ones.
+// A new job, or one that holds resources already; only a new job is checked against access lists.
 enum class Arrives : std::uint8_t { anew, with_resources };
 
 // Fills in what follows from the queue and the environment. A text: it can never run, and why.

@@ -8,8 +8,8 @@ namespace holon::qmanager {
 
 class Machine;
 
-// At its smallest counts; a job of a range of slots that runs: what it got. Amounts are in the
-// units of the graph's vertices ("memory", "swap", "disk").
+// What a job asks for, with the smallest count of each range; what it got, where it runs. Amounts
+// are in the units of the graph's vertices ("memory", "swap", "disk").
 struct Demand {
   std::int64_t nodes = 1;  // that the request names, at least 1; on a flat machine each processor
                            // is a node

@@ -130,9 +130,9 @@ std::optional<Time> start_of(Scheduler::State& s, const Job& job, Time now) {
   return s.machine->earliest(job.request, {now, now, s.length_of(job)});
 }
 
-// Who has, or is promised, what it waits for. Of processors in use: running jobs in the order in
-// which they will be over, until what they free is enough; where it is not for their number that it
-// waits, until the job is to start.
+// The jobs that hold or have reserved what the job waits for. Where processors are in use: running
+// jobs in the order of their ends, until they free enough processors; where the number of free
+// processors is not what the job lacks, those that end before the job is to start.
 std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
   Cause cause = cause_of(s, job, now);
   std::vector<JobId> jobs = std::move(cause.who);

@@ -1,10 +1,10 @@
-// intrusion.cpp - who goes on using what was promised to an advance reservation: jobs that overrun
-// their limits into it, and jobs of another one that is over.
+// intrusion.cpp - jobs that go on using the units of an advance reservation (intruders): jobs that
+// overrun their limits into the reservation, and jobs of another reservation that is over.
 //
-// Nobody is ended for it. In the plan such a job holds what nobody else does from now on, and the
-// advance reservation, which keeps its place in the plan, gives its own jobs only what the intruder
-// does not use. So each unit that is in use is known on one of the two sides, and everybody else
-// goes on as ever. It is settled anew in every pass that finds something freed.
+// No job is ended for this. In the plan an intruder holds those of its units that no other job has
+// from now on; the advance reservation keeps its span and gives its own jobs only units that the
+// intruder does not use. So each unit in use is known to one of the two, and all other jobs are
+// planned as before. Both shares are computed anew in every pass that finds something freed.
 #include <algorithm>
 
 #include "qmanager/engine/pass.hpp"
@@ -18,12 +18,12 @@ void Pass::hold_outstaying() {
     if (advance.over(now_) && (s_.dirty || !s_.intruders.contains(id))) outstay(id, advance);
 }
 
-// What the jobs of one that is over have is all that it still uses.
+// A reservation that is over uses only what its running jobs hold.
 void Pass::outstay(JobId id, const Advance& advance) {
   const Scheduler::State& inner = *advance.inner->state_;
   Units uses;
   for (const auto& [end, job] : *inner.running_by_end) uses.add(inner.machine->units_of(job));
-  // Consumables of queues and environments have no counterpart within: it keeps what it has.
+  // The scheduler within counts no consumables of queues and environments: all of them are kept.
   uses.pools = s_.machine->units_of(id).pools;
   const auto known = s_.intruders.find(id);
   const Time until = known == s_.intruders.end() ? now_ : known->second.when.end;
@@ -32,8 +32,8 @@ void Pass::outstay(JobId id, const Advance& advance) {
 
 namespace {
 
-// Those that have begun and are not over, the one that began last first: it is on its units that
-// somebody still is.
+// The reservations that have begun and are not over, latest start first: an overrunning job still
+// occupies the units of the reservation that started last.
 std::vector<Advance*> under_way(Scheduler::State& s, Time now) {
   std::vector<Advance*> all;
   for (auto& [id, advance] : s.advances)
@@ -84,8 +84,8 @@ void Pass::hold_intruders() {
   }
 }
 
-// Until the next advance reservation begins: by then it may be another's units that it is on.
-// Returns what it has to do without.
+// The intruder holds its share until the next advance reservation begins, whose units it may then
+// occupy. Returns the units that it uses without holding them.
 Units Pass::hold_intruder(JobId id, Intruder& intruder) {
   Time end = std::min(stretched_end(intruder.when.begin, now_), s_.machine->horizon().end);
   for (const auto& [other, advance] : s_.advances)

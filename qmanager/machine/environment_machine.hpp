@@ -1,9 +1,9 @@
 // environment_machine.hpp - jobs that may run in any of several parallel environments ("mpi*"): a
 // Machine that chooses one.
 //
-// As Grid Engine does (sge_pe(5), submit(1)): a job that starts now gets the first by name in which
-// it can, one that takes a range of slots that in which it gets the most, the first of equal ones;
-// a reservation is made where it begins earliest, of those that do where it gets the most.
+// As Grid Engine does (sge_pe(5), submit(1)): a job that starts now gets the first environment by
+// name in which it fits; a job with a range of slots gets the environment that has most slots for
+// it. A reservation is made where it begins earliest, and among these where it gets most slots.
 #pragma once
 #include <map>
 #include <memory>
@@ -89,7 +89,7 @@ class EnvironmentMachine final : public Machine {
 
   std::unique_ptr<Machine> inner_;
   Shared<std::map<std::string, ParallelEnvironment>> environments_;
-  // Of who holds something and had a choice.
+  // The environment chosen for each job that holds something and matched several.
   Shared<std::unordered_map<JobId, std::string>> chosen_;
   // By those within, one for each environment.
   Shared<std::map<std::vector<ShapeId>, ShapeId>> shapes_;

@@ -90,7 +90,7 @@ std::optional<Time> FlatMachine::earliest(const JobRequest& job, const Wish& wis
 }
 
 Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
-  // Who knows that it cannot be sooner (earlier_start) mostly knows the place.
+  // A caller that has asked earlier_start() mostly knows the exact time: that is tried first.
   if (wish.not_before > wish.now) {
     Outcome there = hold(job, {wish.not_before, end_of(wish.not_before, wish.length)});
     if (std::holds_alternative<Allocation>(there)) return there;

@@ -23,16 +23,16 @@ class HostPools {
   void define(std::map<std::string, resource::Amount> each) { each_ = std::move(each); }
   const std::map<std::string, resource::Amount>& each() const { return each_; }
 
-  // Slots that a host has room for, were nobody there; INT64_MAX: as far as these go, any number.
+  // Slots that an idle host has room for; INT64_MAX: these consumables set no bound.
   std::int64_t slots_at_most(const std::vector<Consumes>& uses) const;
   // What a job asks for that no host ever has: "asks for 3 lic a slot, and each node has 2 for the
   // jobs of queue batch"; else that there are too few hosts for its slots.
   std::string too_much(const std::vector<Consumes>& uses) const;
-  // Slots that a host has room for by what is used by the slot, beside who holds something over
-  // `when`.
+  // Slots for which the host has enough of the consumables counted per slot, beside what other jobs
+  // hold over `when`.
   std::int64_t slots_on(const std::string& host, const std::vector<Consumes>& uses,
                         Interval when) const;
-  // Has it what is used once a job, on its first host?
+  // Has the host the consumables that a job uses once, on its first host?
   bool may_be_first(const std::string& host, const std::vector<Consumes>& uses,
                     Interval when) const;
 
@@ -40,15 +40,15 @@ class HostPools {
   bool fits(const std::vector<Consumes>& uses, const HostSlots& slots, Interval when) const;
   // REQUIRES: there is room for it.
   void hold(JobId job, const std::vector<Consumes>& uses, const HostSlots& slots, Interval when);
-  // Nothing, if it holds nothing.
+  // Does nothing for a job that holds nothing.
   void release(JobId job);
   // Errors: overcommitted.
   Status check_end(JobId job, Time end) const;
   void set_end(JobId job, Time end);
   // By name and host: "license@batch@node0".
   std::map<std::string, resource::Amount> held_by(JobId job) const;
-  // For a job that goes on though its time is over: holds over `when` what of `wanted`, named as by
-  // held_by(), nobody else does, and returns the rest. What is no consumable of hosts is left out.
+  // For a job that goes on past its end: holds over `when` that part of `wanted` (names as of
+  // held_by()) that no other job holds, and returns the rest. Other consumables are left out.
   std::map<std::string, resource::Amount> hold_what_is_left(
       JobId job, const std::map<std::string, resource::Amount>& wanted, Interval when);
   void check_invariants() const;

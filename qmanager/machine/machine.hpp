@@ -40,12 +40,12 @@ struct Wish {
 // What keeps a job from being placed.
 struct Shortage {
   std::string text;  // how much it wants of what, and how much is free
-  // Who has what is wanted of a consumable, and how much, soonest over first. Empty where it is not
-  // a consumable that is short.
+  // The jobs that hold the consumable that is short, with the amount each holds, the one that ends
+  // soonest first. Empty where no consumable is short.
   std::vector<std::pair<JobId, resource::Amount>> holders;
 };
 
-// What somebody uses: of the machine itself, and of consumables by name.
+// What a job or a reservation uses: a part of the machine, and amounts of consumables by name.
 struct Units {
   resource::Allocation allocation;
   std::map<std::string, resource::Amount> pools;
@@ -59,7 +59,7 @@ struct Units {
   }
 };
 
-// A node, and what it stands in.
+// A node, and the vertex above it.
 struct NodeId {
   resource::VertexId node;
   resource::VertexId above;
@@ -69,7 +69,7 @@ struct NodeId {
 struct Place {
   NodeId id;
   std::string name;        // "node3"
-  std::string within;      // path of what it stands in, "/cluster0/rack1"
+  std::string within;      // path of the vertex above the node, "/cluster0/rack1"
   std::int64_t procs = 0;  // in it
   std::int64_t free = 0;   // of these, before the job is placed
 };
@@ -112,8 +112,8 @@ class Machine {
   virtual Outcome reserve(const JobRequest& job, const Wish& wish) = 0;
   // The start that reserve() would give, holding nothing.
   virtual std::optional<Time> earliest(const JobRequest& job, const Wish& wish) = 0;
-  // Is all that it holds up? True also where it is not decided yet which units these are. REQUIRES:
-  // it holds something.
+  // Are all units that the job holds up? True also where it is not decided yet which units the job
+  // gets. REQUIRES: the job holds something.
   virtual bool intact(JobId) { return true; }
   // How many nodes are down or drained, as a clause: "all 4 nodes are drained"; "": none.
   virtual std::string outage() { return {}; }
@@ -121,22 +121,22 @@ class Machine {
   virtual Outcome claim(const JobRequest& job, Time now, Duration length) = 0;
   // Holds exactly `when`, which may begin later, for a holder that stays whatever is planned anew.
   virtual Outcome hold_exactly(const JobRequest& job, Interval when, Time now) = 0;
-  // Chooses again what a job holds that starts now: as much as it has, over the same time, on the
-  // places that get the best scores. Nothing changes where there are no places, where nobody has an
-  // opinion, and for jobs whose slots are spread by other rules. Returns what it then holds.
+  // Chooses the units of a job that starts now again: the same amount over the same time, on the
+  // places with the best scores. Nothing changes where there are no places, where no place has a
+  // score, and for jobs whose slots are spread by other rules. Returns what the job then holds.
   virtual resource::Allocation place_by(const JobRequest& job, Time, const PlaceScore&) {
     return holding(job.id);
   }
   // The nodes that the job holds something on, each once.
   virtual std::vector<NodeId> nodes_of(JobId) const { return {}; }
-  // The job as it holds what it holds: of several environments it is in one. REQUIRES: it holds
-  // something.
+  // The request with its environment resolved to the one that the job was placed in. REQUIRES: the
+  // job holds something.
   virtual JobRequest settled(const JobRequest& job) const { return job; }
-  // A machine of its own over what the holder holds, with its interval as horizon. What it gives
-  // out has the names of this one. Errors: internal faults of the resources' formats.
+  // A new machine over what the holder holds, with the holder's interval as horizon. Allocations of
+  // it have the names of this machine. Errors: internal faults of the resources' formats.
   virtual Result<std::unique_ptr<Machine>> part(JobId holder) = 0;
-  // The job holds what it holds until the end of its span, and that is now: it is no longer there,
-  // though release() is still to come (replay of traces).
+  // The job's span ends now: the job no longer uses what it holds, though release() is still to
+  // come (replay of traces).
   virtual void vacate(JobId, Time) {}
   // Were the job's reservation given back, reserve() could make it anew at this time >= now or
   // later, not before. nullopt: certainly not before the time it has. REQUIRES: it holds one.
@@ -151,18 +151,18 @@ class Machine {
   virtual resource::Allocation holding(JobId job) const = 0;
   // The same with its consumables.
   virtual Units units_of(JobId job) const = 0;
-  // For a job that uses `units` since when.begin and goes on, though they are promised to others:
-  // holds until when.end what is not held by others between `now` and then, and returns the rest.
-  // REQUIRES: it holds nothing.
+  // For a job that has used `units` since when.begin and goes on, though others have reserved them:
+  // holds until when.end those units that nobody else holds between `now` and then, and returns the
+  // rest. REQUIRES: the job holds nothing.
   virtual Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) = 0;
-  // Of these units, those that are of this machine are used by somebody who was not given them
-  // here: until the next call nobody gets them. Returns the others. What is held or planned stays.
+  // Marks the units that belong to this machine as used by an outsider: no job gets them until the
+  // next call. Returns the other units. What is held or planned stays.
   virtual Units occupy(Units units) = 0;
 
   // Processors the job holds, now or later. REQUIRES: it holds something.
   virtual std::int64_t procs_held(JobId job) const = 0;
 
-  // What is free from `now` on beside all promises, widest first.
+  // What is free from `now` on beside all reservations, widest first.
   virtual std::vector<Window> windows(Time now) = 0;
   // Processors in all, and free in the plan at `now`.
   virtual std::int64_t procs() const = 0;

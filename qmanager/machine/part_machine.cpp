@@ -1,5 +1,5 @@
-// part_machine.cpp - a machine over what somebody holds of a resource graph: an advance
-// reservation.
+// part_machine.cpp - a machine over the part of a resource graph that an advance reservation
+// holds.
 //
 // It is a grant: a store of its own, read from the JGF that a child instance would be given. Names
 // are the parent's, so that an allocation of it is one of the parent's graph.
@@ -21,7 +21,7 @@ class PartMachine : public StoreMachine {
 
   std::unique_ptr<Machine> clone() const override { return std::make_unique<PartMachine>(*this); }
 
-  // What somebody else uses is as if it were down.
+  // Units that an outsider uses count as down.
   Units occupy(Units units) override {
     occupied_.clear();
     std::erase_if(units.allocation.shares, [&](const resource::Share& share) {
@@ -33,7 +33,7 @@ class PartMachine : public StoreMachine {
     return units;
   }
 
-  // What went down, or away, in the whole has done so here.
+  // Vertices that are down in the whole graph, or gone from it, are down here.
   void resources_changed() override {
     const auto all = store()->graph().in_preorder();
     const std::vector<resource::VertexId> vertices(all.begin(), all.end());

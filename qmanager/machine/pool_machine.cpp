@@ -76,7 +76,7 @@ std::optional<Shortage> PoolMachine::shortage(const JobRequest& job, Interval wh
   return shortage;
 }
 
-// What its smallest number of slots needs; INT64_MAX where that fits no number.
+// The amount that the job's smallest number of slots needs; INT64_MAX where it overflows.
 resource::Amount PoolMachine::least(const JobRequest& job, const Consumes& use) {
   const std::int64_t slots = use.per_slot ? least_slots(job) : 1;
   constexpr resource::Amount kMost = INT64_MAX;

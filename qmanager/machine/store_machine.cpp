@@ -158,9 +158,9 @@ std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
   return std::max<std::int64_t>(1, least_units(*job.spec, "core"));
 }
 
-// With everything up, whatever was accepted at submission can be placed some day. Otherwise what is
-// up is asked, not the plan: that has no place for who would have to wait past the end of the
-// lease, or for a job without end, and their units may be given back any time.
+// With everything up, a job that was accepted at submission can be placed some day. Otherwise the
+// idle graph of what is up decides, not the plan: the plan has no place for a job that waits past
+// the end of the lease or behind a job without end, though units may be given back at any time.
 bool StoreMachine::placeable(const JobRequest& job) {
   if (!grows_ && !anything_down()) return true;
   const ShapeId id = shape_of(job);
@@ -359,7 +359,7 @@ Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval whe
   return holds(std::move(placed->allocation));
 }
 
-// Where consumables of hosts play no part nobody has to know.
+// Empty for a job that uses no consumables of hosts: nothing is counted by host then.
 HostSlots StoreMachine::slots_on_hosts(const JobRequest& job, const Allocation& allocation) const {
   if (job.on_hosts.empty()) return {};
   return slots_by_host(store_->graph(), allocation, slots_with(job, cores_of(allocation)));
@@ -393,7 +393,7 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
   const Allocation same = *held;
   if (anything_down() && !all_up(same)) return NotNow{"a node that was promised to it is down"};
   static_cast<void>(store_.edit().release(job.id));
-  // It was given back just now, so that it is free.
+  // These units were given back a line above, so they are free.
   static_cast<void>(store_.edit().update(same, now));
   return same;
 }
@@ -423,7 +423,7 @@ Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) 
 Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) {
   const Time horizon = store_->options().horizon.end;
   const bool to_the_end = wish.length == kTimeMax;
-  // What is held beyond the horizon is in nobody's way.
+  // A span beyond the horizon delays no job.
   const Duration counted = to_the_end && horizon != kTimeMax ? 1 : wish.length;
   Time begin = wish.not_before;
   for (;;) {
@@ -480,8 +480,8 @@ void StoreMachine::release(JobId job, Time now) {
     ends.all.erase(ends.all.find(end->second));
     ends.of.erase(end);
   }
-  // Whoever lost all it had with a node that went holds nothing, and so does in the store who is
-  // only counted.
+  // The store knows no span of a job that lost all its units with a node, nor of a reservation that
+  // is only counted.
   if (store_->find(job) != nullptr) static_cast<void>(store_.edit().release(job));
 }
 
@@ -517,8 +517,8 @@ Status StoreMachine::set_end(JobId job, Time end) {
     if (Status room = uniform_->set_end(job, end); !room) return room;
   Ends& ends = ends_.edit();
   Time& known = ends.of[job];
-  // The store lets who is not over hold on from tick to tick, also where that was promised to
-  // others: whether it was is to be seen from the end that was planned.
+  // The store extends an overrunning job from tick to tick, even over units that others have
+  // reserved. Whether they have is seen from the end that was planned.
   const resource::Allocation* held = store_->find(job);
   if (held != nullptr && known > held->when.begin && known < end)
     static_cast<void>(store_.edit().set_end(job, known));

@@ -77,7 +77,7 @@ class StoreMachine : public Machine {
   resource::Allocation holding(JobId job) const override;
   Units units_of(JobId job) const override { return {holding(job), host_pools_->held_by(job)}; }
   Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
-  // What is here of them is known to who has a part of the graph only: part_machine.cpp.
+  // Only PartMachine can tell which of these units lie in its part: part_machine.cpp.
   Units occupy(Units units) override { return units; }
   std::int64_t procs_held(JobId job) const override;
   std::vector<Window> windows(Time now) override;
@@ -115,7 +115,7 @@ class StoreMachine : public Machine {
     none,
     core,
     node
-  };  // of what jobs ask for; none: nobody did yet
+  };  // what jobs ask for; none: no job has come yet
 
   struct Recent {
     std::shared_ptr<const resource::Jobspec> spec;

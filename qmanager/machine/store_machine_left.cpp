@@ -1,5 +1,5 @@
-// store_machine_left.cpp - what of the graph nobody holds: what is left of its units to a job that
-// goes on, and until when cores are free.
+// store_machine_left.cpp - the part of the graph that no job holds: what an overrunning job may
+// keep of its units, and until when cores are free.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -1,4 +1,4 @@
-// store_machine_place.cpp - a job on the nodes that somebody likes best.
+// store_machine_place.cpp - moves a job to the nodes with the best scores.
 #include <algorithm>
 #include <map>
 #include <tuple>
