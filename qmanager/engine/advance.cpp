@@ -74,7 +74,7 @@ Status check_new(const Scheduler::State& s, const AdvanceRequest& request) {
   return {};
 }
 
-// The queue whose rules it is made under, as for a job.
+// The queue whose rules hold for the reservation, as for a job.
 Result<const Queue*> queue_for(const Scheduler::State& s, const JobRequest& asked) {
   const std::string& name = asked.queue.empty() ? s.config.default_queue : asked.queue;
   for (const Queue& queue : s.queues)
@@ -227,7 +227,7 @@ Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job,
     return Reject{id, fmt::format("asks for {}, advance reservation {} lasts {}",
                                   s.config.length_text(job.limit), job.advance.value(),
                                   s.config.length_text(advance.when.length()))};
-  job.advance = {};  // within, it is a job like any other
+  job.advance = {};  // the scheduler within takes it as an ordinary job
   auto refused = found->second.inner->submit(std::move(job), std::max(now, advance.when.begin));
   if (!refused) return refused;
   if (*refused)
@@ -276,7 +276,7 @@ void Pass::send_away(Advance& advance, const std::string& reason) {
   }
 }
 
-// One that is over stays as long as jobs of it run.
+// A reservation that is over stays as long as jobs of it run.
 bool Pass::close_advance(JobId id, Advance& advance) {
   send_away(advance, fmt::format("advance reservation {} {}", id.value(),
                                  advance.cancelled ? "was cancelled" : "is over"));

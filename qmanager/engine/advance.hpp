@@ -16,7 +16,7 @@ struct AdvanceRequest {
   JobRequest resources;
   Interval when;
   std::string name;
-  std::vector<std::string> users;  // who may use it beside the owner; "*": everybody
+  std::vector<std::string> users;  // the users beside the owner; "*": all users
 };
 
 struct AdvanceStatus {

@@ -116,7 +116,7 @@ void Pass::keep_chunks(Queue& queue, const std::vector<Window>& windows) {
   });
 }
 
-// Those that were started from the window before it count as well.
+// Jobs started from the window before this one count as well.
 Pass::Tried Pass::try_within_limits(Job& job) {
   if (s_.limiter->over(job, now_, s_.length_of(job), false)) return Tried::not_now;
   return try_start(job);
@@ -142,7 +142,7 @@ void Pass::fill_window(Queue& queue, const Window& window) {
   if (queue.backfill == BackfillOrder::best_fit)
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const Candidate& a, const Candidate& b) { return a.worth > b.worth; });
-  // Room and limits only shrink: who was passed over once cannot fit after that.
+  // Room and limits only shrink: a job that was passed over once does not fit later.
   std::int64_t room = window.procs;
   for (const Candidate& next : candidates) {
     const std::int64_t procs = next.job->procs;

@@ -136,7 +136,7 @@ std::vector<QueueStatus> Scheduler::queues() const {
                    .held = queue.held,
                    .considered = queue.walk.considered,
                    .counts = queue.counts});
-  // What waits is counted where it is, and may be a million jobs; these are few.
+  // Waiting jobs, up to a million, are counted as they come and go; reservations are few.
   const auto of = [&](JobId id) -> QueueStatus& { return all[state_->find(id)->queue]; };
   for (const JobId id : *state_->aside) ++of(id).blocked;
   for (const auto& [end, id] : *state_->running_by_end) ++of(id).running;
@@ -177,7 +177,7 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
 
 }  // namespace
 
-// Kept until something changes or becomes due: whoever asks about many jobs pays for one fork.
+// Kept until something changes or becomes due: questions about many jobs cost one fork.
 Scheduler& Scheduler::asked(Time now) const {
   const State& s = *state_;
   if (s.whole == nullptr || now < s.whole_from || now >= s.whole_until) {
@@ -223,7 +223,7 @@ std::vector<PlannedSpan> Scheduler::plan(Time now) const {
 
 namespace {
 
-// Why nobody who comes to the queue now would start; empty: it depends on what is asked for.
+// Why no new job of the queue could start now; empty: that depends on the job.
 std::string why_closed(const Queue& queue) {
   if (!queue.enabled) return "it takes no jobs now";
   if (!queue.started) return "it is stopped";

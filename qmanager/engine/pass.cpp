@@ -28,7 +28,7 @@ StepResult Pass::run() {
   return std::move(result_);
 }
 
-// Who is late holds on to what it has before anybody is started or promised anything.
+// Overrunning jobs extend their spans before any job is started or gets a reservation.
 void Pass::catch_up() {
   s_.clock = std::max(s_.clock, now_);
   hold_overruns();
@@ -131,12 +131,12 @@ void Pass::walk_in_one_order() {
   }
 }
 
-// False: nobody behind it in its queue is to be looked at now.
+// False: no job behind this one in its queue is to be looked at now.
 bool Pass::look_at(Queue& queue, std::size_t slot) {
   Walk& walk = queue.walk;
   if (walk.considered >= queue.config.queue_depth) walk.closed = true;
-  // Who is planned at once, or ages by what limits say, must be looked at even on a full machine;
-  // nobody else.
+  // Jobs that get a reservation at once, or age by what limits say, are looked at even on a full
+  // machine; other jobs are not.
   if (!thorough_ && !queue.policy.keep && !s_.limits_stop_aging && s_.machine->exhausted(now_) &&
       walk.blocked_by.value() != 0)
     return false;
@@ -150,7 +150,7 @@ bool Pass::look_at(Queue& queue, std::size_t slot) {
   return true;
 }
 
-// A job whose kept reservation is still there. One that comes due now stays where it is.
+// A job that still has its kept reservation. A reservation that comes due now is not moved.
 void Pass::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
   static_cast<void>(s_.limiter.edit().over_idle(job, s_.length_of(job)));  // it waits as others do
@@ -223,7 +223,7 @@ void Pass::wake_when_under(Queue& queue, const Throttle& over) {
   if (over.until && (!wake || *over.until < *wake)) wake = over.until;
 }
 
-// The last round: who is between the soft and the hard limit may have what nobody else could use.
+// The last round: jobs between their soft and hard limits may take what no other job could use.
 void Pass::use_leftovers(Queue& queue) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* job = queue.pending.at(slot);
@@ -295,7 +295,7 @@ Pass::Tried Pass::try_start(Job& job) {
   return Tried::not_now;
 }
 
-// A job that takes what it can get takes no more than its limits leave it.
+// A job with a range of slots takes no more slots than its limits leave it.
 JobRequest Pass::within_limits(const Job& job) const {
   const std::int64_t least = least_slots(job.request);
   const std::int64_t each = std::max<std::int64_t>(1, job.procs / least);
@@ -343,7 +343,7 @@ Time Pass::complete_plan() {
   hold_overruns();
   hold_outstaying();
   hold_intruders();
-  // Where something was freed, who is entitled to a reservation could start.
+  // Where something was freed, a job entitled to a reservation could start.
   if (!s_.dirty && !s_.unseen) plan_all();
   if (!s_.dirty) book_the_entitled();
   Time until = wake().value_or(kTimeMax);
@@ -436,7 +436,7 @@ std::optional<Time> Pass::wake() const {
   const auto earlier = [&](Time t) {
     if (t > now_ && t != kTimeMax && (!wake || t < *wake)) wake = t;
   };
-  // A job at its limit is over, or has to be given more of the plan.
+  // A job at its limit is over, or its span in the plan must grow.
   if (const auto end = s_.running_by_end->upper_bound({now_, JobId{UINT64_MAX}});
       end != s_.running_by_end->end())
     earlier(end->first);

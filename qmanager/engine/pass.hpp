@@ -14,7 +14,7 @@
 
 namespace holon::qmanager {
 
-// Where the span of somebody who began then, and who is not over yet, is taken to end.
+// The assumed end of a span that began at `began` and is past its planned end at `now`.
 Time stretched_end(Time began, Time now);
 
 class Pass {

@@ -18,7 +18,7 @@ namespace holon::qmanager {
 
 struct Job;
 
-// The total order of a queue: higher priority first, then who came first, then the lower id.
+// The total order of a queue: higher priority first, then earlier submission, then lower id.
 struct OrderKey {
   std::int64_t rank = 0;  // minus the priority
   Time submitted = 0;
@@ -43,7 +43,7 @@ class PendingList {
     count_inserted(body, slot);
   }
 
-  // O(log n). REQUIRES: it is here.
+  // O(log n). REQUIRES: the job is in the list.
   void erase(OrderKey key) {
     const std::size_t slot = index_of(key);
     Body& body = body_.edit();
@@ -72,7 +72,7 @@ class PendingList {
            entries.begin();
   }
 
-  // How many stand before it. O(slots / kBlock + kBlock). REQUIRES: it is here.
+  // Jobs in front of the job. O(slots / kBlock + kBlock). REQUIRES: the job is in the list.
   std::size_t position(const OrderKey& key) const {
     const std::size_t slot = index_of(key);
     std::size_t before = 0;

@@ -9,8 +9,8 @@ namespace holon::qmanager {
 
 using resource::Allocation;
 
-// Somebody who is past the planned end is assumed to need a sixteenth of the age more: few
-// corrections for those that are long, short waits for others.
+// A job past its planned end is assumed to need a sixteenth of its age more: few corrections for
+// jobs that overrun for long, short waits for the others.
 Time stretched_end(Time began, Time now) {
   return saturating_add(now, std::max<Duration>(1, distance(began, now) / 16));
 }
@@ -86,7 +86,7 @@ void Pass::start_due() {
       tell_why(job, Why::limit);
       continue;
     }
-    // So is one of a range of slots that its limits may leave less of than it was promised.
+    // A range of slots is planned anew, too: its limits may leave fewer than it has reserved.
     const bool limited = job.request.slots && s_.limiter->active();
     const bool anew = *job.planned < now_ || limited;
     if (anew) s_.unbook(job, now_);

@@ -34,7 +34,7 @@ struct HostUse {
 struct ScheduleFormat {
   Time epoch = 0;  // in seconds, added to every time
   std::int64_t ticks_per_second = 1;
-  // None: it is not decided yet which hosts they are; its slots are then those of the queue.
+  // Empty: the hosts are not decided yet; the slots are then shown as those of the queue.
   std::function<std::vector<HostUse>(const PlannedSpan&)> hosts;
 };
 
@@ -54,7 +54,7 @@ class ScheduleText {
   std::map<JobId, PlannedSpan> told_;  // advance reservations
 };
 
-// Who starts by what a pass decided.
+// The jobs that a pass decided to start.
 std::unordered_set<JobId> jobs_started(const StepResult& step);
 
 }  // namespace holon::qmanager

@@ -93,7 +93,7 @@ void Scheduler::State::dequeue(Job& job, Time now) {
   if (job.place == Job::Place::held) --queue_of(job).held;
   if (job.place == Job::Place::pending) {
     Queue& queue = queue_of(job);
-    // Whoever was behind it may have waited for it alone.
+    // The jobs behind it may have waited for this job alone.
     if (queue.walk.last && job.key <= *queue.walk.last) dirty = true;
     queue.pending.erase(job.key);
   }

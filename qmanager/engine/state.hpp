@@ -35,11 +35,11 @@ struct Walk {
   bool by_window = false;  // the rest of the queue starts window by window
   std::vector<JobId> candidates;  // what of the rest may start in one, in queue order
   bool chunking = false;          // a large job waits: small ones leave it what is free
-  bool in_order = true;  // nobody yet had to wait without a reservation: starts are no backfill
+  bool in_order = true;  // no job has had to wait without a reservation yet: starts are no backfill
   std::optional<Time> throttled_until;  // the first limit that gives way with time
   std::optional<Time> ripe_at;          // the first job that may then have a reservation
-  bool over_soft = false;  // somebody was skipped for a soft limit that may still pass the hard one
-  bool closed = false;     // nobody behind `last` can start before something changes
+  bool over_soft = false;  // a job over its soft limit was skipped; the hard one may let it start
+  bool closed = false;     // no job behind `last` can start before something changes
 };
 
 struct Queue {
@@ -50,10 +50,10 @@ struct Queue {
   // Of a policy that a user wrote, else null. Each fork has its own.
   std::shared_ptr<PolicyHooks> hooks;
   std::shared_ptr<const PolicyProgram> program;  // that `hooks` come from
-  std::int64_t booked = 0;        // jobs that hold a reservation
-  bool given_up = false;          // the policy that a user wrote, for `base`
-  std::optional<Time> ranked_at;  // when all jobs were asked for their places last
-  bool ranks_change = false;      // time may change the order that the policy gives the queue
+  std::int64_t booked = 0;                       // jobs that hold a reservation
+  bool given_up = false;                         // the policy that a user wrote, for `base`
+  std::optional<Time> ranked_at;                 // when all jobs were asked for their places last
+  bool ranks_change = false;  // time may change the order that the policy gives the queue
   BackfillOrder backfill = BackfillOrder::queue_order;
   PendingList pending;
   std::size_t held = 0;  // jobs
@@ -72,7 +72,7 @@ struct Advance {
   std::string environment;  // that its slots were spread by
   std::int64_t slots = 0;
   bool cancelled = false;
-  std::vector<JobId> intruders;  // who uses units of it, though they were promised to it
+  std::vector<JobId> intruders;  // jobs that use units which the reservation holds
 
   bool over(Time now) const { return cancelled || now >= request.when.end; }
 };
@@ -92,7 +92,7 @@ struct ShapeMemo {
   Duration length = 0;
 };
 
-// What keeps jobs of a shape from starting, found when somebody asked.
+// What keeps jobs of a shape from starting; found when a client asks.
 struct Obstacle {
   std::uint64_t plan = 0;            // of State::plan, when it was found
   std::optional<Shortage> shortage;  // they lack something now
@@ -101,14 +101,14 @@ struct Obstacle {
   std::optional<Time> until;
 };
 
-// Who holds what, when, and what passes have found out about it.
+// The spans of jobs and reservations, and what passes have learnt about them.
 struct PlanState {
   using ByTime = std::set<std::pair<Time, JobId>>;
 
   Shared<ByTime> running_by_end;
   Shared<ByTime> bookings;  // by planned start
   std::vector<JobId>
-      unbooked;  // entitled to a reservation that nobody has needed yet, in order of entitlement
+      unbooked;  // entitled to a reservation that no pass has needed yet, in order of entitlement
   std::vector<ShapeMemo> shapes;
   std::uint64_t epoch = 1;  // grows whenever something in the plan is freed
   std::uint64_t plan = 1;   // grows whenever something in it changes
@@ -149,7 +149,7 @@ struct AccountState {
   std::uint64_t users_at = 0;
 };
 
-// Who uses units of an advance reservation, though these were promised to it.
+// The jobs that use units which an advance reservation holds.
 struct IntrusionState {
   std::map<JobId, Intruder> intruders;
   bool occupied = false;  // some advance reservation does without units of its own
@@ -204,7 +204,7 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
   const Job& seen(const Job& listed) const {
     return origin_ == nullptr ? listed : *find(listed.request.id);
   }
-  // The scheduler of the advance reservation that the job is in; nullptr: it is in none.
+  // The scheduler of the job's advance reservation; nullptr: the job is in no reservation.
   Scheduler* within(JobId id) const {
     const auto found = in_advance->find(id);
     return found == in_advance->end() ? nullptr : advances.at(found->second).inner.get();
@@ -258,8 +258,8 @@ struct Scheduler::State : PlanState, QueueState, AccountState, IntrusionState {
     if (counts_usage) fairshare.edit().started(job.request, job.procs, job.started);
   }
 
-  // A fork of this with the plan made whole, for questions (Scheduler::asked); null: nobody has
-  // asked since the last change. Its answers hold at times in [whole_from, whole_until).
+  // A fork of this with the plan made whole, for questions (Scheduler::asked); null: no question
+  // came since the last change. Its answers hold at times in [whole_from, whole_until).
   mutable std::unique_ptr<Scheduler> whole;
   mutable Time whole_from = 0;
   mutable Time whole_until = 0;
