@@ -19,15 +19,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// What an instance has written of itself into its runtime directory.
+constexpr const char* kWritten = "instance.json";
+
 bool is_ours(const fs::path& folder) {
   struct stat info {};
   return lstat(folder.c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == getuid();
 }
 
-// What an instance has written of itself into its runtime directory. A root; nothing for a child.
+// A root; nothing for a child.
 std::optional<RunningInstance> written_in(const fs::path& folder) {
   try {
-    std::ifstream in(folder / "instance.json", std::ios::binary);
+    std::ifstream in(folder / kWritten, std::ios::binary);
     const auto options = nlohmann::json::parse(in);
     if (!options.value("parent_uri", "").empty()) return std::nullopt;
     const auto& start = options.at("start");
@@ -83,7 +86,7 @@ bool is_to_be_restored(const std::string& uri) {
     const std::string served = served_by(process->path());
     if (served.empty() || (!uri.empty() && served != uri)) continue;
     const fs::path dir = runtime_dir_of(served);
-    if (!dir.empty() && !fs::exists(dir / transport::SupervisorLock::kFile, none)) return true;
+    if (!dir.empty() && !fs::exists(dir / kWritten, none)) return true;
   }
   return false;
 }

@@ -55,9 +55,9 @@ struct Client::Parts {
     return client.stream<Chunk>(topic, ask, path, on_chunk, timeout);
   }
 
-  // While an instance further away is waited for without a limit.
+  // While an instance is waited for without a limit.
   transport::Subscription silence_watched(Duration timeout) {
-    if (timeout != kForEver || path.empty() || !on_wait) return {};
+    if (timeout != kForEver || !on_wait) return {};
     return watch_silence(client, path, on_wait);
   }
 };

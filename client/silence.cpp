@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "msg/instance.hpp"
+#include "transport/codec/codec.hpp"
 
 namespace holon::client {
 namespace {
@@ -34,18 +35,30 @@ class SilenceWatch : public std::enable_shared_from_this<SilenceWatch> {
   }
 
   void heard(const Result<std::string>& answer) {
-    const bool silent = !answer && (answer.error().code == Errc::timed_out ||
-                                    answer.error().code == Errc::disconnected);
-    const bool is_news = silent && !std::exchange(silent_, silent);
-    silent_ = silent;
-    if (is_news && client_.client().connected())
-      say_(fmt::format("instance {} does not answer; waiting for it", path_));
+    auto trouble = trouble_in(answer);
+    const bool is_news = !trouble.empty() && trouble != trouble_;
+    trouble_ = std::move(trouble);
+    if (is_news && client_.client().connected()) say_(trouble_);
+  }
+
+  // The instance at hand that does not answer is a matter of the connection.
+  std::string trouble_in(const Result<std::string>& answer) const {
+    if (answer) {
+      const auto node = transport::unpack<msg::TreeNode>(*answer);
+      if (!node || node->health != "read-only") return {};
+      return fmt::format("{} cannot write its journal and starts nothing; waiting until it can",
+                         path_.empty() ? "the instance" : "instance " + path_);
+    }
+    const bool silent =
+        answer.error().code == Errc::timed_out || answer.error().code == Errc::disconnected;
+    if (!silent || path_.empty()) return {};
+    return fmt::format("instance {} does not answer; waiting for it", path_);
   }
 
   transport::BlockingClient& client_;
   const std::string path_;
   const Say say_;
-  bool silent_ = false;
+  std::string trouble_;  // that was told last; "": there is none
   transport::Subscription timer_;
 };
 

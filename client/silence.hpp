@@ -13,7 +13,8 @@
 
 namespace holon::client {
 
-// Until it ends, `say` is called with a sentence each time the instance at `path` falls silent.
+// Until it ends, `say` is called with a sentence each time the instance at `path` falls silent, or
+// cannot write its journal any more. "": the one at hand, of which only the latter is told.
 // REQUIRES: `client` outlives the subscription, and is not moved meanwhile.
 transport::Subscription watch_silence(transport::BlockingClient& client, const std::string& path,
                                       std::function<void(const std::string&)> say);

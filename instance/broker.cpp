@@ -11,6 +11,7 @@
 
 #include "base/printable.hpp"
 #include "instance/exit_codes.hpp"
+#include "instance/journal/files.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/text.hpp"
 #include "transport/endpoint.hpp"
@@ -57,6 +58,16 @@ Result<std::shared_ptr<InstanceClock>> clock_of(const Journal& journal) {
   auto clock = std::make_shared<InstanceClock>(boot_id());
   clock->go_on(meta_or(journal, kClock, ""), *latest);
   return clock;
+}
+
+// Jobs write there. Whatever else has that name is kept under another one.
+void make_output_directory(const std::string& state_dir) {
+  const std::string dir = state_dir + "/output";
+  std::error_code none;
+  if (std::filesystem::exists(dir, none) && !std::filesystem::is_directory(dir, none))
+    if (const auto aside = put_aside(dir, wall_clock_ms()))
+      spdlog::critical(fmt::format("{} was no directory; it is kept as {}", dir, *aside));
+  std::filesystem::create_directories(dir, none);
 }
 
 }  // namespace
@@ -285,8 +296,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.is_one_machine = is_one_machine();
   identity.started = started_;
   identity.lease_end = lease_end;
-  std::error_code ignored;
-  std::filesystem::create_directories(identity.state_dir + "/output", ignored);
+  make_output_directory(identity.state_dir);
   auto core = Core::create(reactor_, *clock_, *server_, journal_, config_, after_commit_,
                            std::move(identity), std::move(*store), parent_.get(), beginning());
   if (!core) return tl::unexpected(core.error());
@@ -406,8 +416,7 @@ void Broker::tell_news() {
   const auto news = journal_.take_news();
   for (const auto& item : news) spdlog::critical(item);
   if (news.empty() || !core_) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(core_->identity.state_dir + "/output", ignored);
+  make_output_directory(core_->identity.state_dir);
 }
 
 // ---- ending ----

@@ -3,7 +3,8 @@
 //
 // Its first line is 128 random bits in hexadecimal digits, made once. They mark the instance's
 // processes and its journal. The second line says that a journal was made: one that is missing
-// later was lost, and is no reason to begin anew.
+// later was lost, and is no reason to begin anew. Where the file is missing or damaged, the mark of
+// the journal (journal/mark.hpp) still knows the id, and the file is written again.
 #pragma once
 #include <optional>
 #include <string>
@@ -19,7 +20,7 @@ struct InstanceId {
 
 // The id, made where there is none. Errors: system; invalid_argument for a file that holds no id.
 Result<std::string> instance_id(const std::string& state_dir);
-// What the file says; nullopt: there is none. Errors: as above.
+// What is known of it; nullopt: nothing. Errors: as above.
 Result<std::optional<InstanceId>> read_instance_id(const std::string& state_dir);
 // The file says from here on that this instance has a journal. Errors: system.
 Status keep_instance_id(const std::string& state_dir, const std::string& id);

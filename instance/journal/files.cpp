@@ -114,7 +114,9 @@ std::optional<std::string> disk_trouble(const std::string& dir) {
 std::optional<FileLook> FileLook::at(const std::string& file) {
   struct stat info {};
   if (stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  return FileLook{info.st_dev, info.st_ino, info.st_size};
+  struct stat name {};
+  const bool is_link = lstat(file.c_str(), &name) == 0 && S_ISLNK(name.st_mode);
+  return FileLook{info.st_dev, info.st_ino, info.st_size, is_link};
 }
 
 }  // namespace holon::instance

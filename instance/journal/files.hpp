@@ -44,10 +44,11 @@ struct FileLook {
   dev_t device = 0;
   ino_t number = 0;
   off_t size = 0;
+  bool is_link = false;  // then the rest is of what it leads to
 
   static std::optional<FileLook> at(const std::string& file);
   bool same_file(const FileLook& other) const {
-    return device == other.device && number == other.number;
+    return device == other.device && number == other.number && is_link == other.is_link;
   }
 };
 

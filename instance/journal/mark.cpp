@@ -17,6 +17,10 @@ namespace {
 constexpr const char* kMagic = "holon-journal-mark-1";
 constexpr std::size_t kLength = 192;  // of the line, filled up with blanks
 
+std::string mark_file(const std::string& state_dir) {
+  return state_dir + "/instance.mark";
+}
+
 // FNV-1a: against torn and damaged lines, not against intent.
 std::uint64_t checksum(const std::string& text) {
   std::uint64_t sum = 0xcbf29ce484222325;
@@ -40,6 +44,13 @@ std::optional<Progress> parse(const std::string& line) {
   return p;
 }
 
+std::optional<Progress> read_mark_line(int fd) {
+  std::array<char, kLength> line{};
+  const ssize_t n = pread(fd, line.data(), line.size(), 0);
+  if (n != static_cast<ssize_t>(kLength)) return std::nullopt;
+  return parse({line.data(), line.size()});
+}
+
 // Who has the lock stands behind the line.
 void say_broker(int fd) {
   const std::string text = fmt::format("{:<19}\n", getpid());
@@ -57,8 +68,14 @@ std::string broker_of(int fd) {
 
 }  // namespace
 
+std::optional<Progress> read_mark(const std::string& state_dir) {
+  const std::string file = mark_file(state_dir);
+  const transport::UniqueFd fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd ? read_mark_line(fd.get()) : std::nullopt;
+}
+
 Result<JournalMark> JournalMark::open(const std::string& state_dir) {
-  const std::string file = state_dir + "/instance.mark";
+  const std::string file = mark_file(state_dir);
   JournalMark mark;
   mark.fd_.reset(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!mark.fd_ && errno == EROFS) mark.fd_.reset(::open(file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -68,9 +85,7 @@ Result<JournalMark> JournalMark::open(const std::string& state_dir) {
                 "a running instance uses this state directory" + broker_of(mark.fd_.get()),
                 state_dir);
   say_broker(mark.fd_.get());
-  std::array<char, kLength> line{};
-  const ssize_t n = pread(mark.fd_.get(), line.data(), line.size(), 0);
-  if (n == static_cast<ssize_t>(kLength)) mark.found_ = parse({line.data(), line.size()});
+  mark.found_ = read_mark_line(mark.fd_.get());
   return mark;
 }
 

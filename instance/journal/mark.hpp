@@ -27,6 +27,10 @@ struct Progress {
   bool operator==(const Progress&) const = default;
 };
 
+// What the mark of a state directory says, for who has not locked it; nullopt: none, or one that
+// does not check.
+std::optional<Progress> read_mark(const std::string& state_dir);
+
 class JournalMark {
  public:
   // Opens or creates, and locks: one broker at a time has a state directory. On a disk that is

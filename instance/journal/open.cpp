@@ -142,8 +142,8 @@ class Opening {
     if (foreign_)
       return fail(Errc::invalid_argument,
                   fmt::format("this is the journal of instance {}, and this state directory is "
-                              "that of {}",
-                              kept, id_),
+                              "that of {}; {}",
+                              kept, id_, repair_advice(dir_)),
                   file_);
     return {};
   }

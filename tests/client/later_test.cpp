@@ -92,6 +92,27 @@ TEST(Requests, WhoWaitsIsToldThatTheInstanceDoesNotAnswer) {
   EXPECT_EQ(said, std::vector<std::string>{"instance /3 does not answer; waiting for it"});
 }
 
+TEST(Requests, WhoWaitsIsToldOnceThatTheJournalCannotBeWritten) {
+  transport::Request waits;
+  FakeBroker broker;
+  std::atomic<int> times{0};
+  broker.handle("job.wait", [&](const transport::Request& request) { waits = request; });
+  broker.handle("status", [&](const transport::Request& request) {
+    msg::TreeNode node;
+    node.health = "read-only";
+    request.reply(transport::pack(node));
+    if (++times == 2) waits.reply(transport::pack(msg::WaitReply{}));
+  });
+  broker.start();
+  std::vector<std::string> said;
+  auto client =
+      Client::connect({"", "", [&said](const std::string& notice) { said.push_back(notice); }});
+  ASSERT_TRUE(client) << to_string(client.error());
+  EXPECT_TRUE(client->wait({{1}}));
+  EXPECT_EQ(said, std::vector<std::string>{"the instance cannot write its journal and starts "
+                                           "nothing; waiting until it can"});
+}
+
 // The last event of the job came, and the broker is lost before it has said how the job ended.
 TEST(OverLater, AsksAgainForARecordThatWasLost) {
   FakeBroker broker;

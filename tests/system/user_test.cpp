@@ -314,6 +314,19 @@ TEST(User, ABrokerThatIsStartedAgainIsWaitedFor) {
   }
 }
 
+TEST(User, AFileWhereOutputsBelongKeepsNoJobFromRunning) {
+  Sandbox sandbox;
+  const std::string state = sandbox.folder() + "/state";
+  std::filesystem::create_directory(state);
+  std::filesystem::permissions(state, std::filesystem::perms::owner_all);
+  sandbox.write_file("state/output", "mine");
+  Instance instance(sandbox, {"--resources", "node=1/core=2", "--state-dir", state});
+  sandbox.ok({"submit", "echo", "served"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.ok({"job", "output", "1"}), "served\n");
+  EXPECT_THAT(instance.end().err, HasSubstr("is kept as " + state));
+}
+
 // The supervisor makes it again within a second; who asks meanwhile is not told that all is over.
 TEST(User, ARuntimeDirectoryThatWasRemovedIsWaitedFor) {
   Sandbox sandbox;

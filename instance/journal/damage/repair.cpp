@@ -63,6 +63,16 @@ void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& c
     check.damage.push_back(name_of_jobs(numbers) + ": neither a batch nor a record");
 }
 
+void check_owner(SQLite::Database& db, const std::optional<InstanceId>& id, JournalCheck& check) {
+  SQLite::Statement owner(db, "SELECT value FROM meta WHERE key = ?");
+  owner.bind(1, std::string(kJournalId));
+  const std::string kept = owner.executeStep() ? owner.getColumn(0).getString() : "";
+  if (id && !kept.empty() && kept != id->id)
+    check.damage.push_back(
+        fmt::format("this is the journal of instance {}, and this state directory is that of {}",
+                    kept, id->id));
+}
+
 void check_progress(SQLite::Database& db, const JournalMark& mark, JournalCheck& check) {
   const auto& known = mark.found();
   if (!known) return;
@@ -233,6 +243,7 @@ Result<JournalCheck> check_journal(const std::string& state_dir) {
     const auto db = open_to_read(file);
     if (auto ours = expect_kind(*db, kJournalKind, file); !ours)
       check.damage.push_back(to_string(ours.error()));
+    if (id) check_owner(*db, *id, check);
     const TypedTables typed(*db);
     for (const auto& what : typed.not_understood()) check.damage.push_back(what);
     check_progress(typed.tables(), *mark, check);

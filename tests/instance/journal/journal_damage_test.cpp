@@ -151,6 +151,30 @@ TEST_F(JournalDamageTest, AJournalThatIsGoneIsNotANewOne) {
   }
 }
 
+TEST_F(JournalDamageTest, AnIdThatIsLostOrDamagedIsStillKnown) {
+  std::string id;
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    id = *instance_id(dir_);
+  }
+  const std::string name = dir_ + "/instance.id";
+  for (const char* text : {"", "no id\n"}) {
+    fs::remove(name);
+    if (*text != '\0') std::ofstream(name) << text;
+    EXPECT_EQ(*instance_id(dir_), id);
+    fs::remove(name);
+    if (*text != '\0') std::ofstream(name) << text;
+    const auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    EXPECT_EQ(ids(*journal), all());
+    std::string written;
+    std::getline(std::ifstream(name), written);
+    EXPECT_EQ(written, id) << "and is written again";
+  }
+}
+
 TEST_F(JournalDamageTest, TheJournalOfAnotherInstanceIsRefused) {
   fs::create_directory(dir_ + "/other");
   { ASSERT_TRUE(Journal::open(journal_file(dir_ + "/other"), Journal::Sync::normal)); }
@@ -159,6 +183,10 @@ TEST_F(JournalDamageTest, TheJournalOfAnotherInstanceIsRefused) {
   const auto journal = open();
   ASSERT_FALSE(journal);
   EXPECT_THAT(journal.error().what, HasSubstr("this is the journal of instance"));
+  EXPECT_THAT(journal.error().what, HasSubstr("holon journal repair")) << "what can be done";
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked) << to_string(checked.error());
+  EXPECT_THAT(checked->damage, Contains(HasSubstr("this is the journal of instance")));
 }
 
 TEST_F(JournalDamageTest, ADamagedFrameOfTheLogTakesNothingAwayThatALaterOneHas) {
@@ -527,6 +555,10 @@ TEST_F(JournalDamageTest, AnOpenJournalThatIsRemovedIsWrittenAgain) {
              fs::create_directory(file());
            },
            [this] { fs::resize_file(file(), fs::file_size(file()) / 2); },
+           [this] {  // its log is looked for beside what the link leads to
+             fs::rename(file(), dir_ + "/moved.db");
+             fs::create_symlink("moved.db", file());
+           },
        }) {
     fs::remove_all(dir_);
     fs::create_directory(dir_);
