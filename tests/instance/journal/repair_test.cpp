@@ -1,0 +1,283 @@
+// A journal of which parts are lost or make no sense: what check finds, and what repair makes of
+// it.
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "instance/instance_id.hpp"
+#include "instance/journal/damage/log.hpp"
+#include "instance/journal/damage/repair.hpp"
+#include "instance/journal/damage/salvage.hpp"
+#include "instance/journal/files.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/journal/schema.hpp"
+#include "msg/instance.hpp"
+#include "tests/instance/a_jobspec.hpp"
+#include "tests/instance/journal/damaged_journal.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    // Numbers of reservations that are over are no jobs.
+    for (const std::int64_t number : {61, 63})
+      journal->set_number(kReservationNumber + std::to_string(number), number);
+    add_job(*journal, 62);
+    add_job(*journal, 64);
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    for (const char* rows : {"first BETWEEN 20 AND 24", "first = 40"})
+      db.exec(std::string("DELETE FROM batches WHERE ") + rows);
+    db.exec("DELETE FROM jobs WHERE id BETWEEN 20 AND 24 OR id = 40 OR id = 50");
+  }
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked) << to_string(checked.error());
+  EXPECT_THAT(checked->damage, ::testing::ElementsAre("jobs 20 to 24: neither a batch nor a record",
+                                                      "job 40: neither a batch nor a record"))
+      << "job 50 has a batch: it is gone on with";
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->lost, ::testing::ElementsAre("jobs 20 to 24", "job 40"));
+  {  // an open one is not checked
+    const auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    for (const std::uint64_t id : {20, 22, 24, 40}) {
+      const auto record = journal->inactive(JobId(id));
+      ASSERT_TRUE(record && *record) << id;
+      EXPECT_EQ((*record)->path, "/" + std::to_string(id));
+      EXPECT_EQ((*record)->state, "INACTIVE");
+      EXPECT_EQ((*record)->result, "FAILED");
+      EXPECT_THAT((*record)->reason, HasSubstr("the journal has lost it"));
+      EXPECT_EQ((*record)->t_inactive, 12'345);
+    }
+    EXPECT_FALSE(*journal->inactive(JobId(61)));
+  }
+  const auto again = check_journal(dir_);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_THAT(again->damage, IsEmpty());
+}
+
+// Of what is inside of a row SQLite knows nothing.
+TEST_F(JournalDamageTest, RowsThatMakeNoSenseAreNamedAndTakenOut) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    journal->add_batch({JobId(61), 1, testing::a_jobspec("waits"), false});
+    journal->add_event(JobId(61), 1, {1, event::Submit{}});
+    add_job(*journal, 62);
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec(
+        "UPDATE specs SET jobspec = replace(jobspec, 'resources', 'resour\x01es') "
+        "WHERE jobspec LIKE '%waits%'");
+    db.exec("UPDATE jobs SET record = x'ff' || record WHERE id = 7");
+    db.exec("UPDATE events SET context = '{' WHERE job = 9");
+    db.exec("INSERT INTO allocs VALUES(61, 1, 2, x'ff')");
+    db.exec("INSERT INTO reservations VALUES(63, 'no jobspec', 1, 2, '', '', 0)");
+  }
+  const std::vector<std::string> found = {"job 7: its record", "jobspec 61", "event 9",
+                                          "job 61: what it holds", "advance reservation 63"};
+  const auto checked = check_journal(dir_);
+  ASSERT_TRUE(checked) << to_string(checked.error());
+  EXPECT_EQ(checked->damage, found);
+  const auto repaired = repair_journal(dir_, 12'345);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  for (const auto& row : found) EXPECT_THAT(repaired->lost, Contains(row));
+  EXPECT_THAT(repaired->lost, Contains("job 61"));
+  {
+    const auto journal = open();
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    for (const std::uint64_t id : {7, 61}) {
+      const auto record = journal->inactive(JobId(id));
+      ASSERT_TRUE(record) << id << ": " << to_string(record.error());
+      EXPECT_TRUE(*record || journal->batch_of(JobId(id))) << id;
+    }
+    EXPECT_EQ((*journal->inactive(JobId(61)))->result, "FAILED");
+  }
+  const auto again = check_journal(dir_);
+  ASSERT_TRUE(again) << to_string(again.error());
+  EXPECT_THAT(again->damage, IsEmpty());
+}
+
+// A broker that repairs must not be taken for one that hangs: what is copied counts, and so does
+// each step after it.
+TEST_F(JournalDamageTest, ARepairOfManyBadRowsShowsThatItGetsOn) {
+  constexpr int kRows = 5'000;
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+  }
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec("WITH RECURSIVE n(i) AS (SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < " +
+            std::to_string(99 + kRows) +
+            ") INSERT INTO jobs SELECT i, 'COMPLETED', x'ff00' FROM n");
+  }
+  const auto mark = JournalMark::open(dir_);
+  ASSERT_TRUE(mark);
+  std::int64_t beats = 0;
+  const auto repaired = rebuild_journal(dir_, *mark, 12'345, [&beats] { ++beats; });
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  std::int64_t copied = 0;
+  for (const auto& [table, rows] : repaired->rows) copied += rows;
+  EXPECT_GT(copied, kRows);
+  EXPECT_GT(beats, copied + kRows / 100) << "also where rows are looked at and taken out";
+  EXPECT_EQ(std::count_if(repaired->lost.begin(), repaired->lost.end(),
+                          [](const auto& what) { return what.ends_with(": its record"); }),
+            kRows);
+  SQLite::Database db(file(), SQLite::OPEN_READONLY);
+  EXPECT_EQ(db.execAndGet("SELECT count(*) FROM jobs WHERE record = x'ff00'").getInt(), 0);
+}
+
+TEST_F(JournalDamageTest, OneThatWasFoundToMakeNoSenseIsRefusedUntilItIsRepaired) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    fill(*journal);
+    journal->set_meta("runtime_dir", "half done");
+    const Error why = journal->condemn({Errc::invalid_argument, "a bad row", "job 3"});
+    EXPECT_EQ(why.where, file());
+    EXPECT_EQ(why.code, Errc::system);
+    EXPECT_THAT(why.what, AllOf(HasSubstr("a bad row"), HasSubstr("holon journal repair")));
+  }
+  const auto refused = open();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().what,
+              AllOf(HasSubstr("a bad row"), HasSubstr("holon journal repair")));
+  auto repaired = open(Journal::OnDamage::repair);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_THAT(repaired->take_news(), Contains(HasSubstr("a bad row")));
+  EXPECT_EQ(repaired->meta("runtime_dir")->value_or(""), "") << "of a beginning that failed";
+  EXPECT_EQ(ids(*repaired), all());
+}
+
+// As many jobs are made of a batch as its row says.
+TEST_F(JournalDamageTest, ABatchThatSaysItHasMoreJobsThanItCanIsDamage) {
+  for (const char* damage : {"count = 1000000000000 WHERE first = 20", "count = 0 WHERE first = 20",
+                             "count = 1000000000000 WHERE first = 60"}) {
+    fs::remove_all(dir_);
+    fs::create_directory(dir_);
+    {
+      auto journal = open();
+      ASSERT_TRUE(journal);
+      fill(*journal);
+    }
+    {
+      SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+      db.exec(std::string("UPDATE batches SET ") + damage);
+    }
+    EXPECT_THAT(check_journal(dir_)->damage, Contains(HasSubstr("jobs, and 1 at most"))) << damage;
+    const auto refused = open();
+    ASSERT_FALSE(refused) << damage;
+    EXPECT_THAT(refused.error().what, HasSubstr("jobs, and 1 at most"));
+    auto repaired = open(Journal::OnDamage::repair);
+    ASSERT_TRUE(repaired) << to_string(repaired.error());
+    EXPECT_THAT(repaired->take_news(), Contains(HasSubstr("jobs, and 1 at most")));
+    EXPECT_EQ(ids(*repaired), all());
+    EXPECT_TRUE(repaired->active_batches()->empty());
+    EXPECT_EQ(repaired->next_id(), JobId(kJobs + 1));
+  }
+}
+
+// journal.keep takes the oldest away: that they are not there is right.
+TEST_F(JournalDamageTest, JobsThatWereForgottenAreNotMissing) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    journal->set_number(kReservationNumber + std::string("7"), 7);
+    fill(*journal);
+    ASSERT_TRUE(journal->forget(10, 100));
+    ASSERT_TRUE(journal->commit());
+    EXPECT_FALSE(*journal->number(kReservationNumber + std::string("7"))) << "nor is it kept";
+    for (const std::uint64_t id : {61, 63}) add_job(*journal, id);
+  }
+  EXPECT_THAT(check_journal(dir_)->damage,
+              ::testing::ElementsAre("job 62: neither a batch nor a record"));
+}
+
+// Where the cell of the table row with this text begins: payload's length and key come first
+// (https://www.sqlite.org/fileformat2.html#b_tree_pages).
+std::size_t cell_with(const std::string& bytes, const std::string& text) {
+  constexpr std::size_t kPage = 4096, kPageHead = 8;
+  const auto two = [&](std::size_t at) {
+    return std::size_t{static_cast<unsigned char>(bytes[at])} << 8 |
+           static_cast<unsigned char>(bytes[at + 1]);
+  };
+  const std::size_t at = bytes.find(text), page = at / kPage * kPage;
+  std::size_t begin = 0;
+  for (std::size_t cell = 0; cell < two(page + 3); ++cell) {
+    const std::size_t place = page + two(page + kPageHead + 2 * cell);
+    if (place <= at) begin = std::max(begin, place);
+  }
+  return begin;
+}
+
+TEST_F(JournalDamageTest, ARepairEndsWhereADamagedRowHasAKeyThatWasPassedBefore) {
+  constexpr int kRows = 400;
+  const std::string from = dir_ + "/from.db", to = dir_ + "/to.db";
+  for (const auto& name : {from, to})
+    ASSERT_TRUE(create_journal(name, "0123456789abcdef0123456789abcdef"));
+  {
+    SQLite::Database db(from, SQLite::OPEN_READWRITE);
+    SQLite::Transaction all(db);
+    for (int id = 1; id <= kRows; ++id) {
+      SQLite::Statement add(db, "INSERT INTO jobs VALUES(?, 'COMPLETED', ?)");
+      add.bind(1, id);
+      add.bind(2, "row " + std::to_string(id) + ";" + std::string(200, 'x'));
+      add.exec();
+    }
+    all.commit();
+  }
+  std::ostringstream read;
+  read << std::ifstream(from, std::ios::binary).rdbuf();
+  std::string bytes = read.str();
+  const std::size_t row = cell_with(bytes, "row 200;"), next = cell_with(bytes, "row 201;");
+  bytes.replace(row + 2, 2, "\x80\x05", 2);  // its key is 5 now
+  bytes.replace(next, 2, "\xff\x7f", 2);     // longer than what there is
+  std::ofstream(from, std::ios::binary) << bytes;
+  SQLite::Database damaged(from, SQLite::OPEN_READONLY), mended(to, SQLite::OPEN_READWRITE);
+  int beats = 0;
+  const auto salvage = copy_readable(damaged, mended, [&] {
+    if (++beats > 100 * kRows) throw std::runtime_error("it goes round and round");
+  });
+  ASSERT_TRUE(salvage) << to_string(salvage.error());
+  EXPECT_EQ(salvage->rows.at("jobs"), kRows - 2);
+  EXPECT_THAT(salvage->lost, Contains("table jobs: id 200 to 201"));
+}
+
+TEST_F(JournalDamageTest, ARepairedJournalIsForItsOwnerOnly) {
+  fill_and_be_killed();
+  const mode_t usual = umask(022);
+  const auto repaired = repair_journal(dir_, 0);
+  umask(usual);
+  ASSERT_TRUE(repaired) << to_string(repaired.error());
+  EXPECT_EQ(fs::status(file()).permissions() & fs::perms::mask,
+            fs::perms::owner_read | fs::perms::owner_write);
+}
+
+}  // namespace
+}  // namespace holon::instance
