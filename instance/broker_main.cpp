@@ -105,7 +105,7 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
       lifeline->noticed();
       alone = true;
       (*broker)->end_alone("its supervisor is gone");
-      // Whoever ended a child's supervisor has taken its resources back already.
+      // A parent that ended this child's supervisor has taken the resources back already.
       if (options.start.grant) (*broker)->hurry();
     });
     if (!watch) return refuse(watch.error());

@@ -84,7 +84,7 @@ Result<std::string> Broker::invite(const msg::InviteRequest& ask) {
                                    options_.secrets.keys.server.public_key, std::move(*key)});
 }
 
-// Nobody on another machine could reach it then: what it starts is here.
+// Without hosts no other machine can reach the instance: all that it starts is here.
 bool Broker::is_one_machine() const {
   if (options_.hosts.empty()) return true;
   const auto invitation = launch::parse_invitation(options_.secrets.invitation);
@@ -102,7 +102,7 @@ Status Broker::can_use(const ResourceSource& source, std::int64_t nodes) const {
       fmt::format("it has {} nodes, and its parent has started {} agents for it", nodes, agents));
 }
 
-// Also before there are resources: they are put together from what those who join bring.
+// Answers also before there are resources: these are put together from what joining nodes bring.
 void Broker::answer_join(const transport::Request& request) {
   if (!joining_ || !is_joiner(request.principal()) || !request.path().empty())
     return strangers_.refuse(
@@ -153,8 +153,8 @@ void Broker::lose_node(std::uint32_t rank) {
   loss_timer_ = reactor_.after(0, [this, name] { end(name + " is lost (--exit-on-loss)"); });
 }
 
-// Of an end that has begun: nobody who is there has anything to say any more, and who is not has
-// had some time. What runs there, if anything does, ends for want of a broker.
+// While the instance ends: true when connected agents have nothing left to report, and the others
+// have had some time. Tasks on nodes without a connection, if any, end for want of a broker.
 bool Broker::only_lost_run() const {
   if (!waited_for_lost_ || options_.hosts.empty()) return false;
   for (const JobId id : core_->jobs.holding())

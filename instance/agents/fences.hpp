@@ -31,7 +31,7 @@ class Fences {
     std::string data;
     transport::Request request;
   };
-  // By its number, who has come, by rank.
+  // By the number of the round: the agents that have come, by rank.
   using Rounds = std::map<std::uint64_t, std::map<std::uint32_t, Come>>;
 
   static std::size_t bytes_of(const Rounds& rounds);

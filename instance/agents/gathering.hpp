@@ -20,8 +20,8 @@ class Gathering {
   Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets,
             std::uint32_t quorum = 0);
 
-  // Takes what an agent's hello says of its node. Everything else is passed over: whoever is there
-  // when the resources are known answers it.
+  // Takes what an agent's hello says of its node. Other requests are passed over: the service that
+  // exists once the resources are known answers them.
   void hear(const transport::Request& request);
   void peer_lost(transport::PeerId peer);
   // Is the agent of this rank here?

@@ -42,8 +42,8 @@ void InputStreams::take(const transport::Request& request) {
   waiting_.push_back({request, id});
 }
 
-// The agents know which of their tasks read it. Who asks again because one agent could not be asked
-// repeats what the others have: they pass over it.
+// The agents know which of their tasks read the input. A client that sends a piece again because
+// one agent was away repeats what the other agents have: these pass over it.
 void InputStreams::pass_on(const transport::Request& request, const msg::InputRequest& piece) {
   const ActiveJob* job = jobs_.find(JobId(piece.id));
   if (job == nullptr) return say_nobody_reads(request);

@@ -76,7 +76,7 @@ std::optional<Time> Offline::turn(Time now) {
     const Duration given_up = patience_for(rank, patience_);
     if (how.is_given_up || given_up == 0 || !is_due(how.since, given_up)) continue;
     how.is_given_up = true;
-    // What is given up may still run: nobody gets its cores, however short the patience is.
+    // Tasks of a node that is given up may still run: no job gets its cores.
     if (!offline_.contains(rank)) take_down(rank, how);
     on_given_up(rank);
   }

@@ -14,7 +14,7 @@ void JobManager::set_aside(JobId id, Time now) {
   journal_.add_aside(id);
 }
 
-// It has ended, or somebody has decided otherwise.
+// The job has ended, or a user has released it.
 void JobManager::let_back(JobId id) {
   if (aside_.erase(id) != 0) journal_.remove_aside(id);
 }

@@ -24,7 +24,7 @@ class QueueGates {
   // Errors: not_found.
   Status set(const std::string& queue, Gate gate, bool open, const std::string& reason);
   bool closed(const std::string& queue, Gate gate) const { return closed_.contains({queue, gate}); }
-  // Why it was closed; empty: it is open, or nobody said.
+  // Why the gate was closed; empty: it is open, or no reason was given.
   std::string reason(const std::string& queue, Gate gate) const;
 
  private:

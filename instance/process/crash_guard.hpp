@@ -14,8 +14,8 @@ namespace holon::instance {
 inline constexpr std::size_t kCrashes = 5;        // so many ...
 inline constexpr Duration kCrashWindow = 60'000;  // ... within this time are a loop
 
-// Of a status as wait(2) gives it. What somebody else ended is none: that says nothing of what it
-// was doing.
+// `status` is wait(2)'s. A process ended by a signal from outside has not crashed: its end says
+// nothing about what the process was doing.
 inline bool is_crash(int status) {
   if (!WIFSIGNALED(status)) return false;
   const int signal = WTERMSIG(status);

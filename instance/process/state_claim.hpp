@@ -1,9 +1,9 @@
 // state_claim.hpp - a state directory serves one running instance at a time, and is one instance
-// for ever: who it is outlives its processes, and its journal.
+// for ever: the identity of the instance outlives its processes, and its journal.
 //
-// `lock` in the directory is locked for as long as the supervisor lives; who it is says
-// `instance.id` (instance_id.hpp). Where somebody removes the directory while the instance runs,
-// it is made again, with its mark in `instance.lineage`: the processes of the instance bear that
+// `lock` in the directory is locked for as long as the supervisor lives; `instance.id` has the
+// identity (instance_id.hpp). A directory that is removed while the instance runs
+// is made again, with its mark in `instance.lineage`: the processes of the instance bear that
 // mark, and the next start has to know them by it.
 #pragma once
 #include <string>

@@ -19,8 +19,8 @@ namespace holon::instance {
 inline constexpr const char* kJoiner = "join";
 bool is_joiner(const transport::Principal& who);
 
-// Is the other end of this connection the agent of that rank, as far as its key says? Whoever shows
-// no key, on this machine, has a secret to prove it by.
+// Is the other end of this connection the agent of that rank, as far as its key says? An agent
+// on this machine shows no key: it has a secret to prove its rank by.
 bool may_be_agent(const transport::Principal& who, std::uint32_t rank);
 // Has it shown the key of any agent?
 bool is_agent(const transport::Principal& who);
@@ -37,11 +37,11 @@ class Joining {
   // such that the instance was not started with. Errors: unsupported (libzmq).
   Result<transport::KeyPair> invite(Time until, std::uint64_t uses);
 
-  // Whose public key it is: kJoiner, "join 2", "agent 3", or "": nobody's.
+  // The owner of the public key: kJoiner, "join 2", "agent 3"; "": the key is unknown.
   std::string name_of(const std::string& public_key) const;
 
-  // The place of who asks. `is_connected`: does the agent of this rank work already? Errors:
-  // not_found (no host of the instance), exists (somebody is there), denied.
+  // The place of the node that asks. `is_connected`: is the agent of this rank connected? Errors:
+  // not_found (no host of the instance), exists (the place is taken), denied.
   Result<launch::msg::JoinReply> place_for(
       const launch::msg::JoinRequest& ask,
       const std::function<bool(std::uint32_t rank)>& is_connected) const;

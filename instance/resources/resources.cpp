@@ -29,7 +29,7 @@ using nlohmann::json;
 
 constexpr std::string_view kDatabase("SQLite format 3\0", 16);  // how such a file begins
 
-// The resources in RFC 16's database; who held them is not taken over.
+// The resources in RFC 16's database, without the jobs that held them.
 Result<ResourceSource> read_database(const std::string& file) {
   const auto database = ResourceDatabase::open(file, ResourceDatabase::Open::existing);
   if (!database) return tl::unexpected(database.error());

@@ -2,7 +2,7 @@
 // each pass of the scheduler a section with what it saw and decided is appended to a file.
 //
 // Bounded: it takes a tenth of the broker's time at most. Where passes follow each other faster
-// than that, a section stands for several of them, and who began and ended in between is in none.
+// than that, a section stands for several of them; a job that ran in between only is in none.
 // A file that cannot be written is told once, and once more when it can be again; scheduling goes
 // on. The file is opened anew for each section, so that it may be moved away or cut at any time.
 #pragma once

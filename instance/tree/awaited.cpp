@@ -15,7 +15,7 @@ void AwaitedChildren::wait(JobId child, Duration patience, Then then) {
   });
 }
 
-// Whoever is told may wait for another.
+// A callback may wait for another child, which changes the list.
 void AwaitedChildren::settle(JobId child, Outcome outcome) {
   std::list<Waiting> settled;
   for (auto at = waiting_.begin(); at != waiting_.end();) {

@@ -1,5 +1,5 @@
-// awaited.hpp - who needs a child that is not connected just now: waits until it is, until the job
-// that it was is over, or for so long.
+// awaited.hpp - requests for a child that is not connected just now: they wait until the child is
+// connected, until its job is over, or until their patience ends.
 #pragma once
 #include <cstdint>
 #include <functional>

@@ -148,7 +148,7 @@ void Children::welcome(const transport::Request& request, const msg::Hello& hell
   child.grant.uri = hello.uri;
   const auto before = std::exchange(child.peer, request.peer());
   server_.favour(child.peer);
-  // Who was there before says hello again, and learns from its epoch whether it still is the child.
+  // The former process says hello again, and learns from its epoch whether it still is the child.
   if (before.value() != 0 && before != child.peer) server_.dismiss(before);
   child.ending = child.told_all = false;
   journal_.put_child(child.grant);

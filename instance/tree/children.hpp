@@ -1,11 +1,11 @@
-// children.hpp - the parent's side of its child instances: who may say hello, what was granted
-// under which epoch, who is connected, and the job records they send up (docs/protocol.md).
+// children.hpp - the parent's side of its child instances: which may say hello, what was
+// granted under which epoch, which are connected, and the records they send up (docs/protocol.md).
 //
 // A hello has to show the job's token and to come from a process of the job, by the kernel's word.
 //
 // The journal is the truth about grants. An epoch is a child's proof that it is the holder: the
 // token buys the first one, each hello without one (a child that lost its journal before it could
-// keep it) buys the next, and whoever shows an older one is turned away and has to end.
+// keep it) buys the next; a process that shows an older epoch is turned away and has to end.
 #pragma once
 #include <cstdint>
 #include <functional>

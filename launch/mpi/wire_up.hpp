@@ -1,5 +1,5 @@
 // wire_up.hpp - how the tasks of one job find each other: the processes of an MPI program exchange
-// a few keys through whoever has started them before they can talk.
+// a few keys through the agent that started them before they can talk.
 #pragma once
 #include <cstdint>
 #include <functional>

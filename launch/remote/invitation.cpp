@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kLongest = 64 << 10;  // bytes
 
-// Byte by byte: what is behind the line is for somebody else.
+// Byte by byte: input behind the line belongs to the next reader.
 Result<std::string> first_line_of_input() {
   std::string line;
   for (char byte = 0; line.size() < kLongest;) {

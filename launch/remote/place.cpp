@@ -17,7 +17,7 @@ Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest
   options.name = "agent, joining";
   options.security = {invitation.server_key, invitation.key.public_key, invitation.key.secret_key};
   Error last{Errc::disconnected, "no address of the instance is known", {}};
-  // Each try that fails has waited for so long, or there was nobody: no clock is needed.
+  // A try that fails has waited that long, or found no listener: no clock is needed.
   for (Duration left = patience; left > 0;)
     for (const auto& address : invitation.addresses) {
       left -= kOneTry;

@@ -9,7 +9,7 @@
 namespace holon::launch {
 namespace {
 
-// Not "broker": who looks for instances of this node must not take it for one.
+// Not "broker": a search for instances on this node must not take the relay for one.
 constexpr const char* kSocket = "relay";
 
 bool is_owners(const transport::Principal& who) {

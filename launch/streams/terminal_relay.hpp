@@ -60,8 +60,8 @@ struct Packet {
 // Errors: disconnected at the end, busy where there is none now, protocol, system.
 Result<Packet> receive_packet(int socket);
 
-// Carries bytes one way; takes no more while what it has cannot leave, so that whoever writes is
-// made to wait as by a real terminal.
+// Carries bytes one way; takes no more while its bytes cannot leave, so that the writer waits as
+// it would for a real terminal.
 class Flow {
  public:
   // Returns what is there; empty: nothing just now; error: the end.

@@ -76,7 +76,7 @@ Seat seat_of(const msg::Start& start, std::size_t index) {
   return {start.node_index, index, start.tasks.size()};
 }
 
-// The place of a task of somebody else: an MPI program that finds it looks for the wrong launcher.
+// Variables of another launcher's task: an MPI program that finds them looks for that launcher.
 // What people set themselves, PMIX_MCA_ and PMI_DEBUG, stays.
 void take_out_places(Changes& changes, const Environment& base) {
   const auto first = base.lower_bound("PMI");

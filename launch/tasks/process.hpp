@@ -25,7 +25,7 @@ struct ProcessStat {
   bool of_kernel = false;
   bool has_empty_environment = false;  // false, too, where that may not be known
 
-  // Nothing of it runs any more; somebody has still to reap it.
+  // No thread of the process runs any more; its parent has still to reap it.
   bool is_over() const { return state == 'X' || (state == 'Z' && threads <= 1); }
 };
 

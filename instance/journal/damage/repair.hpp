@@ -30,7 +30,7 @@ struct JournalRepair {
 // Puts the old files aside and writes a new journal of what can be read of them; job numbers go on
 // after the highest one ever given. Errors: as above.
 Result<JournalRepair> repair_journal(const std::string& state_dir, Time now);
-// The same for who has locked the mark. `beat` is called again and again meanwhile.
+// The same for a caller that holds the lock of the mark. `beat` is called now and then meanwhile.
 Result<JournalRepair> rebuild_journal(const std::string& state_dir, const JournalMark& mark,
                                       Time now, const std::function<void()>& beat);
 
