@@ -233,6 +233,23 @@ TEST(LivePolicy, WhatIfTellsWhoWouldStartWhenAndChangesNothing) {
   live.release("gate");
 }
 
+TEST(LivePolicy, WhatIfKeepsNobodyWaitingOverAQueueThatIsTooLong) {
+  const Live live({"--resources", "node=1/core=4"});
+  live.when_running(live.job(live.gated("gate"), {4, 60}));
+  JobOptions many{4, 60};
+  many.count = 20'001;
+  ASSERT_TRUE(live.submit({"/bin/true"}, many));
+  ASSERT_TRUE(testing::eventually([&] { return queue_of(live).pending == 20'001; }));
+  const msg::WhatIfRequest ask{"", "mine.lua", kShortestFirst, {}};
+  const auto reply = live.call<msg::WhatIfReply>("policy.what-if", ask);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, Errc::out_of_range);
+  EXPECT_THAT(reply.error().what, HasSubstr("20001 jobs wait in queue default; with more than"));
+  msg::CancelRequest all;
+  all.all = true;
+  EXPECT_TRUE(live.call<msg::CancelReply>("cancel", all));
+}
+
 // ---- failing
 
 TEST(LivePolicy, AFailingOneIsItsBaseAndSaysWhere) {
