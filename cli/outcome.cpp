@@ -33,6 +33,7 @@ std::string failure_of(const JobRecord& job) {
 }
 
 Colour colour_of(const JobRecord& job) {
+  if (job.t_suspended > 0) return Colour::yellow;
   if (!inactive(job)) return job.state == "RUN" ? Colour::green : Colour::yellow;
   return job.result == "COMPLETED" ? Colour::dim : Colour::red;
 }
@@ -46,6 +47,8 @@ std::string why_it_waits(const JobRecord& job, std::int64_t now) {
 std::string details_of(const JobRecord& job, std::int64_t now) {
   if (job.as_of > 0)
     return fmt::format("as of {}: its instance does not answer", show_time(job.as_of, now));
+  if (job.t_suspended > 0)
+    return fmt::format("{}; suspended since {}", job.nodelist, show_time(job.t_suspended, now));
   if (job.state == "RUN" && !job.reason.empty())
     return (job.nodelist.empty() ? "" : job.nodelist + "; ") + job.reason;
   if (!inactive(job)) return job.t_alloc > 0 ? job.nodelist : why_it_waits(job, now);

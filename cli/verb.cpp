@@ -60,7 +60,8 @@ int dispatch(std::span<const Verb> table, std::string_view prefix, Invocation& c
 
 int run_group(const VerbGroup& group, Invocation& call) {
   const std::string prefix = fmt::format("holon {}", group.name);
-  if (call.as_man_page) {  // one page: what there is, then each verb's own text
+  if (call.as_man_page ||
+      call.pages != nullptr) {  // one page: what there is, then each verb's own text
     for (const auto& verb : group.verbs) verb.run(call);
     return kOk;
   }

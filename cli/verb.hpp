@@ -25,12 +25,16 @@ enum ExitCode : int {
   kNotRun = 125,     // run: the job was refused or lost before it could give an exit code
 };
 
+struct HelpPage;
+
 // One call of a verb.
 struct Invocation {
   Io& io;
   std::vector<std::string> args;  // what follows the verb's name
   std::string instance;           // -i PATH as given before or after the verb; empty: none
   bool as_man_page = false;       // parse() writes the verb's man page instead of running it
+  // parse() adds the verb's page here instead of running it. Null: it does not.
+  std::vector<HelpPage>* pages = nullptr;
 };
 
 enum class Group { work, look, instance, tools, hidden };

@@ -9,6 +9,7 @@
 
 #include "base/instance_path.hpp"
 #include "client/parts.hpp"
+#include "msg/usage.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::client {
@@ -183,6 +184,19 @@ Result<std::vector<msg::StateCount>> Client::count_jobs(msg::JobsRequest request
   return all;
 }
 
+Result<std::vector<msg::Usage>> Client::usage(msg::JobsRequest request) {
+  msg::UsageTable table;
+  do {
+    auto page = parts_->call<msg::JobsReply>("jobs", request, kBulkTimeout);
+    if (!page) return tl::unexpected(page.error());
+    for (const auto& usage : page->usage) msg::add_usage(table, usage);
+    request.after = std::move(page->next);
+  } while (!request.after.empty());
+  std::vector<msg::Usage> all;
+  for (auto& [key, usage] : table) all.push_back(std::move(usage));
+  return all;
+}
+
 Result<msg::JobInfoReply> Client::info(std::uint64_t id) {
   msg::JobInfoRequest request;
   request.id = id;
@@ -318,6 +332,16 @@ Status Client::plan(const msg::PlanRequest& request,
 
 Status Client::signal(const msg::SignalRequest& request) {
   const auto answer = parts_->call<msg::Empty>("job.signal", request);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Status Client::update(const msg::UpdateRequest& request) {
+  const auto answer = parts_->call<msg::Empty>("job.update", request);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
+Status Client::suspend(const msg::SuspendRequest& request) {
+  const auto answer = parts_->call<msg::Empty>("job.suspend", request);
   return answer ? Status() : tl::unexpected(answer.error());
 }
 

@@ -81,6 +81,9 @@ class Client {
   Result<msg::JobsReply> jobs(const msg::JobsRequest& request);
   // How many jobs there are of each state and result. Errors: as of jobs().
   Result<std::vector<msg::StateCount>> count_jobs(msg::JobsRequest request);
+  // What jobs that are over have used, by `request.by`. Errors: as of jobs(), and invalid_argument
+  // (nothing that they can be told apart by).
+  Result<std::vector<msg::Usage>> usage(msg::JobsRequest request);
   // Everything kept about a job. Errors: not_found.
   Result<msg::JobInfoReply> info(std::uint64_t id);
   // The record of a job of this path's instance, also where that instance is gone: its ancestors
@@ -98,6 +101,13 @@ class Client {
   // none gets it then), disconnected (an agent of theirs is away, or was lost meanwhile: its tasks
   // may have got it), invalid_argument (no signal), out_of_range (more than 10,000 ids).
   Status signal(const msg::SignalRequest& request);
+  // What jobs ask for is another thing now; of running ones only the limit. Errors: not_found,
+  // denied (one of them is over, or has started), invalid_argument, unsatisfiable (it could never
+  // run then, or not end in time), out_of_range (more than 10,000 ids); none is changed then.
+  Status update(const msg::UpdateRequest& request);
+  // The tasks of running jobs are stopped, or go on. Errors: not_found, denied (one of them does
+  // not run, or is an instance), out_of_range; none is stopped then.
+  Status suspend(const msg::SuspendRequest& request);
   // 0 holds a pending job, 31 expedites it. Errors: not_found, denied (it has started or is over),
   // invalid_argument (above 31), out_of_range (more than 10,000 ids).
   Status set_urgency(const msg::UrgencyRequest& request);

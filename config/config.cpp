@@ -111,6 +111,12 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) {
        return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));
      }},
+    {"job.prolog", "a line for the shell",
+     [](Config& c, const Value& v) { return store(c.prolog, text(v)); }},
+    {"job.epilog", "a line for the shell",
+     [](Config& c, const Value& v) { return store(c.epilog, text(v)); }},
+    {"job.hook-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.hook_timeout, duration(v)); }},
     {"job.output-limit", "a number of bytes, 512K, 10M, 2G or 1T, 0 for none",
      [](Config& c, const Value& v) { return store(c.output_limit, bytes(v)); }},
     // Clients and agents give a sign of life each second and wait for ours for 20.

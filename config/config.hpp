@@ -51,8 +51,10 @@ struct Config {
   Duration walltime_interval = 20'000;  // between two questions for it
   Duration walltime_margin = 30'000;    // so long before the walltime the instance ends
   std::string mpi = "auto";             // what jobs that ask for none are offered (--mpi)
-  std::uint64_t output_limit = 0;       // bytes kept of what a job writes on a node; 0: all
-  bool heeds_cgroups = true;            // cpu.max and memory.max bound what is offered
+  std::string prolog, epilog;      // lines for the shell around the tasks of each job; "": none
+  Duration hook_timeout = 60'000;  // of each of them; 0: none
+  std::uint64_t output_limit = 0;  // bytes kept of what a job writes on a node; 0: all
+  bool heeds_cgroups = true;       // cpu.max and memory.max bound what is offered
   Sync sync = Sync::normal;
   std::uint64_t keep = 1'000'000;     // INACTIVE jobs that are kept, with all they left; 0: all
   std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none

@@ -132,6 +132,9 @@ TaskSettings Core::task_settings() {
   settings.mpi = config.mpi;
   settings.is_one_machine = identity.is_one_machine;
   settings.output_limit = config.output_limit;
+  settings.prolog = config.prolog;
+  settings.epilog = config.epilog;
+  settings.hook_timeout = config.hook_timeout;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
   return settings;
@@ -295,9 +298,8 @@ void Core::changed(const ActiveJob& job) {
 }
 
 void Core::limit_changed(const ActiveJob& job) {
-  const Time begin = job.life.started ? job.life.t_start : job.life.t_alloc;
   const Time end = job.life.expiration;
-  const Duration limit = end == 0 ? 0 : std::max<Duration>(1, end - begin);
+  const Duration limit = time_limit_of(job.life);
   after_commit.add([this, id = job.id, limit, end] {
     if (const ActiveJob* const known = jobs.find(id)) agents.set_limit(*known, limit);
     children.tell_lease(id, lease_of(end));

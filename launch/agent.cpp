@@ -197,6 +197,11 @@ class Agent::Impl {
       jobs_.limit(ask);
       return {};
     });
+    on<msg::SuspendRequest>(table, "agent.suspend",
+                            [this](const msg::SuspendRequest& ask) -> Status {
+                              jobs_.suspend(ask);
+                              return {};
+                            });
     on<msg::ShutdownRequest>(table, "agent.shutdown",
                              [this](const msg::ShutdownRequest& ask) -> Status {
                                shut_down(ask.wait, "killed", kAgentDone);

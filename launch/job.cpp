@@ -4,6 +4,8 @@
 // is told when nothing is.
 #include "launch/job.hpp"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <csignal>
 #include <cstring>
@@ -66,11 +68,42 @@ bool Job::start() {
     return false;
   }
   for (std::size_t i = 0; i < tasks_.size(); ++i) tasks_[i].result.rank = spec_.tasks[i].rank;
-  if (wire_up_ && !wire_up_->is_ready()) return preparing_ = true;
+  if (!spec_.prolog.empty()) begin_prolog();
+  if (hook_ || (wire_up_ && !wire_up_->is_ready())) return preparing_ = true;
   return start_tasks();
 }
 
+Hook::What Job::hook(std::string name, const std::string& line) const {
+  return {std::move(name), line, spec_.hook_timeout,
+          task_environment(program_->env, spec_, 0, context_.frame, {}), "/"};
+}
+
+void Job::begin_prolog() {
+  hook_ = std::make_unique<Hook>(context_.reactor, *context_.processes, *processes_,
+                                 hook("prolog", spec_.prolog), [this](const std::string& trouble) {
+                                   hook_.reset();
+                                   if (trouble.empty()) return go_on();
+                                   if (std::exchange(preparing_, false)) give_up({126, trouble});
+                                 });
+}
+
+// Once no process of the job is left. False: there is none, or it has run.
+bool Job::begin_epilog() {
+  if (spec_.epilog.empty() || std::exchange(epilog_begun_, true)) return false;
+  hook_ =
+      std::make_unique<Hook>(context_.reactor, *context_.processes, *processes_,
+                             hook("epilog", spec_.epilog), [this](const std::string& trouble) {
+                               hook_.reset();
+                               if (!trouble.empty())
+                                 spdlog::warn("job " + std::to_string(spec_.job) + ": " + trouble);
+                               clear_up();
+                             });
+  return true;
+}
+
+// When both are over that come before the tasks.
 void Job::go_on() {
+  if (hook_ || (wire_up_ && !wire_up_->is_ready())) return;
   if (!std::exchange(preparing_, false)) return;
   if (start_tasks()) events_.started(started());
 }
@@ -186,6 +219,13 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
                     processes_->cgroup(),
                     secrets.get()};
   if (wire_up_) what.wire_up = wire_up_->descriptor(index);
+  for (const std::string& text : spec_.rlimits) {
+    const auto named = parse_process_limit(text);
+    const auto limit =
+        named ? process_limit(named->name, named->value) : tl::unexpected<Error>(named.error());
+    if (!limit) return tl::unexpected(SpawnError{126, limit.error().what});
+    what.limits.push_back(*limit);
+  }
   auto pid = context_.processes->spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {
     processes_->cannot_start_there(pid.error().no_cgroup);
@@ -221,7 +261,9 @@ void Job::signal(int number) const {
 void Job::kill(Duration grace, const std::string& reason) {
   if (tasks_over_) return;
   if (reason_.empty()) reason_ = reason;
+  suspended_ = false;
   if (std::exchange(preparing_, false)) {
+    hook_.reset();
     exec_code_ = 128 + SIGTERM;
     clear_timer_ = context_.reactor.after(0, [this] { clear_up(); });
     return;
@@ -236,6 +278,12 @@ void Job::kill(Duration grace, const std::string& reason) {
   if (kill_timer_ && kill_at_ <= end) return;
   kill_at_ = end;
   kill_timer_ = context_.reactor.after(grace, [this] { signal(SIGKILL); });
+}
+
+void Job::suspend(bool suspend) {
+  if (tasks_over_ || preparing_ || !reason_.empty() || suspend == suspended_) return;
+  suspended_ = suspend;
+  signal(suspend ? SIGSTOP : SIGCONT);
 }
 
 void Job::limit(Duration ms) {
@@ -293,7 +341,10 @@ void Job::clear_up() {
   warn_timer_.cancel();
   kill_timer_.cancel();
   if (wire_up_) wire_up_->all_ended();
-  if (processes_->clear()) return end();
+  if (processes_->clear()) {
+    if (!begin_epilog()) end();
+    return;
+  }
   clear_timer_ = context_.reactor.after(look_again_, [this] { clear_up(); });
   look_again_ = std::min(2 * look_again_, kAtMost);
 }
@@ -327,6 +378,8 @@ msg::Started Job::started() const {
   started.job = spec_.job;
   started.attempt = spec_.attempt;
   started.t_start = t_start_;
+  started.limit = spec_.limit;
+  started.suspended = suspended_;
   for (const Task& task : tasks_) started.processes.push_back(task.process);
   return started;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/hook.hpp"
 #include "launch/messages.hpp"
 #include "launch/mpi/part_fences.hpp"
 #include "launch/mpi/wire_up.hpp"
@@ -58,6 +59,8 @@ class Job {
   // ms since the first task's start; 0: none. The warning before it comes once, and again only
   // where a later limit is further away than it comes before.
   void limit(Duration ms);
+  // Its tasks are stopped, or go on; one that is being ended goes on.
+  void suspend(bool suspend);
   // Ends a fence: what the tasks of all parts have put.
   void release(std::uint64_t round, const std::vector<std::string>& parts);
   // A fence that cannot end ends the job.
@@ -87,6 +90,9 @@ class Job {
   Status offer_wire_up();
   bool start_tasks();
   void go_on();
+  void begin_prolog();
+  bool begin_epilog();
+  Hook::What hook(std::string name, const std::string& line) const;
   void enter_fence(std::string put);
   void done_opening();
   void give_up(SpawnError why);
@@ -104,6 +110,7 @@ class Job {
   JobInput input_;
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;
+  std::unique_ptr<Hook> hook_;       // that runs; nullptr: none does
   std::unique_ptr<WireUp> wire_up_;  // nullptr: the tasks are offered none
   std::vector<Task> tasks_;
   std::vector<std::unique_ptr<OutputFollower>> followers_;
@@ -114,6 +121,8 @@ class Job {
   Time t_start_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
   bool warned_ = false;
+  bool epilog_begun_ = false;
+  bool suspended_ = false;
   bool preparing_ = false, tasks_over_ = false, over_ = false;
   Duration look_again_ = 1;  // ms until what is left is looked at again
   transport::Subscription limit_timer_, warn_timer_, kill_timer_, clear_timer_;

@@ -142,6 +142,12 @@ void Jobs::limit(const msg::LimitRequest& request) {
     found->second->limit(request.limit);
 }
 
+void Jobs::suspend(const msg::SuspendRequest& request) {
+  for (const std::uint64_t id : request.jobs)
+    if (const auto found = jobs_.find(id); found != jobs_.end())
+      found->second->suspend(request.suspend);
+}
+
 void Jobs::end_fence(std::uint64_t job, std::uint64_t round,
                      const Result<msg::FenceReply>& answer) {
   const auto found = jobs_.find(job);

@@ -42,6 +42,7 @@ class Jobs {
   void kill(const msg::KillRequest& request);
   void kill_all(Duration grace, const std::string& reason);
   void limit(const msg::LimitRequest& request);
+  void suspend(const msg::SuspendRequest& request);
   // The answer to one of on_fence().
   void end_fence(std::uint64_t job, std::uint64_t round, const Result<msg::FenceReply>& answer);
   // Of all jobs, to be said again over a new connection.

@@ -45,7 +45,9 @@ struct Started {
   std::int64_t t_start = 0;          // of the first one
   std::vector<ProcessId> processes;  // in the order of Start::tasks
   std::uint32_t attempt = 0;         // Start::attempt
-  HOLON_FIELDS(job, t_start, processes, attempt)
+  std::int64_t limit = 0;            // that it keeps, as of Start::limit
+  bool suspended = false;            // its tasks are stopped
+  HOLON_FIELDS(job, t_start, processes, attempt, limit, suspended)
 };
 
 // This agent's tasks of one job are over, and so is every process that they left behind.
@@ -196,7 +198,12 @@ struct Start {
   // This signal goes to all tasks `warn_before` ms before the limit, at once where less is left.
   std::int32_t warn_signal = 0;  // 0: none
   std::int64_t warn_before = 0;
-  bool kill_on_bad_exit = false;  // a task's non-zero exit ends all tasks of the job
+  // Lines for the shell that run here before the tasks and after them, each for `hook_timeout` ms
+  // at most; a prolog that fails is the job's end. "": none.
+  std::string prolog, epilog;
+  std::int64_t hook_timeout = 60'000;
+  std::vector<std::string> rlimits;  // of each task's process: "nofile=4096", "core=unlimited"
+  bool kill_on_bad_exit = false;     // a task's non-zero exit ends all tasks of the job
   // How the processes of an MPI program find each other: pmi1; pmi2 (both versions); pmix; auto
   // (pmix for a program that was linked with Open MPI, else pmi2); "": they are offered nothing.
   std::string mpi;
@@ -209,8 +216,8 @@ struct Start {
   std::map<std::string, std::string> secrets;
   HOLON_FIELDS(job, attempt, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks,
                cores, gpus, bind, input, input_tasks, output, error, truncate, label, output_limit,
-               limit, grace, warn_signal, warn_before, kill_on_bad_exit, mpi, part_tasks, part, env,
-               secrets)
+               limit, grace, warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
+               kill_on_bad_exit, mpi, part_tasks, part, env, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of
@@ -241,6 +248,13 @@ struct LimitRequest {
   std::uint64_t job = 0;
   std::int64_t limit = 0;  // 0: none any more
   HOLON_FIELDS(job, limit)
+};
+
+// "agent.suspend": SIGSTOP to the process groups of all tasks, or SIGCONT. Answer: Empty.
+struct SuspendRequest {
+  std::vector<std::uint64_t> jobs;
+  bool suspend = true;
+  HOLON_FIELDS(jobs, suspend)
 };
 
 // "agent.output" (stream of OutputChunk): the job's output files from the given offsets on, while

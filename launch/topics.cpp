@@ -19,6 +19,7 @@ constexpr std::array kTopics = {
     topic<msg::SignalRequest, msg::Empty>("agent.signal"),
     topic<msg::KillRequest, msg::Empty>("agent.kill"),
     topic<msg::LimitRequest, msg::Empty>("agent.limit"),
+    topic<msg::SuspendRequest, msg::Empty>("agent.suspend"),
     stream<msg::OutputRequest, msg::OutputChunk>("agent.output"),
     topic<msg::InputRequest, msg::InputReply>("agent.input"),
     topic<msg::CaptureRequest, msg::CaptureReply>("agent.capture"),

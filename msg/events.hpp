@@ -19,7 +19,11 @@ struct EventsRequest {
   bool all = false;      // the snapshot has inactive jobs, too
   bool records = false;  // a part also has the records, as they are now, of the jobs in `events`
   bool node = false;     // and the instance's node of the tree whenever that has changed
-  HOLON_FIELDS(cursor, all, records, node)
+  // In place of a snapshot there is none: it begins with an empty part, `anew`, and what happens
+  // from then on.
+  bool bare = false;
+  std::vector<std::string> names = {};  // only events of these names; empty: all
+  HOLON_FIELDS(cursor, all, records, node, bare, names)
 };
 
 // What a follower knows after a snapshot and all parts behind it is what the instance knows: no

@@ -51,6 +51,7 @@ struct JobRecord {
   // So many attempts have failed and were followed by another one; all above but what was submitted
   // is of the last one.
   std::uint32_t retries = 0;
+  std::int64_t t_suspended = 0;  // since when its tasks are stopped; 0: they are not
   // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
   std::int64_t as_of = 0;
 
@@ -59,7 +60,8 @@ struct JobRecord {
                                 result, exit_code, reason, command, nodelist, resources, nnodes,
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
                                 t_inactive, t_estimate, expiration, limit, selection, is_instance,
-                                child_uri, output, error, cpu_ms, max_rss_kb, pids, retries, as_of)
+                                child_uri, output, error, cpu_ms, max_rss_kb, pids, retries,
+                                t_suspended, as_of)
 };
 
 // "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is
@@ -89,8 +91,9 @@ struct JobFilter {
   std::vector<std::string> states;  // JobRecord's states and results, PENDING and RUNNING; any of
   std::int64_t since = 0;           // jobs that are active, or ended at this time or later
   std::string user, queue;
-  std::string name;  // with *, ? and [...] as a shell has them
-  HOLON_FIELDS(states, since, user, queue, name)
+  std::string name;        // with *, ? and [...] as a shell has them
+  std::int64_t until = 0;  // jobs that ended before this time
+  HOLON_FIELDS(states, since, user, queue, name, until)
 };
 
 // "jobs"
@@ -104,12 +107,30 @@ struct JobsRequest {
   std::uint64_t page = 0;          // at most so many in this answer; 0: as many as a page has
   JobFilter filter;
   bool stats = false;  // only `counts` in the answers; not with `recursive`
-  HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page, filter, stats)
+  // Only `usage` in the answers, of jobs that are over, by: user, name, queue, account, group, qos,
+  // result, day (of the end, "2026-12-24", by the clock of the instance); not with `recursive`.
+  std::string by;
+  HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page, filter, stats, by)
 };
 struct StateCount {
   std::string state;  // of an inactive job its result
   std::uint64_t jobs = 0;
   HOLON_FIELDS(state, jobs)
+};
+// What jobs that are over have waited for and used, together.
+struct Usage {
+  std::string key;  // the user, the day, ...
+  std::uint64_t jobs = 0;
+  std::uint64_t completed = 0, failed = 0, cancelled = 0, timeout = 0, rejected = 0;
+  std::uint64_t started = 0;    // of them
+  std::int64_t wait_ms = 0;     // of those that started, until then
+  std::int64_t run_ms = 0;      // from their start to their end
+  std::int64_t core_ms = 0;     // the same, by the cores that each held
+  std::int64_t cpu_ms = 0;      // of their tasks
+  std::int64_t max_rss_kb = 0;  // the most that one had
+  std::uint64_t retries = 0;
+  HOLON_FIELDS(key, jobs, completed, failed, cancelled, timeout, rejected, started, wait_ms, run_ms,
+               core_ms, cpu_ms, max_rss_kb, retries)
 };
 // One page. Without `recursive`, pages follow each other in the order of the ids, with a limit in
 // the reverse order; with it in none, a path may come twice, and the limit is one for each
@@ -118,8 +139,9 @@ struct JobsReply {
   std::vector<JobRecord> jobs;  // ordered by path, numerically
   std::string next;             // where the next page begins; empty: this was the last one
   std::vector<StateCount> counts =
-      {};  // with `stats`: of the jobs of this page, which are not in it
-  HOLON_FIELDS(jobs, next, counts)
+      {};                         // with `stats`: of the jobs of this page, which are not in it
+  std::vector<Usage> usage = {};  // with `by`: the same
+  HOLON_FIELDS(jobs, next, counts, usage)
 };
 
 // "job.info": everything kept about one job.
@@ -192,6 +214,27 @@ struct SignalRequest {
   std::vector<std::uint64_t> ids;
   std::int32_t signal = 0;  // as in signal(7)
   HOLON_FIELDS(ids, signal)
+};
+
+// "job.update": what jobs ask for is another thing now; all or none of them. Of running ones only
+// the limit can be changed.
+struct UpdateRequest {
+  std::vector<std::uint64_t> ids;
+  std::int64_t limit = -1;    // ms; 0: none; negative: as it is
+  std::int64_t extend = 0;    // ms that are added to the limit, or, negative, taken away
+  std::string name, queue;    // "": as it is
+  std::int64_t urgency = -1;  // 0 to 31; negative: as it is
+  std::int64_t nodes = 0;     // 0: as many as before
+  std::int64_t slots = 0;     // in all; 0: as many as before
+  HOLON_FIELDS(ids, limit, extend, name, queue, urgency, nodes, slots)
+};
+
+// "job.suspend": the tasks of running jobs are stopped (SIGSTOP), or go on (SIGCONT); all of them
+// or none. They keep their resources, and their time limits count on.
+struct SuspendRequest {
+  std::vector<std::uint64_t> ids;
+  bool suspend = true;  // false: they go on
+  HOLON_FIELDS(ids, suspend)
 };
 
 // "tree": this instance and, recursively, its children. Children that do not answer in time are

@@ -11,7 +11,7 @@ namespace {
 
 constexpr auto kStates = std::to_array<std::string_view>(
     {"INACTIVE", "COMPLETED", "FAILED", "CANCELED", "TIMEOUT", "REJECTED", "PENDING", "RUNNING",
-     "NEW", "DEPEND", "PRIORITY", "SCHED", "RUN", "CLEANUP"});
+     "NEW", "DEPEND", "PRIORITY", "SCHED", "RUN", "CLEANUP", "SUSPENDED"});
 constexpr std::size_t kLongestName = 256;  // bytes, of a pattern
 constexpr std::size_t kOfEnded = 6;        // the first ones
 
@@ -19,6 +19,7 @@ bool is_in(const std::string& word, const JobRecord& job) {
   if (word == job.state || (job.state == "INACTIVE" && word == job.result)) return true;
   const bool runs = job.state == "RUN" || job.state == "CLEANUP";
   if (word == "RUNNING") return runs;
+  if (word == "SUSPENDED") return job.t_suspended != 0;
   return word == "PENDING" && !runs && job.state != "INACTIVE";
 }
 
@@ -53,6 +54,7 @@ bool matches(const JobFilter& filter, const JobRecord& job) {
                                       [&](const std::string& word) { return is_in(word, job); }))
     return false;
   if (filter.since > 0 && job.state == "INACTIVE" && job.t_inactive < filter.since) return false;
+  if (filter.until > 0 && (job.state != "INACTIVE" || job.t_inactive >= filter.until)) return false;
   if (!filter.user.empty() && filter.user != job.user) return false;
   if (!filter.queue.empty() && filter.queue != job.queue) return false;
   return filter.name.empty() || fnmatch(filter.name.c_str(), job.name.c_str(), 0) == 0;
@@ -64,6 +66,8 @@ bool asks_for_ended(const JobFilter& filter) {
 }
 
 const std::string& state_word(const JobRecord& job) {
+  static const std::string kSuspended = "SUSPENDED";
+  if (job.t_suspended != 0) return kSuspended;
   return job.state == "INACTIVE" && !job.result.empty() ? job.result : job.state;
 }
 

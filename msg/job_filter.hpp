@@ -23,7 +23,8 @@ bool matches(const JobFilter& filter, const JobRecord& job);
 // Is one of its states one of jobs that are over?
 bool asks_for_ended(const JobFilter& filter);
 
-// The state, or of an inactive job its result: one word that `states` takes.
+// The state, of an inactive job its result, of a suspended one SUSPENDED: one word that `states`
+// takes.
 const std::string& state_word(const JobRecord& job);
 
 }  // namespace holon::msg

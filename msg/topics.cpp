@@ -29,6 +29,8 @@ constexpr std::array kTopics = {
     stream<EventsRequest, EventsPart>("events"),
     topic<CancelRequest, CancelReply>("cancel"),
     topic<SignalRequest, Empty>("job.signal"),
+    topic<UpdateRequest, Empty>("job.update"),
+    topic<SuspendRequest, Empty>("job.suspend"),
     topic<Empty, ResourceReply>("resource.list"),
     topic<Empty, ResourceReply>("resource.R"),
     topic<DrainRequest, Empty>("resource.drain"),

@@ -288,6 +288,57 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   return {};
 }
 
+Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
+  State& s = change();
+  if (Scheduler* inner = s.within(id)) return inner->set_limit(id, limit, now);
+  Job* job = s.find(id);
+  if (job == nullptr || job->place != Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
+  if (limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
+  const Duration before = std::exchange(job->request.limit, limit);
+  const Time end = saturating_add(job->started, s.length_of(*job));
+  if (Status moved = set_end(id, end, now); !moved) {
+    job->request.limit = before;
+    return tl::unexpected(moved.error());
+  }
+  return job->planned_end;
+}
+
+Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
+  State& s = change();
+  const JobId id = request.id;
+  if (Scheduler* inner = s.within(id)) {
+    const Advance& advance = s.advances.at(s.in_advance->at(id));
+    request.advance = {};  // within, it is a job like any other
+    return inner->replace(std::move(request), std::max(now, advance.request.when.begin));
+  }
+  Job* job = s.find(id);
+  if (job == nullptr || job->place == Job::Place::running)
+    return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
+  std::vector<QueueCounts> counts;  // it is one job, before and after
+  for (const Queue& queue : s.queues) counts.push_back(queue.counts);
+  s.tell_policy("cancel", *job, now);
+  s.dequeue(*job, now);
+  Job before = *job;
+  before.booked = false;
+  before.why = Why::not_considered;
+  s.forget(id);
+  auto taken = submit(std::move(request), now);
+  for (std::size_t i = 0; i < counts.size(); ++i) s.queues[i].counts = counts[i];
+  if (!taken || *taken) {
+    place_in_queue(s, s.add(std::make_unique<Job>(std::move(before))), now);
+    return taken;
+  }
+  Job& changed = *s.find(id);
+  s.dequeue(changed, now);
+  changed.bypassed = before.bypassed;
+  changed.fixed_priority = before.fixed_priority;
+  changed.uncounted = before.uncounted;
+  changed.uncounted_since = before.uncounted_since;
+  place_in_queue(s, changed, now);
+  return std::nullopt;
+}
+
 Status Scheduler::cancel(JobId id, Time now) {
   State& s = change();
   if (Scheduler* inner = s.within(id)) {

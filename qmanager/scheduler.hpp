@@ -277,6 +277,13 @@ class Scheduler {
   // start; overcommitted if an advance reservation is in the way: then the job keeps the end it
   // had.
   Status set_end(JobId job, Time end, Time now);
+  // The time limit of a running job is another one (0: none): its planned end moves as in
+  // set_end(), and is returned. Errors: as of set_end(), and nothing has changed then.
+  Result<Time> set_limit(JobId job, Duration limit, Time now);
+  // A pending job asks for something else. It keeps its place among those of its urgency, with all
+  // that it has waited; a promise to it is void. Policies hear of it as of a cancel and a submit. A
+  // value and errors as of submit(), and not_found (it is not pending): the job waits as before.
+  Result<std::optional<Reject>> replace(JobRequest job, Time now);
   // Takes a pending job out. Errors: not_found.
   Status cancel(JobId job, Time now);
   // Errors: not_found, invalid_argument (above 31).

@@ -56,7 +56,8 @@ std::size_t count_overtaking(const SimResult& result) {
 
 }  // namespace
 
-Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs) {
+Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs,
+                Duration tau) {
   Metrics metrics;
   Sample all;
   std::array<Sample, kClasses.size()> by_size;
@@ -71,7 +72,7 @@ Metrics measure(const Workload& workload, const SimResult& result, std::int64_t 
     }
     const auto wait = static_cast<double>(*outcome.start - outcome.submitted);
     const auto run = static_cast<double>(job.run);
-    const double slowdown = std::max(1.0, (wait + run) / std::max(run, static_cast<double>(kTau)));
+    const double slowdown = std::max(1.0, (wait + run) / std::max(run, static_cast<double>(tau)));
     Sample& sized = by_size[static_cast<std::size_t>(
         std::find_if(kClasses.begin(), kClasses.end(),
                      [&](const Class& c) { return job.procs <= c.most; }) -

@@ -42,6 +42,8 @@ struct Metrics {
   std::vector<SizeClass> sizes;  // those that have jobs, by processors
 };
 
-Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs);
+// `tau` in the ticks of the workload.
+Metrics measure(const Workload& workload, const SimResult& result, std::int64_t procs,
+                Duration tau = kTau);
 
 }  // namespace holon::sim

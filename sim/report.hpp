@@ -1,7 +1,9 @@
 // report.hpp - a study as one self-contained HTML page: policies side by side, queue length and
 // utilization over time, waits by size, and a Gantt of the machine for each policy. Nothing is
-// loaded from elsewhere.
+// loaded from elsewhere: the library that draws, uPlot, is in the page (page/). What a live
+// instance has done is drawn by the same page, as one policy.
 #pragma once
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +20,11 @@ struct ReportInput {
   const Workload& workload;
   const std::vector<PolicyRun>& runs;
   std::int64_t procs = 0;
+  std::int64_t ticks_per_second = 1;  // of the workload's times
+  // How the jobs of the workload ended; empty: they completed.
+  enum class Ended : std::uint8_t { completed, failed, cancelled, timeout, runs };
+  std::vector<Ended> ends = {};
+  std::string note = {};  // a paragraph behind the table
 };
 
 // The same input gives the same bytes. O(jobs log jobs) a policy.

@@ -103,6 +103,8 @@ Series series(const Workload& workload, const SimResult& result, std::size_t sli
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const TraceJob& job = workload.jobs[i];
     const std::optional<Time> start = result.jobs[i].start;
+    if (!start && result.jobs[i].refused.empty())
+      queued.add(result.jobs[i].submitted, result.end, 1);  // it waits still
     if (!start) continue;
     busy.add(*start, *start + job.run, static_cast<double>(job.procs));
     queued.add(result.jobs[i].submitted, *start, 1);

@@ -20,6 +20,7 @@
 #include "cli/show/units.hpp"
 #include "instance/clock.hpp"
 #include "instance/job/wishes.hpp"
+#include "launch/tasks/rlimits.hpp"
 #include "resource/graph/spec.hpp"
 
 extern char** environ;
@@ -46,6 +47,7 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
   if (options.label_io) shell["label-io"] = true;
   if (options.kill_on_bad_exit) shell["exit-on-error"] = true;
   if (options.mpi) shell["mpi"] = *options.mpi;
+  if (!options.rlimits.empty()) shell["rlimit"] = options.rlimits;
   if (options.warning)
     shell["signal"] = {{"signum", options.warning->signal},
                        {"timeleft", static_cast<double>(options.warning->before) / 1000}};
@@ -414,6 +416,18 @@ void add_task_options(Parser& parser, JobOptions& options) {
               "how the processes of an MPI program find each other: pmi1, pmi2 (both), pmix (Open "
               "MPI), "
               "none; auto, unless given, is what the program was linked with")
+      .option(
+          "--rlimit",
+          [&options](const std::string& word) -> Status {
+            const auto limit = launch::parse_process_limit(word);
+            if (!limit) return tl::unexpected(limit.error());
+            options.rlimits[limit->name] = limit->value;
+            return {};
+          },
+          "NAME=N",
+          "a limit of each task's process, as of ulimit: nofile=4096, core=unlimited, "
+          "fsize=2G; may be repeated")
+      .adds_up()
       .option("--requeue", times_reader(options), "N",
               "run it again, N times at most, when a node it runs on is lost, or as --retry-on "
               "says; after 1 second, then 2, 4, 8, ... up to ten minutes")

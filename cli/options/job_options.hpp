@@ -38,8 +38,9 @@ struct JobOptions {
   bool label_io = false;
   bool kill_on_bad_exit = false;
   std::optional<Warning> warning;
-  std::optional<std::string> mpi;        // auto, pmi1, pmi2, pmix, none
-  std::vector<std::string> environment;  // rules in the order given, see apply_environment()
+  std::map<std::string, std::int64_t> rlimits;  // "nofile": 4096; -1: none
+  std::optional<std::string> mpi;               // auto, pmi1, pmi2, pmix, none
+  std::vector<std::string> environment;         // rules in the order given, see apply_environment()
   bool dry_run = false;
   // For the scheduler:
   std::map<std::string, std::int64_t> licenses, licenses_per_slot;

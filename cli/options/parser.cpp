@@ -478,6 +478,10 @@ std::optional<Error> Parser::State::read_values() {
 }
 
 std::optional<int> Parser::parse(Invocation& call) {
+  if (call.pages != nullptr) {
+    call.pages->push_back(state_->page);
+    return kOk;
+  }
   if (call.as_man_page) {
     call.io.out << render_man(state_->page);
     return kOk;

@@ -64,6 +64,15 @@ std::string shown_code(const JobRecord& job, Time) {
 std::string memory_of(const JobRecord& job, Time) {
   return job.max_rss_kb > 0 ? show_kib(job.max_rss_kb) : "";
 }
+// CPU time in percent of the time that the job's cores were its.
+std::int64_t use_of(const JobRecord& job, Time now) {
+  const std::int64_t whole = runtime_of(job, now) * job.ncores;
+  return job.t_finish == 0 || whole <= 0 ? -1 : (job.cpu_ms * 100 + whole / 2) / whole;
+}
+std::string shown_use(const JobRecord& job, Time now) {
+  const std::int64_t use = use_of(job, now);
+  return use < 0 ? "" : std::to_string(use) + "%";
+}
 std::string shown_state(const JobRecord& job, Time) {
   return msg::state_word(job);
 }
@@ -88,6 +97,7 @@ constexpr auto kFields = std::to_array<JobField>({
     {"limit", kRight, length_of<limit_of>, limit_of},
     {"wait", kRight, length_of<wait_of>, wait_of},
     {"cpu", kRight, length_of<cpu_of>, cpu_of},
+    {"use", kRight, shown_use, use_of},
     {"memory", kRight, memory_of, number_of<&J::max_rss_kb>},
     {"code", kRight, shown_code, number_of<&J::exit_code>},
     {"retries", kRight, count_of<&J::retries>, number_of<&J::retries>},

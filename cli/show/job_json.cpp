@@ -26,6 +26,11 @@ std::string json_text(const std::vector<msg::StateCount>& counts) {
   for (const auto& count : counts) json["counts"][count.state] = count.jobs;
   return pretty(json);
 }
+std::string json_text(const std::vector<msg::Usage>& usages) {
+  Json json = {{"usage", Json::array()}};
+  for (const auto& usage : usages) json["usage"].push_back(Json::parse(transport::to_json(usage)));
+  return pretty(json);
+}
 std::string JsonJobs::next(const std::vector<msg::JobRecord>& jobs) {
   std::string text = begun_ ? "" : "{\n  \"jobs\": [";
   for (const auto& job : jobs) {

@@ -20,6 +20,7 @@ std::string pretty(const nlohmann::ordered_json& json);
 // compile.
 std::string json_text(const std::vector<msg::JobRecord>& jobs);     // {"jobs": [...]}
 std::string json_text(const std::vector<msg::StateCount>& counts);  // {"counts": {"FAILED": 3}}
+std::string json_text(const std::vector<msg::Usage>& usages);       // {"usage": [...]}
 // The text of jobs, piece by piece.
 class JsonJobs {
  public:

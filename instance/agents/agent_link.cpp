@@ -182,6 +182,12 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.warn_signal = what.warn_signal;
     start.warn_before = what.warn_before;
   }
+  start.rlimits = what.rlimits;
+  if (!what.is_instance) {
+    start.prolog = settings_.prolog;
+    start.epilog = settings_.epilog;
+    start.hook_timeout = settings_.hook_timeout;
+  }
   start.kill_on_bad_exit = what.kill_on_bad_exit;
   if (!start.mpi.empty() && job.life.parts.size() > 1) {
     start.part = place;
@@ -266,6 +272,15 @@ void AgentLink::signal(const std::vector<std::uint64_t>& jobs, int number,
                        std::function<void(const Status&)> done) {
   ground_.server.call(peer_,
                       {"agent.signal", transport::pack(lm::SignalRequest{jobs, number}), "", 0},
+                      [done = std::move(done)](const Result<std::string>& answer) {
+                        done(answer ? Status() : tl::unexpected(answer.error()));
+                      });
+}
+
+void AgentLink::suspend(const std::vector<std::uint64_t>& jobs, bool suspend,
+                        std::function<void(const Status&)> done) {
+  ground_.server.call(peer_,
+                      {"agent.suspend", transport::pack(lm::SuspendRequest{jobs, suspend}), "", 0},
                       [done = std::move(done)](const Result<std::string>& answer) {
                         done(answer ? Status() : tl::unexpected(answer.error()));
                       });
@@ -382,7 +397,10 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
   if (!same_agent) sent_.clear();
   reconcile(hello, same_agent, welcome, now);
   take_over(request.peer(), hello);
-  ground_.after_commit.add([request, welcome] { request.reply(transport::pack(welcome)); });
+  ground_.after_commit.add([this, request, welcome] {
+    request.reply(transport::pack(welcome));
+    for (const JobId id : std::exchange(to_put_right_, {})) put_right(id);
+  });
 }
 
 bool AgentLink::is_over_here(JobId id) const {
@@ -433,7 +451,10 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     there.insert(id);
     sent_.insert(id);
     take_started(s, hello.clock, now);
-    if (next_step(jobs_.find(id)->life, rank_) == Step::kill) welcome.kill.push_back(s.job);
+    if (next_step(jobs_.find(id)->life, rank_) == Step::kill)
+      welcome.kill.push_back(s.job);
+    else if (!stands_right(s))
+      to_put_right_.push_back(id);
   }
   for (const std::uint64_t number : hello.waiting) {
     const JobId id(number);
@@ -465,6 +486,23 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
       jobs_.never_started(id, rank_, now);
     }
   }
+}
+
+// What was changed while the agent was away, or was told and not heard, is not known to it.
+bool AgentLink::stands_right(const lm::Started& told) const {
+  const Lifecycle& life = jobs_.find(JobId(told.job))->life;
+  if (is_led(life, rank_)) return true;
+  // A start names the limit as counted from the allocation.
+  const Duration since_alloc = life.expiration == 0 ? 0 : life.expiration - life.t_alloc;
+  const bool knows_limit = told.limit == time_limit_of(life) || told.limit == since_alloc;
+  return knows_limit && told.suspended == (life.suspended != 0);
+}
+
+void AgentLink::put_right(JobId id) {
+  const ActiveJob* const job = jobs_.find(id);
+  if (job == nullptr || !connected() || next_step(job->life, rank_) != Step::watch) return;
+  set_limit(id, time_limit_of(job->life));
+  suspend({id.value()}, job->life.suspended != 0, [](const Status&) {});
 }
 
 // What should run here and is not known to the agent.

@@ -32,6 +32,8 @@ struct TaskSettings {
   bool bind = true;  // false: the resources are declared, core numbers mean nothing to the kernel
   Duration grace = 5'000;
   std::string mpi = "auto";          // of jobs that do not say it themselves
+  std::string prolog, epilog;        // job.prolog, job.epilog
+  Duration hook_timeout = 60'000;    // of these
   std::uint64_t output_limit = 0;    // bytes kept of a job's output; 0: all
   bool is_one_machine = true;        // all agents are on that of the broker
   Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
@@ -83,6 +85,10 @@ class AgentLink {
   // May its tasks run there, or its output be asked for?
   bool has(JobId job) const { return sent_.count(job) != 0; }
   void set_limit(JobId job, Duration limit);
+  // The tasks it runs of these jobs are stopped, or go on; `done` when it has done so. REQUIRES:
+  // connected(). One that is away hears of it when it is back.
+  void suspend(const std::vector<std::uint64_t>& jobs, bool suspend,
+               std::function<void(const Status&)> done);
   // Of the agent process that was last taken; 0: none has come yet.
   std::uint64_t incarnation() const { return incarnation_; }
   // To the tasks it runs of these jobs; `done` when it has passed it on. REQUIRES: connected().
@@ -121,6 +127,8 @@ class AgentLink {
   ChildPlace place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
   launch::msg::StartRequest start_request();
+  bool stands_right(const launch::msg::Started& told) const;
+  void put_right(JobId id);
   void send_starts();
   void send_some();
   void tell(const char* topic, std::string payload);
@@ -139,6 +147,9 @@ class AgentLink {
   std::vector<event::Process> orphans_;
   bool same_numbering_ = true;  // processes of the journal are of this boot
   std::set<JobId> sent_;        // to the agent with incarnation_
+  // Running jobs of which the agent that says hello does not know the limit, or whether they are
+  // stopped.
+  std::vector<JobId> to_put_right_;
 };
 
 }  // namespace holon::instance

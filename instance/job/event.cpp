@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "instance/job/job.hpp"
@@ -33,7 +34,10 @@ constexpr std::array kNames = {"submit",
                                "dependency-remove",
                                "rank-start",
                                "rank-finish",
-                               "requeue"};
+                               "requeue",
+                               "jobspec-update",
+                               "suspend",
+                               "resume"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -113,6 +117,20 @@ struct Context {
     return fmt::format(R"({{"retry":{},"begin_ms":{},"note":{}}})", e.retry, e.begin,
                        quoted(e.note));
   }
+  // As Flux names what of a jobspec is another one now.
+  std::string operator()(const event::JobspecUpdate& e) const {
+    std::string members;
+    const auto add = [&members](const char* key, const std::string& value) {
+      members += fmt::format(R"({}"{}":{})", members.empty() ? "" : ",", key, value);
+    };
+    if (e.limit)
+      add("attributes.system.duration", fmt::format("{}.{:03}", *e.limit / 1000, *e.limit % 1000));
+    if (e.name) add("attributes.system.job.name", quoted(*e.name));
+    if (e.queue) add("attributes.system.queue", quoted(*e.queue));
+    if (e.nodes) add("nodes", std::to_string(*e.nodes));
+    if (e.slots) add("slots", std::to_string(*e.slots));
+    return "{" + members + "}";
+  }
   template <class Plain>
   std::string operator()(const Plain&) const {
     static_assert(std::is_empty_v<Plain>, "what an event says must be read again by a replay");
@@ -144,6 +162,21 @@ event::Alloc read_alloc(const json& c) {
   if (c.contains("ranks")) c.at("ranks").get_to(alloc.ranks);
   alloc.leads = c.value("leads", false);
   return alloc;
+}
+
+event::JobspecUpdate read_update(const json& c) {
+  event::JobspecUpdate update;
+  const auto read = [&c](const char* key, auto& member) {
+    if (c.contains(key))
+      member = c.at(key).get<typename std::decay_t<decltype(member)>::value_type>();
+  };
+  if (c.contains("attributes.system.duration"))
+    update.limit = std::llround(c.at("attributes.system.duration").get<double>() * 1000);
+  read("attributes.system.job.name", update.name);
+  read("attributes.system.queue", update.queue);
+  read("nodes", update.nodes);
+  read("slots", update.slots);
+  return update;
 }
 
 EventBody read_body(std::size_t index, const json& c) {
@@ -186,6 +219,12 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::RankFinish{c.at("rank"), c.at("reason"), read_finish(c)};
     case 19:
       return event::Requeue{c.at("retry"), c.at("begin_ms"), c.at("note")};
+    case 20:
+      return read_update(c);
+    case 21:
+      return event::Suspend{};
+    case 22:
+      return event::Resume{};
     default:
       return event::Clean{};
   }

@@ -68,6 +68,21 @@ struct Transition {
     job.urgency = e.urgency;
     return true;
   }
+  bool operator()(const event::JobspecUpdate& e) {
+    if (!job.submitted || job.state > JobState::run) return false;
+    job.updates = merged(job.updates, e);
+    return true;
+  }
+  bool operator()(const event::Suspend&) {
+    if (job.state != JobState::run || !job.started || job.suspended != 0) return false;
+    job.suspended = time;
+    return true;
+  }
+  bool operator()(const event::Resume&) {
+    if (job.state != JobState::run || job.suspended == 0) return false;
+    job.suspended = 0;
+    return true;
+  }
   bool operator()(const event::Alloc& e) {
     if (!move(JobState::sched, JobState::run)) return false;
     job.holds_resources = true;
@@ -127,12 +142,14 @@ struct Transition {
       job.note = e.note;
     }
     job.state = JobState::cleanup;
+    job.suspended = 0;  // its agents let it go on, to its end
     return true;
   }
   bool operator()(const event::Finish& e) {
     const bool expected = job.state == JobState::run || job.state == JobState::cleanup;
     if (!expected || !job.holds_resources || job.finished) return false;
     job.state = JobState::cleanup;
+    job.suspended = 0;
     job.finished = true;
     job.status = e.status;
     job.cpu_ms = e.cpu_ms;
@@ -159,6 +176,7 @@ struct Transition {
     again.submitted = true;
     again.urgency = job.urgency;
     again.user = job.user;
+    again.updates = job.updates;
     again.t_submit = job.t_submit;
     again.retries = e.retry;
     again.retry_begin = e.begin;
@@ -194,6 +212,19 @@ const char* name_of(JobState state) {
       return "INACTIVE";
   }
   return "UNKNOWN";
+}
+
+Updates merged(const Updates& before, const event::JobspecUpdate& later) {
+  auto all = before.all == nullptr ? event::JobspecUpdate() : *before.all;
+  const auto take = [](auto& known, const auto& changed) {
+    if (changed) known = changed;
+  };
+  take(all.limit, later.limit);
+  take(all.name, later.name);
+  take(all.queue, later.queue);
+  take(all.nodes, later.nodes);
+  take(all.slots, later.slots);
+  return {std::make_shared<const event::JobspecUpdate>(std::move(all))};
 }
 
 Result<Lifecycle> apply(const Lifecycle& job, const Event& event) {
@@ -292,6 +323,11 @@ std::string result_of(const Lifecycle& job) {
 
 int exit_code_of(const Lifecycle& job) {
   return job.finished ? launch::exit_code_of(job.status) : -1;
+}
+
+Duration time_limit_of(const Lifecycle& job) {
+  if (job.expiration == 0) return 0;
+  return std::max<Duration>(1, job.expiration - (job.started ? job.t_start : job.t_alloc));
 }
 
 std::string end_in_words(const Lifecycle& job) {

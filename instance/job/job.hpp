@@ -11,12 +11,16 @@
 // A job that may run again (--requeue) goes from CLEANUP back to DEPEND once it holds nothing any
 // more (`requeue`), as often as it may.
 //
+// What was asked for may be changed later (`jobspec-update`), and a job that runs may be stopped
+// for a while (`suspend`, `resume`), which changes neither its state nor what it holds.
+//
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
 // rebuilds it. What has to be done next follows from the state alone (`next_step`), so that acting
 // twice, or again after a restart, is harmless. No I/O, no clock: everything here is a value.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -140,6 +144,20 @@ struct DependencyRemove {
   std::string description;
   bool operator==(const DependencyRemove&) const = default;
 };
+// Somebody has changed what was asked for. Empty: as it was.
+struct JobspecUpdate {
+  std::optional<Duration> limit;  // 0: none
+  std::optional<std::string> name, queue;
+  std::optional<std::int64_t> nodes, slots;
+  bool operator==(const JobspecUpdate&) const = default;
+};
+// Its tasks are stopped, and go on.
+struct Suspend {
+  bool operator==(const Suspend&) const = default;
+};
+struct Resume {
+  bool operator==(const Resume&) const = default;
+};
 // It has failed, and runs again: it waits in DEPEND until `begin`.
 struct Requeue {
   std::uint32_t retry = 1;  // the attempt to come, counted from 1 behind the first one
@@ -155,7 +173,7 @@ using EventBody =
                  event::Urgency, event::Alloc, event::ResourceUpdate, event::Start, event::Instance,
                  event::Exception, event::Finish, event::Release, event::Free, event::Clean,
                  event::DependencyAdd, event::DependencyRemove, event::RankStart, event::RankFinish,
-                 event::Requeue>;
+                 event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume>;
 
 struct Event {
   Time time = 0;
@@ -186,6 +204,17 @@ struct Part {
   bool operator==(const Part&) const = default;
 };
 
+// All updates of a job together. Null: it is as it was submitted; a job of many costs no more then.
+struct Updates {
+  std::shared_ptr<const event::JobspecUpdate> all;
+
+  bool operator==(const Updates& other) const {
+    return all == other.all || (all != nullptr && other.all != nullptr && *all == *other.all);
+  }
+};
+// `later` goes before what was changed earlier.
+Updates merged(const Updates& before, const event::JobspecUpdate& later);
+
 // What the events so far have made of the job.
 struct Lifecycle {
   JobState state = JobState::created;
@@ -200,7 +229,9 @@ struct Lifecycle {
   Time retry_begin = 0;          // when that may begin
   std::string retry_note;        // how the attempt before it ended
   std::uint32_t urgency = 16;
-  int status = 0;  // of wait(2), once finished
+  Updates updates;     // of what was submitted
+  Time suspended = 0;  // since when its tasks are stopped; 0: they are not
+  int status = 0;      // of wait(2), once finished
   Time t_submit = 0, t_alloc = 0, t_start = 0, t_finish = 0, t_inactive = 0, expiration = 0;
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
   std::string user;
@@ -255,6 +286,8 @@ Step next_step(const Lifecycle& job, std::uint32_t rank);
 std::string result_of(const Lifecycle& job);
 // 0..255, 128+signal; -1 while the tasks have not ended or never ran.
 int exit_code_of(const Lifecycle& job);
+// For its agents: ms from its start until it is ended, at least 1; 0: it has no limit.
+Duration time_limit_of(const Lifecycle& job);
 // How an attempt that is over ended: "exit code 3", "signal 9", else what its exception says.
 std::string end_in_words(const Lifecycle& job);
 

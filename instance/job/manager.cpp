@@ -233,15 +233,19 @@ Time JobManager::end_by_limit(const Submission& what, Time t_alloc) const {
   return what.is_instance ? limit : saturating_add(limit, config_.max_overrun);
 }
 
+// When what it runs in is over: the instance, or its reservation in it.
+Time JobManager::end_around(const Submission& what) const {
+  if (what.wishes.reservation.value() == 0) return lease_end();
+  const auto reservation = journal_.allocation(what.wishes.reservation);
+  return reservation && *reservation ? std::min(lease_end(), (*reservation)->when.end)
+                                     : lease_end();
+}
+
 // When a job that holds resources is ended: by its limit, with its reservation or with the
 // instance. What is planned for it may end at another time (queue.default-duration,
 // queue.duration-offset, job.max-overrun).
 Time JobManager::end_of(const ActiveJob& job, Time t_alloc) const {
-  const Submission& what = *job.submission;
-  const Time end = std::min(lease_end(), end_by_limit(what, t_alloc));
-  if (what.wishes.reservation.value() == 0) return end;
-  const auto reservation = journal_.allocation(what.wishes.reservation);
-  return reservation && *reservation ? std::min(end, (*reservation)->when.end) : end;
+  return std::min(end_around(*job.submission), end_by_limit(*job.submission, t_alloc));
 }
 
 void JobManager::start(const qmanager::Start& decision, Time now) {
@@ -294,13 +298,17 @@ void JobManager::lease_changed(Time old_end, Time now) {
   resources_changed();
 }
 
+Result<ActiveJob*> JobManager::find_active(JobId id) {
+  if (ActiveJob* const job = find_mutable(id)) return job;
+  const auto known = record(id);
+  if (!known) return tl::unexpected(known.error());
+  return fail(Errc::denied, fmt::format("job {} is over: {}", path_of(id), known->result));
+}
+
 Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
-  ActiveJob* job = find_mutable(id);
-  if (job == nullptr) {
-    auto known = record(id);
-    if (!known) return tl::unexpected(known.error());
-    return fail(Errc::denied, fmt::format("job {} is over: {}", path_of(id), known->result));
-  }
+  const auto found = find_active(id);
+  if (!found) return tl::unexpected(found.error());
+  ActiveJob* const job = *found;
   if (job->life.state > JobState::sched)
     return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
   let_back(id);

@@ -161,6 +161,13 @@ class JobManager {
   std::optional<Time> next_turn(Time now) const;
   // Errors: not_found, denied (it has started or is over), invalid_argument (above 31).
   Status set_urgency(JobId id, std::uint32_t urgency, Time now);
+  // What jobs ask for is another thing now, as docs/protocol.md has it of `job.update`; all of them
+  // or none. Errors: not_found, denied (it is over, or has started and more than its limit is to
+  // change), invalid_argument, unsatisfiable (it could never run then, or not end in time).
+  Status update(const msg::UpdateRequest& ask, Time now);
+  // The tasks of running jobs are stopped, or go on; all of them or none. Errors: not_found, denied
+  // (not all of its tasks run, it is an instance).
+  Status suspend(const std::vector<std::uint64_t>& ids, bool suspend, Time now);
   bool is_aside(JobId id) const { return aside_.contains(id); }
   // The journal cannot be written, so that nothing is started: all that waits does so because of
   // `why`.
@@ -230,6 +237,7 @@ class JobManager {
 
  private:
   ActiveJob* find_mutable(JobId id);
+  Result<ActiveJob*> find_active(JobId id);
   void post(ActiveJob& job, EventBody body, Time when);
   void advance(JobId id, Time now);
   void free(ActiveJob& job, Time now);
@@ -255,6 +263,7 @@ class JobManager {
   void add_default_limit(Submission& submission, Time now) const;
   std::string too_late(const Submission& submission, Time now) const;
   Time end_by_limit(const Submission& what, Time t_alloc) const;
+  Time end_around(const Submission& what) const;
   Time end_of(const ActiveJob& job, Time t_alloc) const;
   std::string limit_note(const ActiveJob& job) const;
   Status load(const std::vector<Batch>& batches, const Beginning& beginning, Time now);
@@ -265,6 +274,25 @@ class JobManager {
   Status restore_aside();
   void set_aside(JobId id, Time now);
   void let_back(JobId id);
+  // A job that is to ask for something else.
+  struct Change {
+    ActiveJob* job = nullptr;
+    event::JobspecUpdate update;
+    std::shared_ptr<const Submission> submission;  // as it is to be
+    Time planned_end = 0;                          // of a running one, once its limit is taken
+  };
+  // Submissions as they are to be, by what they are now.
+  using Remade = std::map<const Submission*, std::shared_ptr<const Submission>>;
+  Result<std::shared_ptr<const Submission>> remade(const ActiveJob& job,
+                                                   const event::JobspecUpdate& update, Time now);
+  Status may_change(const ActiveJob& job, const msg::UpdateRequest& ask) const;
+  Status fits_in_time(const ActiveJob& job, const Submission& submission, Time now) const;
+  Result<Change> planned_change(JobId id, const msg::UpdateRequest& ask, Remade& known, Time now);
+  Status take_change(Change& change, Time now);
+  void take_back(const Change& change, Time now);
+  void write_change(const Change& change, Time now);
+  Status may_suspend(const ActiveJob& job) const;
+  Status restore_updates(Time now);
   void change_urgency(ActiveJob& job, std::uint32_t urgency, Time now);
   Status charge_past_use(Time now);
   std::vector<JobId> active_ids() const;

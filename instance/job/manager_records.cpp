@@ -55,6 +55,7 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
   r.expiration = clock.wall(life.expiration);
   r.limit = what.limit;
   r.selection = life.selection;
+  r.t_suspended = clock.wall(life.suspended);
   r.is_instance = what.is_instance;
   r.child_uri = life.child_uri;
   r.cpu_ms = life.cpu_ms;

@@ -132,7 +132,8 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
     return tl::unexpected(journal_.condemn(sound.error()));
   for (const auto& [id, job] : jobs_)
     ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
-  return sound;
+  if (!sound) return sound;
+  return restore_updates(now);
 }
 
 // What a damaged journal has not lost of a job may make no sense any more, and what its tasks do is

@@ -11,6 +11,7 @@
 #include "instance/process/ending_signals.hpp"
 #include "instance/text.hpp"
 #include "launch/signal_name.hpp"
+#include "launch/tasks/rlimits.hpp"
 #include "resource/refusal.hpp"
 
 namespace holon::instance {
@@ -74,6 +75,24 @@ Status read_warning(const json& options, Submission& s) {
   return {};
 }
 
+// shell.options.rlimit, as Flux has it: {"nofile": 4096, "core": -1}.
+Status read_rlimits(const json& options, Submission& s) {
+  const std::string where = "/attributes/system/shell/options/rlimit";
+  const auto found = options.find("rlimit");
+  if (found == options.end()) return {};
+  if (!found->is_object())
+    return fail(Errc::invalid_argument, "does not fit; an object of names and numbers is accepted",
+                where);
+  for (const auto& [name, value] : found->items()) {
+    const std::int64_t number = value.is_number_integer() ? value.get<std::int64_t>() : -2;
+    if (auto known = launch::process_limit(name, number); !known)
+      return fail(Errc::invalid_argument, known.error().what, where + "/" + name);
+    s.rlimits.push_back(fmt::format(
+        "{}={}", name, number == launch::kUnlimited ? "unlimited" : std::to_string(number)));
+  }
+  return {};
+}
+
 // What a supervisor ends its instance in order for; another one would end it at once.
 Status check_warning(const Submission& s) {
   constexpr const char* kWhere = "/attributes/system/shell/options/signal";
@@ -121,6 +140,7 @@ Status read_shell_options(const json& system, Submission& s) {
   s.kill_on_bad_exit = is_on("exit-on-error");
   if (const auto mpi = options.find("mpi"); mpi != options.end())
     s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
+  if (auto read = read_rlimits(options, s); !read) return read;
   return read_warning(options, s);
 }
 

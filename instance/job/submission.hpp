@@ -54,6 +54,7 @@ struct Submission {
   // shell.options.signal, as Flux has it: a signal to all tasks, ms before the limit; 0: none.
   int warn_signal = 0;
   Duration warn_before = 0;
+  std::vector<std::string> rlimits;  // shell.options.rlimit: "nofile=4096", "core=unlimited"
   std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": as the instance has it (job.mpi)
   Wishes wishes;
   // attributes.user: what the submitter says about the job beside what it needs, for policies;

@@ -39,6 +39,7 @@ void close_record(msg::JobRecord& record, const std::string& reason, Time now, T
   record.t_inactive =
       std::max({now, record.t_submit, record.t_alloc, record.t_start, record.t_finish});
   record.t_estimate = 0;
+  record.t_suspended = 0;
   record.pids.clear();
 }
 

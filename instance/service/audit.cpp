@@ -10,6 +10,7 @@
 
 #include "base/idset.hpp"
 #include "base/printable.hpp"
+#include "instance/job/change/jobspec_update.hpp"
 #include "launch/signal_name.hpp"
 #include "msg/audit.hpp"
 #include "msg/instance.hpp"
@@ -68,6 +69,12 @@ std::string of_cancel(const msg::CancelRequest& ask) {
 std::string of_signal(const msg::SignalRequest& ask) {
   return fmt::format("{} to {}", launch::signal_name(ask.signal), ids_in_words("job", ask.ids));
 }
+std::string of_update(const msg::UpdateRequest& ask) {
+  return fmt::format("{}: {}", ids_in_words("job", ask.ids), in_words(ask));
+}
+std::string of_suspend(const msg::SuspendRequest& ask) {
+  return fmt::format("{} {}", ask.suspend ? "stops" : "lets go on", ids_in_words("job", ask.ids));
+}
 std::string of_shutdown(const msg::ShutdownRequest& ask) {
   return ask.reason;
 }
@@ -100,6 +107,8 @@ std::string in_words(const Request& request) {
   static const std::map<std::string_view, InWords> kWords = {
       {"cancel", read_as<msg::CancelRequest, of_cancel>},
       {"job.signal", read_as<msg::SignalRequest, of_signal>},
+      {"job.update", read_as<msg::UpdateRequest, of_update>},
+      {"job.suspend", read_as<msg::SuspendRequest, of_suspend>},
       {"shutdown", read_as<msg::ShutdownRequest, of_shutdown>},
       {"urgency", read_as<msg::UrgencyRequest, of_urgency>},
       {"queue.gate", read_as<msg::GateRequest, of_gate>},

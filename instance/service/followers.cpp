@@ -62,6 +62,7 @@ void Followers::follow(const transport::Request& request) {
   follower.ask = *ask;
   follower.era = std::move(*era);
   follower.lists = !go_on_from(ask->cursor, follower);
+  if (follower.lists && ask->bare) begin_bare(follower);
   request.on_cancel([this, number, alive = std::weak_ptr<bool>(alive_)] {
     if (alive.lock()) followers_.erase(number);
   });
@@ -76,6 +77,13 @@ bool Followers::go_on_from(const std::string& text, Follower& follower) const {
   if (!cursor || !forgotten || cursor->era != follower.era) return false;
   follower.place = {cursor->number, cursor->jobs};
   return cursor->number > *forgotten && cursor->number <= core_.journal.next_event();
+}
+
+// Nothing is known of what was before.
+void Followers::begin_bare(Follower& follower) const {
+  follower.lists = false;
+  follower.gap = true;
+  follower.place = {core_.journal.next_event(), 0};
 }
 
 void Followers::happened() {
@@ -158,6 +166,12 @@ Result<bool> Followers::list_some(Follower& follower) {
 // ---- what happened since ----
 
 void Followers::take(Follower& follower, const NumberedEvent& event, msg::EventsPart& part) const {
+  const auto& names = follower.ask.names;
+  if (!names.empty() &&
+      std::find(names.begin(), names.end(), name_of(event.event.body)) == names.end()) {
+    follower.place = {event.number + 1, 0};
+    return;
+  }
   const Event shown = core_.jobs.as_shown(event.event);
   const msg::JobEvent one{0, shown.time, name_of(shown.body), context_of(shown.body)};
   Place& place = follower.place;
@@ -181,11 +195,13 @@ Result<bool> Followers::tell_some(Follower& follower) {
     follower.lists = true;  // what it has not heard of is gone
     follower.began = false;
     follower.shown.clear();
+    if (follower.ask.bare) begin_bare(follower);
     return true;
   }
   const auto events = core_.journal.events_from(follower.place.number, kFollowedEvents);
   if (!events) return tl::unexpected(events.error());
   msg::EventsPart part;
+  part.anew = std::exchange(follower.gap, false);
   for (const auto& event : *events) {
     if (part.events.size() >= kFollowedEvents) break;
     take(follower, event, part);

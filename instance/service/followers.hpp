@@ -47,6 +47,7 @@ class Followers {
     std::string era;
     Place place;
     bool lists = false;  // the snapshot is being made
+    bool gap = false;    // it begins anew, without one
     bool began = false;  // its first part is out
     std::vector<Shown> shown;
     bool works = false;  // a portion of its work is waiting
@@ -56,6 +57,7 @@ class Followers {
   using Number = std::uint64_t;
 
   bool go_on_from(const std::string& cursor, Follower& follower) const;
+  void begin_bare(Follower& follower) const;
   void work(Number number, Follower& follower);
   bool step(Number number);
   Result<bool> list_some(Follower& follower);

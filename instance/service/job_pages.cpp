@@ -20,6 +20,7 @@
 #include "base/instance_path.hpp"
 #include "instance/text.hpp"
 #include "msg/job_filter.hpp"
+#include "msg/usage.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -73,6 +74,11 @@ Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
 Status check_request(const msg::JobsRequest& ask) {
   if (ask.stats && ask.recursive)
     return fail(Errc::invalid_argument, "counts the jobs of one instance", "stats");
+  if (!ask.by.empty()) {
+    if (auto known = msg::check_usage_key(ask.by); !known) return known;
+    if (ask.recursive || ask.stats)
+      return fail(Errc::invalid_argument, "adds up the jobs of one instance", "by");
+  }
   if (auto known = msg::check_filter(ask.filter); !known) return known;
   if (ask.ids.size() <= kMostIdsOfAPage) return {};
   return fail(Errc::out_of_range,
@@ -103,6 +109,7 @@ class Sieve {
     ++seen_;
     if (!msg::matches(ask_.filter, record)) return;
     ++taken_;
+    if (!ask_.by.empty()) return msg::add_usage(usage_, ask_.by, record);
     bytes_ += ask_.stats ? 0 : size_of_record(record);
     if (ask_.stats)
       ++counts_[msg::state_word(record)];
@@ -116,7 +123,8 @@ class Sieve {
 
   void sort() { sort_by_path(jobs_); }
   msg::JobsReply reply(std::string next) {
-    msg::JobsReply reply{std::move(jobs_), std::move(next), {}};
+    msg::JobsReply reply{std::move(jobs_), std::move(next)};
+    for (auto& [key, usage] : usage_) reply.usage.push_back(std::move(usage));
     for (const auto& [state, jobs] : counts_) reply.counts.push_back({state, jobs});
     return reply;
   }
@@ -125,6 +133,7 @@ class Sieve {
   const msg::JobsRequest& ask_;
   std::vector<msg::JobRecord> jobs_;
   std::map<std::string, std::uint64_t> counts_;
+  msg::UsageTable usage_;
   std::size_t seen_ = 0, taken_ = 0, bytes_ = 0;
 };
 

@@ -24,6 +24,8 @@ constexpr std::array kRights = {
     Right{"job.input", kUser, Reach::tree},
     Right{"cancel", kUser, Reach::tree, kAudited},
     Right{"job.signal", kUser, Reach::tree, kAudited},
+    Right{"job.update", kUser, Reach::tree, kAudited},
+    Right{"job.suspend", kUser, Reach::tree, kAudited},
     Right{"tree", kUser, Reach::tree},
     Right{"status", kUser, Reach::tree},
     Right{"shutdown", kUser, Reach::tree, kAudited},

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "instance/job/change/jobspec_update.hpp"
 #include "instance/remote/joining.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/service/rights.hpp"
@@ -48,6 +49,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       gone_jobs_({core.identity, core.agents}),
       pages_(server, core),
       signals_(core.jobs, core.agents, core.after_commit),
+      job_changes_(reactor, core.jobs, core.agents, core.after_commit),
       followers_(reactor, core),
       schedule_(reactor, {core.clock, *core.store, core.scheduler, core.gates, core.jobs,
                           core.reservations, core.portions, core.after_commit}),
@@ -60,6 +62,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
           reactor, server,
           {core.clock, *core.store, core.jobs, core.drains, core.children, core.after_commit}) {
   add_client_requests();
+  job_changes_.add_to(dispatcher_);
   schedule_.add_to(dispatcher_);
   queues_.add_to(dispatcher_);
   policies_.add_to(dispatcher_);
@@ -261,6 +264,7 @@ void Service::job_info(const Request& request) {
   if (!batch && !lost) return request.fail(batch.error());
   if (!events && !lost) return request.fail(events.error());
   msg::JobInfoReply reply{std::move(*record), lost ? std::string() : batch->jobspec, {}, {}};
+  if (events) reply.jobspec = as_updated(reply.jobspec, *events);
   if (events)
     for (const auto& e : *events) reply.eventlog += eventlog_line(core_.jobs.as_shown(e));
   if (*allocation) {

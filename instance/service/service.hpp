@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 
+#include "instance/agents/job_changes.hpp"
 #include "instance/agents/signals.hpp"
 #include "instance/core.hpp"
 #include "instance/policy/policy_service.hpp"
@@ -76,6 +77,7 @@ class Service {
   transport::Dispatcher dispatcher_;
   JobPages pages_;
   Signals signals_;
+  JobChanges job_changes_;
   Followers followers_;
   ScheduleService schedule_;
   QueueService queues_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "instance/job/change/jobspec_update.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -22,10 +23,11 @@ void GoneJobs::read(const msg::JobRecord& record, std::function<void(msg::Remain
 
 void GoneJobs::info(const transport::Request& request, const msg::JobRecord& record) {
   read(record, [request, record](msg::RemainsOfJob found) {
-    msg::JobInfoReply reply{record, std::move(found.jobspec), std::move(found.R), {}};
+    std::vector<Event> events;
     for (const auto& e : found.events)
-      if (auto body = parse_event(e.name, e.context))
-        reply.eventlog += eventlog_line({e.time, std::move(*body)});
+      if (auto body = parse_event(e.name, e.context)) events.push_back({e.time, std::move(*body)});
+    msg::JobInfoReply reply{record, as_updated(found.jobspec, events), std::move(found.R), {}};
+    for (const Event& event : events) reply.eventlog += eventlog_line(event);
     request.reply(transport::pack(reply));
   });
 }

@@ -23,11 +23,12 @@
 
 namespace holon::launch {
 
-enum class Step { start, bind, enter, run };
+enum class Step { start, bind, enter, limit, run };
 
 struct Spawner::Progress {
   volatile Step step = Step::start;
   volatile int error = 0;
+  volatile int limit = 0;  // which could not be set
 };
 
 void Spawner::Unmap::operator()(Progress* memory) const {
@@ -105,6 +106,8 @@ struct Plan {
   int in, out, err;
   int secrets, wire_up;       // -1: none
   std::uint64_t descriptors;  // soft limit; 0: ours
+  const ProcessLimit* limits;
+  std::size_t limit_count;
   pid_t parent;
 };
 
@@ -159,6 +162,12 @@ int hand_over(const Plan& plan) {
     give_up(progress, Step::start, errno);
   if (const int error = hand_over(plan)) give_up(progress, Step::start, error);
   if (plan.cwd != nullptr && chdir(plan.cwd) != 0) give_up(progress, Step::enter, errno);
+  for (std::size_t i = 0; i < plan.limit_count; ++i) {
+    const int error = apply_process_limit(plan.limits[i]);
+    if (error == 0) continue;
+    progress.limit = plan.limits[i].resource;
+    give_up(progress, Step::limit, error);
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -233,6 +242,8 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
                   request.secrets,
                   request.wire_up,
                   task_descriptors_,
+                  request.limits.data(),
+                  request.limits.size(),
                   getpid()};
   progress_->step = Step::start;
   progress_->error = 0;
@@ -248,6 +259,10 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
   if (progress_->step == Step::bind)
     return tl::unexpected(
         SpawnError{126, std::string("cannot bind to CPUs: ") + std::strerror(error)});
+  if (progress_->step == Step::limit)
+    return tl::unexpected(SpawnError{126, "cannot set its limit " +
+                                              std::string(name_of_limit(progress_->limit)) + ": " +
+                                              std::strerror(error)});
   return tl::unexpected(explain(error, *program));
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "launch/node.hpp"
+#include "launch/tasks/rlimits.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::launch {
@@ -21,10 +22,11 @@ struct SpawnRequest {
   int in = -1;                           // -1: /dev/null
   int out = -1;                          // -1: /dev/null
   int err = -1;
-  const CpuMask* cpus = nullptr;  // nullptr: those of the caller
-  int cgroup = -1;                // descriptor of a cgroup's directory; -1: the caller's
-  int secrets = -1;               // what becomes kSecretsDescriptor; -1: nothing
-  int wire_up = -1;               // what becomes kWireUpDescriptor; -1: nothing
+  const CpuMask* cpus = nullptr;          // nullptr: those of the caller
+  int cgroup = -1;                        // descriptor of a cgroup's directory; -1: the caller's
+  int secrets = -1;                       // what becomes kSecretsDescriptor; -1: nothing
+  int wire_up = -1;                       // what becomes kWireUpDescriptor; -1: nothing
+  std::vector<ProcessLimit> limits = {};  // set last
 };
 
 // Where a task that is given secrets finds them, and where one that is to find others does.

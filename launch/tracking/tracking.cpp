@@ -63,6 +63,7 @@ bool JobProcesses::clear() {
   if (cgroup_ && is_populated(*cgroup_)) {
     kill_cgroup(cgroup_->dir);
     cgroup_->was_killed = true;
+    outside_ = true;  // an epilog could not live in it
     is_clear = false;
   }
   return (!outside_ || all_.clear_strangers_of(job_)) && is_clear;

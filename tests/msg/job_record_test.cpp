@@ -56,8 +56,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.pids = {5};
   r.as_of = 6;
   r.retries = 7;
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 38u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x26", 3));  // a map of 38
+  r.t_suspended = 8;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 39u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x27", 3));  // a map of 39
 }
 
 }  // namespace

@@ -105,6 +105,61 @@ TEST(Ends, PromisesFollowThem) {
   }
 }
 
+TEST(Ends, ALimitThatIsChangedMovesThem) {
+  for (const Over over : kAll) {
+    SCOPED_TRACE(static_cast<int>(over));
+    Ends world(policy("easy"), over, 1, {0, 1'000});
+    Scheduler& scheduler = *world.scheduler;
+    world.submit("A 0 1 10 10\nB 0 2 10 10");
+    scheduler.step(0);
+    ASSERT_EQ(world.planned(2), 10);
+    EXPECT_EQ(scheduler.set_limit(JobId{1}, 30, 5), 30);
+    scheduler.step(5);
+    EXPECT_EQ(world.planned(2), 30);
+    EXPECT_EQ(scheduler.set_limit(JobId{1}, 0, 6), 1'000) << "as long as there are resources";
+    scheduler.step(6);
+    EXPECT_EQ(world.planned(2), std::nullopt) << "it would end after them";
+    EXPECT_EQ(scheduler.set_limit(JobId{1}, 8, 7), 8);
+    scheduler.step(7);
+    EXPECT_EQ(world.planned(2), 8);
+    EXPECT_EQ(scheduler.set_limit(JobId{2}, 8, 7).error().code, Errc::not_found);
+    EXPECT_EQ(scheduler.set_limit(JobId{1}, -1, 7).error().code, Errc::invalid_argument);
+    scheduler.check_invariants();
+  }
+}
+
+TEST(Ends, APendingJobThatAsksForSomethingElseKeepsItsPlace) {
+  Ends world(policy("fcfs"), Over::numbers, 2);
+  Scheduler& scheduler = *world.scheduler;
+  world.submit("A 0 4 10 10\nB 1 2 10 10\nC 1 2 10 10");
+  scheduler.step(0);
+  scheduler.step(1);
+  auto changed = parse_jobs("B 1 3 20 20").front().request;
+  changed.id = JobId{2};
+  changed.submitted = 1;
+  ASSERT_FALSE(scheduler.replace(changed, 2)->has_value());
+  scheduler.check_invariants();
+  EXPECT_EQ(scheduler.queues().front().counts.submitted, 3);
+  EXPECT_EQ(scheduler.queues().front().counts.cancelled, 0);
+  EXPECT_EQ(scheduler.outlook(JobId{2})->position, 0u) << "in front of C, as before";
+  // What can never run is refused, and the job waits as it did.
+  changed.procs = 5;
+  const auto refused = scheduler.replace(changed, 3);
+  ASSERT_TRUE(refused && refused->has_value());
+  EXPECT_EQ(scheduler.queues().front().counts.rejected, 0);
+  changed.procs = 3;
+  changed.queue = "nowhere";
+  EXPECT_EQ(scheduler.replace(changed, 3).error().code, Errc::not_found);
+  EXPECT_EQ(scheduler.pending(), 2u);
+  ASSERT_TRUE(scheduler.finish(JobId{1}, 10));
+  scheduler.step(10);
+  EXPECT_EQ(scheduler.running(), 1u) << "B takes three of four, and C waits";
+  EXPECT_EQ(world.ends(2, 10), 30);
+  changed.queue.clear();
+  EXPECT_EQ(scheduler.replace(changed, 11).error().code, Errc::not_found) << "it runs";
+  scheduler.check_invariants();
+}
+
 TEST(Ends, AnEndThatMovesToTheFrontMakesRoomAtOnce) {
   for (const Over over : kAll) {
     SCOPED_TRACE(static_cast<int>(over));

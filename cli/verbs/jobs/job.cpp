@@ -1,4 +1,4 @@
-// holon job: a table of its own: info, eventlog, wait, output.
+// holon job: a table of its own: info, eventlog, wait, status, output, attach.
 #include <array>
 
 #include "cli/options/help.hpp"
@@ -12,7 +12,9 @@ constexpr auto kJobVerbs = std::to_array<Verb>({
     {"info", "everything kept about a job", Group::look, verb_job_info},
     {"eventlog", "what happened to a job, and when", Group::look, verb_job_eventlog},
     {"wait", "wait until jobs are over", Group::look, verb_job_wait},
+    {"status", "wait until jobs are over, and exit as they did", Group::look, verb_job_status},
     {"output", "what a job wrote", Group::look, verb_job_output},
+    {"attach", "a job's output as it comes, then its exit code", Group::look, verb_job_attach},
 });
 
 }  // namespace

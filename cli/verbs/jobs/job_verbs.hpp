@@ -8,5 +8,7 @@ int verb_job_info(Invocation& call);
 int verb_job_eventlog(Invocation& call);
 int verb_job_wait(Invocation& call);
 int verb_job_output(Invocation& call);
+int verb_job_attach(Invocation& call);
+int verb_job_status(Invocation& call);
 
 }  // namespace holon::cli

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "cli/connect.hpp"
+#include "cli/job_tracker.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/outcome.hpp"
 #include "cli/show/job_json.hpp"
@@ -22,6 +23,7 @@ struct JobWaitArgs {
   bool all = false;
   bool json = false;
   bool quiet = false;
+  bool progress = false;
 };
 
 bool went_well(const msg::JobRecord& job) {
@@ -33,6 +35,22 @@ std::string name_of(const Invocation& call, const msg::JobRecord& job) {
   return call.instance.empty() || job.path.empty() ? std::to_string(job.id) : job.path;
 }
 
+// Returns at once where nobody wants to see it.
+Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& args) {
+  if (!args.progress) return {};
+  const auto cursor = cursor_of_now(jobs.client);
+  if (!cursor) return tl::unexpected(cursor.error());
+  if (args.all) {
+    const auto listed = jobs.client.each_page({}, [&jobs](const auto& page, bool) {
+      for (const auto& job : page) jobs.ids.push_back(job.id);
+      return true;
+    });
+    if (!listed) return listed;
+  }
+  const auto shown = show_progress(call, jobs.client, jobs.ids, *cursor, !jobs.ids.empty());
+  return shown ? Status() : tl::unexpected(shown.error());
+}
+
 }  // namespace
 
 int verb_job_wait(Invocation& call) {
@@ -42,6 +60,7 @@ int verb_job_wait(Invocation& call) {
       .group("Options")
       .flag("-a,--all", args.all, "every pending and running job there is now")
       .flag("--quiet", args.quiet, "do not say which ones failed")
+      .flag("--progress", args.progress, "show how far they are, and failures as they come")
       .instance(call)
       .json(args.json)
       .note(
@@ -55,11 +74,14 @@ int verb_job_wait(Invocation& call) {
                   {Errc::invalid_argument, "name jobs, or give --all, one of the two", "ID"});
   auto jobs = connect_to_jobs(call, args.jobs);
   if (!jobs) return report(call, "job wait", jobs.error());
-  const auto reply = args.all ? jobs->client.wait_for_all() : jobs->client.wait({jobs->ids});
+  if (auto shown = show_on_the_way(call, *jobs, args); !shown)
+    return report(call, "job wait", shown.error());
+  const bool all = args.all && !args.progress;  // those that were shown are known
+  const auto reply = all ? jobs->client.wait_for_all() : jobs->client.wait({jobs->ids});
   if (!reply) return report(call, "job wait", reply.error());
   if (args.json) call.io.out << json_text(reply->jobs);
   for (const auto& job : reply->jobs)
-    if (!went_well(job) && !args.quiet)
+    if (!went_well(job) && !args.quiet && !args.progress)
       call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", name_of(call, job),
                                  printable(job.name), msg::state_word(job),
                                  details_of(job, instance::wall_clock_ms()));

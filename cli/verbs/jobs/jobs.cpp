@@ -90,8 +90,8 @@ class Lines {
     for (const auto* field : fields_) row.push_back(cell_of(*field, job));
     table_.add(std::move(row));
     const std::string status = msg::state_word(job);
-    const bool ended = job.state == "INACTIVE";
-    ++counts_[ended ? status : status == "RUN" || status == "CLEANUP" ? "RUNNING" : "PENDING"];
+    const bool stays = job.state == "INACTIVE" || job.t_suspended > 0;
+    ++counts_[stays ? status : status == "RUN" || status == "CLEANUP" ? "RUNNING" : "PENDING"];
     if (hint_.empty() && (job.state == "SCHED" || job.state == "DEPEND"))
       hint_ = fmt::format("; holon explain {} says more about a wait", job.path);
   }
@@ -99,8 +99,8 @@ class Lines {
   // "3 running, 2 pending, 40 completed, 1 failed"
   std::string summary() const {
     std::string text;
-    for (const char* status :
-         {"RUNNING", "PENDING", "COMPLETED", "FAILED", "TIMEOUT", "CANCELED", "REJECTED"}) {
+    for (const char* status : {"RUNNING", "SUSPENDED", "PENDING", "COMPLETED", "FAILED", "TIMEOUT",
+                               "CANCELED", "REJECTED"}) {
       const auto count = counts_.find(status);
       if (count == counts_.end()) continue;
       std::string word = status;

@@ -9,6 +9,7 @@
 
 #include "base/whole_file.hpp"
 #include "cli/connect.hpp"
+#include "cli/job_tracker.hpp"
 #include "cli/options/array_options.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
@@ -31,6 +32,7 @@ struct SubmitArgs {
   bool count_given = false;
   bool wrap = false;
   bool json = false;
+  bool progress = false;
   std::vector<std::string> command;
 };
 
@@ -85,6 +87,15 @@ void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply&
 std::string ids_text(const msg::SubmitReply& reply) {
   if (reply.count == 1) return fmt::format("job {}", reply.first_id);
   return fmt::format("jobs {} to {}", reply.first_id, reply.first_id + reply.count - 1);
+}
+
+int show_to_the_end(Invocation& call, Client& client, const msg::SubmitReply& submitted,
+                    const std::string& before) {
+  std::vector<std::uint64_t> ids;
+  for (std::uint64_t i = 0; i < submitted.count; ++i) ids.push_back(submitted.first_id + i);
+  const auto counts = show_progress(call, client, std::move(ids), before, false);
+  if (!counts) return report(call, "submit", counts.error());
+  return counts->failed == 0 ? kOk : kFailed;
 }
 
 // Grid Engine's -now y: 1 unless all have started, with the reason of the first that did not.
@@ -172,7 +183,11 @@ int verb_submit(Invocation& call) {
               "--dry-run prints; - is standard input");
   add_array_options(parser, args.array);
   add_script_options(parser, call, "submit", LookedFor::in_path, args.script);
-  parser.instance(call).json(args.json);
+  parser.group("Submission")
+      .flag("--progress", args.progress,
+            "wait until the jobs are over, and show how far they are; exits with 1 if one fails")
+      .instance(call)
+      .json(args.json);
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
       .example("holon submit --array 0-100:2 ./sweep.sh", "a job for each index")
@@ -208,11 +223,15 @@ int verb_submit(Invocation& call) {
   }
   auto client = connect_to_instance(call);
   if (!client) return report(call, "submit", client.error());
+  // What happens from here on is shown: nothing of the jobs is missed.
+  const auto before = args.progress ? cursor_of_now(*client) : Result<std::string>();
+  if (!before) return report(call, "submit", before.error());
   const auto reply = client->submit(made->request);
   if (!reply) return report(call, "submit", parser.located(as_typed(reply.error(), args.job)));
   print_ids(call, args, *reply);
   if (!call.io.out.flush())  // who tries again would have them twice
     call.io.err << "holon submit: submitted " << ids_text(*reply) << "\n";
+  if (args.progress) return show_to_the_end(call, *client, *reply, *before);
   return args.job.immediate ? started_at_once(call, *client, *reply) : static_cast<int>(kOk);
 }
 

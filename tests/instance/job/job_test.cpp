@@ -254,6 +254,12 @@ rc::Gen<EventBody> any_body() {
                    [](std::string t) -> EventBody {
                      return event::Requeue{2, 9, std::move(t)};
                    }),
+      rc::gen::map(text,
+                   [](std::string t) -> EventBody {
+                     return event::JobspecUpdate{61'234, std::move(t), "night", 2, 8};
+                   }),
+      rc::gen::just<EventBody>(event::JobspecUpdate{0, {}, {}, {}, {}}),
+      rc::gen::just<EventBody>(event::Suspend{}), rc::gen::just<EventBody>(event::Resume{}),
       rc::gen::just<EventBody>(event::Release{}), rc::gen::just<EventBody>(event::Free{}),
       rc::gen::just<EventBody>(event::Clean{}));
 }

@@ -1,0 +1,225 @@
+#include "cli/job_tracker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "instance/clock.hpp"
+#include "launch/exit_code.hpp"
+
+namespace holon::cli {
+namespace {
+
+constexpr Duration kDrawEvery = 250;
+
+// All that decides how far a job is.
+const std::vector<std::string>& names_that_count() {
+  static const std::vector<std::string> names = {"start",   "exception", "finish",
+                                                 "requeue", "clean",     "invalidate"};
+  return names;
+}
+
+std::string sentence(std::uint64_t id, const std::string& why) {
+  return fmt::format("job {}: {}", id, why);
+}
+
+nlohmann::json context_of_event(const msg::JobEvent& event) {
+  auto context = nlohmann::json::parse(event.context, nullptr, false);
+  return context.is_object() ? context : nlohmann::json::object();
+}
+
+// A sentence, or where there is none the kind of exception.
+std::string trouble_of(const nlohmann::json& context) {
+  const std::string note = context.value("note", "");
+  return note.empty() ? context.value("type", "") : note;
+}
+
+// The same, whether the job's events are heard or it was over before.
+std::string end_of_record(const msg::JobRecord& job) {
+  if (job.result == "REJECTED") return "refused: " + job.reason;
+  if (!job.reason.empty()) return job.reason;
+  return job.exit_code > 0 ? fmt::format("exit code {}", job.exit_code) : job.result;
+}
+
+msg::EventsRequest events_behind(const std::string& cursor) {
+  msg::EventsRequest request;
+  request.cursor = cursor;
+  request.bare = true;
+  request.names = names_that_count();
+  return request;
+}
+
+}  // namespace
+
+JobTracker::JobTracker(std::vector<std::uint64_t> ids) {
+  for (const auto id : ids) jobs_.emplace(id, Known());
+  counts_.waiting = jobs_.size();
+}
+
+void JobTracker::move(Known& job, At to) {
+  const auto column = [this](At at) -> std::uint64_t& {
+    return at == At::waiting   ? counts_.waiting
+           : at == At::running ? counts_.running
+                               : counts_.ended;
+  };
+  --column(job.at);
+  ++column(to);
+  job.at = to;
+}
+
+void JobTracker::end(std::uint64_t id, Known& job, const std::string& why) {
+  move(job, At::over);
+  if (why.empty()) return;
+  ++counts_.failed;
+  on_failure(sentence(id, why));
+}
+
+void JobTracker::take(const msg::JobRecord& record) {
+  const auto found = jobs_.find(record.id);
+  if (found == jobs_.end() || found->second.at == At::over) return;
+  if (record.state == "INACTIVE")
+    return end(record.id, found->second, record.result == "COMPLETED" ? "" : end_of_record(record));
+  move(found->second, record.t_start > 0 ? At::running : At::waiting);
+}
+
+bool JobTracker::take(const msg::JobEvent& event) {
+  const auto found = jobs_.find(event.id);
+  if (found == jobs_.end() || found->second.at == At::over) return false;
+  Known& job = found->second;
+  const auto context = context_of_event(event);
+  if (event.name == "start") {
+    move(job, At::running);
+  } else if (event.name == "exception") {
+    if (context.value("severity", 0) == 0 && job.trouble.empty()) job.trouble = trouble_of(context);
+  } else if (event.name == "finish") {
+    job.exit_code = launch::exit_code_of(context.value("status", 0));
+  } else if (event.name == "requeue") {
+    job = {job.at, 0, ""};
+    move(job, At::waiting);
+  } else if (event.name == "invalidate") {
+    end(event.id, job, "refused: " + context.value("note", ""));
+  } else if (event.name == "clean") {
+    const std::string code = job.exit_code == 0 ? "" : fmt::format("exit code {}", job.exit_code);
+    end(event.id, job, job.trouble.empty() ? code : job.trouble);
+  }
+  return true;
+}
+
+Result<std::string> cursor_of_now(Client& client) {
+  std::string cursor;
+  const auto asked = client.follow(events_behind(""), [&cursor](const msg::EventsPart& part) {
+    cursor = part.cursor;
+    return cursor.empty();
+  });
+  if (!asked) return tl::unexpected(asked.error());
+  return cursor;
+}
+
+Result<ProgressCounts> show_progress(Invocation& call, Client& client,
+                                     std::vector<std::uint64_t> ids, const std::string& cursor,
+                                     bool known) {
+  JobTracker tracker(ids);
+  Progress progress(call.io);
+  tracker.on_failure = [&progress](const std::string& line) { progress.failed(line); };
+  const auto draw = [&] { progress.show(tracker.counts(), instance::wall_clock_ms()); };
+  const auto look = [&]() -> Status {
+    msg::JobsRequest ask;
+    ask.all = true;
+    ask.ids = ids;
+    const auto jobs = client.jobs(ask);
+    if (!jobs) return tl::unexpected(jobs.error());
+    for (const auto& job : jobs->jobs) tracker.take(job);
+    return {};
+  };
+  if (known)
+    if (auto looked = look(); !looked) return tl::unexpected(looked.error());
+  std::string at = cursor;
+  // Events that are not kept any more: the records say how far the jobs have come since.
+  for (bool lost = false; !tracker.all_over(); lost = false) {
+    const auto timer = client.reactor().every(kDrawEvery, draw);
+    const auto followed = client.follow(events_behind(at), [&](const msg::EventsPart& part) {
+      at = part.cursor;
+      lost = part.anew;
+      for (const auto& event : part.events) tracker.take(event);
+      return !lost && !tracker.all_over();
+    });
+    if (!followed) {
+      progress.clear();
+      return tl::unexpected(followed.error());
+    }
+    if (lost)
+      if (auto looked = look(); !looked) return tl::unexpected(looked.error());
+  }
+  progress.end(tracker.counts(), instance::wall_clock_ms());
+  return tracker.counts();
+}
+
+namespace {
+
+// What the instance says of itself, since it was asked first.
+class NodeCounts {
+ public:
+  void take(const msg::TreeNode& node) {
+    if (!begun_) begun_ = node;
+    counts_.waiting = static_cast<std::uint64_t>(node.pending);
+    counts_.running = static_cast<std::uint64_t>(node.running);
+    counts_.ended = since(node.inactive, begun_->inactive);
+    counts_.failed = since(node.failed, begun_->failed);
+  }
+  bool known() const { return begun_.has_value(); }
+  const ProgressCounts& counts() const { return counts_; }
+  bool all_over() const { return known() && counts_.waiting + counts_.running == 0; }
+
+ private:
+  static std::uint64_t since(std::int64_t now, std::int64_t before) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now - before));
+  }
+  std::optional<msg::TreeNode> begun_;
+  ProgressCounts counts_;
+};
+
+// Why jobs fail, of whatever jobs there are: what is known of one is forgotten when it is over.
+class FailuresOfAll {
+ public:
+  explicit FailuresOfAll(Progress& progress) : progress_(progress) {}
+
+  void take(const msg::JobEvent& event) {
+    auto tracker = jobs_.try_emplace(event.id, std::vector<std::uint64_t>{event.id});
+    tracker.first->second.on_failure = [this](const std::string& line) { progress_.failed(line); };
+    tracker.first->second.take(event);
+    if (tracker.first->second.all_over()) jobs_.erase(tracker.first);
+  }
+
+ private:
+  Progress& progress_;
+  std::map<std::uint64_t, JobTracker> jobs_;
+};
+
+}  // namespace
+
+Result<ProgressCounts> show_progress_of_all(Invocation& call, Client& client, bool stay) {
+  Progress progress(call.io);
+  NodeCounts node;
+  FailuresOfAll failures(progress);
+  const auto timer = client.reactor().every(kDrawEvery, [&] {
+    if (node.known()) progress.show(node.counts(), instance::wall_clock_ms());
+  });
+  auto request = events_behind("");
+  request.node = true;
+  const auto followed = client.follow(request, [&](const msg::EventsPart& part) {
+    for (const auto& now : part.node) node.take(now);
+    for (const auto& event : part.events) failures.take(event);
+    return stay || !node.all_over();
+  });
+  if (!followed) {
+    progress.clear();
+    return tl::unexpected(followed.error());
+  }
+  progress.end(node.counts(), instance::wall_clock_ms());
+  return node.counts();
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,60 @@
+// job_tracker.hpp - how far jobs that somebody waits for are, from their records and from the
+// events that come after these.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "cli/connect.hpp"
+#include "cli/show/progress.hpp"
+#include "cli/verb.hpp"
+#include "msg/events.hpp"
+
+namespace holon::cli {
+
+class JobTracker {
+ public:
+  explicit JobTracker(std::vector<std::uint64_t> ids);
+
+  // A record of any job. It is as far as its events up to now, or further.
+  void take(const msg::JobRecord& record);
+  // An event of any job. False: it is known already, or of another job.
+  bool take(const msg::JobEvent& event);
+
+  const ProgressCounts& counts() const { return counts_; }
+  bool all_over() const { return counts_.ended == counts_.total(); }
+  // Called with a sentence about each job that has ended and has not completed.
+  std::function<void(const std::string& line)> on_failure = [](const std::string&) {};
+
+ private:
+  enum class At : std::uint8_t { waiting, running, over };
+  struct Known {
+    At at = At::waiting;
+    int exit_code = 0;
+    std::string trouble;  // of the attempt that runs: "timeout: its time limit was reached"
+  };
+  void move(Known& job, At to);
+  void end(std::uint64_t id, Known& job, const std::string& why);
+
+  std::map<std::uint64_t, Known> jobs_;
+  ProgressCounts counts_;
+};
+
+// The place in the instance's events from which on nothing will be missed. Costs the same however
+// many jobs there are. Errors: those of Client::follow().
+Result<std::string> cursor_of_now(Client& client);
+
+// Shows on call.io.err how far these jobs are until all are over. Events are read from `cursor` on;
+// `known`: were the jobs there when that was taken? Errors: not_found (one of them), those of
+// Client::follow().
+Result<ProgressCounts> show_progress(Invocation& call, Client& client,
+                                     std::vector<std::uint64_t> ids, const std::string& cursor,
+                                     bool known);
+
+// The same for all jobs of the instance, until none waits or runs, and then, with `stay`, on.
+Result<ProgressCounts> show_progress_of_all(Invocation& call, Client& client, bool stay);
+
+}  // namespace holon::cli

@@ -1,0 +1,106 @@
+#include "cli/show/progress.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "base/printable.hpp"
+#include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
+
+namespace holon::cli {
+namespace {
+
+constexpr Duration kRateOver = 30'000;
+constexpr Duration kLineEvery = 10'000;      // where nobody sees a bar
+constexpr std::uint64_t kMostFailures = 20;  // that are named
+constexpr int kWidestBar = 30;               // columns
+constexpr int kNarrowestBar = 5;
+
+std::string bar_of(const ProgressCounts& counts, int width) {
+  const auto total = std::max<std::uint64_t>(1, counts.total());
+  const auto full =
+      static_cast<std::size_t>(counts.ended * static_cast<std::uint64_t>(width) / total);
+  return "[" + std::string(full, '#') + std::string(static_cast<std::size_t>(width) - full, '.') +
+         "] ";
+}
+
+std::string rate_text(double rate) {
+  return rate >= 10 ? fmt::format("{:.0f}/s", rate) : fmt::format("{:.2g}/s", rate);
+}
+
+}  // namespace
+
+void EndRate::look(Time now, std::uint64_t ended) {
+  seen_.emplace_back(now, ended);
+  while (seen_.size() > 2 && now - seen_[1].first >= kRateOver) seen_.pop_front();
+}
+
+std::optional<double> EndRate::per_second() const {
+  if (seen_.size() < 2) return std::nullopt;
+  const auto length = seen_.back().first - seen_.front().first;
+  const auto ended = seen_.back().second - seen_.front().second;
+  if (length <= 0 || ended == 0) return std::nullopt;
+  return static_cast<double>(ended) * 1000 / static_cast<double>(length);
+}
+
+std::string progress_line(const ProgressCounts& counts, std::optional<double> rate, int width) {
+  const std::uint64_t total = counts.total();
+  const std::uint64_t percent = total == 0 ? 100 : counts.ended * 100 / total;
+  std::string text = fmt::format("{:>3}%  {} of {} ended", percent, counts.ended, total);
+  const auto add = [&text](std::uint64_t n, const char* what) {
+    if (n > 0) text += fmt::format(", {} {}", n, what);
+  };
+  add(counts.running, "running");
+  add(counts.waiting, "waiting");
+  add(counts.failed, "failed");
+  const std::uint64_t left = counts.running + counts.waiting;
+  if (rate && left > 0)
+    text +=
+        fmt::format("; {}, {} left", rate_text(*rate),
+                    show_duration(static_cast<Duration>(static_cast<double>(left) / *rate * 1000)));
+  if (width == 0) return text.substr(text.find_first_not_of(' '));
+  const int room = width - static_cast<int>(text.size()) - 4;
+  if (room >= kNarrowestBar) return bar_of(counts, std::min(room, kWidestBar)) + text;
+  return text.substr(0, static_cast<std::size_t>(std::max(0, width - 1)));
+}
+
+void Progress::show(const ProgressCounts& counts, Time now) {
+  rate_.look(now, counts.ended);
+  if (io_.err_terminal) {
+    io_.err << "\r\x1b[K"
+            << progress_line(counts, rate_.per_second(), io_.width > 0 ? io_.width : 80)
+            << std::flush;
+    is_drawn_ = true;
+    return;
+  }
+  if (told_ == counts || (told_ && now - told_at_ < kLineEvery)) return;
+  io_.err << progress_line(counts, rate_.per_second(), 0) << "\n" << std::flush;
+  told_ = counts;
+  told_at_ = now;
+}
+
+void Progress::clear() {
+  if (std::exchange(is_drawn_, false)) io_.err << "\r\x1b[K" << std::flush;
+}
+
+void Progress::failed(const std::string& line) {
+  if (++failures_ > kMostFailures + 1) return;
+  clear();
+  const std::string text = failures_ <= kMostFailures
+                               ? printable(line)
+                               : std::string(
+                                     "further failures are not named: holon jobs --filter "
+                                     "failed,timeout,canceled lists them");
+  io_.err << paint(io_, Colour::red, text) << "\n" << std::flush;
+}
+
+void Progress::end(const ProgressCounts& counts, Time now) {
+  clear();
+  if (told_ == counts) return;
+  rate_.look(now, counts.ended);
+  io_.err << progress_line(counts, rate_.per_second(), 0) << "\n" << std::flush;
+}
+
+}  // namespace holon::cli

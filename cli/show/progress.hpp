@@ -1,0 +1,64 @@
+// progress.hpp - how far many jobs are, for people who wait: a bar that is drawn over itself on a
+// terminal, a plain line once in a while elsewhere, and a line for each failure.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/time.hpp"
+#include "cli/io.hpp"
+
+namespace holon::cli {
+
+struct ProgressCounts {
+  std::uint64_t waiting = 0, running = 0;
+  std::uint64_t ended = 0;   // failed ones included
+  std::uint64_t failed = 0;  // ended and not COMPLETED
+
+  std::uint64_t total() const { return waiting + running + ended; }
+  bool operator==(const ProgressCounts&) const = default;
+};
+
+// Ends per second, over the last half minute.
+class EndRate {
+ public:
+  // REQUIRES: neither goes back.
+  void look(Time now, std::uint64_t ended);
+  // nullopt: not known yet.
+  std::optional<double> per_second() const;
+
+ private:
+  std::deque<std::pair<Time, std::uint64_t>> seen_;
+};
+
+// "[#####.....]  50%  500 of 1000 ended, 8 running, 492 waiting, 3 failed; 12.5/s, 39s left"; no
+// wider than `width` columns (0: without a bar, as wide as it is).
+std::string progress_line(const ProgressCounts& counts, std::optional<double> rate, int width);
+
+class Progress {
+ public:
+  // Writes to io.err.
+  explicit Progress(Io& io) : io_(io) {}
+
+  // How it stands at `now`: drawn at once on a terminal; elsewhere a line if ten seconds have
+  // passed since the last one, and nothing as long as nothing changes.
+  void show(const ProgressCounts& counts, Time now);
+  // A job has failed. After some they are only counted.
+  void failed(const std::string& line);
+  // The last word: how it stands now, in a line of its own.
+  void end(const ProgressCounts& counts, Time now);
+  // The line is taken away, for something else to be written.
+  void clear();
+
+ private:
+  Io& io_;
+  EndRate rate_;
+  std::optional<ProgressCounts> told_;
+  Time told_at_ = 0;
+  bool is_drawn_ = false;
+  std::uint64_t failures_ = 0;
+};
+
+}  // namespace holon::cli

@@ -1,0 +1,220 @@
+// holon report: what an instance has done, as a page to look at.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <ostream>
+
+#include "cli/connect.hpp"
+#include "cli/options/parser.hpp"
+#include "cli/show/units.hpp"
+#include "cli/verbs.hpp"
+#include "instance/clock.hpp"
+#include "sim/report.hpp"
+
+namespace holon::cli {
+namespace {
+
+constexpr std::int64_t kTicks = 1'000;  // of a second: records are in ms
+
+struct ReportArgs {
+  std::string file = "report.html";
+  std::string title;
+  msg::JobsRequest request;
+};
+
+// The records as a schedule, which is what a simulation would have made of them.
+struct Recorded {
+  sim::Workload workload;
+  sim::SimResult result;
+  std::vector<sim::ReportInput::Ended> ends;
+  std::size_t unstarted = 0;  // over, and never ran
+};
+
+sim::ReportInput::Ended ended_as(const msg::JobRecord& job) {
+  using Ended = sim::ReportInput::Ended;
+  if (job.state != "INACTIVE") return Ended::runs;
+  if (job.result == "COMPLETED") return Ended::completed;
+  if (job.result == "CANCELED") return Ended::cancelled;
+  return job.result == "TIMEOUT" ? Ended::timeout : Ended::failed;
+}
+
+qmanager::Selection selection_of(const msg::JobRecord& job) {
+  if (job.selection == "backfill") return qmanager::Selection::backfill;
+  return job.selection == "reserved" ? qmanager::Selection::reserved
+                                     : qmanager::Selection::immediate;
+}
+
+void add_record(Recorded& all, const msg::JobRecord& job, Time now) {
+  sim::TraceJob traced;
+  traced.id = static_cast<std::int64_t>(job.id);
+  traced.submit = job.t_submit;
+  traced.procs = std::max<std::int64_t>(1, job.ncores);
+  traced.limit = job.limit;
+  traced.user = job.user;
+  traced.queue = job.queue;
+  sim::JobOutcome outcome;
+  outcome.submitted = job.t_submit;
+  outcome.selection = selection_of(job);
+  Time end = now;
+  if (job.t_start > 0) {
+    end = job.t_finish > 0 ? job.t_finish : job.state == "INACTIVE" ? job.t_inactive : now;
+    outcome.start = job.t_start;
+    traced.run = std::max<Duration>(1, end - job.t_start);
+  }
+  all.result.first_submit =
+      all.workload.jobs.empty() ? job.t_submit : std::min(all.result.first_submit, job.t_submit);
+  all.result.end = std::max(all.result.end, end);
+  all.workload.jobs.push_back(std::move(traced));
+  all.result.jobs.push_back(std::move(outcome));
+  all.ends.push_back(ended_as(job));
+}
+
+Recorded recorded(std::vector<msg::JobRecord> jobs, Time now) {
+  std::sort(jobs.begin(), jobs.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.t_submit, a.id) < std::pair(b.t_submit, b.id);
+  });
+  Recorded all;
+  for (const auto& job : jobs) {
+    const bool never_ran = job.state == "INACTIVE" && job.t_start == 0;
+    all.unstarted += never_ran;
+    if (!never_ran) add_record(all, job, now);
+  }
+  return all;
+}
+
+// Of an instance that is gone nobody says how many cores it had: at least what was in use at once.
+std::int64_t most_at_once(const Recorded& all) {
+  std::vector<std::pair<Time, std::int64_t>> changes;
+  for (std::size_t i = 0; i < all.workload.jobs.size(); ++i) {
+    const auto& job = all.workload.jobs[i];
+    if (!all.result.jobs[i].start) continue;
+    changes.emplace_back(*all.result.jobs[i].start, job.procs);
+    changes.emplace_back(*all.result.jobs[i].start + job.run, -job.procs);
+  }
+  std::sort(changes.begin(), changes.end());
+  std::int64_t now = 0, most = 1;
+  for (const auto& [time, change] : changes) most = std::max(most, now += change);
+  return most;
+}
+
+std::string full_time(Time ms) {
+  return show_time(ms, 0);
+}
+
+std::vector<std::pair<std::string, std::string>> facts_of_instance(
+    const Result<msg::TreeNode>& node, const Recorded& all, std::int64_t procs, Time now) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  const auto add = [&facts](const char* name, std::string value) {
+    if (!value.empty()) facts.emplace_back(name, std::move(value));
+  };
+  if (node) {
+    add("instance", node->path + (node->name.empty() ? "" : " (" + node->name + ")"));
+    add("state", node->health);
+    add("policy", node->policy);
+    add("since", node->t_started > 0 ? full_time(node->t_started) : "");
+  }
+  const bool is_known = node && node->cores > 0;
+  add("machine", is_known ? fmt::format("{} node{}, {} cores", node->nodes,
+                                        node->nodes == 1 ? "" : "s", node->cores)
+                          : fmt::format("at least {} cores", procs));
+  add("jobs",
+      fmt::format("{}{}", all.workload.jobs.size(),
+                  all.unstarted == 0 ? "" : fmt::format(", and {} that never ran", all.unstarted)));
+  add("as of", full_time(now));
+  add("holon", HOLON_VERSION);
+  return facts;
+}
+
+// Numbers of queues beside the policy: what a pass looks at.
+std::string depths_of(Client& client) {
+  const auto stats = client.stats();
+  if (!stats) return "";
+  std::string text;
+  for (const auto& queue : stats->queues)
+    text += fmt::format("{}{} of queue {}", text.empty() ? "" : ", ", queue.depth, queue.name);
+  return text;
+}
+
+Status write_report(const std::string& file, const std::string& page, std::ostream& out) {
+  if (file == "-") {
+    out << page;
+    return {};
+  }
+  std::ofstream to(file, std::ios::binary | std::ios::trunc);
+  to << page;
+  to.close();
+  if (!to) return fail(Errc::system, "cannot be written", file);
+  return {};
+}
+
+Result<std::string> page_of(Client& client, const ReportArgs& args) {
+  auto jobs = client.jobs(args.request);
+  if (!jobs) return tl::unexpected(jobs.error());
+  const Time now = instance::wall_clock_ms();
+  Recorded all = recorded(std::move(jobs->jobs), now);
+  if (all.workload.jobs.empty())
+    return fail(Errc::not_found, "no job has been submitted that could be shown");
+  const auto node = client.status();
+  const std::int64_t most = most_at_once(all);
+  const std::int64_t procs = node && node->cores > 0 ? std::max(node->cores, most) : most;
+  auto facts = facts_of_instance(node, all, procs, now);
+  if (const auto depths = depths_of(client); !depths.empty())
+    facts.emplace_back("looked at in a pass", depths);
+  sim::PolicyRun run;
+  run.name = node && !node->policy.empty() ? node->policy : "as recorded";
+  run.result = std::move(all.result);
+  run.metrics = sim::measure(all.workload, run.result, procs, sim::kTau * kTicks);
+  const std::vector<sim::PolicyRun> runs = {std::move(run)};
+  const std::string title = !args.title.empty() ? args.title
+                            : node              ? fmt::format("holon {}", node->path)
+                                                : std::string("holon");
+  return sim::html_report(
+      {title, std::move(facts), all.workload, runs, procs, kTicks, std::move(all.ends),
+       "Jobs that run are shown as they are now. Of a job that was run again all "
+       "is of the last attempt."});
+}
+
+}  // namespace
+
+int verb_report(Invocation& call) {
+  ReportArgs args;
+  Parser parser("report", "a page about what an instance has done");
+  parser.group("Options")
+      .option("-o,--output", args.file, "FILE",
+              "where to, report.html unless given; - is standard output")
+      .option("--title", args.title, "TEXT", "of the page")
+      .option(
+          "--since",
+          [&args](const std::string& text) -> Status {
+            const auto since = parse_since(text, instance::wall_clock_ms());
+            if (!since) return tl::unexpected(since.error());
+            args.request.filter.since = *since;
+            return {};
+          },
+          "TIME", "jobs that are not over, or ended since: -2h, 18:30, 2026-12-24T18:30")
+      .option("--user", args.request.filter.user, "NAME", "jobs of this user")
+      .instance(call)
+      .note(
+          "Waits, use and the queue over time, and every job on the machine, from the instance's "
+          "own "
+          "records: it may still run, or be one that has ended and is asked for by its path. One "
+          "file that needs nothing else; to be looked at in a browser, or printed. The same page "
+          "is "
+          "what holon simulate --report makes of a trace.")
+      .example("holon report", "then look at report.html in a browser")
+      .example("holon report -i /3 -o campaign.html", "of a child, whether it still lives or not");
+  if (const auto code = parser.parse(call)) return *code;
+  args.request.all = true;
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "report", client.error());
+  const auto page = page_of(*client, args);
+  if (!page) return report(call, "report", page.error());
+  const auto written = write_report(args.file, *page, call.io.out);
+  if (!written) return report(call, "report", written.error());
+  if (args.file != "-" && call.io.err_terminal)
+    call.io.err << "holon report: " << args.file << "\n";
+  return kOk;
+}
+
+}  // namespace holon::cli

@@ -1,0 +1,69 @@
+#include "launch/hook.hpp"
+
+#include <csignal>
+#include <utility>
+
+#include "launch/exit_code.hpp"
+
+namespace holon::launch {
+
+Hook::Hook(transport::Reactor& reactor, Processes& processes, JobProcesses& job, What what,
+           std::function<void(const std::string&)> done)
+    : reactor_(reactor),
+      processes_(processes),
+      job_(job),
+      what_(std::move(what)),
+      done_(std::move(done)) {
+  begin();
+}
+
+Hook::~Hook() {
+  if (pid_ == 0) return;
+  processes_.signal_group(pid_, SIGKILL);  // whoever reaps strangers reaps it
+  job_.ended(pid_);
+}
+
+void Hook::begin() {
+  const std::vector<std::string> argv = {"/bin/sh", "-c", what_.line};
+  SpawnRequest request{argv, what_.env, what_.cwd};
+  request.cgroup = job_.cgroup();
+  auto pid = processes_.spawn(request);
+  if (!pid && pid.error().no_cgroup != 0) {
+    job_.cannot_start_there(pid.error().no_cgroup);
+    request.cgroup = -1;
+    pid = processes_.spawn(request);
+  }
+  if (!pid) return tell(pid.error().what);
+  pid_ = *pid;
+  job_.started(pid_, nullptr);
+  auto exit = processes_.on_end(
+      pid_, [this](const transport::ChildExit& how) { ended(how.status); },
+      [this, group = pid_] { processes_.signal_group(group, SIGKILL); });
+  if (!exit) return tell("cannot be watched: " + exit.error().what);
+  exit_ = std::move(*exit);
+  if (what_.timeout > 0)
+    timer_ = reactor_.after(what_.timeout, [this] {
+      was_killed_ = true;
+      processes_.signal_group(pid_, SIGKILL);
+    });
+}
+
+void Hook::ended(int status) {
+  timer_.cancel();
+  job_.ended(std::exchange(pid_, 0));
+  if (was_killed_) return tell("took longer than job.hook-timeout");
+  const int code = exit_code_of(status);
+  tell(code == 0 ? "" : "ended with exit code " + std::to_string(code));
+}
+
+void Hook::tell(std::string trouble) {
+  const std::string text = trouble.empty() ? "" : "the " + what_.name + " " + trouble;
+  // Who is told may let go of this one: nothing of it is used then.
+  telling_ = reactor_.after(0, [done = done_, text] {
+    const auto then = done;
+    const std::string what = text;
+    then(what);
+  });
+}
+
+}  // namespace holon::launch

@@ -1,0 +1,49 @@
+// hook.hpp - a line for the shell that runs on a node before the tasks of each job, or after them:
+// an instance's prolog and epilog (job.prolog, job.epilog).
+#pragma once
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "launch/tasks/processes.hpp"
+#include "launch/tracking/tracking.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::launch {
+
+class Hook {
+ public:
+  struct What {
+    std::string name;              // "prolog"
+    std::string line;              // for /bin/sh -c
+    Duration timeout = 60'000;     // ms, after which it is killed
+    std::vector<std::string> env;  // the job's
+    std::string cwd;               // where it cannot be entered: "/"
+  };
+  // Runs in the job's cgroup and counts as one of its processes. `done` is told once, never from in
+  // here: an empty text, or why it has not gone well. Not called any more once this is gone.
+  Hook(transport::Reactor& reactor, Processes& processes, JobProcesses& job, What what,
+       std::function<void(const std::string& trouble)> done);
+  ~Hook();  // what still runs of it gets SIGKILL
+  Hook(const Hook&) = delete;
+  Hook& operator=(const Hook&) = delete;
+
+ private:
+  void begin();
+  void ended(int status);
+  void tell(std::string trouble);
+
+  transport::Reactor& reactor_;
+  Processes& processes_;
+  JobProcesses& job_;
+  What what_;
+  std::function<void(const std::string&)> done_;
+  pid_t pid_ = 0;
+  bool was_killed_ = false;
+  transport::Subscription exit_, timer_, telling_;
+};
+
+}  // namespace holon::launch
