@@ -65,6 +65,7 @@ void Agents::hello(const transport::Request& request, Time now) {
   if (!links_.contains(hello->rank))
     if (auto taken = take_in(*hello); !taken) return refuse_latecomer(request, taken.error());
   AgentLink& link = links_.at(hello->rank);
+  if (is_second(link, request, *hello)) return refuse_second(request, link);
   const auto before = by_peer_.find(request.peer());
   if (before != by_peer_.end() && before->second != &link) peer_lost(request.peer());
   link.hello(request, *hello, now);
@@ -72,6 +73,23 @@ void Agents::hello(const transport::Request& request, Time now) {
   if (!link.connected()) return;
   by_peer_[link.peer()] = &link;
   offline_.agent_came(link.rank());
+}
+
+// Two that were let in at the same time, on one host: what the first one may have been given runs
+// there, so it stays. One beside the broker is started by its supervisor, when the one before it is
+// dead, which the broker may not know yet.
+bool Agents::is_second(const AgentLink& link, const transport::Request& request,
+                       const launch::msg::Hello& hello) {
+  return is_agent(request.principal()) && link.connected() && link.peer() != request.peer() &&
+         link.incarnation() != hello.incarnation;
+}
+
+void Agents::refuse_second(const transport::Request& request, const AgentLink& link) {
+  launch::msg::Welcome welcome;
+  welcome.accepted = false;
+  welcome.refusal =
+      fmt::format("the agent of rank {}, {}, is there already", link.rank(), link.host());
+  request.reply(transport::pack(welcome));
 }
 
 // It came after the beginning: nobody counts on its node yet.

@@ -77,6 +77,9 @@ class Agents {
 
  private:
   Status take_in(const launch::msg::Hello& hello);
+  static bool is_second(const AgentLink& link, const transport::Request& request,
+                        const launch::msg::Hello& hello);
+  static void refuse_second(const transport::Request& request, const AgentLink& link);
   static void refuse_latecomer(const transport::Request& request, const Error& why);
   bool proves_its_rank(const transport::Request& request, const launch::msg::Hello& hello) const;
 

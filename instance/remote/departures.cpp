@@ -70,17 +70,33 @@ void Departures::ask(const transport::Request& request, Time wall, Time now) {
   leaving_.push_back({*node, request});
 }
 
+void Departures::send_home(std::uint32_t rank) {
+  const AgentLink& agent = agents_.of(rank);
+  sent_home_[rank] = {agent.incarnation(), agent.connected()};
+  after_commit_.add([this, rank] { agents_.of(rank).shutdown(); });
+}
+
+// Of nodes that an earlier broker had begun to send home, those whose agent is here.
+void Departures::go_on() {
+  for (const auto& [host, drain] : drains_.here()) {
+    if (drain.reason != kHasLeft) continue;
+    const auto node = node_named(host);
+    const auto is_its = [&](const Leaving& one) { return one.node.rank == node->rank; };
+    if (!node || !can_leave(*node) || sent_home_.contains(node->rank) ||
+        std::any_of(leaving_.begin(), leaving_.end(), is_its))
+      continue;
+    if (agents_.is_connected(node->rank) && jobs_on(node->rank).empty()) send_home(node->rank);
+  }
+}
+
 void Departures::turn() {
+  go_on();
   for (auto at = leaving_.begin(); at != leaving_.end();) {
     const auto here = at++;
     const std::uint32_t rank = here->node.rank;
     if (!jobs_on(rank).empty()) continue;
-    const AgentLink& agent = agents_.of(rank);
-    sent_home_[rank] = {agent.incarnation(), agent.connected()};
-    after_commit_.add([this, rank, request = here->request] {
-      agents_.of(rank).shutdown();
-      request.reply(transport::pack(msg::Empty{}));
-    });
+    send_home(rank);
+    after_commit_.add([request = here->request] { request.reply(transport::pack(msg::Empty{})); });
     leaving_.erase(here);
   }
   for (auto at = sent_home_.begin(); at != sent_home_.end();) {
@@ -89,8 +105,8 @@ void Departures::turn() {
   }
 }
 
-// One that was away is told when it comes. Another one than was sent home is there because its node
-// was let in again: the node takes work from now on.
+// One that was away is told when it comes. So is another one that was on its way when its node was
+// asked to leave. One that was let in after that is there to stay: the node takes work from now on.
 void Departures::look_after(std::uint32_t rank, SentHome& agent) {
   AgentLink& link = agents_.of(rank);
   if (!link.connected()) return;
@@ -98,6 +114,7 @@ void Departures::look_after(std::uint32_t rank, SentHome& agent) {
     if (!std::exchange(agent.told, true)) link.shutdown();
     return;
   }
+  if (!agent.is_replaced) return send_home(rank);
   sent_home_.erase(rank);
   take_back(name_of(rank));
 }
@@ -115,9 +132,17 @@ bool Departures::has_left(std::uint32_t rank) const {
          (drain != drains_.here().end() && drain->second.reason == kHasLeft);
 }
 
+// Where its agent is on its way out the node is taken back when another one has come: kept in
+// memory. Where it is gone nothing is given to the node before that anyhow.
 void Departures::expect_back(std::uint32_t rank) {
-  if (has_left(rank) && agents_.has(rank))
-    sent_home_.try_emplace(rank, SentHome{agents_.of(rank).incarnation(), true});
+  if (!has_left(rank) || !agents_.has(rank)) return;
+  if (agents_.is_connected(rank)) {
+    sent_home_.try_emplace(rank, SentHome{agents_.of(rank).incarnation(), true})
+        .first->second.is_replaced = true;
+    return;
+  }
+  sent_home_.erase(rank);
+  take_back(name_of(rank));
 }
 
 void Departures::forget() {
@@ -128,9 +153,7 @@ void Departures::forget() {
 
 void Departures::take_back(const std::string& host) {
   const auto drain = drains_.here().find(host);
-  if (drain == drains_.here().end() || drain->second.reason != kHasLeft) return;
-  // It was drained here, so that nothing is in the way of that.
-  static_cast<void>(drains_.undrain(hostlist_with(host)));
+  if (drain != drains_.here().end() && drain->second.reason == kHasLeft) drains_.lift(host);
 }
 
 void Departures::close(const Error& why) {

@@ -1,7 +1,8 @@
 // departures.hpp - nodes that leave the instance in order: they take no new work, what runs there
 // ends, and then their agent does.
 //
-// Kept in memory: of a node that leaves, a broker that is started again knows that it is drained.
+// That a node leaves is kept as the reason for which it is drained: a broker that is started again
+// goes on with it, though nobody waits for its answer any more.
 #pragma once
 #include <cstdint>
 #include <list>
@@ -58,10 +59,13 @@ class Departures {
   struct SentHome {
     std::uint64_t incarnation = 0;
     bool told = false;
+    bool is_replaced = false;  // somebody was given its place since
   };
   Result<Node> node_named(const std::string& host) const;
   Status can_leave(const Node& node) const;
   void look_after(std::uint32_t rank, SentHome& agent);
+  void send_home(std::uint32_t rank);
+  void go_on();
   std::string name_of(std::uint32_t rank) const;
   void take_back(const std::string& host);
   std::vector<JobId> jobs_on(std::uint32_t rank) const;

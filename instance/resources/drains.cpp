@@ -70,6 +70,12 @@ Status Drains::undrain(const Hostlist& hosts) {
   return {};
 }
 
+void Drains::lift(const std::string& host) {
+  if (here_.erase(host) == 0) return;
+  keep();
+  apply();
+}
+
 void Drains::follow(ByHost above) {
   const std::set<std::string> here = hosts_of(store_.graph());
   std::erase_if(above, [&](const auto& drain) { return !here.contains(drain.first); });

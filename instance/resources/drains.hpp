@@ -33,6 +33,8 @@ class Drains {
   // drained it, which alone can end that; more hosts than there are nodes).
   Status drain(const Hostlist& hosts, const Drain& why);
   Status undrain(const Hostlist& hosts);
+  // The same of one host, whose node need not be here.
+  void lift(const std::string& host);
   // A node has come that may have been drained while it was away.
   void node_came() { apply(); }
   // What is drained in the instances above; hosts that are not here are passed over.
