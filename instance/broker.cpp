@@ -105,7 +105,7 @@ transport::Options Broker::peer_options(const std::string& name) const {
 // ---- beginning ----
 
 Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, BrokerOptions options,
-                                               Pulse* pulse, BelongsTo belongs_to) {
+                                               Pulse* pulse, BrokerGround ground) {
   auto config = config::load_config(options.start.conf);
   if (!config) return tl::unexpected(config.error());
   const std::string file =
@@ -132,7 +132,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   std::unique_ptr<Broker> broker(new Broker(reactor, pulse, std::move(options), std::move(*config),
                                             std::move(*journal), std::move(*clock),
                                             std::move(*server)));
-  broker->belongs_to_ = std::move(belongs_to);
+  broker->ground_ = std::move(ground);
   if (auto open = broker->open_to_nodes(); !open) return tl::unexpected(open.error());
   broker->show_pulse();
   broker->only_lists_ = std::move(trouble);
@@ -223,11 +223,17 @@ Status Broker::begin_root() {
                    .c_str(),
                stderr);
   if ((fresh_ && !keeps) || source.kind.empty()) {
-    auto found = find_resources(options_.start.resources, options_.most_memory);
+    auto found = find_own_resources();
     if (!found) return tl::unexpected(found.error());
     return gather(std::move(*found));
   }
   return bring_up_root(source);
+}
+
+Result<ResourceSource> Broker::find_own_resources() const {
+  if (options_.start.resources.empty() && !ground_.topology.empty())
+    return ResourceSource{"hwloc", ground_.topology, true};
+  return find_resources(options_.start.resources, options_.most_memory);
 }
 
 Status Broker::begin_child() {
@@ -287,7 +293,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.uri = server_->uri();
   identity.state_dir = options_.start.state_dir;
   identity.binary = options_.binary;
-  identity.belongs_to = belongs_to_;
+  identity.belongs_to = ground_.belongs_to;
   identity.agent_secrets = options_.secrets.agents;
   identity.agents = agents_of(source, options_.secrets.agents.size());
   identity.bind = source.bind;

@@ -30,6 +30,12 @@
 
 namespace holon::instance {
 
+// What a broker takes for its surroundings; others than this machine's are for tests.
+struct BrokerGround {
+  BelongsTo belongs_to = descends_from;
+  std::string topology = {};  // hwloc XML of its machine; "": what hwloc finds here
+};
+
 class Broker {
  public:
   // Listens, opens the journal, and asks the parent for its grant if it is a child without one.
@@ -37,7 +43,7 @@ class Broker {
   // the resources, the sockets.
   // `pulse` is shown how it gets on; it may be null, and must outlive it.
   static Result<std::unique_ptr<Broker>> create(transport::Reactor& reactor, BrokerOptions options,
-                                                Pulse* pulse, BelongsTo belongs_to = descends_from);
+                                                Pulse* pulse, BrokerGround ground = {});
   ~Broker();
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
@@ -81,6 +87,7 @@ class Broker {
   Status begin();
   Status recall();
   Status begin_root();
+  Result<ResourceSource> find_own_resources() const;
   bool is_one_machine() const;
   Status can_use(const ResourceSource& source, std::int64_t nodes) const;
   Status open_to_nodes();
@@ -155,7 +162,7 @@ class Broker {
   std::vector<transport::Request> of_this_turn_;
   // The journal cannot be written: nothing is changed, what there is can be looked at.
   std::optional<Error> only_lists_;
-  BelongsTo belongs_to_ = descends_from;
+  BrokerGround ground_;
   bool alone_ = false;        // without a supervisor
   bool ends_queued_ = false;  // it ends, and not all queued jobs have yet
   Phase phase_ = Phase::waiting_for_grant;

@@ -200,7 +200,23 @@ int CpuMask::apply_quietly() const noexcept {
 Result<Node> Node::discover(const std::string& cpuset) {
   const auto topology = load_restricted(cpuset);
   if (!topology) return tl::unexpected<Error>(topology.error());
-  hwloc_topology_t raw = topology->get();
+  return read(topology->get());
+}
+
+Result<Node> Node::of(const std::string& xml) {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return system_error("hwloc");
+  const Topology topology(raw);
+  hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
+  if (hwloc_topology_set_xmlbuffer(raw, xml.c_str(), static_cast<int>(xml.size()) + 1) != 0 ||
+      hwloc_topology_load(raw) != 0)
+    return fail(Errc::invalid_argument, "hwloc cannot read this XML");
+  auto node = read(raw);
+  if (node) node->xml_ = xml;
+  return node;
+}
+
+Result<Node> Node::read(hwloc_topology* raw) {
   auto xml = to_xml(raw);
   if (!xml) return tl::unexpected<Error>(xml.error());
   Node node;

@@ -7,6 +7,8 @@
 #include "base/idset.hpp"
 #include "base/result.hpp"
 
+struct hwloc_topology;
+
 namespace holon::launch {
 
 // A CPU mask as sched_setaffinity(2) takes it; any number of CPUs.
@@ -39,6 +41,8 @@ class Node {
  public:
   // "" and what this process may use, or a frame given by the parent. Errors as topology_xml.
   static Result<Node> discover(const std::string& cpuset);
+  // Of another machine, as its topology_xml() shows it. Errors: invalid_argument.
+  static Result<Node> of(const std::string& xml);
 
   const std::string& xml() const { return xml_; }
   const std::string& cpuset() const { return cpuset_; }  // "0-3": of the operating system's numbers
@@ -51,6 +55,8 @@ class Node {
   bool amd() const { return amd_; }  // their libraries restrict and number devices in two steps
 
  private:
+  static Result<Node> read(hwloc_topology* topology);
+
   std::string xml_, cpuset_;
   std::vector<CpuMask> cores_;  // by core number
   std::size_t gpus_ = 0;

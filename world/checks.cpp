@@ -23,8 +23,18 @@ bool is_offered(const instance::Core& core, int host) {
   const auto& graph = core.store->graph();
   const auto nodes = graph.by_type("node");
   return std::any_of(nodes.begin(), nodes.end(), [&](const resource::VertexId node) {
-    return graph[node].rank == host && graph[node].up;
+    return graph.name(node) == Hosts::name_of(host) && graph[node].up;
   });
+}
+
+std::string instance_of(const std::string& path) {
+  return split_path(path).first;
+}
+
+// nullptr: nothing of it was started.
+const Attempt* attempt_of(const Truth& truth, std::uint32_t number) {
+  const auto found = truth.attempts.find(number);
+  return found == truth.attempts.end() ? nullptr : &found->second;
 }
 
 bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
@@ -37,8 +47,11 @@ bool goes_back(const msg::JobRecord& from, const msg::JobRecord& to) {
 
 void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) {
   for (const auto& instance : instances)
-    if (instance->is_root() && !instance->over()) note_hosts(*instance);
+    if (!instance->over()) note_hosts(*instance);
   for (const auto& [pid, task] : machine_.tasks.live()) {
+    if (left_.contains(task->host) && !is_given_up(task->host))
+      return machine_.history.violation("{} runs on {}, which has left", task->path,
+                                        Hosts::name_of(task->host));
     const auto [above, id] = split_path(task->path);
     for (const auto& instance : instances) {
       const auto* core =
@@ -49,6 +62,8 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
         cut_off(*task, *instance, *core, "its broker has no such job");
       else if (!job->life.holds_resources)
         cut_off(*task, *instance, *core, "what it uses is free for others");
+      else if (job->life.retries != task->attempt)
+        cut_off(*task, *instance, *core, "it is of an attempt that is over");
       else if (job->life.place.cores < static_cast<std::int64_t>(task->cores.size()))
         return machine_.history.violation("{} uses more cores than it holds", task->path);
     }
@@ -58,33 +73,48 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
 void Checks::cut_off(const Task& task, const Instance& instance, const instance::Core& core,
                      const std::string& what) {
   const bool is_far = instance.has_hosts() && task.host != instance.host();
-  const auto rank = static_cast<std::uint32_t>(task.host);
-  if (!is_far || is_offered(core, task.host))
+  const auto rank = instance.rank_on(task.host);
+  if (!is_far || !rank || is_offered(core, task.host))
     return machine_.history.violation("{} runs, and {}", task.path, what);
   constexpr Micros kRounded = 10 * kMs;  // a broker's times are whole milliseconds
-  const Micros away = machine_.timeline.now() - connected_[rank];
+  const Micros away = now() - connected_[{instance.uri(), *rank}];
   if (away < rejoin_timeout_ - kRounded)
     machine_.history.violation("{} is given up after {} ms, and still runs", task.path, away / kMs);
 }
 
+// Has the root heard nothing of this host for so long that it does not count on it?
+bool Checks::is_given_up(int host) const {
+  const auto away = last_heard_.find(host);
+  return away == last_heard_.end() || now() - away->second >= rejoin_timeout_;
+}
+
 // The agent of a host that has been away for too long may have lost what it ran.
-void Checks::note_hosts(const Instance& root) {
-  const auto* core = root.core();
-  if (core == nullptr || !root.has_hosts()) return;
-  for (std::uint32_t rank = 1; rank < root.agents(); ++rank) {
-    Micros& connected = connected_[rank];
-    const AgentProcess* const agent = root.agent(rank);
-    if (core->agents.is_connected(rank))
-      connected = machine_.timeline.now();
-    else if (agent != nullptr && machine_.timeline.now() - connected >= rejoin_timeout_)
+void Checks::note_hosts(const Instance& instance) {
+  const auto* core = instance.core();
+  if (core == nullptr || !instance.has_hosts()) return;
+  for (const auto& [host, rank] : instance.ranks()) {
+    if (rank == 0) continue;
+    Micros& connected = connected_.try_emplace({instance.uri(), rank}, now()).first->second;
+    const AgentProcess* const agent = instance.agent(rank);
+    if (core->agents.is_connected(rank)) {
+      connected = now();
+      if (instance.is_root()) last_heard_[host] = now();
+    } else if (agent != nullptr && now() - connected >= rejoin_timeout_) {
       machine_.tasks.lose_agent(agent->pid());
+    }
   }
+}
+
+Micros Checks::now() const {
+  return machine_.timeline.now();
 }
 
 void Checks::plan_of(const Instance& instance) {
   const auto* core = instance.core();
   if (core == nullptr || core->only_lists()) return;
-  if (!core->offline.none()) return;  // what is free there counts for nobody
+  // What is free on nodes that are down or drained counts for nobody.
+  if (!core->offline.none() || !core->drains.here().empty() || !core->drains.above().empty())
+    return;
   const Time now = instance.broker()->reactor().now();
   std::int64_t held = 0;
   for (const auto& [id, job] : core->jobs.active()) {
@@ -167,25 +197,67 @@ void Checks::final_record(const std::string& path, const std::optional<msg::JobR
   if (owner != by_owner_.end() && owner->second != record->result)
     return machine_.history.violation("job {} is {} for its own instance, and {} at the root", path,
                                       owner->second, record->result);
+  if (record->is_instance) return;
   const auto truth = machine_.tasks.truth().find(path);
   const bool ran = truth != machine_.tasks.truth().end();
-  if (record->result == "COMPLETED" && !record->is_instance &&
-      (!ran || static_cast<int>(truth->second.ran_to_end.size()) < truth->second.tasks))
+  const Attempt* const last = ran ? attempt_of(truth->second, record->retries) : nullptr;
+  if (ran && truth->second.attempts.rbegin()->first > record->retries)
+    machine_.history.violation("job {} ran after the attempt that counts", path);
+  if (record->result == "COMPLETED" &&
+      (last == nullptr || static_cast<int>(last->ran_to_end.size()) < truth->second.tasks))
     machine_.history.violation("job {} is COMPLETED, and did not run to its end", path);
-  if (record->result == "FAILED" && ran && !record->is_instance) failed(*record, truth->second);
+  if (record->result == "FAILED" && last != nullptr) failed(*record, truth->second, *last);
+}
+
+void Checks::granted(const msg::JobRecord& record, const Wish& wish) {
+  if (record.is_instance) return;
+  const auto truth = machine_.tasks.truth().find(record.path);
+  if (truth == machine_.tasks.truth().end()) return;
+  if (truth->second.indices != std::set<std::string>{wish.index})
+    machine_.history.violation("job {} has the index \"{}\", and its tasks had another",
+                               record.path, wish.index);
+  retried(record, truth->second, wish);
+}
+
+void Checks::retried(const msg::JobRecord& record, const Truth& truth, const Wish& wish) {
+  const std::uint32_t retries = record.retries;
+  if (retries > wish.requeue)
+    machine_.history.violation("job {} ran again {} times, and may only {} times", record.path,
+                               retries, wish.requeue);
+  const auto last = last_retry_.find(record.path);
+  if (last != last_retry_.end() && retries > last->second)
+    machine_.history.violation("job {} ran again after it was cancelled", record.path);
+  const Attempt* const how = attempt_of(truth, retries);
+  if (how == nullptr || record.result != "FAILED" || retries == wish.requeue) return;
+  const bool has_failed = static_cast<int>(how->ended.size()) == truth.tasks &&
+                          !how->codes.empty() && wish.retry_on.contains(*how->codes.rbegin());
+  if (has_failed && !ends_about(record.path, how->last_end))
+    machine_.history.violation("job {} failed, and is not run again: {} of {} attempts are left",
+                               record.path, wish.requeue - retries, wish.requeue + 1);
+}
+
+// Its end may have been told late, and an end that was held up counts from its beginning.
+bool Checks::ends_about(const std::string& path, Micros when) const {
+  constexpr Micros kSoon = 60 * kSecond;
+  for (std::string above = instance_of(path);; above = instance_of(above)) {
+    if (const auto ends = ends_.find(above); ends != ends_.end())
+      for (const Micros end : ends->second)
+        if (end >= when - kSoon && end <= when + kSoon) return true;
+    if (above == "/") return false;
+  }
 }
 
 // A job fails by what its tasks do, or by the loss of who watches them, and then it says so.
-void Checks::failed(const msg::JobRecord& record, const Truth& truth) {
+void Checks::failed(const msg::JobRecord& record, const Truth& truth, const Attempt& attempt) {
   const auto are_all = [&](const std::set<int>& ranks) {
     return static_cast<int>(ranks.size()) == truth.tasks;
   };
-  const bool is_lost = std::any_of(truth.agents.begin(), truth.agents.end(),
+  const bool is_lost = std::any_of(attempt.agents.begin(), attempt.agents.end(),
                                    [&](pid_t agent) { return machine_.tasks.is_lost(agent); });
-  if (are_all(truth.ran_to_end) && !is_lost)
+  if (are_all(attempt.ran_to_end) && !is_lost)
     machine_.history.violation("job {} ran to its end, and is FAILED: {}", record.path,
                                record.reason);
-  if (!are_all(truth.ended) && record.reason.empty())
+  if (!are_all(attempt.ended) && record.reason.empty())
     machine_.history.violation("job {} is FAILED, and nobody knows why", record.path);
 }
 
@@ -193,17 +265,23 @@ void Checks::events_of(const instance::Journal& journal, const std::string& path
                        std::uint64_t id) {
   const auto events = journal.events_of(JobId(id));
   if (!events) return machine_.history.violation("{}: {}", path, to_string(events.error()));
+  constexpr std::array kInEachAttempt = {"alloc", "start", "finish", "release", "free"};
   std::map<std::string, int> times;
-  for (const auto& event : *events) ++times[instance::name_of(event.body)];
-  for (const char* once : {"alloc", "start", "finish", "release", "free", "clean"})
-    if (times[once] > 1)
-      machine_.history.violation("{}: {} happened {} times", path, once, times[once]);
+  for (const auto& event : *events) {
+    const std::string name = instance::name_of(event.body);
+    ++times[name];
+    for (const char* once : kInEachAttempt) {
+      if (name == "requeue") times[once] = 0;
+      if (times[once] > 1)
+        return machine_.history.violation("{}: {} happened {} times", path, once, times[once]);
+    }
+  }
   if (times["clean"] + times["invalidate"] != 1)
     machine_.history.violation("{} did not end exactly once", path);
 }
 
 std::string Checks::held_by(const instance::Core& core) {
-  std::string text;
+  std::string text = fmt::format("{} nodes; ", core.store->total("node"));
   for (const auto& [id, job] : core.jobs.active()) {
     if (!job.life.holds_resources || !job.allocation) continue;
     text += fmt::format("{} until {}:", id.value(), job.life.expiration);

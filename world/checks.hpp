@@ -4,7 +4,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "instance/core.hpp"
@@ -17,6 +19,7 @@ class Machine;
 class Instance;
 struct Task;
 struct Truth;
+struct Attempt;
 
 class Checks {
  public:
@@ -28,6 +31,10 @@ class Checks {
   void rejoin_timeout(Micros timeout) { rejoin_timeout_ = timeout; }
   // The scheduler's plan is the sum of what the jobs hold.
   void plan_of(const Instance& instance);
+  // All work on the node of this host is said to be over, until it is added again.
+  void left(int host) { left_.insert(host); }
+  void added(int host) { left_.erase(host); }
+  void all_begins() { left_.clear(); }
   // The child believes in no later end than its parent knows of.
   void lease_of(const Instance& child, const Instance& parent);
   // A record never goes back. `observer`: whose word it is.
@@ -43,23 +50,48 @@ class Checks {
   // The result that the instance of a job itself has told.
   void told_by_owner(const msg::JobRecord& record);
   void final_record(const std::string& path, const std::optional<msg::JobRecord>& record);
+  // What a user has asked for with it: so many attempts more after failures, with these codes; its
+  // index among those of one submission, "": none.
+  struct Wish {
+    std::uint32_t requeue = 0;
+    std::set<int> retry_on;
+    std::string index;
+  };
+  // REQUIRES: final_record() found nothing wrong.
+  void granted(const msg::JobRecord& record, const Wish& wish);
+  // The broker of a job's instance has said that it is cancelled, so many retries after its begin.
+  void cancelled(const std::string& path, std::uint32_t retries) {
+    last_retry_.try_emplace(path, retries);
+  }
+  // This instance, and all below it, is about to end, or has been killed.
+  void ends(const std::string& instance) { ends_[instance].push_back(now()); }
   // Each job went through its life once.
   void events_of(const instance::Journal& journal, const std::string& path, std::uint64_t id);
 
-  // What the active jobs of an instance hold, and the policy of its queue, as text.
+  // How many nodes an instance has, what its active jobs hold, and the policy of its queue, as
+  // text.
   static std::string held_by(const instance::Core& core);
 
  private:
   void cut_off(const Task& task, const Instance& instance, const instance::Core& core,
                const std::string& what);
-  void failed(const msg::JobRecord& record, const Truth& truth);
-  void note_hosts(const Instance& root);
+  void failed(const msg::JobRecord& record, const Truth& truth, const Attempt& attempt);
+  void retried(const msg::JobRecord& record, const Truth& truth, const Wish& wish);
+  bool ends_about(const std::string& path, Micros when) const;
+  void note_hosts(const Instance& instance);
+  bool is_given_up(int host) const;
+  Micros now() const;
 
   Machine& machine_;
   Micros rejoin_timeout_ = 0;
-  std::map<std::uint32_t, Micros> connected_;    // agents on other hosts: when they were so last
-  std::map<std::string, msg::JobRecord> seen_;   // by observer and path
-  std::map<std::string, std::string> by_owner_;  // results, by path
+  // Agents on other hosts, by the uri of their instance and their rank: when they were so last.
+  std::map<std::pair<std::string, std::uint32_t>, Micros> connected_;
+  std::map<std::string, std::vector<Micros>> ends_;  // of instances
+  std::set<int> left_;                               // hosts
+  std::map<int, Micros> last_heard_;                 // by the root, of hosts
+  std::map<std::string, std::uint32_t> last_retry_;  // of jobs that were cancelled, at most
+  std::map<std::string, msg::JobRecord> seen_;       // by observer and path
+  std::map<std::string, std::string> by_owner_;      // results, by path
   struct Read {
     std::uint64_t answer = 0;
     msg::JobRecord record;

@@ -88,7 +88,7 @@ void World::fail_something() {
 // That of the broker is cut off like any other, but does not die alone.
 void World::fail_a_host() {
   auto& dice = machine_.dice;
-  const int last = static_cast<int>(root_ == nullptr ? 0 : root_->agents() - 1);
+  const int last = root_ == nullptr ? 0 : root_->ranks().rbegin()->first;
   if (last == 0) return;
   const int host = static_cast<int>(dice.between(1, last));
   switch (dice.between(1, 8)) {
@@ -102,8 +102,7 @@ void World::fail_a_host() {
     case 5:
       return lose_host(host);
     case 6:
-      if (AgentProcess* const agent = root_->agent(static_cast<std::uint32_t>(host)))
-        agent->kill("");
+      if (AgentProcess* const agent = root_->agent_on(host)) agent->kill("");
       return;
     default:
       return machine_.wires.lose_one(dice.between(10, 6'000) * kMs);
@@ -123,18 +122,18 @@ void World::offer_early(std::uint32_t rank) {
 
 void World::cut_for_long(int host) {
   Micros lasts = rejoin_timeout_ + machine_.dice.between(0, 12'000) * kMs;
-  const auto rank = static_cast<std::uint32_t>(host);
   const auto when_ready = [&](Micros delay, const std::function<void()>& action) {
     machine_.timeline.after(delay, [this, action] {
       if (root_ != nullptr && root_->ready()) action();
     });
   };
-  if (host > 0 && machine_.planted(Plant::early_offer))
+  const auto rank = root_->rank_on(host).value_or(0);
+  if (rank > 0 && rank < root_->agents() && machine_.planted(Plant::early_offer))
     when_ready(5 * kSecond, [this, rank] { offer_early(rank); });
   // What a broker forgets when it ends shows when it ends now.
   if (host > 0 && machine_.planted(Plant::orphans_in_memory))
-    when_ready(kSecond, [this, rank] {
-      if (AgentProcess* const agent = root_->agent(rank)) agent->kill("");
+    when_ready(kSecond, [this, host] {
+      if (AgentProcess* const agent = root_->agent_on(host)) agent->kill("");
     });
   if (host > 0 &&
       (machine_.planted(Plant::orphans_in_memory) || machine_.planted(Plant::forgotten_outage))) {
@@ -150,8 +149,9 @@ void World::lose_host(int host) {
   machine_.hosts.die(host);
   machine_.wires.host_died(host);
   machine_.tasks.host_died(host);
-  if (AgentProcess* const agent = root_->agent(static_cast<std::uint32_t>(host)))
-    agent->kill("with its host");
+  if (AgentProcess* const agent = root_->agent_on(host)) agent->kill("with its host");
+  for (const auto& agent : loose_)
+    if (agent->host() == host) agent->kill("with its host");
   machine_.timeline.after(machine_.dice.between(200, 15'000) * kMs, [this, host] {
     machine_.history.note("host {} is back", host);
     machine_.hosts.come_back(host);
@@ -168,7 +168,24 @@ void World::fill_disk(Instance& instance) {
   });
 }
 
+// On the broker's host, with a secret that it has guessed.
+void World::send_forged_agent() {
+  Instance* const instance = some_instance(true);
+  if (instance == nullptr) return;
+  launch::msg::Hello hello;
+  hello.secret = "guessed";
+  hello.incarnation = static_cast<std::uint64_t>(machine_.new_pid());
+  hello.swept = true;
+  machine_.history.note("somebody says to be the agent of {}", instance->path());
+  if (machine_.planted(Plant::forged_agent)) hello.secret = instance->agent_secret(0);
+  add_ghost(machine_.new_pid(), {instance->uri(), "agent.hello", transport::pack(hello)},
+            [this, path = instance->path()] {
+              machine_.history.violation("somebody is taken for the agent of {}", path);
+            });
+}
+
 void World::send_ghost() {
+  if (machine_.edition >= 2 && machine_.dice.one_in(3)) return send_forged_agent();
   std::vector<Instance*> children;
   for (Instance* instance : up())
     if (!instance->is_root()) children.push_back(instance);
@@ -202,7 +219,7 @@ void World::add_ghost(pid_t pid, const Ghost::Words& words, std::function<void()
 void World::lose_power() {
   machine_.history.note("the power fails");
   Instance* const old = root_;
-  machine_.tasks.kill_below("");
+  machine_.tasks.kill_below(0);
   old->vanish();
   machine_.timeline.after(kMs, [this] { machine_.disk.lose_power(); });
 }

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "instance/exit_codes.hpp"
+#include "launch/remote/invitation.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/secret.hpp"
 #include "world/machine.hpp"
@@ -19,9 +20,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string node_name(std::uint32_t rank) {
-  return "node" + std::to_string(rank);
-}
+constexpr Duration kJoinPatience = 60'000;  // of who waits to be let in
+constexpr Duration kJoinAgain = 500;
 
 // Nobody encrypts here: only who shows which key counts.
 transport::KeyPair key_of(const std::string& whose) {
@@ -39,9 +39,10 @@ BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pi
   run([&] {
     auto broker = instance::Broker::create(
         reactor(), options, nullptr,
-        [&machine](std::int64_t process, const std::vector<instance::event::Process>& ancestors) {
-          return machine.tasks.belongs_to(process, ancestors);
-        });
+        {[&machine](std::int64_t process, const std::vector<instance::event::Process>& ancestors) {
+           return machine.tasks.belongs_to(process, ancestors);
+         },
+         machine.hosts.topology(host)});
     if (!broker) {
       if (alive()) machine.history.note("{} cannot begin: {}", name, to_string(broker.error()));
       close(options.socket);  // where nobody has taken it over
@@ -64,45 +65,111 @@ void BrokerProcess::tell(const std::function<void(instance::Broker&)>& what) {
   });
 }
 
-AgentProcess::AgentProcess(Machine& machine, const std::string& name, pid_t pid, Instance& owner,
-                           int host)
-    : Process(machine, name, pid, host), machine_of_(machine), owner_(owner) {}
+AgentProcess::AgentProcess(Machine& machine, const std::string& name, pid_t pid,
+                           std::function<Instance*()> owner, int host)
+    : Process(machine, name, pid, host), machine_of_(machine), find_owner_(std::move(owner)) {}
 
 void AgentProcess::begin(launch::AgentOptions how) {
+  owner_ = find_owner_();
+  if (owner_ == nullptr) return exit(launch::kAgentCouldNotBegin);
+  rank_ = how.rank;
+  owner_->attach(rank_, this);
   run([&] {
     how.log_level = "off";
+    const std::string& topology = machine_of_.hosts.topology(host());
+    auto node = topology.empty() ? launch::Node() : launch::Node::of(topology);
+    if (!node) return machine_of_.history.violation("{}", to_string(node.error()));
     auto agent = launch::Agent::create(
         reactor(), std::move(how),
-        {launch::Node{}, launch::NodeFrame{}, machine_of_.tasks.processes_of(*this, owner_)});
+        {std::move(*node), launch::NodeFrame{}, machine_of_.tasks.processes_of(*this, *owner_)});
     if (!agent)
       return machine_of_.history.violation("{} cannot begin: {}", name(), to_string(agent.error()));
     agent_ = std::move(*agent);
   });
 }
 
+void AgentProcess::reach(const std::string& uri, const std::string& name,
+                         const transport::Security& as) {
+  transport::Options options;
+  options.name = name;
+  options.security = as;
+  joining_ = std::move(*transport::Client::connect(reactor(), uri, options));
+}
+
 void AgentProcess::join(const std::string& address, const transport::Security& as,
-                        std::uint32_t rank) {
+                        const launch::msg::JoinRequest& ask) {
   invited_ = as;
+  address_ = address;
+  ask_ = ask;
   run([&] {
-    transport::Options options;
-    options.name = "agent, joining";
-    options.security = as;
-    auto client = transport::Client::connect(reactor(), address, options);
-    joining_ = std::move(*client);
-    const launch::msg::JoinRequest ask{-1, node_name(rank)};
-    constexpr Duration kPatience = 60'000;
-    joining_->call(
-        {"agent.join", transport::pack(ask), "", kPatience},
-        [this, address](const Result<std::string>& answer) { hear_place(address, answer); });
+    reach(address, "agent, joining", as);
+    call_for_place();
   });
 }
 
-void AgentProcess::hear_place(const std::string& address, const Result<std::string>& answer) {
+void AgentProcess::call_for_place() {
+  joining_->call({"agent.join", transport::pack(ask_), "", kJoinPatience},
+                 [this](const Result<std::string>& answer) { hear_place(answer); });
+}
+
+// As instance/remote/child_agent.cpp does it, which waits for each answer.
+void AgentProcess::ask_parent(const instance::ChildAgentOptions& how) {
+  of_child_ = how;
+  is_of_child_ = true;
+  run([&] {
+    reach(how.parent_uri, "agent of a child, joining", {});
+    patience_ = reactor().after(kJoinPatience, [this] { exit(launch::kAgentCouldNotBegin); });
+    joining_->on_connected([this](const transport::PeerInfo&) { patience_.cancel(); });
+    call_parent();
+  });
+}
+
+void AgentProcess::call_parent() {
+  const msg::InvitationRequest ask{of_child_.token, of_child_.job};
+  joining_->call({"invitation", transport::pack(ask), "", 0},
+                 [this](const Result<std::string>& answer) { hear_parent(answer); });
+}
+
+void AgentProcess::hear_parent(const Result<std::string>& answer) {
+  if (!answer) {
+    const Errc code = answer.error().code;
+    if (code == Errc::denied || code == Errc::unsupported) return exit(launch::kAgentCouldNotBegin);
+    again_ = reactor().after(kJoinAgain, [this] { call_parent(); });
+    return;
+  }
+  const auto reply = transport::unpack<msg::InvitationReply>(*answer);
+  const auto invitation =
+      reply ? launch::parse_invitation(reply->invitation) : tl::unexpected(reply.error());
+  if (!invitation)
+    return machine_of_.history.violation("{} is given rubbish for an invitation", name());
+  reactor().defer([this, invitation = *invitation] {
+    joining_.reset();
+    join_patiently(invitation, {static_cast<std::int64_t>(of_child_.place.index),
+                                of_child_.place.hosts[of_child_.place.index]});
+  });
+}
+
+void AgentProcess::join_patiently(const launch::Invitation& invitation,
+                                  const launch::msg::JoinRequest& ask) {
+  waits_for_place_ = true;
+  patience_ = reactor().after(kJoinPatience, [this] { exit(launch::kAgentCouldNotBegin); });
+  join(invitation.addresses.front(),
+       {invitation.server_key, invitation.key.public_key, invitation.key.secret_key}, ask);
+}
+
+// Who was started by a launcher is started again by it.
+void AgentProcess::hear_place(const Result<std::string>& answer) {
+  if (!answer && waits_for_place_ && answer.error().code == Errc::disconnected) {
+    again_ = reactor().after(kJoinAgain, [this] { call_for_place(); });
+    return;
+  }
   if (!answer) return exit(launch::kAgentCouldNotBegin);
+  patience_.cancel();
   const auto place = transport::unpack<launch::msg::JoinReply>(*answer);
   if (!place) return machine_of_.history.violation("{} is given rubbish for a place", name());
+  on_place();
   launch::AgentOptions how;
-  how.broker_uri = address;
+  how.broker_uri = address_;
   how.secret = place->secret;
   how.rank = place->rank;
   how.hostname = place->host;
@@ -115,6 +182,7 @@ void AgentProcess::hear_place(const std::string& address, const Result<std::stri
 }
 
 AgentProcess::~AgentProcess() {
+  if (owner_ != nullptr) owner_->detach(*this);
   machine_of_.tasks.agent_is_gone(*this);
   run([this] {
     joining_.reset();
@@ -132,8 +200,13 @@ void AgentProcess::tell(const std::function<void(launch::Agent&)>& what) {
   });
 }
 
+void AgentProcess::terminate() {
+  constexpr Duration kLastWords = 2'000;  // as launch::agent_main() has it
+  deliver([this] { agent_ ? agent_->shut_down(kLastWords) : exit(128 + SIGTERM); });
+}
+
 Instance::Instance(Machine& machine, Instances& all, Begin begin)
-    : machine_(machine), all_(all), begin_(std::move(begin)), agents_(begin_.agents) {
+    : machine_(machine), all_(all), begin_(std::move(begin)), agents_(own_agents()) {
   options_.start.state_dir = begin_.state_dir;
   options_.start.conf = begin_.conf;
   options_.start.resources = begin_.resources;
@@ -144,26 +217,74 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   options_.job_path = is_root() ? "" : begin_.path;
   for (std::uint32_t rank = 0; rank < begin_.agents; ++rank)
     options_.secrets.agents.push_back(fmt::format("agent {} of {}", rank, options_.runtime_dir));
-  for (std::uint32_t rank = 0; has_hosts() && rank < begin_.hosts; ++rank) {
-    options_.hosts.push_back(node_name(rank));
-    options_.secrets.keys.agents.push_back(rank == 0 ? transport::KeyPair()
-                                                     : key_of(options_.secrets.agents[rank]));
-  }
-  if (has_hosts()) {
-    options_.secrets.keys.server = key_of("broker");
-    options_.secrets.keys.join = key_of("join " + options_.runtime_dir);
-  }
+  if (has_hosts()) open_to_hosts();
   options_.secrets.token = begin_.token;
   for (const auto& dir : {options_.runtime_dir, begin_.state_dir}) fs::create_directories(dir);
   later(machine_.dice.between(kMs, 20 * kMs), [this] {
     start_broker();
-    for (std::uint32_t rank = 0; rank < begin_.agents; ++rank) start_agent(rank);
+    for (std::uint32_t rank = 0; rank < own_agents(); ++rank)
+      if (rank == 0 || begin_.late == 0 || machine_.dice.one_in(2))
+        start_agent(rank);
+      else
+        later(machine_.dice.between(0, begin_.late), [this, rank] { start_agent(rank); });
   });
   if (machine_.planted(Plant::stale_remains) || machine_.planted(Plant::old_journal))
     later(2 * kSecond, [this] { machine_.disk.take_snapshot(begin_.state_dir); });
 }
 
 Instance::~Instance() = default;
+
+void Instance::open_to_hosts() {
+  auto& keys = options_.secrets.keys;
+  options_.hosts = begin_.hosts;
+  for (std::uint32_t rank = 0; rank < begin_.hosts.size(); ++rank)
+    ranks_[std::atoi(begin_.hosts[rank].c_str() + std::string_view("node").size())] = rank;
+  for (const auto& secret : options_.secrets.agents) keys.agents.push_back(key_of(secret));
+  keys.agents.front() = {};
+  keys.server = key_of("broker");
+  keys.join = key_of("join " + options_.runtime_dir);
+  if (!is_root())
+    options_.secrets.invitation = launch::write_invitation(
+        {{Wires::address_for_keys(uri())}, keys.server.public_key, keys.join});
+}
+
+std::optional<std::uint32_t> Instance::rank_on(int host) const {
+  const auto found = ranks_.find(host);
+  return found == ranks_.end() ? std::nullopt : std::optional(found->second);
+}
+
+AgentProcess* Instance::agent_on(int host) const {
+  const auto rank = rank_on(host);
+  return rank ? agent(*rank) : nullptr;
+}
+
+void Instance::attach(std::uint32_t rank, AgentProcess* agent) {
+  attached_[rank] = agent;
+  if (rank >= begin_.hosts.size()) ranks_[agent->host()] = rank;
+}
+
+void Instance::join_by_hand(int host, const launch::Invitation& invitation,
+                            std::function<void()> placed) {
+  const pid_t pid = machine_.new_pid();
+  machine_.tasks.adopt(pid, 0);
+  auto agent = std::make_unique<AgentProcess>(
+      machine_, fmt::format("agent by hand on {}", Hosts::name_of(host)), pid,
+      [this] { return over_ ? nullptr : this; }, host);
+  agent->on_place = std::move(placed);
+  agent->on_death = [this, pid, host, raw = agent.get()](bool, int) {
+    machine_.tasks.lose_agent(pid);
+    all_.remove(*raw);
+    clear_unknown_left_by(pid, rank_on(host).value_or(0));
+  };
+  agent->join_patiently(invitation, {-1, Hosts::name_of(host)});
+  all_.add(std::move(agent));
+}
+
+AgentProcess* Instance::agent(std::uint32_t rank) const {
+  if (rank < agents_.size() && agents_[rank].process) return agents_[rank].process.get();
+  const auto attached = attached_.find(rank);
+  return attached == attached_.end() ? nullptr : attached->second;
+}
 
 void Instance::later(Micros delay, std::function<void()> action) {
   machine_.timeline.after(delay,
@@ -179,11 +300,13 @@ void Instance::start_broker() {
   machine_.tasks.adopt(pid, begin_.task);
   machine_.history.note("the broker of {} begins", begin_.path);
   broker_started_ = machine_.timeline.now();
+  if (!again) begun_ = broker_started_;
   broker_ = std::make_unique<BrokerProcess>(
       machine_, "broker " + begin_.path, pid, options_,
       [this] {
         if (std::exchange(ready_, true)) return;
         machine_.history.note("instance {} is ready", begin_.path);
+        on_ready(*this);
         if (begin_.program > 0) later(begin_.program, [this] { stop(); });
       },
       begin_.host);
@@ -202,7 +325,9 @@ void Instance::broker_ended(bool killed, int code) {
   if (killed && machine_.planted(Plant::forgotten_outage))
     machine_.disk.forget(begin_.state_dir, "offline");
   if (killed && machine_.planted(Plant::forgotten_policy))
-    machine_.disk.forget(begin_.state_dir, "meta WHERE key LIKE 'policy.live.%'");
+    machine_.disk.forget(begin_.state_dir, "meta", "key LIKE 'policy.live.%'");
+  if (killed && machine_.planted(Plant::forgotten_guest))
+    machine_.disk.forget(begin_.state_dir, "meta", "key = 'guests'");
   if (ending_) return finish_agents();
   if (!killed && (code == instance::kEndedInOrder || code == instance::kTimeIsOver ||
                   code == instance::kCannotStart)) {
@@ -232,7 +357,8 @@ void Instance::restart(instance::CrashGuard& guard, const std::function<void()>&
 void Instance::start_agent(std::uint32_t rank) {
   if (ending_ || agents_[rank].process) return;
   constexpr Micros kAgain = 500 * kMs;
-  if (is_far(rank) && !machine_.hosts.is_up(static_cast<int>(rank)))
+  const int host = static_cast<int>(rank);
+  if (is_far(rank) && (!machine_.hosts.is_up(host) || all_.is_added_by_hand(host)))
     return later(kAgain, [this, rank] { start_agent(rank); });
   begin_agent(rank);
 }
@@ -244,30 +370,36 @@ void Instance::begin_agent(std::uint32_t rank) {
       rank == 0 ? "agent " + begin_.path : fmt::format("agent {} of {}", rank, begin_.path);
   const int host = is_far(rank) ? static_cast<int>(rank) : begin_.host;
   auto& agent = agents_[rank].process;
-  agent = std::make_unique<AgentProcess>(machine_, name, pid, *this, host);
+  agent = std::make_unique<AgentProcess>(
+      machine_, name, pid, [this] { return this; }, host);
   agent->on_death = [this, rank](bool killed, int code) {
     if (killed || code != launch::kAgentDone || ending_)
       machine_.tasks.lose_agent(agents_[rank].process->pid());
-    agent_ended(rank, killed);
+    agent_ended(rank, killed, code);
   };
   if (is_far(rank)) {
+    agent->on_place = [this, host] { on_place(host); };
     const auto& keys = options_.secrets.keys;
     return agent->join(Wires::address_for_keys(uri()),
-                       {keys.server.public_key, keys.join.public_key, keys.join.secret_key}, rank);
+                       {keys.server.public_key, keys.join.public_key, keys.join.secret_key},
+                       {-1, Hosts::name_of(host)});
   }
   launch::AgentOptions how;
   how.broker_uri = uri();
   how.secret = options_.secrets.agents.at(rank);
   how.rank = rank;
-  how.hostname = node_name(rank);
+  how.hostname = has_hosts() ? begin_.hosts[rank] : Hosts::name_of(static_cast<int>(rank));
   agent->begin(std::move(how));
 }
 
-void Instance::agent_ended(std::uint32_t rank, bool killed) {
+void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
+  // Its node leaves the instance in order: nobody starts another there.
+  const bool has_left = begin_.late > 0 && is_far(rank) && !killed && code == launch::kAgentDone;
   const pid_t pid = agents_[rank].process->pid();
   agents_[rank].process.reset();
   if (ending_) return finish_if_all_gone();
-  if (is_far(rank)) return far_agent_ended(rank, pid);
+  if (is_far(rank) && !has_left) return far_agent_ended(rank, pid);
+  if (has_left) return;
   constexpr Micros kAgentPatience = 3 * kSecond;
   // What the agent left is ended before another one begins: by the supervisor, or, as far as the
   // broker knows of it, by that other agent.
@@ -281,13 +413,17 @@ void Instance::agent_ended(std::uint32_t rank, bool killed) {
   });
 }
 
+void Instance::clear_unknown_left_by(pid_t agent, std::uint32_t rank) {
+  if (core() == nullptr)
+    machine_.tasks.clear_left_by(agent);
+  else
+    machine_.tasks.clear_unknown_left_by(agent, *core(), rank);
+}
+
 // No supervisor looks after it. What the broker knows of is left to the next agent; what it does
 // not is ended by the launcher, with its step.
 void Instance::far_agent_ended(std::uint32_t rank, pid_t pid) {
-  if (core() == nullptr)
-    machine_.tasks.clear_left_by(pid);
-  else
-    machine_.tasks.clear_unknown_left_by(pid, *core(), rank);
+  clear_unknown_left_by(pid, rank);
   const Micros wait = machine_.dice.one_in(3) ? machine_.dice.between(kSecond, 15 * kSecond)
                                               : machine_.dice.between(10 * kMs, kSecond);
   later(wait, [this, rank] { start_agent(rank); });
@@ -307,7 +443,7 @@ void Instance::on_signal(int number) {
   if (over_) return;
   if (number == SIGKILL) {
     const pid_t task = begin_.task;
-    machine_.tasks.kill_below(begin_.path == "/" ? "" : begin_.path);
+    machine_.tasks.kill_below(task);
     vanish();
     machine_.tasks.end(task, SIGKILL);
     return;
@@ -326,6 +462,7 @@ void Instance::stop() {
   }
   if (std::exchange(ending_, true)) return;
   machine_.history.note("instance {} is to end", begin_.path);
+  on_ending(*this);
   later(25 * kSecond, [this] {
     if (broker_) broker_->kill("by its supervisor");
     kill_agents("by its supervisor");
@@ -336,6 +473,7 @@ void Instance::stop() {
 void Instance::lose_supervisor() {
   if (ending_ || over_) return;
   machine_.history.note("the supervisor of {} is killed", begin_.path);
+  on_ending(*this);
   ending_ = alone_ = true;
   if (broker_)
     broker_->tell([](instance::Broker& broker) { broker.end_alone("its supervisor is gone"); });
@@ -357,12 +495,13 @@ void Instance::finish_agents() {
 
 void Instance::finish_if_all_gone() {
   if (broker_ || has_agents()) return;
-  machine_.tasks.kill_below(begin_.path == "/" ? "" : begin_.path);
+  machine_.tasks.kill_below(begin_.task);
   become_over(code_ << 8);
 }
 
 void Instance::vanish() {
   over_ = true;
+  on_ending(*this);
   if (broker_) broker_->kill("with its instance");
   kill_agents("with its instance");
   if (broker_) broker_->on_death = [this](bool, int) { broker_.reset(); };
@@ -378,7 +517,6 @@ void Instance::become_over(int status) {
   over_ = true;
   machine_.history.note("instance {} is over", begin_.path);
   machine_.tasks.end(begin_.task, status);
-  on_over();
 }
 
 namespace {
@@ -398,22 +536,53 @@ std::map<std::string, std::string> secrets_in(int fd) {
 
 }  // namespace
 
-// argv: "instance", how many ms its program runs, how many agents it has, --conf items.
+// argv: "instance", how many ms its program runs, how many agents it has where its parent has told
+// it no place, --conf items.
 void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
+  auto secrets = secrets_in(request.secrets);
+  auto place = instance::parse_child_place(secrets);
+  if (!place)
+    return machine_.history.violation("{} is told no place: {}", task.path, place.error().what);
+  if (machine_.edition < 2) *place = {static_cast<std::size_t>(task.rank), {}, true};
+  if (place->index > 0)
+    return begin_agent_of_child(
+        task, {secrets["HOLON_PARENT_URI"], secrets["HOLON_TOKEN"],
+               std::strtoull(task.path.c_str() + task.path.rfind('/') + 1, nullptr, 10), "",
+               std::move(*place)});
   Begin child;
   child.path = task.path;
   child.task = task.pid;
   child.host = task.host;
-  auto secrets = secrets_in(request.secrets);
   child.state_dir = secrets["HOLON_STATE_DIR"];
   child.parent_uri = secrets["HOLON_PARENT_URI"];
   child.token = secrets["HOLON_TOKEN"];
   child.program = std::strtoll(request.argv[1].c_str(), nullptr, 10) * kMs;
   child.agents = static_cast<std::uint32_t>(std::strtoul(request.argv[2].c_str(), nullptr, 10));
+  if (!place->hosts.empty()) child.agents = static_cast<std::uint32_t>(place->hosts.size());
+  child.hosts = std::move(place->hosts);
   child.conf.assign(request.argv.begin() + 3, request.argv.end());
+  begin_instance(task, std::move(child));
+}
+
+void Instance::begin_instance(Task& task, Begin child) {
   auto made = std::make_unique<Instance>(machine_, all_, std::move(child));
   task.instance = made.get();
   all_.add(std::move(made));
+}
+
+void Instance::begin_agent_of_child(Task& task, instance::ChildAgentOptions how) {
+  if (how.place.hosts.empty()) return;  // it does nothing until it is ended
+  auto agent = std::make_unique<AgentProcess>(
+      machine_, fmt::format("agent {} of {}", how.place.index, task.path), task.pid,
+      [&all = all_, path = task.path] { return all.find(path); }, task.host);
+  task.child_agent = agent.get();
+  agent->on_death = [&machine = machine_, &all = all_, raw = agent.get()](bool killed, int code) {
+    machine.tasks.lose_agent(raw->pid());
+    machine.tasks.end(raw->pid(), killed ? SIGKILL : code << 8);
+    all.remove(*raw);
+  };
+  agent->ask_parent(how);
+  all_.add(std::move(agent));
 }
 
 }  // namespace holon::world

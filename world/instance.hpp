@@ -2,7 +2,8 @@
 // and a supervisor that is a model.
 //
 // A root may have several hosts: its agents but that of rank 0 are then on host 1, 2, ..., ask for
-// their place as `holon agent --join` does, and when one ends somebody starts another there.
+// their place as `holon agent --join` does, and when one ends somebody starts another there. Those
+// of a child over several agents of its parent are started by these, as a part of the job each.
 //
 // The model starts again what crashes, sends signals and ends as instance/process/supervisor.cpp
 // does it; the real one is made of fork, pipes and /proc. The program that an instance runs is as
@@ -11,15 +12,20 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "instance/broker.hpp"
 #include "instance/options.hpp"
 #include "instance/process/crash_guard.hpp"
+#include "instance/remote/child_agent.hpp"
 #include "launch/agent.hpp"
+#include "launch/remote/invitation.hpp"
 #include "launch/tasks/processes.hpp"
+#include "msg/instance.hpp"
 #include "transport/rpc.hpp"
 #include "world/seams/process.hpp"
 #include "world/seams/timeline.hpp"
@@ -44,32 +50,61 @@ class BrokerProcess final : public Process {
 
 class AgentProcess final : public Process {
  public:
-  AgentProcess(Machine& machine, const std::string& name, pid_t pid, class Instance& owner,
-               int host);
+  // `owner`: whose agent it is, asked when it has its place; nullptr: that is over.
+  AgentProcess(Machine& machine, const std::string& name, pid_t pid,
+               std::function<class Instance*()> owner, int host);
   ~AgentProcess() override;
   void begin(launch::AgentOptions how);
   // Of one on another host than its broker's: first it asks for its place, with this key.
-  void join(const std::string& address, const transport::Security& as, std::uint32_t rank);
+  void join(const std::string& address, const transport::Security& as,
+            const launch::msg::JoinRequest& ask);
+  // The same, again and again for some time where nobody answers.
+  void join_patiently(const launch::Invitation& invitation, const launch::msg::JoinRequest& ask);
+  // Of one that a child's parent has started: first it asks the parent for that key.
+  void ask_parent(const instance::ChildAgentOptions& how);
   void tell(const std::function<void(launch::Agent&)>& what);
+  // SIGTERM.
+  void terminate();
+  // It has been given a place.
+  std::function<void()> on_place = [] {};
 
  protected:
   void after_turn() override;
 
  private:
-  void hear_place(const std::string& address, const Result<std::string>& answer);
+  void call_for_place();
+  void hear_place(const Result<std::string>& answer);
+  void call_parent();
+  void hear_parent(const Result<std::string>& answer);
+  void reach(const std::string& uri, const std::string& name, const transport::Security& as);
+  void leave_owner();
 
   Machine& machine_of_;
-  Instance& owner_;
+  std::function<Instance*()> find_owner_;
+  Instance* owner_ = nullptr;
+  std::uint32_t rank_ = 0;
+  instance::ChildAgentOptions of_child_;
+  bool is_of_child_ = false;
+  bool waits_for_place_ = false;  // as launch::ask_for_place() does
+  std::string address_;
+  launch::msg::JoinRequest ask_;
   transport::Security invited_;
+  transport::Subscription patience_, again_;
   std::unique_ptr<transport::Client> joining_;
   std::unique_ptr<launch::Agent> agent_;
 };
 
-// Keeps all instances of a world.
+// Keeps all instances of a world, and agents that no supervisor looks after.
 class Instances {
  public:
   virtual ~Instances() = default;
   virtual void add(std::unique_ptr<class Instance> instance) = 0;
+  virtual void add(std::unique_ptr<AgentProcess> agent) = 0;
+  virtual void remove(const AgentProcess& agent) = 0;
+  // Is there an agent on this host that somebody has started by hand?
+  virtual bool is_added_by_hand(int host) const = 0;
+  // The one that is not over; nullptr: none.
+  virtual Instance* find(const std::string& path) const = 0;
 };
 
 class Instance {
@@ -80,18 +115,19 @@ class Instance {
     std::vector<std::string> conf;
     std::string resources;  // of a root
     std::uint32_t agents = 1;
-    std::uint32_t hosts = 1;  // of a root: more than one have an agent each
-    int host = 0;             // where it runs
+    std::vector<std::string> hosts;  // what they are called, where each has an agent
+    int host = 0;                    // where it runs
     std::string parent_uri, token;
     pid_t task = 0;      // that it is, of its parent's agent
     Micros program = 0;  // how long it runs once it is ready; 0: until it is told to end
+    Micros late = 0;     // some agents on other hosts begin so much later, at most
   };
   Instance(Machine& machine, Instances& all, Begin begin);
   ~Instance();
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
 
-  // A task of its agent is another instance.
+  // A task of its agent is another instance, or an agent of that.
   void begin_child(Task& task, const launch::SpawnRequest& request);
 
   const std::string& path() const { return begin_.path; }
@@ -105,12 +141,21 @@ class Instance {
   const std::string& agent_secret(std::uint32_t rank) const {
     return options_.secrets.agents[rank];
   }
-  bool has_hosts() const { return begin_.hosts > 1; }
+  bool has_hosts() const { return begin_.hosts.size() > 1; }
+  // The ranks of its agents by host, also of those that came later, and of those that are away.
+  const std::map<int, std::uint32_t>& ranks() const { return ranks_; }
+  std::optional<std::uint32_t> rank_on(int host) const;
+  AgentProcess* agent_on(int host) const;
+  // Of an agent that nobody here looks after, from when it has its place until it ends.
+  void attach(std::uint32_t rank, AgentProcess* agent);
+  void detach(const AgentProcess& agent) {
+    std::erase_if(attached_, [&](const auto& one) { return one.second == &agent; });
+  }
   bool over() const { return over_; }
   bool ready() const { return ready_ && !ending_ && !over_; }
   BrokerProcess* broker() const { return broker_.get(); }
   // nullptr: there is none just now.
-  AgentProcess* agent(std::uint32_t rank) const { return agents_[rank].process.get(); }
+  AgentProcess* agent(std::uint32_t rank) const;
   std::uint32_t agents() const { return begin_.agents; }
   const instance::Core* core() const {
     return broker_ && broker_->alive() ? broker_->core() : nullptr;
@@ -124,7 +169,16 @@ class Instance {
   void vanish();
   int code() const { return code_; }
 
-  std::function<void()> on_over = [] {};
+  // Somebody on this host adds it to a root by hand; `placed`: it has been given a place.
+  void join_by_hand(int host, const launch::Invitation& invitation, std::function<void()> placed);
+  Micros begun() const { return begun_; }  // its first broker
+
+  // An agent on this host, which is another one than its own, is given a place.
+  std::function<void(int host)> on_place = [](int) {};
+  // It can be used.
+  std::function<void(const Instance&)> on_ready = [](const Instance&) {};
+  // It begins its end, or has been killed.
+  std::function<void(const Instance&)> on_ending = [](const Instance&) {};
   // A broker was made from what the journal says.
   std::function<void(Instance&)> on_recovered = [](Instance&) {};
 
@@ -132,10 +186,16 @@ class Instance {
   void start_broker();
   void start_agent(std::uint32_t rank);
   bool is_far(std::uint32_t rank) const { return has_hosts() && rank > 0; }
+  // Of a root all, of a child over several agents of its parent the first.
+  std::uint32_t own_agents() const { return is_root() || !has_hosts() ? begin_.agents : 1; }
+  void open_to_hosts();
+  void begin_instance(Task& task, Begin child);
+  void begin_agent_of_child(Task& task, instance::ChildAgentOptions how);
   void begin_agent(std::uint32_t rank);
   void far_agent_ended(std::uint32_t rank, pid_t pid);
+  void clear_unknown_left_by(pid_t agent, std::uint32_t rank);
   void broker_ended(bool killed, int code);
-  void agent_ended(std::uint32_t rank, bool killed);
+  void agent_ended(std::uint32_t rank, bool killed, int code);
   void restart(instance::CrashGuard& guard, const std::function<void()>& start);
   void stop();
   void finish_agents();
@@ -150,15 +210,17 @@ class Instance {
   Begin begin_;
   instance::BrokerOptions options_;
   std::unique_ptr<BrokerProcess> broker_;
+  std::map<std::uint32_t, AgentProcess*> attached_;
+  std::map<int, std::uint32_t> ranks_;
   struct Agent {
     std::unique_ptr<AgentProcess> process;
     instance::CrashGuard guard;
   };
-  std::vector<Agent> agents_;  // by rank
+  std::vector<Agent> agents_;  // its own, by rank
   instance::CrashGuard broker_guard_;
   bool had_broker_ = false, ready_ = false, ending_ = false, alone_ = false, over_ = false;
   int code_ = 0;
-  Micros broker_started_ = 0;
+  Micros broker_started_ = 0, begun_ = 0;
   std::shared_ptr<bool> there_ = std::make_shared<bool>(true);
 };
 

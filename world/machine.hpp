@@ -16,13 +16,14 @@ namespace holon::world {
 
 class Machine {
  public:
-  Machine(std::uint64_t seed, Plant plant, std::string dir);
+  Machine(std::uint64_t seed, Plant plant, int its_edition, std::string its_dir);
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
   pid_t new_pid() { return ++last_pid_; }
   bool planted(Plant plant) const { return plant_ == plant; }
 
+  const int edition;  // world.hpp
   Timeline timeline;
   Dice dice;
   History history;

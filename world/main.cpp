@@ -1,4 +1,5 @@
-// holon_world --seeds A..B [--plant FAULT] [--history], or --plants. world/README.md says more.
+// holon_world --seeds A..B [--plant FAULT] [--edition N] [--history], or --plants. world/README.md
+// says more.
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
@@ -20,12 +21,14 @@ namespace world = holon::world;
 struct Asked {
   std::uint64_t first = 1, last = 100;
   world::Plant plant = world::Plant::none;
+  int edition = world::kEdition;
   bool lists_plants = false, shows_history = false;
 };
 
 int wrong(const std::string& what) {
   fmt::print(stderr,
-             "holon_world: {}\nusage: holon_world --seeds A..B [--plant FAULT] [--history]\n"
+             "holon_world: {}\n"
+             "usage: holon_world --seeds A..B [--plant FAULT] [--edition N] [--history]\n"
              "       holon_world --plants\n",
              what);
   return 2;
@@ -52,6 +55,11 @@ std::optional<std::string> read_arguments(const std::vector<std::string>& words,
       const auto plant = world::plant_named(value);
       if (!plant) return "--plant " + value + ": no such fault; --plants lists them";
       asked.plant = *plant;
+      ++i;
+    } else if (words[i] == "--edition") {
+      asked.edition = std::atoi(value.c_str());
+      if (asked.edition < 1 || asked.edition > world::kEdition)
+        return "--edition " + value + ": a number from 1 to " + std::to_string(world::kEdition);
       ++i;
     } else {
       return words[i] + ": no such option";
@@ -84,7 +92,7 @@ int main(int argc, char** argv) {
   if (dir.empty()) return wrong("there is no folder for temporary files");
   std::uint64_t failures = 0;
   for (std::uint64_t seed = asked.first; seed <= asked.last; ++seed) {
-    const auto outcome = world::run_seed(seed, asked.plant, dir + "/w");
+    const auto outcome = world::run_seed(seed, asked.plant, dir + "/w", asked.edition);
     const bool failed = !outcome.violation.empty();
     failures += failed ? 1 : 0;
     if (failed || asked.shows_history) {

@@ -46,6 +46,22 @@ const std::vector<PlantInfo>& all_plants() {
        "keys are not looked at, and an agent is taken for that of another host"},
       {Plant::forgotten_policy, "forgotten-policy",
        "which policy was loaded is gone with the broker that was told"},
+      {Plant::forgotten_wish, "forgotten-wish", "a job that was to run again when it fails is not"},
+      {Plant::past_attempt, "past-attempt",
+       "the end of an attempt that is over is told as that of the one that runs"},
+      {Plant::wrong_index, "wrong-index",
+       "a job of an array is told the index of the one behind it"},
+      {Plant::forgotten_guest, "forgotten-guest",
+       "the nodes that people have added are forgotten with the broker that let them in"},
+      {Plant::early_leave, "early-leave", "a node is said to have left as soon as it is asked to"},
+      {Plant::one_clock, "one-clock",
+       "whoever sets the wall clock sets that of the instances, too"},
+      {Plant::forged_agent, "forged-agent",
+       "whoever says so is taken for the agent beside the broker"},
+      {Plant::silent_disk, "silent-disk",
+       "a disk that is full says nothing, and what is written is gone"},
+      {Plant::lost_remains, "lost-remains",
+       "the journal of a child that is gone is read as if there were nothing in it"},
   };
   return kPlants;
 }

@@ -33,6 +33,15 @@ enum class Plant {
   start_after_heal,
   wrong_rank,
   forgotten_policy,
+  forgotten_wish,
+  past_attempt,
+  wrong_index,
+  forgotten_guest,
+  early_leave,
+  one_clock,
+  forged_agent,
+  silent_disk,
+  lost_remains,
 };
 
 struct PlantInfo {

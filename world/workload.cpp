@@ -1,5 +1,8 @@
 // What the users of a world ask for.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "msg/policy.hpp"
 #include "resource/jobspec/jobspec.hpp"
@@ -7,6 +10,11 @@
 #include "world/world.hpp"
 
 namespace holon::world {
+namespace {
+
+constexpr std::int64_t kMostHosts = 3;  // of a child
+
+}  // namespace
 
 std::vector<Instance*> World::up() const {
   std::vector<Instance*> all;
@@ -42,6 +50,7 @@ void World::act() {
   if (instance == nullptr) return;
   if (changes_policies_ && instance->is_root() && machine_.dice.one_in(6))
     return change_policy(*instance);
+  if (has_machines_ && machine_.dice.one_in(8)) return change_nodes();
   const auto choice = machine_.dice.between(1, 100);
   if (choice <= 60) return submit_work(*instance);
   if (choice <= 80)
@@ -76,10 +85,29 @@ void World::submit_work(Instance& instance) {
   const auto lasts = dice.one_in(8) ? dice.between(5'000, 60'000) : dice.between(10, 2'500);
   const auto code = dice.one_in(5) ? dice.between(1, 3) : 0;
   const double limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(1, 4));
-  submit(instance,
-         {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"},
-         dice.between(1, 3), dice.one_in(has_nodes_ || has_hosts_ ? 2 : 4) ? 2 : 1, limit,
-         static_cast<std::uint64_t>(dice.one_in(4) ? dice.between(2, 4) : 1), false);
+  Ask ask;
+  ask.limit = limit;
+  ask.count = static_cast<std::uint64_t>(dice.one_in(4) ? dice.between(2, 4) : 1);
+  ask.tasks = dice.one_in(has_nodes_ || has_hosts_ ? 2 : 4) ? 2 : 1;
+  ask.cores = dice.between(1, 3);
+  ask.command = {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"};
+  if (machine_.edition >= 2) wish_something(ask);
+  submit(instance, ask);
+}
+
+// Some jobs run again when they have failed, after some attempts with success; some are an array.
+void World::wish_something(Ask& ask) {
+  auto& dice = machine_.dice;
+  if (dice.one_in(3)) {
+    ask.requeue = static_cast<std::uint32_t>(dice.between(1, 3));
+    if (dice.one_in(2)) ask.command[2] = std::to_string(dice.between(1, 3));
+    if (dice.one_in(2)) ask.command.push_back(std::to_string(dice.between(1, 3)));
+    if (!dice.one_in(4)) ask.retry_on = dice.one_in(2) ? std::set{1, 2} : std::set{1, 2, 3};
+  }
+  if (!dice.one_in(3)) return;
+  ask.count = static_cast<std::uint64_t>(dice.between(1, 5));
+  ask.first = dice.between(0, 20);
+  ask.step = dice.between(1, 4);
 }
 
 std::vector<std::string> World::conf() {
@@ -99,44 +127,65 @@ std::vector<std::string> World::conf() {
 
 void World::submit_instance(Instance& instance) {
   auto& dice = machine_.dice;
-  std::vector<std::string> command = {"instance", std::to_string(dice.between(1'000, 12'000)),
-                                      has_nodes_ && dice.one_in(2) ? "2" : "1"};
-  for (auto& item : conf()) command.push_back(std::move(item));
-  const double limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(3, 12));
-  submit(instance, std::move(command),
-         has_nodes_ || has_hosts_ ? dice.between(1, 3)
-         : depth(instance) == 1   ? dice.between(3, 5)
-                                  : dice.between(1, 3),
-         has_nodes_ ? dice.between(1, 2) : 1, limit, 1, true);
+  Ask ask;
+  ask.is_instance = true;
+  ask.command = {"instance", std::to_string(dice.between(1'000, 12'000)),
+                 has_nodes_ && dice.one_in(2) ? "2" : "1"};
+  for (auto& item : conf()) ask.command.push_back(std::move(item));
+  ask.limit = dice.one_in(2) ? 0 : static_cast<double>(dice.between(3, 12));
+  if (has_nodes_) ask.tasks = dice.between(1, 2);
+  if (has_hosts_ && machine_.edition >= 2) ask.tasks = dice.between(1, kMostHosts);
+  ask.cores = has_nodes_ || has_hosts_ ? dice.between(1, 3)
+              : depth(instance) == 1   ? dice.between(3, 5)
+                                       : dice.between(1, 3);
+  submit(instance, ask);
 }
 
-void World::submit(Instance& instance, std::vector<std::string> command, std::int64_t cores,
-                   std::int64_t tasks, double limit, std::uint64_t count, bool is_instance) {
+std::string World::jobspec_of(const Ask& ask) const {
   resource::JobShape shape;
-  shape.cores_per_task = cores;
-  shape.tasks = tasks;
-  shape.duration_seconds = limit;
-  shape.command = std::move(command);
+  shape.cores_per_task = ask.cores;
+  shape.tasks = ask.tasks;
+  shape.duration_seconds = ask.limit;
+  shape.command = ask.command;
   shape.cwd = "/";
   shape.environment = {{"HOME", "/"}};
-  msg::SubmitRequest ask;
-  ask.jobspec = resource::write_jobspec(*resource::jobspec_for(std::move(shape)));
-  ask.count = count;
-  ask.user = "ada";
-  ask.is_instance = is_instance;
-  user_->ask(instance.uri(), "submit", transport::pack(ask),
-             [this, whose = instance.path(), is_instance](const Result<std::string>& answer) {
-               if (!answer) return;
-               const auto reply = transport::unpack<msg::SubmitReply>(*answer);
-               if (!reply) return machine_.history.violation("a submit is answered with rubbish");
-               for (std::uint64_t i = 0; i < reply->count; ++i) {
-                 const auto id = reply->first_id + i;
-                 const auto path = (whose == "/" ? "" : whose) + "/" + std::to_string(id);
-                 machine_.history.note("job {} is acknowledged", path);
-                 if (!acked_.emplace(path, Acked{whose, id, is_instance}).second)
-                   machine_.history.violation("the number of job {} is given twice", path);
-               }
+  std::string text = resource::write_jobspec(*resource::jobspec_for(std::move(shape)));
+  nlohmann::json wishes = nlohmann::json::object();
+  if (ask.requeue > 0) wishes["requeue"] = ask.requeue;
+  if (!ask.retry_on.empty()) wishes["retry_on"] = fmt::format("1-{}", *ask.retry_on.rbegin());
+  if (ask.first >= 0) wishes["array"] = {{"first", ask.first}, {"step", ask.step}};
+  if (machine_.planted(Plant::forgotten_wish)) wishes.erase("requeue"), wishes.erase("retry_on");
+  if (wishes.empty()) return text;
+  auto jobspec = nlohmann::json::parse(text);
+  jobspec["attributes"]["system"]["holon"] = std::move(wishes);
+  return jobspec.dump();
+}
+
+void World::submit(Instance& instance, const Ask& ask) {
+  msg::SubmitRequest request;
+  request.jobspec = jobspec_of(ask);
+  request.count = ask.count;
+  request.user = "ada";
+  request.is_instance = ask.is_instance;
+  user_->ask(instance.uri(), "submit", transport::pack(request),
+             [this, whose = instance.path(), ask](const Result<std::string>& answer) {
+               if (answer) acknowledged(whose, ask, *answer);
              });
+}
+
+void World::acknowledged(const std::string& whose, const Ask& ask, const std::string& answer) {
+  const auto reply = transport::unpack<msg::SubmitReply>(answer);
+  if (!reply) return machine_.history.violation("a submit is answered with rubbish");
+  for (std::uint64_t i = 0; i < reply->count; ++i) {
+    const auto id = reply->first_id + i;
+    const auto path = (whose == "/" ? "" : whose) + "/" + std::to_string(id);
+    machine_.history.note("job {} is acknowledged", path);
+    Checks::Wish wish{ask.requeue, ask.retry_on, ""};
+    if (ask.first >= 0)
+      wish.index = std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step);
+    if (!acked_.emplace(path, Acked{whose, id, std::move(wish)}).second)
+      machine_.history.violation("the number of job {} is given twice", path);
+  }
 }
 
 void World::cancel_some(Instance& instance) {
@@ -148,7 +197,21 @@ void World::cancel_some(Instance& instance) {
   ask.ids = {ids[static_cast<std::size_t>(
       machine_.dice.between(0, static_cast<std::int64_t>(ids.size()) - 1))]};
   ask.reason = "a user says so";
-  user_->ask(instance.uri(), "cancel", transport::pack(ask), [](const Result<std::string>&) {});
+  user_->ask(instance.uri(), "cancel", transport::pack(ask),
+             [this, whose = instance.path()](const Result<std::string>& answer) {
+               if (answer) hear_cancelled(whose, *answer);
+             });
+}
+
+void World::hear_cancelled(const std::string& whose, const std::string& answer) {
+  const auto reply = transport::unpack<msg::CancelReply>(answer);
+  if (!reply) return machine_.history.violation("a cancel is answered with rubbish");
+  const Instance* const instance = find(whose);
+  const auto* core = instance == nullptr ? nullptr : instance->core();
+  if (core == nullptr) return;
+  for (const auto id : reply->cancelled)
+    if (const auto* job = core->jobs.find(JobId(id)))
+      checks_.cancelled(core->jobs.path_of(JobId(id)), job->life.retries);
 }
 
 // All jobs below whichever instance, again and again: of the root half of the time.

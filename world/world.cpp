@@ -12,24 +12,27 @@ namespace {
 constexpr const char* kOneNode = "node=1/core=8";
 constexpr const char* kTwoNodes = "node=2/core=4";
 constexpr const char* kThreeHosts = "node=3/core=3";
-constexpr std::uint32_t kHosts = 3;
+constexpr int kHosts = 3;
 constexpr Micros kEndPatience = 300 * kSecond;
 constexpr std::uint64_t kStepsBetweenLooks = 150;  // at what costs more to look at
 
 }  // namespace
 
-Machine::Machine(std::uint64_t seed, Plant plant, std::string its_dir)
-    : timeline(seed),
+Machine::Machine(std::uint64_t seed, Plant plant, int its_edition, std::string its_dir)
+    : edition(its_edition),
+      timeline(seed),
       dice(seed),
       history(timeline, its_dir),
       dir(std::move(its_dir)),
       wires(*this),
       tasks(*this),
       disk(*this),
-      plant_(plant) {}
+      plant_(plant) {
+  if (plant == Plant::one_clock) timeline.step_together();
+}
 
-World::World(std::uint64_t seed, Plant plant, const std::string& dir)
-    : machine_(seed, plant, dir), checks_(machine_) {
+World::World(std::uint64_t seed, Plant plant, int edition, const std::string& dir)
+    : machine_(seed, plant, edition, dir), checks_(machine_) {
   has_faults_ = !machine_.dice.one_in(10);
   may_lose_power_ = machine_.dice.one_in(3);
   const auto kind = machine_.dice.between(1, 3);
@@ -37,7 +40,13 @@ World::World(std::uint64_t seed, Plant plant, const std::string& dir)
   has_hosts_ = kind == 2;
   changes_policies_ = seed % 4 == 0;
   if (has_hosts_) choose_hosts();
+  has_machines_ = has_hosts_ && edition >= 2 && machine_.dice.one_in(2);
+  if (has_machines_) begin_machines();
   root_conf_ = conf();
+  if (has_machines_) {
+    root_conf_.push_back(fmt::format("instance.quorum={}", quorum_));
+    root_conf_.push_back(fmt::format("instance.gather-timeout={}s", gather_timeout_ / kSecond));
+  }
   user_ = std::make_unique<User>(machine_);
 }
 
@@ -51,6 +60,7 @@ World::~World() {
   ghosts_.clear();
   for (const auto& instance : instances_)
     if (!instance->over()) instance->vanish();
+  loose_.clear();
   instances_.clear();
   user_.reset();
 }
@@ -64,11 +74,20 @@ void World::add(std::unique_ptr<Instance> instance) {
       machine_.history.violation("{}: it had \"{}\", and after a restart \"{}\"", again.path(),
                                  before.mapped(), now);
   };
+  instance->on_place = [this](int host) { checks_.added(host); };
+  instance->on_ready = [this](const Instance& ready) { check_quorum(ready); };
+  instance->on_ending = [this](const Instance& ended) { checks_.ends(ended.path()); };
   instances_.push_back(std::move(instance));
 }
 
+Instance* World::find(const std::string& path) const {
+  for (const auto& instance : instances_)
+    if (instance->path() == path && !instance->over()) return instance.get();
+  return nullptr;
+}
+
 void World::begin_root() {
-  machine_.tasks.kill_below("");
+  machine_.tasks.kill_below(0);
   Instance::Begin begin;
   begin.state_dir = machine_.dir + "/root";
   begin.conf = root_conf_;
@@ -76,8 +95,14 @@ void World::begin_root() {
   begin.agents = has_nodes_ ? 2 : 1;
   if (has_hosts_) {
     begin.resources = kThreeHosts;
-    begin.hosts = begin.agents = kHosts;
+    begin.agents = kHosts;
+    for (int host = 0; host < kHosts; ++host) begin.hosts.push_back(Hosts::name_of(host));
   }
+  if (has_machines_) {
+    begin.resources = "";
+    begin.late = 15 * kSecond;
+  }
+  checks_.all_begins();
   auto root = std::make_unique<Instance>(machine_, *this, std::move(begin));
   root_ = root.get();
   add(std::move(root));
@@ -108,6 +133,7 @@ Outcome World::run() {
   outcome.messages = machine_.wires.messages();
   outcome.jobs = acked_.size();
   outcome.instances = instances_.size();
+  for (const auto& [path, job] : acked_) outcome.indices += job.wish.index.empty() ? 0 : 1;
   return outcome;
 }
 
@@ -150,10 +176,7 @@ void World::look_at(Instance& instance) {
 Instance* World::parent_of(const Instance& instance) const {
   if (instance.is_root()) return nullptr;
   const auto cut = instance.path().rfind('/');
-  const std::string above = cut == 0 ? "/" : instance.path().substr(0, cut);
-  for (const auto& other : instances_)
-    if (other->path() == above && !other->over()) return other.get();
-  return nullptr;
+  return find(cut == 0 ? "/" : instance.path().substr(0, cut));
 }
 
 // An instance on a host that is cut off may go on when its job is over for the one above. What has
@@ -181,7 +204,7 @@ void World::end_all() {
   const auto all_over = [this] {
     const auto* core = root_ == nullptr ? nullptr : root_->core();
     if (core == nullptr || core->only_lists() || !machine_.tasks.live().empty() ||
-        !core->offline.none())
+        !core->offline.none() || !core->drains.here().empty())
       return false;
     // What is not written yet, or could not be, is over in the memory of this broker only.
     if (core->journal.has_changes() || !core->journal.look()) return false;
@@ -195,13 +218,23 @@ void World::end_all() {
       ask.all = true;
       user_->ask(root_->uri(), "cancel", transport::pack(ask), [](const Result<std::string>&) {});
     }
+    bring_nodes_back();
     over = run_until(machine_.timeline.now() + 5 * kSecond, all_over);
   }
   if (machine_.history.failed()) return;
-  if (!over)
-    return machine_.history.violation("not all has ended; still there: {}",
-                                      machine_.tasks.example());
+  if (!over) return machine_.history.violation("not all has ended: {}", what_is_left());
   check_end();
+}
+
+std::string World::what_is_left() const {
+  const auto* core = root_ == nullptr ? nullptr : root_->core();
+  if (core == nullptr) return "there is no root";
+  std::string text = core->offline.reasons();
+  for (const auto& [host, drain] : core->drains.here()) text += "; " + host + ": " + drain.reason;
+  if (!machine_.tasks.live().empty()) text += "; " + machine_.tasks.example() + " runs";
+  for (const auto& [id, job] : core->jobs.active())
+    text += fmt::format("; {} is in {}", id.value(), instance::name_of(job.life.state));
+  return text;
 }
 
 void World::check_end() {
@@ -210,7 +243,11 @@ void World::check_end() {
   if (core->store->available("core", now) != core->store->total("core"))
     machine_.history.violation("all is over, and {} of {} cores are free",
                                core->store->available("core", now), core->store->total("core"));
-  for (const auto& [path, job] : acked_) checks_.final_record(path, core->record(path));
+  for (const auto& [path, job] : acked_) {
+    const auto record = core->record(path);
+    checks_.final_record(path, record);
+    if (!machine_.history.failed()) checks_.granted(*record, job.wish);
+  }
   const std::string state_dir = root_->state_dir();
   Instance* const root = root_;
   root->on_signal(SIGTERM);
@@ -229,12 +266,12 @@ void World::check_end() {
   }
 }
 
-Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir) {
+Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition) {
   std::signal(SIGPIPE, SIG_IGN);  // as in an agent
   std::filesystem::create_directories(dir);
   Outcome outcome;
   {
-    World world(seed, plant, dir);
+    World world(seed, plant, edition, dir);
     outcome = world.run();
   }
   std::error_code ignored;

@@ -21,23 +21,47 @@ struct Outcome {
   std::string violation;             // "": none
   std::vector<std::string> history;  // each line
   std::uint64_t steps = 0, messages = 0, jobs = 0, instances = 0;
+  std::uint64_t indices = 0;  // jobs of arrays among them
 };
 
+// What is added to the worlds changes what happens in each seed. A seed that is kept because it has
+// found something is run in the worlds of its time:
+// 1  everything else
+// 2  jobs that run again after failures, arrays, children with agents on several hosts, hosts that
+//    are machines: late agents, nodes that are added by hand and leave
+inline constexpr int kEdition = 2;
+
 // `dir` is made, and removed again.
-Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir);
+Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
 
 class World final : public Instances {
  public:
-  World(std::uint64_t seed, Plant plant, const std::string& dir);
+  World(std::uint64_t seed, Plant plant, int edition, const std::string& dir);
   ~World() override;
   Outcome run();
   void add(std::unique_ptr<Instance> instance) override;
+  void add(std::unique_ptr<AgentProcess> agent) override { loose_.push_back(std::move(agent)); }
+  void remove(const AgentProcess& agent) override {
+    std::erase_if(loose_, [&](const auto& one) { return one.get() == &agent; });
+  }
+  Instance* find(const std::string& path) const override;
+  bool is_added_by_hand(int host) const override;
 
  private:
   struct Acked {
     std::string instance;  // whose job it is
     std::uint64_t id = 0;
+    Checks::Wish wish = {};
+  };
+  struct Ask {
+    std::vector<std::string> command;
+    std::int64_t cores = 1, tasks = 1;
+    double limit = 0;
+    std::uint64_t count = 1;
     bool is_instance = false;
+    std::uint32_t requeue = 0;
+    std::set<int> retry_on = {};
+    std::int64_t first = -1, step = 1;  // of an array; negative: it is none
   };
 
   // workload.cpp
@@ -45,10 +69,23 @@ class World final : public Instances {
   void act_later();
   void submit_work(Instance& instance);
   void submit_instance(Instance& instance);
-  void submit(Instance& instance, std::vector<std::string> command, std::int64_t cores,
-              std::int64_t tasks, double limit, std::uint64_t count, bool is_instance);
+  void wish_something(Ask& ask);
+  std::string jobspec_of(const Ask& ask) const;
+  void submit(Instance& instance, const Ask& ask);
+  void acknowledged(const std::string& whose, const Ask& ask, const std::string& answer);
+  // nodes.cpp
+  void begin_machines();
+  void change_nodes();
+  void add_nodes(const std::vector<int>& hosts, std::uint64_t uses);
+  std::vector<int> hosts_without_agent() const;
+  void join_by(const std::string& answer, std::uint64_t uses, const std::vector<int>& hosts);
+  void remove_node();
+  void bring_nodes_back();
+  void check_quorum(const Instance& root);
+
   void cancel_some(Instance& instance);
   void change_policy(Instance& root);
+  void hear_cancelled(const std::string& whose, const std::string& answer);
   void list();
   bool speaks_for_nobody(const std::string& path) const;
   void list_later();
@@ -62,6 +99,7 @@ class World final : public Instances {
   void fail_later();
   void kill_broker(Instance& instance);
   void send_ghost();
+  void send_forged_agent();
   void add_ghost(pid_t pid, const Ghost::Words& words, std::function<void()> taken);
   void offer_early(std::uint32_t rank);
   void fail_a_host();
@@ -81,6 +119,7 @@ class World final : public Instances {
   Instance* parent_of(const Instance& instance) const;
   bool is_disowned(const Instance& instance) const;
   void end_all();
+  std::string what_is_left() const;
   void check_end();
 
   Machine machine_;
@@ -88,6 +127,7 @@ class World final : public Instances {
   std::unique_ptr<User> user_;
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<std::unique_ptr<Ghost>> ghosts_;
+  std::vector<std::unique_ptr<AgentProcess>> loose_;  // no supervisor looks after them
   Instance* root_ = nullptr;
   std::vector<std::string> root_conf_;
   std::map<std::string, Acked> acked_;
@@ -99,6 +139,11 @@ class World final : public Instances {
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   bool has_hosts_ = false;  // three of them, with an agent on each
   Micros rejoin_timeout_ = 0;
+  bool has_machines_ = false;  // and these are not declared: what is there their agents say
+  std::int64_t quorum_ = 0;
+  Micros gather_timeout_ = 0;
+  std::uint64_t invitations_ = 0;
+  std::map<std::uint64_t, std::uint64_t> places_;  // that were given, by invitation
   std::uint64_t steps_ = 0;
 };
 

@@ -25,8 +25,8 @@ class Seeds : public ::testing::Test {
   }
   ~Seeds() override { std::filesystem::remove_all(dir_); }
 
-  Outcome run(std::uint64_t seed, Plant plant = Plant::none) const {
-    return run_seed(seed, plant, dir_ + "/w");
+  Outcome run(std::uint64_t seed, Plant plant = Plant::none, int edition = kEdition) const {
+    return run_seed(seed, plant, dir_ + "/w", edition);
   }
   static std::string last_lines(const Outcome& outcome) {
     std::string text;
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Three, Hundreds, ::testing::Values(0, 1, 2));
 // that a full disk had kept from being written (31555).
 TEST_F(Seeds, ThatHaveFoundSomethingDoSoNoMore) {
   for (const std::uint64_t seed : {5074, 885, 20551, 31555}) {
-    const auto outcome = run(seed);
+    const auto outcome = run(seed, Plant::none, 1);
     EXPECT_EQ(outcome.violation, "") << "seed " << seed << "\n" << last_lines(outcome);
   }
 }
@@ -84,9 +84,19 @@ std::uint64_t deepest_instance(const Outcome& outcome) {
   return static_cast<std::uint64_t>(deepest);
 }
 
+// Of agents on other hosts, those that belong to a child.
+std::uint64_t joins_of_children(const Outcome& outcome) {
+  return static_cast<std::uint64_t>(
+      std::count_if(outcome.history.begin(), outcome.history.end(), [](const auto& line) {
+        const bool is_ones = line.find("of /") != std::string::npos;
+        return is_ones && line.ends_with(": agent.join") && line.find("of / ") == std::string::npos;
+      }));
+}
+
 // A world that nothing happens in would find nothing, and pass.
 TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   std::uint64_t jobs = 0, deepest = 0, kills = 0, cut = 0, dead = 0, kept = 0, policies = 0;
+  std::uint64_t retried = 0, added = 0, left = 0, over_hosts = 0, arrays = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const auto outcome = run(seed);
     jobs += outcome.jobs;
@@ -95,6 +105,11 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
     cut += lines_with(outcome, " is cut off for ");
     dead += lines_with(outcome, " is back");
     policies += lines_with(outcome, "another policy decides");
+    retried += lines_with(outcome, ", retry ");
+    added += lines_with(outcome, " has a place by invitation ");
+    left += lines_with(outcome, " has left");
+    over_hosts += joins_of_children(outcome);
+    arrays += outcome.indices;
     // An agent on another host that comes back, and what it has run all the time.
     for (const int rank : {1, 2})
       if (lines_with(outcome, "agent " + std::to_string(rank) + " of / asks broker /: agent.join") >
@@ -109,6 +124,11 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   EXPECT_GT(dead, 3u);
   EXPECT_GT(kept, 5u);
   EXPECT_GT(policies, 20u);
+  EXPECT_GT(retried, 40u);
+  EXPECT_GT(added, 5u);
+  EXPECT_GT(left, 2u);
+  EXPECT_GT(over_hosts, 5u);
+  EXPECT_GT(arrays, 100u);
 }
 
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};

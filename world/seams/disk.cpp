@@ -179,7 +179,10 @@ int Disk::may_write(const std::string& file, std::int64_t end, std::int64_t size
   }
   if (end <= size) return SQLITE_OK;
   for (const auto& dir : full_)
-    if (file.starts_with(dir)) return SQLITE_FULL;
+    if (file.starts_with(dir)) {
+      *dropped = machine_.planted(Plant::silent_disk);
+      return *dropped ? SQLITE_OK : SQLITE_FULL;
+    }
   return SQLITE_OK;
 }
 
@@ -234,13 +237,13 @@ void Disk::go_back(const std::string& dir) {
   machine_.history.note("PLANT: the journal is an older one");
   copy_journal(from, dir);
 }
-void Disk::forget(const std::string& dir, const std::string& table) {
+void Disk::forget(const std::string& dir, const std::string& table, const std::string& where) {
   sqlite3* journal = nullptr;
-  const std::string text = "DELETE FROM " + table;
+  const std::string text = "DELETE FROM " + table + " WHERE " + where;
   if (sqlite3_open((dir + "/journal.db").c_str(), &journal) == SQLITE_OK &&
       sqlite3_exec(journal, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK &&
       sqlite3_changes(journal) > 0)
-    machine_.history.note("PLANT: {} are forgotten", table);
+    machine_.history.note("PLANT: {} where {} are forgotten", table, where);
   sqlite3_close(journal);
 }
 

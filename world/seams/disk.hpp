@@ -31,8 +31,8 @@ class Disk {
   void take_snapshot(const std::string& dir);
   std::string snapshot_of(const std::string& dir) const;
   void go_back(const std::string& dir);
-  // All rows of a table of the journal.
-  void forget(const std::string& dir, const std::string& table);
+  // All rows of a table of the journal, or those for which this holds.
+  void forget(const std::string& dir, const std::string& table, const std::string& where = "1");
 
   // For the files.
   struct Undo {

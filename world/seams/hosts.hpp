@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "world/seams/timeline.hpp"
 
@@ -13,6 +15,9 @@ class Hosts {
  public:
   // The host of a process that stands for people on each host: nothing cuts it off.
   static constexpr int kEverywhere = -1;
+
+  // What its node is called.
+  static std::string name_of(int host) { return "node" + std::to_string(host); }
 
   bool is_up(int host) const { return !dead_.contains(host); }
   void die(int host) { dead_.insert(host); }
@@ -30,6 +35,14 @@ class Hosts {
     dead_.clear();
   }
 
+  // What hwloc shows of a host, where hosts are machines and not declared; "": they are declared.
+  const std::string& topology(int host) const {
+    static const std::string kNone;
+    const auto found = topologies_.find(host);
+    return found == topologies_.end() ? kNone : found->second;
+  }
+  void set_topology(int host, std::string xml) { topologies_[host] = std::move(xml); }
+
   // What a message between two hosts takes longer than within one, at most.
   Micros distance = 0;
 
@@ -41,6 +54,7 @@ class Hosts {
 
   std::set<int> dead_;
   std::map<int, Micros> cut_until_;
+  std::map<int, std::string> topologies_;
 };
 
 }  // namespace holon::world

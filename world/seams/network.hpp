@@ -12,13 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#include "launch/messages.hpp"
 #include "transport/codec/envelope.hpp"
 #include "transport/network.hpp"
 #include "world/seams/timeline.hpp"
-
-namespace holon::launch::msg {
-struct Hello;
-}
 
 namespace holon::world {
 
@@ -88,6 +85,7 @@ class Wires {
   void report_child(const Link& child);
   static std::string summary(const transport::Envelope& message);
   bool tap_request(const std::shared_ptr<Link>& link, bool up, std::string& bytes);
+  void tell_past_end(const std::shared_ptr<Link>& link, const launch::msg::Report& report);
   // As if all agents of that broker had sent it.
   void report_for_others(const std::shared_ptr<Link>& link, const std::string& payload);
   // Is it the connection of an agent on another host than its broker's?
@@ -110,6 +108,8 @@ class Wires {
   // By the name of the agent: its process, the payload.
   std::map<std::string, std::pair<pid_t, std::string>> last_start_;
   std::map<std::string, std::string> last_listing_;  // by uri
+  // By the broker's uri and the job.
+  std::map<std::pair<std::string, std::uint64_t>, launch::msg::Finished> last_end_;
 };
 
 }  // namespace holon::world

@@ -34,7 +34,8 @@ std::string Wires::summary(const transport::Envelope& message) {
                           finished.what);
   } else if (message.topic == "agent.start") {
     const auto request = *transport::unpack<lm::StartRequest>(message.payload);
-    for (const auto& start : request.jobs) text += fmt::format(" {}", start.job);
+    for (const auto& start : request.jobs)
+      text += fmt::format(" {}{}", start.job, start.attempt > 0 ? " again" : "");
   } else if (message.topic == "agent.kill") {
     const auto request = *transport::unpack<lm::KillRequest>(message.payload);
     for (const auto job : request.jobs) text += fmt::format(" {}", job);
@@ -83,6 +84,11 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     bytes = transport::encode(message);
     return true;
   };
+  if (message.topic == "agent.start" && !up && link->client != nullptr) {
+    const auto request = *transport::unpack<lm::StartRequest>(message.payload);
+    for (const auto& start : request.jobs)
+      machine_.tasks.announce(link->client->pid(), start.path, start.attempt);
+  }
   // Emptied, so that the other side answers it as if all were well.
   if (machine_.planted(Plant::lost_finish) && message.topic == "agent.report") {
     auto report = *transport::unpack<lm::Report>(message.payload);
@@ -90,6 +96,17 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
       report.finished.clear();
       return rewrite(report);
     }
+  }
+  if (machine_.planted(Plant::past_attempt) && message.topic == "agent.report")
+    tell_past_end(link, *transport::unpack<lm::Report>(message.payload));
+  if (machine_.planted(Plant::wrong_index) && message.topic == "agent.start") {
+    auto request = *transport::unpack<lm::StartRequest>(message.payload);
+    for (auto& start : request.jobs)
+      if (const auto index = start.env.find("HOLON_ARRAY_INDEX");
+          index != start.env.end() && machine_.dice.one_in(5)) {
+        index->second = std::to_string(std::atoi(index->second.c_str()) + 1);
+        return rewrite(request);
+      }
   }
   if (machine_.planted(Plant::early_whole) && message.topic == "agent.report")
     report_for_others(link, message.payload);
@@ -122,6 +139,12 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     auto hello = *transport::unpack<lm::Hello>(message.payload);
     if (change_hello_of_far_agent(hello)) return rewrite(hello);
   }
+  if (machine_.planted(Plant::early_leave) && message.topic == "node.leave" && up) {
+    machine_.history.note("PLANT: the node is said to have left");
+    carry(link, false,
+          transport::encode({Kind::response, message.id, "", "", transport::pack(msg::Empty{})}));
+    return true;
+  }
   const bool repeats_starts =
       machine_.planted(Plant::start_again) || machine_.planted(Plant::start_after_heal);
   if (repeats_starts && message.topic == "agent.start" && !up && link->client != nullptr)
@@ -151,6 +174,25 @@ bool Wires::change_hello_of_far_agent(lm::Hello& hello) {
     return true;
   }
   return false;
+}
+
+// As if nobody looked of which attempt it is.
+void Wires::tell_past_end(const std::shared_ptr<Link>& link, const lm::Report& report) {
+  for (const auto& finished : report.finished) last_end_[{link->uri, finished.job}] = finished;
+  for (const auto& started : report.started) {
+    const auto past = last_end_.find({link->uri, started.job});
+    if (past == last_end_.end() || past->second.attempt >= started.attempt) continue;
+    lm::Report again;
+    again.finished = {past->second};
+    again.finished.front().attempt = started.attempt;
+    again.clock = report.clock;
+    machine_.history.note("PLANT: the end of an attempt of job {} is told again", started.job);
+    machine_.timeline.after(kMs, [this, link, again] {
+      carry(
+          link, true,
+          transport::encode({Kind::request, kForged, "agent.report", "", transport::pack(again)}));
+    });
+  }
 }
 
 void Wires::report_for_others(const std::shared_ptr<Link>& link, const std::string& payload) {

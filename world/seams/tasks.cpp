@@ -64,7 +64,7 @@ std::string variable_in(const std::vector<std::string>& env, const std::string& 
   return "";
 }
 
-bool is_below(const std::string& path, const std::string& above) {
+bool is_job_below(const std::string& path, const std::string& above) {
   return path.starts_with(above + "/");
 }
 
@@ -92,19 +92,26 @@ tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& o
   if (!agent.has_effect()) return tl::unexpected(launch::SpawnError{126, "it is dead"});
   if (request.argv.size() > 1 && request.argv[1] == "remains") return begin_capture(agent, request);
   const auto task = add(agent, request);
-  Truth& truth = truth_[task->path];
-  truth.tasks = std::atoi(variable_in(request.env, "HOLON_NTASKS").c_str());
-  truth.agents.insert(agent.pid());
-  if (!truth.started.insert(task->rank).second)
-    machine_.history.violation("job {} is started a second time", task->path);
-  machine_.history.note("{} starts job {} task {} on cores {}", agent.name(), task->path,
-                        task->rank, variable_in(request.env, "HOLON_CORES"));
-  if (request.argv[0] == "instance") take_grant(*task, owner);
-  check_cores(*task);
+  note_start(agent, *task, request);
   const bool is_instance = request.argv[0] == "instance";
-  if (is_instance && task->rank == 0) owner.begin_child(*task, request);
-  if (!is_instance) begin_work(task, request.argv);
+  if (is_instance) take_grant(*task, owner);
+  check_cores(*task);
+  is_instance ? owner.begin_child(*task, request) : begin_work(task, request.argv);
   return task->pid;
+}
+
+void Tasks::note_start(const Process& agent, const Task& task,
+                       const launch::SpawnRequest& request) {
+  Truth& truth = truth_[task.path];
+  truth.tasks = std::atoi(variable_in(request.env, "HOLON_NTASKS").c_str());
+  truth.indices.insert(variable_in(request.env, "HOLON_ARRAY_INDEX"));
+  Attempt& attempt = truth.attempts[task.attempt];
+  attempt.agents.insert(agent.pid());
+  if (!attempt.started.insert(task.rank).second)
+    machine_.history.violation("job {} is started a second time", task.path);
+  const std::string again = task.attempt > 0 ? fmt::format(", retry {},", task.attempt) : "";
+  machine_.history.note("{} starts job {} task {}{} on cores {}", agent.name(), task.path,
+                        task.rank, again, variable_in(request.env, "HOLON_CORES"));
 }
 
 std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& request) {
@@ -116,6 +123,8 @@ std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& req
   task->agent = &agent;
   task->path = variable_in(request.env, "HOLON_JOB_PATH");
   task->rank = std::atoi(variable_in(request.env, "HOLON_TASK_RANK").c_str());
+  const auto announced = announced_.find({agent.pid(), task->path});
+  task->attempt = announced == announced_.end() ? 0 : announced->second;
   const auto hosts = Hostlist::parse(variable_in(request.env, "HOLON_NODELIST"));
   const auto node = std::strtoul(variable_in(request.env, "HOLON_NODE_INDEX").c_str(), nullptr, 10);
   const auto names = hosts ? hosts->hosts() : std::vector<std::string>();
@@ -127,23 +136,26 @@ std::shared_ptr<Task> Tasks::add(Process& agent, const launch::SpawnRequest& req
   return task;
 }
 
-// One process stands for all nodes of the grant: the child's agents are those of its supervisor,
-// and what its parent starts beside that does nothing until it is ended. Who could say which may be
-// dead.
+// Each process of a child stands for those nodes of the grant that its parent's agent stands for.
+// The broker that could say which they are may be dead.
 void Tasks::take_grant(Task& task, const Instance& owner) const {
   const auto* core = owner.core();
   const auto* job = core == nullptr ? nullptr : core->jobs.find(number_of(task.path));
   task.cores_known = job != nullptr && job->allocation;
   if (!task.cores_known) return;
   task.cores.clear();
-  for (const auto& node : instance::nodes_of(core->store->graph(), *job->allocation))
+  auto nodes = instance::nodes_of(core->store->graph(), *job->allocation);
+  const auto place = static_cast<std::size_t>(task.rank);
+  if (machine_.edition >= 2 && place < job->life.parts.size())
+    nodes = instance::part_for(core->hosting, std::move(nodes), job->life.parts[place].rank).nodes;
+  for (const auto& node : nodes)
     for (const auto number : node.cores) task.cores.emplace(node.host, number);
 }
 
 void Tasks::check_cores(const Task& task) {
   for (const auto& [pid, other] : live_) {
-    if (other.get() == &task || other->path == task.path || is_below(task.path, other->path) ||
-        is_below(other->path, task.path))
+    if (other.get() == &task || other->path == task.path || is_job_below(task.path, other->path) ||
+        is_job_below(other->path, task.path))
       continue;
     for (const auto& core : task.cores)
       if (other->cores.contains(core))
@@ -153,27 +165,37 @@ void Tasks::check_cores(const Task& task) {
   const auto cut = task.path.rfind('/');
   if (cut == 0) return;
   const std::string above = task.path.substr(0, cut);
+  bool lives = false, all_known = task.cores_known;
+  decltype(task.cores) granted;
   for (const auto& [pid, other] : live_) {
-    if (other->path != above || other->rank > 0) continue;
-    if (other->cores_known && task.cores_known &&
-        !std::includes(other->cores.begin(), other->cores.end(), task.cores.begin(),
-                       task.cores.end()))
-      machine_.history.violation("{} uses cores that {} was not granted", task.path, above);
-    return;
+    if (other->path != above) continue;
+    lives = true;
+    all_known &= other->cores_known;
+    granted.insert(other->cores.begin(), other->cores.end());
   }
-  machine_.history.violation("{} starts, and its instance does not live", task.path);
+  if (!lives)
+    machine_.history.violation("{} starts, and its instance does not live", task.path);
+  else if (all_known &&
+           !std::includes(granted.begin(), granted.end(), task.cores.begin(), task.cores.end()))
+    machine_.history.violation("{} uses cores that {} was not granted", task.path, above);
 }
 
-// argv: "work", how many ms, exit code, ms from SIGTERM to the end (negative: it is ignored).
+// argv: "work", how many ms, exit code, ms from SIGTERM to the end (negative: it is ignored), in
+// how many attempts it has that exit code (it has 0 then; none given: in all).
 void Tasks::begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv) {
   task->ignores = number_in(argv, 3) < 0;
   task->survives = machine_.dice.one_in(3);
   const Micros lasts = number_in(argv, 1) * kMs;
-  const int status = static_cast<int>(number_in(argv, 2)) << 8;
-  machine_.timeline.after(lasts, [this, task, status] {
+  const bool succeeds = argv.size() > 4 && task->attempt >= number_in(argv, 4);
+  const int code = succeeds ? 0 : static_cast<int>(number_in(argv, 2));
+  const int status = code << 8;
+  machine_.timeline.after(lasts, [this, task, status, code] {
     if (!task->running || task->agent == nullptr) return;
-    truth_[task->path].ended.insert(task->rank);
-    if (status == 0) truth_[task->path].ran_to_end.insert(task->rank);
+    Attempt& attempt = truth_[task->path].attempts[task->attempt];
+    attempt.ended.insert(task->rank);
+    attempt.last_end = machine_.timeline.now();
+    if (code == 0) attempt.ran_to_end.insert(task->rank);
+    if (code != 0) attempt.codes.insert(code);
     if (machine_.planted(Plant::early_end) && machine_.dice.one_in(6)) {
       machine_.history.note("PLANT: the end of job {} is told too soon", task->path);
       task->status = status;
@@ -202,6 +224,7 @@ pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) 
     auto from = what;
     if (machine_.planted(Plant::stale_remains))
       from.state_dir = machine_.disk.snapshot_of(from.state_dir);
+    if (machine_.planted(Plant::lost_remains)) from.state_dir = machine_.dir;
     std::ostringstream text;
     const int code = instance::remains_main(from, text);
     const std::string bytes = text.str();
@@ -221,6 +244,10 @@ void Tasks::finish(const std::shared_ptr<Task>& task, int status) {
   if (!std::exchange(task->running, false)) return;
   live_.erase(task->pid);
   task->status = status;
+  if (AgentProcess* const agent = std::exchange(task->child_agent, nullptr)) {
+    kill_below(task->pid);  // swept by the agent that has started it, before that says its end
+    agent->kill("with its job");
+  }
   if (!task->path.empty())
     machine_.history.note("job {} task {} ends with status {}", task->path, task->rank, status);
   if (machine_.planted(Plant::lost_exit) && !task->path.empty() && machine_.dice.one_in(12)) {
@@ -251,6 +278,7 @@ void Tasks::signal(pid_t pid, int number) {
   const auto task = find(pid);
   if (!task || !task->running || (number != SIGTERM && number != SIGKILL)) return;
   if (task->instance != nullptr) return task->instance->on_signal(number);
+  if (task->child_agent != nullptr && number == SIGTERM) return task->child_agent->terminate();
   if (number == SIGTERM && task->ignores) return;
   const Micros heeds =
       number == SIGKILL ? machine_.dice.between(50, 3 * kMs) : machine_.dice.between(50, 400 * kMs);
@@ -302,12 +330,20 @@ void Tasks::clear_unknown_left_by(pid_t agent, const instance::Core& core, std::
       finish(task, SIGKILL);
 }
 
-void Tasks::kill_below(const std::string& path) {
+void Tasks::kill_below(pid_t instance) {
   for (const auto& [pid, task] : std::map(live_))
-    if (is_below(task->path, path)) {
+    if (pid != instance && is_below(pid, instance)) {
       if (task->instance != nullptr) task->instance->vanish();
       finish(task, SIGKILL);
     }
+}
+
+bool Tasks::is_below(pid_t process, pid_t above) const {
+  while (process != above && process != 0) {
+    const auto parent = parents_.find(process);
+    process = parent == parents_.end() ? 0 : parent->second;
+  }
+  return process == above;
 }
 
 std::size_t Tasks::kill_sessions(const std::vector<launch::msg::ProcessId>& leaders) {

@@ -24,13 +24,15 @@ namespace holon::world {
 class Machine;
 class Process;
 class Instance;
+class AgentProcess;
 
 struct Task {
   pid_t pid = 0;
   std::uint64_t start = 0;
   pid_t parent = 0;  // the agent's
   int host = 0;
-  std::string path;  // of the job; "": it is none
+  std::string path;           // of the job; "": it is none
+  std::uint32_t attempt = 0;  // of it, counted from 0
   int rank = 0;
   std::set<std::pair<std::string, std::int64_t>> cores;  // by node
   bool cores_known = true;  // those of an instance are what its broker says
@@ -43,16 +45,24 @@ struct Task {
   std::function<void()> before_reap;
   Process* agent = nullptr;      // nullptr: gone
   Instance* instance = nullptr;  // that it is, if any
+  // Of a child instance over several hosts: its agent on this one.
+  AgentProcess* child_agent = nullptr;
 };
 
-// How the jobs of a world's users ended, by path and rank: the truth that records are compared
-// with.
-struct Truth {
+// How one attempt of a job went.
+struct Attempt {
   std::set<int> started;     // ranks of tasks
   std::set<int> ended;       // of themselves
   std::set<int> ran_to_end;  // of themselves, with status 0
+  std::set<int> codes;       // other than 0, with which tasks ended of themselves
   std::set<pid_t> agents;    // that have started them
-  int tasks = 0;             // of the job
+  Micros last_end = 0;       // of a task of itself
+};
+// How the jobs of a world's users ended, by path: the truth that records are compared with.
+struct Truth {
+  std::map<std::uint32_t, Attempt> attempts;
+  int tasks = 0;                  // of the job
+  std::set<std::string> indices;  // HOLON_ARRAY_INDEX of its tasks; "": there was none
 };
 
 class Tasks {
@@ -68,8 +78,8 @@ class Tasks {
   bool is_lost(pid_t agent) const { return lost_agents_.contains(agent); }
   // With all that is on it.
   void host_died(int host);
-  // All that is left of jobs below this path, at once.
-  void kill_below(const std::string& path);
+  // All that is left of the instance that this task is, or of all where it is 0, at once.
+  void kill_below(pid_t instance);
   // The supervisor's look for what a lost agent has left.
   void clear_left_by(pid_t agent);
   // The same, but for what is in the journal as a process of a job, or of one that is over.
@@ -77,8 +87,12 @@ class Tasks {
   // The one that a process of an instance belongs to; 0: a root's.
   void adopt(pid_t process, pid_t parent) { parents_[process] = parent; }
   bool belongs_to(std::int64_t pid, const std::vector<instance::event::Process>& ancestors) const;
-  // The end of the task that an instance was.
+  // The end of the task that an instance was, or an agent of it.
   void end(pid_t pid, int status);
+  // The agent is told to start this attempt of the job.
+  void announce(pid_t agent, const std::string& path, std::uint32_t attempt) {
+    announced_[{agent, path}] = attempt;
+  }
 
   const std::map<pid_t, std::shared_ptr<Task>>& live() const { return live_; }
   const std::map<std::string, Truth>& truth() const { return truth_; }
@@ -94,6 +108,8 @@ class Tasks {
 
  private:
   std::shared_ptr<Task> add(Process& agent, const launch::SpawnRequest& request);
+  void note_start(const Process& agent, const Task& task, const launch::SpawnRequest& request);
+  bool is_below(pid_t process, pid_t above) const;
   void begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv);
   pid_t begin_capture(Process& agent, const launch::SpawnRequest& request);
   void finish(const std::shared_ptr<Task>& task, int status);
@@ -106,6 +122,7 @@ class Tasks {
   std::map<pid_t, pid_t> parents_;
   std::map<std::string, Truth> truth_;
   std::set<pid_t> lost_agents_;
+  std::map<std::pair<pid_t, std::string>, std::uint32_t> announced_;  // attempts
 };
 
 }  // namespace holon::world

@@ -44,7 +44,9 @@ bool virtual_time(clockid_t clock, timespec* t) {
   Micros us = 0;
   if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)
     us = kWallAtBegin + current_timeline->now() + current_timeline->wall_offset();
-  else if (clock == CLOCK_MONOTONIC || clock == CLOCK_BOOTTIME || clock == CLOCK_MONOTONIC_COARSE ||
+  else if (clock == CLOCK_BOOTTIME)
+    us = kBooted + current_timeline->now() + current_timeline->boot_offset();
+  else if (clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE ||
            clock == CLOCK_MONOTONIC_RAW)
     us = kBooted + current_timeline->now();
   else

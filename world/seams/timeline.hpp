@@ -33,11 +33,15 @@ class Timeline {
   // Somebody sets the wall clock.
   void set_wall_clock(Micros by) { wall_offset_ += by; }
   Micros wall_offset() const { return wall_offset_; }
+  // For plants: the clock that only goes forward is set with it.
+  void step_together() { steps_together_ = true; }
+  Micros boot_offset() const { return steps_together_ ? wall_offset_ : 0; }
   Dice& entropy() { return entropy_; }
 
  private:
   Micros now_ = 0;
   Micros wall_offset_ = 0;
+  bool steps_together_ = false;
   std::uint64_t last_ = 0;
   Dice entropy_;
   std::map<std::pair<Micros, std::uint64_t>, std::function<void()>> agenda_;

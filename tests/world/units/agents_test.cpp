@@ -1,0 +1,206 @@
+// Agents: what a broker gives to which agent, and when it stops to count on one. The broker is
+// real, the agents are the test's; time is virtual, so that each patience is known to the
+// millisecond.
+#include <gmock/gmock.h>
+
+#include "tests/world/units/scene.hpp"
+
+namespace holon::world {
+namespace {
+
+namespace lm = launch::msg;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class AgentsTest : public Scene {
+ protected:
+  Peer& user() { return user_ != nullptr ? *user_ : *(user_ = &peer("user")); }
+  void strike() override {
+    user_ = nullptr;
+    Scene::strike();
+  }
+  bool is_offline() const { return !core().offline.none(); }
+  static std::vector<std::uint64_t> jobs_of(const std::vector<lm::StartRequest>& requests) {
+    std::vector<std::uint64_t> jobs;
+    for (const auto& request : requests)
+      for (const auto& start : request.jobs) jobs.push_back(start.job);
+    return jobs;
+  }
+  // Since the moment that an agent was lost.
+  Micros time_until(const std::function<bool()>& done) {
+    const Micros begin = machine_->timeline.now();
+    EXPECT_TRUE(until(done, 600 * kSecond));
+    return machine_->timeline.now() - begin;
+  }
+
+ private:
+  Peer* user_ = nullptr;
+};
+
+constexpr Micros kSlack = 500 * kMs;  // for messages on their way, and whole milliseconds
+
+TEST_F(AgentsTest, OneThatIsAwayIsMissedAfterPeerTimeoutAndGivenUpAfterItsOwn) {
+  begin_broker({"instance.peer-timeout=10s", "instance.orphan-timeout=60s", "job.grace=1s",
+                "instance.shutdown-timeout=4s"});
+  Peer& first = agent(hello_of(0, 7));
+  const auto job = submit(user());
+  ASSERT_TRUE(until([&] { return first.all<lm::StartRequest>("agent.start").size() == 1; }));
+  ASSERT_TRUE(answer(first, "agent.report", started(job, 4711)));
+  lose(first);
+  const Micros missed = time_until([&] { return is_offline(); });
+  EXPECT_GE(missed, 10 * kSecond);
+  EXPECT_LE(missed, 10 * kSecond + kSlack);
+  EXPECT_EQ(state(job), "RUN") << "it may run on";
+  // Its own patience, twice that until it knows of it, and the time of a child to end.
+  const Micros given_up = missed + time_until([&] { return state(job) == "INACTIVE"; });
+  EXPECT_GE(given_up, 85 * kSecond);
+  EXPECT_LE(given_up, 85 * kSecond + kSlack);
+  EXPECT_EQ(result(job), "FAILED");
+}
+
+TEST_F(AgentsTest, OneThatComesBackWithItsTasksKeepsThem) {
+  begin_broker({"instance.peer-timeout=10s"});
+  auto hello = hello_of(0, 7);
+  Peer& before = agent(hello);
+  const auto job = submit(user());
+  ASSERT_TRUE(answer(before, "agent.report", started(job, 4711)));
+  lose(before);
+  ASSERT_TRUE(until([&] { return is_offline(); }));
+  hello.running = started(job, 4711).started;
+  Peer& after = agent(hello);
+  EXPECT_FALSE(is_offline());
+  EXPECT_EQ(state(job), "RUN");
+  EXPECT_THAT(after.all<lm::StartRequest>("agent.start"), IsEmpty());
+  ASSERT_TRUE(answer(after, "agent.report", finished(job)));
+  EXPECT_EQ(result(job), "COMPLETED");
+}
+
+// Whether it was started only that very process could say.
+TEST_F(AgentsTest, AStartIsSentAgainToTheSameProcessAndToNoOther) {
+  begin_broker({});
+  const auto hello = hello_of(0, 7);
+  Peer& before = agent(hello);
+  const auto job = submit(user());
+  ASSERT_TRUE(until([&] { return !before.all<lm::StartRequest>("agent.start").empty(); }));
+  lose(before);
+  Peer& same = agent(hello);
+  ASSERT_TRUE(until([&] { return !same.all<lm::StartRequest>("agent.start").empty(); }));
+  EXPECT_EQ(jobs_of(same.all<lm::StartRequest>("agent.start")), std::vector{job});
+  lose(same);
+  Peer& another = agent(hello_of(0, 8));
+  EXPECT_TRUE(until([&] { return state(job) == "INACTIVE"; }));
+  EXPECT_EQ(result(job), "FAILED");
+  EXPECT_THAT(core().jobs.record(JobId(job))->reason, HasSubstr("died"));
+  EXPECT_THAT(another.all<lm::StartRequest>("agent.start"), IsEmpty());
+}
+
+TEST_F(AgentsTest, WhatOneHasLeftIsEndedByTheNextBeforeThatIsGivenAnything) {
+  begin_broker({});
+  Peer& before = agent(hello_of(0, 7));
+  const auto job = submit(user());
+  ASSERT_TRUE(answer(before, "agent.report", started(job, 4711)));
+  lose(before);
+  auto hello = hello_of(0, 8);
+  Peer& next = peer("agent 0");
+  auto text = answer(next, "agent.hello", hello);
+  auto welcome = *transport::unpack<lm::Welcome>(*text);
+  ASSERT_THAT(welcome.orphans, SizeIs(1));
+  EXPECT_EQ(welcome.orphans.front().pid, 4711);
+  const auto waits = submit(user(), 2);
+  pass(5 * kSecond);
+  EXPECT_THAT(next.all<lm::StartRequest>("agent.start"), IsEmpty()) << "it was not taken";
+  restart_broker();
+  text = answer(next, "agent.hello", hello);
+  welcome = *transport::unpack<lm::Welcome>(*text);
+  EXPECT_THAT(welcome.orphans, SizeIs(1)) << "a later broker knows it, too";
+  hello.swept = true;
+  ASSERT_TRUE(answer(next, "agent.hello", hello));
+  ASSERT_TRUE(until([&] { return !next.all<lm::StartRequest>("agent.start").empty(); }));
+  EXPECT_EQ(jobs_of(next.all<lm::StartRequest>("agent.start")), std::vector{waits});
+}
+
+TEST_F(AgentsTest, EachIsToldItsPartAndEndsNoOther) {
+  begin_broker({}, "node=2/core=1", 2);
+  Peer& first = agent(hello_of(0, 7));
+  Peer& second = agent(hello_of(1, 8));
+  const auto job = submit(user(), 2);
+  for (Peer* one : {&first, &second})
+    ASSERT_TRUE(until([&] { return one->all<lm::StartRequest>("agent.start").size() == 1; }));
+  EXPECT_EQ(second.all<lm::StartRequest>("agent.start").front().jobs.front().node_index, 1u);
+  ASSERT_TRUE(answer(first, "agent.report", finished(job)));
+  ASSERT_TRUE(answer(first, "agent.report", finished(job, 9)));
+  EXPECT_EQ(state(job), "RUN");
+  ASSERT_TRUE(answer(second, "agent.report", finished(job)));
+  EXPECT_EQ(result(job), "COMPLETED");
+}
+
+TEST_F(AgentsTest, NobodySpeaksForARankWithoutItsSecret) {
+  begin_broker({}, "node=2/core=1", 2);
+  agent(hello_of(1, 8));
+  auto forged = hello_of(1, 9);
+  forged.secret = hello_of(0, 0).secret;
+  Peer& stranger = peer("agent 1");
+  EXPECT_EQ(answer(stranger, "agent.hello", forged).error().code, Errc::denied);
+  EXPECT_EQ(answer(stranger, "agent.report", finished(1)).error().code, Errc::denied);
+  forged = hello_of(0, 9);
+  forged.rank = 2;
+  EXPECT_EQ(answer(stranger, "agent.hello", forged).error().code, Errc::denied);
+}
+
+// Two that were let in at the same time, on one host: what the first one was given runs there.
+TEST_F(AgentsTest, TheSecondOfTwoOnAnotherHostIsSentHome) {
+  begin_broker({"instance.rejoin-timeout=20s"}, "node=2/core=1", 2, {"node0", "node1"});
+  agent(hello_of(0, 7));
+  const auto come = [&](std::uint64_t incarnation) -> std::pair<Peer*, lm::Welcome> {
+    Peer& one = peer_with_key(1);
+    const auto text = answer(one, "agent.hello", hello_of(1, incarnation));
+    EXPECT_TRUE(text) << text.error().what;
+    return {&one, *transport::unpack<lm::Welcome>(*text)};
+  };
+  const auto [first, welcome] = come(8);
+  EXPECT_TRUE(welcome.accepted) << welcome.refusal;
+  const auto job = submit(user(), 2);
+  ASSERT_TRUE(until([&] { return !first->all<lm::StartRequest>("agent.start").empty(); }));
+  const auto [second, refusal] = come(9);
+  EXPECT_FALSE(refusal.accepted);
+  EXPECT_THAT(refusal.refusal, HasSubstr("is there already"));
+  EXPECT_EQ(state(job), "RUN");
+  ASSERT_TRUE(answer(*first, "agent.report", started(job, 4711)));
+  lose(*first);
+  ASSERT_TRUE(until([&] { return !core().agents.is_connected(1); }));
+  const auto [third, orphans] = come(10);
+  EXPECT_TRUE(orphans.accepted) << "the one before it is gone";
+  EXPECT_THAT(orphans.orphans, SizeIs(1));
+}
+
+// Reports are acknowledged when they are in the journal: whenever the broker is lost, either they
+// are, or the agent, which has no answer, says them again.
+TEST_F(AgentsTest, AnAcknowledgedEndIsAnEndForEveryLaterBroker) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE(seed);
+    set(seed);
+    begin_broker({});
+    auto hello = hello_of(0, 7);
+    Peer& one = agent(hello);
+    const auto job = submit(user());
+    ASSERT_TRUE(answer(one, "agent.report", started(job, 4711)));
+    bool is_acknowledged = false;
+    broker_->kill_after(static_cast<std::int64_t>(seed % 12) + 1);
+    one.ask("agent.report", finished(job),
+            [&](const Result<std::string>& reply) { is_acknowledged = reply.has_value(); });
+    pass(kSecond);
+    const bool was = is_acknowledged;
+    restart_broker();
+    if (was) {
+      EXPECT_EQ(result(job), "COMPLETED");
+      continue;
+    }
+    hello.finished = finished(job).finished;
+    ASSERT_TRUE(answer(one, "agent.hello", hello));
+    EXPECT_EQ(result(job), "COMPLETED");
+  }
+}
+
+}  // namespace
+}  // namespace holon::world

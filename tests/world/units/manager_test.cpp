@@ -1,0 +1,436 @@
+// JobManager: what it promises to who commits, starts and reports. Nobody is there but the journal:
+// an Outside that writes down what it is told, and a clock that the test moves.
+#include "instance/job/manager.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <random>
+
+#include "instance/resources/resources.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+struct Noted final : Outside {
+  void start_tasks(const ActiveJob& job) override { say("start", job.id); }
+  void kill_tasks(const ActiveJob& job) override { say("kill", job.id); }
+  void happened(JobId, const Event&) override {}
+  void changed(const ActiveJob& job) override { last_state[job.id] = job.life.state; }
+  void ended(const msg::JobRecord& record) override {
+    say(record.result.c_str(), JobId(record.id));
+    reasons[record.id] = record.reason;
+  }
+  bool may_end(const ActiveJob&) override { return may; }
+  void requeued(const ActiveJob& job) override { say("again", job.id); }
+  void limit_changed(const ActiveJob& job) override { say("limit", job.id); }
+  void say(const char* what, JobId job) {
+    told.push_back(std::string(what) + " " + std::to_string(job.value()));
+  }
+  std::vector<std::string> take() { return std::exchange(told, {}); }
+
+  std::vector<std::string> told;
+  std::map<JobId, JobState> last_state;
+  std::map<std::uint64_t, std::string> reasons;
+  bool may = true;
+};
+
+// One broker's: what is on disk, and all that is made from it.
+struct Life {
+  Life(const std::string& file, const std::string& shape, const std::vector<std::uint32_t>& agents,
+       Time& time)
+      : journal(std::move(*Journal::open(file, Journal::Sync::normal, Journal::OnDamage::repair))),
+        clock("boot",
+              [&time] {
+                return ClockReading{time, time};
+              }),
+        store(std::move(
+            *resource::ResourceStore::load(*read_resources({"shape", shape, false}), {}))),
+        scheduler(std::move(*qmanager::Scheduler::create(settings(), store))),
+        gates(journal, scheduler),
+        hosting(store.graph(), agents),
+        jobs(journal, clock, scheduler, gates, store, hosting, outside, config, "/", "/out") {
+    EXPECT_TRUE(jobs.recover({}, time));
+  }
+  qmanager::SchedulerConfig settings() const {
+    auto how = config.scheduler;
+    how.tell_waits = false;
+    return how;
+  }
+
+  Journal journal;
+  InstanceClock clock;
+  config::Config config;
+  resource::ResourceStore store;
+  qmanager::Scheduler scheduler;
+  QueueGates gates;
+  Hosting hosting;
+  Noted outside;
+  JobManager jobs;
+};
+
+class JobManagerTest : public ::testing::Test {
+ protected:
+  JobManagerTest() {
+    std::string name = (access("/dev/shm", W_OK) == 0 ? "/dev/shm" : ::testing::TempDir()) +
+                       "/holon-manager-XXXXXX";
+    EXPECT_NE(mkdtemp(name.data()), nullptr);
+    dir_ = name;
+    begin("node=2/core=2", {0});
+  }
+  ~JobManagerTest() override {
+    life_.reset();
+    std::filesystem::remove_all(dir_);
+  }
+  void begin(const std::string& shape, std::vector<std::uint32_t> agents) {
+    shape_ = shape;
+    agents_ = std::move(agents);
+    life_.reset();
+    std::filesystem::remove_all(dir_ + "/journal.db");
+    crash();
+  }
+  // What was not committed is gone, and another broker begins.
+  void crash() {
+    life_.reset();
+    life_ = std::make_unique<Life>(dir_ + "/journal.db", shape_, agents_, time_);
+  }
+  JobManager& jobs() { return life_->jobs; }
+  std::vector<std::string> told() { return life_->outside.take(); }
+  void commit() { ASSERT_TRUE(life_->journal.commit()); }
+
+  struct Wanted {
+    std::int64_t cores = 1, tasks = 1;
+    double limit = 0;
+    std::string wishes = {};  // JSON of attributes.system.holon
+    std::uint64_t count = 1;
+  };
+  std::uint64_t submit(const Wanted& wanted) {
+    resource::JobShape shape;
+    shape.cores_per_task = wanted.cores;
+    shape.tasks = wanted.tasks;
+    shape.duration_seconds = wanted.limit;
+    shape.command = {"/bin/true"};
+    shape.cwd = "/";
+    msg::SubmitRequest ask;
+    ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
+    if (!wanted.wishes.empty()) {
+      const std::string system = R"("system":{)";
+      const auto at = ask.jobspec.find(system);
+      EXPECT_NE(at, std::string::npos) << ask.jobspec;
+      ask.jobspec.insert(at + system.size(), R"("holon":)" + wanted.wishes + ",");
+    }
+    ask.count = wanted.count;
+    ask.user = "ada";
+    const auto reply = jobs().submit(ask, time_);
+    EXPECT_TRUE(reply) << to_string(reply.error());
+    return reply ? reply->first_id : 0;
+  }
+  std::uint64_t submit_running(const Wanted& wanted) {
+    const auto id = submit(wanted);
+    jobs().schedule(time_);
+    for (const Part& part : std::vector(life(id).parts)) start(id, part.rank);
+    return id;
+  }
+  void start(std::uint64_t id, std::uint32_t rank = 0) {
+    jobs().tasks_started(JobId(id), rank, {{1'000 + static_cast<std::int64_t>(id), 1}}, time_);
+  }
+  void end(std::uint64_t id, int code, std::uint32_t rank = 0, const char* reason = "exit") {
+    jobs().tasks_ended(JobId(id), rank, {reason, "", {code << 8, 0, 0}, time_}, time_);
+  }
+  const Lifecycle& life(std::uint64_t id) { return jobs().find(JobId(id))->life; }
+  std::string state(std::uint64_t id) { return jobs().record(JobId(id))->state; }
+  std::string result(std::uint64_t id) { return jobs().record(JobId(id))->result; }
+  std::int64_t free_cores() { return life_->store.available("core", time_); }
+  // One pass when time has come so far.
+  void pass(Duration by) {
+    time_ += by;
+    jobs().schedule(time_);
+  }
+
+  Time time_ = 1'700'000'000'000;
+  std::string dir_, shape_;
+  std::vector<std::uint32_t> agents_;
+  std::unique_ptr<Life> life_;
+};
+
+TEST_F(JobManagerTest, AJobGoesThroughItsLifeAndEachStepIsToldOnce) {
+  const auto id = submit({.cores = 2, .tasks = 2});
+  EXPECT_THAT(told(), IsEmpty());
+  jobs().schedule(time_);
+  EXPECT_THAT(told(), ElementsAre("start 1"));
+  EXPECT_EQ(free_cores(), 0);
+  start(id);
+  start(id);
+  EXPECT_EQ(life(id).parts.front().processes.size(), 1u);
+  end(id, 0);
+  end(id, 7);
+  EXPECT_THAT(told(), ElementsAre("COMPLETED 1"));
+  EXPECT_EQ(free_cores(), 4);
+  EXPECT_EQ(jobs().find(JobId(id)), nullptr);
+  EXPECT_EQ(result(id), "COMPLETED") << "what is told again is no news";
+  const auto events = life_->journal.events_of(JobId(id));
+  std::string names;
+  for (const auto& event : *events) names += std::string(name_of(event.body)) + " ";
+  EXPECT_EQ(names, "submit validate depend priority alloc start finish release free clean ");
+}
+
+TEST_F(JobManagerTest, WhatIsNotCommittedHasNotHappened) {
+  submit({});
+  crash();
+  EXPECT_THAT(jobs().active(), IsEmpty());
+  EXPECT_EQ(jobs().next_id(), JobId(1));
+  const auto id = submit({.cores = 2, .tasks = 2});
+  commit();
+  jobs().schedule(time_);
+  EXPECT_THAT(told(), ElementsAre("start 1"));
+  crash();
+  EXPECT_EQ(state(id), "SCHED") << "its start was told, and not committed: nobody acts before that";
+  EXPECT_EQ(free_cores(), 4);
+  EXPECT_EQ(jobs().next_id(), JobId(2));
+}
+
+TEST_F(JobManagerTest, ALaterOneHoldsTheSameCoresAndStartsWhatMayNotHaveBeenStarted) {
+  const auto runs = submit_running({.cores = 1});
+  const auto began = submit({.cores = 2});
+  jobs().schedule(time_);
+  commit();
+  const auto before = *jobs().find(JobId(runs));
+  crash();
+  const ActiveJob* const after = jobs().find(JobId(runs));
+  ASSERT_NE(after, nullptr);
+  EXPECT_EQ(after->life, before.life);
+  EXPECT_EQ(after->allocation->shares, before.allocation->shares);
+  EXPECT_EQ(free_cores(), 1);
+  EXPECT_EQ(state(began), "RUN");
+  EXPECT_EQ(next_step(life(began), 0), Step::start) << "whether it runs its agent knows";
+  EXPECT_EQ(next_step(life(runs), 0), Step::watch);
+}
+
+TEST_F(JobManagerTest, ACancelledJobHoldsWhatItHoldsUntilItsTasksAreGone) {
+  const auto id = submit_running({.cores = 2, .tasks = 2});
+  const auto next = submit({.cores = 1});
+  told();
+  jobs().raise(JobId(id), "cancel", "a user says so", time_);
+  jobs().schedule(time_);
+  EXPECT_THAT(told(), ElementsAre("kill 1"));
+  EXPECT_EQ(free_cores(), 0);
+  end(id, 0, 0, "killed");
+  jobs().schedule(time_);
+  EXPECT_THAT(told(), ElementsAre("CANCELED 1", "start " + std::to_string(next)));
+  jobs().raise(JobId(id), "cancel", "again", time_);
+  jobs().raise(JobId(99), "cancel", "nobody", time_);
+  EXPECT_THAT(told(), IsEmpty());
+}
+
+TEST_F(JobManagerTest, AJobThatWaitsIsCancelledAtOnce) {
+  submit_running({.cores = 2, .tasks = 2});
+  const auto id = submit({.count = 3});
+  told();
+  jobs().raise(JobId(id + 1), "cancel", "a user says so", time_);
+  EXPECT_THAT(told(), ElementsAre("CANCELED 3"));
+  EXPECT_EQ(jobs().counts().pending, 2);
+}
+
+TEST_F(JobManagerTest, AnEndThatHasToWaitKeepsTheResources) {
+  const auto id = submit_running({.cores = 2});
+  told();
+  life_->outside.may = false;
+  end(id, 0);
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_EQ(jobs().record(JobId(id))->state, "CLEANUP");
+  life_->outside.may = true;
+  jobs().go_on(JobId(id), time_);
+  EXPECT_THAT(told(), ElementsAre("COMPLETED 1"));
+  EXPECT_EQ(free_cores(), 4);
+}
+
+TEST_F(JobManagerTest, OfSeveralPartsTheJobIsOverWithTheLastAndFailsWithTheWorst) {
+  begin("node=2/core=2", {0, 1});
+  const auto id = submit_running({.cores = 2, .tasks = 2});
+  ASSERT_EQ(life(id).parts.size(), 2u);
+  told();
+  end(id, 0, 1);
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_EQ(free_cores(), 0);
+  commit();
+  crash();
+  EXPECT_TRUE(part_of(life(id), 1)->finished);
+  EXPECT_FALSE(part_of(life(id), 0)->finished);
+  end(id, 3, 0);
+  EXPECT_EQ(result(id), "FAILED");
+  EXPECT_EQ(jobs().record(JobId(id))->exit_code, 3);
+  EXPECT_EQ(free_cores(), 4);
+}
+
+TEST_F(JobManagerTest, APartThatIsLostEndsTheOthers) {
+  begin("node=2/core=2", {0, 1});
+  const auto id = submit_running({.cores = 2, .tasks = 2});
+  told();
+  end(id, 0, 1, "lost");
+  EXPECT_THAT(told(), ElementsAre("kill 1"));
+  EXPECT_EQ(free_cores(), 0) << "the other part runs";
+  end(id, 0, 0, "killed");
+  EXPECT_EQ(result(id), "FAILED");
+  EXPECT_EQ(free_cores(), 4);
+}
+
+TEST_F(JobManagerTest, OneThatMayRunAgainDoesSoAfterPausesThatGrow) {
+  const auto id = submit_running({.cores = 2, .wishes = R"({"requeue":2,"retry_on":"75"})"});
+  told();
+  end(id, 75);
+  EXPECT_THAT(told(), ElementsAre("again 1"));
+  EXPECT_EQ(free_cores(), 4);
+  EXPECT_THAT(jobs().record(JobId(id))->reason, HasSubstr("attempt 1 of 3 failed"));
+  pass(999);
+  EXPECT_THAT(told(), IsEmpty());
+  commit();
+  crash();
+  pass(1);
+  EXPECT_THAT(told(), ElementsAre("start 1"));
+  start(id);
+  end(id, 75);
+  told();
+  pass(1'999);
+  EXPECT_THAT(told(), IsEmpty());
+  pass(1);
+  EXPECT_THAT(told(), ElementsAre("start 1"));
+  EXPECT_EQ(life(id).retries, 2u);
+  start(id);
+  end(id, 75);
+  EXPECT_THAT(told(), ElementsAre("FAILED 1")) << "three attempts were had";
+}
+
+TEST_F(JobManagerTest, NobodyRunsAgainWhoWasCancelledOrFailedInAnotherWay) {
+  const std::string wish = R"({"requeue":5,"retry_on":"75"})";
+  const auto other = submit_running({.wishes = wish});
+  const auto cancelled = submit_running({.wishes = wish});
+  const auto waits = submit_running({.wishes = wish});
+  told();
+  end(other, 74);
+  EXPECT_THAT(told(), ElementsAre("FAILED 1"));
+  jobs().raise(JobId(cancelled), "cancel", "a user says so", time_);
+  end(cancelled, 75);
+  EXPECT_THAT(told(), ElementsAre("kill 2", "CANCELED 2"));
+  end(waits, 75);
+  jobs().raise(JobId(waits), "cancel", "a user says so", time_);
+  EXPECT_THAT(told(), ElementsAre("again 3", "CANCELED 3"));
+}
+
+TEST_F(JobManagerTest, ALostNodeIsReasonEnoughToRunAgain) {
+  const auto id = submit_running({.wishes = R"({"requeue":1})"});
+  told();
+  end(id, 0, 0, "lost");
+  EXPECT_THAT(told(), ElementsAre("again 1"));
+  pass(1'000);
+  start(id);
+  end(id, 0);
+  EXPECT_EQ(result(id), "COMPLETED");
+  EXPECT_EQ(jobs().record(JobId(id))->retries, 1u);
+}
+
+TEST_F(JobManagerTest, TheEndOfTheInstanceCutsLimitsAndIsTold) {
+  const auto id = submit_running({.limit = 3'600});
+  const Time end = time_ + 60'000;
+  told();
+  ASSERT_TRUE(life_->store.set_horizon({life_->store.options().horizon.begin, end}));
+  jobs().lease_changed(kTimeMax, time_);
+  EXPECT_THAT(told(), ElementsAre("limit 1"));
+  EXPECT_EQ(life(id).expiration, end);
+  resource::JobShape shape;
+  shape.duration_seconds = 61;
+  shape.command = {"/bin/true"};
+  msg::SubmitRequest ask;
+  ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
+  const auto refused = jobs().submit(ask, time_);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::unsatisfiable);
+  EXPECT_EQ(jobs().record(JobId(2))->result, "REJECTED");
+}
+
+TEST_F(JobManagerTest, ASubmissionThatComesAgainIsTheSame) {
+  msg::SubmitRequest ask;
+  resource::JobShape shape;
+  shape.command = {"/bin/true"};
+  ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
+  ask.count = 3;
+  ask.key = "mine";
+  const auto first = jobs().submit(ask, time_);
+  ASSERT_TRUE(first);
+  commit();
+  crash();
+  const auto again = jobs().submit(ask, time_);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->first_id, first->first_id);
+  EXPECT_EQ(again->count, 3u);
+  EXPECT_EQ(jobs().active().size(), 3u);
+  ask.count = 4;
+  EXPECT_EQ(jobs().submit(ask, time_).error().code, Errc::exists);
+}
+
+// Whatever happened, and whenever a broker is lost: the one after it knows of each job what was
+// committed, and the plan is what the jobs hold.
+TEST_F(JobManagerTest, AnyHistoryIsRebuiltFromTheJournal) {
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    begin("node=2/core=3",
+          seed % 2 == 0 ? std::vector<std::uint32_t>{0} : std::vector<std::uint32_t>{0, 1});
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
+    for (int step = 0; step < 80; ++step) {
+      std::vector<std::uint64_t> ids;
+      for (const auto& [id, job] : jobs().active()) ids.push_back(id.value());
+      const auto some = ids.empty() ? 0 : ids[below(static_cast<unsigned>(ids.size()))];
+      const auto rank =
+          some == 0 || life(some).parts.empty()
+              ? 0
+              : life(some).parts[below(static_cast<unsigned>(life(some).parts.size()))].rank;
+      switch (below(8)) {
+        case 0:
+        case 1:
+          submit({.cores = 1 + below(3),
+                  .tasks = 1 + below(2),
+                  .limit = below(2) == 0 ? 0.0 : 60.0,
+                  .wishes = below(2) == 0 ? "" : R"({"requeue":2,"retry_on":"1-2"})",
+                  .count = 1 + below(3)});
+          break;
+        case 2:
+          if (some != 0) start(some, rank);
+          break;
+        case 3:
+        case 4:
+          if (some != 0 && life(some).holds_resources)
+            end(some, static_cast<int>(below(3)), rank, below(5) == 0 ? "lost" : "exit");
+          break;
+        case 5:
+          if (some != 0) jobs().raise(JobId(some), "cancel", "a user says so", time_);
+          break;
+        case 6:
+          static_cast<void>(some != 0 && jobs().set_urgency(JobId(some), below(32), time_));
+          break;
+        default:
+          pass(below(3'000));
+      }
+      jobs().schedule(time_);
+      ASSERT_TRUE(life_->journal.commit());
+      if (below(6) != 0) continue;
+      const auto active = jobs().active();
+      const auto counts = jobs().counts();
+      const auto was_free = free_cores();
+      crash();
+      ASSERT_EQ(jobs().active().size(), active.size());
+      for (const auto& [id, job] : active) ASSERT_EQ(jobs().find(id)->life, job.life) << id.value();
+      EXPECT_EQ(free_cores(), was_free);
+      EXPECT_EQ(jobs().counts().inactive, counts.inactive);
+      EXPECT_EQ(jobs().counts().failed, counts.failed);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holon::instance
