@@ -25,8 +25,8 @@ void Broker::finish_listing_turn() {
 // away with this process: the next broker reads what the journal has, and lists that until there is
 // room again. Agents and children say again what they have to say.
 void Broker::refuse_turn(const Error& why) {
-  const std::set<std::string> again = {"agent.hello", "agent.report", "agent.fence", "hello",
-                                       "record"};
+  const std::set<std::string> again = {"agent.hello", "agent.report", "agent.fence", "agent.files",
+                                       "agent.keep",  "hello",        "record"};
   for (const auto& request : std::exchange(of_this_turn_, {})) {
     if (request.done()) continue;
     const bool neighbour = again.contains(request.topic());
@@ -45,7 +45,8 @@ void Broker::only_list(const transport::Request& request) {
       "windows", "reservations", "stats",         "audit",      "policy.show"};
   // They ask again by themselves: so does who passes on a job's input.
   const std::set<std::string> neighbours = {"agent.hello", "agent.report", "agent.fence",
-                                            "hello",       "record",       "job.input"};
+                                            "agent.files", "agent.keep",   "hello",
+                                            "record",      "job.input"};
   const bool look = looks.contains(request.topic());
   // Before the next broker is there: what is in memory may be more than was kept.
   const bool over = phase_ == Phase::over;

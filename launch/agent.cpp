@@ -19,11 +19,13 @@
 
 #include "launch/jobs.hpp"
 #include "launch/lifeline.hpp"
+#include "launch/remote/output_keeper.hpp"
 #include "launch/remote/relay.hpp"
 #include "launch/streams/capture.hpp"
 #include "launch/tasks/process.hpp"
 #include "launch/topology.hpp"
 #include "launch/tracking/lineage.hpp"
+#include "launch/tracking/remains.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/unique_fd.hpp"
@@ -97,7 +99,10 @@ class Agent::Impl {
         processes_(*ground.processes),
         tracking_(*tracking),
         jobs_(JobContext{reactor, std::move(ground.processes), std::move(ground.node),
-                         std::move(ground.frame), std::move(tracking)}),
+                         std::move(ground.frame), std::move(tracking),
+                         [this](const msg::Start& start, std::function<void()> done) {
+                           return keeper_ && keeper_->deliver(start, std::move(done));
+                         }}),
         captures_(reactor, processes_, tracking_) {}
 
   Status connect() {
@@ -118,6 +123,7 @@ class Agent::Impl {
     client_->on_connected([this](const transport::PeerInfo& broker) {
       tell_of_loss_.cancel();
       log_->info(fmt::format("connected to broker {}", broker.pid));
+      broker_pid_ = static_cast<pid_t>(broker.pid);
       say_hello();
     });
     client_->on_lost([this] {
@@ -127,6 +133,8 @@ class Agent::Impl {
       hello_again_.cancel();
       given_up_.clear();  // the next hello tells what is left of them
       is_welcome_ = false;
+      early_starts_.clear();
+      if (keeper_) keeper_->pause();
       if (alone_) return end_alone();
       await_broker();
     });
@@ -181,9 +189,10 @@ class Agent::Impl {
 
   void serve() {
     transport::Dispatcher table;
-    on<msg::StartRequest>(table, "agent.start", [this](const msg::StartRequest& ask) -> Status {
-      if (ending_) return fail(Errc::busy, "this agent is shutting down");
-      return jobs_.start(relay_ ? with_own_address(ask) : ask);
+    table.add("agent.start", [this](const Request& request) {
+      // Where the tasks write is to be known first.
+      if (relay_ && !knows_files_) return early_starts_.push_back(request);
+      start(request);
     });
     on<msg::SignalRequest>(table, "agent.signal", [this](const msg::SignalRequest& ask) -> Status {
       jobs_.signal(ask);
@@ -213,9 +222,45 @@ class Agent::Impl {
     client_->on_request(table);
   }
 
-  // The broker's socket is on another node.
+  void start(const Request& request) {
+    auto ask = unpack<msg::StartRequest>(request.payload());
+    if (!ask) return request.fail(ask.error());
+    if (ending_) return request.fail({Errc::busy, "this agent is shutting down", {}});
+    const Status done = jobs_.start(relay_ ? with_own_address(std::move(*ask)) : *ask);
+    done ? request.reply(pack(msg::Empty{})) : request.fail(done.error());
+  }
+
+  // Are the broker's files those of this node, too? A broker that does not say takes it for
+  // granted.
+  void ask_for_files() {
+    if (!relay_ || knows_files_) return;
+    client_->call(
+        {"agent.files", pack(msg::Empty{}), "", 0}, [this](const Result<std::string>& answer) {
+          if (!answer && answer.error().code == Errc::disconnected) return;
+          knows_files_ = true;
+          auto files =
+              answer ? unpack<msg::FilesReply>(*answer) : tl::unexpected<Error>(answer.error());
+          if (files && !OutputKeeper::sees(*files)) keep_output(std::move(files->folder));
+          for (const Request& request : std::exchange(early_starts_, {})) start(request);
+        });
+  }
+
+  void keep_output(std::string folder) {
+    auto keeper = OutputKeeper::create(reactor_, *client_, std::move(folder));
+    if (!keeper)
+      return log_->error(
+          fmt::format("no place for the output of jobs, which the broker's folder is not "
+                      "on this node: {}",
+                      to_string(keeper.error())));
+    keeper_ = std::move(*keeper);
+    keeper_->resume();
+    log_->info("the broker's files are not seen here: output is handed over");
+  }
+
+  // The broker's socket is on another node, and its files may be.
   msg::StartRequest with_own_address(msg::StartRequest ask) const {
     for (auto& job : ask.jobs) {
+      if (keeper_) keeper_->take_over(job);
       job.env["HOLON_URI"] = relay_->uri();
       if (const auto above = job.secrets.find("HOLON_PARENT_URI"); above != job.secrets.end())
         above->second = relay_->uri();
@@ -262,6 +307,8 @@ class Agent::Impl {
     jobs_.acknowledge(told);
     jobs_.kill({welcome->kill, -1});
     is_welcome_ = true;
+    ask_for_files();
+    if (keeper_) keeper_->resume();
     say_fences_again();
   }
 
@@ -361,10 +408,27 @@ class Agent::Impl {
 
   void end_when_idle() {
     tell_trouble();
+    if (ending_ && keeper_ && !client_->connected()) keeper_->give_up();
     if (!ending_ || through_ || !jobs_.idle()) return;
+    if (alone_ && !ended_all_) return end_all_of_instance();
     if (!last_wait_) last_wait_ = reactor_.after(wait_, [this] { waited_ = true; });
     through_ = waited_ || jobs_.unacknowledged().empty() || !client_->connected();
     if (through_) reactor_.stop();
+  }
+
+  // Without its supervisor nobody else ends the initial program, or what that has started. The
+  // broker ends by itself.
+  void end_all_of_instance() {
+    if (look_again_) return;
+    if (!rest_) {
+      Remains::What what;
+      what.prefix = jobs_.prefix();
+      what.of_instance = true;
+      what.spare = [this] { return std::vector<pid_t>{broker_pid_}; };
+      rest_ = std::make_unique<Remains>(std::move(what));
+    }
+    ended_all_ = rest_->end();
+    if (!ended_all_) look_again_ = reactor_.after(kOrphansAgain, [this] { look_again_.cancel(); });
   }
 
   transport::Reactor& reactor_;
@@ -378,18 +442,25 @@ class Agent::Impl {
   Captures captures_;
   std::unique_ptr<transport::Client> client_;
   std::unique_ptr<Relay> relay_;  // on another node than the broker's; uses client_
+  // On a node that does not see the broker's files; uses client_.
+  std::unique_ptr<OutputKeeper> keeper_;
+  bool knows_files_ = false;           // whether it sees them
+  std::vector<Request> early_starts_;  // that came before that
   msg::Report report_;
   std::optional<int> ending_;  // the exit code, once decided
   Duration wait_ = 0;
   bool waited_ = false;
   bool through_ = false;
   bool alone_ = false;  // its supervisor is gone
+  pid_t broker_pid_ = 0;
+  std::unique_ptr<Remains> rest_;  // once it is alone and its own jobs are over
+  bool ended_all_ = false;         // nothing is left but the broker
   bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
   bool told_trouble_ = false;
   bool is_welcome_ = false;              // over this connection
   std::vector<std::uint64_t> given_up_;  // jobs that have to end before the next hello
   transport::Subscription broker_first_, orphans_again_, turn_end_, orphaned_, tell_of_loss_,
-      hello_again_, report_again_, fences_again_, last_wait_;
+      hello_again_, report_again_, fences_again_, last_wait_, look_again_;
 };
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options) {

@@ -356,6 +356,11 @@ void Job::end() {
   input_.finish();
   output_.finish();
   for (const auto& follower : followers_) follower->job_ended();
+  t_finish_ = context_.reactor.now();
+  if (!context_.deliver || !context_.deliver(spec_, [this] { tell_end(); })) tell_end();
+}
+
+void Job::tell_end() {
   msg::Finished finished;
   finished.job = spec_.job;
   finished.attempt = spec_.attempt;
@@ -363,7 +368,7 @@ void Job::end() {
   finished.what = what_;
   finished.exit_code = exec_code_;
   finished.t_start = t_start_;
-  finished.t_finish = context_.reactor.now();
+  finished.t_finish = t_finish_;
   for (const Task& task : tasks_) {
     if (task.result.started && reason_ != "exec")
       finished.exit_code = std::max(finished.exit_code, exit_code_of(task.result.status));
@@ -395,6 +400,7 @@ void Job::follow(transport::Request request, const msg::OutputRequest& from) {
   std::erase_if(followers_, [](const auto& follower) { return follower->done(); });
   followers_.push_back(std::make_unique<OutputFollower>(context_.reactor, std::move(request),
                                                         output_.files(), from));
+  if (over_) followers_.back()->job_ended();
 }
 
 }  // namespace holon::launch

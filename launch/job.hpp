@@ -29,6 +29,9 @@ struct JobContext {
   Node node;
   NodeFrame frame;
   std::unique_ptr<ProcessTracking> tracking = nullptr;  // nullptr: Jobs makes one without cgroups
+  // Hands over what the tasks of a job have written, whose end waits for `done`. False: there is
+  // nothing to hand over. nullptr: it lies where it belongs.
+  std::function<bool(const msg::Start& start, std::function<void()> done)> deliver = nullptr;
 };
 
 class Job {
@@ -101,6 +104,7 @@ class Job {
   void plan_warning(Duration left);
   void clear_up();
   void end();
+  void tell_end();
 
   JobContext& context_;
   msg::Start spec_;
@@ -118,7 +122,7 @@ class Job {
   std::string reason_, what_;
   std::int32_t exec_code_ = 0;
   std::optional<int> abort_code_;  // of the task that has ended the job
-  Time t_start_ = 0;
+  Time t_start_ = 0, t_finish_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
   bool warned_ = false;
   bool epilog_begun_ = false;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "launch/messages.hpp"
+#include "launch/remote/output_messages.hpp"
 
 namespace holon::launch {
 namespace {
@@ -15,6 +16,8 @@ constexpr std::array kTopics = {
     topic<msg::Hello, msg::Welcome>("agent.hello"),
     topic<msg::Report, msg::Empty>("agent.report"),
     topic<msg::FenceRequest, msg::FenceReply>("agent.fence"),
+    topic<msg::Empty, msg::FilesReply>("agent.files"),
+    topic<msg::KeepRequest, msg::KeepReply>("agent.keep"),
     topic<msg::StartRequest, msg::Empty>("agent.start"),
     topic<msg::SignalRequest, msg::Empty>("agent.signal"),
     topic<msg::KillRequest, msg::Empty>("agent.kill"),

@@ -57,6 +57,8 @@ constexpr std::array kRights = {
     Right{"agent.join", kGuest, Reach::neighbours},
     Right{"agent.report", kAgent, Reach::neighbours},
     Right{"agent.fence", kAgent, Reach::neighbours},
+    Right{"agent.files", kAgent, Reach::neighbours},
+    Right{"agent.keep", kAgent, Reach::neighbours},
     Right{"record", kChild, Reach::neighbours},
     Right{"ending", kChild, Reach::neighbours},
     Right{"lease", kParent, Reach::neighbours},

@@ -8,6 +8,7 @@
 
 #include "instance/job/change/jobspec_update.hpp"
 #include "instance/remote/joining.hpp"
+#include "instance/remote/kept_output.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/service/rights.hpp"
 #include "instance/text.hpp"
@@ -110,6 +111,8 @@ void Service::add_instance_requests() {
   });
   dispatcher_.add("agent.report", [this](const Request& r) { core_.agents.report(r, now()); });
   dispatcher_.add("agent.fence", [this](const Request& r) { core_.agents.fence(r); });
+  dispatcher_.add("agent.files", [this](const Request& r) { tell_files(r, core_); });
+  dispatcher_.add("agent.keep", [this](const Request& r) { keep_output(r, core_); });
   dispatcher_.add("hello", [this](const Request& r) { core_.children.hello(r, now()); });
   dispatcher_.add("invitation", [this](const Request& r) { core_.children.invite(r, now()); });
   dispatcher_.add("record", [this](const Request& r) { core_.take_records(r, now()); });

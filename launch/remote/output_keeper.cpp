@@ -1,0 +1,154 @@
+#include "launch/remote/output_keeper.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/whole_file.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kFilesAtOnce = 4;
+
+}  // namespace
+
+bool OutputKeeper::sees(const msg::FilesReply& files) {
+  constexpr std::size_t kLongestMark = 4096;
+  const auto found = read_regular_file(files.mark_file, kLongestMark);
+  return found && *found == files.mark;
+}
+
+Result<std::unique_ptr<OutputKeeper>> OutputKeeper::create(transport::Reactor& reactor,
+                                                           transport::Client& broker,
+                                                           std::string folder) {
+  const char* const place = std::getenv("TMPDIR");
+  std::string own =
+      std::string(place != nullptr && *place != '\0' ? place : "/tmp") + "/holon-output-XXXXXX";
+  if (mkdtemp(own.data()) == nullptr) return fail(Errc::system, std::strerror(errno), own);
+  return std::unique_ptr<OutputKeeper>(
+      new OutputKeeper(reactor, broker, std::move(folder), std::move(own)));
+}
+
+OutputKeeper::~OutputKeeper() {
+  std::error_code ignored;
+  fs::remove_all(own_, ignored);
+}
+
+void OutputKeeper::take_over(msg::Start& start) const {
+  for (std::string* const file : {&start.output, &start.error})
+    if (fs::path(*file).parent_path() == folder_) {
+      *file = own_ + "/" + fs::path(*file).filename().string();
+      start.truncate = true;
+    }
+}
+
+bool OutputKeeper::deliver(const msg::Start& start, std::function<void()> done) {
+  auto delivery = std::make_shared<Delivery>();
+  delivery->done = std::move(done);
+  add(start, false, delivery);
+  if (start.error != start.output) add(start, true, delivery);
+  if (delivery->files == 0) return false;
+  send_some();
+  return true;
+}
+
+void OutputKeeper::add(const msg::Start& start, bool error,
+                       const std::shared_ptr<Delivery>& delivery) {
+  const std::string& path = error ? start.error : start.output;
+  if (fs::path(path).parent_path() != own_) return;
+  transport::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  struct stat info {};
+  if (!fd || fstat(fd.get(), &info) != 0 || info.st_size == 0) {
+    unlink(path.c_str());
+    return;
+  }
+  File& file = files_.emplace_back();
+  file.of = delivery;
+  file.next.job = start.job;
+  file.next.attempt = start.attempt;
+  file.next.error = error;
+  file.path = path;
+  file.fd = std::move(fd);
+  // What earlier attempts have written stands before it.
+  file.knows_begin = start.attempt == 0;
+  ++delivery->files;
+}
+
+void OutputKeeper::send_some() {
+  if (!is_open_) return;
+  std::size_t looked_at = 0;
+  for (auto file = files_.begin(); file != files_.end() && looked_at < kFilesAtOnce; ++looked_at) {
+    const auto next = std::next(file);
+    if (!file->on_its_way) send(file);
+    file = next;
+  }
+}
+
+void OutputKeeper::send(std::list<File>::iterator file) {
+  file->next.data.clear();
+  if (file->knows_begin) {
+    file->next.data.resize(msg::kMostKept);
+    const ssize_t n = pread(file->fd.get(), file->next.data.data(), msg::kMostKept,
+                            static_cast<off_t>(file->next.offset - file->begin));
+    if (n <= 0) return end(file);
+    file->next.data.resize(static_cast<std::size_t>(n));
+  }
+  file->on_its_way = std::make_shared<const bool>(true);
+  broker_.call({"agent.keep", transport::pack(file->next), "", 0},
+               [this, file, asked = std::weak_ptr(file->on_its_way)](const auto& answer) {
+                 if (!asked.expired()) answered(file, answer);
+               });
+}
+
+void OutputKeeper::answered(std::list<File>::iterator file, const Result<std::string>& answer) {
+  file->on_its_way.reset();
+  if (!answer && answer.error().code == Errc::disconnected) return;  // resume() says it again
+  if (!is_open_) return;
+  const auto reply =
+      answer ? transport::unpack<msg::KeepReply>(*answer) : tl::unexpected<Error>(answer.error());
+  // A full disk, say: the task itself would not have known more.
+  if (!reply) return end(file);
+  if (file->knows_begin)
+    file->next.offset += file->next.data.size();
+  else
+    file->next.offset = file->begin = reply->size;
+  file->knows_begin = true;
+  send(file);
+}
+
+void OutputKeeper::end(std::list<File>::iterator file) {
+  unlink(file->path.c_str());
+  const auto delivery = file->of;
+  files_.erase(file);
+  if (--delivery->files == 0)
+    reactor_.defer([delivery, alive = std::weak_ptr(alive_)] {
+      if (!alive.expired()) delivery->done();
+    });
+  reactor_.defer([this, alive = std::weak_ptr(alive_)] {
+    if (!alive.expired()) send_some();
+  });
+}
+
+void OutputKeeper::resume() {
+  is_open_ = true;
+  send_some();
+}
+
+void OutputKeeper::give_up() {
+  for (auto file = files_.begin(); file != files_.end();) {
+    const auto next = std::next(file);
+    end(file);
+    file = next;
+  }
+}
+
+}  // namespace holon::launch

@@ -1,0 +1,80 @@
+// output_keeper.hpp - the output of jobs on a node that does not see the broker's files: it is
+// written to files here, and each job's is handed to the broker before its end is told.
+//
+// The files have no other limit than job.output-limit; in memory there is one piece of each file
+// that is being sent, and of a few files at a time.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "launch/messages.hpp"
+#include "launch/remote/output_messages.hpp"
+#include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::launch {
+
+class OutputKeeper {
+ public:
+  // Does this process see the files that the broker does?
+  static bool sees(const msg::FilesReply& files);
+
+  // `folder`: of the broker's output files. `broker` must outlive it. Errors: system (there is no
+  // place for files here).
+  static Result<std::unique_ptr<OutputKeeper>> create(transport::Reactor& reactor,
+                                                      transport::Client& broker,
+                                                      std::string folder);
+  ~OutputKeeper();  // what was not sent is lost
+  OutputKeeper(const OutputKeeper&) = delete;
+  OutputKeeper& operator=(const OutputKeeper&) = delete;
+
+  // Of a job whose output the instance has named the files: they are here. Others stay.
+  void take_over(msg::Start& start) const;
+  // The tasks have written all: it is sent, and `done` is called by the loop. False: they have
+  // written nothing that is kept here, and `done` is not called.
+  bool deliver(const msg::Start& start, std::function<void()> done);
+  // The broker takes what this agent says, or does so again: what waits is sent. Before the first
+  // time nothing is.
+  void resume();
+  // The broker is gone, and what it has not answered is said to the next one.
+  void pause() { is_open_ = false; }
+  // There will be none any more: whatever waits is done.
+  void give_up();
+
+ private:
+  struct Delivery {
+    std::function<void()> done;
+    std::size_t files = 0;  // that are not through yet
+  };
+  struct File {
+    std::shared_ptr<Delivery> of;
+    msg::KeepRequest next;  // the piece that is sent, or will be
+    std::string path;
+    transport::UniqueFd fd;
+    std::uint64_t begin = 0;  // offset of its first byte in the broker's file
+    bool knows_begin = false;
+    std::shared_ptr<const bool> on_its_way;  // until the answer comes
+  };
+  OutputKeeper(transport::Reactor& reactor, transport::Client& broker, std::string folder,
+               std::string own)
+      : reactor_(reactor), broker_(broker), folder_(std::move(folder)), own_(std::move(own)) {}
+  void add(const msg::Start& start, bool error, const std::shared_ptr<Delivery>& delivery);
+  void send_some();
+  void send(std::list<File>::iterator file);
+  void answered(std::list<File>::iterator file, const Result<std::string>& answer);
+  void end(std::list<File>::iterator file);
+
+  transport::Reactor& reactor_;
+  transport::Client& broker_;
+  std::string folder_, own_;
+  std::list<File> files_;  // in the order of the jobs' ends
+  bool is_open_ = false;
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
+};
+
+}  // namespace holon::launch

@@ -1,0 +1,143 @@
+// What an agent does with output where it does not see the broker's files.
+#include "launch/remote/output_keeper.hpp"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "tests/launch/fixture.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::launch {
+namespace {
+
+// The broker's end is a server in the test, which keeps the pieces in memory.
+class OutputKeeperTest : public ProcessTest {
+ protected:
+  void SetUp() override {
+    ProcessTest::SetUp();
+    listen();
+    broker_ = std::move(*transport::Client::connect(*reactor_, server_->uri()));
+    setenv("TMPDIR", dir_.c_str(), 1);
+    keeper_ = std::move(*OutputKeeper::create(*reactor_, *broker_, "/of/the/broker/output"));
+    keeper_->resume();
+  }
+  void TearDown() override {
+    keeper_.reset();
+    broker_.reset();
+    server_.reset();
+    unsetenv("TMPDIR");
+    ProcessTest::TearDown();
+  }
+  void listen() {
+    server_ = std::move(*transport::Server::listen(*reactor_, *transport::ipc_uri(dir_, "broker")));
+    server_->on_request([this](const transport::Request& request) {
+      const auto piece = *transport::unpack<msg::KeepRequest>(request.payload());
+      ++asked_;
+      if (refuses_) return request.fail({Errc::system, "no space left", ""});
+      std::string& file = kept_[piece.error];
+      if (piece.data.empty()) return request.reply(transport::pack(msg::KeepReply{file.size()}));
+      file.resize(std::max<std::size_t>(file.size(), piece.offset + piece.data.size()));
+      file.replace(piece.offset, piece.data.size(), piece.data);
+      request.reply(transport::pack(msg::KeepReply{file.size()}));
+    });
+  }
+  // A job of which the instance names the files, and that writes so.
+  msg::Start job(const std::string& out, const std::string& err = "") {
+    msg::Start start;
+    start.job = 7;
+    start.output = "/of/the/broker/output/7.out";
+    start.error = "/of/the/broker/output/7.err";
+    keeper_->take_over(start);
+    std::ofstream(start.output) << out;
+    std::ofstream(start.error) << err;
+    return start;
+  }
+  bool deliver(const msg::Start& start) {
+    bool done = false;
+    if (!keeper_->deliver(start, [&] { done = true; })) return false;
+    EXPECT_TRUE(until([&] { return done; }));
+    return true;
+  }
+
+  std::unique_ptr<transport::Server> server_;
+  std::unique_ptr<transport::Client> broker_;
+  std::unique_ptr<OutputKeeper> keeper_;
+  std::map<bool, std::string> kept_;
+  int asked_ = 0;
+  bool refuses_ = false;
+};
+
+TEST_F(OutputKeeperTest, OnlyFilesOfTheInstancesNamingAreTakenOver) {
+  msg::Start start;
+  start.output = "/of/the/broker/output/7.out";
+  start.error = "/of/ada/err";
+  keeper_->take_over(start);
+  EXPECT_THAT(start.output, ::testing::StartsWith(dir_ + "/holon-output-"));
+  EXPECT_EQ(start.error, "/of/ada/err");
+}
+
+TEST_F(OutputKeeperTest, BothStreamsArriveWholeAndTheFilesGo) {
+  const std::string out(3 * msg::kMostKept + 17, 'o');
+  const auto start = job(out, "an error\n");
+  EXPECT_TRUE(deliver(start));
+  EXPECT_EQ(kept_[false], out);
+  EXPECT_EQ(kept_[true], "an error\n");
+  EXPECT_FALSE(std::filesystem::exists(start.output));
+  EXPECT_FALSE(std::filesystem::exists(start.error));
+}
+
+TEST_F(OutputKeeperTest, OfAJobThatWroteNothingNothingIsSent) {
+  EXPECT_FALSE(deliver(job("")));
+  EXPECT_EQ(asked_, 0);
+}
+
+TEST_F(OutputKeeperTest, ALaterAttemptStandsBehindTheOneBefore) {
+  EXPECT_TRUE(deliver(job("first\n")));
+  auto again = job("second\n");
+  again.attempt = 1;
+  EXPECT_TRUE(deliver(again));
+  EXPECT_EQ(kept_[false], "first\nsecond\n");
+}
+
+TEST_F(OutputKeeperTest, WhatIsRefusedDoesNotHoldUpTheJobsEnd) {
+  refuses_ = true;
+  EXPECT_TRUE(deliver(job("out", "err")));
+  EXPECT_EQ(kept_[false], "");
+}
+
+TEST_F(OutputKeeperTest, WithoutABrokerItWaitsForTheNextOne) {
+  server_.reset();
+  EXPECT_TRUE(until([&] { return !broker_->connected(); }));
+  keeper_->pause();
+  bool done = false;
+  EXPECT_TRUE(keeper_->deliver(job("kept"), [&] { done = true; }));
+  listen();
+  EXPECT_TRUE(until([&] { return broker_->connected(); }));
+  EXPECT_EQ(asked_, 0) << "it has to say hello first";
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return done; }));
+  EXPECT_EQ(kept_[false], "kept");
+}
+
+TEST_F(OutputKeeperTest, GivenUpItLetsAllJobsEnd) {
+  server_.reset();
+  EXPECT_TRUE(until([&] { return !broker_->connected(); }));
+  bool done = false;
+  EXPECT_TRUE(keeper_->deliver(job("lost"), [&] { done = true; }));
+  keeper_->give_up();
+  EXPECT_TRUE(until([&] { return done; }));
+}
+
+TEST_F(OutputKeeperTest, AMarkTellsWhoseFilesTheseAre) {
+  std::ofstream(dir_ + "/mark") << "4711";
+  EXPECT_TRUE(OutputKeeper::sees({"", dir_ + "/mark", "4711"}));
+  EXPECT_FALSE(OutputKeeper::sees({"", dir_ + "/mark", "4712"}));
+  EXPECT_FALSE(OutputKeeper::sees({"", dir_ + "/none", "4711"}));
+}
+
+}  // namespace
+}  // namespace holon::launch
