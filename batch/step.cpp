@@ -66,25 +66,23 @@ const Words& read_by_srun() {
 // --mem=0: all of the job's memory on the node. --cpu-bind=none: all of its CPUs, for holon binds.
 // --wait=0, --kill-on-bad-exit=0, --no-kill: one process that ends, or a node that is lost, ends no
 // other.
-Step by_srun(const Allocation& allocation, const Words& program) {
+Words srun_on(const Allocation& allocation, const Words& how, const Words& program) {
   const std::string n = std::to_string(allocation.nodes.size());
-  Words words = {"srun",
-                 "--overlap",
-                 "--mpi=none",
-                 "-N" + n,
-                 "-n" + n,
-                 "--ntasks-per-node=1",
-                 "--cpu-bind=none",
-                 "--mem=0",
-                 "--export=ALL",
-                 "--input=all",
-                 "--kill-on-bad-exit=0",
-                 "--no-kill",
-                 "--wait=0",
-                 "--job-name=holon",
-                 "--"};
+  Words words = {"srun", "--overlap"};
+  words.insert(words.end(), how.begin(), how.end());
+  for (const std::string& word :
+       {"-N" + n, "-n" + n, std::string("--ntasks-per-node=1"), std::string("--cpu-bind=none"),
+        std::string("--mem=0"), std::string("--export=ALL"), std::string("--kill-on-bad-exit=0"),
+        std::string("--no-kill"), std::string("--wait=0"), std::string("--job-name=holon"),
+        std::string("--")})
+    words.push_back(word);
   words.insert(words.end(), program.begin(), program.end());
-  return {{std::move(words)}, read_by_srun(), true, true};
+  return words;
+}
+
+Step by_srun(const Allocation& allocation, const Words& program) {
+  return {
+      {srun_on(allocation, {"--mpi=none", "--input=all"}, program)}, read_by_srun(), true, true};
 }
 
 Step one_by_one(const Allocation& allocation, const Words& launcher, const Words& program) {
@@ -154,6 +152,17 @@ Result<Step> step_on_nodes(const Allocation& allocation, const Words& program) {
     default:
       return by_flux_exec(program);
   }
+}
+
+// --quit-on-interrupt: srun would take the first Ctrl-C as a question for its status.
+Result<Step> step_of_tasks(const Allocation& allocation, const Words& program, bool terminal) {
+  if (allocation.system != System::slurm || allocation.nodes.empty())
+    return fail(Errc::unsupported,
+                fmt::format("nothing starts tasks on the nodes of {} from a host that is none of "
+                            "them",
+                            title_of(allocation.system)));
+  const Words how = {"--mpi=pmi2", terminal ? "--pty" : "--input=0", "--quit-on-interrupt"};
+  return Step{{srun_on(allocation, how, program)}, read_by_srun(), true, false};
 }
 
 Result<Step> step_by_ssh(const Words& hosts, const Words& program) {

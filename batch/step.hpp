@@ -29,6 +29,12 @@ struct Step {
 // are not known).
 Result<Step> step_on_nodes(const Allocation& allocation, const std::vector<std::string>& program);
 
+// The same from a host that is none of the nodes (a shell of salloc on a login node), where the
+// processes find each other by PMI: standard input and, with `terminal`, this terminal are those of
+// the first. Errors: unsupported (all systems but Slurm).
+Result<Step> step_of_tasks(const Allocation& allocation, const std::vector<std::string>& program,
+                           bool terminal);
+
 // The same on hosts by ssh, one connection each. Errors: invalid_argument (no host, one that ssh
 // would take for an option, or one twice).
 Result<Step> step_by_ssh(const std::vector<std::string>& hosts,

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "batch/place.hpp"
 #include "config/config.hpp"
 #include "config/policies.hpp"
 #include "instance/options.hpp"
@@ -201,9 +202,15 @@ Result<Nodes> nodes_for(const StartOptions& options, const config::Config& confi
 Result<std::optional<Meeting>> meet_others(const StartOptions& options,
                                            const config::Config& config,
                                            const Surroundings& around) {
-  // Each would go on alone: the step ends when its tasks do.
-  if (options.background || !is_this_machine(options)) return std::nullopt;
+  if (!is_this_machine(options)) return std::nullopt;
   return meet(batch::current_environment(), around, config);
+}
+
+// Of several that a launcher has started together the first one has the initial program, and the
+// terminal.
+bool is_later_task() {
+  const batch::Place place = batch::find_place(batch::current_environment());
+  return place.is_one_of_several() && place.rank.value_or(0) > 0;
 }
 
 // One of several tasks that is not the broker's.
@@ -322,7 +329,8 @@ int start_main(StartOptions options) {
                           error.code == Errc::out_of_range;
     return is_typed ? kExitUsage : kExitFailed;
   };
-  if (options.command.empty() && !options.background && isatty(STDIN_FILENO) == 0)
+  const bool has_terminal = isatty(STDIN_FILENO) == 1;
+  if (options.command.empty() && !options.background && !has_terminal && !is_later_task())
     return refuse(
         {Errc::invalid_argument,
          "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
@@ -342,6 +350,7 @@ int start_main(StartOptions options) {
   if (const auto usable = check_resources(options.resources); !usable)
     return refuse(usable.error());
   std::uint64_t most = 0;
+  bool is_task = options.grant;
   Nodes nodes = options.grant ? nodes_of_child(*place) : Nodes();
   if (!options.grant) {
     const Surroundings around = look_around(*config);
@@ -353,6 +362,9 @@ int start_main(StartOptions options) {
       }
       if (!(*met)->is_first) return serve(**met);
       nodes = std::move((*met)->nodes);
+      is_task = true;
+    } else if (is_this_machine(options) && is_login_host(options, around)) {
+      return refuse(start_on_nodes(around.allocation, options.command.empty() && has_terminal));
     } else {
       auto found = nodes_for(options, *config, around);
       if (!found) return refuse(found.error());
@@ -373,10 +385,15 @@ int start_main(StartOptions options) {
   auto prepared =
       with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed));
   if (!prepared) return refuse(prepared.error());
-  // A child in the background is still its parent's task and stays until it ends.
-  if (prepared->start.background && !prepared->start.grant)
+  // A task in the background, a parent's or a launcher's, stays until the instance ends: with it
+  // everything ends that it has started.
+  if (prepared->start.background && !is_task)
     return start_in_background(*prepared, *config, nodes, cpuset);
-  return supervise(*prepared, *config, nodes, cpuset, [](const std::string&) {});
+  const bool tells_uri = prepared->start.background && !prepared->start.grant;
+  return supervise(*prepared, *config, nodes, cpuset, [&](const std::string& uri) {
+    if (tells_uri) std::puts(uri.c_str());
+    std::fflush(stdout);
+  });
 }
 
 }  // namespace holon::instance

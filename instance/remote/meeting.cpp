@@ -2,12 +2,21 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
 
+#include "base/whole_file.hpp"
+#include "batch/step.hpp"
 #include "instance/remote/door.hpp"
 #include "pmi/client.hpp"
+#include "pmi/pmix_client.hpp"
 
 namespace holon::instance {
 namespace {
@@ -35,19 +44,46 @@ std::string text_of(const std::string& hex) {
   return text;
 }
 
+// All tasks, and what they tell each other through their launcher.
+struct Tasks {
+  std::uint64_t rank = 0, size = 1;
+  std::function<Status(const std::string& key, const std::string& value)> put;
+  std::function<Status()> fence;
+  // What the task `of` has put before the last fence.
+  std::function<Result<std::string>(std::uint64_t of, const std::string& key)> get;
+  std::function<Status()> finalize;
+};
+
+Tasks tasks_of(pmi::Client& client) {
+  return {client.rank(),
+          client.size(),
+          [&](const std::string& key, const std::string& value) { return client.put(key, value); },
+          [&] { return client.fence(); },
+          [&](std::uint64_t, const std::string& key) { return client.get(key); },
+          [&] { return client.finalize(); }};
+}
+Tasks tasks_of(pmi::PmixClient& client) {
+  return {client.rank(),
+          client.size(),
+          [&](const std::string& key, const std::string& value) { return client.put(key, value); },
+          [&] { return client.fence(); },
+          [&](std::uint64_t of, const std::string& key) { return client.get(of, key); },
+          [&] { return client.finalize(); }};
+}
+
 // The nodes of the tasks in the order of their first ones; `mine`: of this task.
 struct Seats {
   std::vector<std::string> hosts;
   std::size_t mine = 0;
   bool is_first_there = true;
 };
-Result<Seats> seats_of(pmi::Client& client) {
+Result<Seats> seats_of(const Tasks& tasks) {
   Seats seats;
-  for (std::uint64_t rank = 0; rank < client.size(); ++rank) {
-    const auto host = client.get(host_key(rank));
+  for (std::uint64_t rank = 0; rank < tasks.size; ++rank) {
+    const auto host = tasks.get(rank, host_key(rank));
     if (!host) return tl::unexpected(host.error());
     const auto known = std::find(seats.hosts.begin(), seats.hosts.end(), *host);
-    if (rank == client.rank()) {
+    if (rank == tasks.rank) {
       seats.mine = static_cast<std::size_t>(known - seats.hosts.begin());
       seats.is_first_there = known == seats.hosts.end();
     }
@@ -68,32 +104,31 @@ Result<Meeting> as_first(std::vector<std::string> hosts, const config::Config& c
   return meeting;
 }
 
-Result<Meeting> meet_over(pmi::Client& client, const std::string& host,
+Result<Meeting> meet_over(const Tasks& tasks, const std::string& host,
                           const config::Config& config) {
-  if (auto put = client.put(host_key(client.rank()), host); !put)
-    return tl::unexpected(put.error());
-  if (auto all = client.fence(); !all) return tl::unexpected(all.error());
-  auto seats = seats_of(client);
+  if (auto put = tasks.put(host_key(tasks.rank), host); !put) return tl::unexpected(put.error());
+  if (auto all = tasks.fence(); !all) return tl::unexpected(all.error());
+  auto seats = seats_of(tasks);
   if (!seats) return tl::unexpected(seats.error());
   const bool is_one_node = seats->hosts.size() < 2;
   Meeting meeting;
   meeting.rank = static_cast<std::int64_t>(seats->mine);
-  if (client.rank() == 0) {
+  if (tasks.rank == 0) {
     auto first = as_first(std::move(seats->hosts), config);
     if (!first) return first;
     meeting = std::move(*first);
     const auto text = is_one_node ? "" : launch::write_invitation(meeting.nodes.door->invitation);
-    if (auto put = client.put(kKey, "x" + hex_of(text)); !put) return tl::unexpected(put.error());
+    if (auto put = tasks.put(kKey, "x" + hex_of(text)); !put) return tl::unexpected(put.error());
   }
-  if (auto all = client.fence(); !all) return tl::unexpected(all.error());
-  if (client.rank() > 0 && seats->is_first_there) {
-    const auto hex = client.get(kKey);
+  if (auto all = tasks.fence(); !all) return tl::unexpected(all.error());
+  if (tasks.rank > 0 && seats->is_first_there) {
+    const auto hex = tasks.get(0, kKey);
     if (!hex) return tl::unexpected(hex.error());
     auto invitation = launch::parse_invitation(text_of(hex->substr(1)));
     if (!invitation) return tl::unexpected(invitation.error());
     meeting.invitation = std::move(*invitation);
   }
-  if (auto left = client.finalize(); !left) return tl::unexpected(left.error());
+  if (auto left = tasks.finalize(); !left) return tl::unexpected(left.error());
   return meeting;
 }
 
@@ -107,7 +142,17 @@ Result<Meeting> meet_by_pmi(const batch::Environment& environment, const std::st
   auto client =
       pmi::Client::hello({static_cast<int>(*fd), *rank, *size, environment.at("PMI_JOBID")},
                          pmi::Version::one, config.gather_timeout);
-  return client ? meet_over(*client, host, config) : tl::unexpected(client.error());
+  return client ? meet_over(tasks_of(*client), host, config) : tl::unexpected(client.error());
+}
+
+Result<Meeting> meet_by_pmix(const std::string& host, const config::Config& config) {
+  auto client = pmi::PmixClient::hello(config.gather_timeout);
+  return client ? meet_over(tasks_of(*client), host, config) : tl::unexpected(client.error());
+}
+
+// Of Open MPI's mpirun, `srun --mpi=pmix` and others.
+bool has_pmix(const batch::Environment& environment) {
+  return environment.has("PMIX_NAMESPACE") && environment.has("PMIX_RANK");
 }
 
 // A job that was requeued has the same number: what its first run left is not for the second.
@@ -147,6 +192,19 @@ Result<Meeting> meet_by_file(const batch::Environment& environment, const std::s
       file);
 }
 
+// As it was typed, but for the name of the program, which is looked for in another PATH there.
+Result<std::vector<std::string>> own_command() {
+  std::error_code error;
+  const auto binary = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return fail(Errc::system, error.message(), "/proc/self/exe");
+  const auto typed = read_whole_file("/proc/self/cmdline");
+  if (!typed) return tl::unexpected(typed.error());
+  std::vector<std::string> words = {binary.string()};
+  for (auto at = typed->find('\0'); at + 1 < typed->size(); at = typed->find('\0', at + 1))
+    words.emplace_back(typed->c_str() + at + 1);
+  return words;
+}
+
 }  // namespace
 
 bool can_meet(const batch::Environment& environment, const Surroundings& around) {
@@ -154,7 +212,7 @@ bool can_meet(const batch::Environment& environment, const Surroundings& around)
   // A job's tasks have a place in its instance already; `holon batch` makes one below it.
   if (around.allocation.system == batch::System::holon) return false;
   const bool shares_home = environment.has("SLURM_STEP_NODELIST") && environment.has("HOME");
-  return environment.has("PMI_FD") || (launcher == "srun" && shares_home);
+  return environment.has("PMI_FD") || has_pmix(environment) || (launcher == "srun" && shares_home);
 }
 
 Result<std::optional<Meeting>> meet(const batch::Environment& environment,
@@ -163,9 +221,34 @@ Result<std::optional<Meeting>> meet(const batch::Environment& environment,
   const auto& name = around.allocation.node;
   const std::string host = name.empty() ? environment.host_name : name;
   auto met = environment.has("PMI_FD") ? meet_by_pmi(environment, host, config)
+             : has_pmix(environment)   ? meet_by_pmix(host, config)
                                        : meet_by_file(environment, host, config);
   if (!met) return tl::unexpected(met.error());
   return std::optional(std::move(*met));
+}
+
+bool is_login_host(const StartOptions& options, const Surroundings& around) {
+  const batch::Allocation& allocation = around.allocation;
+  const bool is_elsewhere = !allocation.nodes.empty() && !allocation.node_index;
+  return allocation.system == batch::System::slurm && is_elsewhere && !options.here &&
+         options.hosts.empty();
+}
+
+Error start_on_nodes(const batch::Allocation& allocation, bool terminal) {
+  const auto command = own_command();
+  if (!command) return command.error();
+  auto step = batch::step_of_tasks(allocation, *command, terminal);
+  if (!step) return step.error();
+  for (const auto& name : step->unset) unsetenv(name.c_str());
+  std::vector<char*> words;
+  for (auto& word : step->commands.front()) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(words.front(), words.data());
+  return {errno == ENOENT ? Errc::not_found : Errc::system,
+          fmt::format("{}; this host is none of the {} nodes of the job, and the instance is made "
+                      "there; --here makes one of this host",
+                      std::strerror(errno), allocation.nodes.size()),
+          words.front()};
 }
 
 }  // namespace holon::instance

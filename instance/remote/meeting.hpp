@@ -1,12 +1,14 @@
 // meeting.hpp - several tasks that a launcher has started together (`srun -N4 holon start`,
 // `mpiexec -n 4 holon start`) find each other: the first one becomes the broker, of the others one
-// on each node its agent there.
+// on each node its agent there. So they do where `holon start` runs on a host that has none of the
+// granted nodes, as in a shell that salloc has opened on a login node.
 #pragma once
 #include <optional>
 
 #include "base/result.hpp"
 #include "batch/environment.hpp"
 #include "config/config.hpp"
+#include "instance/options.hpp"
 #include "instance/remote/nodes.hpp"
 #include "instance/surroundings.hpp"
 #include "launch/remote/invitation.hpp"
@@ -24,10 +26,19 @@ struct Meeting {
 // Is there something by which they could meet?
 bool can_meet(const batch::Environment& environment, const Surroundings& around);
 
-// By PMI-1 or, in a step of Slurm without PMI, by a file in the user's home, which the nodes share.
+// By PMI-1, by PMIx, or, in a step of Slurm without PMI, by a file in the user's home, which the
+// nodes share.
 // Waits for the others for `instance.gather-timeout`. nullopt: can_meet() says no. Errors:
 // timed_out and others, with the remedy.
 Result<std::optional<Meeting>> meet(const batch::Environment& environment,
                                     const Surroundings& around, const config::Config& config);
+
+// Are there nodes, none of which is this host, and a launcher that reaches them from here?
+bool is_login_host(const StartOptions& options, const Surroundings& around);
+
+// This process becomes the launcher, in one step that runs the same command on each of the nodes,
+// where they meet (meeting.hpp). `terminal`: it has one for the initial program. Returns only with
+// an error: not_found, system.
+Error start_on_nodes(const batch::Allocation& allocation, bool terminal);
 
 }  // namespace holon::instance

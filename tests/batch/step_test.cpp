@@ -28,8 +28,8 @@ TEST(Steps, OfSlurmAreOneSrun) {
   const auto step = step_on_nodes(find_allocation(recorded("slurm-batch.env")), kAgent).value();
   ASSERT_EQ(step.commands.size(), 1U);
   EXPECT_EQ(line(step.commands[0]),
-            "srun --overlap --mpi=none -N4 -n4 --ntasks-per-node=1 --cpu-bind=none --mem=0 "
-            "--export=ALL --input=all --kill-on-bad-exit=0 --no-kill --wait=0 --job-name=holon -- "
+            "srun --overlap --mpi=none --input=all -N4 -n4 --ntasks-per-node=1 --cpu-bind=none "
+            "--mem=0 --export=ALL --kill-on-bad-exit=0 --no-kill --wait=0 --job-name=holon -- "
             "/opt/bin/holon agent --rank a b");
   EXPECT_TRUE(step.passes_environment && step.passes_input);
   // What sbatch -n8 -c2 --mem has left for the script's own steps.
@@ -38,6 +38,19 @@ TEST(Steps, OfSlurmAreOneSrun) {
     EXPECT_NE(std::find(step.unset.begin(), step.unset.end(), name), step.unset.end()) << name;
   for (const char* name : {"SLURM_JOB_ID", "SLURM_CONF"})
     EXPECT_EQ(std::find(step.unset.begin(), step.unset.end(), name), step.unset.end()) << name;
+}
+
+// A shell of salloc on a login node: the whole instance lies on the nodes.
+TEST(Steps, OfTasksHaveTheTerminalOrTheInputInTheFirst) {
+  const auto allocation = nodes_of(System::slurm, {"a", "b"});
+  const auto step = step_of_tasks(allocation, kAgent, false).value();
+  EXPECT_EQ(line(step.commands.at(0)),
+            "srun --overlap --mpi=pmi2 --input=0 --quit-on-interrupt -N2 -n2 --ntasks-per-node=1 "
+            "--cpu-bind=none --mem=0 --export=ALL --kill-on-bad-exit=0 --no-kill --wait=0 "
+            "--job-name=holon -- /opt/bin/holon agent --rank a b");
+  EXPECT_EQ(step_of_tasks(allocation, kAgent, true).value().commands.at(0).at(3), "--pty");
+  EXPECT_EQ(step_of_tasks(nodes_of(System::pbs, {"a"}), kAgent, true).error().code,
+            Errc::unsupported);
 }
 
 TEST(Steps, OfPbsGoNodeByNodeOfTorqueByOnePbsdsh) {

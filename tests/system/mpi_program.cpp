@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   if (rank + 1 < size) MPI_Send(&token, 1, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
   MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   printf("%d of %d: sum %d, token %d\n", rank, size, sum, token);
+  fflush(stdout);
   if (argc > 1 && rank == 1) MPI_Abort(MPI_COMM_WORLD, 7);
   if (argc > 1) MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();

@@ -74,18 +74,32 @@ std::string PrivateSlurm::missing() {
 
 PrivateSlurm::PrivateSlurm(Sandbox& sandbox, int nodes, int cpus)
     : sandbox_(sandbox), first_port_(free_ports(nodes + 1)) {
+  begin(nodes, cpus);
+}
+
+PrivateSlurm::PrivateSlurm(Sandbox& sandbox, PrivateHosts& hosts, int cpus)
+    : sandbox_(sandbox), hosts_(&hosts), first_port_(6817) {
+  begin(static_cast<int>(hosts.count()), cpus);
+}
+
+void PrivateSlurm::begin(int nodes, int cpus) {
   write_configuration(nodes, cpus);
   sandbox_.environment()["SLURM_CONF"] = sandbox_.folder() + "/slurm/slurm.conf";
-  const auto daemon = [&](const std::string& name, const std::string& options) {
-    const std::string line =
-        fmt::format("exec {} -D {} > {}/slurm/{}.out 2>&1 < /dev/null", program(name), options,
-                    sandbox_.folder(), options.empty() ? name : "slurmd-" + options.substr(3));
-    daemons_.push_back(std::make_unique<Process>(std::vector<std::string>{"/bin/sh", "-c", line},
-                                                 sandbox_.environment(), sandbox_.folder()));
-  };
-  daemon("slurmctld", "");
-  for (int node = 1; node <= nodes; ++node) daemon("slurmd", fmt::format("-N n{}", node));
+  start_daemon(0, "slurmctld", "");
+  for (int node = 1; node <= nodes; ++node)
+    start_daemon(static_cast<std::size_t>(node), "slurmd", fmt::format("-N n{}", node));
   up_ = wait_until_idle(nodes);
+}
+
+void PrivateSlurm::start_daemon(std::size_t host, const std::string& name,
+                                const std::string& options) {
+  std::vector<std::string> words = {
+      "/bin/sh", "-c",
+      fmt::format("exec {} -D {} > {}/slurm/{}.out 2>&1 < /dev/null", program(name), options,
+                  sandbox_.folder(), options.empty() ? name : "slurmd-" + options.substr(3))};
+  if (hosts_ != nullptr) words = hosts_->on(host, std::move(words));
+  daemons_.push_back(
+      std::make_unique<Process>(std::move(words), sandbox_.environment(), sandbox_.folder()));
 }
 
 PrivateSlurm::~PrivateSlurm() {
@@ -93,8 +107,27 @@ PrivateSlurm::~PrivateSlurm() {
   // A daemon of a step outlives the one of its node, and ends when its tasks have.
   while (!run({"squeue", "-h", "-o", "%i"}).out.empty() && up_) {
   }
-  for (auto& daemon : daemons_) daemon->signal(SIGKILL);
+  // On a host it is the child of what started it there, which ends with it.
+  for (auto& daemon : daemons_)
+    if (hosts_ == nullptr)
+      daemon->signal(SIGKILL);
+    else if (const pid_t inner = child_of(daemon->pid()); inner > 1)
+      kill(inner, SIGKILL);
   for (auto& daemon : daemons_) daemon->finish();
+}
+
+std::string PrivateSlurm::nodes_text(int nodes, int cpus) const {
+  std::string text;
+  for (int node = 1; node <= nodes; ++node) {
+    const auto here =
+        hosts_ == nullptr
+            ? fmt::format("NodeHostname={} NodeAddr=127.0.0.1 Port={}", host_name(),
+                          first_port_ + node)
+            : fmt::format("NodeAddr={} Port={}",
+                          Network::address_of(static_cast<std::size_t>(node)), first_port_ + 1);
+    text += fmt::format("NodeName=n{} {} CPUs={} RealMemory=4000\n", node, here, cpus);
+  }
+  return text;
 }
 
 // No cgroup, no accounting, no authentication beyond who runs it, and nodes that may
@@ -102,11 +135,13 @@ PrivateSlurm::~PrivateSlurm() {
 void PrivateSlurm::write_configuration(int nodes, int cpus) {
   const std::string folder = sandbox_.folder() + "/slurm";
   for (const char* name : {"", "/state", "/spool"}) fs::create_directory(folder + name);
-  const std::string user = user_name(), host = host_name();
+  const std::string user = user_name();
+  const std::string at = hosts_ == nullptr ? host_name() + "(127.0.0.1)"
+                                           : fmt::format("login({})", Network::address_of(0));
   std::string text = fmt::format(
-      "ClusterName=test\nSlurmctldHost={}(127.0.0.1)\nSlurmctldPort={}\nSlurmUser={}\n"
+      "ClusterName=test\nSlurmctldHost={}\nSlurmctldPort={}\nSlurmUser={}\n"
       "SlurmdUser={}\nAuthType=auth/none\nCredType=cred/none\n",
-      host, first_port_, user, user);
+      at, first_port_, user, user);
   text += fmt::format(
       "StateSaveLocation={0}/state\nSlurmctldPidFile={0}/slurmctld.pid\n"
       "SlurmctldLogFile={0}/slurmctld.log\nSlurmdSpoolDir={0}/spool/%n\n"
@@ -119,10 +154,7 @@ void PrivateSlurm::write_configuration(int nodes, int cpus) {
       "SelectTypeParameters=CR_CPU\nSchedulerType=sched/backfill\n"
       "SchedulerParameters=batch_sched_delay=0,sched_min_interval=0\nReturnToService=2\n"
       "KillWait=30\nMinJobAge=300\n";
-  for (int node = 1; node <= nodes; ++node)
-    text += fmt::format(
-        "NodeName=n{} NodeHostname={} NodeAddr=127.0.0.1 Port={} CPUs={} RealMemory=4000\n", node,
-        host, first_port_ + node, cpus);
+  text += nodes_text(nodes, cpus);
   text += fmt::format("PartitionName=main Nodes=n[1-{}] Default=YES DefaultTime=60\n", nodes);
   sandbox_.write_file("slurm/slurm.conf", text);
   // slurmd initialises a cgroup plugin that nothing uses, and dies where it cannot tell v1 from v2.
@@ -146,6 +178,7 @@ bool PrivateSlurm::wait_until_idle(int nodes) {
 }
 
 Process PrivateSlurm::start(std::vector<std::string> words) {
+  if (hosts_ != nullptr) return hosts_->start(0, std::move(words));
   return Process(std::move(words), sandbox_.environment(), sandbox_.folder());
 }
 

@@ -1,13 +1,15 @@
-// private_slurm.hpp - a real Slurm of several nodes for one test: on loopback, with all of its
-// state in the sandbox.
+// private_slurm.hpp - a real Slurm of several nodes for one test, with all of its state in the
+// sandbox.
 //
-// No munge, no cgroup, no root: whoever runs the test may submit. The nodes are all this machine,
-// each with a daemon and a port of its own; SLURMD_NODENAME tells them apart.
+// No munge, no cgroup. On loopback it needs no root: whoever runs the test may submit, and the
+// nodes are all this machine, each with a daemon and a port of its own; SLURMD_NODENAME tells them
+// apart. On private hosts each node is one of them, and "login" has the controller.
 #pragma once
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/system/nodes/private_hosts.hpp"
 #include "tests/system/sandbox.hpp"
 
 namespace holon::system_test {
@@ -20,6 +22,8 @@ class PrivateSlurm {
   // Nodes n1, n2, ... of so many CPUs each. The sandbox's environment gets SLURM_CONF, and must
   // outlive it.
   PrivateSlurm(Sandbox& sandbox, int nodes, int cpus);
+  // The hosts n1, n2, ..., which must outlive it, with so many CPUs each.
+  PrivateSlurm(Sandbox& sandbox, PrivateHosts& hosts, int cpus);
   // Cancels what runs, and ends the daemons.
   ~PrivateSlurm();
   PrivateSlurm(const PrivateSlurm&) = delete;
@@ -28,17 +32,21 @@ class PrivateSlurm {
   // Are all nodes there? Otherwise the test has failed, and the logs are among the messages.
   bool up() const { return up_; }
 
-  // A program of Slurm's, or any other, with the sandbox's environment.
+  // A program of Slurm's, or any other, with the sandbox's environment; on "login".
   Process start(std::vector<std::string> words);
   Ran run(std::vector<std::string> words) { return start(std::move(words)).finish(); }
   // Submits a script; the job's id. Its output is the file "job-ID".
   std::string submit(const std::vector<std::string>& options, const std::string& script);
 
  private:
+  void begin(int nodes, int cpus);
+  void start_daemon(std::size_t host, const std::string& name, const std::string& options);
+  std::string nodes_text(int nodes, int cpus) const;
   void write_configuration(int nodes, int cpus);
   bool wait_until_idle(int nodes);
 
   Sandbox& sandbox_;
+  PrivateHosts* hosts_ = nullptr;  // nullptr: all nodes are this machine
   int first_port_ = 0;
   bool up_ = false;
   std::vector<std::unique_ptr<Process>> daemons_;

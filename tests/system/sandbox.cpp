@@ -281,6 +281,13 @@ std::string command_line(pid_t pid) {
   return line;
 }
 
+pid_t child_of(pid_t pid) {
+  const std::string own = std::to_string(pid);
+  pid_t child = 0;
+  std::istringstream(slurp("/proc/" + own + "/task/" + own + "/children")) >> child;
+  return child;
+}
+
 bool alive(pid_t pid) {
   const std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat");
   const auto after_name = stat.rfind(')');

@@ -105,5 +105,6 @@ class Instance {
 // The command line of a process, its words separated by blanks; empty if it is gone.
 std::string command_line(pid_t pid);
 bool alive(pid_t pid);
+pid_t child_of(pid_t pid);  // the first of its children; 0: it has none
 
 }  // namespace holon::system_test

@@ -1,0 +1,347 @@
+// One instance of four hosts, however it is started: the same program runs in each, with the same
+// outcome.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <functional>
+#include <sstream>
+
+#include "places.hpp"  // written by CMake
+#include "tests/system/nodes/campaign.hpp"
+#include "tests/system/nodes/private_grid_engine.hpp"
+#include "tests/system/nodes/private_hosts.hpp"
+#include "tests/system/private_slurm.hpp"
+
+namespace holon::system_test {
+namespace {
+
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+constexpr std::size_t kHosts = 4;
+
+// What all tests here have: the hosts, and a state directory on a file system that they share.
+class OnHosts : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = PrivateHosts::missing(); !why.empty()) GTEST_SKIP() << why;
+    hosts_ = std::make_unique<PrivateHosts>(sandbox_, kHosts);
+    ASSERT_TRUE(hosts_->up());
+  }
+  void TearDown() override { hosts_.reset(); }
+
+  std::string state() const { return sandbox_.folder() + "/kept"; }
+  Words start_words(const Words& options, const std::string& program) const {
+    Words words = {HOLON_BINARY, "start", "--state-dir", state()};
+    words.insert(words.end(), options.begin(), options.end());
+    words.push_back(program);
+    return words;
+  }
+  Ran run_on(std::size_t host, const Words& launcher, const Words& options,
+             const std::string& program) {
+    Words words = launcher;
+    for (auto& word : start_words(options, program)) words.push_back(word);
+    return hosts_->run(host, std::move(words));
+  }
+  static std::string line(const Words& words) {
+    std::string text;
+    for (const auto& word : words) text += word + " ";
+    return text;
+  }
+
+  void expect_nothing_is_left() const {
+    for (const pid_t pid : sandbox_.processes({"holon"}))
+      ADD_FAILURE() << "left behind: " << pid << " " << command_line(pid);
+  }
+  // All of it, and with what came of each.
+  void expect_records(int completed) {
+    EXPECT_EQ(sandbox_.run({"journal", "check", state()}).code, 0);
+    std::istringstream lines(sandbox_.ok({"journal", "export", state()}));
+    int found = 0;
+    for (std::string text; std::getline(lines, text);)
+      found += text.find(R"("result":"COMPLETED")") != std::string::npos ? 1 : 0;
+    EXPECT_GE(found, completed);
+  }
+
+  Sandbox sandbox_;
+  std::unique_ptr<PrivateHosts> hosts_;
+};
+
+class Bootstraps : public OnHosts {
+ protected:
+  void expect_all(const Ran& ran) {
+    EXPECT_EQ(ran.code, 7) << ran.err;
+    expect_campaign(ran.out);
+    expect_nothing_is_left();
+    expect_records(200);
+    if (HasFailure()) ADD_FAILURE() << ran.err;
+  }
+};
+
+TEST_F(Bootstraps, MpiexecOfMpich) {
+  if (const auto why = PrivateHosts::no_remote_shell(); !why.empty()) GTEST_SKIP() << why;
+  if (access("/usr/bin/mpiexec.mpich", X_OK) != 0)
+    GTEST_SKIP() << "there is no mpiexec.mpich here: apt-get install mpich";
+  const Words mpiexec = {"/usr/bin/mpiexec.mpich",
+                         "-launcher",
+                         "ssh",
+                         "-launcher-exec",
+                         hosts_->remote_shell(),
+                         "-hosts",
+                         "n1,n2,n3,n4",
+                         "-ppn",
+                         "1",
+                         "-n",
+                         "4"};
+  expect_all(run_on(0, mpiexec, {}, write_campaign(sandbox_)));
+}
+
+TEST_F(Bootstraps, MpirunOfOpenMpi) {
+  if (const auto why = PrivateHosts::no_remote_shell(); !why.empty()) GTEST_SKIP() << why;
+  if (access("/usr/bin/mpirun.openmpi", X_OK) != 0)
+    GTEST_SKIP() << "there is no mpirun.openmpi here: apt-get install openmpi-bin";
+  const Words mpirun = {"/usr/bin/mpirun.openmpi",
+                        "--allow-run-as-root",
+                        "--mca",
+                        "plm_rsh_agent",
+                        hosts_->remote_shell(),
+                        "--host",
+                        "n1,n2,n3,n4",
+                        "-n",
+                        "4"};
+  expect_all(run_on(0, mpirun, {}, write_campaign(sandbox_)));
+}
+
+TEST_F(Bootstraps, NamedHosts) {
+  if (const auto why = PrivateHosts::no_remote_shell(); !why.empty()) GTEST_SKIP() << why;
+  expect_all(run_on(1, {}, {"--hosts", "n[1-4]", "--conf", "launch.ssh=" + hosts_->remote_shell()},
+                    write_campaign(sandbox_)));
+}
+
+// As a child of all nodes of another one.
+TEST_F(Bootstraps, AHolonParent) {
+  if (const auto why = PrivateHosts::no_remote_shell(); !why.empty()) GTEST_SKIP() << why;
+  const auto campaign = write_campaign(sandbox_);
+  const auto parent =
+      sandbox_.write_file("parent.sh",
+                          fmt::format("#!/bin/sh\nholon={}\nid=$($holon batch -N4 -n4 {})\n"
+                                      "$holon job wait $id 2> /dev/null\n$holon job output $id\n"
+                                      "exit $($holon jobs -a --format code $id | tail -n1)\n",
+                                      HOLON_BINARY, campaign),
+                          true);
+  const Ran ran = run_on(
+      1, {}, {"--hosts", "n[1-4]", "--conf", "launch.ssh=" + hosts_->remote_shell()}, parent);
+  EXPECT_EQ(ran.code, 7) << ran.err;
+  std::string out = ran.out;
+  for (const auto& [at, of_root] : {std::pair("depth 3", "depth 2")})
+    if (const auto found = out.find(at); found != std::string::npos)
+      out.replace(found, std::string(at).size(), of_root);
+  expect_campaign(out);
+  expect_nothing_is_left();
+}
+
+TEST_F(Bootstraps, GridEngineWithAParallelEnvironment) {
+  if (const auto why = PrivateGridEngine::missing(); !why.empty()) GTEST_SKIP() << why;
+  PrivateGridEngine grid(sandbox_, *hosts_, 2);
+  ASSERT_TRUE(grid.up());
+  const std::string job = grid.submit(
+      8, sandbox_.write_file(
+             "grid.sh",
+             "#!/bin/sh\n" + line(start_words({}, write_campaign(sandbox_))) + "\necho code $?\n",
+             true));
+  while (grid.has_jobs()) {
+  }
+  const std::string out = sandbox_.read_file("job-" + job);
+  expect_campaign(out);
+  EXPECT_THAT(out, HasSubstr("code 7\n"));
+  expect_nothing_is_left();
+  expect_records(200);
+}
+
+// Grid Engine ends a job with SIGKILL and nothing before it.
+TEST_F(Bootstraps, NothingIsLeftAfterAQdel) {
+  if (const auto why = PrivateGridEngine::missing(); !why.empty()) GTEST_SKIP() << why;
+  PrivateGridEngine grid(sandbox_, *hosts_, 2);
+  ASSERT_TRUE(grid.up());
+  const auto waiting = write_waiting_program(sandbox_, sandbox_.folder() + "/running");
+  grid.submit(8, sandbox_.write_file("grid.sh",
+                                     "#!/bin/sh\n" + line(start_words({}, waiting)) + "\n", true));
+  while (sandbox_.read_file("running").empty()) {
+  }
+  EXPECT_EQ(grid.run({"qdel", "-u", "*"}).code, 0);
+  while (grid.has_jobs()) {
+  }
+  for (int tried = 0; tried < 500 && !sandbox_.processes({"sleep 1000"}).empty(); ++tried) {
+  }
+  expect_nothing_is_left();
+  EXPECT_TRUE(sandbox_.processes({"sleep 1000"}).empty());
+  hosts_->let_folders_stay();
+  expect_records(1);
+}
+
+class OfSlurm : public OnHosts {
+ protected:
+  void SetUp() override {
+    if (const auto why = PrivateSlurm::missing(); !why.empty()) GTEST_SKIP() << why;
+    OnHosts::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    slurm_ = std::make_unique<PrivateSlurm>(sandbox_, *hosts_, 2);
+    ASSERT_TRUE(slurm_->up());
+  }
+  void TearDown() override {
+    slurm_.reset();
+    OnHosts::TearDown();
+  }
+
+  // A batch script of four tasks on four nodes that does so; the job's id.
+  std::string submit(const std::string& command, const Words& options = {}) {
+    Words words = {"-N4", "-n4", "-t5"};
+    words.insert(words.end(), options.begin(), options.end());
+    return slurm_->submit(words,
+                          sandbox_.write_file("batch.sh", "#!/bin/sh\n" + command + "\n", true));
+  }
+  // The next line that something writes into this pipe.
+  std::string line_of(const std::string& pipe) {
+    Process read({"/usr/bin/head", "-n1", pipe}, sandbox_.environment(), sandbox_.folder());
+    std::string text = read.read_line();
+    read.finish();
+    return text;
+  }
+  std::string make_pipe(const std::string& name) {
+    const std::string path = sandbox_.folder() + "/" + name;
+    Process({"/usr/bin/mkfifo", path}, sandbox_.environment(), sandbox_.folder()).finish();
+    return path;
+  }
+  void wait_until_over() {
+    while (!slurm_->run({"squeue", "-h", "-o", "%i"}).out.empty()) {
+    }
+  }
+
+  static void expect_granted(const std::string& out) {
+    EXPECT_THAT(out, HasSubstr(", 4 nodes, 4 of 4 cores free")) << "a CPU on each was granted";
+    int steps = 0;
+    std::istringstream lines(out);
+    for (std::string text; std::getline(lines, text);)
+      steps += text.starts_with("step ") && text.find(".batch") == std::string::npos &&
+                       text.find(".extern") == std::string::npos &&
+                       text.find(".interactive") == std::string::npos
+                   ? 1
+                   : 0;
+    EXPECT_EQ(steps, 1) << out;
+  }
+  void expect_all(int code, const std::string& out) {
+    EXPECT_EQ(code, 7);
+    expect_campaign(out);
+    expect_granted(out);
+    wait_until_over();
+    expect_nothing_is_left();
+    expect_records(200);
+  }
+
+  std::unique_ptr<PrivateSlurm> slurm_;
+};
+
+TEST_F(OfSlurm, ABatchScript) {
+  const std::string code = make_pipe("code");
+  const std::string job =
+      submit(line(start_words({}, write_campaign(sandbox_))) + "\necho $? > " + code);
+  const std::string said = line_of(code);
+  expect_all(std::atoi(said.c_str()), sandbox_.read_file("job-" + job));
+}
+
+TEST_F(OfSlurm, TasksWithPmi) {
+  const Ran ran =
+      run_on(0, {"srun", "-N4", "--ntasks-per-node=1", "--mpi=pmi2"}, {}, write_campaign(sandbox_));
+  expect_all(ran.code, ran.out);
+}
+
+TEST_F(OfSlurm, TasksWithoutPmi) {
+  const Ran ran =
+      run_on(0, {"srun", "-N4", "--ntasks-per-node=1", "--mpi=none"}, {}, write_campaign(sandbox_));
+  expect_all(ran.code, ran.out);
+}
+
+// The shell of salloc is on a host that has none of the nodes.
+TEST_F(OfSlurm, AShellOfSalloc) {
+  const Ran ran = run_on(0, {"salloc", "-N4", "-n4", "-t5"}, {}, write_campaign(sandbox_));
+  expect_all(ran.code, ran.out);
+}
+
+// It stays a task of the step, which would end with its tasks otherwise.
+TEST_F(OfSlurm, TasksInTheBackgroundStayUntilShutdown) {
+  Words words = {"srun", "-N4", "--ntasks-per-node=1", "--mpi=pmi2", HOLON_BINARY, "start", "--bg"};
+  Process step = hosts_->start(0, words);
+  const std::string uri = step.read_line();
+  EXPECT_THAT(uri, testing::StartsWith("ipc://"));
+  sandbox_.environment()["HOLON_URI"] = uri;
+  EXPECT_THAT(hosts_->holon(1, {"uptime"}).out, HasSubstr("4 nodes"));
+  EXPECT_EQ(hosts_->holon(1, {"shutdown"}).code, 0);
+  const Ran ran = step.finish();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  expect_nothing_is_left();
+}
+
+// ---- how it ends ----
+
+class Ends : public OfSlurm {
+ protected:
+  std::string waiting_program(const std::string& pipe) {
+    return write_waiting_program(sandbox_, pipe);
+  }
+  void expect_end() {
+    wait_until_over();
+    // What a signal has reached may still be ending.
+    for (int tried = 0; tried < 500 && !sandbox_.processes({"sleep 1000"}).empty(); ++tried) {
+    }
+    for (const char* program : {"holon", "sleep 1000"})
+      for (const pid_t pid : sandbox_.processes({program}))
+        ADD_FAILURE() << "left behind: " << pid << " " << command_line(pid);
+    EXPECT_EQ(sandbox_.run({"journal", "check", state()}).code, 0);
+    EXPECT_THAT(sandbox_.ok({"journal", "export", state()}), HasSubstr(R"("result":"COMPLETED")"));
+  }
+};
+
+TEST_F(Ends, ByScancel) {
+  const std::string pipe = make_pipe("running");
+  const std::string job = submit(line(start_words({}, waiting_program(pipe))));
+  EXPECT_EQ(line_of(pipe), "running");
+  EXPECT_EQ(slurm_->run({"scancel", job}).code, 0);
+  expect_end();
+}
+
+TEST_F(Ends, ByScancelOfTasks) {
+  const std::string pipe = make_pipe("running");
+  Words words = {"srun", "-N4", "--ntasks-per-node=1", "--mpi=pmi2"};
+  for (auto& word : start_words({}, waiting_program(pipe))) words.push_back(word);
+  Process step = hosts_->start(0, words);
+  EXPECT_EQ(line_of(pipe), "running");
+  EXPECT_EQ(slurm_->run({"scancel", "--user=root"}).code, 0);
+  expect_end();
+  step.finish();
+}
+
+// No grace at all: what is left then is what the kernel ends with its parents.
+TEST_F(Ends, BySigkill) {
+  const std::string pipe = make_pipe("running");
+  const std::string job = submit(line(start_words({}, waiting_program(pipe))));
+  EXPECT_EQ(line_of(pipe), "running");
+  EXPECT_EQ(slurm_->run({"scancel", "--full", "--signal=KILL", job}).code, 0);
+  expect_end();
+}
+
+TEST_F(Ends, ByTheWalltime) {
+  const std::string pipe = make_pipe("running"), code = make_pipe("code");
+  const std::string job =
+      submit(line(start_words({"--conf", "batch.interval=1s", "--conf", "batch.margin=50s"},
+                              waiting_program(pipe))) +
+             "\necho $? > " + code);
+  EXPECT_EQ(line_of(pipe), "running");
+  EXPECT_EQ(slurm_->run({"scontrol", "update", "jobid=" + job, "timelimit=1"}).code, 0);
+  EXPECT_EQ(line_of(code), "124");
+  expect_end();
+}
+
+}  // namespace
+}  // namespace holon::system_test
