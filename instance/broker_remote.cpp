@@ -127,6 +127,8 @@ Result<launch::msg::JoinReply> Broker::place_for_guest(const transport::Request&
                                                        const launch::msg::JoinRequest& ask) {
   if (!core_ || phase_ != Phase::up)
     return fail(Errc::busy, "the instance has not begun yet, or is about to end");
+  // A later broker would know neither the node nor that the invitation is used.
+  if (only_lists_) return fail(Errc::busy, "its journal cannot be written: " + only_lists_->what);
   const std::size_t before = joining_->guests().nodes.size();
   auto place = joining_->place_for_guest(
       request.principal(), ask,

@@ -88,6 +88,7 @@ Instance* World::find(const std::string& path) const {
 
 void World::begin_root() {
   machine_.tasks.kill_below(0);
+  for (const auto& agent : loose_) agent->kill("with the run before this one");
   Instance::Begin begin;
   begin.state_dir = machine_.dir + "/root";
   begin.conf = root_conf_;

@@ -72,7 +72,7 @@ void Departures::ask(const transport::Request& request, Time wall, Time now) {
 
 void Departures::send_home(std::uint32_t rank) {
   const AgentLink& agent = agents_.of(rank);
-  sent_home_[rank] = {agent.incarnation(), agent.connected()};
+  sent_home_[rank] = {agent.incarnation(), agent.peer()};
   after_commit_.add([this, rank] { agents_.of(rank).shutdown(); });
 }
 
@@ -111,7 +111,7 @@ void Departures::look_after(std::uint32_t rank, SentHome& agent) {
   AgentLink& link = agents_.of(rank);
   if (!link.connected()) return;
   if (link.incarnation() == agent.incarnation) {
-    if (!std::exchange(agent.told, true)) link.shutdown();
+    if (std::exchange(agent.told_to, link.peer()) != link.peer()) link.shutdown();
     return;
   }
   if (!agent.is_replaced) return send_home(rank);
@@ -137,7 +137,7 @@ bool Departures::has_left(std::uint32_t rank) const {
 void Departures::expect_back(std::uint32_t rank) {
   if (!has_left(rank) || !agents_.has(rank)) return;
   if (agents_.is_connected(rank)) {
-    sent_home_.try_emplace(rank, SentHome{agents_.of(rank).incarnation(), true})
+    sent_home_.try_emplace(rank, SentHome{agents_.of(rank).incarnation(), agents_.of(rank).peer()})
         .first->second.is_replaced = true;
     return;
   }

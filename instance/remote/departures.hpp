@@ -55,10 +55,11 @@ class Departures {
     Node node;
     transport::Request request;
   };
-  // An agent that is to end: the process, and whether it was there to be told.
+  // An agent that is to end: the process, and the connection over which it was told last;
+  // PeerId{0}: it was away. What was told over one that is lost may be lost with it.
   struct SentHome {
     std::uint64_t incarnation = 0;
-    bool told = false;
+    transport::PeerId told_to{0};
     bool is_replaced = false;  // somebody was given its place since
   };
   Result<Node> node_named(const std::string& host) const;
