@@ -5,6 +5,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/idset.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
 #include "instance/clock.hpp"
@@ -20,12 +21,30 @@ Result<Client> connect_to_instance(const Invocation& call) {
                           }});
 }
 
+namespace {
+
+// The numbers of the tasks of an array that `job` names.
+Result<std::vector<std::uint64_t>> tasks_of(Client& client, const JobRef& job) {
+  const auto reply = client.tasks({job.id, job.indices, ""});
+  if (!reply) return tl::unexpected(reply.error());
+  const auto ids = Idset::parse(reply->ids);
+  if (!ids) return tl::unexpected(ids.error());
+  return ids->ids();
+}
+
+}  // namespace
+
 Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words) {
   auto selection = select_jobs(words);
   if (!selection) return tl::unexpected(selection.error());
   if (!selection->instance.empty()) call.instance = selection->instance;
   auto client = connect_to_instance(call);
   if (!client) return tl::unexpected(client.error());
+  for (const auto& job : selection->tasks) {
+    const auto tasks = tasks_of(*client, job);
+    if (!tasks) return tl::unexpected(tasks.error());
+    selection->ids.insert(selection->ids.end(), tasks->begin(), tasks->end());
+  }
   return SelectedJobs{std::move(*client), std::move(selection->ids)};
 }
 
@@ -37,7 +56,12 @@ Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word) {
   if (!jobs->front().instance.empty()) call.instance = jobs->front().instance;
   auto client = connect_to_instance(call);
   if (!client) return tl::unexpected(client.error());
-  return SelectedJob{std::move(*client), jobs->front().id};
+  if (jobs->front().indices.empty()) return SelectedJob{std::move(*client), jobs->front().id};
+  const auto tasks = tasks_of(*client, jobs->front());
+  if (!tasks) return tl::unexpected(tasks.error());
+  if (tasks->size() != 1)
+    return fail(Errc::invalid_argument, "one task at a time, such as 7.12", word);
+  return SelectedJob{std::move(*client), tasks->front()};
 }
 
 std::string describe(const client::RunningInstance& root) {

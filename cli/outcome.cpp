@@ -4,6 +4,7 @@
 
 #include "cli/show/units.hpp"
 #include "cli/verb.hpp"
+#include "msg/job_filter.hpp"
 
 namespace holon::cli {
 namespace {
@@ -45,6 +46,11 @@ std::string why_it_waits(const JobRecord& job, std::int64_t now) {
 }
 
 std::string details_of(const JobRecord& job, std::int64_t now) {
+  if (job.tasks > 0 && job.as_of == 0) {
+    const std::string tasks = msg::tasks_text(job);
+    const std::string why = inactive(job) ? job.reason : why_it_waits(job, now);
+    return why.empty() ? tasks : tasks + "; " + why;
+  }
   if (job.as_of > 0)
     return fmt::format("as of {}: its instance does not answer", show_time(job.as_of, now));
   if (job.t_suspended > 0)

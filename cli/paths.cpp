@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
+#include "base/idset.hpp"
 #include "base/instance_path.hpp"
 
 namespace holon::cli {
@@ -22,9 +25,31 @@ Result<std::vector<JobRef>> parse_range(const std::string& word, std::size_t das
   return jobs;
 }
 
+// Where the indices of "7.3-9" begin. ("..": the parent.)
+std::optional<std::size_t> dot_of(const std::string& word) {
+  const auto is_digit = [&](std::size_t at) {
+    return at < word.size() && word[at] >= '0' && word[at] <= '9';
+  };
+  const auto dot = word.find('.', word.rfind('/') + 1);
+  if (dot == std::string::npos || dot == 0 || !is_digit(dot - 1)) return std::nullopt;
+  return dot;
+}
+
+Result<std::vector<JobRef>> parse_tasks(const std::string& word, std::size_t dot) {
+  auto array = parse_jobs(word.substr(0, dot));
+  const auto indices = Idset::parse(word.substr(dot + 1));
+  if (array && array->size() == 1 && indices && !indices->empty()) {
+    array->front().indices = indices->str();
+    return array;
+  }
+  return fail(Errc::invalid_argument, "not tasks of an array; accepted are 7.12, 7.3-9 and 7.1,4-6",
+              word);
+}
+
 }  // namespace
 
 Result<std::vector<JobRef>> parse_jobs(const std::string& word) {
+  if (const auto dot = dot_of(word)) return parse_tasks(word, *dot);
   if (word.find('/') != std::string::npos) {
     const auto path = join_path("/", word);
     if (!path) return tl::unexpected(path.error());
@@ -38,8 +63,11 @@ Result<std::vector<JobRef>> parse_jobs(const std::string& word) {
     return parse_range(word, dash);
   const auto id = job_number(word);
   if (!id)
-    return fail(Errc::invalid_argument,
-                "not a job; accepted are an id (7), a range (3-9), a path (/3/7)", word);
+    return fail(
+        Errc::invalid_argument,
+        "not a job; accepted are an id (7), a range (3-9), a path (/3/7), tasks of an array "
+        "(7.12, 7.3-9)",
+        word);
   return std::vector<JobRef>{{"", *id}};
 }
 
@@ -49,11 +77,14 @@ Result<JobSelection> select_jobs(const std::vector<std::string>& words) {
     const auto jobs = parse_jobs(word);
     if (!jobs) return tl::unexpected(jobs.error());
     for (const auto& job : *jobs) {
-      if (selection.ids.empty()) selection.instance = job.instance;
+      if (selection.ids.empty() && selection.tasks.empty()) selection.instance = job.instance;
       if (job.instance != selection.instance)
         return fail(Errc::invalid_argument, "one command, one instance: name jobs of the same one",
                     word);
-      selection.ids.push_back(job.id);
+      if (job.indices.empty())
+        selection.ids.push_back(job.id);
+      else
+        selection.tasks.push_back(job);
     }
   }
   return selection;

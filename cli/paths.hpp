@@ -8,13 +8,16 @@
 
 namespace holon::cli {
 
-// "/3/7" as the instance "/3" and the job 7; "7" as the instance "" (the one talked to) and 7.
+// "/3/7" as the instance "/3" and the job 7; "7" as the instance "" (the one talked to) and 7;
+// "7.3-9" as the tasks of the array 7 with these indices.
 struct JobRef {
   std::string instance;
   std::uint64_t id = 0;
+  std::string indices = {};  // an idset; "": the job itself
   bool operator==(const JobRef&) const = default;
 };
-// One word of a command line: "7", "3-9", "/3/7". Errors: invalid_argument.
+// One word of a command line: "7", "3-9", "/3/7", "7.12", "7.3-9", "/3/7.1,4". Errors:
+// invalid_argument.
 Result<std::vector<JobRef>> parse_jobs(const std::string& word);
 
 // All words of a command line together. Errors: invalid_argument, also where they name jobs of more
@@ -22,6 +25,7 @@ Result<std::vector<JobRef>> parse_jobs(const std::string& word);
 struct JobSelection {
   std::string instance;  // "": the one talked to
   std::vector<std::uint64_t> ids;
+  std::vector<JobRef> tasks;  // of arrays, whose numbers their instance knows
 };
 Result<JobSelection> select_jobs(const std::vector<std::string>& words);
 

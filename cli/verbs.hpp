@@ -30,6 +30,7 @@ int verb_explain(Invocation& call);
 int verb_priority(Invocation& call);
 int verb_plan(Invocation& call);
 int verb_windows(Invocation& call);
+int verb_retry(Invocation& call);
 int verb_signal(Invocation& call);
 int verb_update(Invocation& call);
 int verb_suspend(Invocation& call);

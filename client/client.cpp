@@ -197,6 +197,14 @@ Result<std::vector<msg::Usage>> Client::usage(msg::JobsRequest request) {
   return all;
 }
 
+Result<msg::TasksReply> Client::tasks(const msg::TasksRequest& request) {
+  return parts_->call<msg::TasksReply>("job.tasks", request);
+}
+
+Result<msg::CompactReply> Client::compact_journal() {
+  return parts_->call<msg::CompactReply>("journal.compact", msg::Empty{}, kBulkTimeout);
+}
+
 Result<msg::JobInfoReply> Client::info(std::uint64_t id) {
   msg::JobInfoRequest request;
   request.id = id;

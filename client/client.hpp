@@ -84,6 +84,9 @@ class Client {
   // What jobs that are over have used, by `request.by`. Errors: as of jobs(), and invalid_argument
   // (nothing that they can be told apart by).
   Result<std::vector<msg::Usage>> usage(msg::JobsRequest request);
+  // The numbers of tasks of an array, by their indices. Errors: not_found (no such job, no task
+  // with one of these indices), invalid_argument (it is no array).
+  Result<msg::TasksReply> tasks(const msg::TasksRequest& request);
   // Everything kept about a job. Errors: not_found.
   Result<msg::JobInfoReply> info(std::uint64_t id);
   // The record of a job of this path's instance, also where that instance is gone: its ancestors
@@ -127,6 +130,8 @@ class Client {
   Result<msg::TreeNode> tree();
   // This instance alone.
   Result<msg::TreeNode> status();
+  // Its journal gives back to the disk what holds nothing any more.
+  Result<msg::CompactReply> compact_journal();
   // Ends the instance in order: returns once it knows.
   Status shutdown(const msg::ShutdownRequest& request);
 

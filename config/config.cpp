@@ -161,6 +161,8 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.keep_audit, whole(v, 0, 10'000'000)); }},
     {"journal.keep", "a number of jobs, 0 for all",
      [](Config& c, const Value& v) { return store(c.keep, whole(v, 0, 1'000'000'000)); }},
+    {"journal.keep-age", kDuration,
+     [](Config& c, const Value& v) { return store(c.keep_age, duration(v)); }},
     {"journal.sync", "normal or full",
      [](Config& c, const Value& v) {
        const auto name = one_of(v, {"normal", "full"});

@@ -57,6 +57,7 @@ struct Config {
   bool heeds_cgroups = true;       // cpu.max and memory.max bound what is offered
   Sync sync = Sync::normal;
   std::uint64_t keep = 1'000'000;     // INACTIVE jobs that are kept, with all they left; 0: all
+  Duration keep_age = 0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
   std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none
 
   // The policy of the queue a job without one gets into.

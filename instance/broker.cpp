@@ -472,8 +472,11 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
 void Broker::end_jobs(const std::string& type, const std::string& reason) {
   core_->jobs.take_all(reactor_.now());
   std::vector<JobId> running, queued;
-  for (const auto& [id, job] : core_->jobs.active())
-    (job.life.state >= JobState::run ? running : queued).push_back(id);
+  // An array ends with those that wait; of a root that runs again it does not end.
+  for (const auto& [id, job] : core_->jobs.active()) {
+    const bool runs = job.life.state >= JobState::run && !is_array(job);
+    if (runs || !is_array_task(job)) (runs ? running : queued).push_back(id);
+  }
   const std::string note = fmt::format("its instance ended: {}", reason);
   for (const JobId id : running) core_->jobs.raise(id, type, note, reactor_.now());
   if (!parent_ || queued.empty()) return;

@@ -55,7 +55,8 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
                 {identity.binary, identity.path, identity.state_dir}),
       watchers(jobs, the_journal, the_after_commit, portions),
       outputs(reactor, server, jobs, agents, the_after_commit),
-      retention(the_journal, jobs, the_after_commit, the_config.keep, identity.state_dir),
+      retention(the_journal, jobs, the_after_commit, the_config.keep, the_config.keep_age,
+                identity.state_dir),
       inputs(server, jobs, agents, the_after_commit),
       journal(the_journal),
       after_commit(the_after_commit),
@@ -278,6 +279,10 @@ Time Core::as_of(const msg::JobRecord& record) const {
       {children.told_at(*child), record.t_submit, record.t_alloc, record.t_start, record.t_finish});
 }
 
+void Core::ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) {
+  watchers.ended_unstarted(first, last, events);
+}
+
 void Core::happened(JobId job, const Event& event) {
   watchers.happened(job, event);
   on_event();
@@ -293,8 +298,10 @@ void Core::happened(JobId job, const Event& event) {
   if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
 }
 
+// What is above hears of an array as a whole.
 void Core::changed(const ActiveJob& job) {
-  if (parent_ != nullptr) parent_->changed(jobs.path_of(job.id));
+  if (parent_ == nullptr) return;
+  parent_->changed(jobs.path_of(is_array_task(job) ? array_of(job) : job.id));
 }
 
 void Core::limit_changed(const ActiveJob& job) {

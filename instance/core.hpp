@@ -79,6 +79,7 @@ class Core final : public Outside {
   void happened(JobId job, const Event& event) override;
   void changed(const ActiveJob& job) override;
   void ended(const msg::JobRecord& record) override;
+  void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) override;
   void limit_changed(const ActiveJob& job) override;
   bool may_end(const ActiveJob& job) override;
   void requeued(const ActiveJob& job) override { agents.forget(job.id); }

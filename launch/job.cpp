@@ -8,10 +8,10 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstring>
-#include <string_view>
+#include <optional>
 #include <utility>
 
+#include "launch/array_words.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/mpi/offer_wire_up.hpp"
 #include "transport/secret.hpp"
@@ -29,22 +29,13 @@ std::string end_text(int wait_status) {
              : "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
 }
 
-// {{entry}} and {{array.index}} in the words of a job that has them.
+// In the words of a task of an array.
 std::vector<std::string> words_of_array(std::vector<std::string> words, const Environment& job) {
-  for (auto& word : words) {
-    std::string made;
-    std::size_t done = 0;
-    for (auto at = word.find("{{"); at != std::string::npos; at = word.find("{{", at + 2)) {
-      for (const auto& [name, variable] : {std::pair("{{entry}}", "HOLON_ENTRY"),
-                                           std::pair("{{array.index}}", "HOLON_ARRAY_INDEX")}) {
-        const auto value = job.find(variable);
-        if (value == job.end() || !std::string_view(word).substr(at).starts_with(name)) continue;
-        made.append(word, done, at - done) += value->second;
-        done = at + std::strlen(name);
-      }
-    }
-    if (done > 0) word = made.append(word, done);
-  }
+  const auto index = job.find("HOLON_ARRAY_INDEX"), entry = job.find("HOLON_ENTRY");
+  if (index == job.end()) return words;
+  const ArrayWords all{index->second,
+                       entry == job.end() ? std::nullopt : std::optional(entry->second)};
+  for (auto& word : words) word = with_array_words(word, all);
   return words;
 }
 

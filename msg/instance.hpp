@@ -52,6 +52,13 @@ struct JobRecord {
   // is of the last one.
   std::uint32_t retries = 0;
   std::int64_t t_suspended = 0;  // since when its tasks are stopped; 0: they are not
+  // Of an array: its own id, how many tasks it has, and how many of them wait, have resources, or
+  // ended in which way (a time limit is a failure). Of a task of one: the array's id, and its
+  // index.
+  std::uint64_t array = 0;
+  std::int64_t index = 0;
+  std::uint64_t tasks = 0, tasks_pending = 0, tasks_running = 0, tasks_completed = 0,
+                tasks_failed = 0, tasks_cancelled = 0;
   // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
   std::int64_t as_of = 0;
 
@@ -61,10 +68,12 @@ struct JobRecord {
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
                                 t_inactive, t_estimate, expiration, limit, selection, is_instance,
                                 child_uri, output, error, cpu_ms, max_rss_kb, pids, retries,
-                                t_suspended, as_of)
+                                t_suspended, array, index, tasks, tasks_pending, tasks_running,
+                                tasks_completed, tasks_failed, tasks_cancelled, as_of)
 };
 
-// "submit": count equal jobs, all journalled before the answer. A jobspec that can never run is
+// "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is
+// there, all journalled before the answer. A jobspec that can never run is
 // refused with Errc::unsatisfiable and the reason; nothing is kept but the refusal's record (state
 // INACTIVE, result REJECTED). Sent again with the same key it has the same answer, and no more
 // jobs; the same key with another jobspec or count is refused with Errc::exists.
@@ -81,8 +90,9 @@ struct SubmitRequest {
 };
 struct SubmitReply {
   std::uint64_t first_id = 0;  // the jobs are first_id .. first_id + count - 1
-  std::uint64_t count = 0;
-  HOLON_FIELDS(first_id, count)
+  std::uint64_t count = 0;     // 1 for an array: it is one job
+  std::uint64_t tasks = 0;     // of an array; the numbers behind first_id are theirs
+  HOLON_FIELDS(first_id, count, tasks)
 };
 
 // What a listing is to show: jobs that meet all of these. An empty string or list, or 0, asks for
@@ -110,7 +120,8 @@ struct JobsRequest {
   // Only `usage` in the answers, of jobs that are over, by: user, name, queue, account, group, qos,
   // result, day (of the end, "2026-12-24", by the clock of the instance); not with `recursive`.
   std::string by;
-  HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page, filter, stats, by)
+  bool tasks = false;  // behind each array its tasks; not with `limit` or `recursive`
+  HOLON_FIELDS(all, recursive, ids, limit, timeout, after, page, filter, stats, by, tasks)
 };
 struct StateCount {
   std::string state;  // of an inactive job its result
@@ -142,6 +153,20 @@ struct JobsReply {
       {};                         // with `stats`: of the jobs of this page, which are not in it
   std::vector<Usage> usage = {};  // with `by`: the same
   HOLON_FIELDS(jobs, next, counts, usage)
+};
+
+// "job.tasks": the numbers of tasks of an array, which stand for them wherever a job's id does. An
+// index that the array does not have is refused with Errc::not_found.
+struct TasksRequest {
+  std::uint64_t array = 0;  // its id
+  std::string indices;      // an idset (RFC 22): "12", "3-9"; "": all
+  std::string results;      // only tasks that ended so: "FAILED,TIMEOUT"; "": no such filter
+  HOLON_FIELDS(array, indices, results)
+};
+struct TasksReply {
+  std::string ids;      // an idset
+  std::string indices;  // of these tasks, an idset
+  HOLON_FIELDS(ids, indices)
 };
 
 // "job.info": everything kept about one job.
@@ -266,6 +291,13 @@ struct TreeNode {
 
 // "status": the same node without children.
 using StatusRequest = Empty;
+
+// "journal.compact": what holds nothing any more is given back to the disk, a little at a time.
+using CompactRequest = Empty;
+struct CompactReply {
+  std::int64_t bytes_before = 0, bytes_after = 0;  // of the journal's files
+  HOLON_FIELDS(bytes_before, bytes_after)
+};
 
 // "shutdown": ends the instance in order; running jobs are cancelled first.
 struct ShutdownRequest {

@@ -71,4 +71,22 @@ const std::string& state_word(const JobRecord& job) {
   return job.state == "INACTIVE" && !job.result.empty() ? job.result : job.state;
 }
 
+std::string label_of(const JobRecord& job) {
+  if (job.array == 0 || job.tasks > 0) return std::to_string(job.id);
+  return fmt::format("{}.{}", job.array, job.index);
+}
+
+std::string tasks_text(const JobRecord& job) {
+  std::string text;
+  const auto add = [&text](std::uint64_t tasks, const char* word) {
+    if (tasks > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", tasks, word);
+  };
+  add(job.tasks_pending, "waiting");
+  add(job.tasks_running, "running");
+  add(job.tasks_completed, "completed");
+  add(job.tasks_failed, "failed");
+  add(job.tasks_cancelled, "cancelled");
+  return text;
+}
+
 }  // namespace holon::msg

@@ -27,4 +27,9 @@ bool asks_for_ended(const JobFilter& filter);
 // takes.
 const std::string& state_word(const JobRecord& job);
 
+// "7.12" for a task of an array, the number for all other jobs.
+std::string label_of(const JobRecord& job);
+// Of an array: "12 waiting, 3 running, 85 completed, 2 failed"; of what there is none is left out.
+std::string tasks_text(const JobRecord& job);
+
 }  // namespace holon::msg

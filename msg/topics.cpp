@@ -21,6 +21,7 @@ using transport::topic;
 constexpr std::array kTopics = {
     topic<SubmitRequest, SubmitReply>("submit"),
     topic<JobsRequest, JobsReply>("jobs"),
+    topic<TasksRequest, TasksReply>("job.tasks"),
     topic<JobInfoRequest, JobInfoReply>("job.info"),
     topic<WaitRequest, WaitReply>("job.wait"),
     stream<WatchRequest, JobEvent>("job.watch"),
@@ -38,6 +39,7 @@ constexpr std::array kTopics = {
     topic<LeaveRequest, Empty>("node.leave"),
     topic<StatusRequest, TreeNode>("status"),
     topic<TreeRequest, TreeNode>("tree"),
+    topic<CompactRequest, CompactReply>("journal.compact"),
     topic<ShutdownRequest, Empty>("shutdown"),
     topic<ExplainRequest, ExplainReply>("explain"),
     topic<PriorityRequest, PriorityReply>("priority"),

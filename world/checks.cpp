@@ -198,6 +198,7 @@ void Checks::final_record(const std::string& path, const std::optional<msg::JobR
     return machine_.history.violation("job {} is {} for its own instance, and {} at the root", path,
                                       owner->second, record->result);
   if (record->is_instance) return;
+  if (record->tasks > 0) return array_at_end(*record);
   const auto truth = machine_.tasks.truth().find(path);
   const bool ran = truth != machine_.tasks.truth().end();
   const Attempt* const last = ran ? attempt_of(truth->second, record->retries) : nullptr;
@@ -259,6 +260,28 @@ void Checks::failed(const msg::JobRecord& record, const Truth& truth, const Atte
                                record.reason);
   if (!are_all(attempt.ended) && record.reason.empty())
     machine_.history.violation("job {} is FAILED, and nobody knows why", record.path);
+}
+
+// Each task ends exactly once, and the array with the last of them. Of one whose instance was lost
+// only that is known.
+void Checks::array_at_end(const msg::JobRecord& array) {
+  if (array.path.rfind('/') != 0) return;
+  const auto ended = array.tasks_completed + array.tasks_failed + array.tasks_cancelled;
+  if (ended != array.tasks || array.tasks_pending + array.tasks_running > 0)
+    machine_.history.violation(
+        "array {} of {} tasks is over: {} completed, {} failed, {} cancelled", array.path,
+        array.tasks, array.tasks_completed, array.tasks_failed, array.tasks_cancelled);
+  if ((array.result == "COMPLETED") != (array.tasks_completed == array.tasks))
+    machine_.history.violation("array {} is {}, and {} of {} tasks completed", array.path,
+                               array.result, array.tasks_completed, array.tasks);
+}
+
+void Checks::task_at_end(const instance::Journal& journal, const std::string& path,
+                         std::uint64_t id) {
+  const auto ended = journal.ended_task(JobId(id));
+  if (!ended || !*ended)
+    return machine_.history.violation("the journal does not say how task {} ended", path);
+  events_of(journal, path, id);
 }
 
 void Checks::events_of(const instance::Journal& journal, const std::string& path,

@@ -66,6 +66,9 @@ class Checks {
   // This instance, and all below it, is about to end, or has been killed.
   void ends(const std::string& instance) { ends_[instance].push_back(now()); }
   // Each job went through its life once.
+  // A task of an array of the root, when nobody is there any more.
+  void task_at_end(const instance::Journal& journal, const std::string& path, std::uint64_t id);
+  void array_at_end(const msg::JobRecord& array);
   void events_of(const instance::Journal& journal, const std::string& path, std::uint64_t id);
 
   // How many nodes an instance has, what its active jobs hold, and the policy of its queue, as

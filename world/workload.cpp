@@ -180,11 +180,16 @@ void World::acknowledged(const std::string& whose, const Ask& ask, const std::st
     const auto id = reply->first_id + i;
     const auto path = (whose == "/" ? "" : whose) + "/" + std::to_string(id);
     machine_.history.note("job {} is acknowledged", path);
-    Checks::Wish wish{ask.requeue, ask.retry_on, ""};
-    if (ask.first >= 0)
-      wish.index = std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step);
-    if (!acked_.emplace(path, Acked{whose, id, std::move(wish)}).second)
+    if (!acked_.emplace(path, Acked{whose, id, {ask.requeue, ask.retry_on, ""}}).second)
       machine_.history.violation("the number of job {} is given twice", path);
+  }
+  // What is above an instance hears of an array as a whole.
+  for (std::uint64_t i = 0; whose == "/" && i < reply->tasks; ++i) {
+    const auto id = reply->first_id + 1 + i;
+    const auto index = std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step);
+    const auto path = "/" + std::to_string(id);
+    if (!acked_.emplace(path, Acked{whose, id, {ask.requeue, ask.retry_on, index}, true}).second)
+      machine_.history.violation("the number of task {} is given twice", path);
   }
 }
 

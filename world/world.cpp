@@ -247,7 +247,8 @@ void World::check_end() {
   for (const auto& [path, job] : acked_) {
     const auto record = core->record(path);
     checks_.final_record(path, record);
-    if (!machine_.history.failed()) checks_.granted(*record, job.wish);
+    // Of an array its tasks were granted something.
+    if (!machine_.history.failed() && record->tasks == 0) checks_.granted(*record, job.wish);
   }
   const std::string state_dir = root_->state_dir();
   Instance* const root = root_;
@@ -261,6 +262,10 @@ void World::check_end() {
     return machine_.history.violation("the journal cannot be read: {}", to_string(journal.error()));
   for (const auto& [path, job] : acked_) {
     const bool own = job.instance == "/";
+    if (job.is_task) {
+      checks_.task_at_end(*journal, path, job.id);
+      continue;
+    }
     const auto record = own ? journal->inactive(JobId(job.id)) : journal->descendant(path);
     checks_.final_record(path, record ? *record : std::nullopt);
     if (own) checks_.events_of(*journal, path, job.id);

@@ -52,6 +52,7 @@ class World final : public Instances {
     std::string instance;  // whose job it is
     std::uint64_t id = 0;
     Checks::Wish wish = {};
+    bool is_task = false;  // of an array
   };
   struct Ask {
     std::vector<std::string> command;

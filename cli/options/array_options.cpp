@@ -1,15 +1,18 @@
 #include "cli/options/array_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "instance/job/wishes.hpp"
+#include "launch/array_words.hpp"
 #include "resource/graph/spec.hpp"
 
 namespace holon::cli {
@@ -31,7 +34,7 @@ Status check_entry(const std::string& entry, const std::string& where) {
   return {};
 }
 
-Result<std::vector<std::string>> lines_of_file(const std::string& file) {
+Result<std::vector<std::string>> lines_of_file(const std::string& file, const char* option) {
   std::ifstream in(file);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) {
@@ -40,10 +43,65 @@ Result<std::vector<std::string>> lines_of_file(const std::string& file) {
     lines.push_back(std::move(line));
   }
   if (in.eof() && !lines.empty()) return lines;
-  if (in.eof()) return fail(Errc::invalid_argument, file + " has no lines", "--each-line");
+  if (in.eof()) return fail(Errc::invalid_argument, file + " has no lines", option);
   const int error = errno;
   return fail(error == ENOENT ? Errc::not_found : Errc::system,
-              fmt::format("{}: {}", file, std::strerror(error)), "--each-line");
+              fmt::format("{}: {}", file, std::strerror(error)), option);
+}
+
+// A list, whose elements they are, or one value a line.
+Result<std::vector<std::string>> entries_of_json(const std::string& file) {
+  using nlohmann::ordered_json;
+  auto lines = lines_of_file(file, "--each-json");
+  if (!lines) return lines;
+  const auto whole =
+      ordered_json::parse(fmt::format("{}", fmt::join(*lines, "\n")), nullptr, false);
+  std::vector<std::string> entries;
+  if (whole.is_array()) {
+    for (const auto& entry : whole) entries.push_back(entry.dump());
+    if (entries.empty())
+      return fail(Errc::invalid_argument, file + " is a list without elements", "--each-json");
+    return entries;
+  }
+  for (std::size_t i = 0; i < lines->size(); ++i) {
+    if ((*lines)[i].find_first_not_of(" \t\r") == std::string::npos) continue;
+    const auto entry = ordered_json::parse((*lines)[i], nullptr, false);
+    if (entry.is_discarded())
+      return fail(Errc::invalid_argument, "is no JSON; a list, or one value a line, is accepted",
+                  fmt::format("{}:{}", file, i + 1));
+    entries.push_back(entry.dump());
+  }
+  if (entries.empty()) return fail(Errc::invalid_argument, file + " has no values", "--each-json");
+  return entries;
+}
+
+// Each {{entry.FIELD}} stands for something in each task.
+Status check_fields(const std::vector<std::string>& entries,
+                    const std::vector<std::string>& command) {
+  for (const auto& word : command)
+    for (const auto& field : launch::entry_fields_in(word))
+      for (std::size_t i = 0; i < entries.size(); ++i)
+        if (!launch::entry_field(entries[i], field))
+          return fail(Errc::invalid_argument,
+                      fmt::format("entry {} has no member '{}': {}", i + 1, field, entries[i]),
+                      word);
+  return {};
+}
+
+Status check_bounds(const ArrayOptions& options, bool is_array) {
+  const auto check = [&](const std::optional<std::int64_t>& n, std::int64_t least,
+                         const char* option) -> Status {
+    if (!n) return {};
+    if (!is_array)
+      return fail(Errc::invalid_argument,
+                  "is about arrays: --array, --each-line, --each-json or ':::'", option);
+    if (*n >= least && *n <= instance::kMostIndex) return {};
+    return fail(Errc::invalid_argument,
+                fmt::format("{} is not accepted; {} to {} are", *n, least, instance::kMostIndex),
+                option);
+  };
+  if (auto good = check(options.max_running, 1, "--max-running"); !good) return good;
+  return check(options.max_fails, 0, "--max-fails");
 }
 
 // What stands behind ":::"; nothing where there is none.
@@ -63,21 +121,22 @@ Result<std::optional<std::vector<std::string>>> take_words(std::vector<std::stri
 }  // namespace
 
 Result<IndexRange> parse_indices(const std::string& word) {
-  if (word.find('%') != std::string::npos)
-    return fail(Errc::unsupported,
-                fmt::format("'{}': how many run at a time cannot be said; 1-10 and 0-100:2 are "
-                            "accepted",
-                            word));
-  const auto colon = word.find(':');
-  const std::string range = word.substr(0, colon);
+  const auto percent = word.find('%');
+  const auto most = percent == std::string::npos ? std::optional<std::int64_t>(0)
+                                                 : index_of(word.substr(percent + 1));
+  const std::string indices = word.substr(0, percent);
+  const auto colon = indices.find(':');
+  const std::string range = indices.substr(0, colon);
   const auto dash = range.find('-');
   const auto first = index_of(range.substr(0, dash));
   const auto last = dash == std::string::npos ? first : index_of(range.substr(dash + 1));
-  const auto step = colon == std::string::npos ? 1 : index_of(word.substr(colon + 1));
-  if (first && last && step && *first <= *last && *step >= 1)
-    return IndexRange{*first, *step, (*last - *first) / *step + 1};
+  const auto step = colon == std::string::npos ? 1 : index_of(indices.substr(colon + 1));
+  const bool good = first && last && step && most && *first <= *last && *step >= 1;
+  if (good && (percent == std::string::npos || *most >= 1))
+    return IndexRange{*first, *step, (*last - *first) / *step + 1, *most};
   return fail(Errc::invalid_argument,
-              fmt::format("'{}' is no range of indices; 7, 1-10 and 0-100:2 are, from 0 to {}",
+              fmt::format("'{}' is no range of indices; 7, 1-10, 0-100:2 and 1-10%4 (four at a "
+                          "time) are, from 0 to {}",
                           word, instance::kMostIndex));
 }
 
@@ -92,35 +151,51 @@ void add_array_options(Parser& parser, ArrayOptions& options) {
             return {};
           },
           "RANGE",
-          "a job for each index: 1-10, 0-100:2; it is HOLON_ARRAY_INDEX, and {{array.index}} in "
+          "an array, a task for each index: 1-10, 0-100:2; it is HOLON_ARRAY_INDEX, and "
+          "{{array.index}} in "
           "COMMAND, --output and --error")
       .option("--each-line", options.each_line, "FILE",
-              "a job for each line; it is HOLON_ENTRY, and {{entry}} in COMMAND or else its last "
-              "argument; as behind ':::'");
+              "an array, a task for each line; it is HOLON_ENTRY, and {{entry}} in COMMAND or else "
+              "its last argument; as behind ':::'")
+      .option("--each-json", options.each_json, "FILE",
+              "the same of a JSON list, or of one JSON value a line; {{entry.FIELD}} is a member "
+              "of an entry, in COMMAND, --name, --output and --error")
+      .option("--max-running", options.max_running, "N", "so many tasks of an array at a time")
+      .option("--max-fails", options.max_fails, "N",
+              "when more than N tasks of an array have failed, cancel the others");
 }
 
 Result<std::optional<ArrayRequest>> take_array(const ArrayOptions& options,
                                                std::vector<std::string>& command, bool wrapped) {
   auto words = take_words(command);
   if (!words) return tl::unexpected(words.error());
-  if (options.indices.has_value() + !options.each_line.empty() + words->has_value() > 1)
+  const int ways = options.indices.has_value() + !options.each_line.empty() +
+                   !options.each_json.empty() + words->has_value();
+  if (ways > 1)
     return fail(Errc::invalid_argument,
-                "one of --array, --each-line and ':::' is accepted, not several of them");
-  if (options.indices) return ArrayRequest{*options.indices, {}};
-  std::vector<std::string> entries;
+                "one of --array, --each-line, --each-json and ':::' is accepted, not several of "
+                "them");
+  if (auto good = check_bounds(options, ways > 0); !good) return tl::unexpected(good.error());
+  if (ways == 0) return std::nullopt;
+  ArrayRequest array;
+  if (options.indices) array.indices = *options.indices;
+  array.max_running = options.max_running.value_or(array.indices.max_running);
+  array.max_fails = options.max_fails;
+  if (options.indices) return array;
   if (*words) {
-    entries = std::move(**words);
-  } else if (!options.each_line.empty()) {
-    auto lines = lines_of_file(options.each_line);
-    if (!lines) return tl::unexpected(lines.error());
-    entries = std::move(*lines);
+    array.entries = std::move(**words);
   } else {
-    return std::nullopt;
+    auto read = options.each_line.empty() ? entries_of_json(options.each_json)
+                                          : lines_of_file(options.each_line, "--each-line");
+    if (!read) return tl::unexpected(read.error());
+    array.entries = std::move(*read);
   }
-  const auto holds = [](const std::string& w) { return w.find("{{entry}}") != std::string::npos; };
+  const auto holds = [](const std::string& w) { return w.find("{{entry") != std::string::npos; };
   if (!wrapped && std::none_of(command.begin(), command.end(), holds))
     command.push_back("{{entry}}");
-  return ArrayRequest{{1, 1, static_cast<std::int64_t>(entries.size())}, std::move(entries)};
+  if (auto good = check_fields(array.entries, command); !good) return tl::unexpected(good.error());
+  array.indices.count = static_cast<std::int64_t>(array.entries.size());
+  return array;
 }
 
 }  // namespace holon::cli

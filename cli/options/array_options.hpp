@@ -12,13 +12,14 @@ namespace holon::cli {
 
 struct ArrayOptions {
   std::optional<IndexRange> indices;  // --array
-  std::string each_line;              // --each-line; empty: not given
+  std::string each_line, each_json;   // files; empty: not given
+  std::optional<std::int64_t> max_running, max_fails;
 };
 
-// --array, --each-line.
+// --array, --each-line, --each-json, --max-running, --max-fails.
 void add_array_options(Parser& parser, ArrayOptions& options);
 
-// "1-10", "0-100:2", "7". Errors: invalid_argument.
+// "1-10", "0-100:2", "7", each with "%50" behind it. Errors: invalid_argument.
 Result<IndexRange> parse_indices(const std::string& word);
 
 // What of the options and of a ":::" in the command its jobs differ in, if in anything. What stands

@@ -9,8 +9,8 @@ namespace holon::cli {
 namespace {
 
 const std::set<std::string>& schemes_of_jobs() {
-  static const std::set<std::string> kSchemes = {"after", "afterstart", "afterany", "afterok",
-                                                 "afternotok"};
+  static const std::set<std::string> kSchemes = {"after",   "afterstart", "afterany",
+                                                 "afterok", "afternotok", "aftercorr"};
   return kSchemes;
 }
 
@@ -69,8 +69,8 @@ Status check_dependency(const std::string& word) {
   }
   if (!schemes_of_jobs().contains(scheme))
     return wrong(
-        fmt::format("'{}' is none of after, afterany, afterok, afternotok, singleton and "
-                    "begin-time",
+        fmt::format("'{}' is none of after, afterany, afterok, afternotok, aftercorr, "
+                    "singleton and begin-time",
                     scheme));
   if (!value.empty() && value.size() < 20 &&
       value.find_first_not_of("0123456789") == std::string::npos)

@@ -267,6 +267,8 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
     ours["array"] = {{"first", options.array->indices.first},
                      {"step", options.array->indices.step}};
     if (!options.array->entries.empty()) ours["array"]["entries"] = options.array->entries;
+    if (options.array->max_running > 0) ours["array"]["max_running"] = options.array->max_running;
+    if (options.array->max_fails) ours["array"]["max_fails"] = *options.array->max_fails;
   }
   return {};
 }

@@ -19,12 +19,15 @@ namespace holon::cli {
 // first, first + step, ...
 struct IndexRange {
   std::int64_t first = 1, step = 1, count = 1;
+  std::int64_t max_running = 0;  // 0: no bound
   bool operator==(const IndexRange&) const = default;
 };
 // In what the jobs of one submission differ: their indices, and their entries if there are any.
 struct ArrayRequest {
   IndexRange indices;
   std::vector<std::string> entries;
+  std::int64_t max_running = 0;                // tasks at a time; 0: no bound
+  std::optional<std::int64_t> max_fails = {};  // that may fail
 };
 
 struct JobOptions {

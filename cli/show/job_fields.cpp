@@ -77,11 +77,15 @@ std::string shown_state(const JobRecord& job, Time) {
   return msg::state_word(job);
 }
 
+std::string shown_id(const JobRecord& job, Time) {
+  return msg::label_of(job);
+}
+
 using J = JobRecord;
 constexpr auto kLeft = Table::Align::left;
 constexpr auto kRight = Table::Align::right;
 constexpr auto kFields = std::to_array<JobField>({
-    {"id", kRight, count_of<&J::id>, number_of<&J::id>},
+    {"id", kRight, shown_id, number_of<&J::id>},
     {"path", kLeft, text_of<&J::path>, nullptr},
     {"name", kLeft, shown_name, nullptr},
     {"state", kLeft, shown_state, nullptr},

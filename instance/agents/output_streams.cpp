@@ -29,14 +29,19 @@ void OutputStreams::attach(const transport::Request& request) {
   if (!ask) return request.fail(ask.error());
   const JobId id(ask->id);
   const ActiveJob* job = jobs_.find(id);
-  if (auto record = jobs_.record(id); !record) return request.fail(record.error());
+  const auto record = jobs_.record(id);
+  if (!record) return request.fail(record.error());
+  if (record->tasks > 0)
+    return request.fail({Errc::unsupported,
+                         fmt::format("{} is an array: its tasks have outputs", record->path),
+                         "id"});
   Stream& stream = streams_.emplace_back();
   stream.client = request;
   stream.job = id;
-  stream.job_ended = job == nullptr;
-  if (job == nullptr)
+  stream.job_ended = record->state == "INACTIVE";
+  if (stream.job_ended)
     finish_from_files(stream);
-  else if (job->life.started)
+  else if (job != nullptr && job->life.started)
     open(stream);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -42,8 +43,26 @@ struct Answers {
 
 }  // namespace
 
+// Of an array those tasks get it that run.
+Status Signals::add_agents_of_array(const ActiveJob& array, ByRank& to) const {
+  const JobId last(array.id.value() + array.submission->count);
+  for (auto task = jobs_.active().upper_bound(array.id);
+       task != jobs_.active().end() && task->first <= last; ++task) {
+    const Lifecycle& life = task->second.life;
+    const bool runs =
+        life.state == JobState::run && std::all_of(life.parts.begin(), life.parts.end(),
+                                                   [](const Part& part) { return part.started; });
+    if (!runs) continue;
+    if (auto added = add_agents_of(task->first, to); !added) return added;
+  }
+  return {};
+}
+
 Status Signals::add_agents_of(JobId id, ByRank& to) const {
   const ActiveJob* const job = jobs_.find(id);
+  if (job != nullptr && is_array(*job)) return add_agents_of_array(*job, to);
+  if (job == nullptr && jobs_.is_active(id))
+    return fail(Errc::denied, fmt::format("job {} has not started", jobs_.path_of(id)));
   if (job == nullptr) {
     const auto known = jobs_.record(id);
     if (!known) return tl::unexpected(known.error());

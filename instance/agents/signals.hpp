@@ -22,6 +22,7 @@ class Signals {
 
  private:
   using ByRank = std::map<std::uint32_t, std::vector<std::uint64_t>>;
+  Status add_agents_of_array(const ActiveJob& array, ByRank& to) const;
   Status add_agents_of(JobId id, ByRank& to) const;
 
   JobManager& jobs_;

@@ -73,6 +73,10 @@ Status check_qos(const std::string& qos, const qmanager::SchedulerConfig& config
               "qos");
 }
 
+bool is_of_entry(std::string_view word) {
+  return word == "entry" || word.starts_with("entry.");
+}
+
 // "{{id}}" and the like stand for the job's; any other word would become part of the file's name.
 Status check_file_name(const Submission& submission, const std::string& file, const char* where) {
   constexpr std::array<std::string_view, 4> kWords = {"id", "name", "taskid", "task.id"};
@@ -81,7 +85,9 @@ Status check_file_name(const Submission& submission, const std::string& file, co
     if (end == std::string::npos) return {};
     const auto word = std::string_view(file).substr(at + 2, end - at - 2);
     if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) continue;
-    if (submission.wishes.array && word == "array.index") continue;
+    if (const auto& array = submission.wishes.array;
+        array && (word == "array.index" || (!array->entries.empty() && is_of_entry(word))))
+      continue;
     return fail(
         Errc::invalid_argument,
         fmt::format("'{{{{{}}}}}' stands for nothing; accepted are {{{{id}}}}, {{{{name}}}} "

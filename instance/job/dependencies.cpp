@@ -20,6 +20,7 @@ constexpr auto kSchemes = std::to_array<std::pair<const char*, Scheme>>({
     {"afterany", Scheme::afterany},
     {"afterok", Scheme::afterok},
     {"afternotok", Scheme::afternotok},
+    {"aftercorr", Scheme::aftercorr},
     {"singleton", Scheme::singleton},
     {"begin-time", Scheme::begin_time},
 });
@@ -42,7 +43,7 @@ Result<Dependency> read_one(const json& entry, const std::string& where) {
   if (known == kSchemes.end())
     return fail(Errc::invalid_argument,
                 fmt::format("'{}' is no scheme; accepted are after, afterany, afterok, afternotok, "
-                            "singleton and begin-time",
+                            "aftercorr, singleton and begin-time",
                             name),
                 where + "/scheme");
   Dependency dependency;
@@ -113,16 +114,17 @@ Standing judge(const Dependency& dependency, const TargetState& target, Time now
     case Scheme::begin_time:
       return now >= dependency.at ? Standing{}
                                   : Standing{Verdict::open, "waits for its begin time"};
+    case Scheme::aftercorr:  // each task has its own
     case Scheme::singleton:
       break;
   }
   return {};
 }
 
-void WaitingRoom::happened(JobId target) {
-  const auto first = by_target_.lower_bound({target, JobId(0)});
+void WaitingRoom::happened(JobId first_target, JobId last_target) {
+  const auto first = by_target_.lower_bound({first_target, JobId(0)});
   auto last = first;
-  for (; last != by_target_.end() && last->first == target; ++last)
+  for (; last != by_target_.end() && last->first <= last_target; ++last)
     to_look_at_.insert(last->second);
   by_target_.erase(first, last);
 }

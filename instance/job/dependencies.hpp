@@ -22,11 +22,12 @@ struct Dependency {
     afterany,    // it is over
     afterok,     // it has completed
     afternotok,  // it is over and has not completed
+    aftercorr,   // of each task of an array: the same one of that array has completed
     singleton,   // no earlier job of the same user and name is active
     begin_time,  // it is `at`
   };
   Scheme scheme = Scheme::afterany;
-  JobId job;         // of the first four
+  JobId job;         // of the first five
   Time at = 0;       // ms since the epoch
   std::string text;  // "afterok:7", for listings and event logs
 
@@ -59,7 +60,8 @@ class WaitingRoom {
   void wait_until(Time when, JobId waiter) { by_time_.emplace(when, waiter); }
   // `target` has started or ended: who waits for it is looked at in the next turn, and has to
   // wait_for() it again if that was not enough. O(waiters).
-  void happened(JobId target);
+  void happened(JobId target) { happened(target, target); }
+  void happened(JobId first, JobId last);  // the same of several
   void look_at(JobId waiter) { to_look_at_.insert(waiter); }
   // Removes and returns whom to look at now. O(them).
   std::set<JobId> called(Time now);

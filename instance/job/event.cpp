@@ -37,7 +37,9 @@ constexpr std::array kNames = {"submit",
                                "requeue",
                                "jobspec-update",
                                "suspend",
-                               "resume"};
+                               "resume",
+                               "array-start",
+                               "array-finish"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -130,6 +132,9 @@ struct Context {
     if (e.nodes) add("nodes", std::to_string(*e.nodes));
     if (e.slots) add("slots", std::to_string(*e.slots));
     return "{" + members + "}";
+  }
+  std::string operator()(const event::ArrayFinish& e) const {
+    return (*this)(event::Finish{e.status, e.cpu_ms, e.max_rss_kb});
   }
   template <class Plain>
   std::string operator()(const Plain&) const {
@@ -225,6 +230,10 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::Suspend{};
     case 22:
       return event::Resume{};
+    case 23:
+      return event::ArrayStart{};
+    case 24:
+      return event::ArrayFinish{c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
     default:
       return event::Clean{};
   }

@@ -64,7 +64,8 @@ struct Transition {
     return job.state == JobState::sched || move(JobState::priority, JobState::sched);
   }
   bool operator()(const event::Urgency& e) {
-    if (!job.submitted || job.state > JobState::sched) return false;
+    const bool is_running_array = job.state == JobState::run && job.t_alloc == 0;
+    if (!job.submitted || (job.state > JobState::sched && !is_running_array)) return false;
     job.urgency = e.urgency;
     return true;
   }
@@ -182,6 +183,23 @@ struct Transition {
     again.retry_begin = e.begin;
     again.retry_note = e.note;
     job = std::move(again);
+    return true;
+  }
+  bool operator()(const event::ArrayStart&) {
+    if (!move(JobState::sched, JobState::run)) return false;
+    job.started = true;
+    job.t_start = time;
+    return true;
+  }
+  bool operator()(const event::ArrayFinish& e) {
+    if (!job.submitted || job.finished || job.t_alloc != 0 || job.state == JobState::inactive)
+      return false;
+    job.state = JobState::cleanup;
+    job.finished = true;
+    job.status = e.status;
+    job.cpu_ms = e.cpu_ms;
+    job.max_rss_kb = e.max_rss_kb;
+    job.t_finish = time;
     return true;
   }
   bool operator()(const event::Clean&) {

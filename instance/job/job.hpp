@@ -14,6 +14,10 @@
 // What was asked for may be changed later (`jobspec-update`), and a job that runs may be stopped
 // for a while (`suspend`, `resume`), which changes neither its state nor what it holds.
 //
+// An array is one job (array/array.hpp): its own life is SCHED until its first task has its
+// resources (`array-start`), and over with its last one (`array-finish`). Each task has a life of
+// its own, as a job has.
+//
 // A severity-0 exception takes any active job to CLEANUP; `invalidate` takes a NEW one to INACTIVE.
 // A job's state is the fold of `apply` over its events and nothing else: replaying the journal
 // rebuilds it. What has to be done next follows from the state alone (`next_step`), so that acting
@@ -166,6 +170,17 @@ struct Requeue {
   bool operator==(const Requeue&) const = default;
 };
 
+// Of an array: its first task has its resources.
+struct ArrayStart {
+  bool operator==(const ArrayStart&) const = default;
+};
+// Of an array: its last task is over.
+struct ArrayFinish {
+  int status = 0;  // as from wait(2), the worst of its tasks
+  std::int64_t cpu_ms = 0, max_rss_kb = 0;
+  bool operator==(const ArrayFinish&) const = default;
+};
+
 }  // namespace event
 
 using EventBody =
@@ -173,7 +188,8 @@ using EventBody =
                  event::Urgency, event::Alloc, event::ResourceUpdate, event::Start, event::Instance,
                  event::Exception, event::Finish, event::Release, event::Free, event::Clean,
                  event::DependencyAdd, event::DependencyRemove, event::RankStart, event::RankFinish,
-                 event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume>;
+                 event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume,
+                 event::ArrayStart, event::ArrayFinish>;
 
 struct Event {
   Time time = 0;

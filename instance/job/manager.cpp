@@ -104,6 +104,8 @@ void JobManager::skip_ids(JobId last) {
 
 void JobManager::count(const ActiveJob& job, JobState from) {
   const JobState to = job.life.state;
+  if (is_array(job)) return;  // its tasks are counted
+  if (is_array_task(job)) count_task(job, from);
   const auto column = [this](JobState s) -> std::int64_t& {
     return is_pending(s)             ? counts_.pending
            : s == JobState::inactive ? counts_.inactive
@@ -123,7 +125,10 @@ void JobManager::post(ActiveJob& job, EventBody body, Time when) {
   HOLON_CHECK(next.has_value());
   const JobState from = job.life.state;
   job.life = std::move(*next);
-  journal_.add_event(job.id, 1, e);
+  if (is_array_task(job))
+    journal_.add_task_event(job.id, e);
+  else
+    journal_.add_event(job.id, 1, e);
   count(job, from);
   outside_.happened(job.id, e);
 }
@@ -145,10 +150,12 @@ void JobManager::advance(JobId id, Time now) {
         free(*job, now);
         break;
       case Step::clean:
+        if (const auto array = arrays_.find(id); array != arrays_.end() && !job->life.finished)
+          return;  // its tasks are not all over
         if (!outside_.may_end(*job)) return outside_.changed(*job);
         if (runs_again(*job)) return requeue(*job, now);
         post(*job, event::Clean{}, now);
-        end(*job);
+        end(*job, now);
         return;
       case Step::start:
         outside_.start_tasks(*job);
@@ -174,11 +181,13 @@ void JobManager::free(ActiveJob& job, Time now) {
   dirty_ = true;
 }
 
-void JobManager::end(ActiveJob& job) {
+void JobManager::end(ActiveJob& job, Time now) {
+  if (is_array_task(job)) return end_task(job, now);
   const auto record = record_of(job);
   journal_.add_inactive(record);
   outside_.changed(job);
   outside_.ended(record);
+  arrays_.erase(JobId(record.id));
   jobs_.erase(JobId(record.id));
   waiting_.happened(JobId(record.id));
   let_back(JobId(record.id));
@@ -188,6 +197,7 @@ void JobManager::end(ActiveJob& job) {
 
 void JobManager::resources_changed() {
   scheduler_.resources_changed();
+  for (const auto& [id, array] : arrays_) hungry_.insert(id);
   dirty_ = true;
 }
 
@@ -195,12 +205,14 @@ void JobManager::schedule(Time now) {
   if (paused_) return;
   settle_dependencies(now);
   if (!dirty_ && !(wake_ && *wake_ <= now)) return;
+  feed_arrays(now);
   const auto before = monotonic_us();
   const auto pass = scheduler_.step(now, kPass);
   passes_.add(monotonic_us() - before);
   dirty_ = pass.more;
   wake_ = pass.wake;
   carry_out(pass.decisions, now);
+  look_for_hungry_arrays();
 }
 
 void JobManager::carry_out(const std::vector<qmanager::Decision>& decisions, Time now) {
@@ -269,6 +281,7 @@ void JobManager::start(const qmanager::Start& decision, Time now) {
                     leads},
        now);
   outside_.changed(*job);
+  if (is_array_task(*job)) begin_array(*job, now);
   advance(decision.job, now);
 }
 
@@ -306,9 +319,19 @@ Result<ActiveJob*> JobManager::find_active(JobId id) {
 }
 
 Status JobManager::set_urgency(JobId id, std::uint32_t urgency, Time now) {
-  const auto found = find_active(id);
-  if (!found) return tl::unexpected(found.error());
-  ActiveJob* const job = *found;
+  ActiveJob* job = find_mutable(id);
+  if (JobArray* const array = array_with(id); job == nullptr && array != nullptr &&
+                                              array->waiting.contains(id.value()) &&
+                                              may_queue(*array)) {
+    take_task(*array, id, now);
+    job = find_mutable(id);
+  }
+  if (job == nullptr) {
+    const auto found = find_active(id);
+    if (!found) return tl::unexpected(found.error());
+    job = *found;
+  }
+  if (is_array(*job)) return set_urgency_of_array(*job, urgency, now), Status();
   if (job->life.state > JobState::sched)
     return fail(Errc::denied, fmt::format("job {} has started already", path_of(id)));
   let_back(id);
@@ -332,7 +355,13 @@ void JobManager::change_urgency(ActiveJob& job, std::uint32_t urgency, Time now)
 
 void JobManager::raise(JobId id, const std::string& type, const std::string& note, Time now) {
   ActiveJob* job = find_mutable(id);
-  if (job == nullptr) return;
+  if (job == nullptr) {
+    JobArray* const array = array_with(id);
+    if (array == nullptr || !array->holds_back(id)) return;
+    end_waiting(*array, id, id, {type, 0, note}, now);
+    return settle_array(array->id, now);
+  }
+  if (is_array(*job)) return raise_array(*job, {type, 0, note}, now);
   const bool queued = job->life.state == JobState::sched || job->life.state == JobState::depend;
   const bool was_ending = job->life.state == JobState::cleanup;
   // A cancel keeps one that is ending from running again.

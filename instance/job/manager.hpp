@@ -19,6 +19,7 @@
 #include "base/result.hpp"
 #include "config/config.hpp"
 #include "instance/agents/hosting.hpp"
+#include "instance/array/array.hpp"
 #include "instance/clock.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/queue_gates.hpp"
@@ -55,6 +56,9 @@ class Outside {
   // The record as listings show it is another one now; the last call for a job has state INACTIVE.
   virtual void changed(const ActiveJob& job) = 0;
   virtual void ended(const msg::JobRecord& record) = 0;
+  // Tasks first .. last of an array are over, of which nothing had happened: these are their last
+  // events.
+  virtual void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) = 0;
   // Its end is all that is left to write down. False: what it leaves behind is not settled yet;
   // go_on() is called when it is.
   virtual bool may_end(const ActiveJob& job) = 0;
@@ -66,8 +70,8 @@ class Outside {
 
 // Where a job's output goes: as asked for, else below `directory`; and the file it reads, if any.
 // "{{id}}" in a name is the job's id, "{{name}}" its name with '_' for '/',
-// "{{array.index}}" its index where it has one. What a task makes of
-// it: launch::file_of_task.
+// and of a task of an array "{{array.index}}", "{{entry}}" and "{{entry.FIELD}}". What a task makes
+// of it: launch::file_of_task.
 struct OutputFiles {
   std::string output, error;  // error "": the same file
   std::string input;          // "": none
@@ -209,6 +213,20 @@ class JobManager {
   std::vector<JobId> waits_on(const ActiveJob& job) const;
 
   const ActiveJob* find(JobId id) const;
+  // Is it a job, or a task of an array, that is not over? Not every task that waits is in active().
+  bool is_active(JobId id) const;
+  // The next task of the array that `after` is, or is a task of; 0: there is none. `all`: also of
+  // those that are over.
+  JobId next_task(JobId after, bool all) const;
+  // Whom the scheduler can say something about: of an array that waits its first task in the queue.
+  const ActiveJob& spokesman_of(const ActiveJob& job) const;
+  // Of an array, active or over. Errors: not_found (no such job), invalid_argument (it is no
+  // array).
+  Result<ArrayShape> shape_of_array(JobId id) const;
+  // The numbers of its tasks that ended so: "FAILED,TIMEOUT".
+  Result<Idset> tasks_with_result(JobId array, const std::string& results) const;
+  // The active array that it is, or is a task of.
+  const JobArray* array_with(JobId job) const;
   const std::map<JobId, ActiveJob>& active() const { return jobs_; }
   // Those of them that have an allocation, which are few beside those that wait.
   const std::set<JobId>& holding() const { return holding_; }
@@ -244,7 +262,7 @@ class JobManager {
   void end_part(ActiveJob& job, const event::RankFinish& end, Time when, Time now);
   std::vector<std::uint32_t> ranks_for(const Submission& what, const std::vector<PlacedNode>& nodes,
                                        std::int64_t cores) const;
-  void end(ActiveJob& job);
+  void end(ActiveJob& job, Time now);
   void apply_decision(const qmanager::Decision& decision, Time now);
   void start(const qmanager::Start& decision, Time now);
   static Standing standing_of_retry(const ActiveJob& job, Time now);
@@ -312,6 +330,46 @@ class JobManager {
   Error refuse(Submission submission, const msg::SubmitRequest& request, const std::string& reason,
                Time now);
   void count(const ActiveJob& job, JobState from);
+  // Of arrays (array/manager_arrays.cpp).
+  JobArray* array_with(JobId job);
+  std::uint64_t window_of(const JobArray& array) const;
+  bool may_queue(const JobArray& array) const;
+  static bool has_room(const JobArray& array);
+  void feed_arrays(Time now);
+  void look_for_hungry_arrays();
+  void take_task(JobArray& array, JobId id, Time now);
+  void count_task(const ActiveJob& job, JobState from);
+  msg::SubmitReply accept_array(const std::shared_ptr<const Submission>& submission,
+                                const msg::SubmitRequest& request, Time now);
+  void end_task(ActiveJob& job, Time now);
+  // aftercorr (array/manager_counterparts.cpp).
+  struct EndedRange {
+    JobId array, first, last;
+    bool completed = false;
+  };
+  void settle_ended(const EndedRange& ended, JobId waiter, Time now);
+  Status check_counterparts(const Submission& submission, const Dependency& dependency,
+                            std::size_t place) const;
+  void block_tasks(JobArray& array);
+  void tell_counterparts(JobId array, JobId first, JobId last, const std::string& result);
+  void settle_counterparts(Time now);
+  void unblock(JobArray& array, Time now);
+  void let_in(JobArray& array, JobId first, JobId last);
+  std::string wait_of_blocked(const JobArray& array, JobId task) const;
+  void stop_failing(const JobArray& array, Time now);
+  void end_waiting(JobArray& array, JobId first, JobId last, const event::Exception& why, Time now);
+  void settle_array(JobId id, Time now);
+  void begin_array(const ActiveJob& task, Time now);
+  void raise_array(ActiveJob& job, const event::Exception& why, Time now);
+  void set_urgency_of_array(ActiveJob& job, std::uint32_t urgency, Time now);
+  void add_tasks(const ActiveJob& job, msg::JobRecord& record) const;
+  Result<msg::JobRecord> record_of_task(const JobArray& array, JobId id) const;
+  Result<msg::JobRecord> record_of_ended_task(JobId id) const;
+  Result<std::shared_ptr<const ActiveJob>> over_array(JobId task) const;
+  void give_up_task(const ActiveJob& job, const std::string& why, Time now);
+  Status charge_past_arrays(Time since);
+  Status charge_past_tasks(const ActiveJob& array, Time since);
+  Status restore_array(JobArray& array, std::set<JobId>& torn);
 
   // Jobs that were submitted together and are not all in jobs_ yet.
   struct Intake {
@@ -335,6 +393,12 @@ class JobManager {
   std::map<JobId, ActiveJob> jobs_;
   std::set<JobId> holding_;
   std::map<JobId, Intake> intakes_;  // by their first jobs
+  std::map<JobId, JobArray> arrays_;
+  std::set<JobId> hungry_;  // of them, those that the scheduler may be given more tasks of
+  std::multimap<JobId, JobId> counterparts_;  // arrays, and those whose tasks wait for theirs
+  std::vector<EndedRange> ended_since_;       // of the former, since the last turn
+  std::set<JobId> to_unblock_;                // arrays of the latter that have not been looked at
+  mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array()
   JobId next_id_{1};
   Counts counts_;
   bool dirty_ = false;  // the scheduler has something to look at

@@ -24,6 +24,10 @@ Status JobManager::check_dependencies(const Submission& submission) const {
     const Dependency& d = submission.dependencies[i];
     const bool names_a_job =
         d.scheme != Dependency::Scheme::singleton && d.scheme != Dependency::Scheme::begin_time;
+    if (d.scheme == Dependency::Scheme::aftercorr) {
+      if (auto fits = check_counterparts(submission, d, i); !fits) return fits;
+      continue;
+    }
     if (!names_a_job || record(d.job)) continue;
     return fail(Errc::not_found, fmt::format("{}: there is no job {}", d.text, d.job.value()),
                 fmt::format("/attributes/system/dependencies/{}", i));
@@ -36,9 +40,9 @@ Status JobManager::check_dependencies(const Submission& submission) const {
 
 TargetState JobManager::state_of_target(JobId id) const {
   if (const ActiveJob* job = find(id)) return {job->life.started, {}};
-  const auto record = journal_.inactive(id);
-  if (!record || !*record) return {false, "unknown"};
-  return {(*record)->t_start != 0, (*record)->result};
+  const auto record = this->record(id);
+  if (!record) return {false, "unknown"};
+  return {record->t_start != 0, record->result};
 }
 
 // The last earlier job that is active and has the same user and name. O(active jobs).
@@ -85,7 +89,7 @@ std::vector<JobId> JobManager::waits_on(const ActiveJob& job) const {
     else if (const ActiveJob* other = namesake_before(job))
       targets.push_back(other->id);
   }
-  std::erase_if(targets, [this](JobId id) { return find(id) == nullptr; });
+  std::erase_if(targets, [this](JobId id) { return !is_active(id); });
   return targets;
 }
 
@@ -104,6 +108,7 @@ void JobManager::wall_clock_was_set() {
 }
 
 void JobManager::settle_dependencies(Time now) {
+  settle_counterparts(now);
   for (const JobId id : waiting_.called(now)) {
     ActiveJob* job = find_mutable(id);
     if (job == nullptr || job->life.state != JobState::depend) continue;
@@ -123,7 +128,9 @@ void JobManager::let_go(ActiveJob& job, Time now) {
       post(job, event::DependencyRemove{d.text}, now);
   post(job, event::Depend{}, now);
   post(job, event::Priority{job.life.urgency}, now);
-  if (!unheard_of_.contains(job.id))
+  if (is_array(job))
+    hungry_.insert(job.id);
+  else if (!unheard_of_.contains(job.id))
     HOLON_CHECK(scheduler_.set_urgency(job.id, job.life.urgency).has_value());
   outside_.changed(job);
   dirty_ = true;

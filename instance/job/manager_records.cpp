@@ -28,7 +28,7 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
   msg::JobRecord r;
   r.path = join(path, job.id);
   r.id = job.id.value();
-  r.name = what.name;
+  r.name = with_words_of(what, job.id, what.name);
   r.user = life.user;
   r.group = what.wishes.group;
   r.account = what.wishes.account;
@@ -64,13 +64,22 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
   r.output = files.output;
   r.error = files.error;
   for (const auto& p : processes_of(life)) r.pids.push_back(p.pid);
+  r.array = array_of(job).value();
+  if (is_array(job)) {
+    r.tasks = what.count;
+    r.output = what.output;
+    r.error = what.error;
+  } else if (const auto index = array_index(what, job.id)) {
+    r.index = *index;
+  }
   return r;
 }
 
 msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   msg::JobRecord r = record_of_job(job, path_, output_directory_, clock_);
   if (r.queue.empty()) r.queue = scheduler_.config().default_queue;
-  if (job.life.state == JobState::sched) add_outlook(job, r);
+  if (is_array(job)) add_tasks(job, r);
+  if (job.life.state == JobState::sched && !is_array(job)) add_outlook(job, r);
   if (job.life.state == JobState::depend) add_wait(job, r);
   if (job.life.state == JobState::run && r.reason.empty()) r.reason = doubt(job);
   if (!why_only_lists_.empty() && is_pending(job.life.state)) r.reason = why_only_lists_;
@@ -127,16 +136,18 @@ std::int64_t tasks_of(const ActiveJob& job) {
 OutputFiles output_files(const ActiveJob& job, const std::string& directory) {
   const auto& what = *job.submission;
   const std::string id = std::to_string(job.id.value());
-  std::string job_name = what.name;  // one part of a path, whatever the job is called
-  std::replace(job_name.begin(), job_name.end(), '/', '_');
-  const auto place = array_index(what, job.id);
-  const std::string index = place ? std::to_string(*place) : "{{array.index}}";
+  // One part of a path, whatever they are.
+  const auto one_part = [](std::string text) {
+    std::replace(text.begin(), text.end(), '/', '_');
+    return text;
+  };
+  const std::string job_name = one_part(with_words_of(what, job.id, what.name));
   const auto named = [&](std::string name) {
-    for (const auto& [word, value] : {std::pair("{{id}}", id), std::pair("{{name}}", job_name),
-                                      std::pair("{{array.index}}", index)})
+    for (const auto& [word, value] : {std::pair("{{id}}", id), std::pair("{{name}}", job_name)})
       for (auto at = name.find(word); at != std::string::npos;
            at = name.find(word, at + value.size()))
         name.replace(at, std::strlen(word), value);
+    name = with_words_of(what, job.id, name, true);
     if (name.empty() || name.front() == '/' || what.spec->cwd.empty()) return name;
     return what.spec->cwd + "/" + name;
   };
@@ -167,9 +178,10 @@ std::string file_of_part(const std::string& file, std::size_t place) {
 
 Result<msg::JobRecord> JobManager::record(JobId id) const {
   if (const ActiveJob* job = find(id)) return record_of(*job);
+  if (const JobArray* array = array_with(id)) return record_of_task(*array, id);
   auto ended = journal_.inactive(id);
   if (!ended) return tl::unexpected(ended.error());
-  if (!*ended) return fail(Errc::not_found, fmt::format("no job {}", path_of(id)));
+  if (!*ended) return record_of_ended_task(id);
   return std::move(**ended);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "instance/array/ended.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/damage/missing.hpp"
 
@@ -93,7 +94,18 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
     made->first = batch.first;
     made->count = batch.count;
     add_default_limit(*made, now);
+    const auto tasks = journal_.tasks_of_array(batch.first);
+    if (!tasks) return tl::unexpected(tasks.error());
+    if (!*tasks) made->wishes.array.reset();
+    if (*tasks) made->count = **tasks;
     const auto submission = std::make_shared<const Submission>(std::move(*made));
+    if (*tasks) {
+      jobs_.emplace_hint(jobs_.end(), batch.first, ActiveJob{batch.first, submission, {}, {}});
+      JobArray& array = arrays_[batch.first];
+      array.id = batch.first;
+      array.submission = submission;
+      continue;
+    }
     const auto gone = journal_.inactive_ids(batch.first, batch.count);
     if (!gone) return tl::unexpected(gone.error());
     auto skip = gone->begin();
@@ -126,12 +138,14 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
   if (!replayed && replayed.error().code == Errc::invalid_argument)
     return tl::unexpected(journal_.condemn(replayed.error()));
   if (!replayed) return replayed;
+  for (auto& [id, array] : arrays_)
+    if (auto restored = restore_array(array, torn); !restored && sound) sound = restored;
   if (journal_.rebuilt())
     sound = close_torn(torn, now);
   else if (!sound)
     return tl::unexpected(journal_.condemn(sound.error()));
   for (const auto& [id, job] : jobs_)
-    ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
+    if (!is_array(job)) ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
   if (!sound) return sound;
   return restore_updates(now);
 }
@@ -140,6 +154,11 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
 // not known: such a job is over. Of one that was over before, the record is made again.
 Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
   for (auto job = jobs_.begin(); job != jobs_.end();) {
+    const bool is_task = is_array_task(job->second);
+    if (is_task && !arrays_.contains(array_of(job->second))) {
+      job = jobs_.erase(job);  // its array is over
+      continue;
+    }
     const auto& life = job->second.life;
     bool is_torn = torn.contains(job->first) || life.t_submit == 0;
     if (!is_torn && life.holds_resources) {
@@ -162,12 +181,38 @@ Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
             std::max({clock_.wall(std::min(last_heard_, now)), record.t_alloc, record.t_start});
       record.pids.clear();
     }
+    if (is_task) {
+      give_up_task(job->second, record.reason, now);
+      job = jobs_.erase(job);
+      continue;
+    }
+    if (const auto array = arrays_.find(job->first); array != arrays_.end()) {
+      counts_.pending -=
+          static_cast<std::int64_t>(array->second.waiting.count() + array->second.blocked.count());
+      arrays_.erase(array);
+    }
     journal_.add_inactive(record);
     ++counts_.inactive;
     if (record.result != "COMPLETED") ++counts_.failed;
     job = jobs_.erase(job);
   }
   return {};
+}
+
+// What is left of a task in a damaged journal makes no sense.
+void JobManager::give_up_task(const ActiveJob& job, const std::string& why, Time now) {
+  Lifecycle life = job.life;
+  life.state = JobState::inactive;
+  life.t_inactive = now;
+  if (life.exception.empty()) life.exception = "lost";
+  life.note = why;
+  JobArray& array = arrays_.at(array_of(job));
+  array.add_ended(life, 1);
+  --array.active;
+  array.queued -= job.life.state == JobState::sched;
+  journal_.add_ended_tasks({job.id, 1, pack_ended(life)}, result_of(life));
+  ++counts_.inactive;
+  ++counts_.failed;
 }
 
 Status JobManager::restore_allocation(ActiveJob& job) {
@@ -228,6 +273,7 @@ Status JobManager::lose_unreadable(ActiveJob& job, const Error& why, Time now) {
 Status JobManager::charge_past_use(Time now) {
   const auto since = scheduler_.counts_use_since(now);
   if (!since) return {};
+  if (auto charged = charge_past_arrays(*since); !charged) return charged;
   return journal_.ended_after(*since, [&](const msg::JobRecord& record) {
     qmanager::JobRequest job;
     job.user = record.user;
@@ -246,6 +292,10 @@ void JobManager::enqueue_recovered(ActiveJob& job, Time now) {
   advance(id, now);  // what was interrupted between two events of one turn cannot be, but costs
                      // nothing to finish
   ActiveJob* still = find_mutable(id);
+  if (still != nullptr && is_array(*still)) {
+    if (still->life.state == JobState::depend) waiting_.look_at(id);
+    return settle_array(id, now);
+  }
   if (still == nullptr || still->life.state > JobState::sched) return;
   if (still->life.state == JobState::depend) waiting_.look_at(id);
   if (is_aside(id))

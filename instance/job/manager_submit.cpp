@@ -15,6 +15,17 @@ namespace {
 constexpr std::uint64_t kAtOnce = 500;    // jobs taken in one portion
 constexpr std::size_t kLongestKey = 128;  // bytes
 
+Status check_array(const Submission& submission) {
+  if (!submission.wishes.array) return {};
+  const char* const what = submission.is_instance            ? "an instance"
+                           : submission.wishes.immediate     ? "a job that is to start at once"
+                           : !submission.input_tasks.empty() ? "a job that reads from a client"
+                                                             : nullptr;
+  if (what == nullptr) return {};
+  return fail(Errc::unsupported, fmt::format("{} cannot be an array", what),
+              "/attributes/system/holon/array");
+}
+
 }  // namespace
 
 // Of a job that asks for no limit: the configured one, where the instance lasts that long.
@@ -61,7 +72,9 @@ Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
         "key");
   const auto record = this->record((*known)->first);
   if (record && record->result == "REJECTED") return fail(Errc::unsatisfiable, record->reason);
-  return msg::SubmitReply{(*known)->first.value(), (*known)->count};
+  if (record && record->tasks > 0)
+    return msg::SubmitReply{(*known)->first.value(), 1, record->tasks};
+  return msg::SubmitReply{(*known)->first.value(), (*known)->count, 0};
 }
 
 Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now) {
@@ -85,6 +98,14 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
                 fmt::format("there are {} entries for {} jobs; as many as jobs are accepted",
                             array->entries.size(), request.count),
                 "/attributes/system/holon/array/entries");
+  const bool array = made->wishes.array.has_value();
+  if (auto sound = check_array(*made); !sound) return tl::unexpected(sound.error());
+  if (array && !made->wishes.array->indices.empty() &&
+      made->wishes.array->indices.count() != request.count)
+    return fail(Errc::invalid_argument,
+                fmt::format("there are {} indices for {} tasks; as many as tasks are accepted",
+                            made->wishes.array->indices.count(), request.count),
+                "/attributes/system/holon/array/indices");
   made->first = next_id_;
   made->count = request.count;
   add_default_limit(*made, now);
@@ -99,10 +120,15 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
   if (const auto standing = standing_of(job, now);
       standing.verdict == Standing::Verdict::impossible)
     return tl::unexpected(refuse(*submission, request, standing.text, now));
+  if (array) job.id = JobId(job.id.value() + 1);
   // The scheduler looks at the first one only: what it says of one of equal jobs it says of all.
   auto first = scheduler_.submit(request_of(job), now);
   if (!first) return tl::unexpected(not_taken(*submission, first.error()));
   if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
+  if (array) {
+    HOLON_CHECK(scheduler_.cancel(job.id, now).has_value());
+    return accept_array(submission, request, now);
+  }
   for (std::uint64_t i = 1; i < std::min(request.count, kAtOnce); ++i) {
     job.id = JobId(submission->first.value() + i);
     const auto next = scheduler_.submit(request_of(job), now);
@@ -135,7 +161,7 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   next_id_ = JobId(first.value() + n);
   while (intake.taken < std::min(n, kAtOnce)) take_in(intake);
   if (intake.taken < n) intakes_.emplace(first, std::move(intake));
-  return {first.value(), n};
+  return {first.value(), n, 0};
 }
 
 // The next one of them, which the scheduler knows or is about to be told of.
@@ -189,6 +215,7 @@ Error JobManager::not_taken(const Submission& submission, Error error) const {
 Error JobManager::refuse(Submission submission, const msg::SubmitRequest& request,
                          const std::string& reason, Time now) {
   submission.count = 1;
+  submission.wishes.array.reset();
   const JobId id = submission.first;
   ActiveJob job{id, std::make_shared<const Submission>(std::move(submission)), {}, {}};
   journal_.add_batch({id, 1, request.jobspec, request.is_instance});
@@ -197,7 +224,7 @@ Error JobManager::refuse(Submission submission, const msg::SubmitRequest& reques
   counts_.pending += 1;
   post(job, event::Submit{request.urgency, request.user}, now);
   post(job, event::Invalidate{reason}, now);
-  end(job);
+  end(job, now);
   return {Errc::unsatisfiable, reason, {}};
 }
 

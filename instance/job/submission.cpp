@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "instance/job/request_text.hpp"
 #include "instance/process/ending_signals.hpp"
 #include "instance/text.hpp"
+#include "launch/array_words.hpp"
 #include "launch/signal_name.hpp"
 #include "launch/tasks/rlimits.hpp"
 #include "resource/refusal.hpp"
@@ -285,9 +287,30 @@ Status check_names(const Submission& s) {
 
 std::optional<std::int64_t> array_index(const Submission& submission, JobId id) {
   const auto& array = submission.wishes.array;
-  if (!array) return std::nullopt;
-  const auto place = static_cast<std::int64_t>(id.value() - submission.first.value());
-  return array->first + place * array->step;
+  if (!array || id <= submission.first) return std::nullopt;
+  return array->index_at(id.value() - submission.first.value() - 1);
+}
+
+std::string with_words_of(const Submission& submission, JobId id, const std::string& text,
+                          bool in_path) {
+  const auto index = array_index(submission, id);
+  if (!index || text.find("{{") == std::string::npos) return text;
+  launch::ArrayWords words{std::to_string(*index), std::nullopt};
+  const auto& entries = submission.wishes.array->entries;
+  const std::size_t place = id.value() - submission.first.value() - 1;
+  if (place < entries.size()) words.entry = entries[place];
+  if (!in_path) return launch::with_array_words(text, words);
+  std::string path;
+  std::size_t done = 0;
+  for (auto at = text.find("{{"); at != std::string::npos; at = text.find("{{", done)) {
+    const auto end = text.find("}}", at);
+    if (end == std::string::npos) break;
+    std::string part = launch::with_array_words(text.substr(at, end + 2 - at), words);
+    std::replace(part.begin(), part.end(), '/', '_');
+    path.append(text, done, at - done) += part;
+    done = end + 2;
+  }
+  return path.append(text, done);
 }
 
 std::map<std::string, std::string> array_variables(const Submission& submission, JobId id) {
@@ -298,7 +321,7 @@ std::map<std::string, std::string> array_variables(const Submission& submission,
       {"HOLON_ARRAY_INDEX", std::to_string(*index)},
       {"HOLON_ARRAY_COUNT", std::to_string(submission.count)}};
   const auto& entries = submission.wishes.array->entries;
-  const std::size_t place = id.value() - submission.first.value();
+  const std::size_t place = id.value() - submission.first.value() - 1;
   if (place < entries.size()) all["HOLON_ENTRY"] = entries[place];
   return all;
 }

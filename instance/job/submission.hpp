@@ -34,6 +34,7 @@ inline constexpr std::int64_t kMaxTasks = 100'000;
 // unsupported (per_resource).
 Result<std::int64_t> task_count(const resource::Task& task, const Totals& totals);
 
+// An array (wishes.array) has the number `first`, its `count` tasks have those behind it.
 struct Submission {
   JobId first;
   std::uint64_t count = 1;
@@ -63,8 +64,13 @@ struct Submission {
   std::vector<Dependency> dependencies;
 };
 
-// Of this job of it; nothing where its jobs are equal. REQUIRES: `id` is one of its.
+// Of this task of an array; nothing for the array as a whole, and for jobs that are no array.
+// REQUIRES: `id` is one of its.
 std::optional<std::int64_t> array_index(const Submission& submission, JobId id);
+// `text` with {{array.index}}, {{entry}} and {{entry.FIELD}} replaced, of a task of an array; the
+// same requirement. `in_path`: what an entry puts in is one part of a path.
+std::string with_words_of(const Submission& submission, JobId id, const std::string& text,
+                          bool in_path = false);
 // HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY; the same requirement.
 std::map<std::string, std::string> array_variables(const Submission& submission, JobId id);
 

@@ -73,22 +73,44 @@ Status take_entries(const json& value, const std::string& key, std::vector<std::
   return {};
 }
 
+Status take_indices(const json& value, const std::string& key, Idset& indices) {
+  if (!value.is_string()) return misfit_wish(key, "a string like \"1-3,75\"");
+  const auto read = Idset::parse(value.get<std::string>());
+  if (!read || read->empty() || read->last() > static_cast<std::uint64_t>(kMostIndex))
+    return misfit_wish(key, "a list of indices, 0 to 1000000000, like \"1-3,75\",");
+  indices = *read;
+  return {};
+}
+
+Status take_array_number(const json& value, const std::string& where, const std::string& name,
+                         Array& array) {
+  const bool may_be_0 = name == "first" || name == "max_fails";
+  if (!value.is_number_unsigned() || value > json(kMostIndex) || (!may_be_0 && value == json(0)))
+    return misfit_wish(where, may_be_0 ? "0 to 1000000000" : "1 to 1000000000");
+  if (name == "first") array.first = value.get<std::int64_t>();
+  if (name == "step") array.step = value.get<std::int64_t>();
+  if (name == "max_running") array.max_running = value.get<std::uint64_t>();
+  if (name == "max_fails") array.max_fails = value.get<std::uint64_t>();
+  return {};
+}
+
 Status take_array(const json& value, const std::string& key, Wishes& wishes) {
   if (!value.is_object()) return misfit_wish(key, "an object like {\"first\": 1, \"step\": 1}");
   Array& array = wishes.array.emplace();
   for (const auto& [name, part] : value.items()) {
     const std::string where = key + "/" + name;
-    if (name == "entries") {
-      if (auto taken = take_entries(part, where, array.entries); !taken) return taken;
-      continue;
-    }
-    if (name != "first" && name != "step")
-      return misfit_wish(where, "one of the keys first, step and entries");
-    const bool is_step = name == "step";
-    if (!part.is_number_unsigned() || part > json(kMostIndex) || (is_step && part == json(0)))
-      return misfit_wish(where, is_step ? "1 to 1000000000" : "0 to 1000000000");
-    (is_step ? array.step : array.first) = part.get<std::int64_t>();
+    const bool is_number =
+        name == "first" || name == "step" || name == "max_running" || name == "max_fails";
+    if (!is_number && name != "entries" && name != "indices")
+      return misfit_wish(
+          where, "one of the keys first, step, indices, entries, max_running and max_fails");
+    const Status taken = is_number           ? take_array_number(part, where, name, array)
+                         : name == "entries" ? take_entries(part, where, array.entries)
+                                             : take_indices(part, where, array.indices);
+    if (!taken) return taken;
   }
+  if (!array.indices.empty() && (value.contains("first") || value.contains("step")))
+    return misfit_wish(key + "/indices", "either this or first and step");
   return {};
 }
 
@@ -118,6 +140,30 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
 }
 
 }  // namespace
+
+std::int64_t Array::index_at(std::uint64_t place) const {
+  if (indices.empty()) return first + static_cast<std::int64_t>(place) * step;
+  for (const auto& range : indices.ranges()) {
+    const std::uint64_t count = range.last - range.first + 1;
+    if (place < count) return static_cast<std::int64_t>(range.first + place);
+    place -= count;
+  }
+  return -1;
+}
+
+std::optional<std::uint64_t> Array::place_of(std::uint64_t index) const {
+  if (!indices.empty()) {
+    std::uint64_t before = 0;
+    for (const auto& range : indices.ranges()) {
+      if (index >= range.first && index <= range.last) return before + (index - range.first);
+      before += range.last - range.first + 1;
+    }
+    return std::nullopt;
+  }
+  const auto from = static_cast<std::uint64_t>(first), by = static_cast<std::uint64_t>(step);
+  if (index < from || (index - from) % by != 0) return std::nullopt;
+  return (index - from) / by;
+}
 
 namespace {
 

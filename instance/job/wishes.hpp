@@ -14,11 +14,19 @@
 
 namespace holon::instance {
 
-// What tells the jobs of one submission apart: the job at place i has the index first + i * step,
-// and the entry i where there are any (as many as jobs then).
+// What tells the tasks of an array apart: the task at place i has the index first + i * step, or
+// the i-th of `indices` where there are any, and the entry i where there are entries (as many as
+// tasks then).
 struct Array {
   std::int64_t first = 1, step = 1;  // at most kMostIndex
+  Idset indices;
   std::vector<std::string> entries;
+  std::uint64_t max_running = 0;           // so many tasks at a time; 0: no bound
+  std::optional<std::uint64_t> max_fails;  // with one more that fails all others are cancelled
+
+  std::int64_t index_at(std::uint64_t place) const;
+  // nullopt: it has no such index. (How many tasks it has is not known here.)
+  std::optional<std::uint64_t> place_of(std::uint64_t index) const;
 };
 inline constexpr std::int64_t kMostIndex = 1'000'000'000;
 

@@ -1,5 +1,8 @@
 // The part of the Journal that lets others go on where they were: numbers of events, keys of
 // submissions.
+#include <filesystem>
+#include <system_error>
+
 #include "instance/journal/journal.hpp"
 #include "instance/journal/state.hpp"
 
@@ -50,6 +53,40 @@ Result<std::optional<SubmitKey>> Journal::jobs_of_key(std::string_view key) cons
     known->reset();
     return jobs;
   });
+}
+
+Result<std::int64_t> Journal::give_back(std::int64_t pages) {
+  auto& s = *state_;
+  std::int64_t left = 0;
+  s.write([&] {
+    s.db.exec("PRAGMA incremental_vacuum(" + std::to_string(pages) + ")");
+    left = s.db.execAndGet("PRAGMA freelist_count").getInt64();
+  });
+  if (s.broken) return tl::unexpected(*s.broken);
+  return left;
+}
+
+Result<std::int64_t> Journal::shrink_log() {
+  auto& s = *state_;
+  if (s.broken) return tl::unexpected(*s.broken);
+  if (s.open || s.frozen || s.file.empty()) return size();
+  const auto done = s.read<void>([&]() -> Status {
+    s.db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+    return {};
+  });
+  if (!done) return tl::unexpected(done.error());
+  s.remember_files();
+  return size();
+}
+
+std::int64_t Journal::size() const {
+  std::int64_t bytes = 0;
+  for (const char* const end : {"", "-wal"}) {
+    std::error_code none;
+    const auto size = std::filesystem::file_size(state_->file + end, none);
+    if (!none) bytes += static_cast<std::int64_t>(size);
+  }
+  return bytes;
 }
 
 std::int64_t Journal::next_event() const {

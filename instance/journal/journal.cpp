@@ -17,9 +17,11 @@ namespace {
 
 constexpr int kPagesGivenBack = 256;  // to the disk, at most, with each call of forget()
 
-// Of a row of batches: not all of its jobs are INACTIVE.
+// Of a row of batches: not all of its jobs are INACTIVE. An array is when all its tasks are.
 constexpr const char* kUnfinished =
-    "count > (SELECT count(*) FROM jobs WHERE id >= first AND id < first + count)";
+    "CASE WHEN first IN (SELECT id FROM arrays) THEN first NOT IN (SELECT id FROM jobs) ELSE count "
+    "> "
+    "(SELECT count(*) FROM jobs WHERE id >= first AND id < first + count) END";
 
 template <class T>
 Result<T> unpack_column(const SQLite::Column& column) {
@@ -200,6 +202,7 @@ Status Journal::commit() {
   if (s.broken || !s.open) return s.broken ? Status(tl::unexpected(*s.broken)) : Status();
   const bool changed = s.files_changed(true);
   s.write([&] {
+    s.write_runs();
     s.count_commit();
     s.run(s.end);
   });
@@ -230,7 +233,17 @@ void Journal::State::keep_forgetting() {
   write_number(db, kForgettingStop, number_of(forgetting->second));
 }
 
-bool Journal::State::choose_forgotten() {
+Time Journal::State::end_of(JobId first, JobId stop) const {
+  SQLite::Statement q(db, "SELECT record, id FROM jobs WHERE id >= ? AND id < ?");
+  q.bind(1, number_of(first));
+  q.bind(2, number_of(stop));
+  Time last = 0;
+  while (q.executeStep())
+    last = std::max<Time>(last, own_record(q.getColumn(0), job_id(q.getColumn(1))).t_inactive);
+  return last;
+}
+
+bool Journal::State::choose_forgotten(Time before) {
   SQLite::Statement oldest(
       db, fmt::format("SELECT first, count FROM batches WHERE first >= ? AND NOT ({}) ORDER BY "
                       "first LIMIT 1",
@@ -241,7 +254,12 @@ bool Journal::State::choose_forgotten() {
     return false;
   }
   const std::int64_t first = oldest.getColumn(0).getInt64();
-  forgotten_to = JobId(std::uint64_t(first + oldest.getColumn(1).getInt64()));
+  const JobId stop(std::uint64_t(first + oldest.getColumn(1).getInt64()));
+  if (before > 0 && end_of(job_id(oldest.getColumn(0)), stop) >= before) {
+    forgotten_to = JobId(0);
+    return false;
+  }
+  forgotten_to = stop;
   forgetting = {job_id(oldest.getColumn(0)), forgotten_to};
   for (const char* sql :
        {"DELETE FROM specs WHERE id IN (SELECT spec FROM batches WHERE first = ?)",
@@ -260,12 +278,14 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
     q.bind(2, number_of(stop));
     q.exec();
   };
+  forget_tasks(first, stop, gone);
   SQLite::Statement ended(db, "SELECT record, id, result FROM jobs WHERE id >= ? AND id < ?");
   ended.bind(1, number_of(first));
   ended.bind(2, number_of(stop));
   SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
   while (ended.executeStep()) {
     const auto record = own_record(ended.getColumn(0), job_id(ended.getColumn(1)));
+    if (record.tasks > 0) continue;  // an array: its tasks have been counted
     ++gone.count;
     gone.failed += ended.getColumn(2).getString() != "COMPLETED";
     if (!record.is_instance) continue;
@@ -294,21 +314,21 @@ void Journal::State::forget_reservations() {
   q.exec();
 }
 
-Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most) {
+Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most, Time before) {
   auto& s = *state_;
   Forgotten gone;
   s.write([&] {
     const auto next = next_id();
     if (!next) throw std::runtime_error(next.error().what);
-    while (gone.count < at_most && (s.forgetting || gone.count < surplus)) {
-      if (!s.forgetting && !s.choose_forgotten()) break;
+    while (gone.count < at_most && (s.forgetting || gone.count < surplus || before > 0)) {
+      if (!s.forgetting && !s.choose_forgotten(gone.count < surplus ? 0 : before)) break;
       const auto [first, end] = *s.forgetting;
       const JobId stop = std::min(end, JobId(first.value() + at_most - gone.count));
       s.forget(first, stop, gone);
       s.forgetting = stop < end ? std::optional(std::pair(stop, end)) : std::nullopt;
     }
     if (gone.jobs.empty()) return;
-    gone.more = s.forgetting || gone.count < surplus;
+    gone.more = s.forgetting || gone.count < surplus || (before > 0 && gone.count >= at_most);
     write_number(s.db, kLastForgotten, number_of(*next) - 1);
     s.forget_reservations();
     s.keep_forgetting();
@@ -376,8 +396,10 @@ Result<Time> Journal::latest_event() const {
   return state_->read<Time>([&] {
     return state_->db
         .execAndGet(
-            "SELECT coalesce(max(time), 0) FROM (SELECT time FROM events ORDER BY seq DESC LIMIT "
-            "1000)")
+            fmt::format("SELECT max(coalesce((SELECT max(time) FROM (SELECT time FROM events ORDER "
+                        "BY seq DESC LIMIT 1000)), 0), coalesce((SELECT value FROM numbers WHERE "
+                        "key = '{}'), 0))",
+                        kLatestOfTasks))
         .getInt64();
   });
 }
@@ -437,6 +459,10 @@ Result<Batch> Journal::batch_of(JobId job) const {
 Result<std::vector<Event>> Journal::events_of(JobId job) const {
   const auto batch = batch_of(job);
   if (!batch) return tl::unexpected(batch.error());
+  if (const auto array = tasks_of_array(batch->first); !array)
+    return tl::unexpected(array.error());
+  else if (*array && job != batch->first)
+    return events_of_task(batch->first, job);
   return state_->read<std::vector<Event>>([&]() -> Result<std::vector<Event>> {
     // A row for many jobs carries the first of its batch; any other row is for one job.
     SQLite::Statement q(state_->db,
@@ -555,7 +581,11 @@ Result<JobId> Journal::next_id() const {
 
 Result<std::map<std::string, std::int64_t>> Journal::inactive_counts() const {
   return state_->read<std::map<std::string, std::int64_t>>([&] {
-    SQLite::Statement q(state_->db, "SELECT result, count(*) FROM jobs GROUP BY result");
+    SQLite::Statement q(
+        state_->db,
+        "SELECT result, sum(n) FROM (SELECT result, 1 AS n FROM jobs WHERE id NOT IN "
+        "(SELECT id FROM arrays) UNION ALL SELECT result, count FROM task_ends) "
+        "GROUP BY result");
     std::map<std::string, std::int64_t> counts;
     while (q.executeStep()) counts[q.getColumn(0).getString()] = q.getColumn(1).getInt64();
     return counts;

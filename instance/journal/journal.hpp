@@ -49,6 +49,18 @@ struct Batch {
   bool operator==(const Batch&) const = default;
 };
 
+// Equal tasks first .. first+count-1 of an array that are over (array/ended.hpp).
+struct EndedTasks {
+  JobId first;
+  std::uint64_t count = 1;
+  std::string life;  // pack_ended()
+};
+// A task of an array of which something has happened, and which is not over.
+struct TaskRun {
+  JobId id;
+  std::vector<Event> events;  // of its own, behind those of its array
+};
+
 // The jobs that were submitted with a client's key.
 struct SubmitKey {
   JobId first;
@@ -114,6 +126,12 @@ class Journal {
   void add_allocation(const resource::Allocation& allocation);
   // The final record of a job of this instance; from here on it is INACTIVE.
   void add_inactive(const msg::JobRecord& record);
+  // Of arrays, whose batch has one number more than they have tasks. What happened to a task is
+  // kept until it is over: one row a task, written with the commit.
+  void add_array(JobId array, std::uint64_t tasks);
+  void add_task_event(JobId task, const Event& event);
+  // Over are these tasks, in the same way: COMPLETED, FAILED, ... All that was kept of them goes.
+  void add_ended_tasks(const EndedTasks& tasks, const std::string& result);
   // A record of a job of a descendant. False: what is known of that job is the same, or newer
   // (record_order.hpp).
   bool put_descendant(const msg::JobRecord& record);
@@ -169,10 +187,18 @@ class Journal {
   // last.
   std::pair<JobId, JobId> lost_ids() const;
   // Forgets the oldest INACTIVE jobs, with their events, R and the records below them: batches that
-  // are wholly over, until at least `surplus` jobs have gone. A batch that has more than `at_most`
-  // of them goes in several calls, also across a restart. Their numbers are not given again, and
-  // the file shrinks by and by. Errors: system. O(at_most).
-  Result<Forgotten> forget(std::uint64_t surplus, std::uint64_t at_most);
+  // are wholly over, until at least `surplus` jobs have gone, and then those that were over before
+  // `before` (by the wall clock, as their records have it; 0: none). A batch that has more than
+  // `at_most` of them goes in several calls, also across a restart. Their numbers are not given
+  // again, and the file shrinks by and by. Errors: system. O(at_most).
+  Result<Forgotten> forget(std::uint64_t surplus, std::uint64_t at_most, Time before = 0);
+  // Gives at most `pages` that hold nothing back to the disk. How many are left. Errors: system.
+  Result<std::int64_t> give_back(std::int64_t pages);
+  // After a commit: the write-ahead log goes into the database, which shrinks. Bytes of both then.
+  // Errors: system.
+  Result<std::int64_t> shrink_log();
+  // Bytes of the database and its log.
+  std::int64_t size() const;
 
   // ---- reading: sees uncommitted writes too. Errors: system ----
   Result<std::optional<std::string>> meta(std::string_view key) const;
@@ -189,6 +215,16 @@ class Journal {
   // At most `limit` rows with numbers below `before`, the newest first. O(rows).
   Result<std::vector<AuditRow>> audit(std::int64_t before, std::size_t limit,
                                       bool refused_only) const;
+  // Of an array: how many tasks it has (nullopt: it is none); of its tasks those that are over, and
+  // those of which something has happened, in the order of their ids.
+  Result<std::optional<std::uint64_t>> tasks_of_array(JobId array) const;
+  Result<std::vector<JobId>> arrays_over() const;  // those that are INACTIVE
+  Status each_ended(
+      JobId first, std::uint64_t count,
+      const std::function<void(const EndedTasks&, const std::string& result)>& take) const;
+  Result<std::vector<TaskRun>> runs_of(JobId first, std::uint64_t count) const;
+  // nullopt: this task is not over, or there is none.
+  Result<std::optional<EndedTasks>> ended_task(JobId task) const;
   // Batches with a job that is not INACTIVE, ascending.
   Result<std::vector<Batch>> active_batches() const;
   // All events since the oldest active batch was submitted, in order. O(these).
@@ -239,6 +275,7 @@ class Journal {
   Result<std::vector<msg::JobRecord>> inactive_beside(const char* query, JobId job,
                                                       std::size_t limit) const;
   explicit Journal(std::unique_ptr<State> state);
+  Result<std::vector<Event>> events_of_task(JobId array, JobId task) const;
   Status rescue();
   std::unique_ptr<State> state_;
 };

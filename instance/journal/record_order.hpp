@@ -9,9 +9,9 @@
 namespace holon::instance {
 
 // May `next` take the place of `known`? What is INACTIVE stays as it is; before that, a record
-// further on in the life of the job (attempts, RFC 21's states, then what has happened in them) is the newer
-// one, and of two that are equally far the one that came last. Times say nothing: they are shown by
-// the wall clock, which may have been set.
+// further on in the life of the job (attempts, RFC 21's states, then what has happened in them) is
+// the newer one, and of two that are equally far the one that came last. Times say nothing: they
+// are shown by the wall clock, which may have been set.
 bool supersedes(const msg::JobRecord& next, const msg::JobRecord& known);
 
 // Has the job come further by `next`? Of one that is INACTIVE nothing is.

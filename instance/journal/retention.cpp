@@ -58,11 +58,12 @@ bool SlowRemoval::step(std::size_t entries) {
 }
 
 Retention::Retention(Journal& journal, JobManager& jobs, AfterCommit& after_commit,
-                     std::uint64_t keep, std::string state_dir)
+                     std::uint64_t keep, Duration age, std::string state_dir)
     : journal_(journal),
       jobs_(jobs),
       after_commit_(after_commit),
       keep_(keep),
+      age_(age),
       output_dir_(state_dir + "/output"),
       children_dir_(state_dir + "/children") {}
 
@@ -75,10 +76,11 @@ bool Retention::turn(Time now) {
 // A tenth more than are to be kept: forgetting one for each that ends would cost each of them.
 bool Retention::forget_some(Time now) {
   const auto inactive = static_cast<std::uint64_t>(jobs_.counts().inactive);
-  if (keep_ == 0 || now < not_before_) return false;
-  forgets_ = forgets_ ? inactive > keep_ : inactive > keep_ + keep_ / 10;
-  if (!forgets_) return false;
-  const auto gone = journal_.forget(inactive - keep_, kJobsATurn);
+  if ((keep_ == 0 && age_ == 0) || now < not_before_) return false;
+  forgets_ = keep_ > 0 && (forgets_ ? inactive > keep_ : inactive > keep_ + keep_ / 10);
+  if (!forgets_ && age_ == 0) return false;
+  const auto gone = journal_.forget(forgets_ ? inactive - keep_ : 0, kJobsATurn,
+                                    age_ > 0 ? jobs_.clock().wall(now) - age_ : 0);
   if (!gone) return false;  // the commit says why
   jobs_.forgotten(gone->count, gone->failed);
   // Where the commit fails the records stay, and the files with them.
@@ -99,7 +101,7 @@ void Retention::remove_outputs(JobId first, JobId stop) const {
 
 // Folders of children that were forgotten by a broker that did not live to remove them.
 void Retention::remove_lost_folders() {
-  if (keep_ == 0) return;
+  if (keep_ == 0 && age_ == 0) return;
   std::error_code error;
   for (fs::directory_iterator entry(children_dir_, error), end; !error && entry != end;
        entry.increment(error)) {

@@ -1,6 +1,6 @@
 // retention.hpp - what jobs leave behind does not grow for ever: the oldest that are over are
-// forgotten once there are more than journal.keep, with their outputs and, of children, their
-// folders. A little in each turn, so that nobody waits for it.
+// forgotten once there are more than journal.keep, or older ones than journal.keep-age, with their
+// outputs and, of children, their folders. A little in each turn, so that nobody waits for it.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -29,9 +29,10 @@ class SlowRemoval {
 
 class Retention {
  public:
-  // `keep`: 0 keeps all. All but `state_dir` must outlive it.
+  // `keep`: how many, 0 keeps all; `age`: for how long, 0: however old. All but `state_dir` must
+  // outlive it.
   Retention(Journal& journal, JobManager& jobs, AfterCommit& after_commit, std::uint64_t keep,
-            std::string state_dir);
+            Duration age, std::string state_dir);
 
   // Before the commit. True: there is more to do, in the next turn.
   bool turn(Time now);
@@ -48,6 +49,7 @@ class Retention {
   JobManager& jobs_;
   AfterCommit& after_commit_;
   std::uint64_t keep_;
+  Duration age_;
   std::string output_dir_, children_dir_;
   SlowRemoval removal_;
   bool forgets_ = false;  // until no more than `keep` are left

@@ -45,8 +45,9 @@ CREATE TABLE IF NOT EXISTS reservation_users(id INTEGER NOT NULL, place INTEGER 
 CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 )";
 
-// Tables that journals of earlier versions lack: they are made where a journal is opened. Which jobs
-// a client's key of a submission stands for; who asked for what (audit_rows.hpp).
+// Tables that journals of earlier versions lack: they are made where a journal is opened. Which
+// jobs a client's key of a submission stands for; who asked for what (audit_rows.hpp); arrays,
+// their tasks of which something has happened, and those that are over.
 inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
                                        count INTEGER NOT NULL) WITHOUT ROWID;
@@ -54,6 +55,10 @@ CREATE INDEX IF NOT EXISTS submit_keys_of_job ON submit_keys(first);
 CREATE TABLE IF NOT EXISTS audit(number INTEGER PRIMARY KEY, time INTEGER NOT NULL, uid INTEGER NOT NULL,
                                  pid INTEGER NOT NULL, passed_on INTEGER NOT NULL, topic TEXT NOT NULL,
                                  path TEXT NOT NULL, what TEXT NOT NULL, refused TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS arrays(id INTEGER PRIMARY KEY, tasks INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS task_runs(id INTEGER PRIMARY KEY, events BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS task_ends(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, result TEXT NOT NULL,
+                                     life BLOB NOT NULL) STRICT;
 )";
 
 inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 3, kJournalSchema,
@@ -62,6 +67,7 @@ inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 3
 // Keys of numbers.
 inline constexpr const char* kStarted = "started";          // when the instance was, in its time
 inline constexpr const char* kCommits = "journal.commits";  // so many transactions so far
+inline constexpr const char* kLatestOfTasks = "tasks.latest-event";  // when it was
 inline constexpr const char* kRebuilt = "journal.rebuilt";  // when, from what could be read
 inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a number no job gets again
 inline constexpr const char* kLastReservation = "reservations.last";  // neither this one
@@ -72,9 +78,9 @@ inline constexpr const char* kForgettingFirst = "jobs.forgetting.first";
 inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";
 
 // Keys of meta.
-inline constexpr const char* kJournalId = "instance.id";  // whose journal it is
+inline constexpr const char* kJournalId = "instance.id";        // whose journal it is
 inline constexpr const char* kCondemned = "journal.condemned";  // what in it made no sense
-inline constexpr const char* kClock = "clock";            // InstanceClock::text_to_keep()
+inline constexpr const char* kClock = "clock";                  // InstanceClock::text_to_keep()
 // The number of the last event that was forgotten; no event gets a number up to it.
 inline constexpr const char* kLastForgottenEvent = "events.last-forgotten";
 // Another one after each loss of commits, whose events' numbers are given again.

@@ -3,8 +3,10 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/core.h>
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -52,6 +54,19 @@ struct Journal::State {
   std::optional<SQLite::Statement> submit_key, known_key, audit;  // made with their first use
   SQLite::Statement outbox_out{db, "DELETE FROM outbox WHERE path=?"};
 
+  // Tasks of arrays of which something has happened: packed, as much of it as is written, and what
+  // is to be written with the next commit.
+  struct Run {
+    std::string written;
+    std::vector<Event> fresh;
+  };
+  std::map<JobId, Run> runs;
+  std::set<JobId> changed_runs;
+  Time latest_of_tasks = 0, latest_written = 0;  // of events of tasks
+  std::optional<SQLite::Statement> run_in, run_out, alloc_out, run_known, end_in, end_known;
+  void write_runs();
+  Run& run_of(JobId task);
+
   State(SQLite::Database database, std::string name, Sync how)
       : db(std::move(database)), file(std::move(name)), sync(how) {
     next_seq = last_event() + 1;
@@ -91,10 +106,14 @@ struct Journal::State {
   Error write_error(const std::exception& e) const;
 
   void keep_forgetting();
-  // The next batch that is to be forgotten leaves the tables of what may be active.
-  bool choose_forgotten();
+  // The next batch that is to be forgotten leaves the tables of what may be active. `before`: one
+  // that was not over by then stays; 0: any goes.
+  bool choose_forgotten(Time before);
+  // When the last of these jobs ended, by their records.
+  Time end_of(JobId first, JobId stop) const;
   // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
   void forget(JobId first, JobId stop, Forgotten& gone);
+  void forget_tasks(JobId first, JobId stop, Forgotten& gone);
   void forget_reservations();
   // Does this record, packed `data`, change what is known of the job of a descendant?
   bool is_news(const msg::JobRecord& record, std::string_view data);

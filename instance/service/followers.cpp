@@ -138,8 +138,11 @@ Result<std::vector<msg::JobRecord>> Followers::next_records(const Follower& foll
   }
   const auto& active = core_.jobs.active();
   auto job = active.upper_bound(last);
-  for (std::size_t n = 0; n < kFollowedRecords && job != active.end(); ++n, ++job)
+  for (std::size_t n = 0; n < kFollowedRecords && job != active.end(); ++job) {
+    if (is_array_task(job->second)) continue;
     records.push_back(core_.jobs.record_of(job->second));
+    ++n;
+  }
   std::sort(records.begin(), records.end(),
             [](const auto& a, const auto& b) { return a.id < b.id; });
   if (records.size() > kFollowedRecords) records.resize(kFollowedRecords);

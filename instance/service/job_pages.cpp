@@ -72,6 +72,9 @@ Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
 }
 
 Status check_request(const msg::JobsRequest& ask) {
+  if (ask.tasks && (ask.recursive || ask.limit > 0 || !ask.ids.empty()))
+    return fail(Errc::invalid_argument,
+                "lists the tasks of all arrays of one instance, without a limit or ids", "tasks");
   if (ask.stats && ask.recursive)
     return fail(Errc::invalid_argument, "counts the jobs of one instance", "stats");
   if (!ask.by.empty()) {
@@ -107,6 +110,7 @@ class Sieve {
 
   void add(msg::JobRecord record) {
     ++seen_;
+    if (ask_.stats && record.tasks > 0) return count_tasks(record);
     if (!msg::matches(ask_.filter, record)) return;
     ++taken_;
     if (!ask_.by.empty()) return msg::add_usage(usage_, ask_.by, record);
@@ -115,6 +119,21 @@ class Sieve {
       ++counts_[msg::state_word(record)];
     else
       jobs_.push_back(std::move(record));
+  }
+  // Of an array each task is counted.
+  void count_tasks(const msg::JobRecord& array) {
+    const auto add = [&](const char* state, const char* result, std::uint64_t tasks) {
+      msg::JobRecord task = array;
+      task.state = state;
+      task.result = result;
+      if (tasks > 0 && msg::matches(ask_.filter, task)) counts_[msg::state_word(task)] += tasks;
+    };
+    add(array.state == "DEPEND" ? "DEPEND" : "SCHED", "", array.tasks_pending);
+    add("RUN", "", array.tasks_running);
+    if (!ask_.all) return;
+    add("INACTIVE", "COMPLETED", array.tasks_completed);
+    add("INACTIVE", "FAILED", array.tasks_failed);
+    add("INACTIVE", "CANCELED", array.tasks_cancelled);
   }
   std::size_t seen() const { return seen_; }
   std::size_t taken() const { return taken_; }
@@ -177,6 +196,11 @@ class Page : public std::enable_shared_from_this<Page> {
     most_ = n;
     bool more = true;
     while (more && page_.taken() < n && page_.seen() < kSifted && !full()) {
+      if (ask_.tasks && cursor_.own > 0) {
+        const auto added = add_tasks();
+        if (!added) return tl::unexpected(added.error());
+        if (!*added) break;
+      }
       // As many as are wanted, and more at a time once a filter has dropped some.
       const std::size_t room = std::min(n - page_.taken(), size_ - page_.kept());
       const std::size_t some = std::min(kReadAtOnce, std::max(room, page_.seen()));
@@ -199,6 +223,19 @@ class Page : public std::enable_shared_from_this<Page> {
     cursor_.own_done = cursor_.own >= ask_.ids.size();
     if (cursor_.own_done) cursor_.own = 0;  // now of the children among them
     return {};
+  }
+
+  // The tasks of the array that the cursor is at, or has begun. False: there are more than fit.
+  Result<bool> add_tasks() {
+    for (JobId task = core_.jobs.next_task(JobId(cursor_.own), ask_.all); task.value() != 0;
+         task = core_.jobs.next_task(task, ask_.all)) {
+      if (full() || page_.seen() >= kSifted) return false;
+      auto record = core_.jobs.record(task);
+      if (!record) return tl::unexpected(record.error());
+      cursor_.own = record->id;
+      page_.add(std::move(*record));
+    }
+    return true;
   }
 
   // At most `n` jobs behind the cursor, oldest first. Are there more?
@@ -227,12 +264,18 @@ class Page : public std::enable_shared_from_this<Page> {
              Before before) {
     auto over = ended.begin();
     for (; active != active_end || over != ended.end(); --n) {
+      if (active != active_end && is_array_task(active->second)) {
+        ++active, ++n;
+        continue;
+      }
       if (n == 0 || full() || page_.taken() >= most_) return true;
       const bool is_over =
           active == active_end || (over != ended.end() && before(over->id, active->first.value()));
       auto record = is_over ? std::move(*over++) : core_.jobs.record_of((active++)->second);
       cursor_.own = record.id;
+      const bool has_tasks = ask_.tasks && record.tasks > 0;
       page_.add(std::move(record));
+      if (has_tasks) return true;  // they come next
     }
     return false;
   }

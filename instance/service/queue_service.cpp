@@ -38,7 +38,8 @@ void QueueService::urgency(const Request& request) {
   // All or none: look first.
   for (const auto id : ask->ids) {
     const ActiveJob* job = uses_.jobs.find(JobId(id));
-    if (job != nullptr && job->life.state <= JobState::sched) continue;
+    if (job != nullptr && (job->life.state <= JobState::sched || is_array(*job))) continue;
+    if (job == nullptr && uses_.jobs.is_active(JobId(id))) continue;
     return request.fail(uses_.jobs.set_urgency(JobId(id), ask->urgency, reactor_.now()).error());
   }
   for (const auto id : ask->ids)

@@ -16,6 +16,7 @@ constexpr bool kAudited = true;
 constexpr std::array kRights = {
     Right{"submit", kUser, Reach::tree, kAudited},
     Right{"jobs", kUser, Reach::tree},
+    Right{"job.tasks", kUser, Reach::tree},
     Right{"job.info", kUser, Reach::tree},
     Right{"job.watch", kUser, Reach::tree},
     Right{"job.wait", kUser, Reach::tree},
@@ -28,6 +29,7 @@ constexpr std::array kRights = {
     Right{"job.suspend", kUser, Reach::tree, kAudited},
     Right{"tree", kUser, Reach::tree},
     Right{"status", kUser, Reach::tree},
+    Right{"journal.compact", kUser, Reach::tree, kAudited},
     Right{"shutdown", kUser, Reach::tree, kAudited},
     Right{"explain", kUser, Reach::tree},
     Right{"plan", kUser, Reach::tree},

@@ -72,7 +72,7 @@ void ScheduleService::explain(const Request& request) {
     const auto& active = uses_.jobs.active();
     for (auto job = active.upper_bound(JobId(ask->after)); job != active.end() && !reply.more;
          ++job) {
-      if (job->second.life.state > JobState::sched) continue;
+      if (job->second.life.state > JobState::sched || is_array_task(job->second)) continue;
       reply.more = ids.size() == most;
       if (!reply.more) ids.push_back(job->first);
     }
@@ -105,7 +105,7 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
     about.reason = "it has what it needs: " + record->nodelist;
   if (const ActiveJob* job = uses_.jobs.find(id);
       job != nullptr && job->life.state <= JobState::sched)
-    add_cause(*job, about);
+    add_cause(uses_.jobs.spokesman_of(*job), about);
   return about;
 }
 

@@ -49,6 +49,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       owner_(geteuid()),
       gone_jobs_({core.identity, core.agents}),
       pages_(server, core),
+      arrays_(core),
       signals_(core.jobs, core.agents, core.after_commit),
       job_changes_(reactor, core.jobs, core.agents, core.after_commit),
       followers_(reactor, core),
@@ -79,6 +80,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
 void Service::add_client_requests() {
   dispatcher_.add("submit", [this](const Request& r) { submit(r); });
   dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r); });
+  dispatcher_.add("job.tasks", [this](const Request& r) { arrays_.tasks(r); });
   dispatcher_.add("job.info", [this](const Request& r) { job_info(r); });
   dispatcher_.add("job.watch", [this](const Request& r) { core_.watchers.watch(r); });
   dispatcher_.add("events", [this](const Request& r) { followers_.follow(r); });
@@ -93,6 +95,7 @@ void Service::add_client_requests() {
   dispatcher_.add("node.leave", [this](const Request& r) {
     core_.departures.ask(r, core_.clock.wall(now()), now());
   });
+  dispatcher_.add("journal.compact", [this](const Request& r) { compact(r); });
   dispatcher_.add("shutdown", [this](const Request& r) {
     const auto ask = unpack<msg::ShutdownRequest>(r.payload());
     if (!ask) return r.fail(ask.error());
@@ -291,7 +294,9 @@ void Service::cancel(const Request& request) {
          "reason"});
   msg::CancelReply reply;
   if (ask->all)
-    for (const auto& [id, job] : core_.jobs.active()) reply.cancelled.push_back(id.value());
+    for (const auto& [id, job] : core_.jobs.active()) {
+      if (!is_array_task(job)) reply.cancelled.push_back(id.value());
+    }
   else if (auto sorted = sort_by_life(ask->ids, reply); !sorted)
     return request.fail(sorted.error());
   const auto note = ask->reason.empty() ? std::string("cancelled by a user") : ask->reason;
@@ -312,7 +317,7 @@ void Service::cancel(const Request& request) {
 std::vector<std::uint64_t> Service::waiting_first(std::vector<std::uint64_t> ids) const {
   std::stable_partition(ids.begin(), ids.end(), [this](std::uint64_t id) {
     const ActiveJob* job = core_.jobs.find(JobId(id));
-    return job != nullptr && job->life.state < JobState::run;
+    return job == nullptr || job->life.state < JobState::run;
   });
   return ids;
 }
@@ -320,7 +325,7 @@ std::vector<std::uint64_t> Service::waiting_first(std::vector<std::uint64_t> ids
 // Errors: not_found, of one of them.
 Status Service::sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelReply& reply) const {
   for (const auto id : ids) {
-    if (core_.jobs.find(JobId(id)) != nullptr) {
+    if (core_.jobs.is_active(JobId(id))) {
       reply.cancelled.push_back(id);
       continue;
     }
@@ -337,6 +342,22 @@ void Service::invite(const Request& request) {
   auto made = hooks_.invite(*ask);
   if (!made) return request.fail(made.error());
   reply_later(request, msg::InviteReply{std::move(*made)});
+}
+
+void Service::compact(const Request& request) {
+  constexpr std::int64_t kPagesAtOnce = 500;
+  const std::int64_t before = core_.journal.size();
+  core_.portions.add(request.peer(), [this, request, before] {
+    const auto left = core_.journal.give_back(kPagesAtOnce);
+    if (!left) return request.fail(left.error()), false;
+    if (*left > 0 && !request.done()) return true;
+    core_.after_commit.add([this, request, before] {
+      const auto after = core_.journal.shrink_log();
+      if (!after) return request.fail(after.error());
+      request.reply(pack(msg::CompactReply{before, *after}));
+    });
+    return false;
+  });
 }
 
 void Service::status(const Request& request) {

@@ -10,6 +10,7 @@
 
 #include "instance/agents/job_changes.hpp"
 #include "instance/agents/signals.hpp"
+#include "instance/array/array_service.hpp"
 #include "instance/core.hpp"
 #include "instance/policy/policy_service.hpp"
 #include "instance/service/followers.hpp"
@@ -63,6 +64,7 @@ class Service {
   Status sort_by_life(const std::vector<std::uint64_t>& ids, msg::CancelReply& reply) const;
   void tree(const Request& request);
   void invite(const Request& request);
+  void compact(const Request& request);
   void status(const Request& request);
   void lease(const Request& request);
   template <class Reply>
@@ -76,6 +78,7 @@ class Service {
   GoneJobs gone_jobs_;
   transport::Dispatcher dispatcher_;
   JobPages pages_;
+  ArrayService arrays_;
   Signals signals_;
   JobChanges job_changes_;
   Followers followers_;

@@ -80,6 +80,7 @@ void Watchers::wait(const transport::Request& request) {
   std::vector<std::uint64_t> ids = ask->ids;
   if (ids.empty())
     for (const auto& [id, job] : jobs_.active()) {
+      if (is_array_task(job)) continue;
       ids.push_back(id.value());
       if (ids.size() > kMostWatchedIds) break;
     }
@@ -88,7 +89,7 @@ void Watchers::wait(const transport::Request& request) {
   const Number number = last_;
   for (const auto id : ids) {
     wait.asked.emplace_back(id);
-    if (jobs_.find(JobId(id)) != nullptr) {
+    if (jobs_.is_active(JobId(id))) {
       stand_by(number, JobId(id));
     } else if (auto record = jobs_.record(JobId(id)); !record) {
       drop(number);
@@ -136,6 +137,17 @@ void Watchers::ended(JobId job) {
     if (watcher.left.empty()) answer(number);
   }
   if (those->second.empty()) by_job_.erase(those);
+}
+
+void Watchers::ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) {
+  std::vector<JobId> known;  // who waits for one may wait for a million others
+  for (const auto& [job, numbers] : by_job_)
+    if (first <= job && job <= last) known.push_back(job);
+  std::sort(known.begin(), known.end());
+  for (const JobId job : known) {
+    for (const Event& event : events) happened(job, event);
+    ended(job);
+  }
 }
 
 // ---- job.watch ----

@@ -28,6 +28,8 @@ class Watchers {
 
   void happened(JobId job, const Event& event);
   void ended(JobId job);
+  // Each of these had these last events.
+  void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events);
   // The instance ends: what still waits is told so.
   void close(const Error& why);
 

@@ -254,19 +254,34 @@ class Reader {
       if (wrong && first > done)
         problem(where.path, "its jobs that were not over", describe(*wrong));
       const auto end = first + (wrong ? wrong->most : q.getColumn(1).getInt64());
+      const bool is_array = has_array(db, first);
+      if (is_array && first <= done) continue;
       auto made = make_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
       if (!made) {  // how it stands can still be told
         problem(where.path, fmt::format("the jobspec of job {}", first), to_string(made.error()));
         made = Submission();
       }
       if (made->queue.empty()) made->queue = meta_of(db, kDefaultQueue);
+      if (!is_array) made->wishes.array.reset();
+      made->first = JobId(static_cast<std::uint64_t>(first));
+      if (is_array) made->count = static_cast<std::uint64_t>(q.getColumn(1).getInt64() - 1);
       const auto submission = std::make_shared<const Submission>(std::move(*made));
-      for (auto id = std::max(first, done + 1); id < end; id += kIdsAtOnce)
-        for (auto& [job, life] : lives(db, first, id, std::min(end, id + kIdsAtOnce)))
+      // An array is told of as a whole.
+      const auto stop = is_array ? std::min(end, first + 1) : end;
+      for (auto id = std::max(first, done + 1); id < stop; id += kIdsAtOnce)
+        for (auto& [job, life] : lives(db, first, id, std::min(stop, id + kIdsAtOnce)))
           if (!add(record_of(where, clock, job, submission, std::move(life)), where,
                    std::to_string(job)))
             return;
     }
+  }
+
+  // Journals of earlier versions have no such table.
+  static bool has_array(SQLite::Database& db, std::int64_t first) {
+    if (!db.tableExists("arrays")) return false;
+    SQLite::Statement q(db, "SELECT 1 FROM arrays WHERE id = ?");
+    q.bind(1, first);
+    return q.executeStep();
   }
 
   // Of the jobs begin .. end-1 of the batch that begins with `first`: those that are not over.
@@ -353,7 +368,8 @@ msg::RemainsOfJob everything_of(SQLite::Database& db, std::uint64_t job) {
     auto body = parse_event(q.getColumn(1).getString(), q.getColumn(2).getString());
     if (!body) continue;
     const Event event = as_shown({q.getColumn(0).getInt64(), std::move(*body)}, clock);
-    found.events.push_back({job, event.time, name_of(event.body), context_of(event.body)});
+    found.events.push_back(
+        {job, event.time, instance::name_of(event.body), context_of(event.body)});
   }
   found.R = R_of(db, clock, job);
   return found;

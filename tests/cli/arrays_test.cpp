@@ -23,7 +23,10 @@ TEST(ArrayOptions, IndicesAreANumberARangeOrStepsThroughOne) {
   EXPECT_EQ(*parse_indices("0-10:3"), (IndexRange{0, 3, 4}));
   for (const char* bad : {"", "-", "1-", "-3", "3-1", "1-3:0", "1-3:", "a", "1,2", "1-2000000000"})
     EXPECT_FALSE(parse_indices(bad)) << bad;
-  EXPECT_THAT(to_string(parse_indices("1-9%2").error()), HasSubstr("how many run at a time"));
+  EXPECT_EQ(*parse_indices("1-9%2"), (IndexRange{1, 1, 9, 2}));
+  EXPECT_EQ(*parse_indices("0-9:3%1"), (IndexRange{0, 3, 4, 1}));
+  for (const char* bad : {"1-9%", "1-9%0", "1-9%x", "%2", "1-9%2:3"})
+    EXPECT_THAT(to_string(parse_indices(bad).error()), HasSubstr("1-10%4 (four at a time)"));
 }
 
 json array_spec(std::vector<std::string> args) {
@@ -67,6 +70,35 @@ TEST(ArrayOptions, LinesOfAFileAreEntries) {
               HasSubstr("No such file"));
 }
 
+TEST(ArrayOptions, ValuesOfAJsonFileAreEntries) {
+  const std::string file = testing::TempDir() + "holon-each-json-" + std::to_string(getpid());
+  std::ofstream(file) << "[{\"a\": 1, \"b\": [true, \"x\"]},\n {\"a\": \"y z\", \"b\": [0, 1]}]";
+  const json list = array_spec({"--each-json", file, "echo", "{{entry.a}}", "{{entry.b.1}}"});
+  EXPECT_EQ(list["attributes"]["system"]["holon"]["array"]["entries"],
+            (json{R"({"a":1,"b":[true,"x"]})", R"({"a":"y z","b":[0,1]})"}));
+  EXPECT_EQ(list["tasks"][0]["command"], (json{"echo", "{{entry.a}}", "{{entry.b.1}}"}));
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-json", file, "echo", "{{entry.b.7}}"}).err,
+              HasSubstr("{{entry.b.7}}: entry 1 has no member 'b.7'"));
+  std::ofstream(file) << "{\"a\": 1}\n\n7\n";
+  const json lines = array_spec({"--each-json", file, "echo"});
+  EXPECT_EQ(lines["attributes"]["system"]["holon"]["array"]["entries"], (json{R"({"a":1})", "7"}));
+  std::ofstream(file) << "{\"a\": 1}\n{oops}\n";
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-json", file, "echo"}).err,
+              HasSubstr(file + ":2: is no JSON"));
+  std::ofstream(file) << "[]";
+  EXPECT_THAT(run_cli({"submit", "--dry-run", "--each-json", file, "echo"}).err,
+              HasSubstr("a list without elements"));
+  std::filesystem::remove(file);
+}
+
+TEST(ArrayOptions, BoundsOfAnArray) {
+  const json got = array_spec({"--array", "1-9%3", "--max-fails", "0", "echo"});
+  EXPECT_EQ(got["attributes"]["system"]["holon"]["array"],
+            (json{{"first", 1}, {"step", 1}, {"max_running", 3}, {"max_fails", 0}}));
+  const json words = array_spec({"--max-running", "2", "echo", ":::", "a", "b"});
+  EXPECT_EQ(words["attributes"]["system"]["holon"]["array"]["max_running"], 2);
+}
+
 TEST(ArrayOptions, WhatDoesNotGoTogetherIsRefused) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{"--array", "1-2", "echo", ":::", "a"}, "not several of them"},
@@ -74,7 +106,10 @@ TEST(ArrayOptions, WhatDoesNotGoTogetherIsRefused) {
       {{"echo", ":::"}, "':::': there is nothing behind it"},
       {{":::", "a"}, "':::': there is no command before it"},
       {{"--array", "1-2", "-o", "same.log", "echo"}, "{{id}}"},
-      {{"--array", "2-1", "echo"}, "'2-1' is no range of indices"}};
+      {{"--array", "2-1", "echo"}, "'2-1' is no range of indices"},
+      {{"--max-running", "2", "echo"}, "--max-running: is about arrays"},
+      {{"--max-fails", "1", "echo"}, "--max-fails: is about arrays"},
+      {{"--array", "1-2", "--max-running", "0", "echo"}, "0 is not accepted; 1 to"}};
   for (const auto& [args, said] : cases) {
     std::vector<std::string> words = {"submit", "--dry-run"};
     words.insert(words.end(), args.begin(), args.end());

@@ -11,27 +11,124 @@ using testing::HasSubstr;
 
 const std::vector<std::string> kNode = {"--resources", "node=1/core=4"};
 
-TEST(Arrays, EachJobHasItsIndex) {
+TEST(Arrays, EachTaskHasItsIndex) {
   Sandbox sandbox;
   Instance instance(sandbox, kNode);
   EXPECT_EQ(sandbox.ok({"submit", "--array", "0-4:2", "-o", "out-{{array.index}}.txt", "sh", "-c",
                         "echo $HOLON_ARRAY_ID $HOLON_ARRAY_INDEX $HOLON_ARRAY_COUNT $0",
                         "i{{array.index}}"}),
-            "1\n2\n3\n");
-  sandbox.ok({"job", "wait", "1", "2", "3"});
+            "1\n");
+  sandbox.ok({"job", "wait", "1"});
   EXPECT_EQ(sandbox.read_file("out-0.txt"), "1 0 3 i0\n");
   EXPECT_EQ(sandbox.read_file("out-2.txt"), "1 2 3 i2\n");
   EXPECT_EQ(sandbox.read_file("out-4.txt"), "1 4 3 i4\n");
 }
 
-TEST(Arrays, EachJobHasItsEntryAsTheLastArgument) {
+TEST(Arrays, EachTaskHasItsEntryAsTheLastArgument) {
   Sandbox sandbox;
   Instance instance(sandbox, kNode);
-  sandbox.ok({"submit", "-o", "out-{{id}}.txt", "sh", "-c", "echo \"$HOLON_ENTRY|$1\"", "sh",
-              ":::", "two words", "{{entry}}"});
-  sandbox.ok({"job", "wait", "1", "2"});
-  EXPECT_EQ(sandbox.read_file("out-1.txt"), "two words|two words\n");
-  EXPECT_EQ(sandbox.read_file("out-2.txt"), "{{entry}}|{{entry}}\n");
+  sandbox.ok(
+      {"submit", "sh", "-c", "echo \"$HOLON_ENTRY|$1\"", "sh", ":::", "two words", "{{entry}}"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.ok({"job", "output", "1.1"}), "two words|two words\n");
+  EXPECT_EQ(sandbox.ok({"job", "output", "1.2"}), "{{entry}}|{{entry}}\n");
+  EXPECT_EQ(sandbox.ok({"job", "output", "1"}), "two words|two words\n{{entry}}|{{entry}}\n");
+}
+
+TEST(Arrays, IsOneLineAndItsTasksAreNamedByTheirIndices) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.ok({"submit", "--array", "1-9", "sh", "-c", "exit $((HOLON_ARRAY_INDEX == 4))"});
+  const Ran waited = sandbox.run({"job", "wait", "1.3-5"});
+  EXPECT_EQ(waited.code, 1);
+  EXPECT_THAT(waited.err, HasSubstr("job 1.4 (sh): FAILED: exit code 1"));
+  EXPECT_EQ(sandbox.run({"job", "wait", "1"}).code, 1);
+  EXPECT_THAT(sandbox.ok({"jobs", "-a"}), HasSubstr("8 completed, 1 failed"));
+  EXPECT_EQ(sandbox.ok({"jobs", "-a", "--format", "id,code"}), "ID  CODE\n 1     1\n");
+  const std::string tasks = sandbox.ok({"jobs", "-a", "--tasks", "--format", "id,state"});
+  EXPECT_THAT(tasks, HasSubstr("1.4  FAILED"));
+  EXPECT_THAT(tasks, HasSubstr("1.9  COMPLETED"));
+  EXPECT_EQ(sandbox.ok({"jobs", "1.4", "--format", "id,state"}), " ID  STATE\n1.4  FAILED\n");
+  EXPECT_THAT(sandbox.ok({"job", "eventlog", "1.4"}), HasSubstr("finish"));
+  const Ran none = sandbox.run({"job", "info", "1.12"});
+  EXPECT_NE(none.code, 0);
+  EXPECT_THAT(none.err, HasSubstr("array 1 has no task 1.12; its indices are 1 to 9"));
+  EXPECT_THAT(sandbox.run({"cancel", "1.x"}).err, HasSubstr("accepted are 7.12, 7.3-9"));
+}
+
+TEST(Arrays, WhatFailedIsRetriedWithItsIndicesAndEntries) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.ok({"submit", "--max-running", "2", "sh", "-c", "[ -e good ] || [ $1 != b ]", "sh",
+              ":::", "a", "b", "c"});
+  EXPECT_EQ(sandbox.run({"job", "wait", "1", "--quiet"}).code, 1);
+  sandbox.write_file("good", "");
+  EXPECT_EQ(sandbox.ok({"retry", "1", "--failed"}), "5\n");
+  sandbox.ok({"job", "wait", "5"});
+  EXPECT_EQ(sandbox.ok({"jobs", "-a", "--tasks", "--format", "id,state"}),
+            " ID  STATE\n  1  FAILED\n1.1  COMPLETED\n1.2  FAILED\n1.3  COMPLETED\n"
+            "  5  COMPLETED\n5.2  COMPLETED\n");
+  const Ran none = sandbox.run({"retry", "5", "--failed"});
+  EXPECT_NE(none.code, 0);
+  EXPECT_THAT(none.err, HasSubstr("none of its 1 tasks has failed"));
+}
+
+TEST(Arrays, FieldsOfJsonStandInWordsNamesAndFiles) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.write_file("runs.json", R"([{"m": "a/b", "r": [1, 2]}, {"m": "c", "r": [3, 4]}])");
+  sandbox.ok({"submit", "--each-json", "runs.json", "--name", "fit-{{entry.m}}", "-o",
+              "{{entry.m}}-{{array.index}}.log", "echo", "{{entry.r.1}}", "{{entry.m}}"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.read_file("a_b-1.log"), "2 a/b\n");
+  EXPECT_EQ(sandbox.read_file("c-2.log"), "4 c\n");
+  EXPECT_EQ(sandbox.ok({"jobs", "1.2", "--format", "name"}), "NAME\nfit-c\n");
+}
+
+TEST(Graphs, TasksOfOneFileRunInTheirOrder) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.write_file("g.toml", R"(
+[defaults]
+time = "1m"
+[[task]]
+name = "report"
+shell = "cat part-* | wc -l > report"
+afterok = "score"
+[[task]]
+name = "fit"
+array = "1-20"
+shell = "echo $HOLON_ARRAY_INDEX > part-$HOLON_ARRAY_INDEX"
+[[task]]
+name = "score"
+array = "1-20"
+command = ["sh", "-c", "grep -q $0 part-$0", "{{array.index}}"]
+aftercorr = "fit"
+variants = [{ ntasks = 500 }, { ntasks = 1 }]
+)");
+  EXPECT_EQ(sandbox.ok({"submit", "--file", "g.toml"}), "fit 1\nscore 23\nreport 44\n");
+  sandbox.ok({"job", "wait", "44"});
+  EXPECT_EQ(sandbox.read_file("report"), "20\n");
+  EXPECT_EQ(sandbox.ok({"jobs", "-a", "--format", "id,name,state"}),
+            "ID  NAME    STATE\n 1  fit     COMPLETED\n22  score   REJECTED\n"
+            "23  score   COMPLETED\n44  report  COMPLETED\n");
+}
+
+TEST(Graphs, NothingIsLeftOfAFileWithATaskThatIsRefused) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.write_file("g.toml",
+                     "[[task]]\nname = 'a'\nshell = 'sleep 1000'\n"
+                     "[[task]]\nname = 'b'\nshell = 'true'\nntasks = 500\nafterok = 'a'\n");
+  const Ran ran = sandbox.run({"submit", "--file", "g.toml"});
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("g.toml:4, task b"));
+  EXPECT_EQ(sandbox.run({"job", "wait", "1", "--quiet"}).code, 1);
+  EXPECT_THAT(sandbox.ok({"jobs", "1", "--format", "state"}), HasSubstr("CANCELED"));
+  sandbox.write_file("bad.toml", "[[task]]\nname = 'a'\nshell = 'x'\ntime = 'soon'\n");
+  const Ran bad = sandbox.run({"submit", "--file", "bad.toml"});
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.err, testing::AllOf(HasSubstr("bad.toml:1, task a"), HasSubstr("soon")));
 }
 
 TEST(Arrays, AJobWithoutAnIndexKeepsItsWords) {

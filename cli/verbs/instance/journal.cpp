@@ -6,9 +6,11 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/connect.hpp"
 #include "cli/options/help.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
+#include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
 #include "instance/journal/damage/export.hpp"
@@ -150,8 +152,35 @@ int verb_repair(Invocation& call) {
   return kOk;
 }
 
+int verb_compact(Invocation& call) {
+  bool json = false;
+  Parser parser("journal compact", "give what a running instance's journal has free to the disk");
+  parser.group("Options")
+      .instance(call)
+      .json(json)
+      .note(
+          "A little at a time, while the instance goes on. What is kept is what journal.keep and "
+          "journal.keep-age say; records that go leave room in the file, most of which is given "
+          "back anyway.")
+      .example("holon journal compact", "the journal of the instance this shell talks to");
+  if (const auto code = parser.parse(call)) return *code;
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "journal compact", client.error());
+  const auto reply = client->compact_journal();
+  if (!reply) return report(call, "journal compact", reply.error());
+  if (json)
+    call.io.out << pretty(
+        {{"bytes_before", reply->bytes_before}, {"bytes_after", reply->bytes_after}});
+  else
+    call.io.out << fmt::format("{} before, {} now\n", show_kib(reply->bytes_before / 1024),
+                               show_kib(reply->bytes_after / 1024));
+  return kOk;
+}
+
 constexpr auto kJournalVerbs = std::to_array<Verb>({
     {"check", "say what is wrong with a journal", Group::tools, verb_check},
+    {"compact", "give what a running instance's journal has free to the disk", Group::tools,
+     verb_compact},
     {"export", "print what a journal holds, a JSON object a line", Group::tools, verb_export},
     {"repair", "make a new journal of what can be read of a damaged one", Group::tools,
      verb_repair},
@@ -161,7 +190,7 @@ constexpr auto kJournalVerbs = std::to_array<Verb>({
 
 int verb_journal(Invocation& call) {
   return run_group({"journal",
-                    "check, export, repair what an ended instance has kept",
+                    "check, compact, export, repair what an instance has kept",
                     kJournalVerbs,
                     {{"holon journal check DIR", "is the journal in that state directory sound?"},
                      {"holon journal export DIR", "everything in it, as JSON Lines"}}},

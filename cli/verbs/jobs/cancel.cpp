@@ -24,7 +24,9 @@ struct CancelArgs {
 int verb_cancel(Invocation& call) {
   CancelArgs args;
   Parser parser("cancel", "end jobs, pending or running");
-  parser.positional("ID", args.jobs, "jobs to end: 7, 3-9, /3/7")
+  parser
+      .positional("ID", args.jobs,
+                  "jobs to end: 7, 3-9, /3/7; 7.12 and 7.3-9 are tasks of an array")
       .group("Options")
       .flag("-a,--all", args.all, "every job of the instance")
       .option("-m,--message", args.reason, "TEXT", "why; it is kept with the job")

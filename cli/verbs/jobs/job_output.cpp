@@ -5,6 +5,7 @@
 #include <fstream>
 #include <ostream>
 
+#include "base/idset.hpp"
 #include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
@@ -47,6 +48,22 @@ Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
 }
 
+// Of an array, each task after the other.
+Status print_tasks(Invocation& call, Client& client, std::uint64_t array) {
+  const auto tasks = client.tasks({array, "", ""});
+  if (!tasks) return tl::unexpected(tasks.error());
+  const auto ids = Idset::parse(tasks->ids);
+  if (!ids) return tl::unexpected(ids.error());
+  for (const std::uint64_t id : ids->ids()) {
+    const auto ended = client.attach(id, [&](const msg::OutputChunk& chunk) {
+      (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
+      return true;
+    });
+    if (!ended) return ended;
+  }
+  return {};
+}
+
 // Nothing came: of a job that never ran, why.
 void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
   const auto job = client.record(id);
@@ -60,7 +77,10 @@ void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
 int verb_job_output(Invocation& call) {
   std::string job;
   Parser parser("job output", "what a job wrote");
-  parser.required("ID", job, "the job: 7 or /3/7")
+  parser
+      .required(
+          "ID", job,
+          "the job: 7 or /3/7; 7.12 is a task of an array, of which 7 is each task after the other")
       .group("Options")
       .instance(call)
       .note(
@@ -78,6 +98,10 @@ int verb_job_output(Invocation& call) {
   });
   if (ended && !wrote) say_why_nothing(call, client, id);
   if (ended) return kOk;
+  if (ended.error().code == Errc::unsupported) {
+    const auto printed = print_tasks(call, client, id);
+    return printed ? kOk : report(call, "job output", printed.error());
+  }
   if (client.path().empty() || !print_files(call, client, id))
     return report(call, "job output", ended.error());
   return kOk;

@@ -32,7 +32,7 @@ bool went_well(const msg::JobRecord& job) {
 
 // Numbers count within one instance only.
 std::string name_of(const Invocation& call, const msg::JobRecord& job) {
-  return call.instance.empty() || job.path.empty() ? std::to_string(job.id) : job.path;
+  return call.instance.empty() || job.path.empty() ? msg::label_of(job) : job.path;
 }
 
 // Returns at once where nobody wants to see it.
@@ -56,7 +56,9 @@ Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& 
 int verb_job_wait(Invocation& call) {
   JobWaitArgs args;
   Parser parser("job wait", "wait until jobs are over");
-  parser.positional("ID", args.jobs, "jobs to wait for: 7, 3-9, /3/7")
+  parser
+      .positional("ID", args.jobs,
+                  "jobs to wait for: 7, 3-9, /3/7; 7.12 and 7.3-9 are tasks of an array")
       .group("Options")
       .flag("-a,--all", args.all, "every pending and running job there is now")
       .flag("--quiet", args.quiet, "do not say which ones failed")

@@ -228,17 +228,22 @@ std::string names_of_fields() {
 int verb_jobs(Invocation& call) {
   JobsArgs args;
   Parser parser("jobs", "list jobs");
-  parser.positional("ID", args.ids, "only these: 7, 3-9; all pending and running ones otherwise")
+  parser
+      .positional("ID", args.ids,
+                  "only these: 7, 3-9, tasks 7.12, 7.3-9; all pending and running ones otherwise")
       .group("Options")
       .flag("-a,--all", args.request.all, "jobs that are over, too")
       .flag("-R,--recursive", args.request.recursive,
             "jobs of child instances, too, whether these still live or not")
+      .flag("--tasks", args.request.tasks, "behind each array its tasks")
       .instance(call)
       .json(args.json);
   add_filters(parser, args);
   parser
       .note(
-          "A name that ends in / is a child instance. TIME is how long a job ran or has been "
+          "A name that ends in / is a child instance. An array is one line, with how many of its "
+          "tasks "
+          "wait, run and are over in which way. TIME is how long a job ran or has been "
           "running. Why a job waits in full, and what would let it start now: holon explain ID.")
       .note(
           "--filter takes states and results, and pending and running for several states; with "

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <sstream>
 
 #include "base/whole_file.hpp"
 #include "cli/connect.hpp"
@@ -17,6 +19,7 @@
 #include "cli/options/submit_error.hpp"
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
+#include "cli/workflow/graph_file.hpp"
 
 namespace holon::cli {
 namespace {
@@ -29,6 +32,7 @@ struct SubmitArgs {
   ArrayOptions array;
   std::int64_t count = 1;
   std::string jobspec;  // a file; "-": standard input; empty: made from the options
+  std::string graph;    // a file of tasks
   bool count_given = false;
   bool wrap = false;
   bool json = false;
@@ -76,7 +80,9 @@ Status use_array(SubmitArgs& args) {
 
 void print_ids(Invocation& call, const SubmitArgs& args, const msg::SubmitReply& reply) {
   if (args.json) {
-    call.io.out << pretty({{"first_id", reply.first_id}, {"count", reply.count}});
+    nlohmann::ordered_json ids = {{"first_id", reply.first_id}, {"count", reply.count}};
+    if (reply.tasks > 0) ids["tasks"] = reply.tasks;
+    call.io.out << pretty(ids);
     return;
   }
   std::string lines;
@@ -162,11 +168,7 @@ Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& arg
   return made;
 }
 
-}  // namespace
-
-int verb_submit(Invocation& call) {
-  SubmitArgs args;
-  Parser parser("submit", "put a job into the queue and print its id");
+void add_submit_options(Parser& parser, SubmitArgs& args) {
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", false);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
@@ -180,8 +182,137 @@ int verb_submit(Invocation& call) {
       .option("--count", args.count, "N", "N equal jobs in one request")
       .option("--jobspec", args.jobspec, "FILE",
               "a jobspec, JSON or YAML, instead of COMMAND and what says how it runs: what "
-              "--dry-run prints; - is standard input");
+              "--dry-run prints; - is standard input")
+      .option("--file", args.graph, "FILE",
+              "tasks that wait for each other, in one TOML or JSON file, instead of COMMAND "
+              "(docs/formats.md); prints the name and id of each");
   add_array_options(parser, args.array);
+}
+
+// ---- --file ----
+
+// The options of a task, read once for all tasks that have the same.
+class TaskOptions {
+ public:
+  // Errors: invalid_argument, as the parser words it.
+  Result<SubmitArgs> read(const std::vector<std::string>& words, const std::string& where) {
+    const auto [known, fresh] = known_.try_emplace(words);
+    if (!fresh) return known->second;
+    std::ostringstream out, err;
+    Io io{out, err};
+    Invocation inner{io, words, {}, false};
+    SubmitArgs args;
+    Parser parser("submit", "");
+    add_submit_options(parser, args);
+    if (parser.parse(inner)) {
+      std::string what = err.str();
+      constexpr std::string_view kVerb = "holon submit: ";
+      if (what.starts_with(kVerb)) what.erase(0, kVerb.size());
+      what.erase(std::min(what.find('\n'), what.size()));
+      return fail(Errc::invalid_argument, what, where);
+    }
+    return known->second = std::move(args);
+  }
+
+ private:
+  std::map<std::vector<std::string>, SubmitArgs> known_;
+};
+
+// `ids`: of the tasks before it.
+Result<msg::SubmitRequest> request_of_task(const GraphTask& task, std::size_t way,
+                                           const std::vector<std::uint64_t>& ids,
+                                           TaskOptions& options) {
+  const std::string where = fmt::format("{}, task {}", task.place, task.name);
+  auto args = options.read(task.ways[way], where);
+  if (!args) return tl::unexpected(args.error());
+  args->command = task.command;
+  args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
+  const auto at = [&where](const Error& e) { return fail(e.code, to_string(e), where); };
+  if (auto good = use_array(*args); !good) return at(good.error());
+  if (auto good = check_job_files(*args); !good) return at(good.error());
+  for (const auto& after : task.after)
+    args->job.dependencies.push_back(
+        fmt::format("{}:{}", after.scheme, after.task < ids.size() ? ids[after.task] : 1));
+  auto made = make_request(args->job, std::move(args->command));
+  if (!made) return at(made.error());
+  made->request.count = static_cast<std::uint64_t>(args->count);
+  return std::move(made->request);
+}
+
+// Of several ways the first that is not refused as one that can never run.
+Result<std::uint64_t> submit_task(Client& client, const GraphTask& task,
+                                  const std::vector<std::uint64_t>& ids, TaskOptions& options) {
+  for (std::size_t way = 0;; ++way) {
+    const auto request = request_of_task(task, way, ids, options);
+    if (!request) return tl::unexpected(request.error());
+    const auto reply = client.submit(*request);
+    if (reply) return reply->first_id;
+    if (reply.error().code != Errc::unsatisfiable || way + 1 == task.ways.size())
+      return fail(reply.error().code, to_string(reply.error()),
+                  fmt::format("{}, task {}", task.place, task.name));
+  }
+}
+
+// All are looked at before the first is submitted; where one is refused then, those before it are
+// cancelled.
+int submit_graph(Invocation& call, const SubmitArgs& args) {
+  const auto tasks = read_graph(args.graph);
+  if (!tasks) return report(call, "submit", tasks.error());
+  TaskOptions options;
+  std::vector<std::uint64_t> ids;
+  for (const auto& task : *tasks)
+    for (const auto& way : task.ways)
+      if (auto read = options.read(way, fmt::format("{}, task {}", task.place, task.name)); !read)
+        return report(call, "submit", read.error());
+  auto client = connect_to_instance(call);
+  if (!client) return report(call, "submit", client.error());
+  nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
+  for (const auto& task : *tasks) {
+    const auto id = submit_task(*client, task, ids, options);
+    if (!id) {
+      constexpr std::size_t kIdsAtOnce = 10'000;  // of one request
+      for (std::size_t done = 0; done < ids.size(); done += kIdsAtOnce) {
+        const std::size_t end = std::min(ids.size(), done + kIdsAtOnce);
+        static_cast<void>(client->cancel({{ids.begin() + static_cast<std::ptrdiff_t>(done),
+                                           ids.begin() + static_cast<std::ptrdiff_t>(end)},
+                                          false,
+                                          "another task of its file was refused"}));
+      }
+      return report(call, "submit", id.error());
+    }
+    ids.push_back(*id);
+    if (args.json)
+      by_name[task.name] = *id;
+    else
+      call.io.out << fmt::format("{} {}\n", task.name, *id);
+  }
+  if (args.json) call.io.out << pretty(by_name);
+  return kOk;
+}
+
+// What else may stand beside --file.
+Status check_alone_with_file(const Invocation& call, const SubmitArgs& args) {
+  if (!args.command.empty())
+    return fail(Errc::invalid_argument, "the tasks of --file have commands already",
+                args.command.front());
+  for (const auto& word : call.args) {
+    const std::string name = word.substr(0, word.find('='));
+    const bool is_option = word.size() > 1 && word.front() == '-';
+    if (is_option && name != "--file" && name != "--json" && name != "-i" && name != "--instance")
+      return fail(Errc::invalid_argument,
+                  "not with --file, whose tasks have their options; accepted beside it are -i and "
+                  "--json",
+                  word);
+  }
+  return {};
+}
+
+}  // namespace
+
+int verb_submit(Invocation& call) {
+  SubmitArgs args;
+  Parser parser("submit", "put a job into the queue and print its id");
+  add_submit_options(parser, args);
   add_script_options(parser, call, "submit", LookedFor::in_path, args.script);
   parser.group("Submission")
       .flag("--progress", args.progress,
@@ -190,8 +321,9 @@ int verb_submit(Invocation& call) {
       .json(args.json);
   parser.example("holon submit -n 4 -t 10m ./a.out input", "four tasks, ten minutes at most")
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
-      .example("holon submit --array 0-100:2 ./sweep.sh", "a job for each index")
-      .example("holon submit ./fit.sh ::: a.csv b.csv", "a job for each word behind :::")
+      .example("holon submit --array 0-100:2 ./sweep.sh", "an array: a task for each index")
+      .example("holon submit ./fit.sh ::: a.csv b.csv", "a task for each word behind :::")
+      .example("holon submit --file campaign.toml", "tasks that wait for each other")
       .example("holon submit --wrap 'make && make test'", "a line for the shell")
       .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
       .example("holon submit --dependency afterok:7 ./collect.sh", "when job 7 has completed")
@@ -204,6 +336,11 @@ int verb_submit(Invocation& call) {
         parser.located({Errc::invalid_argument,
                         fmt::format("{} is not accepted, at least 1 is", args.count), "--count"}));
 
+  if (!args.graph.empty()) {
+    if (auto good = check_alone_with_file(call, args); !good)
+      return report(call, "submit", good.error());
+    return submit_graph(call, args);
+  }
   if (args.jobspec.empty() && args.command.empty())
     return report(call, "submit", {Errc::invalid_argument, "COMMAND [ARGS...] is missing", ""});
   if (!args.script.file.empty()) args.command.front() = args.script.file;

@@ -14,6 +14,8 @@ namespace holon::instance {
 Status JobManager::may_suspend(const ActiveJob& job) const {
   const std::string path = path_of(job.id);
   const auto no = [](std::string why) { return fail(Errc::denied, std::move(why)); };
+  if (is_array(job))
+    return no(fmt::format("job {0} is an array: tasks of it can be suspended ({0}.1)", path));
   if (is_pending(job.life.state)) return no(fmt::format("job {} has not started", path));
   if (job.life.state != JobState::run) return no(fmt::format("job {} is being ended", path));
   if (job.submission->is_instance)

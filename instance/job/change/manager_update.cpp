@@ -204,6 +204,11 @@ Status JobManager::update(const msg::UpdateRequest& ask, Time now) {
   Remade known;
   std::vector<Change> changes;
   for (const auto id : std::set<std::uint64_t>(ask.ids.begin(), ask.ids.end())) {
+    if (array_with(JobId(id)) != nullptr)
+      return fail(Errc::unsupported,
+                  fmt::format("job {} is an array, or a task of one: urgency alone can be changed "
+                              "(holon urgency)",
+                              path_of(JobId(id))));
     auto change = planned_change(JobId(id), ask, known, now);
     if (!change) return tl::unexpected(change.error());
     changes.push_back(std::move(*change));

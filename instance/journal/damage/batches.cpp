@@ -9,8 +9,17 @@
 namespace holon::instance {
 namespace {
 
-// The first event of a batch is that of all of its jobs.
+// Journals of earlier versions have no such table.
+std::optional<std::int64_t> tasks_of_array(SQLite::Database& journal, std::int64_t first) {
+  if (!journal.tableExists("arrays")) return std::nullopt;
+  SQLite::Statement q(journal, "SELECT tasks FROM arrays WHERE id = ?");
+  q.bind(1, first);
+  return q.executeStep() ? std::optional(q.getColumn(0).getInt64()) : std::nullopt;
+}
+
+// The first event of a batch is that of all of its jobs. Behind an array come its tasks.
 std::optional<std::int64_t> submitted(SQLite::Database& journal, std::int64_t first) {
+  if (const auto tasks = tasks_of_array(journal, first)) return *tasks + 1;
   SQLite::Statement q(journal, "SELECT count FROM events WHERE job = ? ORDER BY seq LIMIT 1");
   q.bind(1, first);
   if (!q.executeStep() || q.getColumn(0).getInt64() < 1) return std::nullopt;

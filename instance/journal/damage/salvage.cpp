@@ -36,7 +36,8 @@ constexpr std::array kTables = std::to_array<Table>({
     {"drains", "host", 4, false, 2},    {"gates", "queue", 3, false, 2},
     {"reservations", "id", 7, true, 2}, {"reservation_users", "id", 3, false, 2},
     {"aside", "job", 1, true, 2},       {"offline", "rank", 3, true, 3},
-    {"audit", "number", 9, true, 3},
+    {"audit", "number", 9, true, 3},    {"arrays", "id", 2, true, 3},
+    {"task_runs", "id", 2, true, 3},    {"task_ends", "id", 4, true, 3},
 });
 
 constexpr std::int64_t kFarthest = std::int64_t{1} << 60;  // keys, from damage to what is behind it

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "instance/array/ended.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/submission.hpp"
@@ -75,6 +76,15 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
                                      bytes_at(q.getColumn(3)))
                     .has_value();
               });
+  if (journal.tableExists("task_ends")) {
+    search.look(journal, "task_ends", "id, life", "job {}: what is kept of it",
+                [](SQLite::Statement& q) {
+                  return unpack_ended(bytes_at(q.getColumn(1)), Lifecycle()).has_value();
+                });
+    search.look(journal, "task_runs", "id, events", "job {}: its events", [](SQLite::Statement& q) {
+      return events_in_run(bytes_at(q.getColumn(1))).has_value();
+    });
+  }
   search.look(typed, "reservations", "id, jobspec", "advance reservation {}", is_jobspec);
   return std::move(search.found);
 }

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "instance/array/ended.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {
@@ -250,6 +251,164 @@ TEST_F(JournalTest, BeatsWhileALongOneIsOpenedAndReadUntilItIsToldToStop) {
   journal.stop_beating();
   read_all();
   EXPECT_EQ(beats, 0);
+}
+
+// ---- arrays ----
+
+Lifecycle task_over(int status, Time when) {
+  Lifecycle life = fresh_task(Lifecycle());
+  for (const Event& event :
+       {Event{when, event::Alloc{}}, Event{when, event::Start{}},
+        Event{when, event::Finish{status, 5, 100}}, Event{when, event::Release{}},
+        Event{when, event::Free{}}, Event{when, event::Clean{}}})
+    life = *apply(life, event);
+  return life;
+}
+
+TEST_F(JournalTest, WhatHappensToATaskIsThereAfterReopeningUntilItIsOver) {
+  {
+    Journal journal = open();
+    journal.add_batch({JobId(1), 4, "{}", false});
+    journal.add_array(JobId(1), 3);
+    journal.add_event(JobId(1), 1, {1, event::Submit{16, "ada"}});
+    journal.add_task_event(JobId(3), {5, event::Alloc{"immediate"}});
+    ASSERT_TRUE(journal.commit());
+    journal.add_task_event(JobId(3), {6, event::Start{{{77, 8}}}});
+    journal.add_ended_tasks({JobId(2), 1, pack_ended(task_over(0, 9))}, "COMPLETED");
+    ASSERT_TRUE(journal.commit());
+    journal.add_task_event(JobId(4), {7, event::Alloc{}});  // never committed
+  }
+  Journal journal = open();
+  EXPECT_EQ(*journal.tasks_of_array(JobId(1)), 3u);
+  EXPECT_EQ(*journal.tasks_of_array(JobId(2)), std::nullopt);
+  const auto runs = journal.runs_of(JobId(2), 3);
+  ASSERT_TRUE(runs) << to_string(runs.error());
+  ASSERT_EQ(runs->size(), 1u);
+  EXPECT_EQ(runs->front().id, JobId(3));
+  EXPECT_EQ(runs->front().events,
+            (std::vector<Event>{{5, event::Alloc{"immediate"}}, {6, event::Start{{{77, 8}}}}}));
+  EXPECT_EQ(*journal.latest_event(), 6) << "time goes on behind what happened to tasks";
+  ASSERT_EQ(journal.active_batches()->size(), 1u) << "as long as the array has no record";
+  journal.add_task_event(JobId(3), {8, event::Finish{}});
+  journal.add_ended_tasks({JobId(3), 1, pack_ended(task_over(3 << 8, 8))}, "FAILED");
+  journal.add_ended_tasks({JobId(4), 1, pack_ended(task_over(0, 8))}, "CANCELED");
+  msg::JobRecord array = record(1, "/1", "FAILED");
+  array.tasks = 3;
+  journal.add_inactive(array);
+  ASSERT_TRUE(journal.commit());
+  EXPECT_TRUE(journal.runs_of(JobId(1), 4)->empty());
+  EXPECT_TRUE(journal.active_batches()->empty());
+  EXPECT_EQ(*journal.inactive_counts(),
+            (std::map<std::string, std::int64_t>{{"COMPLETED", 1}, {"FAILED", 1}, {"CANCELED", 1}}))
+      << "an array is counted by its tasks";
+  EXPECT_EQ(journal.events_of(JobId(3))->back().body, EventBody(event::Clean{}));
+}
+
+TEST_F(JournalTest, ARangeOfEqualEndsIsOneRow) {
+  Journal journal = open();
+  journal.add_batch({JobId(1), 1'000'001, "{}", false});
+  journal.add_array(JobId(1), 1'000'000);
+  journal.add_ended_tasks({JobId(2), 400'000, "x"}, "CANCELED");
+  journal.add_ended_tasks({JobId(400'003), 10, "y"}, "FAILED");
+  EXPECT_EQ((*journal.ended_task(JobId(400'001)))->life, "x");
+  EXPECT_FALSE(*journal.ended_task(JobId(400'002)));
+  EXPECT_EQ((*journal.ended_task(JobId(400'012)))->life, "y");
+  EXPECT_FALSE(*journal.ended_task(JobId(400'013)));
+  std::uint64_t tasks = 0;
+  ASSERT_TRUE(journal.each_ended(
+      JobId(2), 1'000'000, [&](const EndedTasks& e, const std::string&) { tasks += e.count; }));
+  EXPECT_EQ(tasks, 400'010u);
+}
+
+TEST_F(JournalTest, ATaskThatIsOverTakesFewBytes) {
+  Journal journal = open();
+  constexpr std::uint64_t kTasks = 20'000;
+  journal.add_batch({JobId(1), kTasks + 1, "{}", false});
+  journal.add_array(JobId(1), kTasks);
+  for (std::uint64_t id = 2; id < kTasks + 2; ++id) {
+    const Time now = static_cast<Time>(id);
+    journal.add_task_event(JobId(id), {now, event::Alloc{"immediate", 0, {"node0", 1, 1, 0}}});
+    if (id % 10 == 0) {
+      ASSERT_TRUE(journal.commit());
+    }
+    journal.add_ended_tasks({JobId(id), 1, pack_ended(task_over(0, now))}, "COMPLETED");
+    if (id % 10 == 5) {
+      ASSERT_TRUE(journal.commit());
+    }
+  }
+  ASSERT_TRUE(journal.commit());
+  ASSERT_TRUE(journal.shrink_log());
+  EXPECT_LT(journal.size(), std::int64_t{100 * kTasks});
+}
+
+TEST_F(JournalTest, ForgetsWhatHasBeenOverForLong) {
+  Journal journal = open();
+  for (const auto& [id, when] : {std::pair(1, 100), std::pair(2, 900), std::pair(3, 200)}) {
+    const auto job = static_cast<std::uint64_t>(id);
+    journal.add_batch({JobId(job), 1, "{}", false});
+    auto one = record(job, "/" + std::to_string(id), "COMPLETED");
+    one.t_inactive = when;
+    journal.add_inactive(one);
+  }
+  ASSERT_TRUE(journal.commit());
+  EXPECT_EQ(journal.forget(0, 100, 100)->count, 0u);
+  EXPECT_EQ(journal.forget(0, 100, 500)->count, 1u) << "2 is not old, and 3 came after it";
+  EXPECT_EQ(journal.forget(0, 100, 500)->count, 0u);
+  EXPECT_EQ(journal.forget(0, 100, 901)->count, 2u);
+  EXPECT_EQ(*journal.next_id(), JobId(4));
+}
+
+TEST_F(JournalTest, AnArrayIsForgottenWithItsTasks) {
+  Journal journal = open();
+  journal.add_batch({JobId(1), 1'001, "{}", false});
+  journal.add_array(JobId(1), 1'000);
+  for (std::uint64_t id = 2; id < 1'002; ++id)
+    journal.add_ended_tasks({JobId(id), 1, pack_ended(task_over(id == 9 ? 256 : 0, 5))},
+                            id == 9 ? "FAILED" : "COMPLETED");
+  msg::JobRecord array = record(1, "/1", "FAILED");
+  array.tasks = 1'000;
+  journal.add_inactive(array);
+  ASSERT_TRUE(journal.commit());
+  std::uint64_t gone = 0, failed = 0;
+  for (int calls = 0; calls < 100; ++calls) {
+    const auto some = journal.forget(1'000 - gone, 50);
+    ASSERT_TRUE(some) << to_string(some.error());
+    gone += some->count;
+    failed += some->failed;
+    if (!some->more) break;
+  }
+  EXPECT_EQ(gone, 1'000u);
+  EXPECT_EQ(failed, 1u);
+  EXPECT_FALSE(*journal.ended_task(JobId(500)));
+  EXPECT_EQ(*journal.tasks_of_array(JobId(1)), std::nullopt);
+  EXPECT_TRUE(journal.inactive_counts()->empty());
+}
+
+TEST_F(JournalTest, GivesWhatIsFreeBackToTheDisk) {
+  Journal journal = open();
+  for (std::uint64_t id = 1; id <= 3'000; ++id) {
+    journal.add_batch({JobId(id), 1, "{}", false});
+    auto one = record(id, "/" + std::to_string(id), "COMPLETED");
+    one.reason = std::string(500, 'x');
+    journal.add_inactive(one);
+  }
+  ASSERT_TRUE(journal.commit());
+  ASSERT_TRUE(journal.shrink_log());
+  const auto before = journal.size();
+  while (journal.forget(3'000, 1'000)->more) {
+  }
+  ASSERT_TRUE(journal.commit());
+  for (;;) {
+    const auto left = journal.give_back(100);
+    ASSERT_TRUE(left);
+    if (*left == 0) break;
+  }
+  ASSERT_TRUE(journal.commit());
+  const auto after = journal.shrink_log();
+  ASSERT_TRUE(after) << to_string(after.error());
+  EXPECT_LT(*after, before / 4);
+  ASSERT_TRUE(journal.look()) << "nobody else has shortened it";
+  EXPECT_TRUE(journal.take_news().empty());
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ struct Noted final : Outside {
     say(record.result.c_str(), JobId(record.id));
     reasons[record.id] = record.reason;
   }
+  void ended_unstarted(JobId, JobId, const std::vector<Event>&) override {}
   bool may_end(const ActiveJob&) override { return may; }
   void requeued(const ActiveJob& job) override { say("again", job.id); }
   void limit_changed(const ActiveJob& job) override { say("limit", job.id); }

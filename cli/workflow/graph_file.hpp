@@ -1,0 +1,34 @@
+// graph_file.hpp - tasks that wait for each other by their names, in one file (docs/formats.md,
+// "Task graphs"). Nothing is known of options here: they are words for the parser of holon submit.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace holon::cli {
+
+struct GraphTask {
+  std::string name;
+  std::string place;  // "campaign.toml:12", "campaign.json/task/3"
+  // Options, those of [defaults] among them; of several ways the first is taken that can ever run.
+  std::vector<std::vector<std::string>> ways;
+  std::vector<std::string> command;
+  struct After {
+    std::string scheme;    // afterok, ...
+    std::size_t task = 0;  // its place in the list, before this one
+    bool operator==(const After&) const = default;
+  };
+  std::vector<After> after;
+};
+
+// Each behind all that it waits for, otherwise in the order of the file. Errors: not_found and
+// system (the file); invalid_argument with the place: no TOML or JSON, a key or value that is not
+// accepted, two tasks of one name, a name that no task has, tasks that wait for each other in a
+// circle.
+Result<std::vector<GraphTask>> read_graph(const std::string& file);
+// The same of a text, which is JSON where `file` ends in ".json".
+Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::string& file);
+
+}  // namespace holon::cli

@@ -1,0 +1,84 @@
+#include "instance/array/array.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "instance/job/manager.hpp"
+#include "launch/exit_code.hpp"
+
+namespace holon::instance {
+namespace {
+
+// Of one that was lost, or that could not be started, the tasks say nothing.
+int status_of_life(const Lifecycle& life) {
+  constexpr int kFailed = 1 << 8;
+  if (life.finished && life.status != 0) return life.status;
+  return result_of(life) == "COMPLETED" ? 0 : kFailed;
+}
+
+}  // namespace
+
+void JobArray::add_ended(const Lifecycle& life, std::uint64_t n) {
+  const std::string result = result_of(life);
+  (result == "COMPLETED" ? completed : result == "CANCELED" ? cancelled : failed) += n;
+  if (const int theirs = status_of_life(life);
+      launch::exit_code_of(theirs) > launch::exit_code_of(status))
+    status = theirs;
+  cpu_ms += life.cpu_ms;
+  max_rss_kb = std::max(max_rss_kb, life.max_rss_kb);
+}
+
+void remove_range(Idset& set, std::uint64_t first, std::uint64_t last) {
+  if (first == last) {
+    set.erase(first);
+    return;
+  }
+  Idset rest;
+  for (const auto& range : set.ranges()) {
+    if (range.first < first) rest.insert(range.first, std::min(range.last, first - 1));
+    if (range.last > last) rest.insert(std::max(range.first, last + 1), range.last);
+  }
+  set = std::move(rest);
+}
+
+std::optional<JobId> ArrayShape::number_of(std::uint64_t index) const {
+  const auto place = array.place_of(index);
+  if (!place || *place >= tasks) return std::nullopt;
+  return JobId(id.value() + 1 + *place);
+}
+
+Idset ArrayShape::indices_of(const Idset& numbers) const {
+  Idset indices;
+  for (const auto& range : numbers.ranges())
+    for (auto number = range.first; number <= range.last; ++number)
+      indices.insert(static_cast<std::uint64_t>(array.index_at(number - id.value() - 1)));
+  return indices;
+}
+
+std::string ArrayShape::refusal(std::uint64_t first_index, std::uint64_t last_index) const {
+  const std::string wanted = last_index > first_index
+                                 ? fmt::format("{}-{}", first_index, last_index)
+                                 : std::to_string(first_index);
+  const std::string has =
+      !array.indices.empty()
+          ? array.indices.str()
+          : fmt::format("{} to {}{}", array.first, array.index_at(tasks - 1),
+                        array.step > 1 ? fmt::format(" in steps of {}", array.step) : "");
+  return fmt::format("array {} has no task {}.{}; its indices are {}", id.value(), id.value(),
+                     wanted, has);
+}
+
+bool is_array(const ActiveJob& job) {
+  return job.submission->wishes.array && job.id == job.submission->first;
+}
+
+bool is_array_task(const ActiveJob& job) {
+  return job.submission->wishes.array && job.id != job.submission->first;
+}
+
+JobId array_of(const ActiveJob& job) {
+  return job.submission->wishes.array ? job.submission->first : JobId(0);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,221 @@
+// The part of the Journal that keeps tasks of arrays. What happens to one is written as one row
+// with each commit, and taken away when it is over; what is left then is a row of some 40 bytes, in
+// a table that only grows at its end.
+#include <algorithm>
+#include <utility>
+
+#include "instance/array/ended.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/journal/state.hpp"
+
+namespace holon::instance {
+namespace {
+
+std::int64_t row_of(JobId id) {
+  return static_cast<std::int64_t>(id.value());
+}
+JobId id_in(const SQLite::Column& column) {
+  return JobId(static_cast<std::uint64_t>(column.getInt64()));
+}
+std::string_view blob_in(const SQLite::Column& column) {
+  return {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())};
+}
+
+}  // namespace
+
+// As it is written, the first time it is asked for.
+Journal::State::Run& Journal::State::run_of(JobId task) {
+  const auto [run, fresh] = runs.try_emplace(task);
+  if (!fresh) return run->second;
+  if (!run_known) run_known.emplace(db, "SELECT events FROM task_runs WHERE id=?");
+  run_known->bind(1, row_of(task));
+  if (run_known->executeStep()) run->second.written = blob_in(run_known->getColumn(0));
+  run_known->reset();
+  return run->second;
+}
+
+void Journal::State::write_runs() {
+  if (latest_of_tasks > std::exchange(latest_written, latest_of_tasks)) {
+    commits.bindNoCopy(1, kLatestOfTasks);
+    commits.bind(2, latest_of_tasks);
+    run(commits);
+  }
+  if (changed_runs.empty()) return;
+  if (!run_in) run_in.emplace(db, "INSERT OR REPLACE INTO task_runs VALUES(?,?)");
+  for (const JobId task : changed_runs) {
+    Run& r = runs.at(task);
+    for (const Event& e : r.fresh) append_to_run(r.written, e);
+    r.fresh.clear();
+    run_in->bind(1, row_of(task));
+    run_in->bindNoCopy(2, r.written.data(), static_cast<int>(r.written.size()));
+    run(*run_in);
+  }
+  changed_runs.clear();
+}
+
+void Journal::State::forget_tasks(JobId first, JobId stop, Forgotten& gone) {
+  SQLite::Statement q(db,
+                      "SELECT coalesce(sum(count), 0), coalesce(sum(CASE result WHEN 'COMPLETED' "
+                      "THEN 0 ELSE count END), 0) FROM task_ends WHERE id >= ? AND id < ?");
+  q.bind(1, row_of(first));
+  q.bind(2, row_of(stop));
+  q.executeStep();
+  gone.count += static_cast<std::uint64_t>(q.getColumn(0).getInt64());
+  gone.failed += static_cast<std::uint64_t>(q.getColumn(1).getInt64());
+  for (const char* table : {"task_ends", "task_runs", "arrays"}) {
+    SQLite::Statement drop(db, fmt::format("DELETE FROM {} WHERE id >= ? AND id < ?", table));
+    drop.bind(1, row_of(first));
+    drop.bind(2, row_of(stop));
+    drop.exec();
+  }
+}
+
+void Journal::add_array(JobId array, std::uint64_t tasks) {
+  auto& s = *state_;
+  s.write([&] {
+    SQLite::Statement q(s.db, "INSERT INTO arrays VALUES(?,?)");
+    q.bind(1, row_of(array));
+    q.bind(2, static_cast<std::int64_t>(tasks));
+    q.exec();
+  });
+}
+
+void Journal::add_task_event(JobId task, const Event& event) {
+  auto& s = *state_;
+  s.write([&] {
+    s.run_of(task).fresh.push_back(event);
+    s.changed_runs.insert(task);
+    s.latest_of_tasks = std::max(s.latest_of_tasks, event.time);
+  });
+}
+
+void Journal::add_ended_tasks(const EndedTasks& tasks, const std::string& result) {
+  auto& s = *state_;
+  s.write([&] {
+    if (!s.end_in) s.end_in.emplace(s.db, "INSERT OR REPLACE INTO task_ends VALUES(?,?,?,?)");
+    s.end_in->bind(1, row_of(tasks.first));
+    s.end_in->bind(2, static_cast<std::int64_t>(tasks.count));
+    s.end_in->bindNoCopy(3, result);
+    s.end_in->bindNoCopy(4, tasks.life.data(), static_cast<int>(tasks.life.size()));
+    s.run(*s.end_in);
+    if (tasks.count > 1) return;  // of several nothing had happened
+    const bool is_written = !s.run_of(tasks.first).written.empty();
+    s.runs.erase(tasks.first);
+    s.changed_runs.erase(tasks.first);
+    if (is_written)
+      for (auto* const gone : {&s.run_out, &s.alloc_out}) {
+        if (!*gone)
+          gone->emplace(s.db, gone == &s.run_out ? "DELETE FROM task_runs WHERE id=?"
+                                                 : "DELETE FROM allocs WHERE job=?");
+        (*gone)->bind(1, row_of(tasks.first));
+        s.run(**gone);
+      }
+  });
+}
+
+Result<std::optional<std::uint64_t>> Journal::tasks_of_array(JobId array) const {
+  using Found = std::optional<std::uint64_t>;
+  return state_->read<Found>([&]() -> Found {
+    SQLite::Statement q(state_->db, "SELECT tasks FROM arrays WHERE id=?");
+    q.bind(1, row_of(array));
+    if (!q.executeStep()) return std::nullopt;
+    return static_cast<std::uint64_t>(q.getColumn(0).getInt64());
+  });
+}
+
+Result<std::vector<JobId>> Journal::arrays_over() const {
+  return state_->read<std::vector<JobId>>([&] {
+    SQLite::Statement q(state_->db,
+                        "SELECT id FROM arrays WHERE id IN (SELECT id FROM jobs) ORDER BY id");
+    std::vector<JobId> ids;
+    while (q.executeStep()) ids.push_back(id_in(q.getColumn(0)));
+    return ids;
+  });
+}
+
+Status Journal::each_ended(
+    JobId first, std::uint64_t count,
+    const std::function<void(const EndedTasks&, const std::string&)>& take) const {
+  return state_->read<void>([&]() -> Status {
+    SQLite::Statement q(state_->db,
+                        "SELECT id, count, result, life FROM task_ends WHERE id >= ? AND id < ? "
+                        "ORDER BY id");
+    q.bind(1, row_of(first));
+    q.bind(2, row_of(first) + static_cast<std::int64_t>(count));
+    while (q.executeStep())
+      take({id_in(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
+            std::string(blob_in(q.getColumn(3)))},
+           q.getColumn(2).getString());
+    return {};
+  });
+}
+
+Result<std::vector<TaskRun>> Journal::runs_of(JobId first, std::uint64_t count) const {
+  using Runs = std::vector<TaskRun>;
+  return state_->read<Runs>([&]() -> Result<Runs> {
+    state_->write_runs();
+    SQLite::Statement q(state_->db,
+                        "SELECT id, events FROM task_runs WHERE id >= ? AND id < ? ORDER BY id");
+    q.bind(1, row_of(first));
+    q.bind(2, row_of(first) + static_cast<std::int64_t>(count));
+    Runs runs;
+    while (q.executeStep()) {
+      auto events = events_in_run(blob_in(q.getColumn(1)));
+      if (!events) return tl::unexpected(events.error());
+      runs.push_back({id_in(q.getColumn(0)), std::move(*events)});
+    }
+    return runs;
+  });
+}
+
+Result<std::optional<EndedTasks>> Journal::ended_task(JobId task) const {
+  using Found = std::optional<EndedTasks>;
+  return state_->read<Found>([&]() -> Found {
+    auto& known = state_->end_known;
+    if (!known)
+      known.emplace(state_->db,
+                    "SELECT id, count, life FROM task_ends WHERE id <= ? ORDER BY id DESC LIMIT 1");
+    known->bind(1, row_of(task));
+    Found found;
+    if (known->executeStep())
+      found = EndedTasks{id_in(known->getColumn(0)),
+                         static_cast<std::uint64_t>(known->getColumn(1).getInt64()),
+                         std::string(blob_in(known->getColumn(2)))};
+    known->reset();
+    if (found && task.value() - found->first.value() >= found->count) found.reset();
+    return found;
+  });
+}
+
+// Those of its array that came before it was over, and its own.
+Result<std::vector<Event>> Journal::events_of_task(JobId array, JobId task) const {
+  auto shared = events_of(array);
+  if (!shared) return shared;
+  std::vector<Event> events;
+  Lifecycle life;
+  for (auto& event : *shared) {
+    const bool is_own = std::holds_alternative<event::ArrayStart>(event.body) ||
+                        std::holds_alternative<event::ArrayFinish>(event.body) ||
+                        std::holds_alternative<event::Exception>(event.body) ||
+                        std::holds_alternative<event::Clean>(event.body);
+    if (is_own) continue;
+    if (auto next = apply(life, event)) life = std::move(*next);
+    events.push_back(std::move(event));
+  }
+  const auto ended = ended_task(task);
+  if (!ended) return tl::unexpected(ended.error());
+  if (!*ended) {
+    auto runs = runs_of(task, 1);
+    if (!runs) return tl::unexpected(runs.error());
+    for (auto& run : *runs)
+      for (auto& event : run.events) events.push_back(std::move(event));
+    return events;
+  }
+  const auto over = unpack_ended((*ended)->life, life);
+  if (!over) return tl::unexpected(over.error());
+  std::erase_if(events, [&](const Event& event) { return event.time > over->t_inactive; });
+  for (auto& event : events_of_ended(*over)) events.push_back(std::move(event));
+  return events;
+}
+
+}  // namespace holon::instance

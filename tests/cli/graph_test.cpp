@@ -1,0 +1,160 @@
+// Tasks in one file: how it is read, in which order they come, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "cli/workflow/graph_file.hpp"
+
+namespace holon::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Words = std::vector<std::string>;
+
+std::vector<std::string> names_of(const std::vector<GraphTask>& tasks) {
+  std::vector<std::string> names;
+  for (const auto& task : tasks) names.push_back(task.name);
+  return names;
+}
+
+std::string refusal_of(const std::string& text, const std::string& file = "g.toml") {
+  const auto read = parse_graph(text, file);
+  return read ? "accepted" : to_string(read.error());
+}
+
+constexpr const char* kDiamond = R"(
+[defaults]
+time = "10m"
+ntasks = 2
+[[task]]
+name = "last"
+command = ["c"]
+afterok = ["left", "right"]
+[[task]]
+name = "left"
+shell = "b 1"
+afterany = "first"
+time = "5m"
+kill-on-bad-exit = true
+attr = ["a=1", "b=2"]
+[[task]]
+name = "right"
+command = ["b", "2"]
+aftercorr = "first"
+variants = [{ ntasks = 8, queue = "big" }, { mpi = "none" }]
+[[task]]
+name = "first"
+command = ["a"]
+)";
+
+TEST(GraphFile, TasksStandBehindWhatTheyWaitFor) {
+  const auto tasks = parse_graph(kDiamond, "g.toml");
+  ASSERT_TRUE(tasks) << to_string(tasks.error());
+  EXPECT_THAT(names_of(*tasks), ElementsAre("first", "left", "right", "last"));
+  const auto& left = (*tasks)[1];
+  EXPECT_EQ(left.place, "g.toml:9");
+  EXPECT_THAT(left.after, ElementsAre(GraphTask::After{"afterany", 0}));
+  EXPECT_EQ(left.command, (Words{"/bin/sh", "-c", "b 1"}));
+  ASSERT_EQ(left.ways.size(), 1u);
+  EXPECT_THAT(left.ways[0], testing::UnorderedElementsAre("--name", "left", "--ntasks", "2",
+                                                          "--time", "5m", "--kill-on-bad-exit",
+                                                          "--attr", "a=1", "--attr", "b=2"));
+  const auto& right = (*tasks)[2];
+  ASSERT_EQ(right.ways.size(), 2u);
+  EXPECT_THAT(right.ways[0], testing::UnorderedElementsAre("--name", "right", "--ntasks", "8",
+                                                           "--time", "10m", "--queue", "big"));
+  EXPECT_THAT((*tasks)[3].after,
+              ElementsAre(GraphTask::After{"afterok", 1}, GraphTask::After{"afterok", 2}));
+}
+
+TEST(GraphFile, JsonSaysTheSame) {
+  const auto tasks = parse_graph(
+      R"({"defaults": {"time": "1m"}, "task": [{"name": "b", "command": ["y"], "afterok": "a"},
+          {"name": "a", "command": ["x"]}]})",
+      "g.json");
+  ASSERT_TRUE(tasks) << to_string(tasks.error());
+  EXPECT_THAT(names_of(*tasks), ElementsAre("a", "b"));
+  EXPECT_EQ((*tasks)[0].place, "g.json/task/1");
+}
+
+TEST(GraphFile, WhatIsWrongIsSaidWithItsPlace) {
+  const std::string a = "[[task]]\nname = \"a\"\ncommand = [\"x\"]\n";
+  EXPECT_THAT(refusal_of(a + "afterok = \"b\"\n"),
+              testing::AllOf(HasSubstr("g.toml:1, task a"), HasSubstr("there is no task of that")));
+  EXPECT_THAT(refusal_of(a + a),
+              testing::AllOf(HasSubstr("g.toml:4"), HasSubstr("stands at g.toml:1")));
+  EXPECT_THAT(refusal_of("[[task]]\ncommand = [\"x\"]\n"), HasSubstr("g.toml:1: has no 'name'"));
+  EXPECT_THAT(refusal_of("[[task]]\nname = \"a\"\n"), HasSubstr("has no 'command'"));
+  EXPECT_THAT(refusal_of(a + "shell = \"y\"\n"), HasSubstr("both 'command' and 'shell'"));
+  EXPECT_THAT(refusal_of("[[task]]\nname = \"a\"\ncommand = \"x y\"\n"), HasSubstr("'shell'"));
+  EXPECT_THAT(refusal_of(a + "after = \"b\"\n"), HasSubstr("'after' says too little"));
+  EXPECT_THAT(refusal_of(a + "count = 3\n"), HasSubstr("'count' is no key of a task"));
+  EXPECT_THAT(refusal_of(a + "time = { a = 1 }\n"), HasSubstr("'time' is a text, a number"));
+  EXPECT_THAT(refusal_of(a + "variants = []\n"), HasSubstr("'variants' is a list"));
+  EXPECT_THAT(refusal_of("oops = 1\n" + a), HasSubstr("accepted are defaults and task"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("has no tasks"));
+  EXPECT_THAT(refusal_of(a + "x = [\n"), HasSubstr("g.toml:"));
+  EXPECT_THAT(refusal_of("{", "g.json"), HasSubstr("g.json"));
+  EXPECT_THAT(refusal_of("[]", "g.json"), HasSubstr("is no object"));
+}
+
+TEST(GraphFile, CirclesAreNamed) {
+  const auto task = [](const std::string& name, const std::string& after) {
+    return "[[task]]\nname = \"" + name + "\"\ncommand = [\"x\"]\nafterok = " + after + "\n";
+  };
+  EXPECT_THAT(refusal_of(task("a", "\"b\"") + task("b", "\"c\"") + task("c", "\"b\"")),
+              testing::AllOf(HasSubstr("in a circle: "), HasSubstr("b waits for c waits for b")));
+  EXPECT_THAT(refusal_of(task("a", "\"a\"")), HasSubstr("a waits for a"));
+  EXPECT_THAT(refusal_of("[[task]]\nname = \"z\"\ncommand = [\"x\"]\n" +
+                         task("a", "[\"z\", \"b\"]") + task("b", "\"a\"")),
+              HasSubstr("a waits for b waits for a"));
+}
+
+// Random graphs without circles: each task once, behind all that it waits for.
+TEST(GraphFile, AnyGraphWithoutCirclesIsPutInOrder) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 50; ++round) {
+    const std::size_t n = 1 + random() % 60;
+    std::vector<std::size_t> at(n);
+    for (std::size_t i = 0; i < n; ++i) at[i] = i;
+    std::shuffle(at.begin(), at.end(), random);
+    nlohmann::json file = {{"task", nlohmann::json::array()}};
+    for (std::size_t i = 0; i < n; ++i) {
+      nlohmann::json task = {{"name", std::to_string(i)}, {"command", {"x"}}};
+      auto after = nlohmann::json::array();
+      for (std::size_t j = 0; j < n; ++j)
+        if (at[j] < at[i] && random() % 5 == 0) after.push_back(std::to_string(j));
+      task["afterok"] = after;
+      file["task"].push_back(task);
+    }
+    const auto tasks = parse_graph(file.dump(), "g.json");
+    ASSERT_TRUE(tasks) << to_string(tasks.error());
+    ASSERT_EQ(tasks->size(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto& wanted = file["task"][std::stoul((*tasks)[i].name)]["afterok"];
+      ASSERT_EQ((*tasks)[i].after.size(), wanted.size());
+      for (std::size_t k = 0; k < wanted.size(); ++k) {
+        ASSERT_LT((*tasks)[i].after[k].task, i);
+        ASSERT_EQ((*tasks)[(*tasks)[i].after[k].task].name, wanted[k]);
+      }
+    }
+  }
+}
+
+TEST(GraphFile, AHundredThousandTasksAreReadAtOnce) {
+  std::string text = R"({"task": [)";
+  for (int i = 0; i < 100'000; ++i)
+    text += (i > 0 ? "," : "") + std::string(R"({"name":"t)") + std::to_string(i) +
+            R"(","command":["x"],"afterok":[)" +
+            (i > 0 ? "\"t" + std::to_string(i / 2) + "\"" : "") + "]}";
+  const auto tasks = parse_graph(text + "]}", "g.json");
+  ASSERT_TRUE(tasks) << to_string(tasks.error());
+  EXPECT_EQ(tasks->size(), 100'000u);
+}
+
+}  // namespace
+}  // namespace holon::cli
