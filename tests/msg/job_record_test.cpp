@@ -57,8 +57,11 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.as_of = 6;
   r.retries = 7;
   r.t_suspended = 8;
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 39u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x27", 3));  // a map of 39
+  r.array = r.tasks = r.tasks_pending = r.tasks_running = 9;
+  r.tasks_completed = r.tasks_failed = r.tasks_cancelled = 10;
+  r.index = 11;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 47u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x2f", 3));  // a map of 47
 }
 
 }  // namespace

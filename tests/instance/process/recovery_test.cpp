@@ -16,6 +16,7 @@ using testing::FakeAgent;
 using ::testing::HasSubstr;
 using testing::Live;
 using testing::LoneBroker;
+using testing::read_file;
 
 int starts_of(const Live& live, std::uint64_t id, const std::string& path = "") {
   const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{id}, path);
