@@ -165,7 +165,8 @@ Beginning Broker::beginning() const {
 }
 
 // Is this a later broker of an instance whose supervisor lives, or a new start on an old state
-// directory?
+// directory? A run is known once its resources are: a broker that dies before leaves the next one
+// those of the run before, which may have had other nodes.
 bool Broker::same_run() const {
   return meta_or(journal_, "runtime_dir", "") == options_.runtime_dir;
 }
@@ -173,7 +174,6 @@ bool Broker::same_run() const {
 Status Broker::begin() {
   fresh_ = !same_run();
   last_lived_ = InstanceClock::kept_at(meta_or(journal_, kClock, ""));
-  journal_.set_meta("runtime_dir", options_.runtime_dir);
   keep_clock();
   if (auto known = recall(); !known) return known;
   server_->on_request([this](const transport::Request& request) { take_request(request); });
@@ -287,6 +287,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   if (!store) return tl::unexpected(store.error());
   if (auto can = can_use(source, store->total("node")); !can) return can;
   journal_.set_meta(kDefaultQueue, config_.scheduler.default_queue);  // for who reads the journal
+  journal_.set_meta("runtime_dir", options_.runtime_dir);
   journal_.set_meta("resources.kind", source.kind);
   journal_.set_meta("resources.text", source.text);
   journal_.set_meta("resources.bind", source.bind ? "1" : "0");

@@ -67,6 +67,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
     if (!departures.has_left(rank)) on_node_lost(rank);
   };
   agents.on_latecomer = [this](const NodeTopology& node) { return newcomers.take_in(node); };
+  agents.is_sent_home = [this](std::uint32_t rank) { return departures.is_sent_home(rank); };
   refusals.on_logged = [this](const transport::Request& request, const Error& why) {
     audit.refused(request, why);
   };

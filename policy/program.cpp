@@ -186,9 +186,10 @@ class LuaHooks : public qmanager::PolicyHooks {
     sandbox_->seed(static_cast<std::uint64_t>(now));
     if (pass_steps_ < 0 || admit_steps_ < 0)
       count_poor_pass();
-    else if (asked_in_pass_)
+    else if (calls_in_pass_ > 0 && calls_in_pass_ >= waiting_at_begin_ / 2)
       poor_passes_ = 0;
-    asked_in_pass_ = false;
+    calls_in_pass_ = 0;
+    waiting_at_begin_ = static_cast<std::int64_t>(pending);
     pass_steps_ = kPassSteps + kPassStepsEach * static_cast<std::int64_t>(pending);
     admit_steps_ = kAdmitSteps;
     scores_left_ = kPassScores;
@@ -323,7 +324,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     seen_.job = nullptr;
     seen_.queue = nullptr;
     seen_.place = nullptr;
-    if (hook != Hook::admit) asked_in_pass_ = true;
+    if (hook != Hook::admit) ++calls_in_pass_;
     const std::int64_t free = hook == Hook::score ? kScoreSteps : 0;
     std::int64_t& left = left_for(hook);
     left -= std::max<std::int64_t>(0, kStepsOfACall + sandbox_->steps_taken() - free);
@@ -394,8 +395,11 @@ class LuaHooks : public qmanager::PolicyHooks {
   std::string kept_;              // `state` as it was taken last
   std::int64_t state_as_of_ = 0;  // the calls there were then
   bool unkept_ = false;           // it cannot be kept as it is
-  int poor_passes_ = 0;           // in a row, of those that asked something
-  bool asked_in_pass_ = false;    // the pass that is under way has
+  // In a row, of those that asked for a good part of the queue: a pass that asks for the one job
+  // that was submitted says nothing about the policy's cost.
+  int poor_passes_ = 0;
+  std::int64_t calls_in_pass_ = 0;     // of the pass that is under way
+  std::int64_t waiting_at_begin_ = 0;  // jobs that waited as it began
 };
 
 class LuaProgram : public qmanager::PolicyProgram {

@@ -79,9 +79,9 @@ void Agents::hello(const transport::Request& request, Time now) {
 // there, so it stays. One beside the broker is started by its supervisor, when the one before it is
 // dead, which the broker may not know yet.
 bool Agents::is_second(const AgentLink& link, const transport::Request& request,
-                       const launch::msg::Hello& hello) {
+                       const launch::msg::Hello& hello) const {
   return is_agent(request.principal()) && link.connected() && link.peer() != request.peer() &&
-         link.incarnation() != hello.incarnation;
+         link.incarnation() != hello.incarnation && !is_sent_home(link.rank());
 }
 
 void Agents::refuse_second(const transport::Request& request, const AgentLink& link) {

@@ -33,6 +33,9 @@ class Agents {
   void set_limit(const ActiveJob& job, Duration limit);
 
   void hello(const transport::Request& request, Time now);
+  // Was the agent of this rank told to end, because its node leaves? Another one may take its
+  // place.
+  std::function<bool(std::uint32_t rank)> is_sent_home = [](std::uint32_t) { return false; };
   // An agent has come whose node is not among the instance's resources: it is to be, with what it
   // says of it. Errors: what is wrong with that; the agent is sent home.
   std::function<Status(const NodeTopology&)> on_latecomer = [](const NodeTopology&) -> Status {
@@ -77,8 +80,8 @@ class Agents {
 
  private:
   Status take_in(const launch::msg::Hello& hello);
-  static bool is_second(const AgentLink& link, const transport::Request& request,
-                        const launch::msg::Hello& hello);
+  bool is_second(const AgentLink& link, const transport::Request& request,
+                 const launch::msg::Hello& hello) const;
   static void refuse_second(const transport::Request& request, const AgentLink& link);
   static void refuse_latecomer(const transport::Request& request, const Error& why);
   bool proves_its_rank(const transport::Request& request, const launch::msg::Hello& hello) const;

@@ -75,7 +75,7 @@ TEST(Jobs, AreNamedByIdRangeOrPath) {
   EXPECT_EQ(child->instance, "/3");
   EXPECT_THAT(child->ids, ElementsAre(7, 8));
   EXPECT_EQ(select_jobs({"/7"})->instance, "/");
-  for (const char* word : {"", "x", "0", "-3", "5-3", "3-", "1-2000000", "/", "a/b", "3/7", "7.5"})
+  for (const char* word : {"", "x", "0", "-3", "5-3", "3-", "1-2000000", "/", "a/b", "3/7", "7.", "7.x", ".5"})
     EXPECT_FALSE(parse_jobs(word)) << word;
   EXPECT_THAT(select_jobs({"/3/7", "/4/8"}).error().what, HasSubstr("one command, one instance"));
 }

@@ -157,7 +157,7 @@ const std::vector<Row> kRows = {
     {{"submit", "-d", "afterok:1,befor:2", "true"},
      kUsage,
      "holon submit: --dependency befor:2: 'befor' is none of after, afterany, afterok, afternotok, "
-     "singleton and begin-time"},
+     "aftercorr, singleton and begin-time"},
     {{"submit", "-d", "afterok:1?afterok:2", "true"},
      kUsage,
      "holon submit: --dependency afterok:1?afterok:2: '?' (any of them) is not offered; ':' and "
@@ -168,7 +168,7 @@ const std::vector<Row> kRows = {
     {{"submit", "--dependency", "befor:1", "true"},
      kUsage,
      "holon submit: --dependency befor:1: 'befor' is none of after, afterany, afterok, afternotok, "
-     "singleton and begin-time"},
+     "aftercorr, singleton and begin-time"},
     {{"submit", "--count", "3", "--output", "all.txt", "true"},
      kUsage,
      "holon submit: --output all.txt: each of the 3 jobs would write over the others' output; "
@@ -269,7 +269,7 @@ const std::vector<Row> kRows = {
      "holon cancel: ID: name jobs, or give --all, one of the two"},
     {{"cancel", "x"},
      kUsage,
-     "holon cancel: x: not a job; accepted are an id (7), a range (3-9), a path (/3/7)"},
+     "holon cancel: x: not a job; accepted are an id (7), a range (3-9), a path (/3/7), tasks of an array (7.12, 7.3-9)"},
     {{"cancel", "/3/7", "/4/7"},
      kUsage,
      "holon cancel: /4/7: one command, one instance: name jobs of the same one"},
@@ -299,7 +299,7 @@ const std::vector<Row> kRows = {
     {{"job", "wait"}, kUsage, "holon job wait: ID: name jobs, or give --all, one of the two"},
     {{"job", "output", "0"},
      kUsage,
-     "holon job output: 0: not a job; accepted are an id (7), a range (3-9), a path (/3/7)"},
+     "holon job output: 0: not a job; accepted are an id (7), a range (3-9), a path (/3/7), tasks of an array (7.12, 7.3-9)"},
     {{"job", "eventlog", "/"},
      kUsage,
      "holon job eventlog: /: not the path of a job, such as /3/7"},
