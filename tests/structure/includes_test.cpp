@@ -24,6 +24,7 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"transport", {"base"}},
     {"batch", {"base"}},
     {"pmi", {"base"}},
+    {"starter", {"base"}},
     {"launch", {"base", "pmi", "transport"}},
     {"msg", {"base", "transport"}},
     {"client", {"base", "transport", "msg"}},

@@ -1,0 +1,40 @@
+// request.hpp - what the starter is asked to run or to open. The agent writes it, and the starter
+// believes nothing of it: every length is bounded before it is used, and what is left over is an
+// error.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace holon::starter {
+
+inline constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // of all of it
+inline constexpr std::size_t kMostWords = 200'000;               // of argv, of env
+inline constexpr std::size_t kMostCpus = 1 << 16;
+
+struct Request {
+  std::string user;                 // a name of the system's
+  std::vector<std::string> argv;    // run; argv[0] is looked for along the PATH of `env`
+  std::vector<std::string> env;     // run: "KEY=VALUE"
+  std::string cwd;                  // run; "": the user's home
+  std::vector<std::uint64_t> cpus;  // run: mask; empty: the starter's
+  std::uint64_t descriptors = 0;    // run: soft limit of open files; 0: the starter's
+  std::string path;                 // open; absolute
+  std::uint32_t flags = 0;          // open: as in open(2), of those in kOpenFlags
+
+  bool operator==(const Request&) const = default;
+};
+
+std::string encode(const Request& request);
+// Errors: invalid_argument.
+Result<Request> decode(std::string_view bytes);
+
+// Is it one that can be run, or opened? No words with zero bytes, an absolute path, flags that are
+// known. Errors: invalid_argument.
+Status check_run(const Request& request);
+Status check_open(const Request& request);
+
+}  // namespace holon::starter
