@@ -1,10 +1,10 @@
 // One instance of four hosts, however it is started: the same program runs in each, with the same
 // outcome.
-#include <cstdlib>
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
+#include <cstdlib>
 
 #include <functional>
 #include <sstream>
