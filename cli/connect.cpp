@@ -21,18 +21,14 @@ Result<Client> connect_to_instance(const Invocation& call) {
                           }});
 }
 
-namespace {
-
-// The numbers of the tasks of an array that `job` names.
-Result<std::vector<std::uint64_t>> tasks_of(Client& client, const JobRef& job) {
-  const auto reply = client.tasks({job.id, job.indices, ""});
+Result<std::vector<std::uint64_t>> tasks_of(Client& client, std::uint64_t array,
+                                            const std::string& indices) {
+  const auto reply = client.tasks({array, indices, ""});
   if (!reply) return tl::unexpected(reply.error());
   const auto ids = Idset::parse(reply->ids);
   if (!ids) return tl::unexpected(ids.error());
   return ids->ids();
 }
-
-}  // namespace
 
 Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words) {
   auto selection = select_jobs(words);
@@ -41,7 +37,7 @@ Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::st
   auto client = connect_to_instance(call);
   if (!client) return tl::unexpected(client.error());
   for (const auto& job : selection->tasks) {
-    const auto tasks = tasks_of(*client, job);
+    const auto tasks = tasks_of(*client, job.id, job.indices);
     if (!tasks) return tl::unexpected(tasks.error());
     selection->ids.insert(selection->ids.end(), tasks->begin(), tasks->end());
   }
@@ -57,7 +53,7 @@ Result<SelectedJob> connect_to_job(Invocation& call, const std::string& word) {
   auto client = connect_to_instance(call);
   if (!client) return tl::unexpected(client.error());
   if (jobs->front().indices.empty()) return SelectedJob{std::move(*client), jobs->front().id};
-  const auto tasks = tasks_of(*client, jobs->front());
+  const auto tasks = tasks_of(*client, jobs->front().id, jobs->front().indices);
   if (!tasks) return tl::unexpected(tasks.error());
   if (tasks->size() != 1)
     return fail(Errc::invalid_argument, "one task at a time, such as 7.12", word);

@@ -23,6 +23,11 @@ struct SelectedJobs {
 // Reads `words` (cli/paths.hpp) and connects. Errors: those of select_jobs() and Client::connect().
 Result<SelectedJobs> connect_to_jobs(Invocation& call, const std::vector<std::string>& words);
 
+// The numbers of the tasks of an array that have these indices (an idset; "": all). Errors: those
+// of Client::tasks().
+Result<std::vector<std::uint64_t>> tasks_of(Client& client, std::uint64_t array,
+                                            const std::string& indices);
+
 struct SelectedJob {
   Client client;
   std::uint64_t id = 0;

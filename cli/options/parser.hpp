@@ -7,7 +7,7 @@
 //   Args args;
 //   Parser parser("cancel", "end jobs, pending or running");
 //   parser.flag("-a,--all", args.all, "every job of the instance");
-//   parser.positional("ID...", args.ids, "jobs to cancel");
+//   parser.positional("ID", args.ids, "jobs to cancel");
 //   parser.example("holon cancel 3 4", "cancel two jobs");
 //   if (auto code = parser.parse(call)) return *code;
 //

@@ -145,6 +145,16 @@ std::span<const JobField> job_fields() {
   return kFields;
 }
 
+std::vector<Table::Column> columns_of(const std::vector<const JobField*>& fields) {
+  std::vector<Table::Column> columns;
+  for (const auto* field : fields) {
+    std::string title(field->name);
+    for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    columns.push_back({std::move(title), field->align});
+  }
+  return columns;
+}
+
 Result<std::vector<const JobField*>> parse_fields(const std::string& text) {
   std::vector<const JobField*> fields;
   for (const auto& word : fields_in(text)) {

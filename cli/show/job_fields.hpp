@@ -23,6 +23,9 @@ struct JobField {
 
 std::span<const JobField> job_fields();
 
+// What stands above these fields in a table.
+std::vector<Table::Column> columns_of(const std::vector<const JobField*>& fields);
+
 // "id,name,cores". Errors: invalid_argument (a field that is none, with those that are).
 Result<std::vector<const JobField*>> parse_fields(const std::string& text);
 

@@ -74,7 +74,7 @@ Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
 Status check_request(const msg::JobsRequest& ask) {
   if (ask.tasks && (ask.recursive || ask.limit > 0 || !ask.ids.empty()))
     return fail(Errc::invalid_argument,
-                "lists the tasks of all arrays of one instance, without a limit or ids", "tasks");
+                "is of all arrays of one instance: without recursive, limit and ids", "tasks");
   if (ask.stats && ask.recursive)
     return fail(Errc::invalid_argument, "counts the jobs of one instance", "stats");
   if (!ask.by.empty()) {

@@ -49,6 +49,9 @@ TEST(Arrays, IsOneLineAndItsTasksAreNamedByTheirIndices) {
   EXPECT_THAT(tasks, HasSubstr("1.4  FAILED"));
   EXPECT_THAT(tasks, HasSubstr("1.9  COMPLETED"));
   EXPECT_EQ(sandbox.ok({"jobs", "1.4", "--format", "id,state"}), " ID  STATE\n1.4  FAILED\n");
+  EXPECT_EQ(sandbox.ok({"jobs", "--tasks", "1", "--filter", "failed", "--format", "id,state"}),
+            " ID  STATE\n  1  FAILED\n1.4  FAILED\n");
+  EXPECT_THAT(sandbox.ok({"job", "info", "1.4"}), HasSubstr("/1.4  sh\n"));
   EXPECT_THAT(sandbox.ok({"job", "eventlog", "1.4"}), HasSubstr("finish"));
   const Ran none = sandbox.run({"job", "info", "1.12"});
   EXPECT_NE(none.code, 0);

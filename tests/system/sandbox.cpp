@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -293,6 +294,13 @@ bool alive(pid_t pid) {
   const auto after_name = stat.rfind(')');
   return after_name != std::string::npos && stat.size() > after_name + 2 &&
          stat[after_name + 2] != 'Z';
+}
+
+bool eventually(const std::function<bool()>& is_so) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!is_so())
+    if (std::chrono::steady_clock::now() > end) return false;
+  return true;
 }
 
 }  // namespace holon::system_test

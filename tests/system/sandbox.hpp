@@ -6,6 +6,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -106,5 +107,9 @@ class Instance {
 std::string command_line(pid_t pid);
 bool alive(pid_t pid);
 pid_t child_of(pid_t pid);  // the first of its children; 0: it has none
+
+// Asks again and again until it is so, for a minute at most. Each question of a test starts
+// processes or reads files, which is what it takes its time for.
+bool eventually(const std::function<bool()>& is_so);
 
 }  // namespace holon::system_test

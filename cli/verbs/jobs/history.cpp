@@ -34,16 +34,6 @@ std::vector<const JobField*> usual_columns(bool with_paths) {
   return *parse_fields(id + ",name,user,state,code,cores,wait,time,cpu,use,memory,end");
 }
 
-Table table_of(const std::vector<const JobField*>& fields) {
-  std::vector<Table::Column> columns;
-  for (const auto* field : fields) {
-    std::string title(field->name);
-    for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    columns.push_back({std::move(title), field->align});
-  }
-  return Table(std::move(columns));
-}
-
 // Rows as their pages come, in the one form or the other.
 class Rows {
  public:
@@ -51,7 +41,7 @@ class Rows {
       : call_(call),
         args_(args),
         fields_(args.fields.empty() ? usual_columns(args.request.recursive) : args.fields),
-        table_(table_of(fields_)) {
+        table_(columns_of(fields_)) {
     if (args_.csv) call_.io.out << csv_titles();
   }
 

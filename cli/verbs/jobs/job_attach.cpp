@@ -62,7 +62,7 @@ int verb_job_status(Invocation& call) {
   std::vector<std::string> words;
   bool verbose = false;
   Parser parser("job status", "wait until jobs are over, and exit as they did");
-  parser.positional("ID...", words, "the jobs: 7, 3-9, /3/7")
+  parser.positional("ID", words, "the jobs: 7, 3-9, /3/7")
       .group("Options")
       .flag("-v,--verbose", verbose, "say the exit code of each")
       .instance(call)
@@ -72,7 +72,7 @@ int verb_job_status(Invocation& call) {
       .example("holon job status 7 && holon submit ./next", "only if job 7 has completed");
   if (const auto code = parser.parse(call)) return *code;
   if (words.empty())
-    return report(call, "job status", {Errc::invalid_argument, "name at least one job", "ID..."});
+    return report(call, "job status", {Errc::invalid_argument, "name at least one job", "ID"});
   auto jobs = connect_to_jobs(call, words);
   if (!jobs) return report(call, "job status", jobs.error());
   const auto ended = jobs->client.wait({jobs->ids});

@@ -57,13 +57,15 @@ class Sheet {
 
 std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   const auto at = [now](Time when) { return when > 0 ? show_time(when, now) : std::string(); };
+  // Of a task of an array "/7.3", not the number that it has among the jobs.
+  const std::string shown = job.path.substr(0, job.path.rfind('/') + 1) + msg::label_of(job);
   Sheet sheet;
-  sheet.line("job", fmt::format("{}  {}", job.path, job.name));
+  sheet.line("job", fmt::format("{}  {}", shown, job.name));
   sheet.line_as_it_is("state",
                       paint(io, colour_of(job), msg::state_word(job)) +
                           (job.exit_code >= 0 ? fmt::format(", exit code {}", job.exit_code) : ""));
   const bool waits = job.state == "DEPEND" || job.state == "SCHED";
-  sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", job.path) : ""));
+  sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", shown) : ""));
   sheet.line("command", job.command);
   sheet.line("user", job.user);
   sheet.line("group", job.group);

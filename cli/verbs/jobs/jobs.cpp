@@ -64,16 +64,6 @@ class Lines {
   }
 
  private:
-  static std::vector<Table::Column> columns_of(const std::vector<const JobField*>& fields) {
-    std::vector<Table::Column> columns;
-    for (const auto* field : fields) {
-      std::string title(field->name);
-      for (char& c : title) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-      columns.push_back({std::move(title), field->align});
-    }
-    return columns;
-  }
-
   // Fields that were asked for are there for whoever counts columns, whole.
   Table::Cell cell_of(const JobField& field, const msg::JobRecord& job) const {
     Table::Cell cell{field.text(job, now_)};
@@ -149,6 +139,23 @@ Result<std::vector<msg::StateCount>> counts_of(Client& client, const JobsArgs& a
   std::vector<msg::StateCount> list;
   for (const auto& [state, jobs] : counts) list.push_back({state, jobs});
   return list;
+}
+
+// Where jobs are named, the tasks of those that are arrays are named as well.
+Status name_tasks(Client& client, msg::JobsRequest& request) {
+  msg::JobsRequest ask;
+  ask.all = true;
+  ask.ids = request.ids;
+  const auto named = client.jobs(ask);
+  if (!named) return tl::unexpected(named.error());
+  for (const auto& job : named->jobs) {
+    if (job.tasks == 0) continue;
+    const auto tasks = tasks_of(client, job.id, "");
+    if (!tasks) return tl::unexpected(tasks.error());
+    request.ids.insert(request.ids.end(), tasks->begin(), tasks->end());
+  }
+  request.tasks = false;
+  return {};
 }
 
 Status show_counts(Invocation& call, Client& client, const JobsArgs& args) {
@@ -261,6 +268,9 @@ int verb_jobs(Invocation& call) {
   if (!selected) return report(call, "jobs", selected.error());
   args.request.ids = std::move(selected->ids);
   args.request.all = args.request.all || means_all(args);
+  if (args.request.tasks && !args.request.ids.empty())
+    if (auto known = name_tasks(selected->client, args.request); !known)
+      return report(call, "jobs", known.error());
   if (args.stats) {
     const auto shown = show_counts(call, selected->client, args);
     return shown ? kOk : report(call, "jobs", shown.error());

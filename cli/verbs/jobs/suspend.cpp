@@ -8,10 +8,10 @@ namespace {
 
 int stop_or_go(Invocation& call, Parser& parser, const char* verb, bool suspend) {
   std::vector<std::string> words;
-  parser.positional("ID...", words, "the jobs (7, 3-9, /3/7)").group("Options").instance(call);
+  parser.positional("ID", words, "the jobs (7, 3-9, /3/7)").group("Options").instance(call);
   if (const auto code = parser.parse(call)) return *code;
   if (words.empty())
-    return report(call, verb, {Errc::invalid_argument, "name at least one job", "ID..."});
+    return report(call, verb, {Errc::invalid_argument, "name at least one job", "ID"});
   auto jobs = connect_to_jobs(call, words);
   if (!jobs) return report(call, verb, jobs.error());
   const auto done = jobs->client.suspend({jobs->ids, suspend});

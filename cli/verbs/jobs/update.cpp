@@ -59,7 +59,7 @@ int verb_update(Invocation& call) {
   msg::UpdateRequest ask;
   std::vector<std::string> words;
   Parser parser("update", "change what jobs ask for");
-  parser.positional("ID...", words, "the jobs (7, 3-9, /3/7)");
+  parser.positional("ID", words, "the jobs (7, 3-9, /3/7)");
   add_changes(parser, ask);
   parser.group("Options")
       .instance(call)
@@ -76,7 +76,7 @@ int verb_update(Invocation& call) {
       .example("holon update 12 -n 8", "it asks for eight tasks");
   if (const auto code = parser.parse(call)) return *code;
   if (words.empty())
-    return report(call, "update", {Errc::invalid_argument, "name at least one job", "ID..."});
+    return report(call, "update", {Errc::invalid_argument, "name at least one job", "ID"});
   const bool is_empty = ask.limit < 0 && ask.extend == 0 && ask.name.empty() && ask.queue.empty() &&
                         ask.urgency < 0 && ask.nodes == 0 && ask.slots == 0;
   if (is_empty)

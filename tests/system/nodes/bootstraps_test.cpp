@@ -152,8 +152,7 @@ TEST_F(Bootstraps, GridEngineWithAParallelEnvironment) {
              "grid.sh",
              "#!/bin/sh\n" + line(start_words({}, write_campaign(sandbox_))) + "\necho code $?\n",
              true));
-  while (grid.has_jobs()) {
-  }
+  ASSERT_TRUE(eventually([&] { return !grid.has_jobs(); })) << grid.jobs();
   const std::string out = sandbox_.read_file("job-" + job);
   expect_campaign(out);
   EXPECT_THAT(out, HasSubstr("code 7\n"));
@@ -172,15 +171,11 @@ TEST_F(Bootstraps, NothingIsLeftAfterAQdel) {
   const auto waiting = write_waiting_program(sandbox_, sandbox_.folder() + "/running");
   grid.submit(8, sandbox_.write_file("grid.sh",
                                      "#!/bin/sh\n" + line(start_words({}, waiting)) + "\n", true));
-  while (sandbox_.read_file("running").empty()) {
-  }
+  ASSERT_TRUE(eventually([&] { return !sandbox_.read_file("running").empty(); })) << grid.jobs();
   EXPECT_EQ(grid.run({"qdel", "-u", "*"}).code, 0);
-  while (grid.has_jobs()) {
-  }
-  for (int tried = 0; tried < 500 && !sandbox_.processes({"sleep 1000"}).empty(); ++tried) {
-  }
+  ASSERT_TRUE(eventually([&] { return !grid.has_jobs(); })) << grid.jobs();
+  EXPECT_TRUE(eventually([&] { return sandbox_.processes({"sleep 1000"}).empty(); }));
   expect_nothing_is_left();
-  EXPECT_TRUE(sandbox_.processes({"sleep 1000"}).empty());
   hosts_->let_folders_stay();
   expect_records(1);
 }
@@ -219,8 +214,8 @@ class OfSlurm : public OnHosts {
     return path;
   }
   void wait_until_over() {
-    while (!slurm_->run({"squeue", "-h", "-o", "%i"}).out.empty()) {
-    }
+    const auto jobs = [&] { return slurm_->run({"squeue", "-h", "-o", "%i %T %r"}).out; };
+    ASSERT_TRUE(eventually([&] { return jobs().empty(); })) << jobs();
   }
 
   static void expect_granted(const std::string& out) {

@@ -68,12 +68,6 @@ class Faults : public testing::Test {
   }
   std::string nodes_down() { return ask_json({"resource", "list"})["nodes_down"]; }
   // Looks again until it is so; for what other processes do.
-  static bool eventually(const std::function<bool()>& done) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (!done())
-      if (std::chrono::steady_clock::now() > end) return false;
-    return true;
-  }
   bool is_there(const std::string& file) const {
     return std::ifstream(sandbox_.folder() + "/" + file).good();
   }

@@ -133,8 +133,7 @@ std::string PrivateGridEngine::submit(int slots, const std::string& script) {
 PrivateGridEngine::~PrivateGridEngine() {
   if (up_) {
     run({"qdel", "-u", "*"});
-    while (has_jobs()) {
-    }
+    EXPECT_TRUE(eventually([&] { return !has_jobs(); })) << jobs();
   }
   // Each is the child of what started it on its host.
   for (auto& daemon : daemons_)

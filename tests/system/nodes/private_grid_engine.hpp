@@ -31,6 +31,8 @@ class PrivateGridEngine {
   std::string submit(int slots, const std::string& script);
   // Is a job left, waiting, running, or about to end?
   bool has_jobs() { return !run({"qstat", "-u", "*"}).out.empty(); }
+  // What Grid Engine says of its jobs and queues, for a test that has waited in vain.
+  std::string jobs() { return run({"qstat", "-f", "-u", "*"}).out + run({"qstat", "-j", "*"}).out; }
 
  private:
   void make_cell();

@@ -99,8 +99,8 @@ TEST_F(Strangers, AnInvitationThatWasUsedLetsNobodyIn) {
   hosts_->run(3, {"chmod", "600", file});
   Process guest = hosts_->start(3, {HOLON_BINARY, "join", "--key", file});
   EXPECT_THAT(guest.read_error_line(), HasSubstr("holon join"));
-  while (holon(1, {"uptime"}).out.find("2 nodes") == std::string::npos) {
-  }
+  ASSERT_TRUE(
+      eventually([&] { return holon(1, {"uptime"}).out.find("2 nodes") != std::string::npos; }));
   const Ran again = join(invitations_[0]);
   EXPECT_EQ(again.code, 1);
   EXPECT_THAT(again.err, HasSubstr("this invitation has been used"));
