@@ -45,16 +45,18 @@ endfunction()
 # Most of the time of compiling goes into the headers that all sources of a folder share: a unit takes several
 # sources. Names in unnamed namespaces must therefore differ within a folder (tests/structure looks). Large units
 # make a whole build cheap and a change of one source dear: an optimised build takes HOLON_UNIT_SIZE sources at
-# once, a debug build a third of them. With HOLON_UNITY=OFF each source is compiled alone, which shows a missing
-# include; clang-tidy wants that, too.
+# once, a debug build a third of them. Tests always take a third, because their helpers' names repeat more often.
+# With HOLON_UNITY=OFF each source is compiled alone, which shows a missing include; clang-tidy wants that, too.
+math(EXPR holon_small_unit "(${HOLON_UNIT_SIZE} + 2) / 3")
 set(holon_unit_size ${HOLON_UNIT_SIZE})
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
-  math(EXPR holon_unit_size "(${HOLON_UNIT_SIZE} + 2) / 3")
+  set(holon_unit_size ${holon_small_unit})
 endif()
 
-function(holon_unity target)
+# Compiles several sources of `target` at once, `size` of them.
+function(holon_unity target size)
   if(HOLON_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${holon_unit_size})
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # It tells a class of a header that has a member of an unnamed namespace, and takes each source of a unit for a header.
       target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
@@ -76,7 +78,7 @@ function(holon_module name)
     foreach(used ${M_USES})
       target_link_libraries(holon_${name} PUBLIC holon::${used})
     endforeach()
-    holon_unity(holon_${name})
+    holon_unity(holon_${name} ${holon_unit_size})
     if(name IN_LIST holon_folders_that_wait)
       target_compile_options(holon_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
     endif()
