@@ -33,7 +33,8 @@ function rough(seconds) {
   const u = UNITS.find(u => seconds >= u[0]) || UNITS[3], n = seconds / u[0];
   return (n < 10 && n !== Math.round(n) ? n.toFixed(1) : Math.round(n)) + ' ' + u[2];
 }
-const count = n => n >= 1e6 ? n / 1e6 + 'M' : n >= 1e4 ? n / 1e3 + 'k' : String(n);
+const short = n => String(+n.toPrecision(3));
+const count = n => n >= 1e6 ? short(n / 1e6) + 'M' : n >= 1e4 ? short(n / 1e3) + 'k' : String(n);
 
 // ---- what all plots have ----
 
@@ -42,7 +43,7 @@ function timeAxis(title = true) {
   return { scale: 'x', incrs: INCREMENTS, space: 70, font: FONT, labelFont: FONT, stroke: '#444', grid: { stroke: '#e4e4e4', width: 1 }, ticks: { stroke: '#ccc' },
            size: 26, label: title ? unit[1] + ' since the first submission' : undefined, labelSize: title ? 18 : 0, values: (u, all) => all.map(v => String(+v.toFixed(6))) };
 }
-const upAxis = (label, more = {}) => ({ scale: 'y', font: FONT, labelFont: FONT, stroke: '#444', label, labelSize: 18, size: 52, grid: { stroke: '#e4e4e4', width: 1 }, ticks: { stroke: '#ccc' }, ...more });
+const upAxis = (label, more = {}) => ({ scale: 'y', font: FONT, labelFont: FONT, stroke: '#444', label, labelSize: 18, size: 64, grid: { stroke: '#e4e4e4', width: 1 }, ticks: { stroke: '#ccc' }, ...more });
 const inUnits = seconds => seconds / unit[0];
 
 const plots = [];
@@ -139,7 +140,7 @@ figure('Jobs waiting', () => DATA.policies.map((p, i) => [p.name, colour(i)]), 2
   return new uPlot({ width, height, cursor: { drag: { x: true, y: false }, sync: { key: 'time' } }, legend: { show: DATA.policies.length > 1, live: true },
     scales: { x: { time: false, range: (u, lo, hi) => zoomed(u, lo, hi, 0, inUnits(shown)) },
               y: picked === logarithmic ? { distr: 4, asinh: 1, range: [0, most * 1.15] } : { range: [0, most * 1.05] } },
-    axes: [timeAxis(), upAxis('jobs waiting', picked === logarithmic ? { splits: () => ticks, values: (u, v) => v.map(count) } : { values: (u, v) => v.map(count) })],
+    axes: [timeAxis(), upAxis('jobs waiting', picked === logarithmic ? { splits: () => ticks, filter: (u, v) => v, values: (u, v) => v.map(count) } : { values: (u, v) => v.map(count) })],
     series: [{ label: unit[1], value: (u, v) => v == null ? '' : +v.toFixed(2) }, ...DATA.policies.map((p, i) =>
       ({ label: p.name, stroke: colour(i), width: 1.4, paths: stepped, points: { show: false }, spanGaps: true, value: (u, v) => v == null ? '' : +v.toFixed(1) }))] }, all, node);
 }, [logarithmic, linear]);
