@@ -32,10 +32,10 @@ JobRequest EnvironmentMachine::settled(const JobRequest& job) const {
 
 Result<std::optional<std::string>> EnvironmentMachine::refuses(const JobRequest& job, Time now,
                                                                Duration length) {
-  if (job.environments.empty()) return inner_->refuses(job, now, length);
+  if (job.environments.empty()) return below().refuses(job, now, length);
   std::optional<Result<std::optional<std::string>>> first;
   for (const JobRequest& one : each(job)) {
-    auto refusal = inner_->refuses(one, now, length);
+    auto refusal = below().refuses(one, now, length);
     if (refusal && !*refusal) return refusal;
     if (!first) first = std::move(refusal);
   }
@@ -45,9 +45,9 @@ Result<std::optional<std::string>> EnvironmentMachine::refuses(const JobRequest&
 ShapeId EnvironmentMachine::shape_of(const JobRequest& job) {
   std::vector<ShapeId> within;
   if (job.environments.empty())
-    within.push_back(inner_->shape_of(job));
+    within.push_back(below().shape_of(job));
   else
-    for (const JobRequest& one : each(job)) within.push_back(inner_->shape_of(one));
+    for (const JobRequest& one : each(job)) within.push_back(below().shape_of(one));
   if (const auto known = shapes_->find(within); known != shapes_->end()) return known->second;
   const auto id = static_cast<ShapeId>(shapes_->size());
   shapes_.edit().emplace(std::move(within), id);
@@ -55,24 +55,24 @@ ShapeId EnvironmentMachine::shape_of(const JobRequest& job) {
 }
 
 bool EnvironmentMachine::placeable(const JobRequest& job) {
-  if (job.environments.empty()) return inner_->placeable(job);
+  if (job.environments.empty()) return below().placeable(job);
   const auto all = each(job);
   return std::any_of(all.begin(), all.end(),
-                     [&](const JobRequest& one) { return inner_->placeable(one); });
+                     [&](const JobRequest& one) { return below().placeable(one); });
 }
 
 bool EnvironmentMachine::hopeless(const JobRequest& job, Time now) {
-  if (job.environments.empty()) return inner_->hopeless(job, now);
+  if (job.environments.empty()) return below().hopeless(job, now);
   const auto all = each(job);
   return std::all_of(all.begin(), all.end(),
-                     [&](const JobRequest& one) { return inner_->hopeless(one, now); });
+                     [&](const JobRequest& one) { return below().hopeless(one, now); });
 }
 
 std::optional<Shortage> EnvironmentMachine::shortage(const JobRequest& job, Interval when) {
-  if (job.environments.empty()) return inner_->shortage(job, when);
+  if (job.environments.empty()) return below().shortage(job, when);
   std::optional<Shortage> first;
   for (const JobRequest& one : each(job)) {
-    auto missing = inner_->shortage(one, when);
+    auto missing = below().shortage(one, when);
     if (!missing) return std::nullopt;
     if (!first) first = std::move(missing);
   }
@@ -96,12 +96,12 @@ Machine::Outcome EnvironmentMachine::where_it_gets_most(std::vector<JobRequest> 
       if (!failed || std::holds_alternative<Never>(*failed)) failed = std::move(outcome);
       continue;
     }
-    const std::int64_t procs = inner_->procs_held(id);
+    const std::int64_t procs = below().procs_held(id);
     if (!ranged || (&one == &choices.back() && procs > most)) {
       chosen_.edit()[id] = one.environment;
       return outcome;
     }
-    inner_->release(id, now);
+    below().release(id, now);
     if (procs > most) most = procs, best = &one;
   }
   if (best == nullptr) return std::move(*failed);
@@ -110,49 +110,49 @@ Machine::Outcome EnvironmentMachine::where_it_gets_most(std::vector<JobRequest> 
 }
 
 Machine::Outcome EnvironmentMachine::start(const JobRequest& job, Time now, Duration length) {
-  if (job.environments.empty()) return inner_->start(job, now, length);
+  if (job.environments.empty()) return below().start(job, now, length);
   return where_it_gets_most(each(job), now,
-                            [&](const JobRequest& one) { return inner_->start(one, now, length); });
+                            [&](const JobRequest& one) { return below().start(one, now, length); });
 }
 
 Machine::Outcome EnvironmentMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {
-  if (job.environments.empty()) return inner_->hold_exactly(job, when, now);
+  if (job.environments.empty()) return below().hold_exactly(job, when, now);
   return where_it_gets_most(
-      each(job), now, [&](const JobRequest& one) { return inner_->hold_exactly(one, when, now); });
+      each(job), now, [&](const JobRequest& one) { return below().hold_exactly(one, when, now); });
 }
 
 Machine::Outcome EnvironmentMachine::reserve(const JobRequest& job, const Wish& wish) {
-  if (job.environments.empty()) return inner_->reserve(job, wish);
+  if (job.environments.empty()) return below().reserve(job, wish);
   std::vector<JobRequest> earliest;
   std::optional<Time> first;
   for (JobRequest& one : each(job)) {
-    const auto begin = inner_->earliest(one, wish);
+    const auto begin = below().earliest(one, wish);
     if (begin && (!first || *begin < *first)) first = begin, earliest.clear();
     if (begin == first) earliest.push_back(std::move(one));
   }
   return where_it_gets_most(std::move(earliest), wish.now,
-                            [&](const JobRequest& one) { return inner_->reserve(one, wish); });
+                            [&](const JobRequest& one) { return below().reserve(one, wish); });
 }
 
 std::optional<Time> EnvironmentMachine::earliest(const JobRequest& job, const Wish& wish) {
-  if (job.environments.empty()) return inner_->earliest(job, wish);
+  if (job.environments.empty()) return below().earliest(job, wish);
   std::optional<Time> earliest;
   for (const JobRequest& one : each(job)) {
-    const auto begin = inner_->earliest(one, wish);
+    const auto begin = below().earliest(one, wish);
     if (begin && (!earliest || *begin < *earliest)) earliest = begin;
   }
   return earliest;
 }
 
 void EnvironmentMachine::release(JobId job, Time now) {
-  inner_->release(job, now);
+  below().release(job, now);
   if (chosen_->contains(job)) chosen_.edit().erase(job);
 }
 
 // A job says in which environment it runs; an advance reservation does not: the first is as good
 // as any.
 Status EnvironmentMachine::impose(const JobRequest& job, const Allocation& allocation) {
-  return inner_->impose(each(job).front(), allocation);
+  return below().impose(each(job).front(), allocation);
 }
 
 }  // namespace holon::qmanager

@@ -35,6 +35,10 @@ class FlatMachine final : public Machine {
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  bool intact(JobId) override { return true; }
+  std::vector<NodeId> nodes_of(JobId) const override { return {}; }
+  JobRequest settled(const JobRequest& job) const override { return job; }
+  std::string outage() override { return {}; }
   Outcome claim(const JobRequest& job, Time, Duration) override { return holding(job.id); }
   Outcome hold_exactly(const JobRequest& job, Interval when, Time) override {
     return hold(job, when);
@@ -45,6 +49,10 @@ class FlatMachine final : public Machine {
   }
   bool holds(JobId job) const { return held_.contains(job); }
   std::optional<Time> earlier_start(const JobRequest& job, Time now) override;
+  resource::Allocation place_by(const JobRequest& job, Time, const PlaceScore&) override {
+    return holding(job.id);
+  }
+  void vacate(JobId, Time) override {}
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
   Status set_end(JobId job, Time end) override;
@@ -56,8 +64,13 @@ class FlatMachine final : public Machine {
   std::vector<Window> windows(Time now) override;
   std::int64_t procs() const override { return procs_; }
   std::int64_t free_procs(Time now) override;
+  resource::Amount total(std::string_view) const override { return 0; }
   Interval horizon() const override { return horizon_; }
+  void expect_growth() override {}
   void resources_changed() override { free_at_ = -1; }
+  bool must_replan() override { return false; }
+  bool settle() override { return false; }
+  bool add_host_pools(const std::map<std::string, resource::Amount>&) override { return false; }
   void check_invariants() const override;
 
   void set_horizon(Interval horizon) { horizon_ = horizon; }

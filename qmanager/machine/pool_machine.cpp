@@ -12,9 +12,9 @@ namespace holon::qmanager {
 using resource::Allocation;
 using resource::NotNow;
 
-PoolMachine::PoolMachine(std::unique_ptr<Machine> inner,
+PoolMachine::PoolMachine(std::unique_ptr<Machine> below,
                          const std::map<std::string, resource::Amount>& pools)
-    : inner_(std::move(inner)) {
+    : Layer(std::move(below)) {
   for (const auto& [name, total] : pools) pools_[name].total = total;
 }
 
@@ -29,14 +29,14 @@ Result<std::optional<std::string>> PoolMachine::refuses(const JobRequest& job, T
       return fmt::format("asks for {} {}, there are {}", least(job, use), use.pool,
                          pool->second.total);
   }
-  return inner_->refuses(job, now, length);
+  return below().refuses(job, now, length);
 }
 
 ShapeId PoolMachine::shape_of(const JobRequest& job) {
   std::string needs;
   for (const Consumes& use : job.consumes)
     needs += fmt::format("{}={};", use.pool, least(job, use));
-  const std::pair content(inner_->shape_of(job), std::move(needs));
+  const std::pair content(below().shape_of(job), std::move(needs));
   if (const auto known = shapes_->find(content); known != shapes_->end()) return known->second;
   const auto id = static_cast<ShapeId>(shapes_->size());
   shapes_.edit().emplace(content, id);
@@ -63,7 +63,7 @@ std::string PoolMachine::text(const Lack& lack) const {
 
 std::optional<Shortage> PoolMachine::shortage(const JobRequest& job, Interval when) {
   const auto missing = lack(job, when);
-  if (!missing) return inner_->shortage(job, when);
+  if (!missing) return below().shortage(job, when);
   std::vector<std::pair<Time, std::pair<JobId, resource::Amount>>> by_end;
   for (const auto& [id, held] : *held_)
     for (const Consumes& use : held.consumes)
@@ -94,7 +94,7 @@ std::int64_t PoolMachine::slots_over(const JobRequest& job, Interval when) const
 }
 
 bool PoolMachine::hopeless(const JobRequest& job, Time now) {
-  return inner_->hopeless(job, now) || lack(job, {now, saturating_add(now, 1)});
+  return below().hopeless(job, now) || lack(job, {now, saturating_add(now, 1)});
 }
 
 Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
@@ -103,7 +103,7 @@ Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
   Held held{job.consumes, allocation->when};
   // Shares of the smallest number of slots grow with the processors it got.
   const std::int64_t slots = least_slots(job) *
-                             std::max<std::int64_t>(1, inner_->procs_held(job.id)) /
+                             std::max<std::int64_t>(1, below().procs_held(job.id)) /
                              std::max<std::int64_t>(1, job.procs);
   for (Consumes& use : held.consumes) {
     if (use.per_slot) use = {use.pool, use.amount * (job.slots ? slots : least_slots(job)), false};
@@ -116,8 +116,8 @@ Machine::Outcome PoolMachine::hold(const JobRequest& job, Outcome outcome) {
 Machine::Outcome PoolMachine::start(const JobRequest& job, Time now, Duration length) {
   const Interval when{now, end_of(now, length)};
   if (const auto missing = lack(job, when)) return NotNow{text(*missing)};
-  if (!job.slots) return hold(job, inner_->start(job, now, length));
-  return hold(job, inner_->start(with_at_most(job, slots_over(job, when)), now, length));
+  if (!job.slots) return hold(job, below().start(job, now, length));
+  return hold(job, below().start(with_at_most(job, slots_over(job, when)), now, length));
 }
 
 std::optional<Time> PoolMachine::pools_fit(const JobRequest& job, Time from,
@@ -146,26 +146,26 @@ std::optional<Time> PoolMachine::earliest(const JobRequest& job, const Wish& wis
     const auto pools = pools_fit(job, next.not_before, wish.length);
     if (!pools) return std::nullopt;
     next.not_before = *pools;
-    const auto inner = inner_->earliest(job, next);
-    if (!inner || *inner <= *pools) return inner;
-    next.not_before = *inner;
+    const auto below_fits = below().earliest(job, next);
+    if (!below_fits || *below_fits <= *pools) return below_fits;
+    next.not_before = *below_fits;
   }
 }
 
 Machine::Outcome PoolMachine::reserve(const JobRequest& job, const Wish& wish) {
-  if (job.consumes.empty()) return inner_->reserve(job, wish);
+  if (job.consumes.empty()) return below().reserve(job, wish);
   const std::optional<Time> begin = earliest(job, wish);
   if (!begin) return NotNow{"no room for it before the end of the resources' lease"};
   const Wish then{wish.now, *begin, wish.length};
-  if (!job.slots) return hold(job, inner_->reserve(job, then));
+  if (!job.slots) return hold(job, below().reserve(job, then));
   const std::int64_t slots = slots_over(job, {*begin, end_of(*begin, wish.length)});
-  return hold(job, inner_->reserve(with_at_most(job, slots), then));
+  return hold(job, below().reserve(with_at_most(job, slots), then));
 }
 
 Machine::Outcome PoolMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {
   if (const auto missing = lack(job, when)) return NotNow{text(*missing)};
-  if (!job.slots) return hold(job, inner_->hold_exactly(job, when, now));
-  return hold(job, inner_->hold_exactly(with_at_most(job, slots_over(job, when)), when, now));
+  if (!job.slots) return hold(job, below().hold_exactly(job, when, now));
+  return hold(job, below().hold_exactly(with_at_most(job, slots_over(job, when)), when, now));
 }
 
 void PoolMachine::release(JobId job, Time now) {
@@ -174,11 +174,11 @@ void PoolMachine::release(JobId job, Time now) {
       pools_.at(use.pool).used.remove(held->second.when, use.amount);
     held_.edit().erase(job);
   }
-  inner_->release(job, now);
+  below().release(job, now);
 }
 
 Status PoolMachine::impose(const JobRequest& job, const Allocation& allocation) {
-  Status imposed = inner_->impose(job, allocation);
+  Status imposed = below().impose(job, allocation);
   if (imposed) static_cast<void>(hold(job, allocation));
   return imposed;
 }
@@ -191,17 +191,17 @@ Status PoolMachine::set_end(JobId job, Time end) {
       if (end > when.end && pool.used.max_used({when.end, end}) + use.amount > pool.capacity())
         return fail(Errc::overcommitted, use.pool + " is promised to another job");
     }
-    if (Status moved = inner_->set_end(job, end); !moved) return moved;
+    if (Status moved = below().set_end(job, end); !moved) return moved;
     for (const Consumes& use : held->second.consumes)
       pools_.at(use.pool).used.move_end(when, use.amount, end);
     held_.edit().at(job).when.end = end;
     return {};
   }
-  return inner_->set_end(job, end);
+  return below().set_end(job, end);
 }
 
 Units PoolMachine::units_of(JobId job) const {
-  Units units = inner_->units_of(job);
+  Units units = below().units_of(job);
   if (const auto held = held_->find(job); held != held_->end())
     for (const Consumes& use : held->second.consumes)
       if (use.amount > 0) units.pools[use.pool] += use.amount;
@@ -209,11 +209,11 @@ Units PoolMachine::units_of(JobId job) const {
 }
 
 Units PoolMachine::hold_what_is_left(JobId job, const Units& units, Interval when, Time now) {
-  Units rest = inner_->hold_what_is_left(job, units, when, now);
+  Units rest = below().hold_what_is_left(job, units, when, now);
   Held held{{}, {now, when.end}};
   for (const auto& [name, wanted] : units.pools) {
     const auto found = pools_.find(name);
-    if (found == pools_.end()) continue;  // of hosts: the inner machine's
+    if (found == pools_.end()) continue;  // of hosts: the machine below has them
     Pool& pool = found->second;
     const resource::Amount free = pool.capacity() - pool.used.max_used(held.when);
     const resource::Amount mine = std::clamp<resource::Amount>(free, 0, wanted);
@@ -232,11 +232,11 @@ Units PoolMachine::occupy(Units units) {
     pool.occupied = used == units.pools.end() ? 0 : std::min(used->second, pool.total);
     if (pool.occupied > 0 && (used->second -= pool.occupied) == 0) units.pools.erase(used);
   }
-  return inner_->occupy(std::move(units));
+  return below().occupy(std::move(units));
 }
 
 void PoolMachine::check_invariants() const {
-  inner_->check_invariants();
+  below().check_invariants();
   for (const auto& [name, pool] : pools_) {
     pool.used.check_invariants();
     if (pool.used.max_used({0, kTimeMax}) > pool.total) std::abort();

@@ -65,6 +65,7 @@ class StoreMachine : public Machine {
   Outcome claim(const JobRequest& job, Time now, Duration length) override;
   resource::Allocation place_by(const JobRequest& job, Time now, const PlaceScore& score) override;
   std::vector<NodeId> nodes_of(JobId job) const override;
+  JobRequest settled(const JobRequest& job) const override { return job; }
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override;
   void vacate(JobId job, Time now) override;

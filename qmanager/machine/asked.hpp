@@ -1,0 +1,77 @@
+// asked.hpp - what the engine asks of a machine. No answer changes what is held: a machine may only
+// remember what it has found out.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "base/time.hpp"
+#include "qmanager/machine/values.hpp"
+#include "qmanager/request.hpp"
+#include "qmanager/windows.hpp"
+#include "resource/allocation.hpp"
+
+namespace holon::qmanager {
+
+class AskedOfMachine {
+ public:
+  virtual ~AskedOfMachine() = default;
+
+  // ---- of a job
+
+  // Could it run on the idle machine? nullopt: yes; else why not. Errors: a request that makes no
+  // sense.
+  virtual Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
+                                                     Duration length) = 0;
+  virtual ShapeId shape_of(const JobRequest& job) = 0;
+  // Processors the job counts for in limits, priorities and metrics, >= 1.
+  virtual std::int64_t procs_of(const JobRequest& job) const = 0;
+  // Could it run on what is up now, were it idle? false sends the job aside until resources change.
+  virtual bool placeable(const JobRequest& job) = 0;
+  // Certainly not startable at `now`; a cheap look that may say false for a job that does not fit,
+  // never the reverse.
+  virtual bool hopeless(const JobRequest& job, Time now) = 0;
+  // What the job lacks over `when`, which begins at `now`. nullopt: nothing, it fits.
+  virtual std::optional<Shortage> shortage(const JobRequest& job, Interval when) = 0;
+  // The start that HeldOnMachine::reserve() would give.
+  virtual std::optional<Time> earliest(const JobRequest& job, const Wish& wish) = 0;
+  // Were the job's reservation given back, reserve() could make it anew at this time >= now or
+  // later, not before. nullopt: certainly not before the time it has. REQUIRES: it holds one.
+  virtual std::optional<Time> earlier_start(const JobRequest& job, Time now) = 0;
+
+  // ---- of what a job holds
+
+  // Are all units that the job holds up? True also where it is not decided yet which units the job
+  // gets. REQUIRES: the job holds something.
+  virtual bool intact(JobId job) = 0;
+  virtual resource::Allocation holding(JobId job) const = 0;
+  // The same with its consumables.
+  virtual Units units_of(JobId job) const = 0;
+  // Processors the job holds, now or later. REQUIRES: it holds something.
+  virtual std::int64_t procs_held(JobId job) const = 0;
+  // The nodes that the job holds something on, each once.
+  virtual std::vector<NodeId> nodes_of(JobId job) const = 0;
+  // The request with its environment resolved to the one that the job was placed in. REQUIRES: the
+  // job holds something.
+  virtual JobRequest settled(const JobRequest& job) const = 0;
+
+  // ---- of the machine
+
+  // Certainly nothing can start at `now`, whatever it asks for.
+  virtual bool exhausted(Time now) = 0;
+  // What is free from `now` on beside all reservations, widest first.
+  virtual std::vector<Window> windows(Time now) = 0;
+  // Processors in all, and free in the plan at `now`.
+  virtual std::int64_t procs() const = 0;
+  virtual std::int64_t free_procs(Time now) = 0;
+  // Units of another type in all; a machine that counts processors only has none.
+  virtual resource::Amount total(std::string_view type) const = 0;
+  virtual Interval horizon() const = 0;
+  // How many nodes are down or drained, as a clause: "all 4 nodes are drained"; "": none.
+  virtual std::string outage() = 0;
+};
+
+}  // namespace holon::qmanager
