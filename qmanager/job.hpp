@@ -16,7 +16,7 @@ enum class Why : std::uint8_t {
   not_considered,  // no pass has come to it yet, or the queue depth ends before it
   held,            // urgency 0
   resources,       // what it needs is not free
-  reservations,    // it is free now, but promised to others before this job would end
+  reservations,    // it is free now, but reserved for others before this job would end
   reserved,        // it holds a reservation
   blocked,         // no resource that is up can serve it
   limit,           // a throttling limit of one of its credentials
@@ -38,10 +38,10 @@ struct Job {
   ShapeId shape = 0;
   Place place = Place::pending;
 
-  bool booked = false;          // a reservation of it is in the plan
-  std::optional<Time> planned;  // the start last promised
+  bool reserved = false;        // a reservation of it is in the plan
+  std::optional<Time> planned;  // the start of its reservation, or of the last it had
   Time started = 0;             // when running
-  Time planned_end = 0;         // when running or booked
+  Time planned_end = 0;         // when running or reserved
 
   std::int64_t bypassed = 0;  // jobs behind it that were started before it, where that is counted
   std::optional<std::int64_t> fixed_priority;  // set by hand

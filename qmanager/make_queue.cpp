@@ -33,7 +33,7 @@ Status choose_policy(Queue& queue, const QueueConfig& config, const SchedulerCon
 }
 
 // What hooks ask of the engine: that it does not decide before they are asked, and that it keeps
-// what was promised in whatever order they put the queue.
+// what is reserved in whatever order they put the queue.
 void make_room_for_hooks(Queue& queue, bool keep_promises) {
   queue.base = queue.policy;
   const auto has = [&](Hook hook) { return queue.hooks->has(hook); };

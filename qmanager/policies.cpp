@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/order.hpp"
+#include "qmanager/engine/policy_view.hpp"
 #include "qmanager/make_queue.hpp"
 #include "qmanager/scheduler.hpp"
 
@@ -12,9 +13,9 @@ namespace holon::qmanager {
 namespace {
 
 Queue* find_queue(Scheduler::State& s, const std::string& name) {
-  const auto found = std::find_if(s.queues.begin(), s.queues.end(),
+  const auto found = std::find_if(s.queues.all.begin(), s.queues.all.end(),
                                   [&](const Queue& queue) { return queue.name == name; });
-  return found == s.queues.end() ? nullptr : &*found;
+  return found == s.queues.all.end() ? nullptr : &*found;
 }
 
 tl::unexpected<Error> no_queue(const std::string& name) {
@@ -33,9 +34,10 @@ Result<Queue> queue_under(const Scheduler::State& s, const Queue& queue, const s
 
 // Where only policies that users wrote look at what was used, it was not counted so far.
 void begin_to_count_usage(Scheduler::State& s, Time now) {
-  if (std::exchange(s.counts_usage, true)) return;
-  s.fairshare.edit().advance(now);
-  for (const auto& [end, id] : *s.running_by_end) s.count_usage(*std::as_const(s).find(id));
+  if (std::exchange(s.accounts.counts_usage, true)) return;
+  s.accounts.fairshare.edit().advance(now);
+  for (const auto& [end, id] : *s.plan.running)
+    s.accounts.job_runs(*std::as_const(s.jobs).find(id));
 }
 
 // Everybody's place by the policy that the queue has now.
@@ -43,17 +45,17 @@ void order_anew(Scheduler::State& s, Queue& queue, Time now) {
   for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
     Job* const listed = queue.pending.at(slot);
     if (listed == nullptr) continue;
-    Job& job = s.own(*listed);
+    Job& job = s.jobs.own(*listed);
     job.ranked.reset();
     job.ranked_at.reset();
     job.rank_lasts = false;
     job.rank_reason.reset();
     job.reserve_reason.reset();
-    if (s.is_ranked(job)) s.rank(job, now);
+    if (is_ranked(s, job)) rank(s, job, now);
   }
   queue.pending.reorder([&](Job* listed) {
-    Job& job = s.own(*listed);
-    return job.key = s.key_of(job);
+    Job& job = s.jobs.own(*listed);
+    return job.key = key_of(s, job);
   });
 }
 
@@ -83,10 +85,10 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
   queue->ranked_at.reset();
   queue->ranks_change = false;
   order_anew(s, *queue, now);
-  if (!queue->policy.keep) s.unbook_queue(static_cast<std::size_t>(queue - s.queues.data()));
+  if (!queue->policy.keep) s.unreserve_queue(static_cast<std::size_t>(queue - s.queues.all.data()));
   s.freed();
-  s.sliced = false;
-  for (auto& [id, advance] : s.advances)
+  s.progress.sliced = false;
+  for (auto& [id, advance] : s.advances.all)
     if (Status told = advance.inner->set_policy(name, policy, queue->program, now); !told)
       return told;
   return {};
@@ -94,7 +96,7 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
 
 std::vector<PolicyState> Scheduler::take_policy_states() {
   std::vector<PolicyState> states;
-  for (Queue& queue : state_->queues)
+  for (Queue& queue : state_->queues.all)
     if (queue.hooks != nullptr)
       if (auto state = queue.hooks->take_state())
         states.push_back({queue.name, queue.config.policy, std::move(*state)});
@@ -103,7 +105,7 @@ std::vector<PolicyState> Scheduler::take_policy_states() {
 
 std::vector<PolicyTrouble> Scheduler::policy_troubles() const {
   std::vector<PolicyTrouble> all;
-  for (const Queue& queue : state_->queues)
+  for (const Queue& queue : state_->queues.all)
     if (queue.hooks != nullptr)
       if (HookStatus status = queue.hooks->status(); !status.trouble.empty())
         all.push_back({queue.name, queue.config.policy, std::move(status)});
@@ -129,8 +131,8 @@ constexpr std::int64_t kJobsBetweenLooks = 1000;
 
 // Planned ends of all that runs, in advance reservations as well.
 std::vector<std::pair<Time, JobId>> planned_ends(const Scheduler::State& s) {
-  std::vector<std::pair<Time, JobId>> ends(s.running_by_end->begin(), s.running_by_end->end());
-  for (const auto& [id, advance] : s.advances) {
+  std::vector<std::pair<Time, JobId>> ends(s.plan.running->begin(), s.plan.running->end());
+  for (const auto& [id, advance] : s.advances.all) {
     const auto within = planned_ends(advance.inner->state());
     ends.insert(ends.end(), within.begin(), within.end());
   }

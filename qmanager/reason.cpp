@@ -23,26 +23,26 @@ class Diagnosis {
  public:
   Diagnosis(Scheduler::State& state, const Job& job, Time now) : s_(state), job_(job), now_(now) {}
 
-  // What is in use, or promised to others; nullopt: nothing that it needs is.
+  // What is in use, or reserved for others; nullopt: nothing that it needs is.
   std::optional<Cause> cause() {
     const Obstacle& obstacle = find();
     if (obstacle.shortage) return lacks(*obstacle.shortage);
     const Duration length = s_.length_of(job_);
     if (!obstacle.until || distance(now_, *obstacle.until) >= length) return std::nullopt;
-    // A promise of its own is kept for later because of what is promised before it.
-    if (job_.booked && *job_.planned <= *obstacle.until) return std::nullopt;
-    return promised(*obstacle.until);
+    // Its own reservation is for later because of what is reserved before it.
+    if (job_.reserved && *job_.planned <= *obstacle.until) return std::nullopt;
+    return reserved_from(*obstacle.until);
   }
 
  private:
-  // Room for jobs of its shape only shrinks as they get longer, and it does so where a promise
-  // begins: the first one that is in the way is found by halving.
+  // Room for jobs of its shape only shrinks as they get longer, and it does so where a
+  // reservation begins: the first one that is in the way is found by halving.
   const Obstacle& find() {
-    Obstacle& known = s_.obstacles[job_.shape];
-    if (known.plan == s_.plan) return known;
-    known = {s_.plan, shortage_until(saturating_add(now_, 1)), std::nullopt};
+    Obstacle& known = s_.plan.obstacles[job_.shape];
+    if (known.version == s_.plan.version) return known;
+    known = {s_.plan.version, shortage_until(saturating_add(now_, 1)), std::nullopt};
     if (!known.shortage) {
-      const std::vector<Time> begins = promises();
+      const std::vector<Time> begins = reservations();
       const auto first = std::partition_point(begins.begin(), begins.end(), [&](Time begin) {
         return !shortage_until(saturating_add(begin, 1));
       });
@@ -52,15 +52,15 @@ class Diagnosis {
   }
 
   std::optional<Shortage> shortage_until(Time end) {
-    return s_.machine->shortage(job_.request, {now_, end});
+    return s_.plan.machine->shortage(job_.request, {now_, end});
   }
 
-  // When what is promised to others is to be theirs, ascending.
-  std::vector<Time> promises() const {
+  // When what is reserved for others is to be theirs, ascending.
+  std::vector<Time> reservations() const {
     std::vector<Time> begins;
-    for (const auto& [begin, id] : *s_.bookings)
+    for (const auto& [begin, id] : *s_.plan.reservations)
       if (begin > now_ && (begins.empty() || begins.back() != begin)) begins.push_back(begin);
-    for (const auto& [id, advance] : s_.advances)
+    for (const auto& [id, advance] : s_.advances.all)
       if (advance.request.when.begin > now_) begins.push_back(advance.request.when.begin);
     std::sort(begins.begin(), begins.end());
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
@@ -78,22 +78,22 @@ class Diagnosis {
     if (cause.who.size() > kNamed) list += fmt::format(" and {} more", cause.who.size() - kNamed);
     if (!list.empty()) cause.text += " (" + list + ")";
     if (cause.in_use)
-      for (const auto& [id, advance] : s_.advances) {
+      for (const auto& [id, advance] : s_.advances.all) {
         if (advance.request.when.begin > now_) continue;
-        cause.text += fmt::format("; {} has {}", name(id), s_.machine->procs_held(id));
+        cause.text += fmt::format("; {} has {}", name(id), s_.plan.machine->procs_held(id));
         cause.who.push_back(id);
       }
     cause.text += behind(job_);
     return cause;
   }
 
-  Cause promised(Time when) {
+  Cause reserved_from(Time when) {
     Cause cause;
     std::string whom;
-    for (auto at = s_.bookings->lower_bound({when, JobId{}});
-         at != s_.bookings->end() && at->first == when; ++at)
+    for (auto at = s_.plan.reservations->lower_bound({when, JobId{}});
+         at != s_.plan.reservations->end() && at->first == when; ++at)
       add(cause, whom, at->second);
-    for (const auto& [id, advance] : s_.advances)
+    for (const auto& [id, advance] : s_.advances.all)
       if (advance.request.when.begin == when) add(cause, whom, id);
     if (cause.who.size() > kNamed) whom += fmt::format(" and {} more", cause.who.size() - kNamed);
     const auto missing = shortage_until(saturating_add(when, 1));
@@ -114,8 +114,8 @@ class Diagnosis {
   }
 
   std::string name(JobId id) const {
-    const auto advance = s_.advances.find(id);
-    if (advance == s_.advances.end()) return fmt::format("job {}", id.value());
+    const auto advance = s_.advances.all.find(id);
+    if (advance == s_.advances.all.end()) return fmt::format("job {}", id.value());
     const AdvanceRequest& request = advance->second.request;
     const std::string called = request.name.empty() ? "" : fmt::format(" ({})", request.name);
     return fmt::format("advance reservation {}{} from {} to {}", id.value(), called,
@@ -158,7 +158,7 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
                          queue.config.chunk_size);
     case Why::lease:
       return fmt::format("it would end after the lease of these resources, at {}",
-                         time_text(state, state.machine->horizon().end, now));
+                         time_text(state, state.plan.machine->horizon().end, now));
     default:
       break;
   }
@@ -176,7 +176,7 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
 }  // namespace
 
 std::string told_outage(const Scheduler::State& state) {
-  const std::string outage = state.machine->outage();
+  const std::string outage = state.plan.machine->outage();
   if (outage.empty() || !state.config.show_drains) return outage;
   const std::string drains = state.config.show_drains();
   return drains.empty() ? outage : outage + ": " + drains;
@@ -188,7 +188,7 @@ Cause cause_without_policy(Scheduler::State& state, const Job& job, Time now) {
   if (std::string rule = rule_against(state, job, now); !rule.empty())
     return {std::move(rule), {}, false};
   if (auto cause = Diagnosis(state, job, now).cause()) return std::move(*cause);
-  return {job.booked ? "planned" : "not considered yet", {}, false};
+  return {job.reserved ? "planned" : "not considered yet", {}, false};
 }
 
 }  // namespace

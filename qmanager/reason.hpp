@@ -13,7 +13,7 @@ namespace holon::qmanager {
 
 struct Cause {
   std::string text;
-  // Jobs and advance reservations that have, or are promised, what it waits for. Where that is
+  // Jobs and advance reservations that have, or have reserved, what it waits for. Where that is
   // processors, running jobs are not among them.
   std::vector<JobId> who;
   bool in_use = false;  // processors are in use

@@ -46,8 +46,9 @@ struct JobRequest {
   // Those of which each host has so many for the jobs of its queue; set by the scheduler.
   std::vector<Consumes> on_hosts;
   // How many slots suit it, where that is not one number ("4-16", "2,4,8"): it gets the most that
-  // fit when it is started or booked. A slot is a processor on a flat machine, the one slot at the
-  // top of `spec` on a graph; `procs` and the count in `spec` are then those of the smallest.
+  // fit when it is started or reserved for. A slot is a processor on a flat machine, the one slot
+  // at the top of `spec` on a graph; `procs` and the count in `spec` are then those of the
+  // smallest.
   std::optional<resource::Count> slots;
   JobId advance;  // it runs within this advance reservation (-ar); 0: none
   // Grid Engine's parallel environment, of the configuration; "": none. A pattern ("mpi*") stands

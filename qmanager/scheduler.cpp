@@ -8,7 +8,8 @@
 #include <fmt/core.h>
 
 #include "qmanager/engine/admit.hpp"
-#include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/order.hpp"
+#include "qmanager/engine/pass/pass.hpp"
 #include "qmanager/engine/policy_view.hpp"
 #include "qmanager/machine/environment_machine.hpp"
 #include "qmanager/machine/pool_machine.hpp"
@@ -21,59 +22,88 @@ Scheduler::Scheduler(Scheduler&&) noexcept = default;
 Scheduler& Scheduler::operator=(Scheduler&&) noexcept = default;
 Scheduler::~Scheduler() = default;
 
-Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Machine> machine) {
-  if (config.queues.empty()) config.queues.emplace(config.default_queue, config.defaults);
-  auto state = std::make_unique<State>(std::make_shared<const SchedulerConfig>(std::move(config)));
-  for (const auto& [name, queue_config] : state->config.queues) {
-    Result<Queue> queue = make_queue(name, queue_config, state->config);
-    if (!queue) return tl::unexpected(queue.error());
-    state->queues.push_back(std::move(*queue));
-  }
-  if (const std::string& name = state->config.default_queue;
-      !name.empty() && !state->config.queues.contains(name))
+namespace {
+
+Status check_config(const SchedulerConfig& config) {
+  if (const std::string& name = config.default_queue;
+      !name.empty() && !config.queues.contains(name))
     return fail(Errc::invalid_argument, fmt::format("there is no queue \"{}\"", name),
                 "default-queue");
-  const PriorityConfig& priority = state->config.priority;
+  const PriorityConfig& priority = config.priority;
   if (priority.interval < 1 || priority.fairshare.interval < 1 || priority.fairshare.depth < 1 ||
       priority.fairshare.depth > 1000)
     return fail(Errc::invalid_argument,
                 "an interval is at least a tick, and the depth of fairshare from 1 to 1000",
                 "priority");
   if (constexpr Duration kMost = kTimeMax / 2000; priority.fairshare.interval > kMost)
-    return fail(
-        Errc::invalid_argument,
-        fmt::format("an interval of fairshare is {} at most", state->config.length_text(kMost)),
-        "priority");
-  for (const Queue& queue : state->queues)
-    state->counts_bypass =
-        state->counts_bypass || queue.config.threshold.type == ReservationThreshold::Type::bypass;
+    return fail(Errc::invalid_argument,
+                fmt::format("an interval of fairshare is {} at most", config.length_text(kMost)),
+                "priority");
+  return {};
+}
+
+Result<Queues> make_queues(const SchedulerConfig& config) {
+  Queues queues;
+  for (const auto& [name, queue_config] : config.queues) {
+    Result<Queue> queue = make_queue(name, queue_config, config);
+    if (!queue) return tl::unexpected(queue.error());
+    queues.all.push_back(std::move(*queue));
+  }
+  return queues;
+}
+
+Accounts open_accounts(const SchedulerConfig& config, const Queues& queues) {
+  const PriorityConfig& priority = config.priority;
+  Accounts accounts;
+  accounts.limiter.edit() = Limiter(config.limits, config.qos);
+  accounts.fairshare.edit() = Fairshare(priority.fairshare);
   const auto bypass = static_cast<std::size_t>(Factor::bypass);
-  state->counts_bypass = state->counts_bypass || priority.factors[bypass].weight != 0;
-  state->limiter.edit() = Limiter(state->config.limits, state->config.qos);
-  state->limits_stop_aging =
-      priority.ages() && ((priority.accrual != Accrual::always && state->limiter->counts_idle()) ||
-                          (priority.accrual == Accrual::full_policy && state->limiter->active()));
-  state->fairshare.edit() = Fairshare(priority.fairshare);
+  accounts.counts_bypass = priority.factors[bypass].weight != 0;
+  for (const Queue& queue : queues.all) {
+    if (queue.config.threshold.type == ReservationThreshold::Type::bypass)
+      accounts.counts_bypass = true;
+    if (queue.hooks != nullptr) accounts.counts_usage = true;
+  }
   for (std::size_t i = 0; i < kFactors; ++i)
     if (component_of(static_cast<Factor>(i)) == Component::fairshare)
-      state->counts_usage = state->counts_usage || priority.factors[i].weight != 0;
-  for (const Queue& queue : state->queues)
-    state->counts_usage = state->counts_usage || queue.hooks != nullptr;
-  if (state->config.awaited) machine->expect_growth();
-  auto pools = global_pools(state->config);
-  if (auto of_queues = queue_pools(state->config); !of_queues.empty()) {
-    state->has_hosts = machine->add_host_pools(of_queues);
-    if (!state->has_hosts) pools.merge(std::move(of_queues));
-  }
+      accounts.counts_usage = accounts.counts_usage || priority.factors[i].weight != 0;
+  const Limiter& limiter = *accounts.limiter;
+  accounts.limits_stop_aging =
+      priority.ages() && ((priority.accrual != Accrual::always && limiter.counts_idle()) ||
+                          (priority.accrual == Accrual::full_policy && limiter.active()));
+  return accounts;
+}
+
+// The machine, with what the configuration counts over it.
+std::unique_ptr<Machine> with_layers(std::unique_ptr<Machine> machine,
+                                     const SchedulerConfig& config, bool has_hosts) {
+  if (config.awaited) machine->expect_growth();
+  auto pools = global_pools(config);
+  if (!has_hosts) pools.merge(queue_pools(config));
   if (!pools.empty()) machine = std::make_unique<PoolMachine>(std::move(machine), pools);
-  if (state->config.environments.size() > 1)
-    machine = std::make_unique<EnvironmentMachine>(std::move(machine), state->config.environments);
-  state->machine = std::move(machine);
+  if (config.environments.size() > 1)
+    machine = std::make_unique<EnvironmentMachine>(std::move(machine), config.environments);
+  return machine;
+}
+
+}  // namespace
+
+Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Machine> machine) {
+  if (config.queues.empty()) config.queues.emplace(config.default_queue, config.defaults);
+  auto state = std::make_unique<State>(std::make_shared<const SchedulerConfig>(std::move(config)));
+  Result<Queues> queues = make_queues(state->config);
+  if (!queues) return tl::unexpected(queues.error());
+  if (Status sound = check_config(state->config); !sound) return tl::unexpected(sound.error());
+  state->queues = std::move(*queues);
+  state->accounts = open_accounts(state->config, state->queues);
+  const auto of_hosts = queue_pools(state->config);
+  state->has_hosts = !of_hosts.empty() && machine->add_host_pools(of_hosts);
+  state->plan.machine = with_layers(std::move(machine), state->config, state->has_hosts);
   return Scheduler(std::move(state));
 }
 
 Scheduler::State& Scheduler::change() {
-  state_->whole.reset();
+  state_->whole = {};
   return *state_;
 }
 
@@ -81,20 +111,20 @@ namespace {
 
 Result<std::size_t> queue_index(const Scheduler::State& state, const std::string& asked) {
   const std::string& name = asked.empty() ? state.config.default_queue : asked;
-  for (std::size_t i = 0; i < state.queues.size(); ++i)
-    if (state.queues[i].name == name) return i;
+  for (std::size_t i = 0; i < state.queues.all.size(); ++i)
+    if (state.queues.all[i].name == name) return i;
   std::string known;
-  for (const Queue& queue : state.queues) known += (known.empty() ? "" : ", ") + queue.name;
+  for (const Queue& queue : state.queues.all) known += (known.empty() ? "" : ", ") + queue.name;
   return fail(Errc::not_found,
               (name.empty() ? "a queue must be named: there is no default queue"
                             : fmt::format("there is no queue \"{}\"", name)) +
-                  fmt::format("; there {} {}", state.queues.size() == 1 ? "is" : "are", known),
+                  fmt::format("; there {} {}", state.queues.all.size() == 1 ? "is" : "are", known),
               "queue");
 }
 
 Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
-  if (state.find(request.id) != nullptr || state.in_advance->contains(request.id) ||
-      state.advances.contains(request.id))
+  if (state.jobs.find(request.id) != nullptr || state.advances.of_job->contains(request.id) ||
+      state.advances.all.contains(request.id))
     return fail(Errc::exists, fmt::format("job {} is here already", request.id.value()));
   if (request.urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument,
@@ -104,19 +134,19 @@ Result<Job*> add_job(Scheduler::State& state, JobRequest request) {
   if (!queue) return tl::unexpected(queue.error());
   auto job = std::make_unique<Job>();
   job->queue = *queue;
-  request.queue = state.queues[*queue].name;
+  request.queue = state.queues.all[*queue].name;
   job->request = std::move(request);
   Job* added = job.get();
-  state.add(std::move(job));
+  state.jobs.add(std::move(job));
   return added;
 }
 
 void measure(Scheduler::State& state, Job& job) {
-  if (job.request.procs <= 0) job.request.procs = state.machine->procs_of(job.request);
+  if (job.request.procs <= 0) job.request.procs = state.plan.machine->procs_of(job.request);
   job.procs = job.request.procs;
-  job.demand = demand_of(job.request, job.procs, *state.machine);
-  job.shape = state.machine->shape_of(job.request);
-  if (job.shape >= state.shapes.size()) state.shapes.resize(job.shape + 1);
+  job.demand = demand_of(job.request, job.procs, *state.plan.machine);
+  job.shape = state.plan.machine->shape_of(job.request);
+  if (job.shape >= state.plan.shapes.size()) state.plan.shapes.resize(job.shape + 1);
 }
 
 // Whether the policy of its queue takes it; not asked of one that was taken before a restart.
@@ -124,7 +154,7 @@ std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job&
   const Queue& queue = state.queue_of(job);
   if (!queue.hooks || job.request.admitted || !queue.hooks->has(Hook::admit)) return std::nullopt;
   Opinion opinion =
-      queue.hooks->ask(Hook::admit, state.view_of(job, now), PolicyView(state, queue, now));
+      queue.hooks->ask(Hook::admit, view_of(state, job, now), PolicyView(state, queue, now));
   if (opinion.yes.value_or(true)) return std::nullopt;
   return opinion.reason.empty() ? fmt::format("{} refuses it", queue.config.policy)
                                 : std::move(opinion.reason);
@@ -133,17 +163,17 @@ std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job&
 // What is too large for the nodes that are here waits for those that are still to come.
 Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, const Job& job,
                                                       Time now) {
-  auto refusal = state.machine->refuses(job.request, now, state.length_of(job));
+  auto refusal = state.plan.machine->refuses(job.request, now, state.length_of(job));
   const bool is_refused = refusal && *refusal;
-  if (!is_refused || !state.config.awaited || state.machine->placeable(job.request) ||
+  if (!is_refused || !state.config.awaited || state.plan.machine->placeable(job.request) ||
       state.config.awaited().empty())
     return refusal;
   return std::nullopt;
 }
 
 void place_in_queue(Scheduler::State& state, Job& job, Time now) {
-  if (state.is_ranked(job)) state.rank(job, now);
-  job.key = state.key_of(job);
+  if (is_ranked(state, job)) rank(state, job, now);
+  job.key = key_of(state, job);
   state.enqueue(job);
 }
 
@@ -157,7 +187,7 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
   if (!added) return tl::unexpected(added.error());
   Job& job = **added;
   Queue& queue = s.queue_of(job);
-  const auto forget = [&] { s.forget(id); };
+  const auto forget = [&] { s.jobs.forget(id); };
   if (s.qos_of(job).use_reserved) {
     std::string reason =
         fmt::format("jobs of QOS {} run in advance reservations only", job.request.qos);
@@ -192,8 +222,8 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
   }
   place_in_queue(s, job, now);
   ++queue.counts.submitted;
-  if (!job.request.admitted) s.tell_policy("submit", job, now);
-  if (job.request.immediate) s.immediate.push_back(id);
+  if (!job.request.admitted) tell_policy(s, "submit", job, now);
+  if (job.request.immediate) s.queues.immediate.push_back(id);
   return std::nullopt;
 }
 
@@ -202,22 +232,22 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
   const JobId id = request.id;
   if (request.advance.value() != 0) {
     Status recovered = recover_within(s, std::move(request), allocation);
-    if (recovered) s.count_usage(*s.within(id)->state_->find(id));
+    if (recovered) s.accounts.job_runs(*s.within(id)->state_->jobs.find(id));
     return recovered;
   }
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
   const auto refusal = admit(s, (**added).request, s.queue_of(**added), Arrives::with_resources);
   if (!refusal) {
-    s.forget(id);
+    s.jobs.forget(id);
     return tl::unexpected(refusal.error());
   }
   measure(s, **added);
-  if (Status held = s.machine->impose((**added).request, allocation); !held) {
-    s.forget(id);
+  if (Status held = s.plan.machine->impose((**added).request, allocation); !held) {
+    s.jobs.forget(id);
     return held;
   }
-  (**added).key = s.key_of(**added);
+  (**added).key = key_of(s, **added);
   s.run(**added, allocation.when);
   s.freed();
   return {};
@@ -226,63 +256,57 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
 Status Scheduler::finish(JobId id, Time now) {
   State& s = change();
   if (Scheduler* inner = s.within(id)) {
-    const Job* const within = inner->state_->find(id);
-    if (s.counts_usage && within != nullptr && within->place == Job::Place::running) {
-      s.fairshare.edit().advance(now);
-      s.fairshare.edit().ended(within->request, within->procs);
-    }
+    const Job* const within = inner->state_->jobs.find(id);
+    if (within != nullptr && within->place == Job::Place::running)
+      s.accounts.job_ends(*within, now);
     Status finished = inner->finish(id, now);
     if (!finished) return finished;
     // What it had in one that is over is free for everybody.
-    if (s.advances.at(s.in_advance->at(id)).over(now)) s.freed();
-    s.in_advance.edit().erase(id);
+    if (s.advances.all.at(s.advances.of_job->at(id)).over(now)) s.freed();
+    s.advances.of_job.edit().erase(id);
     return finished;
   }
-  Job* job = s.find(id);
+  Job* job = s.jobs.find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
-  s.machine->release(id, now);
-  s.intruders.erase(id);
-  s.running_by_end.edit().erase({job->planned_end, id});
-  s.limiter.edit().ended(*job);
+  s.plan.machine->release(id, now);
+  s.advances.intruders.erase(id);
+  s.plan.running.edit().erase({job->planned_end, id});
+  s.accounts.limiter.edit().ended(*job);
   s.clock = std::max(s.clock, now);
-  if (s.counts_usage) {
-    s.fairshare.edit().advance(now);
-    s.fairshare.edit().ended(job->request, job->procs);
-  }
-  for (Queue& queue : s.queues)
+  s.accounts.job_ends(*job, now);
+  for (Queue& queue : s.queues.all)
     if (queue.config.chunk_duration > 0)
       queue.chunk_until = saturating_add(now, queue.config.chunk_duration);
   ++s.queue_of(*job).counts.finished;
-  s.tell_policy("finish", *job, now);
-  --s.running;
-  s.forget(id);
+  tell_policy(s, "finish", *job, now);
+  s.jobs.forget(id);
   s.freed();
-  s.released = true;
+  s.progress.released = true;
   return {};
 }
 
 Status Scheduler::set_end(JobId id, Time end, Time now) {
   State& s = change();
   if (Scheduler* inner = s.within(id)) return inner->set_end(id, end, now);
-  Job* job = s.find(id);
+  Job* job = s.jobs.find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   if (end <= job->started) return fail(Errc::invalid_argument, "a job ends after its start", "end");
   // It holds what it has as long as nobody says that it is over.
   const Time least = saturating_add(std::max(job->started, now), 1);
-  end = std::max(std::min(end, s.machine->horizon().end), least);
+  end = std::max(std::min(end, s.plan.machine->horizon().end), least);
   s.clock = std::max(s.clock, now);
   // What a job holds that is past its end is settled anew in each pass.
-  if (end == job->planned_end || s.intruders.contains(id)) return {};
-  Status moved = s.machine->set_end(id, end);
-  if (!moved && !s.bookings->empty()) {
-    for (std::size_t queue = 0; queue < s.queues.size(); ++queue) s.unbook_queue(queue);
+  if (end == job->planned_end || s.advances.intruders.contains(id)) return {};
+  Status moved = s.plan.machine->set_end(id, end);
+  if (!moved && !s.plan.reservations->empty()) {
+    for (std::size_t queue = 0; queue < s.queues.all.size(); ++queue) s.unreserve_queue(queue);
     s.freed();
-    moved = s.machine->set_end(id, end);
+    moved = s.plan.machine->set_end(id, end);
   }
   if (!moved) return moved;
-  s.released = s.released || end < job->planned_end;
+  s.progress.released = s.progress.released || end < job->planned_end;
   s.moved_end(*job, end);
   s.freed();
   return {};
@@ -291,7 +315,7 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
 Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
   State& s = change();
   if (Scheduler* inner = s.within(id)) return inner->set_limit(id, limit, now);
-  Job* job = s.find(id);
+  Job* job = s.jobs.find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   if (limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
@@ -308,28 +332,28 @@ Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
   State& s = change();
   const JobId id = request.id;
   if (Scheduler* inner = s.within(id)) {
-    const Advance& advance = s.advances.at(s.in_advance->at(id));
+    const Advance& advance = s.advances.all.at(s.advances.of_job->at(id));
     request.advance = {};  // within, it is a job like any other
     return inner->replace(std::move(request), std::max(now, advance.request.when.begin));
   }
-  Job* job = s.find(id);
+  Job* job = s.jobs.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
   std::vector<QueueCounts> counts;  // it is one job, before and after
-  for (const Queue& queue : s.queues) counts.push_back(queue.counts);
-  s.tell_policy("cancel", *job, now);
+  for (const Queue& queue : s.queues.all) counts.push_back(queue.counts);
+  tell_policy(s, "cancel", *job, now);
   s.dequeue(*job, now);
   Job before = *job;
-  before.booked = false;
+  before.reserved = false;
   before.why = Why::not_considered;
-  s.forget(id);
+  s.jobs.forget(id);
   auto taken = submit(std::move(request), now);
-  for (std::size_t i = 0; i < counts.size(); ++i) s.queues[i].counts = counts[i];
+  for (std::size_t i = 0; i < counts.size(); ++i) s.queues.all[i].counts = counts[i];
   if (!taken || *taken) {
-    place_in_queue(s, s.add(std::make_unique<Job>(std::move(before))), now);
+    place_in_queue(s, s.jobs.add(std::make_unique<Job>(std::move(before))), now);
     return taken;
   }
-  Job& changed = *s.find(id);
+  Job& changed = *s.jobs.find(id);
   s.dequeue(changed, now);
   changed.bypassed = before.bypassed;
   changed.fixed_priority = before.fixed_priority;
@@ -343,16 +367,16 @@ Status Scheduler::cancel(JobId id, Time now) {
   State& s = change();
   if (Scheduler* inner = s.within(id)) {
     Status cancelled = inner->cancel(id, now);
-    if (cancelled) s.in_advance.edit().erase(id);
+    if (cancelled) s.advances.of_job.edit().erase(id);
     return cancelled;
   }
-  Job* job = s.find(id);
+  Job* job = s.jobs.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
-  s.tell_policy("cancel", *job, now);
+  tell_policy(s, "cancel", *job, now);
   s.dequeue(*job, now);
   ++s.queue_of(*job).counts.cancelled;
-  s.forget(id);
+  s.jobs.forget(id);
   return {};
 }
 
@@ -361,14 +385,14 @@ namespace {
 // `change` sets what the priority comes from.
 template <class Change>
 Status reprioritize(Scheduler::State& s, JobId id, Change change) {
-  Job* job = s.find(id);
+  Job* job = s.jobs.find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
   ++s.queue_of(*job).counts.reprioritized;
   if (job->place == Job::Place::running) {
     change(*job);
     return {};
   }
-  // A promise was made for the old place in the queue.
+  // A reservation was made for the old place in the queue.
   s.dequeue(*job, s.clock);
   change(*job);
   place_in_queue(s, *job, s.clock);
@@ -396,8 +420,8 @@ Status Scheduler::set_priority(JobId id, std::int64_t priority) {
 Status Scheduler::enable_queue(const std::string& name, bool enabled) {
   const Result<std::size_t> queue = queue_index(change(), name);
   if (!queue) return tl::unexpected(queue.error());
-  state_->queues[*queue].enabled = enabled;
-  for (auto& [id, advance] : state_->advances)
+  state_->queues.all[*queue].enabled = enabled;
+  for (auto& [id, advance] : state_->advances.all)
     if (Status told = advance.inner->enable_queue(name, enabled); !told) return told;
   return {};
 }
@@ -405,37 +429,37 @@ Status Scheduler::enable_queue(const std::string& name, bool enabled) {
 Status Scheduler::start_queue(const std::string& name, bool started) {
   const Result<std::size_t> queue = queue_index(change(), name);
   if (!queue) return tl::unexpected(queue.error());
-  state_->queues[*queue].started = started;
-  // Promises that cannot be kept meanwhile are in nobody's way.
-  if (!started) state_->unbook_queue(*queue);
+  state_->queues.all[*queue].started = started;
+  // Reservations that cannot be kept meanwhile are in no job's way.
+  if (!started) state_->unreserve_queue(*queue);
   state_->freed();
-  for (auto& [id, advance] : state_->advances)
+  for (auto& [id, advance] : state_->advances.all)
     if (Status told = advance.inner->start_queue(name, started); !told) return told;
   return {};
 }
 
 void Scheduler::resources_changed() {
   State& s = change();
-  s.machine->resources_changed();
-  for (auto& [id, advance] : s.advances) advance.inner->resources_changed();
-  for (JobId id : std::exchange(s.aside.edit(), {})) {
-    place_in_queue(s, *s.find(id), s.clock);
+  s.plan.machine->resources_changed();
+  for (auto& [id, advance] : s.advances.all) advance.inner->resources_changed();
+  for (JobId id : std::exchange(s.queues.aside.edit(), {})) {
+    place_in_queue(s, *s.jobs.find(id), s.clock);
   }
   s.freed();
 }
 
 StepResult Scheduler::step(Time now, Budget budget) {
-  return Pass(change(), now, budget).run();
+  return run_pass(change(), now, budget);
 }
 
 std::size_t Scheduler::pending() const {
-  std::size_t pending = state_->jobs().size() - state_->running;
-  for (const auto& [id, advance] : state_->advances) pending += advance.inner->pending();
+  std::size_t pending = state_->jobs.all().size() - state_->plan.running->size();
+  for (const auto& [id, advance] : state_->advances.all) pending += advance.inner->pending();
   return pending;
 }
 std::size_t Scheduler::running() const {
-  std::size_t running = state_->running;
-  for (const auto& [id, advance] : state_->advances) running += advance.inner->running();
+  std::size_t running = state_->plan.running->size();
+  for (const auto& [id, advance] : state_->advances.all) running += advance.inner->running();
   return running;
 }
 const SchedulerConfig& Scheduler::config() const {
@@ -444,32 +468,33 @@ const SchedulerConfig& Scheduler::config() const {
 
 void Scheduler::check_invariants() const {
   const State& s = *state_;
-  s.machine->check_invariants();
-  for (const auto& [id, advance] : s.advances) advance.inner->check_invariants();
-  for (const auto& [job, advance] : *s.in_advance)
-    if (!s.advances.contains(advance) || s.within(job)->state_->find(job) == nullptr) std::abort();
+  s.plan.machine->check_invariants();
+  for (const auto& [id, advance] : s.advances.all) advance.inner->check_invariants();
+  for (const auto& [job, advance] : *s.advances.of_job)
+    if (!s.advances.all.contains(advance) || s.within(job)->state_->jobs.find(job) == nullptr)
+      std::abort();
   std::size_t listed = 0;
   std::size_t held = 0;
   std::size_t running = 0;
-  std::size_t booked = 0;
-  for (const Queue& queue : s.queues) {
+  std::size_t reserved = 0;
+  for (const Queue& queue : s.queues.all) {
     listed += queue.pending.size();
     held += queue.held;
   }
-  for (const auto& [id, job] : s.jobs()) {
+  for (const auto& [id, job] : s.jobs.all()) {
     if (job->place == Job::Place::pending) --listed;
     if (job->place == Job::Place::held) --held;
-    if (job->place == Job::Place::running && !s.running_by_end->contains({job->planned_end, id}))
+    if (job->place == Job::Place::running && !s.plan.running->contains({job->planned_end, id}))
       std::abort();
-    if (job->booked &&
-        (job->place != Job::Place::pending || !s.bookings->contains({*job->planned, id})))
+    if (job->reserved &&
+        (job->place != Job::Place::pending || !s.plan.reservations->contains({*job->planned, id})))
       std::abort();
-    if (job->place == Job::Place::aside && !s.aside->contains(id)) std::abort();
+    if (job->place == Job::Place::aside && !s.queues.aside->contains(id)) std::abort();
     running += job->place == Job::Place::running;
-    booked += job->booked;
+    reserved += job->reserved;
   }
-  if (listed != 0 || held != 0 || running != s.running || running != s.running_by_end->size() ||
-      booked != s.bookings->size())
+  if (listed != 0 || held != 0 || running != s.plan.running->size() ||
+      reserved != s.plan.reservations->size())
     std::abort();
 }
 

@@ -36,7 +36,6 @@ class ResourceStore;
 namespace holon::qmanager {
 
 class Machine;
-class Pass;
 
 struct QueueConfig {
   // fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N], or the name of one of the
@@ -49,8 +48,9 @@ struct QueueConfig {
   // Grid Engine's: so many of the jobs that ask for one (JobRequest::reserve) get a reservation,
   // whatever the policy says; with 0 none, and every job that fits starts.
   std::optional<std::int64_t> max_reservation;
-  // How a job that may start before others is chosen (Maui's BACKFILLPOLICY), fill_windows.cpp.
-  // nullopt: first_fit where Maui's weights order the queue, else queue_order.
+  // How a job that may start before others is chosen (Maui's BACKFILLPOLICY),
+  // engine/pass/windows.hpp. nullopt: first_fit where Maui's weights order the queue, else
+  // queue_order.
   std::optional<BackfillOrder> backfill;
   BackfillMetric backfill_metric = BackfillMetric::procs;
   std::int64_t backfill_depth = 0;               // candidates for a window; 0: all
@@ -113,6 +113,9 @@ struct SchedulerConfig {
   std::atomic<std::uint64_t>* looking_at = nullptr;
   bool ends_on_limit =
       false;  // a job at its limit is taken to be over in that very tick (replay of traces)
+  // false: each pass looks at every job anew and puts every reservation into the plan, whatever
+  // earlier passes have found. Slow, and the same decisions: for tests, which compare them.
+  bool shortcuts = true;
 
   std::string length_text(Duration length) const {
     return show_length ? show_length(length) : std::to_string(length);
@@ -183,7 +186,7 @@ struct Explanation {
   std::size_t position = 0;     // jobs of its queue that are looked at before it
   std::int64_t considered = 0;  // of so many pending ones the last pass looked at and left so many
   std::size_t pending = 0;
-  // Jobs and advance reservations that have or are promised what it waits for, soonest over first,
+  // Jobs and advance reservations that have or have reserved what it waits for, soonest over first,
   // and who is in front.
   std::vector<JobId> in_the_way;
   std::vector<Change> changes;  // cheapest first; empty: none was found
@@ -272,16 +275,16 @@ class Scheduler {
   // The job is over (or was cancelled while running): its resources are free from now.
   Status finish(JobId job, Time now);
   // The planned end of a running job has moved: its limit, or the lease of these resources, is
-  // another one. No end is later than that of the lease. Promises that are in the way are made
-  // again by the next step(). Errors: not_found; invalid_argument for an end that is not after its
-  // start; overcommitted if an advance reservation is in the way: then the job keeps the end it
+  // another one. No end is later than that of the lease. Reservations that are in the way are
+  // made again by the next step(). Errors: not_found; invalid_argument for an end that is not after
+  // its start; overcommitted if an advance reservation is in the way: then the job keeps the end it
   // had.
   Status set_end(JobId job, Time end, Time now);
   // The time limit of a running job is another one (0: none): its planned end moves as in
   // set_end(), and is returned. Errors: as of set_end(), and nothing has changed then.
   Result<Time> set_limit(JobId job, Duration limit, Time now);
   // A pending job asks for something else. It keeps its place among those of its urgency, with all
-  // that it has waited; a promise to it is void. Policies hear of it as of a cancel and a submit. A
+  // that it has waited; its reservation is void. Policies hear of it as of a cancel and a submit. A
   // value and errors as of submit(), and not_found (it is not pending): the job waits as before.
   Result<std::optional<Reject>> replace(JobRequest job, Time now);
   // Takes a pending job out. Errors: not_found.
@@ -296,7 +299,7 @@ class Scheduler {
   Status enable_queue(const std::string& name, bool enabled);
   Status start_queue(const std::string& name, bool started);
   // From now on the policy decides for the queue: a built-in one, or `program`, known as `policy`.
-  // Its order is made anew; reservations are kept where the policy keeps what was promised, and
+  // Its order is made anew; reservations are kept where the policy keeps them, and
   // made anew by the next step() where it makes them in each. Jobs in advance reservations follow.
   // What `policy` kept for later goes on where the name is the same. Errors: not_found,
   // invalid_argument; nothing has changed then.
@@ -328,7 +331,7 @@ class Scheduler {
 
   // Grid Engine's advance reservation: holds resources over an interval for the jobs that name it
   // (JobRequest::advance). Granted beside what runs, other advance
-  // reservations and kept promises; reservations that each pass makes anew give way. Its number is
+  // reservations and kept ones; reservations that each pass makes anew give way. Its number is
   // of the same kind as the jobs' and none of theirs. Its jobs are scheduled as in a machine of
   // their own, without the limits and pools of the outside; a step() tells about them too. Errors:
   // exists, invalid_argument, not_found (its queue, environment).
@@ -344,7 +347,7 @@ class Scheduler {
   // What a pending job's place in its queue comes from; of a running one, what its priority would
   // be: nothing depends on it. Errors: not_found.
   Result<PriorityBreakdown> priority(JobId job, Time now) const;
-  // When nothing runs, comes or is promised: the time from which on the order of a queue, as
+  // When nothing runs, comes or is reserved: the time from which on the order of a queue, as
   // priorities age, lets in a job that idle limits or the depth of the queue keep out; nullopt:
   // none does. An order that lasts for a short while only may be passed over.
   std::optional<Time> next_let_in(Time now) const;
@@ -385,7 +388,8 @@ class Scheduler {
   const State& state() const { return *state_; }
 
  private:
-  friend class Pass;  // of the scheduler that this one runs within
+  // For the scheduler that this one runs within.
+  friend State& state_of(Scheduler& scheduler) { return *scheduler.state_; }
   explicit Scheduler(std::unique_ptr<State> state);
   // What there is to change; answers to questions are worth nothing after that.
   State& change();

@@ -7,8 +7,8 @@
 
 namespace holon::qmanager {
 
-// `procs` processors that nobody holds or is promised for `length` ticks from now. Windows overlap:
-// a narrower one is longer. kTimeMax: without end.
+// `procs` processors that nobody holds or has reserved for `length` ticks from now. Windows
+// overlap: a narrower one is longer. kTimeMax: without end.
 struct Window {
   std::int64_t procs = 0;
   Duration length = 0;

@@ -92,7 +92,7 @@ void keep_to_properties(Scheduler::State& state, JobRequest& job, const Queue& q
   if (properties.empty()) return;
   job.required = properties;
   if (!job.spec) return;
-  QueueState::Narrowed& last = state.narrowed;
+  Queues::Narrowed& last = state.queues.narrowed;
   if (last.from == job.spec && last.queue == queue.name) {
     job.spec = last.made;
     return;

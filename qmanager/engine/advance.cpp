@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "qmanager/engine/admit.hpp"
-#include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/pass/pass.hpp"
 #include "qmanager/engine/slots.hpp"
 #include "qmanager/reason.hpp"
 
@@ -38,20 +38,20 @@ SchedulerConfig config_within(const SchedulerConfig& outside, const JobRequest& 
 // REQUIRES: the resources are held under its number, as for `held`.
 Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held) {
   const JobId id = request.resources.id;
-  Result<std::unique_ptr<Machine>> machine = s.machine->part(id);
+  Result<std::unique_ptr<Machine>> machine = s.plan.machine->part(id);
   if (!machine) return tl::unexpected(machine.error());
-  request.resources.procs = s.machine->procs_held(id);
+  request.resources.procs = s.plan.machine->procs_held(id);
   request.resources.queue = held.queue;
   const std::int64_t slots = slots_with(held, request.resources.procs);
   auto inner =
       Scheduler::create(config_within(s.config, request.resources, slots), std::move(*machine));
   if (!inner) return tl::unexpected(inner.error());
   Advance advance;
-  advance.environment = s.machine->settled(held).environment;
+  advance.environment = s.plan.machine->settled(held).environment;
   advance.slots = slots;
   advance.inner = std::make_unique<Scheduler>(std::move(*inner));
   // The gates of its queues are those of the outside.
-  for (const Queue& queue : s.queues) {
+  for (const Queue& queue : s.queues.all) {
     if (!queue.enabled) static_cast<void>(advance.inner->enable_queue(queue.name, false));
     if (!queue.started) static_cast<void>(advance.inner->start_queue(queue.name, false));
     if (s.config.queues.at(queue.name).policy == queue.config.policy && !queue.hooks) continue;
@@ -61,13 +61,13 @@ Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held)
     if (!set) return set;
   }
   advance.request = std::move(request);
-  s.advances.emplace(id, std::move(advance));
+  s.advances.all.emplace(id, std::move(advance));
   return {};
 }
 
 Status check_new(const Scheduler::State& s, const AdvanceRequest& request) {
   const JobId id = request.resources.id;
-  if (s.find(id) != nullptr || s.in_advance->contains(id) || s.advances.contains(id))
+  if (s.jobs.find(id) != nullptr || s.advances.of_job->contains(id) || s.advances.all.contains(id))
     return fail(Errc::exists, fmt::format("number {} is taken", id.value()));
   if (request.when.empty() || request.when.end == kTimeMax)
     return fail(Errc::invalid_argument, "an advance reservation ends after it begins", "when");
@@ -77,7 +77,7 @@ Status check_new(const Scheduler::State& s, const AdvanceRequest& request) {
 // The queue whose rules hold for the reservation, as for a job.
 Result<const Queue*> queue_for(const Scheduler::State& s, const JobRequest& asked) {
   const std::string& name = asked.queue.empty() ? s.config.default_queue : asked.queue;
-  for (const Queue& queue : s.queues)
+  for (const Queue& queue : s.queues.all)
     if (queue.name == name) return &queue;
   return fail(Errc::not_found, fmt::format("there is no queue \"{}\"", name), "queue");
 }
@@ -108,12 +108,12 @@ Result<HeldAhead> hold_ahead(Scheduler::State& s, const AdvanceRequest& request,
   if (!queue) return tl::unexpected(queue.error());
   held.queue = (*queue)->name;
   auto refusal = admit(s, held, **queue);
-  if (refusal && !*refusal) refusal = s.machine->refuses(held, now, request.when.length());
+  if (refusal && !*refusal) refusal = s.plan.machine->refuses(held, now, request.when.length());
   if (!refusal) return tl::unexpected(refusal.error());
   if (*refusal) return refused(std::move(**refusal));
-  if (held.procs <= 0) held.procs = s.machine->procs_of(held);
-  ahead.decisions = Pass(s, now, {}).make_way();
-  Machine::Outcome outcome = s.machine->hold_exactly(held, request.when, now);
+  if (held.procs <= 0) held.procs = s.plan.machine->procs_of(held);
+  ahead.decisions = make_way(s, now);
+  Machine::Outcome outcome = s.plan.machine->hold_exactly(held, request.when, now);
   if (std::holds_alternative<Allocation>(outcome)) return ahead;
   const auto* not_now = std::get_if<resource::NotNow>(&outcome);
   const std::string outage = told_outage(s);
@@ -135,10 +135,10 @@ Result<ReservedAhead> Scheduler::reserve_ahead(AdvanceRequest request, Time now)
   Result<HeldAhead> ahead = hold_ahead(s, request, now);
   if (!ahead) return tl::unexpected(ahead.error());
   if (!ahead->refused) {
-    ++s.plan;
+    ++s.plan.version;
     const JobId id = request.resources.id;
     if (Status opened = open(s, std::move(request), ahead->held); !opened) {
-      s.machine->release(id, now);
+      s.plan.machine->release(id, now);
       return tl::unexpected(opened.error());
     }
   }
@@ -155,30 +155,30 @@ Status Scheduler::recover_advance(AdvanceRequest request, const Allocation& allo
   held.queue = (*queue)->name;
   if (const auto refusal = admit(s, held, **queue, Arrives::with_resources); !refusal)
     return tl::unexpected(refusal.error());
-  s.machine->settle();
-  if (Status imposed = s.machine->impose(held, allocation); !imposed) return imposed;
+  s.plan.machine->settle();
+  if (Status imposed = s.plan.machine->impose(held, allocation); !imposed) return imposed;
   s.freed();
   return open(s, std::move(request), held);
 }
 
 Result<std::vector<JobId>> Scheduler::cancel_advance(JobId id, Time now) {
   State& s = change();
-  const auto found = s.advances.find(id);
-  if (found == s.advances.end())
+  const auto found = s.advances.all.find(id);
+  if (found == s.advances.all.end())
     return fail(Errc::not_found, fmt::format("there is no advance reservation {}", id.value()));
   found->second.cancelled = true;
   s.clock = std::max(s.clock, now);
-  s.dirty = true;  // the next step sends its waiting jobs away
+  s.progress.dirty = true;  // the next step sends its waiting jobs away
   std::vector<JobId> running;
   const State& inner = *found->second.inner->state_;
-  for (const auto& [end, job] : *inner.running_by_end) running.push_back(job);
+  for (const auto& [end, job] : *inner.plan.running) running.push_back(job);
   std::sort(running.begin(), running.end());
   return running;
 }
 
 std::vector<AdvanceStatus> Scheduler::advances() const {
   std::vector<AdvanceStatus> all;
-  for (const auto& [id, advance] : state_->advances) {
+  for (const auto& [id, advance] : state_->advances.all) {
     AdvanceStatus status;
     status.request = advance.request;
     const Interval when = advance.request.when;
@@ -188,8 +188,8 @@ std::vector<AdvanceStatus> Scheduler::advances() const {
       status.phase = AdvanceStatus::Phase::active;
     status.pending = advance.inner->pending();
     status.running = advance.inner->running();
-    status.procs = state_->machine->procs_held(id);
-    status.allocation = state_->machine->holding(id);
+    status.procs = state_->plan.machine->procs_held(id);
+    status.allocation = state_->plan.machine->holding(id);
     all.push_back(std::move(status));
   }
   return all;
@@ -214,10 +214,11 @@ std::string said_of(JobId advance, std::string reason) {
 
 Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job, Time now) {
   const JobId id = job.id;
-  const auto found = s.advances.find(job.advance);
-  if (found == s.advances.end() || found->second.cancelled || now >= found->second.request.when.end)
+  const auto found = s.advances.all.find(job.advance);
+  if (found == s.advances.all.end() || found->second.cancelled ||
+      now >= found->second.request.when.end)
     return Reject{id, fmt::format("there is no advance reservation {}", job.advance.value())};
-  if (s.find(id) != nullptr || s.in_advance->contains(id) || s.advances.contains(id))
+  if (s.jobs.find(id) != nullptr || s.advances.of_job->contains(id) || s.advances.all.contains(id))
     return fail(Errc::exists, fmt::format("job {} is here already", id.value()));
   const AdvanceRequest& advance = found->second.request;
   if (!may_use(advance, job.user))
@@ -233,93 +234,21 @@ Result<std::optional<Reject>> submit_within(Scheduler::State& s, JobRequest job,
   if (*refused)
     (*refused)->reason = said_of(found->first, std::move((*refused)->reason));
   else
-    s.in_advance.edit().emplace(id, found->first);
+    s.advances.of_job.edit().emplace(id, found->first);
   return refused;
 }
 
 Status recover_within(Scheduler::State& s, JobRequest job, const Allocation& allocation) {
   const JobId id = job.id;
-  const auto found = s.advances.find(job.advance);
-  if (found == s.advances.end())
+  const auto found = s.advances.all.find(job.advance);
+  if (found == s.advances.all.end())
     return fail(Errc::not_found,
                 fmt::format("there is no advance reservation {}", job.advance.value()));
   const JobId advance = found->first;
   job.advance = {};
   Status recovered = found->second.inner->recover(std::move(job), allocation);
-  if (recovered) s.in_advance.edit().emplace(id, advance);
+  if (recovered) s.advances.of_job.edit().emplace(id, advance);
   return recovered;
-}
-
-// ---- in a pass
-
-// What is planned anew in each pass gives way to an advance reservation; what was promised does
-// not.
-std::vector<Decision> Pass::make_way() {
-  catch_up();
-  if (s_.machine->settle()) {
-    s_.machine->must_replan();
-    replan();
-  }
-  plan_all();  // promises that time or resources have moved are made again before it is granted
-  if (drop_reservations(false)) s_.freed();
-  return std::move(result_.decisions);
-}
-
-void Pass::send_away(Advance& advance, const std::string& reason) {
-  std::vector<JobId> all;
-  for (const auto& [id, job] : advance.inner->state_->jobs()) all.push_back(id);
-  std::sort(all.begin(), all.end());
-  for (const JobId id : all) {
-    if (!advance.inner->cancel(id, now_)) continue;  // it runs, and that has been told
-    s_.in_advance.edit().erase(id);
-    result_.decisions.emplace_back(Reject{id, reason});
-  }
-}
-
-// A reservation that is over stays as long as jobs of it run.
-bool Pass::close_advance(JobId id, Advance& advance) {
-  send_away(advance, fmt::format("advance reservation {} {}", id.value(),
-                                 advance.cancelled ? "was cancelled" : "is over"));
-  if (advance.inner->running() > 0) return false;
-  const std::vector<QueueStatus> within = advance.inner->queues();
-  for (std::size_t i = 0; i < within.size(); ++i) s_.queues[i].in_advances.add(within[i].counts);
-  s_.machine->release(id, now_);
-  s_.intruders.erase(id);
-  s_.freed();
-  return true;
-}
-
-void Pass::close_advances() {
-  for (auto at = s_.advances.begin(); at != s_.advances.end();)
-    at = at->second.over(now_) && close_advance(at->first, at->second) ? s_.advances.erase(at)
-                                                                       : std::next(at);
-}
-
-void Pass::serve_advances() {
-  for (auto& [id, advance] : s_.advances) {
-    const Interval when = advance.request.when;
-    if (advance.over(now_)) {
-      wake_at(s_.intruders.at(id).when.end);
-    } else if (now_ < when.begin) {
-      wake_at(when.begin);
-    } else {
-      step_within(advance);
-      wake_at(when.end);
-    }
-  }
-}
-
-void Pass::step_within(Advance& advance) {
-  StepResult step = advance.inner->step(now_, budget_);
-  for (Decision& decision : step.decisions) {
-    if (const auto* reject = std::get_if<Reject>(&decision))
-      s_.in_advance.edit().erase(reject->job);
-    if (const auto* start = std::get_if<Start>(&decision))
-      s_.count_usage(*advance.inner->state_->find(start->job));
-    result_.decisions.push_back(std::move(decision));
-  }
-  result_.more = result_.more || step.more;
-  if (step.wake) wake_at(*step.wake);
 }
 
 }  // namespace holon::qmanager

@@ -1,14 +1,13 @@
 // explain.cpp - what keeps a job from running, and the least that would have to change for it to
 // start now.
 //
-// Every answer is asked of the machine with its plan, promises included: the question is the one a
-// pass would ask, so that what is proposed here would really start.
+// Every answer is asked of the machine with its plan, reservations included: the question is the
+// one a pass would ask, so that what is proposed here would really start.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "qmanager/engine/pass.hpp"
 #include "qmanager/reason.hpp"
 #include "qmanager/scheduler.hpp"
 
@@ -41,7 +40,7 @@ class Explainer {
     const Queue& queue = s_.queue_of(job_);
     const bool in_order =
         queue.started && (queue.policy.backfill || queue.walk.blocked_by == job_.request.id);
-    if (in_order && !s_.limiter->over(job_, now_, s_.length_of(job_), false)) {
+    if (in_order && !s_.accounts.limiter->over(job_, now_, s_.length_of(job_), false)) {
       shorter(all);
       smaller(all);
     } else {
@@ -54,12 +53,12 @@ class Explainer {
 
  private:
   bool fits(const JobRequest& request, Duration length) {
-    return length > 0 && s_.machine->earliest(request, {now_, now_, length}) == now_;
+    return length > 0 && s_.plan.machine->earliest(request, {now_, now_, length}) == now_;
   }
 
   void shorter(std::vector<Change>& all) {
     const Duration length = s_.length_of(job_);
-    const Duration most = length == kTimeMax ? s_.machine->horizon().end - now_ : length;
+    const Duration most = length == kTimeMax ? s_.plan.machine->horizon().end - now_ : length;
     const Duration offset = s_.queue_of(job_).config.duration_offset;
     const Duration fit = largest(most - 1, [&](Duration d) { return fits(job_.request, d); });
     if (fit <= offset) return;
@@ -98,22 +97,23 @@ class Explainer {
     top.min = top.max = count;
     top.values.clear();
     request.spec = std::move(spec);
-    request.procs = s_.machine->procs_of(request);
+    request.procs = s_.plan.machine->procs_of(request);
     return request;
   }
 
   // The order of its queue or a limit is in its way: a queue that would let it start.
   void elsewhere(std::vector<Change>& all) {
     if (!fits(job_.request, s_.length_of(job_))) return;
-    for (std::size_t i = 0; i < s_.queues.size(); ++i) {
-      const Queue& other = s_.queues[i];
+    for (std::size_t i = 0; i < s_.queues.all.size(); ++i) {
+      const Queue& other = s_.queues.all[i];
       const bool open = other.enabled && other.started &&
                         (other.policy.backfill || other.pending.empty()) &&
                         other.config.access.admits(job_.request.user, job_.request.group);
       Job moved = job_;
       moved.queue = i;
       moved.request.queue = other.name;
-      if (i == job_.queue || !open || s_.limiter->over(moved, now_, s_.length_of(moved), false))
+      if (i == job_.queue || !open ||
+          s_.accounts.limiter->over(moved, now_, s_.length_of(moved), false))
         continue;
       all.push_back({Change::Kind::queue, 0, other.name, 0, "queue " + other.name});
     }
@@ -126,8 +126,8 @@ class Explainer {
 
 // When a job for which enough processors are free, but not where it needs them, is to start.
 std::optional<Time> start_of(Scheduler::State& s, const Job& job, Time now) {
-  if (job.booked) return job.planned;
-  return s.machine->earliest(job.request, {now, now, s.length_of(job)});
+  if (job.reserved) return job.planned;
+  return s.plan.machine->earliest(job.request, {now, now, s.length_of(job)});
 }
 
 // The jobs that hold or have reserved what the job waits for. Where processors are in use: running
@@ -137,30 +137,30 @@ std::vector<JobId> in_the_way(Scheduler::State& s, const Job& job, Time now) {
   Cause cause = cause_of(s, job, now);
   std::vector<JobId> jobs = std::move(cause.who);
   if (jobs.size() > kNamedJobs) jobs.resize(kNamedJobs);
-  std::int64_t missing = cause.in_use ? job.procs - s.machine->free_procs(now) : 0;
+  std::int64_t missing = cause.in_use ? job.procs - s.plan.machine->free_procs(now) : 0;
   const bool elsewhere = cause.in_use && missing <= 0;
   const auto until = elsewhere ? start_of(s, job, now) : std::nullopt;
-  for (auto at = s.running_by_end->begin();
-       at != s.running_by_end->end() && jobs.size() < kNamedJobs &&
+  for (auto at = s.plan.running->begin();
+       at != s.plan.running->end() && jobs.size() < kNamedJobs &&
        (missing > 0 || (elsewhere && (!until || at->first <= *until)));
        ++at) {
     jobs.push_back(at->second);
-    missing -= std::as_const(s).find(at->second)->procs;
+    missing -= std::as_const(s.jobs).find(at->second)->procs;
   }
   const JobId front = job.because_of;
-  if (front.value() != 0 && std::as_const(s).find(front) != nullptr &&
+  if (front.value() != 0 && std::as_const(s.jobs).find(front) != nullptr &&
       std::find(jobs.begin(), jobs.end(), front) == jobs.end())
     jobs.push_back(front);
   return jobs;
 }
 
-// False: other units may be promised to it now, or none.
-bool book_again(Scheduler::State& s, Job& job, Time now, const Units& promised) {
+// False: other units may be reserved for it now, or none.
+bool reserve_again(Scheduler::State& s, Job& job, Time now, const Units& reserved) {
   const JobId id = job.request.id;
   const Machine::Outcome again =
-      s.machine->reserve(job.request, {now, *job.planned, s.length_of(job)});
+      s.plan.machine->reserve(job.request, {now, *job.planned, s.length_of(job)});
   return std::holds_alternative<resource::Allocation>(again) &&
-         s.machine->units_of(id).allocation == promised.allocation;
+         s.plan.machine->units_of(id).allocation == reserved.allocation;
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   const Scheduler& fork = asked(now);
   State& s = *fork.state_;
   if (const Scheduler* inner = s.within(id)) {
-    const Advance& advance = s.advances.at(s.in_advance->at(id));
+    const Advance& advance = s.advances.all.at(s.advances.of_job->at(id));
     Result<Outlook> waiting = fork.outlook_here(id);
     if (!waiting) return tl::unexpected(waiting.error());
     if (now >= advance.request.when.begin) {
@@ -189,7 +189,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   }
   Result<Outlook> outlook = fork.outlook_here(id);
   if (!outlook) return tl::unexpected(outlook.error());
-  Job& job = *s.find(id);
+  Job& job = *s.jobs.find(id);
   const Queue& queue = s.queue_of(job);
   Explanation explanation{std::move(outlook->reason),
                           outlook->planned_start,
@@ -201,16 +201,16 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   if (job.place != Job::Place::pending) return explanation;
   s.look_at(id);
   explanation.in_the_way = in_the_way(s, job, now);
-  // Its own promise must not be in its way. One that is due already waits for what is down.
-  const bool later = job.booked && *job.planned > now;
-  const Units promised = later ? s.machine->units_of(id) : Units();
-  if (later) s.machine->release(id, now);
-  if (!job.booked)
-    explanation.room_at = s.machine->earliest(job.request, {now, now, s.length_of(job)});
+  // Its own reservation must not be in its way. One that is due already waits for what is down.
+  const bool later = job.reserved && *job.planned > now;
+  const Units reserved = later ? s.plan.machine->units_of(id) : Units();
+  if (later) s.plan.machine->release(id, now);
+  if (!job.reserved)
+    explanation.room_at = s.plan.machine->earliest(job.request, {now, now, s.length_of(job)});
   if (explanation.room_at == now) explanation.room_at = std::nullopt;
   explanation.changes = Explainer(s, job, now).changes();
   s.look_at(JobId());
-  if (later && !book_again(s, job, now, promised)) state_->whole.reset();
+  if (later && !reserve_again(s, job, now, reserved)) state_->whole = {};
   return explanation;
 }
 

@@ -1,7 +1,7 @@
 // place_by_policy.cpp - the nodes of a job that starts, by the policy that a user wrote.
 //
 // The match policy has found that the job fits, and where. The policy's scores then choose again
-// among what is free for as long as the job lasts: nobody's promise is touched, and where the nodes
+// among what is free for as long as the job lasts: no reservation is touched, and where the nodes
 // that it likes do not do, the job stays where it was.
 #include <algorithm>
 #include <set>
@@ -23,13 +23,13 @@ const AttributePlaces::Counts& AttributePlaces::with(const std::string& key,
   const auto [at, is_new] = known_.try_emplace({key, value});
   Counts& counts = at->second;
   if (!is_new) return counts;
-  for (const auto& [end, id] : *s_.running_by_end) {
-    const auto& attributes = s_.find(id)->request.attributes;
+  for (const auto& [end, id] : *s_.plan.running) {
+    const auto& attributes = s_.jobs.find(id)->request.attributes;
     if (!attributes) continue;
     const auto found = attributes->find(key);
     if (found == attributes->end() || found->second != value) continue;
     std::set<resource::VertexId> above;
-    for (const NodeId& one : s_.machine->nodes_of(id)) {
+    for (const NodeId& one : s_.plan.machine->nodes_of(id)) {
       ++counts.on[one.node];
       if (above.insert(one.above).second) ++counts.below[one.above];
     }
@@ -56,17 +56,18 @@ std::int64_t NodeView::near(const std::string& key, const std::string& value) co
 }
 
 // Where the job had a reservation, what it leaves may suit another one.
-void Scheduler::State::place_by_policy(const Job& job, resource::Allocation& given, Time now) {
-  Queue& queue = queue_of(job);
-  if (queue.hooks == nullptr || !queue.hooks->has(Hook::score)) return;
-  AttributePlaces jobs(*this);
-  const PolicyView view(*this, queue, now);
-  resource::Allocation placed = machine->place_by(job.request, now, [&](const Place& place) {
-    return queue.hooks->score(view_of(job, now), NodeView(place, jobs), view);
-  });
-  const bool moved = placed.shares != given.shares;
-  given = std::move(placed);
-  if (moved && job.planned) freed();
+resource::Allocation placed_by_policy(Scheduler::State& state, const Job& job,
+                                      resource::Allocation given, Time now) {
+  Queue& queue = state.queue_of(job);
+  if (queue.hooks == nullptr || !queue.hooks->has(Hook::score)) return given;
+  AttributePlaces jobs(state);
+  const PolicyView view(state, queue, now);
+  resource::Allocation placed =
+      state.plan.machine->place_by(job.request, now, [&](const Place& place) {
+        return queue.hooks->score(view_of(state, job, now), NodeView(place, jobs), view);
+      });
+  if (placed.shares != given.shares && job.planned) state.freed();
+  return placed;
 }
 
 }  // namespace holon::qmanager

@@ -1,5 +1,5 @@
-// policy_view.hpp - what a policy that a user wrote may know of the scheduler. Private to
-// qmanager/.
+// policy_view.hpp - what a policy that a user wrote is asked about a job wherever that happens, and
+// what it may know of the scheduler. Private to qmanager/.
 #pragma once
 #include "qmanager/engine/state.hpp"
 
@@ -18,18 +18,31 @@ class PolicyView : public QueueView {
   }
   std::int64_t second_of_day() const override;
   std::int64_t ticks_per_second() const override { return s_.config.priority.ticks_per_second; }
-  std::int64_t procs() const override { return s_.machine->procs(); }
-  std::int64_t free_procs() const override { return s_.machine->free_procs(now_); }
+  std::int64_t procs() const override { return s_.plan.machine->procs(); }
+  std::int64_t free_procs() const override { return s_.plan.machine->free_procs(now_); }
   std::int64_t pending() const override { return static_cast<std::int64_t>(queue_.pending.size()); }
   std::int64_t reserved() const override;
   UserUse user(const std::string& name) const override;
   Window window() const override;
-  Time grant_ends() const override { return s_.machine->horizon().end; }
+  Time grant_ends() const override { return s_.plan.machine->horizon().end; }
 
  private:
   Scheduler::State& s_;
   const Queue& queue_;
   Time now_;
 };
+
+JobView view_of(const Scheduler::State& state, const Job& job, Time now);
+// Does the policy that a user wrote give the job its place?
+bool is_ranked(const Scheduler::State& state, const Job& job);
+// Asks the policy of the job's queue for its place; the answer is in the job. REQUIRES:
+// is_ranked().
+void rank(Scheduler::State& state, Job& job, Time now);
+// An event of a job's life, told to the policy of its queue if that wants to know.
+void tell_policy(Scheduler::State& state, std::string_view event, const Job& job, Time now);
+// What the job, which starts now, holds after the policy of its queue has said where it is best
+// placed. REQUIRES: it holds `given`.
+resource::Allocation placed_by_policy(Scheduler::State& state, const Job& job,
+                                      resource::Allocation given, Time now);
 
 }  // namespace holon::qmanager

@@ -55,7 +55,7 @@ std::vector<Window> StoreMachine::windows(Time now) {
     if (v && core && graph[*v].type == *core && share.amount > 0)
       free_until.emplace(share.uniq_id, kTimeMax);
   }
-  const auto promised = [&](resource::VertexId v, Time from) {
+  const auto reserved = [&](resource::VertexId v, Time from) {
     const auto known = free_until.find(graph[v].uniq_id);
     if (known != free_until.end()) known->second = std::min(known->second, from);
   };
@@ -65,9 +65,9 @@ std::vector<Window> StoreMachine::windows(Time now) {
     for (const resource::Share& share : held->shares) {
       const auto v = graph.find_uniq(share.uniq_id);
       if (!v) continue;
-      promised(*v, held->when.begin);
+      reserved(*v, held->when.begin);
       if (!share.exclusive) continue;
-      for (const resource::VertexId below : graph.subtree(*v)) promised(below, held->when.begin);
+      for (const resource::VertexId below : graph.subtree(*v)) reserved(below, held->when.begin);
     }
   }
   std::map<Time, std::int64_t> cores;  // by the time until which they are free

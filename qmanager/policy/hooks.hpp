@@ -2,7 +2,7 @@
 // the places where the settings of the engine decide.
 //
 // A hook has an opinion or none; where it has none, the settings of its base policy decide. What a
-// policy must not break is no matter of hooks: units, limits, leases, and promises once made. A
+// policy must not break is no matter of hooks: units, limits, leases, and reservations once made. A
 // queue without a policy of this kind holds a null pointer.
 #pragma once
 #include <cstddef>
@@ -62,7 +62,7 @@ class QueueView {
   virtual std::int64_t pending() const = 0;     // jobs that wait in the queue
   virtual std::int64_t reserved() const = 0;    // of these hold, or are to be given, a reservation
   virtual UserUse user(const std::string& name) const = 0;
-  virtual Window window() const = 0;    // the widest that nobody is promised; 0 processors: none
+  virtual Window window() const = 0;    // the widest that is not reserved; 0 processors: none
   virtual Time grant_ends() const = 0;  // kTimeMax: never
 };
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/pass/overruns.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "scenario.hpp"
 

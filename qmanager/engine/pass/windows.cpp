@@ -1,15 +1,8 @@
-// fill_windows.cpp - Maui's BACKFILLPOLICY FIRSTFIT, BESTFIT and GREEDY: which of the jobs that fit
-// are started in a backfill window.
-//
-// The windows are visited widest first. FIRSTFIT: each job that fits in the window is started, in
-// queue order. BESTFIT: the one with the largest metric, the earlier in the queue where two are
-// equal; again, until nothing fits. GREEDY: the set of jobs with the largest summed metric that
-// fits in the window side by side, found by a search that gives up after so many sets
-// (BACKFILLMAXSCHEDULES); exact when it does not.
-// Guarantee: no reservation is delayed.
+#include "qmanager/engine/pass/windows.hpp"
+
 #include <algorithm>
 
-#include "qmanager/engine/pass.hpp"
+#include "qmanager/engine/pass/throttle.hpp"
 
 namespace holon::qmanager {
 
@@ -83,60 +76,59 @@ bool fits(const Window& window, const Job& job, Duration length) {
   return job.procs <= window.procs && length <= window.length;
 }
 
-}  // namespace
-
 // What the job would hold, as long as windows are counted.
-Duration Pass::ticks_of(const Job& job) const {
-  const Duration length = s_.length_of(job);
-  return length == kTimeMax ? distance(now_, s_.machine->horizon().end) : length;
+Duration ticks_of(const Scheduler::State& s, const Job& job, Time now) {
+  return s.plan.ticks(s.length_of(job), now);
 }
 
-// It has passed all that is asked of one in the walk, and waits for its window.
-void Pass::leave_to_windows(Queue& queue, Job& job) {
-  if (!s_.machine->placeable(job.request)) return stand_aside(job, Why::blocked);
-  ++queue.walk.considered;
-  queue.walk.candidates.push_back(job.request.id);
-  tell_shortage(job, queue.walk);
+bool over_limits(const Scheduler::State& s, const Job& job, Time now) {
+  return s.accounts.limiter->over(job, now, s.length_of(job), false).has_value();
 }
 
 // Small jobs behind a large one that fits in no window leave it what is free.
-void Pass::keep_chunks(Queue& queue, const std::vector<Window>& windows) {
-  if (queue.config.chunk_size == 0 || now_ >= queue.chunk_until) return;
+void keep_chunks(Scheduler::State& s, Queue& queue, const std::vector<Window>& windows, Time now,
+                 Deciding& deciding) {
+  if (queue.config.chunk_size == 0 || now >= queue.chunk_until) return;
   bool& chunking = queue.walk.chunking;
   std::erase_if(queue.walk.candidates, [&](JobId id) {
-    Job* const job = s_.find(id);
+    Job* const job = s.jobs.find(id);
     if (job == nullptr) return true;
     const bool waits = std::none_of(windows.begin(), windows.end(), [&](const Window& window) {
-      return fits(window, *job, ticks_of(*job));
+      return fits(window, *job, ticks_of(s, *job, now));
     });
-    chunking = chunking || (waits && opens_chunk(queue, *job));
+    chunking = chunking || (waits && opens_chunk(queue, *job, now));
     const bool leaves_it = chunking && job->procs < queue.config.chunk_size;
-    if (leaves_it) tell_why(*job, Why::chunk);
+    if (leaves_it) deciding.tell_why(*job, Why::chunk);
     return leaves_it;
   });
 }
 
-// Jobs started from the window before this one count as well.
-Pass::Tried Pass::try_within_limits(Job& job) {
-  if (s_.limiter->over(job, now_, s_.length_of(job), false)) return Tried::not_now;
-  return try_start(job);
-}
-
-void Pass::fill_window(Queue& queue, const Window& window) {
+// Those of the queue that fit in the window, in queue order.
+std::vector<Candidate> candidates_for(Scheduler::State& s, const Queue& queue, const Window& window,
+                                      Time now) {
   std::vector<Candidate> candidates;
   const std::int64_t depth = queue.config.backfill_depth;
   for (const JobId id : queue.walk.candidates) {
-    Job* const job = s_.find(id);
+    Job* const job = s.jobs.find(id);
     if (job == nullptr || job->place != Job::Place::pending) continue;
-    const Duration ticks = ticks_of(*job);
-    if (!fits(window, *job, ticks)) continue;
-    if (s_.limiter->over(*job, now_, s_.length_of(*job), false)) continue;
+    const Duration ticks = ticks_of(s, *job, now);
+    if (!fits(window, *job, ticks) || over_limits(s, *job, now)) continue;
     candidates.push_back({job, worth_of(*job, ticks, queue.config.backfill_metric)});
     if (depth > 0 && static_cast<std::int64_t>(candidates.size()) == depth) break;
   }
+  return candidates;
+}
+
+void fill_window(Scheduler::State& s, Queue& queue, const Window& window, Time now,
+                 Trying& trying) {
+  std::vector<Candidate> candidates = candidates_for(s, queue, window, now);
+  // Jobs started from the window before this one count for the limits as well.
+  const auto starts = [&](Job& job) {
+    return !over_limits(s, job, now) && trying.start(job) == Tried::started;
+  };
   if (queue.backfill == BackfillOrder::greedy) {
     const GreedySearch search(candidates, window.procs, queue.config);
-    for (std::size_t i : search.best()) try_within_limits(*candidates[i].job);
+    for (std::size_t i : search.best()) starts(*candidates[i].job);
     return;
   }
   if (queue.backfill == BackfillOrder::best_fit)
@@ -146,20 +138,29 @@ void Pass::fill_window(Queue& queue, const Window& window) {
   std::int64_t room = window.procs;
   for (const Candidate& next : candidates) {
     const std::int64_t procs = next.job->procs;
-    if (procs <= room && try_within_limits(*next.job) == Tried::started) room -= procs;
+    if (procs <= room && starts(*next.job)) room -= procs;
   }
 }
 
-// True: some were started, and the depth of the queue leaves room for others to be looked at.
-bool Pass::fill_windows(Queue& queue) {
+}  // namespace
+
+void leave_to_windows(Scheduler::State& s, Queue& queue, Job& job, Deciding& deciding) {
+  if (!s.plan.machine->placeable(job.request)) return deciding.stand_aside(job, Why::blocked);
+  ++queue.walk.considered;
+  queue.walk.candidates.push_back(job.request.id);
+  deciding.tell_shortage(job, queue.walk);
+}
+
+bool fill_windows(Scheduler::State& s, Queue& queue, Time now, Deciding& deciding, Trying& trying) {
   Walk& walk = queue.walk;
-  if (walk.candidates.empty() || s_.machine->exhausted(now_)) return false;
-  book_the_entitled();
-  const std::vector<Window> windows = s_.machine->windows(now_);
-  if (queue.backfill == BackfillOrder::first_fit) keep_chunks(queue, windows);
-  for (const Window& window : windows) fill_window(queue, window);
+  if (walk.candidates.empty()) return false;
+  if (s.config.shortcuts && s.plan.machine->exhausted(now)) return false;
+  trying.reserve_for_the_entitled();
+  const std::vector<Window> windows = s.plan.machine->windows(now);
+  if (queue.backfill == BackfillOrder::first_fit) keep_chunks(s, queue, windows, now, deciding);
+  for (const Window& window : windows) fill_window(s, queue, window, now, trying);
   const auto gone = std::erase_if(walk.candidates, [&](JobId id) {
-    const Job* const job = s_.find(id);
+    const Job* const job = s.jobs.find(id);
     return job == nullptr || job->place != Job::Place::pending;
   });
   walk.considered -= static_cast<std::int64_t>(gone);

@@ -1,0 +1,38 @@
+#include "qmanager/engine/pass/aging.hpp"
+
+#include "qmanager/engine/order.hpp"
+#include "qmanager/engine/pass/ranking.hpp"
+
+namespace holon::qmanager {
+
+bool age_priorities(Scheduler::State& s, Time now) {
+  bool changed = rank_by_policies(s, now);
+  const PriorityConfig& priority = s.config.priority;
+  Accounts& accounts = s.accounts;
+  const bool due = !accounts.aged || now >= saturating_add(*accounts.aged, priority.interval);
+  if (!priority.ages() || !due) return changed;
+  accounts.aged = now;
+  if (accounts.counts_usage) accounts.fairshare.edit().advance(now);
+  for (Queue& queue : s.queues.all) {
+    if (queue.hooks && queue.hooks->has(Hook::priority)) continue;
+    queue.pending.reorder([&](Job* listed) {
+      Job& job = s.jobs.own(*listed);
+      const OrderKey key = key_of(s, job);
+      changed = changed || key != job.key;
+      return job.key = key;
+    });
+  }
+  return changed;
+}
+
+std::optional<Time> next_aging(Scheduler::State& s, Time now) {
+  const PriorityConfig& priority = s.config.priority;
+  if (ranks_may_change(s, now)) return saturating_add(now, priority.interval);
+  if (!priority.ages() || !s.accounts.aged) return std::nullopt;
+  for (const Queue& queue : s.queues.all)
+    if (queue.started && !queue.pending.empty())
+      return saturating_add(*s.accounts.aged, priority.interval);
+  return std::nullopt;
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,13 @@
+// aging.hpp - priorities that change with time are computed anew every so often, and the queues
+// sorted by them. Private to qmanager/.
+#pragma once
+#include "qmanager/engine/state.hpp"
+
+namespace holon::qmanager {
+
+// True: the order of a queue has changed, or keys in it have.
+bool age_priorities(Scheduler::State& state, Time now);
+// When they are computed next; nullopt: that makes no difference to anybody.
+std::optional<Time> next_aging(Scheduler::State& state, Time now);
+
+}  // namespace holon::qmanager

@@ -1,0 +1,68 @@
+#include "qmanager/engine/pass/deciding.hpp"
+
+#include "qmanager/engine/pass/entitle.hpp"
+#include "qmanager/engine/policy_view.hpp"
+#include "qmanager/reason.hpp"
+
+namespace holon::qmanager {
+
+using resource::Allocation;
+
+void Deciding::start(Job& job, Allocation allocation) {
+  Queue& queue = s_.queue_of(job);
+  // Where reservations are made anew in each pass, whether one was in the plan already may depend
+  // on who asked for the plan.
+  const bool kept = job.planned && queue.policy.keep;
+  const Selection selection = queue.walk.blocked_by.value() != 0 && !kept ? Selection::backfill
+                              : job.planned                               ? Selection::reserved
+                                                                          : Selection::immediate;
+  if (s_.accounts.counts_bypass && selection == Selection::backfill)
+    s_.progress.dirty = count_bypassed(s_.jobs, queue, job) || s_.progress.dirty;
+  s_.accounts.limiter.edit().idle_no_more(job);
+  queue.pending.erase(job.key);
+  allocation = placed_by_policy(s_, job, std::move(allocation), now_);
+  s_.run(job, allocation.when);
+  ++queue.counts.started;
+  tell_policy(s_, "start", job, now_);
+  if (selection == Selection::backfill) ++queue.counts.backfilled;
+  decisions_.emplace_back(
+      Start{job.request.id, std::move(allocation), selection, job.request.environment});
+}
+
+void Deciding::reserve(Job& job, Interval when) {
+  const bool moved = job.planned != when.begin;
+  s_.reserve(job, when);
+  job.why = Why::reserved;
+  if (moved) decisions_.emplace_back(Reserve{job.request.id, when.begin});
+}
+
+void Deciding::reject(Job& job, std::string reason) {
+  const JobId id = job.request.id;
+  Queue& queue = s_.queue_of(job);
+  tell_policy(s_, "reject", job, now_);
+  s_.dequeue(job, now_);
+  ++queue.counts.rejected;
+  s_.jobs.forget(id);
+  decisions_.emplace_back(Reject{id, std::move(reason)});
+}
+
+void Deciding::stand_aside(Job& job, Why why) {
+  s_.queue_of(job).pending.erase(job.key);
+  s_.queues.aside.edit().insert(job.request.id);
+  job.place = Job::Place::aside;
+  tell_why(job, why);
+}
+
+void Deciding::tell_why(Job& job, Why why, JobId because_of) {
+  if (job.why == why && job.because_of == because_of) return;
+  job.why = why;
+  job.because_of = because_of;
+  if (s_.tells_waits) decisions_.emplace_back(Wait{job.request.id, cause_of(s_, job, now_).text});
+}
+
+void Deciding::tell_shortage(Job& job, const Walk& walk) {
+  const bool in_use = s_.plan.machine->hopeless(job.request, now_);
+  tell_why(job, in_use ? Why::resources : Why::reservations, walk.blocked_by);
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,36 @@
+// deciding.hpp - the decisions of one pass, in their order, and what each changes in the state.
+// Private to qmanager/.
+#pragma once
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "qmanager/engine/state.hpp"
+
+namespace holon::qmanager {
+
+class Deciding {
+ public:
+  Deciding(Scheduler::State& state, Time now) : s_(state), now_(now) {}
+
+  // REQUIRES of start and reserve: the machine holds that for the job.
+  void start(Job& job, resource::Allocation allocation);
+  void reserve(Job& job, Interval when);
+  void reject(Job& job, std::string reason);
+  // The job waits outside of its queue until resources change.
+  void stand_aside(Job& job, Why why);
+  // Why it waits, where that is not what was told last.
+  void tell_why(Job& job, Why why, JobId because_of = {});
+  void tell_shortage(Job& job, const Walk& walk);
+  // What the scheduler within an advance reservation has decided.
+  void pass_on(Decision decision) { decisions_.push_back(std::move(decision)); }
+
+  std::vector<Decision> take() { return std::move(decisions_); }
+
+ private:
+  Scheduler::State& s_;
+  Time now_;
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace holon::qmanager

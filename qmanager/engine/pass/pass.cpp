@@ -1,0 +1,147 @@
+#include "qmanager/engine/pass/pass.hpp"
+
+#include <algorithm>
+
+#include "qmanager/engine/pass/aging.hpp"
+#include "qmanager/engine/pass/due.hpp"
+#include "qmanager/engine/pass/intrusion.hpp"
+#include "qmanager/engine/pass/overruns.hpp"
+#include "qmanager/engine/pass/ranking.hpp"
+#include "qmanager/engine/pass/replan.hpp"
+#include "qmanager/engine/pass/serving.hpp"
+#include "qmanager/engine/pass/walking.hpp"
+#include "qmanager/reason.hpp"
+
+namespace holon::qmanager {
+
+namespace {
+
+// The plan and the clock agree again, before any job is started or gets a reservation. If something
+// was freed, what has to be planned anew is forgotten.
+void catch_up(Scheduler::State& s, Time now) {
+  s.clock = std::max(s.clock, now);
+  hold_overruns(s, now);
+  if (age_priorities(s, now)) s.progress.begin_anew();
+  hold_outstaying(s, now);
+  hold_intruders(s, now);
+  if (s.plan.machine->must_replan()) replan(s, now);
+  if (!s.config.shortcuts && !s.progress.sliced) s.freed();
+  if (s.progress.dirty && !s.progress.sliced) begin_walks(s, now);
+}
+
+void refuse_the_immediate(Scheduler::State& s, Deciding& deciding) {
+  for (JobId id : std::exchange(s.queues.immediate, {})) {
+    Job* const job = s.jobs.find(id);
+    if (job == nullptr || job->place == Job::Place::running) continue;
+    const bool placeable = s.plan.machine->placeable(job->request);
+    deciding.reject(*job, "it was to start at once or not at all, and it could not" +
+                              (placeable ? std::string() : ": " + told_outage(s)));
+  }
+}
+
+// Jobs start, or get reservations, or wait.
+void walk_queues(Scheduler::State& s, Time now, Budget budget, Deciding& deciding) {
+  Trying trying(s, now, deciding);
+  Walking walking(s, now, {budget, !s.config.shortcuts}, deciding, trying);
+  s.progress.sliced = false;
+  walking.go_on();
+  if (s.progress.sliced) return;
+  walking.use_leftovers();
+  // An idle limit holds for a whole walk. The next one, at once, lets others in.
+  if (s.accounts.limiter->idle_eased())
+    s.progress.dirty = true;
+  else
+    refuse_the_immediate(s, deciding);
+}
+
+// All are looked at, and what is reserved for the entitled is in the plan.
+void plan_all(Scheduler::State& s, Time now, Deciding& deciding) {
+  begin_policies(s, now);
+  Trying trying(s, now, deciding);
+  Walking(s, now, {.budget = {}, .thorough = true}, deciding, trying).go_on_in_order();
+  trying.reserve_for_the_entitled();
+}
+
+std::optional<Time> sooner(std::optional<Time> a, std::optional<Time> b) {
+  return a && b ? std::min(*a, *b) : a ? a : b;
+}
+
+// The first time after `now` at which the plan changes by itself.
+std::optional<Time> next_change(const Scheduler::State& s, Time now, std::optional<Time> retry) {
+  std::optional<Time> next;
+  const auto at = [&](std::optional<Time> t) {
+    if (t && *t > now && *t != kTimeMax) next = sooner(next, t);
+  };
+  const std::pair after_now(now, JobId{UINT64_MAX});
+  // A job at its limit is over, or its span in the plan must grow.
+  if (const auto end = s.plan.running->upper_bound(after_now); end != s.plan.running->end())
+    at(end->first);
+  if (const auto begin = s.plan.reservations->upper_bound(after_now);
+      begin != s.plan.reservations->end())
+    at(begin->first);
+  at(retry);
+  for (const Queue& queue : s.queues.all) {
+    if (queue.walk.chunking) at(queue.chunk_until);
+    at(queue.walk.throttled_until);
+    at(queue.walk.ripe_at);
+  }
+  return next;
+}
+
+}  // namespace
+
+StepResult run_pass(Scheduler::State& s, Time now, Budget budget) {
+  Deciding deciding(s, now);
+  s.progress.unseen = false;
+  begin_policies(s, now);
+  close_advances(s, now, deciding);
+  catch_up(s, now);
+  const Served served = serve_advances(s, now, budget, deciding);
+  const std::optional<Time> retry = start_due(s, now, deciding);
+  walk_queues(s, now, budget, deciding);
+  s.progress.boundary = next_change(s, now, retry);
+  const std::optional<Time> aging = next_aging(s, now);
+  s.look_at(JobId());
+  return {.decisions = deciding.take(),
+          .more = served.more || s.progress.sliced || s.progress.dirty,
+          .wake = sooner(sooner(s.progress.boundary, served.wake), aging),
+          .only_ages = aging && !s.progress.boundary && !served.wake};
+}
+
+// Where a limit or a reservation has come due, the plan of the last pass is what there is to show.
+Time complete_plan(Scheduler::State& s, Time now) {
+  const std::optional<Time> boundary = s.progress.boundary;
+  if (boundary && *boundary <= now) return kTimeMax;
+  Deciding deciding(s, now);
+  s.clock = std::max(s.clock, now);
+  hold_overruns(s, now);
+  hold_outstaying(s, now);
+  hold_intruders(s, now);
+  // Where something was freed, a job entitled to a reservation could start.
+  if (!s.progress.dirty && !s.progress.unseen) plan_all(s, now, deciding);
+  if (!s.progress.dirty) Trying(s, now, deciding).reserve_for_the_entitled();
+  s.look_at(JobId());
+  Time until = next_change(s, now, std::nullopt).value_or(kTimeMax);
+  if (boundary) until = std::min(until, *boundary);
+  const auto at = [&](Time t) { until = t > now ? std::min(until, t) : until; };
+  for (const auto& [id, advance] : s.advances.all)
+    at(advance.request.when.begin), at(advance.request.when.end);
+  for (const auto& [id, intruder] : s.advances.intruders) at(intruder.when.end);
+  return until;
+}
+
+std::vector<Decision> make_way(Scheduler::State& s, Time now) {
+  Deciding deciding(s, now);
+  catch_up(s, now);
+  if (s.plan.machine->settle()) {
+    s.plan.machine->must_replan();
+    replan(s, now);
+  }
+  // Reservations that time or resources have moved are made again before it is granted.
+  plan_all(s, now, deciding);
+  if (drop_reservations(s, now, Kept::stay)) s.freed();
+  s.look_at(JobId());
+  return deciding.take();
+}
+
+}  // namespace holon::qmanager

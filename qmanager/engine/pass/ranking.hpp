@@ -1,0 +1,26 @@
+// ranking.hpp - where the policy that a user wrote is asked in a pass: the places at which settings
+// decide for a queue without one. Private to qmanager/.
+//
+// Priorities are asked for once per job and tick at most, in passes in which the order can make a
+// difference; those that were made of unchanging facts alone are asked for once. A reservation that
+// outlives the pass is kept, so that no answer given later can delay it.
+#pragma once
+#include "qmanager/engine/state.hpp"
+
+namespace holon::qmanager {
+
+// A pass begins. A policy that was given up leaves its queue to the base policy.
+void begin_policies(Scheduler::State& state, Time now);
+// Asks for the places of the jobs of all queues, where that could make a difference. True: the
+// order of one has changed.
+bool rank_by_policies(Scheduler::State& state, Time now);
+// May time change an order that policies gave, and that with it who starts?
+bool ranks_may_change(Scheduler::State& state, Time now);
+// Why the policy keeps the job behind those that wait in front of it, "" where it gives no reason;
+// nullopt: it does not. REQUIRES: the queue has hooks.
+std::optional<std::string> kept_in_line(Scheduler::State& state, const Queue& queue, const Job& job,
+                                        Time now);
+// nullopt: the policy has no opinion. What it says is kept in the job.
+std::optional<bool> policy_reserves(Scheduler::State& state, Queue& queue, Job& job, Time now);
+
+}  // namespace holon::qmanager

@@ -1,0 +1,36 @@
+#include "qmanager/engine/pass/replan.hpp"
+
+#include "qmanager/engine/pass/ranking.hpp"
+
+namespace holon::qmanager {
+
+bool drop_reservations(Scheduler::State& s, Time now, Kept kept) {
+  std::vector<JobId> drop;
+  for (const auto& [when, id] : *s.plan.reservations)
+    if (kept == Kept::go || !s.queue_of(*s.jobs.find(id)).policy.keep) drop.push_back(id);
+  for (JobId id : drop) s.unreserve(*s.jobs.find(id), now);
+  return !drop.empty();
+}
+
+void begin_walks(Scheduler::State& s, Time now) {
+  s.progress.dirty = false;
+  s.plan.entitled.clear();
+  s.accounts.limiter.edit().begin_idle();
+  if (drop_reservations(s, now, Kept::stay)) ++s.plan.epoch;
+  for (Queue& queue : s.queues.all) {
+    queue.walk = {};
+    queue.walk.compress = s.progress.released && queue.policy.keep;
+    queue.pending.compact();
+  }
+  s.progress.released = false;
+}
+
+void replan(Scheduler::State& s, Time now) {
+  drop_reservations(s, now, Kept::go);
+  s.freed();
+  s.progress.sliced = false;
+  rank_by_policies(s, now);  // the order may have made no difference while the reservations stood
+  begin_walks(s, now);
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,17 @@
+// serving.hpp - the advance reservations in a pass: each that is under way has a scheduler of its
+// own within, which is served first. Private to qmanager/.
+#pragma once
+#include "qmanager/engine/pass/deciding.hpp"
+
+namespace holon::qmanager {
+
+// Jobs that wait in a reservation which is over are sent away; it stays as long as jobs of it run.
+void close_advances(Scheduler::State& state, Time now, Deciding& deciding);
+
+struct Served {
+  bool more = false;           // a scheduler within ran out of budget
+  std::optional<Time> wake{};  // when one begins, ends, or wants to be served again
+};
+Served serve_advances(Scheduler::State& state, Time now, Budget budget, Deciding& deciding);
+
+}  // namespace holon::qmanager

@@ -1,0 +1,41 @@
+#include "qmanager/engine/pass/throttle.hpp"
+
+namespace holon::qmanager {
+
+void wake_when_under(Queue& queue, const Throttle& over) {
+  std::optional<Time>& wake = queue.walk.throttled_until;
+  if (over.until && (!wake || *over.until < *wake)) wake = over.until;
+}
+
+bool opens_chunk(const Queue& queue, const Job& job, Time now) {
+  const bool first_fit =
+      queue.backfill == BackfillOrder::first_fit || queue.backfill == BackfillOrder::queue_order;
+  const std::int64_t size = queue.config.chunk_size;
+  return first_fit && size > 0 && now < queue.chunk_until && job.procs >= size;
+}
+
+bool throttled(Scheduler::State& s, Queue& queue, Job& job, Time now, Deciding& deciding) {
+  Walk& walk = queue.walk;
+  if (walk.chunking && now < queue.chunk_until && job.procs < queue.config.chunk_size) {
+    deciding.tell_why(job, Why::chunk);
+    return true;
+  }
+  if (!s.accounts.limiter->active()) return false;
+  const Accrual accrual = s.config.priority.accrual;
+  if (auto over = s.accounts.limiter.edit().over_idle(job, s.length_of(job))) {
+    s.count_waiting(job, accrual == Accrual::always);
+    job.detail = std::move(*over);
+    deciding.tell_why(job, Why::idle_limit);
+    return true;
+  }
+  auto over = s.accounts.limiter->over(job, now, s.length_of(job), false);
+  s.count_waiting(job, !over || accrual != Accrual::full_policy);
+  if (!over) return false;
+  walk.over_soft = true;
+  wake_when_under(queue, *over);
+  job.detail = std::move(over->reason);
+  deciding.tell_why(job, Why::limit);
+  return true;
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,16 @@
+// throttle.hpp - jobs that are kept back by a limit, or because what is free is kept for larger
+// jobs. Private to qmanager/.
+#pragma once
+#include "qmanager/engine/pass/deciding.hpp"
+
+namespace holon::qmanager {
+
+// Is the job kept back? It neither starts nor is planned, and those behind it go on.
+bool throttled(Scheduler::State& state, Queue& queue, Job& job, Time now, Deciding& deciding);
+// The walk over the queue notes when the limit gives way.
+void wake_when_under(Queue& queue, const Throttle& over);
+// Is it so large that, as long as it waits, what was freed lately is kept for its like? Maui has
+// that for FIRSTFIT alone.
+bool opens_chunk(const Queue& queue, const Job& job, Time now);
+
+}  // namespace holon::qmanager

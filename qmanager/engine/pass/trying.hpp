@@ -1,0 +1,35 @@
+// trying.hpp - one job is tried on the machine: does it start, is it reserved for? Private to
+// qmanager/.
+#pragma once
+#include "qmanager/engine/pass/deciding.hpp"
+
+namespace holon::qmanager {
+
+enum class Tried { started, reserved, not_now, gone };
+
+// Which limits a job is held to: beyond the soft ones it may only take what is left over.
+enum class Bound { soft, hard };
+
+// A job with a range of slots takes no more slots than its limits leave it.
+JobRequest within_limits(const Scheduler::State& state, const Job& job, Time now, Bound bound);
+
+class Trying {
+ public:
+  Trying(Scheduler::State& state, Time now, Deciding& deciding)
+      : s_(state), now_(now), deciding_(deciding) {}
+
+  // Now or not: `not_now` also where a job of its shape has failed since something was freed last.
+  Tried start(Job& job, Bound bound = Bound::soft);
+  // As early as it fits, now among others. REQUIRES: the job has no reservation.
+  Tried reserve(Job& job, Time not_before);
+  // The reservations of the entitled come into the plan: before anything is started that could be
+  // in their way.
+  void reserve_for_the_entitled();
+
+ private:
+  Scheduler::State& s_;
+  Time now_;
+  Deciding& deciding_;
+};
+
+}  // namespace holon::qmanager

@@ -1,0 +1,196 @@
+#include "qmanager/engine/pass/walking.hpp"
+
+#include <algorithm>
+
+#include "qmanager/engine/pass/entitle.hpp"
+#include "qmanager/engine/pass/ranking.hpp"
+#include "qmanager/engine/pass/throttle.hpp"
+#include "qmanager/engine/pass/windows.hpp"
+
+namespace holon::qmanager {
+
+// ---- which job is next
+
+void Walking::go_on() {
+  const bool& sliced = s_.progress.sliced;
+  if (s_.config.max_reservation) {
+    for (bool more = true; more && !sliced;) {
+      walk_in_one_order();
+      more = false;
+      for (Queue& queue : s_.queues.all)
+        if (queue.started && !sliced)
+          more = fill_windows(s_, queue, now_, deciding_, trying_) || more;
+    }
+    return;
+  }
+  for (Queue& queue : s_.queues.all) {
+    if (!queue.started) continue;
+    do walk(queue);
+    while (!sliced && fill_windows(s_, queue, now_, deciding_, trying_));
+    if (sliced) return;
+  }
+}
+
+void Walking::go_on_in_order() {
+  if (s_.progress.sliced) return;
+  if (s_.config.max_reservation) return walk_in_one_order();
+  for (Queue& queue : s_.queues.all)
+    if (queue.started) walk(queue);
+}
+
+namespace {
+
+std::size_t next_slot(const Queue& queue) {
+  const auto& last = queue.walk.last;
+  return last ? queue.pending.behind(*last) : queue.pending.front();
+}
+
+}  // namespace
+
+void Walking::walk(Queue& queue) {
+  const PendingList& pending = queue.pending;
+  for (std::size_t slot = next_slot(queue); slot < pending.slots() && !queue.walk.closed; ++slot)
+    if (pending.at(slot) != nullptr && !look_at(queue, slot)) return;
+}
+
+void Walking::walk_in_one_order() {
+  std::vector<std::pair<Queue*, std::size_t>> at;
+  for (Queue& queue : s_.queues.all)
+    if (queue.started) at.emplace_back(&queue, next_slot(queue));
+  while (!s_.progress.sliced) {
+    for (auto& [queue, slot] : at)
+      while (slot < queue->pending.slots() && queue->pending.at(slot) == nullptr) ++slot;
+    std::erase_if(at, [](const auto& place) {
+      return place.first->walk.closed || place.second >= place.first->pending.slots();
+    });
+    if (at.empty()) return;
+    const auto first = std::min_element(at.begin(), at.end(), [](const auto& a, const auto& b) {
+      return a.first->pending.key_at(a.second) < b.first->pending.key_at(b.second);
+    });
+    if (look_at(*first->first, first->second))
+      ++first->second;
+    else
+      at.erase(first);
+  }
+}
+
+// Jobs that get a reservation at once, or age by what limits say, are looked at even on a full
+// machine; other jobs are not.
+bool Walking::nothing_to_find(const Queue& queue) {
+  return !effort_.thorough && !queue.policy.keep && !s_.accounts.limits_stop_aging &&
+         s_.plan.machine->exhausted(now_) && queue.walk.blocked_by.value() != 0;
+}
+
+// False: no job behind this one in its queue is to be looked at now.
+bool Walking::look_at(Queue& queue, std::size_t slot) {
+  Walk& walk = queue.walk;
+  if (walk.considered >= queue.config.queue_depth) walk.closed = true;
+  if (nothing_to_find(queue) || walk.closed) return false;
+  if (effort_.budget.jobs-- <= 0) {
+    s_.progress.sliced = true;
+    return false;
+  }
+  walk.last = queue.pending.key_at(slot);
+  consider(queue, s_.jobs.own(*queue.pending.at(slot)));
+  return true;
+}
+
+// ---- what becomes of it
+
+void Walking::consider(Queue& queue, Job& job) {
+  s_.look_at(job.request.id);
+  Machine& machine = *s_.plan.machine;
+  if (job.reserved) return pass_over(queue, job);
+  // What is too large for the nodes that are here cannot be planned: it would be refused for ever.
+  if (s_.config.awaited && !machine.placeable(job.request))
+    return deciding_.stand_aside(job, Why::blocked);
+  const Duration length = s_.length_of(job);
+  const bool outlives_the_lease =
+      length != kTimeMax && saturating_add(now_, length) > machine.horizon().end;
+  if (outlives_the_lease) return deciding_.stand_aside(job, Why::lease);
+  if (throttled(s_, queue, job, now_, deciding_)) {
+    ++queue.walk.considered;
+    return;
+  }
+  if (queue.hooks) {
+    if (auto reason = kept_in_line(s_, queue, job, now_))
+      return keep_in_line(queue, job, std::move(*reason));
+  }
+  const bool may_reserve = entitled(s_, queue, job, now_);
+  if (!may_reserve && !queue.walk.in_order && s_.qos_of(job).no_backfill) {
+    deciding_.tell_why(job, Why::backfill, queue.walk.blocked_by);
+    ++queue.walk.considered;
+    return;
+  }
+  if (queue.walk.by_window && !may_reserve) return leave_to_windows(s_, queue, job, deciding_);
+  const bool at_once = queue.policy.keep && may_reserve;
+  const Tried tried = at_once ? trying_.reserve(job, now_) : trying_.start(job);
+  if (tried == Tried::reserved) count_reservation(s_, queue, job);
+  if (tried == Tried::reserved || tried == Tried::not_now) wait(queue, job, may_reserve);
+}
+
+// The job still has its kept reservation. One that comes due now is not moved.
+void Walking::pass_over(Queue& queue, Job& job) {
+  Walk& walk = queue.walk;
+  const Duration length = s_.length_of(job);
+  static_cast<void>(s_.accounts.limiter.edit().over_idle(job, length));  // it waits as others do
+  const bool may_start = !s_.accounts.limiter->over(job, now_, length, false);
+  if (walk.compress && may_start && *job.planned > now_) {
+    if (const auto earlier = s_.plan.machine->earlier_start(job.request, now_)) {
+      s_.unreserve(job, now_);
+      if (trying_.reserve(job, *earlier) != Tried::reserved) return;
+    }
+  }
+  ++walk.considered;
+  count_reservation(s_, queue, job);
+  if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
+}
+
+// A policy that a user wrote lets it not overtake those in front.
+void Walking::keep_in_line(Queue& queue, Job& job, std::string reason) {
+  ++queue.walk.considered;
+  queue.walk.in_order = false;
+  if (job.detail != reason) job.why = Why::not_considered;  // so that the new reason is told
+  job.detail = std::move(reason);
+  deciding_.tell_why(job, Why::policy, queue.walk.blocked_by);
+}
+
+// The job stays in the queue: what does that mean for it, and for those behind it?
+void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
+  Walk& walk = queue.walk;
+  const JobId id = job.request.id;
+  if (!job.reserved && !s_.plan.machine->placeable(job.request))
+    return deciding_.stand_aside(job, Why::blocked);
+  ++walk.considered;
+  if (!may_reserve) walk.in_order = false;
+  if (!queue.policy.keep && may_reserve) {
+    count_reservation(s_, queue, job);
+    s_.plan.entitled.push_back(id);
+    if (!s_.config.shortcuts) trying_.reserve_for_the_entitled();
+  }
+  if (!job.reserved) deciding_.tell_shortage(job, walk);
+  if (walk.blocked_by.value() == 0) walk.blocked_by = id;
+  walk.chunking = walk.chunking || opens_chunk(queue, job, now_);
+  if (!queue.policy.backfill) walk.closed = true;
+  if (queue.backfill != BackfillOrder::queue_order && !may_reserve) walk.by_window = true;
+}
+
+// ---- what is left over
+
+void Walking::use_leftovers() {
+  for (Queue& queue : s_.queues.all) {
+    if (!queue.started || !queue.walk.over_soft || !queue.policy.backfill) continue;
+    for (std::size_t slot = queue.pending.front(); slot < queue.pending.slots(); ++slot) {
+      Job* const listed = queue.pending.at(slot);
+      if (listed == nullptr) continue;
+      Job& job = s_.jobs.own(*listed);
+      if (job.why != Why::limit) continue;
+      if (const auto over = s_.accounts.limiter->over(job, now_, s_.length_of(job), true))
+        wake_when_under(queue, *over);
+      else
+        trying_.start(job, Bound::hard);
+    }
+  }
+}
+
+}  // namespace holon::qmanager

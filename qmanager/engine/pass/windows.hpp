@@ -1,0 +1,22 @@
+// windows.hpp - Maui's BACKFILLPOLICY FIRSTFIT, BESTFIT and GREEDY: which of the jobs that fit
+// are started in a backfill window.
+//
+// The windows are visited widest first. FIRSTFIT: each job that fits in the window is started, in
+// queue order. BESTFIT: the one with the largest metric, the earlier in the queue where two are
+// equal; again, until nothing fits. GREEDY: the set of jobs with the largest summed metric that
+// fits in the window side by side, found by a search that gives up after so many sets
+// (BACKFILLMAXSCHEDULES); exact when it does not.
+// Guarantee: no reservation is delayed. Private to qmanager/.
+#pragma once
+#include "qmanager/engine/pass/trying.hpp"
+
+namespace holon::qmanager {
+
+// The job has passed all that is asked of one in the walk, and waits for its window.
+void leave_to_windows(Scheduler::State& state, Queue& queue, Job& job, Deciding& deciding);
+// Starts those that were left to windows. True: some were started, and the depth of the queue
+// leaves room for others to be looked at.
+bool fill_windows(Scheduler::State& state, Queue& queue, Time now, Deciding& deciding,
+                  Trying& trying);
+
+}  // namespace holon::qmanager

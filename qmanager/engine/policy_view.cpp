@@ -1,0 +1,69 @@
+#include "qmanager/engine/policy_view.hpp"
+
+namespace holon::qmanager {
+
+std::int64_t PolicyView::second_of_day() const {
+  constexpr std::int64_t kDay = 86'400;
+  if (s_.config.second_of_day) return s_.config.second_of_day(now_);
+  return now_ / s_.config.priority.ticks_per_second % kDay;
+}
+
+std::int64_t PolicyView::reserved() const {
+  if (queue_.policy.keep) return queue_.reserved;
+  std::int64_t all = 0;
+  for (const auto& [bucket, held] : queue_.walk.reservations) all += held;
+  return all;
+}
+
+UserUse PolicyView::user(const std::string& name) const {
+  Accounts& accounts = s_.accounts;
+  accounts.fairshare.edit().advance(now_);
+  if (accounts.users_at != s_.plan.version) {
+    accounts.users.clear();
+    for (const auto& [end, id] : *s_.plan.running) {
+      const Job& job = *std::as_const(s_.jobs).find(id);
+      UserUse& use = accounts.users[job.request.user];
+      ++use.running;
+      use.procs += job.procs;
+    }
+    accounts.users_at = s_.plan.version;
+  }
+  const auto found = accounts.users.find(name);
+  UserUse use = found == accounts.users.end() ? UserUse{} : found->second;
+  use.used = accounts.fairshare->used(Credential::user, name) /
+             static_cast<double>(s_.config.priority.ticks_per_second);
+  return use;
+}
+
+Window PolicyView::window() const {
+  const std::vector<Window> windows = s_.plan.machine->windows(now_);
+  return windows.empty() ? Window{} : windows.front();
+}
+
+JobView view_of(const Scheduler::State& state, const Job& job, Time now) {
+  return {job, state.length_of(job), now, state.config.priority.ticks_per_second};
+}
+
+bool is_ranked(const Scheduler::State& state, const Job& job) {
+  const Queue& queue = state.queue_of(job);
+  return queue.hooks != nullptr && queue.hooks->has(Hook::priority);
+}
+
+void rank(Scheduler::State& state, Job& job, Time now) {
+  Queue& queue = state.queue_of(job);
+  const Rank rank = queue.hooks->rank(view_of(state, job, now), PolicyView(state, queue, now));
+  job.ranked = rank.priority;
+  job.ranked_at = now;
+  job.rank_lasts = rank.lasts;
+  queue.ranks_change = queue.ranks_change || !rank.lasts;
+  job.rank_reason =
+      rank.reason.empty() ? nullptr : std::make_shared<const std::string>(rank.reason);
+}
+
+void tell_policy(Scheduler::State& state, std::string_view event, const Job& job, Time now) {
+  Queue& queue = state.queue_of(job);
+  if (queue.hooks != nullptr && queue.hooks->has(Hook::on_event))
+    queue.hooks->on_event(event, view_of(state, job, now), PolicyView(state, queue, now));
+}
+
+}  // namespace holon::qmanager

@@ -1,0 +1,59 @@
+// plan.hpp - who holds what, now and later, and what passes have found out about it. Private to
+// qmanager/.
+//
+// Invariant: every running job and every reservation has a span on the machine, and stands in one
+// of the two lists.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/shared.hpp"
+#include "qmanager/machine/machine.hpp"
+
+namespace holon::qmanager {
+
+// The longest-known failure of a shape: a job of it at least this long cannot start either, until
+// something is freed.
+struct ShapeMemo {
+  std::uint64_t epoch = 0;
+  Duration length = 0;
+};
+
+// What keeps jobs of a shape from starting; found when a client asks.
+struct Obstacle {
+  std::uint64_t version = 0;         // of the plan, when it was found
+  std::optional<Shortage> shortage;  // they lack something now
+  // Else: from here on something is reserved for others that they would still need; nullopt:
+  // nothing is.
+  std::optional<Time> until;
+};
+
+struct Plan {
+  using ByTime = std::set<std::pair<Time, JobId>>;
+
+  std::unique_ptr<Machine> machine;
+  Shared<ByTime> running;       // jobs by planned end
+  Shared<ByTime> reservations;  // jobs by planned start
+  // Jobs that are to have a reservation which no pass has needed yet, in the order in which they
+  // are to be reserved for.
+  std::vector<JobId> entitled;
+  std::uint64_t epoch = 1;    // grows whenever something is freed
+  std::uint64_t version = 1;  // grows whenever something changes
+  std::vector<ShapeMemo> shapes;
+  std::unordered_map<ShapeId, Obstacle> obstacles;
+
+  Plan fork() const {
+    return {machine->clone(), running, reservations, entitled, epoch, version, shapes, obstacles};
+  }
+  // Ticks that a job of this length has from `begin` on; kTimeMax: until the horizon.
+  Duration ticks(Duration length, Time begin) const {
+    return length == kTimeMax ? distance(begin, machine->horizon().end) : length;
+  }
+};
+
+}  // namespace holon::qmanager
