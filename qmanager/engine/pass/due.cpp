@@ -1,8 +1,8 @@
 #include "qmanager/engine/pass/due.hpp"
 
 #include "qmanager/engine/pass/replan.hpp"
-#include "qmanager/engine/pass/throttle.hpp"
-#include "qmanager/engine/pass/trying.hpp"
+#include "qmanager/engine/walk/throttle.hpp"
+#include "qmanager/engine/walk/trying.hpp"
 
 namespace holon::qmanager {
 

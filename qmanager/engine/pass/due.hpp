@@ -1,6 +1,6 @@
 // due.hpp - kept reservations whose time has come become allocations. Private to qmanager/.
 #pragma once
-#include "qmanager/engine/pass/deciding.hpp"
+#include "qmanager/engine/walk/deciding.hpp"
 
 namespace holon::qmanager {
 

@@ -9,7 +9,7 @@
 #include "qmanager/engine/pass/ranking.hpp"
 #include "qmanager/engine/pass/replan.hpp"
 #include "qmanager/engine/pass/serving.hpp"
-#include "qmanager/engine/pass/walking.hpp"
+#include "qmanager/engine/walk/walking.hpp"
 #include "qmanager/reason.hpp"
 
 namespace holon::qmanager {

@@ -1,7 +1,7 @@
 // serving.hpp - the advance reservations in a pass: each that is under way has a scheduler of its
 // own within, which is served first. Private to qmanager/.
 #pragma once
-#include "qmanager/engine/pass/deciding.hpp"
+#include "qmanager/engine/walk/deciding.hpp"
 
 namespace holon::qmanager {
 

@@ -1,4 +1,4 @@
-#include "qmanager/engine/pass/throttle.hpp"
+#include "qmanager/engine/walk/throttle.hpp"
 
 namespace holon::qmanager {
 

@@ -1,4 +1,4 @@
-#include "qmanager/engine/pass/entitle.hpp"
+#include "qmanager/engine/walk/entitle.hpp"
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
-#include "qmanager/engine/pass/deciding.hpp"
+#include "qmanager/engine/walk/deciding.hpp"
 
-#include "qmanager/engine/pass/entitle.hpp"
 #include "qmanager/engine/policy_view.hpp"
+#include "qmanager/engine/walk/entitle.hpp"
 #include "qmanager/reason.hpp"
 
 namespace holon::qmanager {

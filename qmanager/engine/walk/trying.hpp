@@ -1,7 +1,7 @@
 // trying.hpp - one job is tried on the machine: does it start, is it reserved for? Private to
 // qmanager/.
 #pragma once
-#include "qmanager/engine/pass/deciding.hpp"
+#include "qmanager/engine/walk/deciding.hpp"
 
 namespace holon::qmanager {
 

@@ -1,7 +1,7 @@
 // throttle.hpp - jobs that are kept back by a limit, or because what is free is kept for larger
 // jobs. Private to qmanager/.
 #pragma once
-#include "qmanager/engine/pass/deciding.hpp"
+#include "qmanager/engine/walk/deciding.hpp"
 
 namespace holon::qmanager {
 

@@ -1,8 +1,8 @@
-#include "qmanager/engine/pass/windows.hpp"
+#include "qmanager/engine/walk/windows.hpp"
 
 #include <algorithm>
 
-#include "qmanager/engine/pass/throttle.hpp"
+#include "qmanager/engine/walk/throttle.hpp"
 
 namespace holon::qmanager {
 

@@ -1,11 +1,11 @@
-#include "qmanager/engine/pass/walking.hpp"
+#include "qmanager/engine/walk/walking.hpp"
 
 #include <algorithm>
 
-#include "qmanager/engine/pass/entitle.hpp"
 #include "qmanager/engine/pass/ranking.hpp"
-#include "qmanager/engine/pass/throttle.hpp"
-#include "qmanager/engine/pass/windows.hpp"
+#include "qmanager/engine/walk/entitle.hpp"
+#include "qmanager/engine/walk/throttle.hpp"
+#include "qmanager/engine/walk/windows.hpp"
 
 namespace holon::qmanager {
 

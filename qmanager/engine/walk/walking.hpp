@@ -5,7 +5,7 @@
 // A kept reservation is moved to the earliest place that the rest of the plan leaves it, once after
 // each end of a job (compression).
 #pragma once
-#include "qmanager/engine/pass/trying.hpp"
+#include "qmanager/engine/walk/trying.hpp"
 
 namespace holon::qmanager {
 

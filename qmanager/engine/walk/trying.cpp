@@ -1,4 +1,4 @@
-#include "qmanager/engine/pass/trying.hpp"
+#include "qmanager/engine/walk/trying.hpp"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 // (BACKFILLMAXSCHEDULES); exact when it does not.
 // Guarantee: no reservation is delayed. Private to qmanager/.
 #pragma once
-#include "qmanager/engine/pass/trying.hpp"
+#include "qmanager/engine/walk/trying.hpp"
 
 namespace holon::qmanager {
 
