@@ -55,13 +55,14 @@ class Diagnosis {
     return s_.plan.machine->shortage(job_.request, {now_, end});
   }
 
-  // When what is reserved for others is to be theirs, ascending.
+  // When what is reserved for others is to be theirs, and when nodes leave, ascending.
   std::vector<Time> reservations() const {
     std::vector<Time> begins;
     for (const auto& [begin, id] : *s_.plan.reservations)
       if (begin > now_ && (begins.empty() || begins.back() != begin)) begins.push_back(begin);
     for (const auto& [id, advance] : s_.advances.all)
       if (advance.request.when.begin > now_) begins.push_back(advance.request.when.begin);
+    for (const Leaving& leaving : s_.plan.machine->leaving(now_)) begins.push_back(leaving.when);
     std::sort(begins.begin(), begins.end());
     begins.erase(std::unique(begins.begin(), begins.end()), begins.end());
     return begins;
@@ -87,6 +88,21 @@ class Diagnosis {
     return cause;
   }
 
+  // "n[3-4]"; empty: none leave then.
+  std::string leaving_at(Time when) const {
+    for (const Leaving& leaving : s_.plan.machine->leaving(now_))
+      if (leaving.when == when) return leaving.nodes;
+    return {};
+  }
+
+  // Who has what the job needs from then on, or that it is not there any more.
+  std::string taken(Time when, const std::string& whom) const {
+    const std::string nodes = leaving_at(when);
+    const std::string leave = nodes.empty() ? "" : fmt::format("{} of it gone", nodes);
+    if (whom.empty() && !leave.empty()) return leave;
+    return "promised to " + whom + (leave.empty() ? "" : ", and " + leave);
+  }
+
   Cause reserved_from(Time when) {
     Cause cause;
     std::string whom;
@@ -100,7 +116,7 @@ class Diagnosis {
     const bool pool = missing && !missing->holders.empty();
     const bool endless = s_.length_of(job_) == kTimeMax;
     cause.text =
-        fmt::format("what it needs is free, but from {} on promised to {}{}{}", time(when), whom,
+        fmt::format("what it needs is free, but from {} on {}{}{}", time(when), taken(when, whom),
                     endless ? ", and it has no time limit to end before that"
                             : ", before its time limit would end",
                     pool ? ": until then " + missing->text : "");

@@ -321,6 +321,13 @@ Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
   if (limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
   const Duration before = std::exchange(job->request.limit, limit);
   const Time end = saturating_add(job->started, s.length_of(*job));
+  const Time gone = s.plan.machine->end_of_nodes(id);
+  if (end > job->planned_end && std::min(end, s.plan.machine->horizon().end) > gone) {
+    job->request.limit = before;
+    return fail(Errc::overcommitted, fmt::format("a node it runs on is there until {} only",
+                                                 s.config.show_time ? s.config.show_time(gone, now)
+                                                                    : std::to_string(gone)));
+  }
   if (Status moved = set_end(id, end, now); !moved) {
     job->request.limit = before;
     return tl::unexpected(moved.error());
@@ -438,6 +445,22 @@ Status Scheduler::start_queue(const std::string& name, bool started) {
   return {};
 }
 
+namespace {
+
+// Reservations that would outlast one of their nodes are made again by the next step().
+void unreserve_too_long(Scheduler::State& s) {
+  std::vector<Job*> lost;
+  for (const auto& [when, id] : *s.plan.reservations)
+    if (s.plan.machine->end_of_nodes(id) < s.plan.machine->holding(id).when.end)
+      lost.push_back(s.jobs.find(id));
+  for (Job* const job : lost) {
+    s.unreserve(*job, s.clock);
+    job->why = Why::not_considered;
+  }
+}
+
+}  // namespace
+
 void Scheduler::resources_changed() {
   State& s = change();
   s.plan.machine->resources_changed();
@@ -445,6 +468,7 @@ void Scheduler::resources_changed() {
   for (JobId id : std::exchange(s.queues.aside.edit(), {})) {
     place_in_queue(s, *s.jobs.find(id), s.clock);
   }
+  unreserve_too_long(s);
   s.freed();
 }
 

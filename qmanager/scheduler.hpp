@@ -31,7 +31,8 @@
 
 namespace holon::resource {
 class ResourceStore;
-}
+struct GraphSpec;
+}  // namespace holon::resource
 
 namespace holon::qmanager {
 
@@ -281,7 +282,8 @@ class Scheduler {
   // had.
   Status set_end(JobId job, Time end, Time now);
   // The time limit of a running job is another one (0: none): its planned end moves as in
-  // set_end(), and is returned. Errors: as of set_end(), and nothing has changed then.
+  // set_end(), and is returned. Errors: as of set_end(), overcommitted also where a node of the job
+  // is gone before; nothing has changed then.
   Result<Time> set_limit(JobId job, Duration limit, Time now);
   // A pending job asks for something else. It keeps its place among those of its urgency, with all
   // that it has waited; its reservation is void. Policies hear of it as of a cancel and a submit. A
@@ -326,7 +328,14 @@ class Scheduler {
   Result<Forecast> forecast_with(const std::string& queue, const std::string& policy,
                                  std::shared_ptr<const PolicyProgram> program, Time now,
                                  const std::function<bool()>& enough) const;
-  // Resources came, went or changed status, or the horizon moved: blocked jobs are looked at again.
+  // The waiting jobs that would start now on nodes of `part`, were these here until `end`, by the
+  // node's name; of the jobs that one pass with the budget looks at. Changes nothing. O(V + what is
+  // held), and that pass. Errors: of ResourceStore::grow.
+  using StartsByHost = std::map<std::string, std::vector<JobId>>;
+  Result<StartsByHost> starts_on(const resource::GraphSpec& part, Time end, Time now,
+                                 Budget budget) const;
+  // Resources came, went or changed status or end, or the horizon moved: blocked jobs are looked at
+  // again.
   void resources_changed();
 
   // Grid Engine's advance reservation: holds resources over an interval for the jobs that name it

@@ -192,6 +192,10 @@ class ResourceStore {
   Status set_drained(std::string_view path, bool drained);
   void set_drained(VertexId v, bool drained);
 
+  // From `end` on the vertex and all below it are gone: nothing is placed there that would last
+  // longer. What is held there stays held. kTimeMax: it stays.
+  void set_end_of(VertexId v, Time end);
+
   // The horizon's end moved (a new lease). Spans beyond it stay. Errors: invalid_argument if before
   // begin.
   Status set_horizon(Interval horizon);

@@ -42,7 +42,7 @@ std::vector<ResourceStore::NodeRoom> ResourceStore::room_on_nodes(std::string_vi
   if (!counted || std::find(at_nodes.begin(), at_nodes.end(), *counted) == at_nodes.end())
     return rooms;
   for (const VertexId v : graph.by_type("node")) {
-    if (!graph[v].schedulable()) continue;
+    if (!graph.schedulable(v, {now, saturating_add(now, 1)})) continue;
     const Amount total = state_->occupancy.total_below(v, *counted);
     rooms.push_back({v, total, total - state_->occupancy.used_below(v, *counted, now)});
   }

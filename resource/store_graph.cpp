@@ -98,6 +98,12 @@ void ResourceStore::set_drained(VertexId v, bool drained) {
   state_->changes.add(v, true);
 }
 
+void ResourceStore::set_end_of(VertexId v, Time end) {
+  own_graph().set_end(v, end);
+  state_->made_room();
+  state_->changes.add(v, true);
+}
+
 Status ResourceStore::set_property(std::string_view path, std::string_view key,
                                    std::string_view value) {
   const auto v = at_path(state_->graph, path);

@@ -109,8 +109,8 @@ struct ResourceStore::State {
       const VertexId v = order_of_walk[i];
       if (graph.parent(v) == kNoVertex && v != graph.root()) break;  // outside the tree
       const Amount free = occupancy.free(graph, v, when);
-      // whoever is down or taken has nothing to offer below
-      const bool open = graph[v].schedulable() && free > 0;
+      // whoever is down, gone before the end of it, or taken has nothing to offer below
+      const bool open = graph.schedulable(v, when) && free > 0;
       if (open) visit(v, free);
       i = open ? i + 1 : graph.subtree_end(v);
     }

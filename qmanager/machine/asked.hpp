@@ -44,9 +44,11 @@ class AskedOfMachine {
 
   // ---- of what a job holds
 
-  // Are all units that the job holds up? True also where it is not decided yet which units the job
-  // gets. REQUIRES: the job holds something.
+  // Are all units that the job holds up, and there to the end of its span? True also where it is
+  // not decided yet which units the job gets. REQUIRES: the job holds something.
   virtual bool intact(JobId job) = 0;
+  // When the first of the nodes that the job holds something on is gone; kTimeMax: they stay.
+  virtual Time end_of_nodes(JobId job) const = 0;
   virtual resource::Allocation holding(JobId job) const = 0;
   // The same with its consumables.
   virtual Units units_of(JobId job) const = 0;
@@ -54,6 +56,8 @@ class AskedOfMachine {
   virtual std::int64_t procs_held(JobId job) const = 0;
   // The nodes that the job holds something on, each once.
   virtual std::vector<NodeId> nodes_of(JobId job) const = 0;
+  // Their names, of nodes alone.
+  virtual std::vector<std::string> hosts_of(JobId job) const = 0;
   // The request with its environment resolved to the one that the job was placed in. REQUIRES: the
   // job holds something.
   virtual JobRequest settled(const JobRequest& job) const = 0;
@@ -72,6 +76,8 @@ class AskedOfMachine {
   virtual Interval horizon() const = 0;
   // How many nodes are down or drained, as a clause: "all 4 nodes are drained"; "": none.
   virtual std::string outage() = 0;
+  // The nodes that will be gone at a time after `now` that is known, soonest first.
+  virtual std::vector<Leaving> leaving(Time now) const = 0;
 };
 
 }  // namespace holon::qmanager

@@ -37,8 +37,11 @@ class FlatMachine final : public Machine {
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   bool intact(JobId) override { return true; }
   std::vector<NodeId> nodes_of(JobId) const override { return {}; }
+  std::vector<std::string> hosts_of(JobId) const override { return {}; }
+  Time end_of_nodes(JobId) const override { return kTimeMax; }
   JobRequest settled(const JobRequest& job) const override { return job; }
   std::string outage() override { return {}; }
+  std::vector<Leaving> leaving(Time) const override { return {}; }
   Outcome claim(const JobRequest& job, Time, Duration) override { return holding(job.id); }
   Outcome hold_exactly(const JobRequest& job, Interval when, Time) override {
     return hold(job, when);
@@ -67,6 +70,9 @@ class FlatMachine final : public Machine {
   resource::Amount total(std::string_view) const override { return 0; }
   Interval horizon() const override { return horizon_; }
   void expect_growth() override {}
+  Status grow(const resource::GraphSpec&, Time) override {
+    return fail(Errc::unsupported, "no node can be added to it");
+  }
   void resources_changed() override { free_at_ = -1; }
   bool must_replan() override { return false; }
   bool settle() override { return false; }

@@ -33,10 +33,12 @@ class Layer : public Machine {
     return below_->earlier_start(job, now);
   }
   bool intact(JobId job) override { return below_->intact(job); }
+  Time end_of_nodes(JobId job) const override { return below_->end_of_nodes(job); }
   resource::Allocation holding(JobId job) const override { return below_->holding(job); }
   Units units_of(JobId job) const override { return below_->units_of(job); }
   std::int64_t procs_held(JobId job) const override { return below_->procs_held(job); }
   std::vector<NodeId> nodes_of(JobId job) const override { return below_->nodes_of(job); }
+  std::vector<std::string> hosts_of(JobId job) const override { return below_->hosts_of(job); }
   JobRequest settled(const JobRequest& job) const override { return below_->settled(job); }
   bool exhausted(Time now) override { return below_->exhausted(now); }
   std::vector<Window> windows(Time now) override { return below_->windows(now); }
@@ -45,6 +47,7 @@ class Layer : public Machine {
   resource::Amount total(std::string_view type) const override { return below_->total(type); }
   Interval horizon() const override { return below_->horizon(); }
   std::string outage() override { return below_->outage(); }
+  std::vector<Leaving> leaving(Time now) const override { return below_->leaving(now); }
 
   Outcome start(const JobRequest& job, Time now, Duration length) override {
     return below_->start(job, now, length);
@@ -74,6 +77,9 @@ class Layer : public Machine {
 
   Result<std::unique_ptr<Machine>> part(JobId holder) override { return below_->part(holder); }
   void expect_growth() override { below_->expect_growth(); }
+  Status grow(const resource::GraphSpec& part, Time end) override {
+    return below_->grow(part, end);
+  }
   void resources_changed() override { below_->resources_changed(); }
   bool must_replan() override { return below_->must_replan(); }
   bool settle() override { return below_->settle(); }

@@ -27,7 +27,10 @@ class Machine : public AskedOfMachine, public HeldOnMachine {
 
   // Jobs may come that refuses() tells against: placeable() keeps them aside until there is more.
   virtual void expect_growth() = 0;
-  // What is up, or the horizon, may have changed.
+  // What is new in `part` is there too, until `end`. REQUIRES: it is a clone. Errors: of
+  // ResourceStore::grow; unsupported (it is made of numbers).
+  virtual Status grow(const resource::GraphSpec& part, Time end) = 0;
+  // What is up, or when it ends, or the horizon, may have changed.
   virtual void resources_changed() = 0;
   // Was the way of planning changed since last asked? Then all reservations must be made again.
   virtual bool must_replan() = 0;

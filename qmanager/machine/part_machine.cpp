@@ -33,7 +33,8 @@ class PartMachine : public StoreMachine {
     return units;
   }
 
-  // Vertices that are down in the whole graph, or gone from it, are down here.
+  // Vertices that are down in the whole graph, or gone from it, are down here; they end when they
+  // end there.
   void resources_changed() override {
     const auto all = store()->graph().in_preorder();
     const std::vector<resource::VertexId> vertices(all.begin(), all.end());
@@ -42,6 +43,8 @@ class PartMachine : public StoreMachine {
       const auto same = whole_.graph().find_uniq(id);
       const bool up = same && whole_.graph()[*same].schedulable() && !occupied_.contains(id);
       if (up != store()->graph()[v].schedulable()) store().edit().set_status(v, up);
+      const Time end = same ? whole_.graph().end_of(*same) : kTimeMax;
+      if (end != store()->graph().end_of(v)) store().edit().set_end_of(v, end);
     }
     StoreMachine::resources_changed();
   }

@@ -158,9 +158,10 @@ std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
   return std::max<std::int64_t>(1, least_units(*job.spec, "core"));
 }
 
-// With everything up, a job that was accepted at submission can be placed some day. Otherwise the
-// idle graph of what is up decides, not the plan: the plan has no place for a job that waits past
-// the end of the lease or behind a job without end, though units may be given back at any time.
+// With everything up, and there to stay, a job that was accepted at submission can be placed some
+// day. Otherwise the idle graph of what is up decides, not the plan: the plan has no place for a
+// job that waits past the end of the lease or behind a job without end, though units may be given
+// back at any time.
 bool StoreMachine::placeable(const JobRequest& job) {
   if (!grows_ && !anything_down()) return true;
   const ShapeId id = shape_of(job);
@@ -195,8 +196,9 @@ bool StoreMachine::anything_down() {
   if (down_known_ != status_) {
     const resource::ResourceGraph& graph = store_->graph();
     const auto all = graph.in_preorder();
-    down_ = !std::all_of(all.begin(), all.end(),
-                         [&](resource::VertexId v) { return graph[v].schedulable(); });
+    down_ = graph.has_ends() || !std::all_of(all.begin(), all.end(), [&](resource::VertexId v) {
+              return graph[v].schedulable();
+            });
     down_known_ = status_;
   }
   return down_;
@@ -369,7 +371,7 @@ bool StoreMachine::all_up(const Allocation& allocation) const {
   const resource::ResourceGraph& graph = store_->graph();
   return std::all_of(allocation.shares.begin(), allocation.shares.end(), [&](const auto& share) {
     const auto v = graph.find_uniq(share.uniq_id);
-    return v && graph[*v].schedulable();
+    return v && graph.schedulable(*v, allocation.when);
   });
 }
 
@@ -391,7 +393,8 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
   const Allocation* held = store_->find(job.id);
   if (held == nullptr) return NotNow{};
   const Allocation same = *held;
-  if (anything_down() && !all_up(same)) return NotNow{"a node that was promised to it is down"};
+  if (anything_down() && !all_up(same))
+    return NotNow{"a node that was promised to it is down, or gone too soon"};
   static_cast<void>(store_.edit().release(job.id));
   // These units were given back a line above, so they are free.
   static_cast<void>(store_.edit().update(same, now));

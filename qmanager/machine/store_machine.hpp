@@ -4,8 +4,9 @@
 // alike (uniform.hpp), and every core is up, which of them a reservation gets plays no part: then
 // reservations are kept as numbers of cores (a FlatMachine), and only running jobs hold cores in
 // the store. Holding particular cores for later would keep jobs out that fit, and costs a search
-// and some thousand vertices each. The first job of another kind, an advance reservation, or a node
-// that goes down, ends this: all reservations are then made again, in the store.
+// and some thousand vertices each. The first job of another kind, an advance reservation, a node
+// that goes down, or one that will be gone at a known time, ends this: all reservations are then
+// made again, in the store.
 #pragma once
 #include <memory>
 #include <set>
@@ -35,6 +36,11 @@ class StoreView {
     if (own_ == nullptr) seen_ = own_ = &fork_.emplace(seen_->fork());
     return *own_;
   }
+  // The same with a graph of its own, which may grow. REQUIRES: it is a copy.
+  resource::ResourceStore& edit_graph() {
+    seen_ = own_ = &fork_.emplace(seen_->clone());
+    return *own_;
+  }
 
  private:
   const resource::ResourceStore* seen_;
@@ -62,6 +68,10 @@ class StoreMachine : public Machine {
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
   bool intact(JobId job) override;
   std::string outage() override;
+  std::vector<Leaving> leaving(Time now) const override;
+  Time end_of_nodes(JobId job) const override;
+  std::vector<std::string> hosts_of(JobId job) const override;
+  Status grow(const resource::GraphSpec& part, Time end) override;
   Outcome claim(const JobRequest& job, Time now, Duration length) override;
   resource::Allocation place_by(const JobRequest& job, Time now, const PlaceScore& score) override;
   std::vector<NodeId> nodes_of(JobId job) const override;
@@ -147,7 +157,7 @@ class StoreMachine : public Machine {
   void leave_uniform();
   Duration until_horizon(Time from) const;
   Outcome hold_at(const JobRequest& job, const Wish& wish);
-  bool anything_down();
+  bool anything_down();  // or gone some day
   bool all_up(const resource::Allocation& allocation) const;
   std::int64_t free_cores_at_most(Time now);
 

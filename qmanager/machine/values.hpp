@@ -48,6 +48,12 @@ struct Units {
   }
 };
 
+// Nodes that will be gone from then on.
+struct Leaving {
+  Time when = 0;
+  std::string nodes;  // a hostlist
+};
+
 // A node, and the vertex above it.
 struct NodeId {
   resource::VertexId node;

@@ -292,11 +292,15 @@ Status ResourceGraph::shrink_ranks(std::span<const std::int32_t> ranks) {
 
 void ResourceGraph::remove(const std::vector<VertexId>& tops) {
   for (const auto top : tops) {
-    for (const auto v : subtree(top)) vertices_[v.value()].alive = false;
+    for (const auto v : subtree(top)) {
+      vertices_[v.value()].alive = false;
+      vertices_[v.value()].has_end = false;
+    }
   }
   topology_->set_tree(slots(), tree_edges());
   if (topology_->aux) remove_orphans();
   std::erase_if(properties_, [&](const auto& e) { return !vertices_[e.first].alive; });
+  std::erase_if(ends_, [&](const auto& e) { return !vertices_[e.first].alive; });
   std::erase_if(extensions_, [&](const auto& e) { return !vertices_[e.first].alive; });
   std::erase_if(paths_, [&](const auto& e) { return !vertices_[e.first >> kSubsystemBits].alive; });
   std::erase_if(explicit_paths_, [&](const auto& e) { return !(*this)[e.second].alive; });
@@ -339,6 +343,15 @@ void ResourceGraph::set_up(VertexId v, bool up) {
 
 void ResourceGraph::set_drained(VertexId v, bool drained) {
   vertices_[v.value()].drained = drained;
+  ++version_;
+}
+
+void ResourceGraph::set_end(VertexId v, Time end) {
+  vertices_[v.value()].has_end = end != kTimeMax;
+  if (end == kTimeMax)
+    ends_.erase(v.value());
+  else
+    ends_[v.value()] = end;
   ++version_;
 }
 

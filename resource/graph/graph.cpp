@@ -55,6 +55,7 @@ ResourceGraph& ResourceGraph::operator=(const ResourceGraph& other) {
   shape_version_ = other.shape_version_;
   properties_ = other.properties_;
   extensions_ = other.extensions_;
+  ends_ = other.ends_;
   paths_ = other.paths_;
   explicit_paths_ = other.explicit_paths_;
   aux_edges_ = other.aux_edges_;

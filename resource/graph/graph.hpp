@@ -24,6 +24,7 @@
 
 #include "base/result.hpp"
 #include "base/strong.hpp"
+#include "base/time.hpp"
 #include "resource/allocation.hpp"
 #include "resource/graph/spec.hpp"
 #include "resource/graph/vocabulary.hpp"
@@ -50,6 +51,7 @@ struct Vertex {
   bool up = true;        // the vertex's own status; what is below a down vertex is out of reach too
   bool drained = false;  // takes no new work; what runs there goes on
   bool alive = true;
+  bool has_end = false;  // ResourceGraph::end_of() says when it is gone
 
   // May new work be placed here, as far as this vertex itself goes?
   bool schedulable() const { return up && !drained && alive; }
@@ -170,6 +172,15 @@ class ResourceGraph {
   std::optional<std::string_view> property(VertexId v, std::string_view key) const;
   std::string_view extensions(VertexId v) const;  // JSON object of "x-" keys, "" if none
 
+  // ---- ends: vertices that will be gone at a time that is known
+  // From then on neither the vertex nor what is below it is there; kTimeMax: it stays.
+  Time end_of(VertexId v) const { return (*this)[v].has_end ? ends_.at(v.value()) : kTimeMax; }
+  bool has_ends() const { return !ends_.empty(); }
+  // May new work be placed here over `when`, as far as this vertex itself goes?
+  bool schedulable(VertexId v, Interval when) const {
+    return (*this)[v].schedulable() && (!(*this)[v].has_end || when.end <= ends_.at(v.value()));
+  }
+
   // ---- changes. Each one that succeeds bumps version(); those that move positions also bump
   // shape_version().
   std::uint64_t version() const { return version_; }
@@ -192,6 +203,7 @@ class ResourceGraph {
 
   void set_up(VertexId v, bool up);  // this vertex's own status
   void set_drained(VertexId v, bool drained);
+  void set_end(VertexId v, Time end);  // kTimeMax: it stays
   void set_property(VertexId v, std::string_view key, std::string_view value);
   bool remove_property(VertexId v, std::string_view key);  // false: it was not there
 
@@ -258,6 +270,7 @@ class ResourceGraph {
   // side tables
   std::unordered_map<std::uint32_t, std::vector<PropertyRef>> properties_;
   std::unordered_map<std::uint32_t, std::string> extensions_;
+  std::unordered_map<std::uint32_t, Time> ends_;          // of the vertices that have one
   std::unordered_map<std::uint64_t, std::string> paths_;  // slot and subsystem -> explicit path
   std::unordered_map<std::string, VertexId, TextHash, std::equal_to<>> explicit_paths_;
   std::vector<std::pair<std::uint32_t, VertexId>> aux_roots_;  // subsystem and vertex

@@ -104,7 +104,8 @@ Time StartSearch::start_of(const StartBound::Quota& quota, VertexId v, Time from
   const auto start = quota.alone
                          ? occupancy_.earliest_idle(v, from, duration_)
                          : occupancy_.earliest_offer(graph_, v, quota.below, from, duration_);
-  return start.value_or(kTimeMax);
+  if (!start || saturating_add(*start, duration_) > graph_.end_of(v)) return kTimeMax;
+  return *start;
 }
 
 std::optional<Time> StartSearch::next(std::size_t number, Time from) {

@@ -164,7 +164,7 @@ Search::Answer Search::compare(VertexId v, const std::vector<Need>& needs, bool 
 // and all below it.
 Search::Admission Search::admit(VertexId v, const std::vector<Need>& needs, bool exclusive) const {
   const Vertex& vertex = graph_[v];
-  if (only_up_ && !vertex.schedulable()) return {};
+  if (only_up_ && !graph_.schedulable(v, when_)) return {};
   if ((vertex.type == node_type_ || vertex.type == storage_node_type_) &&
       !request_->nodes.passes(graph_, v))
     return {};

@@ -103,7 +103,7 @@ std::int64_t Search::best_slot_score(VertexId v, const Need& slot, bool free_onl
     for (const VertexId child : graph_.children(v)) {
       if (graph_[child].type != need.type) continue;
       if (free_only &&
-          (!graph_[child].schedulable() || occupancy_.free(graph_, child, instant) <= 0))
+          (!graph_.schedulable(child, instant) || occupancy_.free(graph_, child, instant) <= 0))
         continue;
       scores.push_back(bonus + policy_.score(graph_, child));
     }
@@ -166,7 +166,7 @@ bool Search::can_reach(VertexId v) {
 bool Search::is_shut_off(VertexId v) const {
   const Interval instant{when_.begin, saturating_add(when_.begin, 1)};
   for (VertexId up = graph_.parent(v); up != kNoVertex; up = graph_.parent(up))
-    if (!graph_[up].schedulable() || occupancy_.free(graph_, up, instant) <= 0) return true;
+    if (!graph_.schedulable(up, instant) || occupancy_.free(graph_, up, instant) <= 0) return true;
   return false;
 }
 

@@ -1,0 +1,43 @@
+// starts_on.cpp - what-if: which jobs would start, were there more nodes. A pass on a fork that has
+// them tells, so that the answer follows the policy, the limits and the plan as every start does.
+#include <set>
+
+#include "qmanager/engine/state.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/graph/spec.hpp"
+
+namespace holon::qmanager {
+namespace {
+
+std::set<std::string> names_of_nodes(const resource::GraphSpec& part) {
+  std::set<std::string> names;
+  const auto node = part.words.types.find("node");
+  for (const resource::GraphSpec::Row& row : part.rows) {
+    if (!node || row.type != *node) continue;
+    const bool is_named = row.name.value() != resource::GraphSpec::kNone;
+    names.insert(is_named ? part.words.names.text(row.name)
+                          : part.words.names.text(row.basename) + std::to_string(row.id));
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<Scheduler::StartsByHost> Scheduler::starts_on(const resource::GraphSpec& part, Time end,
+                                                     Time now, Budget budget) const {
+  Scheduler fork(state_->fork());
+  if (Status grown = fork.state_->plan.machine->grow(part, end); !grown)
+    return tl::unexpected(grown.error());
+  fork.resources_changed();
+  const std::set<std::string> added = names_of_nodes(part);
+  StartsByHost starts;
+  for (const Decision& decision : fork.step(now, budget).decisions) {
+    const auto* start = std::get_if<Start>(&decision);
+    if (start == nullptr) continue;
+    for (std::string& host : fork.state_->plan.machine->hosts_of(start->job))
+      if (added.contains(host)) starts[std::move(host)].push_back(start->job);
+  }
+  return starts;
+}
+
+}  // namespace holon::qmanager

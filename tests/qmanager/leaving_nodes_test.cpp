@@ -1,0 +1,237 @@
+// Nodes that leave at a time that is known, as those of a batch job do: no job is placed on one
+// that would outlast it, promises follow when the time moves, and who waits for that is told so.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+#include <fmt/core.h>
+
+#include "resource/formats/readers.hpp"
+#include "resource/graph/graph.hpp"
+#include "resource/jobspec/jobspec.hpp"
+#include "resource/store.hpp"
+#include "scenario.hpp"
+
+namespace holon::tests {
+namespace {
+
+using qmanager::Scheduler;
+
+class LeavingNodes {
+ public:
+  LeavingNodes(const std::string& shape, const std::string& name)
+      : store_(*resource::ResourceStore::load(*resource::read_shape(shape), {})),
+        scheduler_(*Scheduler::create(policy(name), store_)) {}
+
+  void leaves(int node, Time end) {
+    store_.set_end_of(*store_.graph().find_path(fmt::format("/cluster0/node{}", node)), end);
+    scheduler_.resources_changed();
+  }
+  // 0 ticks: without a limit.
+  void submit(std::uint64_t id, std::int64_t cores, Duration limit, Time now = 0) {
+    resource::JobShape shape;
+    shape.tasks = cores;
+    shape.command = {"true"};
+    qmanager::JobRequest request;
+    request.id = JobId{id};
+    request.limit = limit;
+    request.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
+    const auto taken = scheduler_.submit(std::move(request), now);
+    ASSERT_TRUE(taken && !*taken);
+  }
+  std::optional<Time> planned(std::uint64_t id) const {
+    return scheduler_.outlook(JobId{id})->planned_start;
+  }
+  std::string reason(std::uint64_t id) const { return scheduler_.outlook(JobId{id})->reason; }
+  // Of what somebody holds now or later, nothing lasts longer than its nodes do.
+  void check(Time now) const {
+    for (const auto& span : scheduler_.plan(now))
+      for (const auto& share : span.allocation.shares) {
+        const auto v = store_.graph().find_uniq(share.uniq_id);
+        ASSERT_TRUE(v);
+        ASSERT_LE(span.when.end, store_.graph().end_of(*v))
+            << "job " << span.job.value() << " on " << store_.graph().path(*v);
+      }
+    scheduler_.check_invariants();
+  }
+
+  Scheduler& operator*() { return scheduler_; }
+  Scheduler* operator->() { return &scheduler_; }
+
+ private:
+  resource::ResourceStore store_;
+  Scheduler scheduler_;
+};
+
+TEST(LeavingNodes, TakeOnlyWhatEndsBeforeTheyDo) {
+  for (const char* name : {"fcfs", "easy", "hybrid:2", "conservative", "conservative-rebuild"}) {
+    SCOPED_TRACE(name);
+    LeavingNodes world("node=2/core=1", name);
+    world.leaves(1, 100);
+    world.submit(1, 1, 100);
+    world.submit(2, 1, 0);
+    world.submit(3, 1, 101);
+    world->step(0);
+    EXPECT_EQ(world->running(), 2U);
+    EXPECT_EQ(world->outlook(JobId{3})->position, 0U);
+    ASSERT_TRUE(world->finish(JobId{1}, 50));
+    world.submit(4, 1, 50, 50);
+    const auto step = world->step(50);
+    // Under fcfs the third is in front of it, and it is in the way of nobody elsewhere.
+    EXPECT_EQ(step.decisions.size(), std::string_view(name) == "fcfs" ? 0U : 1U);
+    EXPECT_EQ(world->running(), std::string_view(name) == "fcfs" ? 1U : 2U);
+    world->check_invariants();
+  }
+}
+
+TEST(LeavingNodes, WhoWaitsForThemIsToldWhen) {
+  LeavingNodes world("node=2/core=2", "easy");
+  world.leaves(0, 60);
+  world.leaves(1, 60);
+  world.submit(1, 1, 61);
+  world.submit(2, 1, 0);
+  world->step(0);
+  EXPECT_EQ(world.reason(1),
+            "what it needs is free, but from 60 on node[0-1] of it gone, before its time limit "
+            "would end");
+  EXPECT_EQ(world.reason(2),
+            "what it needs is free, but from 60 on node[0-1] of it gone, and it has no time limit "
+            "to end before that");
+  const auto why = world->explain(JobId{1}, 0);
+  ASSERT_TRUE(why && !why->changes.empty());
+  EXPECT_EQ(why->changes.front().value, 60) << "a shorter limit would let it start";
+}
+
+TEST(LeavingNodes, APromiseThatWouldOutlastOneIsMadeAgain) {
+  LeavingNodes world("node=2/core=1", "conservative");
+  world.leaves(1, 200);
+  world.submit(1, 1, 50);
+  world.submit(2, 1, 30);
+  world->step(0);
+  world.submit(3, 1, 100, 1);
+  world->step(1);
+  ASSERT_EQ(world.planned(3), 30) << "where the second ends";
+  world.check(1);
+  world.leaves(1, 100);
+  world->step(2);
+  EXPECT_EQ(world.planned(3), 50);
+  world.check(2);
+  world.leaves(1, 300);
+  world->step(3);
+  EXPECT_EQ(world.planned(3), 30);
+  world.check(3);
+}
+
+TEST(LeavingNodes, ALimitCannotBeMovedPastTheirEnd) {
+  LeavingNodes world("node=1/core=2", "easy");
+  world.leaves(0, 100);
+  world.submit(1, 1, 50);
+  world->step(0);
+  const auto moved = world->set_limit(JobId{1}, 101, 10);
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().what, "a node it runs on is there until 100 only");
+  EXPECT_EQ(*world->set_limit(JobId{1}, 100, 10), 100);
+  EXPECT_EQ(*world->set_limit(JobId{1}, 40, 10), 40);
+  world.check(10);
+}
+
+// A job that does not end at its limit keeps what it has.
+TEST(LeavingNodes, AnOverrunIsStillHeld) {
+  LeavingNodes world("node=1/core=1", "easy");
+  world.leaves(0, 100);
+  world.submit(1, 1, 90);
+  world->step(0);
+  world.submit(2, 1, 5, 90);
+  world->step(92);
+  EXPECT_EQ(world->running(), 1U) << "the first is still there";
+  world->check_invariants();
+  ASSERT_TRUE(world->finish(JobId{1}, 94));
+  world->step(94);
+  EXPECT_EQ(world->running(), 1U) << "and now the second is";
+}
+
+// Nodes that are not there: the same shape with more of them.
+TEST(LeavingNodes, WhatWouldStartOnMoreOfThemIsAskedWithoutAnyChange) {
+  LeavingNodes world("node=1/core=2", "easy");
+  world.submit(1, 2, 50);
+  world->step(0);
+  world.submit(2, 2, 100);
+  world.submit(3, 2, 101);
+  world.submit(4, 1, 60);
+  world->step(1);
+  const auto more = *resource::read_shape("node=4/core=2");
+  const auto starts = world->starts_on(more, 101, 1, {});
+  ASSERT_TRUE(starts) << starts.error().what;
+  EXPECT_EQ(*starts, (Scheduler::StartsByHost{{"node1", {JobId{2}}}, {"node2", {JobId{4}}}}))
+      << "the third would outlast them, and has its place here";
+  EXPECT_EQ(world->running(), 1U);
+  EXPECT_EQ(world->pending(), 3U);
+  world->check_invariants();
+  EXPECT_TRUE(world->starts_on(more, 1, 1, {})->empty()) << "they would be gone at once";
+}
+
+TEST(LeavingNodes, WhatIsTooLargeForWhatIsHereWouldStartOnMore) {
+  auto store = *resource::ResourceStore::load(*resource::read_shape("node=1/core=2"), {});
+  auto config = policy("fcfs");
+  config.awaited = [] { return std::string("batch jobs bring nodes"); };
+  Scheduler scheduler = *Scheduler::create(config, store);
+  resource::JobShape shape;
+  shape.nodes = shape.tasks = 3;
+  shape.cores_per_task = 2;
+  shape.command = {"true"};
+  qmanager::JobRequest request;
+  request.id = JobId{1};
+  request.limit = 10;
+  request.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
+  ASSERT_FALSE(scheduler.submit(request, 0)->has_value());
+  scheduler.step(0);
+  const auto starts = scheduler.starts_on(*resource::read_shape("node=5/core=2"), 100, 0, {});
+  ASSERT_TRUE(starts);
+  EXPECT_EQ(starts->size(), 2U) << "beside the one that is here";
+}
+
+// Random histories: jobs come and end, nodes get an end, and it moves.
+TEST(LeavingNodes, NothingIsEverPlannedToOutlastOne) {
+  for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
+    for (unsigned seed = 0; seed < 25; ++seed) {
+      SCOPED_TRACE(fmt::format("{}, seed {}", name, seed));
+      std::mt19937 dice(seed);
+      const auto roll = [&](int most) { return static_cast<int>(dice() % most); };
+      const int nodes = 2 + roll(3);
+      LeavingNodes world(fmt::format("node={}/core=2", nodes), name);
+      std::map<std::uint64_t, Time> running;  // and when each is to end
+      std::uint64_t next = 1;
+      std::vector<Time> end(nodes, kTimeMax);
+      for (Time now = 0; now < 120; ++now) {
+        if (roll(3) == 0) {
+          world.submit(next, 1 + roll(2 * nodes), roll(5) == 0 ? 0 : 1 + roll(30), now);
+          ++next;
+        }
+        if (roll(10) == 0) {
+          // Never so early that something that runs there would outlast it: see Departures.
+          const int node = 1 + roll(nodes - 1);
+          end[node] = end[node] == kTimeMax ? kTimeMax : end[node] + roll(20);
+          if (end[node] != kTimeMax) world.leaves(node, end[node]);
+        }
+        if (now == 0)
+          for (int node = 1; node < nodes; ++node)
+            if (roll(2) == 0) world.leaves(node, end[node] = 20 + roll(60));
+        for (const auto& decision : world->step(now).decisions)
+          if (const auto* start = std::get_if<qmanager::Start>(&decision))
+            running[start->job.value()] = start->allocation.when.end;
+        ASSERT_NO_FATAL_FAILURE(world.check(now));
+        for (auto at = running.begin(); at != running.end();) {
+          const auto [job, limit] = *at;
+          const bool ends = now + 1 >= limit || roll(12) == 0;
+          if (ends) {
+            ASSERT_TRUE(world->finish(JobId{job}, now + 1));
+          }
+          at = ends ? running.erase(at) : std::next(at);
+        }
+      }
+    }
+}
+
+}  // namespace
+}  // namespace holon::tests
