@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "instance/job/placement.hpp"
 #include "instance/journal/record_order.hpp"
 #include "resource/graph/graph.hpp"
 #include "world/instance.hpp"
@@ -135,6 +136,32 @@ void Checks::plan_of(const Instance& instance) {
   if (held + free != total)
     machine_.history.violation("{}: its jobs hold {} cores, {} of {} are free", instance.path(),
                                held, free, total);
+}
+
+void Checks::added(int host, Duration lasts) {
+  left_.erase(host);
+  gone_.erase(host);
+  if (lasts > 0) gone_[host] = now() + lasts * kMs;
+}
+
+void Checks::ends_of_nodes(const Instance& root) {
+  const auto* core = root.core();
+  if (core == nullptr || gone_.empty()) return;
+  constexpr Duration kOnItsWay = 15'000;  // its agent's word may be held up for so long
+  const Time clock = core->clock.now();
+  for (const JobId id : core->jobs.holding()) {
+    const auto& job = *core->jobs.find(id);
+    if (!job.allocation || job.allocation->when.end <= clock) continue;  // it overruns
+    for (const auto& node : instance::nodes_of(core->store->graph(), *job.allocation))
+      for (const auto& [host, gone] : gone_) {
+        if (Hosts::name_of(host) != node.host) continue;
+        const Duration left = gone > now() ? (gone - now()) / kMs : 0;
+        if (job.allocation->when.end - clock > left + kOnItsWay)
+          return machine_.history.violation("job {} has {} ms on {}, which is gone in {} ms",
+                                            id.value(), job.allocation->when.end - clock, node.host,
+                                            left);
+      }
+  }
 }
 
 void Checks::lease_of(const Instance& child, const Instance& parent) {

@@ -33,8 +33,14 @@ class Checks {
   void plan_of(const Instance& instance);
   // All work on the node of this host is said to be over, until it is added again.
   void left(int host) { left_.insert(host); }
-  void added(int host) { left_.erase(host); }
-  void all_begins() { left_.clear(); }
+  // `lasts`: so many ms, from now on; 0: it stays.
+  void added(int host, Duration lasts);
+  void all_begins() {
+    left_.clear();
+    gone_.clear();
+  }
+  // No job is placed on a node that would outlast it.
+  void ends_of_nodes(const Instance& root);
   // The child believes in no later end than its parent knows of.
   void lease_of(const Instance& child, const Instance& parent);
   // A record never goes back. `observer`: whose word it is.
@@ -91,6 +97,7 @@ class Checks {
   std::map<std::pair<std::string, std::uint32_t>, Micros> connected_;
   std::map<std::string, std::vector<Micros>> ends_;  // of instances
   std::set<int> left_;                               // hosts
+  std::map<int, Micros> gone_;                       // hosts, and when they will be so
   std::map<int, Micros> last_heard_;                 // by the root, of hosts
   std::map<std::string, std::uint32_t> last_retry_;  // of jobs that were cancelled, at most
   std::map<std::string, msg::JobRecord> seen_;       // by observer and path

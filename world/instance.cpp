@@ -174,6 +174,7 @@ void AgentProcess::hear_place(const Result<std::string>& answer) {
   how.rank = place->rank;
   how.hostname = place->host;
   how.orphan_timeout = place->orphan_timeout;
+  if (!machine_of_.planted(Plant::endless_node)) how.lasts = lasts;
   how.security = {invited_.server_public_key, place->public_key, place->secret_key};
   reactor().defer([this, how] {
     joining_.reset();
@@ -263,13 +264,14 @@ void Instance::attach(std::uint32_t rank, AgentProcess* agent) {
   if (rank >= begin_.hosts.size()) ranks_[agent->host()] = rank;
 }
 
-void Instance::join_by_hand(int host, const launch::Invitation& invitation,
+void Instance::join_by_hand(int host, const launch::Invitation& invitation, Duration lasts,
                             std::function<void()> placed) {
   const pid_t pid = machine_.new_pid();
   machine_.tasks.adopt(pid, 0);
   auto agent = std::make_unique<AgentProcess>(
       machine_, fmt::format("agent by hand on {}", Hosts::name_of(host)), pid,
       [this] { return over_ ? nullptr : this; }, host);
+  agent->lasts = lasts;
   agent->on_place = std::move(placed);
   agent->on_death = [this, pid, host, raw = agent.get()](bool, int) {
     machine_.tasks.lose_agent(pid);

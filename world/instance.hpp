@@ -65,6 +65,8 @@ class AgentProcess final : public Process {
   void tell(const std::function<void(launch::Agent&)>& what);
   // SIGTERM.
   void terminate();
+  // ms from its beginning on until its node is gone, which it says; 0: the node stays.
+  Duration lasts = 0;
   // It has been given a place.
   std::function<void()> on_place = [] {};
 
@@ -170,7 +172,8 @@ class Instance {
   int code() const { return code_; }
 
   // Somebody on this host adds it to a root by hand; `placed`: it has been given a place.
-  void join_by_hand(int host, const launch::Invitation& invitation, std::function<void()> placed);
+  void join_by_hand(int host, const launch::Invitation& invitation, Duration lasts,
+                    std::function<void()> placed);
   Micros begun() const { return begun_; }  // its first broker
 
   // An agent on this host, which is another one than its own, is given a place.

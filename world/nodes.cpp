@@ -98,14 +98,22 @@ void World::join_by(const std::string& answer, std::uint64_t uses, const std::ve
   const auto free = hosts_without_agent();
   for (const int host : hosts) {
     if (std::find(free.begin(), free.end(), host) == free.end()) continue;
-    root_->join_by_hand(host, *invitation, [this, host, uses, number] {
+    const Duration lasts = lasts_for_a_while();
+    root_->join_by_hand(host, *invitation, lasts, [this, host, uses, number, lasts] {
       machine_.history.note("{} has a place by invitation {}", Hosts::name_of(host), number);
-      checks_.added(host);
+      checks_.added(host, lasts);
       if (++places_[number] > uses)
         machine_.history.violation("invitation {} is for {} nodes, and {} came by it", number, uses,
                                    places_[number]);
     });
   }
+}
+
+// Some nodes are there for a while only, and say so. 0: it stays, as all do that come back at the
+// end.
+Duration World::lasts_for_a_while() {
+  if (machine_.edition < 3 || brings_back_ || !machine_.dice.one_in(2)) return 0;
+  return machine_.dice.between(3'000, 40'000);
 }
 
 void World::remove_node() {
@@ -130,6 +138,7 @@ void World::bring_nodes_back() {
   std::vector<int> hosts;
   for (const int host : hosts_without_agent())
     if (root_->rank_on(host)) hosts.push_back(host);
+  brings_back_ = true;
   if (!hosts.empty()) add_nodes(hosts, hosts.size());
 }
 

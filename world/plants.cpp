@@ -54,6 +54,8 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::forgotten_guest, "forgotten-guest",
        "the nodes that people have added are forgotten with the broker that let them in"},
       {Plant::early_leave, "early-leave", "a node is said to have left as soon as it is asked to"},
+      {Plant::endless_node, "endless-node",
+       "a node that is there for a while only does not say so"},
       {Plant::one_clock, "one-clock",
        "whoever sets the wall clock sets that of the instances, too"},
       {Plant::forged_agent, "forged-agent",

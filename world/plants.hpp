@@ -38,6 +38,7 @@ enum class Plant {
   wrong_index,
   forgotten_guest,
   early_leave,
+  endless_node,
   one_clock,
   forged_agent,
   silent_disk,

@@ -74,7 +74,7 @@ void World::add(std::unique_ptr<Instance> instance) {
       machine_.history.violation("{}: it had \"{}\", and after a restart \"{}\"", again.path(),
                                  before.mapped(), now);
   };
-  instance->on_place = [this](int host) { checks_.added(host); };
+  instance->on_place = [this](int host) { checks_.added(host, 0); };
   instance->on_ready = [this](const Instance& ready) { check_quorum(ready); };
   instance->on_ending = [this](const Instance& ended) { checks_.ends(ended.path()); };
   instances_.push_back(std::move(instance));
@@ -159,6 +159,7 @@ void World::look_at(Instance& instance) {
   // What could not be written is thrown away with its broker.
   if (core == nullptr || core->only_lists() || !core->journal.look()) return;
   checks_.plan_of(instance);
+  if (instance.is_root()) checks_.ends_of_nodes(instance);
   if (const Instance* const parent = parent_of(instance)) checks_.lease_of(instance, *parent);
   const bool has_the_word = !is_disowned(instance);
   for (const auto& [path, job] : acked_) {

@@ -29,7 +29,7 @@ struct Outcome {
 // 1  everything else
 // 2  jobs that run again after failures, arrays, children with agents on several hosts, hosts that
 //    are machines: late agents, nodes that are added by hand and leave
-inline constexpr int kEdition = 2;
+inline constexpr int kEdition = 3;
 
 // `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -80,6 +80,7 @@ class World final : public Instances {
   void add_nodes(const std::vector<int>& hosts, std::uint64_t uses);
   std::vector<int> hosts_without_agent() const;
   void join_by(const std::string& answer, std::uint64_t uses, const std::vector<int>& hosts);
+  Duration lasts_for_a_while();
   void remove_node();
   void bring_nodes_back();
   void check_quorum(const Instance& root);
@@ -140,6 +141,7 @@ class World final : public Instances {
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   bool has_hosts_ = false;  // three of them, with an agent on each
   Micros rejoin_timeout_ = 0;
+  bool brings_back_ = false;   // it ends, and nodes that were away come back
   bool has_machines_ = false;  // and these are not declared: what is there their agents say
   std::int64_t quorum_ = 0;
   Micros gather_timeout_ = 0;
