@@ -16,6 +16,8 @@ std::span<const Verb> verbs() {
        verb_invite},
       {"join", "add this node to a running instance", Group::instance, verb_join},
       {"leave", "take a node out of an instance, in order", Group::instance, verb_leave},
+      {"provision", "slurm, sge, pbs, list, ...: more nodes by batch jobs", Group::instance,
+       verb_provision},
       {"submit", "put jobs into the queue, print their ids", Group::work, verb_submit},
       {"run", "run a job and wait for it, with its output here", Group::work, verb_run},
       {"cancel", "end jobs, pending or running", Group::work, verb_cancel},

@@ -47,6 +47,7 @@ int verb_shutdown(Invocation& call);
 int verb_invite(Invocation& call);
 int verb_join(Invocation& call);
 int verb_leave(Invocation& call);
+int verb_provision(Invocation& call);
 int verb_audit(Invocation& call);
 int verb_doctor(Invocation& call);
 int verb_query(Invocation& call);

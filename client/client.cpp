@@ -309,6 +309,19 @@ Status Client::leave(const msg::LeaveRequest& request) {
   return answer ? Status() : tl::unexpected(answer.error());
 }
 
+Result<msg::ProvisionReply> Client::provision(const msg::ProvisionRequest& request) {
+  return parts_->call<msg::ProvisionReply>("provision.add", request);
+}
+
+Result<msg::ProvisionsReply> Client::provisions() {
+  return parts_->call<msg::ProvisionsReply>("provision.list", msg::Empty{});
+}
+
+Status Client::change_provision(const msg::ProvisionChange& request) {
+  const auto answer = parts_->call<msg::Empty>("provision.change", request);
+  return answer ? Status() : tl::unexpected(answer.error());
+}
+
 Result<msg::TreeNode> Client::tree() {
   return parts_->call<msg::TreeNode>("tree", msg::TreeRequest{});
 }

@@ -25,6 +25,7 @@
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
 #include "msg/policy.hpp"
+#include "msg/provision.hpp"
 #include "msg/queue.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
@@ -126,6 +127,12 @@ class Client {
   Result<std::string> invite(const msg::InviteRequest& request);
   // Once the node is out. Errors: not_found, denied (the broker is on it).
   Status leave(const msg::LeaveRequest& request);
+  // Batch jobs are submitted from now on when its plan lacks resources. Errors: unsupported (of
+  // this instance), invalid_argument.
+  Result<msg::ProvisionReply> provision(const msg::ProvisionRequest& request);
+  Result<msg::ProvisionsReply> provisions();
+  // Errors: not_found, invalid_argument.
+  Status change_provision(const msg::ProvisionChange& request);
   // This instance and all below it; those that do not answer in time are marked.
   Result<msg::TreeNode> tree();
   // This instance alone.

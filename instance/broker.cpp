@@ -323,6 +323,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
     };
   hooks.agent_up = [this] { tell_when_ready(); };
   hooks.invite = [this](const msg::InviteRequest& ask) { return invite(ask); };
+  core_->provisions.invite = hooks.invite;
   service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();
@@ -461,6 +462,7 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   phase_ = Phase::draining;
   end_reason_ = reason;
   core_->ending = true;
+  core_->provisions.end();
   if (parent_) parent_->say_ending();
   core_->jobs.pause_scheduling();
   end_jobs(type, reason);
@@ -502,6 +504,8 @@ void Broker::drained() {
     const bool nobody_will_say = alone_ && core_->agents.none_connected();
     const bool waits = core_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
     if (ends_queued_ || waits) return;
+    // For as long as it waits for nodes that are away.
+    if (core_->provisions.is_ending() && !waited_for_lost_) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }

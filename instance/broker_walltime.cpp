@@ -45,10 +45,7 @@ void Broker::ask_beside(std::vector<std::string> command, const Walltime::Answer
   const std::string program = command.front();
   core_->agents.beside_broker().capture(
       std::move(command), [answer, program](const Result<launch::msg::CaptureReply>& reply) {
-        if (!reply) return answer(tl::unexpected(reply.error()));
-        if (reply->status == 0) return answer(reply->output);
-        const auto line = reply->error.substr(0, reply->error.find('\n'));
-        answer(fail(Errc::system, line.empty() ? "it failed" : line, program));
+        answer(output_of(reply, program));
       });
 }
 

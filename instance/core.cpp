@@ -1,7 +1,11 @@
 #include "instance/core.hpp"
 
+#include <fmt/core.h>
+#include <pwd.h>
 #include <unistd.h>
 
+#include "batch/allocation.hpp"
+#include "instance/instance_id.hpp"
 #include "instance/journal/record_order.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
@@ -10,6 +14,8 @@ namespace holon::instance {
 namespace {
 
 constexpr std::int64_t kPortions = 4'000;  // us of a turn for work that is done in portions
+
+constexpr Duration kWalltimePatience = 60'000;  // for the first answer about a node's batch job
 
 // An agent that finds no broker ends its jobs itself, each with its grace. One on another node may
 // be gone with it, and nothing is given to its node before it has come back and ended them.
@@ -47,6 +53,11 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
               task_settings()},
              refusals, offline, identity.agent_secrets),
       departures(*store, hosting, jobs, agents, drains, the_after_commit),
+      node_ends(reactor, the_journal, *store, jobs, agents, departures,
+                {the_config.walltime_interval, the_config.walltime_margin, kWalltimePatience}),
+      provisions({reactor, clock, the_journal, *store, scheduler, jobs, agents, node_ends,
+                  departures, the_after_commit},
+                 provision_settings()),
       children(
           server, the_journal, jobs, the_after_commit, refusals,
           [this](const ActiveJob& job) { return grant_for(job); }, identity.belongs_to),
@@ -67,6 +78,10 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
     if (!departures.has_left(rank)) on_node_lost(rank);
   };
   agents.on_latecomer = [this](const NodeTopology& node) { return newcomers.take_in(node); };
+  agents.on_welcome = [this](const launch::msg::Hello& hello) {
+    node_ends.agent_came(hello, clock.now());
+    provisions.agent_came(hello);
+  };
   agents.is_sent_home = [this](std::uint32_t rank) { return departures.is_sent_home(rank); };
   refusals.on_logged = [this](const transport::Request& request, const Error& why) {
     audit.refused(request, why);
@@ -95,21 +110,22 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   settings.second_of_day = [&clock](Time when) { return second_of_day(clock.wall(when)); };
   const auto made = std::make_shared<const Core*>();  // known when the scheduler is
   settings.show_drains = [made] { return *made == nullptr ? "" : (*made)->reasons_of_outage(); };
-  if (identity.bind && identity.agent_secrets.size() > 1)
-    settings.awaited = [made] {
-      const Core* const core = *made;
-      return core == nullptr ? "" : core->newcomers.awaited(core->agents.awaited());
-    };
+  if (identity.bind && (identity.spreads || identity.agent_secrets.size() > 1))
+    settings.awaited = [made] { return *made == nullptr ? "" : (*made)->awaited_nodes(); };
   auto scheduler = qmanager::Scheduler::create(std::move(settings), *owned);
   if (!scheduler) return tl::unexpected(scheduler.error());
   std::unique_ptr<Core> core(new Core(reactor, clock, server, journal, config, after_commit,
                                       std::move(identity), std::move(owned), std::move(*scheduler),
                                       parent));
   *made = core.get();
+  core->jobs.help_for = [raw = core.get()](JobId job) { return raw->provisions.note_for(job); };
   core->jobs.doubt = [raw = core.get()](const ActiveJob& job) { return raw->doubt(job); };
   if (auto set = core->policies.restore(); !set) return tl::unexpected(set.error());
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
+  // Before the jobs, of which some wait for what these bring.
+  if (auto known = core->provisions.restore(beginning.fresh); !known)
+    return tl::unexpected(known.error());
   // Before the jobs: one that was a child is over only when what the child left is taken over.
   if (auto known = core->children.recover(reactor.now()); !known)
     return tl::unexpected(known.error());
@@ -119,6 +135,8 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
   if (beginning.fresh) core->departures.forget();
   if (auto known = core->offline.restore(reactor.now()); !known)
+    return tl::unexpected(known.error());
+  if (auto known = core->node_ends.restore(beginning.fresh); !known)
     return tl::unexpected(known.error());
   core->agents.kill_orphans(core->jobs.orphans());
   core->takeovers.close_strays();
@@ -161,6 +179,41 @@ msg::Lease Core::lease_of(Time end) const {
   return {std::max<Duration>(1, end - clock.now()), end};
 }
 
+Provisions::Settings Core::provision_settings() const {
+  Provisions::Settings settings;
+  settings.state_dir = identity.state_dir;
+  settings.binary = identity.binary;
+  if (const auto known = read_instance_id(identity.state_dir); known && *known)
+    settings.id = (**known).id;
+  settings.interval = config.walltime_interval;
+  settings.margin = config.walltime_margin;
+  if (const passwd* const user = getpwuid(geteuid()); user != nullptr)
+    settings.user = user->pw_name;
+  const auto around =
+      batch::find_allocation(batch::current_environment(), batch::system_of(config.batch_system));
+  const bool is_in_batch_job =
+      around.system != batch::System::none && around.system != batch::System::holon;
+  if (identity.path != "/")
+    settings.refusal = "a child instance gets its nodes from the instance above";
+  else if (is_in_batch_job)
+    settings.refusal = fmt::format(
+        "this instance runs in {} job {}, and has the nodes of that; one that is to get its nodes "
+        "by batch jobs runs outside of any",
+        batch::title_of(around.system), around.job);
+  else if (!identity.bind)
+    settings.refusal = "its resources were declared; no node can be added to them";
+  else if (!identity.spreads)
+    settings.refusal =
+        "this instance has one node and listens at its socket only; `holon start --joinable` makes "
+        "one that others can join";
+  return settings;
+}
+
+std::string Core::awaited_nodes() const {
+  const std::string nodes = newcomers.awaited(agents.awaited()), more = provisions.awaited();
+  return nodes + (nodes.empty() || more.empty() ? "" : "; ") + more;
+}
+
 std::string Core::reasons_of_outage() const {
   const std::string drained = drains.reasons(), away = offline.reasons();
   return drained + (drained.empty() || away.empty() ? "" : "; ") + away;
@@ -181,15 +234,17 @@ std::optional<Time> Core::turn(Time now) {
   portions.turn(kPortions);
   auto next = takeovers.turn(now);
   const auto next_away = offline.turn(now);
+  const auto next_end = node_ends.turn(clock.wall(now), now);
   departures.turn();
   jobs.schedule(now);
+  const auto next_provision = ending ? std::nullopt : provisions.turn(now);
   policies.keep();
   if (schedule_log) schedule_log->turn(now);
   agents.settle(now);
   if (retention.turn(now)) return now;
   if (!portions.empty()) return now;
-  for (const auto& other :
-       {next_away, jobs.next_turn(now), schedule_log ? schedule_log->next_turn() : std::nullopt})
+  for (const auto& other : {next_away, next_end, next_provision, jobs.next_turn(now),
+                            schedule_log ? schedule_log->next_turn() : std::nullopt})
     if (other) next = next ? std::min(*next, *other) : other;
   return next;
 }

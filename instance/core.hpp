@@ -22,6 +22,8 @@
 #include "instance/journal/after_commit.hpp"
 #include "instance/journal/retention.hpp"
 #include "instance/policy/policies.hpp"
+#include "instance/provision/node_ends.hpp"
+#include "instance/provision/provisions.hpp"
 #include "instance/remote/departures.hpp"
 #include "instance/remote/newcomers.hpp"
 #include "instance/resources/drains.hpp"
@@ -102,6 +104,8 @@ class Core final : public Outside {
   Offline offline;
   Agents agents;
   Departures departures;
+  NodeEnds node_ends;
+  Provisions provisions;
   Children children;
   AwaitedChildren awaited;
   Takeovers takeovers;
@@ -124,7 +128,9 @@ class Core final : public Outside {
        std::unique_ptr<resource::ResourceStore> store, qmanager::Scheduler scheduler,
        ParentLink* parent);
   TaskSettings task_settings();
+  Provisions::Settings provision_settings() const;
   std::string reasons_of_outage() const;
+  std::string awaited_nodes() const;
   std::string doubt(const ActiveJob& job) const;
   Result<msg::Grant> grant_for(const ActiveJob& job) const;
   msg::Lease lease_of(Time end) const;

@@ -19,6 +19,14 @@ Duration grain_of(batch::System system) {
 
 }  // namespace
 
+Result<std::string> output_of(const Result<launch::msg::CaptureReply>& reply,
+                              const std::string& program) {
+  if (!reply) return tl::unexpected(reply.error());
+  if (reply->status == 0) return reply->output;
+  const auto line = reply->error.substr(0, reply->error.find('\n'));
+  return fail(Errc::system, line.empty() ? "it failed" : line, program);
+}
+
 Walltime::Walltime(transport::Reactor& reactor, batch::Allocation allocation, Settings settings,
                    Ask ask, std::function<void(Time)> on_moved)
     : reactor_(reactor),

@@ -9,9 +9,15 @@
 
 #include "batch/allocation.hpp"
 #include "batch/time_left.hpp"
+#include "launch/messages.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::instance {
+
+// What a command that an agent has run has written. Errors: those of the connection; system, with
+// the first line of its complaint.
+Result<std::string> output_of(const Result<launch::msg::CaptureReply>& reply,
+                              const std::string& program);
 
 class Walltime {
  public:

@@ -103,7 +103,9 @@ class Agent::Impl {
                          [this](const msg::Start& start, std::function<void()> done) {
                            return keeper_ && keeper_->deliver(start, std::move(done));
                          }}),
-        captures_(reactor, processes_, tracking_) {}
+        captures_(reactor, processes_, tracking_) {
+    if (options_.lasts > 0) ends_ = saturating_add(reactor.now(), options_.lasts);
+  }
 
   Status connect() {
     transport::Options options;
@@ -281,6 +283,9 @@ class Agent::Impl {
     hello.clock = reactor_.now();
     hello.swept = swept_;
     hello.secret = options_.secret;
+    if (ends_) hello.lasts = std::max<Duration>(1, *ends_ - reactor_.now());
+    hello.batch_system = options_.batch_system;
+    hello.batch_job = options_.batch_job;
     report_ = {};                       // all of it is part of the hello
     std::string payload = pack(hello);  // before `finished` is moved from
     client_->call({"agent.hello", std::move(payload), "", 0},
@@ -435,6 +440,7 @@ class Agent::Impl {
   AgentOptions options_;
   std::shared_ptr<spdlog::logger> log_;
   std::uint64_t incarnation_;
+  std::optional<Time> ends_;  // its node does
   std::string topology_;
   Processes& processes_;       // of jobs_
   ProcessTracking& tracking_;  // of jobs_

@@ -37,7 +37,9 @@ struct AgentOptions {
   // Of an agent on another node than its broker's (remote/): the keys for the connection. It opens
   // a socket on its node and passes requests on. Empty: it is beside the broker.
   transport::Security security;
-  bool at_hand = false;  // somebody has started it himself: Ctrl-C ends it in order
+  Duration lasts = 0;  // ms from its beginning on until its node is gone; 0: it does not know
+  std::string batch_system, batch_job;  // as of Hello
+  bool at_hand = false;                 // somebody has started it himself: Ctrl-C ends it in order
 };
 
 // The process's exit codes.

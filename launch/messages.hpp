@@ -105,8 +105,12 @@ struct Hello {
   std::int64_t clock = 0;              // the agent's, now
   bool swept = false;                  // `orphans` of an earlier answer are gone
   std::string secret;                  // what the supervisor gave both
+  std::int64_t lasts = 0;              // ms from now on until its node is gone; 0: it does not know
+  // The batch job that its node is in, whose end says the same: the system as in batch.system, and
+  // the job as the system's commands take it. Empty: none that would end before the instance.
+  std::string batch_system, batch_job;
   HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished, clock, swept,
-               secret)
+               secret, lasts, batch_system, batch_job)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends

@@ -7,6 +7,7 @@
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
 #include "msg/policy.hpp"
+#include "msg/provision.hpp"
 #include "msg/queue.hpp"
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
@@ -37,6 +38,9 @@ constexpr std::array kTopics = {
     topic<DrainRequest, Empty>("resource.drain"),
     topic<InviteRequest, InviteReply>("node.invite"),
     topic<LeaveRequest, Empty>("node.leave"),
+    topic<ProvisionRequest, ProvisionReply>("provision.add"),
+    topic<Empty, ProvisionsReply>("provision.list"),
+    topic<ProvisionChange, Empty>("provision.change"),
     topic<StatusRequest, TreeNode>("status"),
     topic<TreeRequest, TreeNode>("tree"),
     topic<CompactRequest, CompactReply>("journal.compact"),

@@ -1,8 +1,10 @@
 #include <fmt/core.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <ctime>
 
+#include "batch/provision.hpp"
 #include "batch/step.hpp"
 #include "batch/time_left.hpp"
 #include "cli/doctor/ask.hpp"
@@ -121,6 +123,28 @@ void launcher(const Allocation& allocation, Findings& all) {
                      title_of(allocation.system))});
 }
 
+// Outside of any batch job: a batch system that would take some. One that is installed and does not
+// answer says nothing here.
+void provisioning(Findings& all) {
+  constexpr struct {
+    batch::System system;
+    const char* submits;
+    const char* verb;
+  } kSystems[] = {{batch::System::slurm, "sbatch", "slurm"},
+                  {batch::System::grid_engine, "qconf", "sge"},
+                  {batch::System::pbs, "qselect", "pbs"}};
+  const passwd* const user = getpwuid(geteuid());
+  for (const auto& [system, submits, verb] : kSystems) {
+    if (user == nullptr || !is_in_path(submits)) continue;
+    const auto answer = ask(batch::list_command(system, user->pw_name), kAnswerPatience);
+    if (answer && batch::read_listed(system, *answer))
+      all.push_back({"provisioning", State::ok,
+                     fmt::format("{} answers: holon provision {} gets nodes from it",
+                                 batch::title_of(system), verb),
+                     ""});
+  }
+}
+
 }  // namespace
 
 const char* name_of(Finding::State state) {
@@ -147,6 +171,7 @@ Findings look_at_batch_system(const instance::Surroundings& around, const config
       allocation.system != batch::System::none && allocation.system != batch::System::holon;
   if (is_batch) all.push_back(walltime(allocation, config));
   launcher(allocation, all);
+  if (allocation.system == batch::System::none) provisioning(all);
   return all;
 }
 

@@ -73,6 +73,7 @@ void Agents::hello(const transport::Request& request, Time now) {
   if (!link.connected()) return;
   by_peer_[link.peer()] = &link;
   offline_.agent_came(link.rank());
+  on_welcome(*hello);
 }
 
 // Two that were let in at the same time, on one host: what the first one may have been given runs

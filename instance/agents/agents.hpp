@@ -41,6 +41,8 @@ class Agents {
   std::function<Status(const NodeTopology&)> on_latecomer = [](const NodeTopology&) -> Status {
     return fail(Errc::unsupported, "its resources are what they are");
   };
+  // An agent was welcomed.
+  std::function<void(const launch::msg::Hello&)> on_welcome = [](const launch::msg::Hello&) {};
   // One more may come, with the rank behind the last one.
   void expect(std::string secret) { secrets_.push_back(std::move(secret)); }
   // Of those that are expected, the ranks of who has never come.

@@ -178,6 +178,8 @@ class JobManager {
   void only_lists(std::string why) { why_only_lists_ = std::move(why); }
   // Of a running job: why nobody knows whether it still does; "": it does.
   std::function<std::string(const ActiveJob&)> doubt = [](const ActiveJob&) { return ""; };
+  // Of a job that waits for resources: how more of them are on their way; "": they are not.
+  std::function<std::string(JobId)> help_for = [](JobId) { return ""; };
   const PassTimes& pass_times() const { return passes_; }
   void pause_scheduling() { paused_ = true; }  // for good: the instance ends
   void resources_changed();

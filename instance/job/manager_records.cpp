@@ -89,6 +89,8 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
 void JobManager::add_outlook(const ActiveJob& job, msg::JobRecord& r) const {
   const auto outlook = scheduler_.outlook(job.id);
   if (outlook) r.reason = outlook->reason;
+  if (const std::string help = help_for(job.id); outlook && !help.empty())
+    r.reason += (r.reason.empty() ? "" : "; ") + help;
   if (gates_.closed(r.queue, QueueGates::Gate::start)) {
     const auto why = gates_.reason(r.queue, QueueGates::Gate::start);
     r.reason = fmt::format("queue {} is stopped{}", r.queue, why.empty() ? "" : ": " + why);

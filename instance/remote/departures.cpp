@@ -70,6 +70,27 @@ void Departures::ask(const transport::Request& request, Time wall, Time now) {
   leaving_.push_back({*node, request});
 }
 
+bool Departures::is_idle(std::uint32_t rank) const {
+  if (!agents_.is_connected(rank) || has_left(rank) || !jobs_on(rank).empty()) return false;
+  const auto& graph = store_.graph();
+  for (const auto node : graph.by_type("node"))
+    if (graph[node].rank == static_cast<std::int32_t>(rank) && !store_.jobs_at(node).empty())
+      return false;
+  return true;
+}
+
+void Departures::send_away(std::uint32_t rank, const Reason& reason, Time wall, Time now) {
+  const Node node{rank, name_of(rank)};
+  if (node.host.empty() || has_left(rank) || !can_leave(node)) return;
+  if (!drains_.drain(hostlist_with(node.host), {kHasLeft, wall})) return;
+  for (const JobId id : jobs_on(rank)) {
+    const Time end = jobs_.find(id)->life.expiration;
+    if (reason.end != kTimeMax && (end == 0 || end > reason.end))
+      jobs_.raise(id, "node-failure", fmt::format("its node {} leaves: {}", node.host, reason.why),
+                  now);
+  }
+}
+
 void Departures::send_home(std::uint32_t rank) {
   const AgentLink& agent = agents_.of(rank);
   sent_home_[rank] = {agent.incarnation(), agent.peer()};

@@ -33,6 +33,16 @@ class Departures {
 
   // "node.leave" (msg::LeaveRequest), answered once the agent is told to end. `wall`: now.
   void ask(const transport::Request& request, Time wall, Time now);
+  // The same, because the node will be gone soon, and nobody waits for an answer. Jobs that would
+  // last longer than `end` fail with the loss of their node, the others end by themselves;
+  // kTimeMax: all do. What was asked to leave before goes on with that.
+  struct Reason {
+    std::string why;
+    Time end = 0;
+  };
+  void send_away(std::uint32_t rank, const Reason& reason, Time wall, Time now);
+  // Its agent is here to stay, and nobody has anything on it, now or later.
+  bool is_idle(std::uint32_t rank) const;
   // Before the commit: nodes on which nothing is left are sent home.
   void turn();
   // Was its agent told to end? It may still be on its way out.

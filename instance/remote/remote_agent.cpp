@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/printable.hpp"
+#include "instance/clock.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/surroundings.hpp"
 #include "launch/agent.hpp"
@@ -49,6 +50,11 @@ launch::AgentOptions agent_options(const launch::Invitation& invitation, launch:
     agent.cpuset = *options.cpuset;
   else
     agent.most_memory = most_memory(around);
+  if (options.at_hand) {  // else the instance is in that batch job, and ends with it
+    if (options.until > 0) agent.lasts = std::max<Duration>(1, options.until - wall_clock_ms());
+    agent.batch_job = around.allocation.job;
+    if (!agent.batch_job.empty()) agent.batch_system = batch::name_of(around.allocation.system);
+  }
   agent.security = {invitation.server_key, place.is.public_key, place.is.secret_key};
   return agent;
 }

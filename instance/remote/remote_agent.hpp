@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/time.hpp"
 #include "launch/remote/invitation.hpp"
 
 namespace holon::instance {
@@ -16,8 +17,9 @@ struct RemoteAgentOptions {
   // nullopt: it offers what was granted on this node.
   std::optional<std::string> cpuset = {};
   std::string log_level = "warn";
-  std::string name;      // what the node is called; "": as the batch system or the host calls it
-  std::string uri;       // in place of the addresses of the invitation; "": those
+  std::string name;  // what the node is called; "": as the batch system or the host calls it
+  std::string uri;   // in place of the addresses of the invitation; "": those
+  Time until = 0;    // wall clock: the node is gone then; 0: as its batch job is, if it is in one
   bool at_hand = false;  // `holon join`: a person reads what it says, and ends it
 };
 

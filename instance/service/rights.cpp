@@ -51,6 +51,9 @@ constexpr std::array kRights = {
     Right{"resource.drain", kUser, Reach::tree, kAudited},
     Right{"node.invite", kUser, Reach::tree, kAudited},
     Right{"node.leave", kUser, Reach::tree, kAudited},
+    Right{"provision.add", kUser, Reach::tree, kAudited},
+    Right{"provision.list", kUser, Reach::tree},
+    Right{"provision.change", kUser, Reach::tree, kAudited},
     // With these, agents and children prove what they are: before that they are clients, or have an
     // invitation.
     Right{"agent.hello", kOwner, Reach::neighbours},

@@ -62,7 +62,8 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
           reactor, {core.clock, *core.store, core.scheduler, core.reservations, core.after_commit}),
       resources_(
           reactor, server,
-          {core.clock, *core.store, core.jobs, core.drains, core.children, core.after_commit}) {
+          {core.clock, *core.store, core.jobs, core.drains, core.children, core.after_commit}),
+      provisions_(core.provisions, core.after_commit) {
   add_client_requests();
   job_changes_.add_to(dispatcher_);
   schedule_.add_to(dispatcher_);
@@ -70,6 +71,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
   policies_.add_to(dispatcher_);
   reservations_.add_to(dispatcher_);
   resources_.add_to(dispatcher_);
+  provisions_.add_to(dispatcher_);
   core_.audit.add_to(dispatcher_);
   add_instance_requests();
   core_.children.on_connected = [this](JobId child) { child_connected(child); };

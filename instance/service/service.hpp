@@ -13,6 +13,7 @@
 #include "instance/array/array_service.hpp"
 #include "instance/core.hpp"
 #include "instance/policy/policy_service.hpp"
+#include "instance/provision/provision_service.hpp"
 #include "instance/service/followers.hpp"
 #include "instance/service/job_pages.hpp"
 #include "instance/service/queue_service.hpp"
@@ -87,6 +88,7 @@ class Service {
   PolicyService policies_;
   ReservationService reservations_;
   ResourceService resources_;
+  ProvisionService provisions_;
   const std::set<std::string> of_single_jobs_ = {"job.info", "job.wait", "job.watch", "job.attach"};
 };
 

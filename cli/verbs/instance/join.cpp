@@ -15,6 +15,7 @@
 #include "cli/options/start_options.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
+#include "instance/clock.hpp"
 #include "instance/remote/remote_agent.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/unique_fd.hpp"
@@ -111,6 +112,17 @@ int verb_join(Invocation& call) {
                   "not lead from here")
       .group("Options")
       .option("--key", options.invitation, "FILE", "the invitation, of `holon invite`")
+      .option(
+          "--until",
+          [&options](const std::string& word) -> Status {
+            const auto time = parse_time(word, instance::wall_clock_ms());
+            if (!time) return tl::unexpected(time.error());
+            options.until = *time;
+            return {};
+          },
+          "TIME",
+          "the node is gone then: +1h, 18:30, 2026-12-24 18:30; no job is placed here that would "
+          "last longer. In a batch job its end counts, too")
       .option("--name", options.name, "NAME", "what this node is called; the host's name")
       .option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off")
       .note(fmt::format(
@@ -118,7 +130,8 @@ int verb_join(Invocation& call) {
           "command line, which others can read. It runs until the instance ends, `holon leave` "
           "takes the node out, or Ctrl-C ends it with the jobs it runs.",
           launch::kInvitation))
-      .example("holon join --key ~/.holon-key", "this node's cores are the instance's from now on");
+      .example("holon join --key ~/.holon-key", "this node's cores are the instance's from now on")
+      .example("holon join --key ~/.holon-key --until +8h", "and are its owner's again tonight");
   if (const auto code = parser.parse(call)) return *code;
   if (!options.uri.empty() && !options.uri.starts_with("tcp://"))
     return report(call, "join",

@@ -1,67 +1,30 @@
 // Nodes that people add to a running instance, all of which are this machine.
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
 #include <thread>
 #include <utility>
 
-#include "instance/process/spawn.hpp"
 #include "msg/audit.hpp"
 #include "msg/resource.hpp"
 #include "tests/instance/live.hpp"
+#include "tests/instance/remote/guest.hpp"
 
 namespace holon::instance {
 namespace {
 
 using testing::eventually;
+using testing::Guest;
 using ::testing::HasSubstr;
 using testing::JobOptions;
 using testing::Live;
-
-// A `holon join` that ends with the test.
-class Guest {
- public:
-  Guest(const std::string& key, const std::string& name) {
-    const auto pid = spawn({{HOLON_BINARY, "join", "--key", key, "--name", name}, {}, true});
-    EXPECT_TRUE(pid) << to_string(pid.error());
-    pid_ = pid.value_or(0);
-  }
-  ~Guest() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
-
-  void signal(int number) const { kill(pid_, number); }
-  // Its exit code, once it has ended.
-  int wait() {
-    int status = -1;
-    EXPECT_GT(waitpid(std::exchange(pid_, 0), &status, 0), 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  }
-
- private:
-  pid_t pid_ = 0;
-};
-
-// What a command writes, standard error too, and its exit code.
-std::pair<std::string, int> run(const std::string& command) {
-  FILE* const out = popen((command + " 2>&1").c_str(), "r");
-  EXPECT_NE(out, nullptr);
-  std::string said;
-  for (int c = 0; (c = std::fgetc(out)) != EOF;) said += static_cast<char>(c);
-  const int status = pclose(out);
-  return {said, WIFEXITED(status) ? WEXITSTATUS(status) : -1};
-}
+using testing::said_by;
 
 class JoinTest : public ::testing::Test {
  protected:
   // By the command that people use.
   std::pair<std::string, int> holon(const std::string& words) const {
-    return run("HOLON_URI=" + live_.uri() + " " HOLON_BINARY " " + words);
+    return said_by("HOLON_URI=" + live_.uri() + " " HOLON_BINARY " " + words);
   }
   std::string invitation(const std::string& name, const std::string& options = "") const {
     const std::string file = live_.dir() + "/" + name;
@@ -181,21 +144,21 @@ TEST_F(JoinTest, WhoMayNotIsRefusedAndInTheAudit) {
   const std::string key = invitation("key");
   const Guest guest(key, "guest");
   ASSERT_TRUE(has_nodes(2));
-  const auto [again, code] = run(HOLON_BINARY " join --key " + key + " --name another");
+  const auto [again, code] = said_by(HOLON_BINARY " join --key " + key + " --name another");
   EXPECT_EQ(code, 1);
   EXPECT_THAT(again, HasSubstr("this invitation has been used"));
   EXPECT_THAT(holon("audit").first, HasSubstr("this invitation has been used"));
   EXPECT_EQ(live_.status()->nodes, 2);
   EXPECT_THAT(holon("invite " + key).first, HasSubstr("File exists"));
   chmod(key.c_str(), 0644);
-  const auto [open, usage] = run(HOLON_BINARY " join --key " + key);
+  const auto [open, usage] = said_by(HOLON_BINARY " join --key " + key);
   EXPECT_EQ(usage, 2);
   EXPECT_THAT(open, HasSubstr("chmod 600"));
   EXPECT_THAT(holon("leave nowhere").first, HasSubstr("there is no node nowhere here"));
-  const auto [nothing, none] = run(HOLON_BINARY " join < /dev/null");
+  const auto [nothing, none] = said_by(HOLON_BINARY " join < /dev/null");
   EXPECT_NE(none, 0);
   EXPECT_THAT(nothing, HasSubstr("holon join: standard input: an invitation was expected"));
-  const auto [inside, refused] = run("HOLON_JOB_ID=1 " HOLON_BINARY " leave");
+  const auto [inside, refused] = said_by("HOLON_JOB_ID=1 " HOLON_BINARY " leave");
   EXPECT_EQ(refused, 2);
   EXPECT_THAT(inside, HasSubstr("would wait for its own end"));
 }

@@ -1,0 +1,23 @@
+// more_nodes.hpp - nodes that are not there, to ask a plan what it would do with them.
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "instance/resources/resources.hpp"
+#include "resource/graph/spec.hpp"
+
+namespace holon::resource {
+class ResourceGraph;
+}
+
+namespace holon::instance {
+
+// One node that has this: "core=16,memory=64". Errors: invalid_argument.
+Result<resource::GraphSpec> node_of_shape(const std::string& shape);
+// One as that of rank 0. Errors: unsupported (there is none).
+Result<resource::GraphSpec> own_node(const resource::ResourceGraph& graph);
+// So many nodes like the one of `node`, under names and ranks that no node has.
+resource::GraphSpec many_like(const resource::GraphSpec& node, std::uint32_t count);
+
+}  // namespace holon::instance

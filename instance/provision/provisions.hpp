@@ -1,0 +1,143 @@
+// provisions.hpp - batch jobs that bring nodes: submitted when the scheduler's own plan lacks
+// resources, and given back when nothing runs there.
+//
+// What is missing is asked of the scheduler (Scheduler::starts_on): the pass that would be made,
+// had the instance the nodes of all batch jobs that are on their way and of all that it may still
+// ask for. As many batch jobs are submitted as that pass uses nodes of.
+//
+// A batch job is in the journal before it is submitted, under a name that no other one has; what
+// became of it is found by that name, so that a broker that dies in between submits nothing twice
+// and forgets nothing. A batch job ends by itself when its nodes have left.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "batch/provision.hpp"
+#include "instance/agents/agents.hpp"
+#include "instance/clock.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/provision/node_ends.hpp"
+#include "instance/remote/departures.hpp"
+#include "msg/provision.hpp"
+#include "msg/resource.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/graph/spec.hpp"
+#include "resource/store.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class Provisions {
+ public:
+  struct Settings {
+    std::string state_dir, binary;
+    std::string id;              // of the instance
+    std::string user;            // who the batch system knows the broker as
+    Duration interval = 10'000;  // from one question to the next
+    Duration margin = 30'000;    // of a walltime
+    std::string refusal;         // why there can be none; "": there can be
+  };
+  // All must outlive it.
+  struct Uses {
+    transport::Reactor& reactor;
+    InstanceClock& clock;
+    Journal& journal;
+    resource::ResourceStore& store;
+    const qmanager::Scheduler& scheduler;
+    JobManager& jobs;
+    Agents& agents;
+    NodeEnds& node_ends;
+    Departures& departures;
+    AfterCommit& after_commit;
+  };
+  Provisions(const Uses& uses, Settings settings);
+  Provisions(const Provisions&) = delete;
+  Provisions& operator=(const Provisions&) = delete;
+
+  // `fresh`: invitations of an earlier run are worth nothing. Errors: system.
+  Status restore(bool fresh);
+
+  // A new invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
+  std::function<Result<std::string>(const msg::InviteRequest&)> invite;
+
+  // Errors: unsupported (where it runs, and nobody could reach it), invalid_argument.
+  Result<msg::ProvisionReply> add(const msg::ProvisionRequest& how);
+  Status change(const msg::ProvisionChange& what);
+  msg::ProvisionsReply list() const;
+
+  // Before the commit. Returns when to call it again at the latest.
+  std::optional<Time> turn(Time now);
+  void agent_came(const launch::msg::Hello& hello);
+
+  // The instance ends: batch jobs that wait in a queue are taken back. True: that goes on.
+  void end();
+  bool is_ending() const { return commands_ > 0; }
+
+  // Of a job that waits: which batch job is to bring a node for it; "": none.
+  std::string note_for(JobId job) const;
+  // Why what is too large for the nodes that are here waits; "": nothing more may come.
+  std::string awaited() const;
+
+ private:
+  struct Need {
+    std::uint32_t batch_jobs = 0;  // with those that are on their way
+    std::vector<JobId> jobs;       // that would start on their nodes
+  };
+  using Listed = Result<std::vector<batch::ListedJob>>;
+
+  static bool is_queued(const msg::BatchJob& job) { return job.state != "running"; }
+  std::string folder() const { return settings_.state_dir + "/provision"; }
+  std::string file(std::uint64_t number, const char* ending) const;
+  std::string name_of(std::uint64_t number) const;
+  msg::Provision* find(std::uint64_t number);
+  std::uint32_t on_their_way(const msg::Provision& provision) const;
+  std::uint32_t may_be_asked_for(const msg::Provision& provision) const;
+  Result<resource::GraphSpec> node_like(const msg::Provision& provision) const;
+  Result<Need> need_with(const msg::Provision& provision, const resource::GraphSpec& node,
+                         std::uint32_t batch_jobs, Time now) const;
+  Result<Need> need_of(const msg::Provision& provision, Time now) const;
+  batch::BatchRequest request_for(const msg::Provision& provision, std::uint64_t number) const;
+  std::string script(const msg::Provision& provision, std::uint64_t number) const;
+  void look(msg::Provision& provision, Time now);
+  void submit(const msg::Provision& provision, Time now);
+  void send(std::uint64_t number);
+  void hear_submitted(std::uint64_t number, const Result<std::string>& answer);
+  void take_back(const std::vector<std::uint64_t>& numbers);
+  void take_back_surplus(const msg::Provision& provision, std::uint32_t needed, Time now);
+  void list_if_due(Time now);
+  void hear_listed(const std::string& system, Time asked, const Result<std::string>& answer);
+  void settle(msg::BatchJob& job, const batch::ListedJob* listed, Time asked);
+  void over(const msg::BatchJob& job);
+  void failed(std::uint64_t provision, const std::string& why);
+  void look_at_nodes(Time now);
+  void give_back(const msg::BatchJob& job, std::uint32_t rank, Time now);
+  std::vector<std::uint32_t> ranks_of(const msg::BatchJob& job) const;
+  void run(std::vector<std::string> command, std::function<void(const Result<std::string>&)> done);
+  void renew_keys();
+  Status write_files(std::uint64_t number) const;
+  void remove_files(std::uint64_t number) const;
+  void keep();
+
+  const Uses uses_;
+  const Settings settings_;
+  msg::ProvisionsReply state_;
+  std::map<std::uint64_t, std::string> keys_;  // of batch jobs that were asked for in this turn
+  std::map<std::uint64_t, std::vector<JobId>> waiting_;  // by provision: who is to get nodes by it
+  std::map<std::uint64_t, Time> surplus_since_;          // by provision
+  std::map<std::uint32_t, Time> idle_since_;             // by rank
+  std::set<std::string> unlisted_;  // systems of whose batch jobs it is not known what became
+  Time next_look_ = 0, next_list_ = 0;
+  bool is_listing_ = false;
+  bool keys_are_old_ = false;
+  bool is_over_ = false;
+  int commands_ = 0;  // that take back
+};
+
+}  // namespace holon::instance

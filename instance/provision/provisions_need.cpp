@@ -1,0 +1,90 @@
+// How many batch jobs the plan lacks: what it would do with the nodes of more of them.
+#include <algorithm>
+
+#include "instance/provision/more_nodes.hpp"
+#include "instance/provision/provisions.hpp"
+
+namespace holon::instance {
+namespace {
+
+constexpr std::int64_t kJobsLookedAt = 4'096;   // of those that wait
+constexpr std::uint32_t kMostNodesAsked = 256;  // in one question to the plan
+
+}  // namespace
+
+std::uint32_t Provisions::on_their_way(const msg::Provision& provision) const {
+  std::uint32_t jobs = 0;
+  for (const auto& job : state_.batch_jobs) jobs += job.provision == provision.number && !job.came;
+  return jobs;
+}
+
+std::uint32_t Provisions::may_be_asked_for(const msg::Provision& provision) const {
+  std::uint32_t queued = 0, nodes = 0;
+  for (const auto& job : state_.batch_jobs) {
+    if (job.provision != provision.number) continue;
+    queued += is_queued(job);
+    nodes += job.nodes;
+  }
+  const auto& how = provision.how;
+  if (queued >= how.most_queued || nodes >= how.most_nodes) return 0;
+  return std::min(how.most_queued - queued, (how.most_nodes - nodes) / how.nodes_each);
+}
+
+Result<resource::GraphSpec> Provisions::node_like(const msg::Provision& provision) const {
+  if (!provision.topology.empty()) return read_node({0, "node", provision.topology});
+  if (!provision.how.shape.empty()) return node_of_shape(provision.how.shape);
+  return own_node(uses_.store.graph());
+}
+
+// What waiting jobs would use of so many batch jobs.
+Result<Provisions::Need> Provisions::need_with(const msg::Provision& provision,
+                                               const resource::GraphSpec& node,
+                                               std::uint32_t batch_jobs, Time now) const {
+  const auto& how = provision.how;
+  const Time end = saturating_add(now, how.walltime) - settings_.margin;
+  const auto more = many_like(node, batch_jobs * how.nodes_each);
+  const auto starts = uses_.scheduler.starts_on(more, end, now, {.jobs = kJobsLookedAt});
+  if (!starts) return tl::unexpected(starts.error());
+  Need need;
+  std::uint32_t used = 0;
+  for (const auto& [host, on_it] : *starts) {
+    bool counts = false;
+    for (const JobId id : on_it) {
+      const ActiveJob* const job = uses_.jobs.find(id);
+      if (job == nullptr || now - job->life.t_submit < how.patience) continue;
+      counts = true;
+      need.jobs.push_back(id);
+    }
+    used += counts;
+  }
+  std::sort(need.jobs.begin(), need.jobs.end());
+  need.jobs.erase(std::unique(need.jobs.begin(), need.jobs.end()), need.jobs.end());
+  need.batch_jobs = (used + how.nodes_each - 1) / how.nodes_each;
+  return need;
+}
+
+// The fewest batch jobs with which as many jobs start as with all that may be asked for: where
+// there is room on several nodes a job may be put on more of them than it takes.
+Result<Provisions::Need> Provisions::need_of(const msg::Provision& provision, Time now) const {
+  const std::uint32_t most =
+      std::min(on_their_way(provision) + may_be_asked_for(provision),
+               std::max<std::uint32_t>(1, kMostNodesAsked / provision.how.nodes_each));
+  if (most == 0 || uses_.scheduler.pending() == 0) return Need();
+  const auto node = node_like(provision);
+  if (!node) return tl::unexpected(node.error());
+  auto need = need_with(provision, *node, most, now);
+  if (!need) return need;
+  for (std::uint32_t too_few = 0; too_few + 1 < need->batch_jobs;) {
+    const std::uint32_t middle = too_few + (need->batch_jobs - too_few) / 2;
+    auto fewer = need_with(provision, *node, middle, now);
+    if (!fewer) return fewer;
+    if (fewer->jobs.size() >= need->jobs.size()) {
+      need->batch_jobs = middle;
+    } else {
+      too_few = middle;
+    }
+  }
+  return need;
+}
+
+}  // namespace holon::instance
