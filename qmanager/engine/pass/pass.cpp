@@ -21,6 +21,10 @@ namespace {
 void catch_up(Scheduler::State& s, Time now) {
   s.clock = std::max(s.clock, now);
   hold_overruns(s, now);
+  // Policies are asked about the plan that is to be: a reservation which is due, and given back in
+  // a moment, made a machine look full on which the order decides.
+  if (s.progress.dirty && !s.progress.sliced && drop_reservations(s, now, Kept::stay))
+    ++s.plan.epoch;
   if (age_priorities(s, now)) s.progress.begin_anew();
   hold_outstaying(s, now);
   hold_intruders(s, now);

@@ -46,6 +46,7 @@ Tried Trying::start(Job& job, Bound bound) {
 }
 
 Tried Trying::reserve(Job& job, Time not_before) {
+  reserve_for_the_entitled();
   s_.look_at(job.request.id);
   const Duration length = s_.length_of(job);
   // One that starts at once gets no more slots than its limits leave it; what later ones get is

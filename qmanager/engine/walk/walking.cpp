@@ -136,9 +136,18 @@ void Walking::pass_over(Queue& queue, Job& job) {
   static_cast<void>(s_.accounts.limiter.edit().over_idle(job, length));  // it waits as others do
   const bool may_start = !s_.accounts.limiter->over(job, now_, length, false);
   if (walk.compress && may_start && *job.planned > now_) {
+    trying_.reserve_for_the_entitled();
     if (const auto earlier = s_.plan.machine->earlier_start(job.request, now_)) {
+      const Time before = *job.planned;
       s_.unreserve(job, now_);
-      if (trying_.reserve(job, *earlier) != Tried::reserved) return;
+      const Tried tried = trying_.reserve(job, *earlier);
+      // What has failed may fit beside the place that was left.
+      if (tried != Tried::reserved || *job.planned != before) ++s_.plan.epoch;
+      if (tried != Tried::reserved) {
+        // Where a policy changes the order, one in front may get the reservation that is left.
+        if (queue.hooks) s_.progress.dirty = true;
+        return;
+      }
     }
   }
   ++walk.considered;
