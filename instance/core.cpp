@@ -123,6 +123,7 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
   if (auto set = core->policies.restore(); !set) return tl::unexpected(set.error());
   if (auto held = core->reservations.recover(reactor.now(), beginning.fresh); !held)
     return tl::unexpected(held.error());
+  if (auto within = core->policies.restore_within(); !within) return tl::unexpected(within.error());
   // Before the jobs, of which some wait for what these bring.
   if (auto known = core->provisions.restore(beginning.fresh); !known)
     return tl::unexpected(known.error());

@@ -99,7 +99,12 @@ std::vector<PolicyState> Scheduler::take_policy_states() {
   for (Queue& queue : state_->queues.all)
     if (queue.hooks != nullptr)
       if (auto state = queue.hooks->take_state())
-        states.push_back({queue.name, queue.config.policy, std::move(*state)});
+        states.push_back({queue.name, queue.config.policy, std::move(*state), {}});
+  for (auto& [id, advance] : state_->advances.all)
+    for (PolicyState& within : advance.inner->take_policy_states()) {
+      within.advance = id;
+      states.push_back(std::move(within));
+    }
   return states;
 }
 
@@ -117,8 +122,17 @@ std::string Scheduler::policy_state(const std::string& name) const {
   return queue == nullptr || queue->hooks == nullptr ? std::string() : queue->hooks->state();
 }
 
-Status Scheduler::restore_policy_state(const std::string& name, const std::string& state) {
-  Queue* const queue = find_queue(change(), name);
+Status Scheduler::restore_policy_state(const std::string& name, const std::string& state,
+                                       JobId advance) {
+  State& s = change();
+  if (advance.value() != 0) {
+    const auto found = s.advances.all.find(advance);
+    if (found != s.advances.all.end())
+      return found->second.inner->restore_policy_state(name, state);
+    return fail(Errc::not_found,
+                "there is no advance reservation " + std::to_string(advance.value()));
+  }
+  Queue* const queue = find_queue(s, name);
   if (queue == nullptr || queue->hooks == nullptr) return no_queue(name);
   return queue->hooks->restore(state);
 }

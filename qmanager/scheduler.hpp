@@ -241,6 +241,7 @@ struct PolicyState {
   std::string queue;
   std::string policy;
   std::string state;
+  JobId advance{};  // the advance reservation in which the policy decides; 0: outside of all
 };
 
 // What went wrong in the policy of a queue that a user wrote.
@@ -307,15 +308,17 @@ class Scheduler {
   // invalid_argument; nothing has changed then.
   Status set_policy(const std::string& queue, const std::string& policy,
                     std::shared_ptr<const PolicyProgram> program, Time now);
-  // What policies that users wrote keep for later: of those where it has changed since it was taken
-  // last.
+  // What policies that users wrote keep for later, in advance reservations too: of those where it
+  // has changed since it was taken last.
   std::vector<PolicyState> take_policy_states();
   // Of the queues whose policy has had some. Cheap.
   std::vector<PolicyTrouble> policy_troubles() const;
   // Of a queue, changed or not; "": it keeps nothing.
   std::string policy_state(const std::string& queue) const;
-  // Before any job is there. Errors: not_found, invalid_argument (the policy has no use for it).
-  Status restore_policy_state(const std::string& queue, const std::string& state);
+  // Before any job is there; of the policy in an advance reservation where one is named. Errors:
+  // not_found, invalid_argument (the policy has no use for it).
+  Status restore_policy_state(const std::string& queue, const std::string& state,
+                              JobId advance = {});
   // When waiting jobs would start if nothing came and everybody took the whole of the time planned:
   // those that start before `enough` says so, which is asked between two passes. Changes nothing.
   using Starts = std::map<JobId, Time>;

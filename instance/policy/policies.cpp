@@ -15,9 +15,10 @@ using nlohmann::json;
 
 constexpr std::size_t kMostTold = 10;  // different troubles of one policy that the log is told
 
-// In the journal's table of single values, by queue.
-std::string state_key(const std::string& queue) {
-  return "policy.state." + queue;
+// In the journal's table of single values, by queue; in an advance reservation by its number, too.
+std::string state_key(const std::string& queue, JobId advance = {}) {
+  return advance.value() == 0 ? "policy.state." + queue
+                              : fmt::format("policy.state-in.{}.{}", advance.value(), queue);
 }
 std::string live_key(const std::string& queue) {
   return "policy.live." + queue;
@@ -84,15 +85,23 @@ Status Policies::restore_live(const std::string& queue) {
   return {};
 }
 
-Status Policies::restore_state(const qmanager::QueueStatus& queue) {
+Status Policies::restore_within() {
+  for (const auto& advance : scheduler_.advances())
+    for (const auto& queue : scheduler_.queues())
+      if (Status read = restore_state(queue, advance.request.resources.id); !read) return read;
+  return {};
+}
+
+Status Policies::restore_state(const qmanager::QueueStatus& queue, JobId advance) {
   if (!queue.hooks) return {};
-  const auto kept = journal_.meta(state_key(queue.name));
+  const auto kept = journal_.meta(state_key(queue.name, advance));
   if (!kept) return tl::unexpected(kept.error());
-  if (!*kept) return {};
+  if (!*kept || (*kept)->empty()) return {};
+  if (advance.value() != 0) within_[advance].insert(queue.name);
   const auto read = read_down("state", **kept);
   if (read && read->name != queue.policy) return {};
-  const Status restored =
-      read ? scheduler_.restore_policy_state(queue.name, read->text) : tl::unexpected(read.error());
+  const Status restored = read ? scheduler_.restore_policy_state(queue.name, read->text, advance)
+                               : tl::unexpected(read.error());
   if (!restored)
     spdlog::warn(fmt::format("what the policy {} of queue {} kept is not used: {}", queue.policy,
                              queue.name, to_string(restored.error())));
@@ -100,9 +109,27 @@ Status Policies::restore_state(const qmanager::QueueStatus& queue) {
 }
 
 void Policies::keep() {
-  for (const auto& [queue, policy, state] : scheduler_.take_policy_states())
-    journal_.set_meta(state_key(queue), written_down("state", policy, state));
+  for (const auto& [queue, policy, state, advance] : scheduler_.take_policy_states()) {
+    journal_.set_meta(state_key(queue, advance), written_down("state", policy, state));
+    if (advance.value() != 0) within_[advance].insert(queue);
+  }
+  forget_past_advances();
   tell_troubles();
+}
+
+// What policies kept in advance reservations that are no more.
+void Policies::forget_past_advances() {
+  if (within_.empty()) return;
+  std::set<JobId> there;
+  for (const auto& advance : scheduler_.advances()) there.insert(advance.request.resources.id);
+  for (auto at = within_.begin(); at != within_.end();) {
+    if (there.contains(at->first)) {
+      ++at;
+      continue;
+    }
+    for (const std::string& queue : at->second) journal_.set_meta(state_key(queue, at->first), "");
+    at = within_.erase(at);
+  }
 }
 
 // ---- another one

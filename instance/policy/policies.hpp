@@ -37,6 +37,8 @@ class Policies {
   // Before jobs are recovered. What is of no use any more, because the configuration has no such
   // queue or a policy has another text now, is passed over with a line in the log. Errors: system.
   Status restore();
+  // The same of policies in advance reservations, once these are there.
+  Status restore_within();
   // Writes down what policies keep, where that has changed, and tells the log what went wrong in
   // them. Before each commit, so that it is written with the events that the policies were told.
   void keep();
@@ -59,7 +61,8 @@ class Policies {
 
  private:
   Status restore_live(const std::string& queue);
-  Status restore_state(const qmanager::QueueStatus& queue);
+  Status restore_state(const qmanager::QueueStatus& queue, JobId advance = {});
+  void forget_past_advances();
   Status set(const std::string& queue, const NamedPolicy& policy, Time now);
   void tell_troubles();
 
@@ -68,6 +71,8 @@ class Policies {
   const config::Config& config_;
   std::map<std::string, NamedPolicy> live_;            // by queue: set by load() or disable()
   std::map<std::string, std::set<std::string>> told_;  // what the log has been told, by queue
+  // The queues of which something is written down, by advance reservation.
+  std::map<JobId, std::set<std::string>> within_;
 };
 
 }  // namespace holon::instance

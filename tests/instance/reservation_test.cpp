@@ -4,6 +4,7 @@
 
 #include "instance/clock.hpp"
 #include "msg/reservation.hpp"
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {
@@ -69,6 +70,31 @@ TEST(Reservations, NameWhatTheyHaveToAJobThatAsksForMore) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().what, "asks for 4 tasks of 1 core; advance reservation " +
                                       std::to_string(made->id) + " can hold 2 at most (2 cores)");
+}
+
+// Each policy has a state of its own within, which is counted as outside: what it was told once.
+TEST(Reservations, WhatAPolicyKeepsWithinOutlivesTheBroker) {
+  const Live live({"--resources", "node=1/core=2", "--conf",
+                   "policies.count.lua=state.n = state.n or 0\n"
+                   "function on_event(event) state.n = state.n + 1 end\n"
+                   "function priority(job, view) return state.n end",
+                   "--conf", "queue.policy=count.lua"});
+  const auto made = reserve(live, 1, 0, 3'600'000);
+  ASSERT_TRUE(made) << made.error().what;
+  const auto highest = [&] {
+    const auto reply = live.call<msg::PriorityReply>("priority", msg::PriorityRequest{});
+    EXPECT_TRUE(reply) << reply.error().what;
+    return reply && !reply->jobs.empty() ? reply->jobs.front().priority : 0;
+  };
+  const auto runs = live.job(live.gated("gate"), within(made->id, 60));
+  live.when_running(runs);  // submitted, started
+  const auto second = live.job({"/bin/true"}, within(made->id, 60));
+  EXPECT_EQ(highest(), 2);
+  live.kill_broker();
+  const auto third = live.job({"/bin/true"}, within(made->id, 60));
+  EXPECT_EQ(highest(), 3);
+  live.release("gate");
+  for (const auto& record : live.wait({second, third})) EXPECT_EQ(record.result, "COMPLETED");
 }
 
 TEST(Reservations, AreThereAgainAfterTheBrokerWasKilled) {

@@ -61,7 +61,7 @@ Kept kept_of(const std::string& text, std::int64_t jobs) {
   sim::SimOptions options;
   options.config = config_with(text);
   options.watch = [&](Time, qmanager::Scheduler& scheduler, const qmanager::StepResult&) {
-    for (const auto& [queue, policy, state] : scheduler.take_policy_states()) {
+    for (const auto& [queue, policy, state, advance] : scheduler.take_policy_states()) {
       kept.last[queue] = state;
       ++kept.times;
       EXPECT_EQ(policy, "mine.lua");
@@ -139,6 +139,52 @@ TEST(PolicyState, GoesOnWhereItWas) {
     return all;
   };
   EXPECT_EQ(starts(true), starts(false));
+}
+
+// In an advance reservation a policy has a state of its own.
+TEST(PolicyState, OfAnAdvanceReservationIsItsOwn) {
+  const std::string text =
+      "state.n = state.n or 0  function on_event(event, job) state.n = state.n * 31 + job.id end";
+  const auto fresh = [&] {
+    auto scheduler =
+        qmanager::Scheduler::create(config_with(text), std::make_unique<qmanager::FlatMachine>(4));
+    EXPECT_TRUE(scheduler);
+    qmanager::AdvanceRequest advance;
+    advance.resources.id = JobId{1};
+    advance.resources.procs = 2;
+    advance.resources.user = "ada";
+    advance.when = {0, 1000};
+    EXPECT_FALSE(scheduler->reserve_ahead(advance, 0)->refused);
+    return std::move(*scheduler);
+  };
+  const auto submit = [](qmanager::Scheduler& scheduler, std::uint64_t id, std::uint64_t advance) {
+    qmanager::JobRequest job;
+    job.id = JobId{id};
+    job.procs = 4;
+    if (advance != 0) job.procs = 2;
+    job.user = "ada";
+    job.limit = 10;
+    job.advance = JobId{advance};
+    EXPECT_FALSE(scheduler.submit(job, 0)->has_value());
+  };
+  const auto states = [](qmanager::Scheduler& scheduler) {
+    std::map<std::uint64_t, std::string> all;
+    for (const auto& one : scheduler.take_policy_states()) all[one.advance.value()] = one.state;
+    return all;
+  };
+  qmanager::Scheduler scheduler = fresh();
+  submit(scheduler, 2, 0);
+  submit(scheduler, 3, 1);
+  const auto kept = states(scheduler);
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_NE(kept.at(0), kept.at(1));
+  EXPECT_TRUE(states(scheduler).empty()) << "nothing is new";
+  qmanager::Scheduler other = fresh();
+  ASSERT_TRUE(other.restore_policy_state("default", kept.at(1), JobId{1}));
+  submit(other, 4, 1);
+  submit(scheduler, 4, 1);
+  EXPECT_EQ(states(other).at(1), states(scheduler).at(1));
+  EXPECT_FALSE(other.restore_policy_state("default", kept.at(1), JobId{9}));
 }
 
 // ---- another policy while jobs wait
