@@ -62,7 +62,7 @@ std::vector<Window> StoreMachine::windows(Time now) {
   for (const resource::VertexId node : graph.by_type("node"))
     if (graph[node].has_end)
       for (const resource::VertexId below : graph.subtree(node))
-        promised(below, graph.end_of(node));
+        reserved(below, graph.end_of(node));
   for (const auto& [id, end] : ends_->of) {
     const Allocation* held = store_->find(id);
     if (held == nullptr || held->when.begin <= now) continue;
