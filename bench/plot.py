@@ -27,6 +27,8 @@ PANELS = [
      {"graph_pass_after_an_end/easy_by_queue": "by pending jobs (1,024 nodes)",
       "graph_pass_after_an_end/easy_by_nodes": "by nodes (10,000 pending)",
       "graph_pass_after_an_end/easy_by_depth": "by queue-depth (100,000 pending)"}),
+    ("A simulated machine that is full (model.py)", "nodes of 32 cores",
+     {"simulate/pass": "a pass", "simulate/job": "a job"}),
 ]
 # Benchmarks with several arguments: which of them grows.
 GROWING = {"easy_by_queue": 0, "easy_by_nodes": 1, "easy_by_depth": 2}
