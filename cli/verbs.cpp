@@ -40,6 +40,7 @@ std::span<const Verb> verbs() {
       {"priority", "what the places of jobs in their queue come from", Group::look, verb_priority},
       {"plan", "what is held now and promised for later", Group::look, verb_plan},
       {"windows", "what could start now, and for how long", Group::look, verb_windows},
+      {"users", "who has what: jobs, cores, child instances", Group::look, verb_users},
       {"tree", "show the instances, what they have, do and wait for", Group::look, verb_tree},
       {"resource", "list, R, discover: what there is", Group::look, verb_resource},
       {"uptime", "one line about an instance", Group::look, verb_uptime},

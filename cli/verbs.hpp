@@ -18,6 +18,7 @@ int verb_pty(Invocation& call);
 int verb_batch(Invocation& call);
 int verb_run(Invocation& call);
 int verb_submit(Invocation& call);
+int verb_users(Invocation& call);
 int verb_cancel(Invocation& call);
 int verb_jobs(Invocation& call);
 int verb_job(Invocation& call);

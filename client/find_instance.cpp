@@ -19,6 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kForAll = "/run/holon";
 // What an instance has written of itself into its runtime directory.
 constexpr const char* kWritten = "instance.json";
 
@@ -103,6 +104,21 @@ std::vector<RunningInstance> awaited_roots() {
   return roots;
 }
 
+// Of instances for all users of the machine (`holon start --system`), the addresses. What they are
+// is in files for their own account.
+std::vector<std::string> open_to_all() {
+  std::vector<std::string> found;
+  std::error_code error;
+  for (fs::directory_iterator entry(kForAll, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const auto uri = transport::ipc_uri(entry->path().string(), "broker");
+    const auto state = uri ? transport::probe_ipc(*uri) : tl::unexpected<Error>(uri.error());
+    if (state && *state == transport::IpcState::alive) found.push_back(*uri);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
 }  // namespace
 
 std::vector<RunningInstance> running_roots() {
@@ -128,6 +144,13 @@ Result<std::string> find_instance(const Describe& describe) {
   if (const char* uri = std::getenv("HOLON_URI"); uri != nullptr && *uri != '\0') return uri;
   const auto roots = awaited_roots();
   if (roots.size() == 1) return roots.front().uri;
+  if (const auto for_all = open_to_all(); roots.empty() && !for_all.empty()) {
+    if (for_all.size() == 1) return for_all.front();
+    return fail(Errc::disconnected,
+                fmt::format("{} instances for all users run here; say which one by HOLON_URI, such "
+                            "as {}",
+                            for_all.size(), for_all.front()));
+  }
   if (roots.empty())
     return fail(Errc::disconnected,
                 "no instance runs here; `holon start` makes one, HOLON_URI names one elsewhere");

@@ -107,6 +107,16 @@ constexpr Key kKeys[] = {
                                            : TrackingKind::automatic;
        return name.has_value();
      }},
+    {"access.users", "user names, or * for everybody",
+     [](Config& c, const Value& v) { return store(c.access.users, text(v)); }},
+    {"access.operators", "user names",
+     [](Config& c, const Value& v) { return store(c.access.operators, text(v)); }},
+    {"access.least-uid", "a user id from 1 on",
+     [](Config& c, const Value& v) {
+       return store(c.access.least_uid, whole(v, 1, 2'000'000'000));
+     }},
+    {"access.no-new-privileges", "true or false",
+     [](Config& c, const Value& v) { return store(c.access.no_new_privileges, yes_or_no(v)); }},
     {"job.mpi", "auto, pmi1, pmi2, pmix or none",
      [](Config& c, const Value& v) {
        return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));

@@ -19,6 +19,14 @@ namespace holon::config {
 // How the processes of a job are kept together (launch/tracking/tracking.hpp).
 enum class TrackingKind { automatic, cgroup, process };
 
+// Of an instance that serves several users (`holon start --system`).
+struct AccessConfig {
+  std::string users = "*";         // names; "*": everybody
+  std::string operators;           // names
+  std::uint64_t least_uid = 1000;  // accounts of the system have lower numbers
+  bool no_new_privileges = true;   // setuid programs give tasks nothing
+};
+
 // Durations in ms.
 struct Config {
   qmanager::SchedulerConfig scheduler;
@@ -55,9 +63,11 @@ struct Config {
   Duration hook_timeout = 60'000;  // of each of them; 0: none
   std::uint64_t output_limit = 0;  // bytes kept of what a job writes on a node; 0: all
   bool heeds_cgroups = true;       // cpu.max and memory.max bound what is offered
+  AccessConfig access;
   Sync sync = Sync::normal;
-  std::uint64_t keep = 1'000'000;     // INACTIVE jobs that are kept, with all they left; 0: all
-  Duration keep_age = 0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
+  std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
+  Duration keep_age =
+      0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
   std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none
 
   // The policy of the queue a job without one gets into.

@@ -127,6 +127,7 @@ Result<std::unique_ptr<Broker>> Broker::create(transport::Reactor& reactor, Brok
   listen.peer_timeout = config->peer_timeout;
   listen.name = "broker";
   listen.kept_for = {"agent", "child"};
+  listen.for_everybody = options.start.system;
   auto server = transport::Server::listen(reactor, *uri, listen);
   if (!server) return tl::unexpected(server.error());
   std::unique_ptr<Broker> broker(new Broker(reactor, pulse, std::move(options), std::move(*config),
@@ -300,6 +301,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   identity.bind = source.bind;
   identity.hosts = options_.hosts;
   identity.spreads = !options_.hosts.empty();
+  identity.serves_users = options_.start.system;
   identity.is_one_machine = is_one_machine();
   identity.started = started_;
   identity.lease_end = lease_end;

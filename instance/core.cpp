@@ -42,6 +42,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       policies(the_journal, scheduler, the_config),
       jobs(the_journal, the_clock, scheduler, gates, *store, hosting, *this, the_config,
            identity.path, identity.state_dir + "/output"),
+      access(identity.serves_users, the_config.access, jobs),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
       newcomers(the_journal, *store, hosting, jobs, drains, identity.hosts),
@@ -65,7 +66,8 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       takeovers(reactor, clock, the_journal, jobs, agents,
                 {identity.binary, identity.path, identity.state_dir}),
       watchers(jobs, the_journal, the_after_commit, portions),
-      outputs(reactor, server, jobs, agents, the_after_commit),
+      outputs(reactor, server, jobs, agents, the_after_commit,
+              identity.serves_users ? identity.state_dir + "/output" : std::string()),
       retention(the_journal, jobs, the_after_commit, the_config.keep, the_config.keep_age,
                 identity.state_dir),
       inputs(server, jobs, agents, the_after_commit),
@@ -148,6 +150,7 @@ TaskSettings Core::task_settings() {
   TaskSettings settings;
   settings.uri = identity.uri;
   settings.state_dir = identity.state_dir;
+  settings.serves_users = identity.serves_users;
   settings.bind = identity.bind;
   settings.grace = config.grace;
   settings.mpi = config.mpi;
@@ -324,6 +327,7 @@ std::optional<msg::JobRecord> Core::shown(JobId child, msg::JobRecord record) {
                           child_towards(identity.path, record.path) == child &&
                           record.path != jobs.path_of(child);
   if (!is_its_own) return std::nullopt;
+  if (access.serves_users()) record.user = jobs.user_of(child);  // whatever name it gives
   auto [to_show, is_news] = journal.show_descendant(std::move(record));
   if (is_news && parent_ != nullptr) parent_->changed(to_show.path);
   return std::move(to_show);

@@ -38,6 +38,7 @@
 #include "instance/tree/children.hpp"
 #include "instance/tree/parent_link.hpp"
 #include "instance/tree/takeover.hpp"
+#include "instance/users/access.hpp"
 #include "resource/store.hpp"
 
 namespace holon::instance {
@@ -96,6 +97,7 @@ class Core final : public Outside {
   QueueGates gates;
   Policies policies;
   JobManager jobs;
+  Access access;
   Reservations reservations;
   Drains drains;
   Newcomers newcomers;

@@ -22,6 +22,7 @@ struct Identity {
   std::string binary;                      // the holon program
   BelongsTo belongs_to = descends_from;
   bool bind = true;            // tasks are bound to the cores of their R
+  bool serves_users = false;   // beside the one whose process this is
   bool spreads = false;        // agents but that of rank 0 are on other nodes
   bool is_one_machine = true;  // they are all on that of the broker, or pretend to be elsewhere
   Time started = 0;

@@ -49,6 +49,10 @@ struct StartOptions {
   bool here = false;
   bool exit_on_loss = false;  // it ends when one of its nodes is lost for good
   bool verbose = false;       // log at level debug
+  // It serves several users (users/): started by root, which it is not any more. Its processes are
+  // those of `account`, and its runtime directory is below `runtime_place`.
+  bool system = false;
+  std::string account = "holon", runtime_place = "/run/holon";
 
   bool operator==(const StartOptions&) const = default;
 };
@@ -61,6 +65,8 @@ struct BrokerOptions {
   std::string parent_uri, job_path;  // of a child; else empty
   std::uint64_t most_memory = 0;     // bytes that this machine may offer; 0: all of it has
   std::vector<std::string> hosts;    // by rank, of an instance of several nodes; else empty
+  // Inherited connections to the starter: the supervisor's, and its agent's; -1: there is none.
+  int starter = -1, starter_of_agent = -1;
   int socket = -1;  // that listens for agents on other nodes, inherited; -1: there are none
 
   // Never written: the supervisor hands them to each broker in a descriptor.

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include "config/config.hpp"
 #include "config/policies.hpp"
 #include "instance/options.hpp"
+#include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
 #include "instance/remote/child_agent.hpp"
@@ -26,6 +28,7 @@
 #include "instance/remote/remote_agent.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/surroundings.hpp"
+#include "instance/users/system_start.hpp"
 #include "launch/tasks/environment.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/unique_fd.hpp"
@@ -158,7 +161,8 @@ Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf
 Result<BrokerOptions> with_directories(StartOptions options,
                                        const std::vector<config::ConfItem>& conf,
                                        const std::vector<std::string>& hosts,
-                                       std::uint64_t most_memory, launch::Environment handed) {
+                                       std::uint64_t most_memory, launch::Environment handed,
+                                       const StarterEnds& starter) {
   auto prepared = prepare(std::move(options), std::move(handed));
   if (!prepared) return prepared;
   prepared->most_memory = most_memory;
@@ -166,6 +170,9 @@ Result<BrokerOptions> with_directories(StartOptions options,
   auto runtime_dir = transport::make_runtime_dir();
   if (!runtime_dir) return tl::unexpected(runtime_dir.error());
   prepared->runtime_dir = std::move(*runtime_dir);
+  prepared->starter = starter.supervisor;
+  prepared->starter_of_agent = starter.agent;
+  if (prepared->start.system) open_to_everybody(prepared->runtime_dir);
   const mode_t usual = umask(077);
   const auto furnished = furnish(*prepared, conf);
   umask(usual);  // of what runs in the instance
@@ -255,10 +262,16 @@ Status fit_in(const Surroundings& around, const StartOptions& options, const Nod
 }
 
 // Pipes and locks of whoever called would stay open for as long as the instance lives.
-void leave_descriptors(int except) {
-  const auto kept = static_cast<unsigned>(except);
-  if (kept > 3) close_range(3, kept - 1, 0);
-  close_range(kept + 1, ~0U, 0);
+void leave_descriptors(std::vector<int> except) {
+  std::sort(except.begin(), except.end());
+  unsigned first = 3;
+  for (const int fd : except) {
+    if (fd < 3) continue;
+    const auto kept = static_cast<unsigned>(fd);
+    if (kept > first) close_range(first, kept - 1, 0);
+    first = kept + 1;
+  }
+  close_range(first, ~0U, 0);
 }
 
 // The calling process waits until the instance is up, prints its uri and returns; the instance
@@ -281,7 +294,7 @@ int start_in_background(const BrokerOptions& options, const config::Config& conf
   if (pid == 0) {
     setsid();
     up->read = {};
-    leave_descriptors(up->write.get());
+    leave_descriptors({up->write.get(), options.starter, options.starter_of_agent});
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
     redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
@@ -330,7 +343,8 @@ int start_main(StartOptions options) {
     return is_typed ? kExitUsage : kExitFailed;
   };
   const bool has_terminal = isatty(STDIN_FILENO) == 1;
-  if (options.command.empty() && !options.background && !has_terminal && !is_later_task())
+  if (options.command.empty() && !options.background && !options.system && !has_terminal &&
+      !is_later_task())
     return refuse(
         {Errc::invalid_argument,
          "nothing to run: give a script, or --bg, or a terminal on standard input for a shell",
@@ -342,17 +356,26 @@ int start_main(StartOptions options) {
   if (place->index > 0) return serve(options, *handed, *place);
   const auto conf = config::read_conf(options.conf);
   if (!conf) return refuse(conf.error());
-  const auto config = config::config_of(*conf);
+  auto config = config::config_of(*conf);
   if (!config) return refuse(config.error());
   // libzmq ends a process that runs out of them: it is said before anything is made.
   if (auto enough = transport::check_descriptor_limit(kLeastDescriptors); !enough)
     return refuse(enough.error());
   if (const auto usable = check_resources(options.resources); !usable)
     return refuse(usable.error());
+  StarterEnds starter;
+  const bool detaches = options.background && !options.grant;
+  if (options.system) {
+    options.background = true;  // it has no initial program
+    auto begun = begin_for_users(options, *config, detaches);
+    if (!begun) return refuse(begun.error());
+    starter = *begun;
+    config->tracking = config::TrackingKind::process;  // its keepers know
+  }
   std::uint64_t most = 0;
   bool is_task = options.grant;
   Nodes nodes = options.grant ? nodes_of_child(*place) : Nodes();
-  if (!options.grant) {
+  if (!options.grant && !options.system) {
     const Surroundings around = look_around(*config);
     if (const auto trap = one_of_several(around); trap && !options.here) {
       auto met = meet_others(options, *config, around);
@@ -383,11 +406,11 @@ int start_main(StartOptions options) {
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
   auto prepared =
-      with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed));
+      with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed), starter);
   if (!prepared) return refuse(prepared.error());
   // A task in the background, a parent's or a launcher's, stays until the instance ends: with it
   // everything ends that it has started.
-  if (prepared->start.background && !is_task)
+  if (prepared->start.background && !is_task && (detaches || !prepared->start.system))
     return start_in_background(*prepared, *config, nodes, cpuset);
   const bool tells_uri = prepared->start.background && !prepared->start.grant;
   return supervise(*prepared, *config, nodes, cpuset, [&](const std::string& uri) {

@@ -23,6 +23,7 @@
 #include "launch/remote/relay.hpp"
 #include "launch/streams/capture.hpp"
 #include "launch/tasks/process.hpp"
+#include "launch/tasks/starter_processes.hpp"
 #include "launch/topology.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "launch/tracking/remains.hpp"
@@ -473,7 +474,8 @@ Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentO
   if (options.hostname.empty()) options.hostname = own_hostname();
   auto node = Node::discover(options.cpuset);
   if (!node) return tl::unexpected<Error>(node.error());
-  auto processes = own_processes(reactor);
+  auto processes =
+      options.starter >= 0 ? starter_processes(reactor, options.starter) : own_processes(reactor);
   if (!processes) return tl::unexpected<Error>(processes.error());
   NodeFrame frame = frame_of(*node, !options.cpuset.empty());
   Result<std::string> topology;

@@ -33,7 +33,9 @@ struct AgentOptions {
   std::string log_level = "warn";  // to stderr: trace, debug, info, warn, error, off
   std::string cgroup;              // directory in which each job gets a cgroup; "": jobs get none
   pid_t supervisor = 0;            // the parent it must not outlive; 0: it may
-  std::uint64_t most_memory = 0;   // bytes that its node may offer; 0: all it has
+  int starter =
+      -1;  // descriptor: tasks are started by the starter, as their users; -1: as this process
+  std::uint64_t most_memory = 0;  // bytes that its node may offer; 0: all it has
   // Of an agent on another node than its broker's (remote/): the keys for the connection. It opens
   // a socket on its node and passes requests on. Empty: it is beside the broker.
   transport::Security security;

@@ -27,6 +27,7 @@ void Hook::begin() {
   const std::vector<std::string> argv = {"/bin/sh", "-c", what_.line};
   SpawnRequest request{argv, what_.env, what_.cwd};
   request.cgroup = job_.cgroup();
+  request.user = what_.user;
   auto pid = processes_.spawn(request);
   if (!pid && pid.error().no_cgroup != 0) {
     job_.cannot_start_there(pid.error().no_cgroup);
@@ -35,6 +36,7 @@ void Hook::begin() {
   }
   if (!pid) return tell(pid.error().what);
   pid_ = *pid;
+  process_ = {pid_, processes_.start_of(pid_)};
   job_.started(pid_, nullptr);
   auto exit = processes_.on_end(
       pid_, [this](const transport::ChildExit& how) { ended(how.status); },

@@ -22,6 +22,7 @@ class Hook {
     Duration timeout = 60'000;     // ms, after which it is killed
     std::vector<std::string> env;  // the job's
     std::string cwd;               // where it cannot be entered: "/"
+    std::string user;              // as whom it runs; "": as this process
   };
   // Runs in the job's cgroup and counts as one of its processes. `done` is told once, never from in
   // here: an empty text, or why it has not gone well. Not called any more once this is gone.
@@ -29,6 +30,7 @@ class Hook {
        std::function<void(const std::string& trouble)> done);
   ~Hook();  // what still runs of it gets SIGKILL
   Hook(const Hook&) = delete;
+  const msg::ProcessId& process() const { return process_; }  // that was started; 0: none
   Hook& operator=(const Hook&) = delete;
 
  private:
@@ -42,6 +44,7 @@ class Hook {
   What what_;
   std::function<void(const std::string&)> done_;
   pid_t pid_ = 0;
+  msg::ProcessId process_;
   bool was_killed_ = false;
   transport::Subscription exit_, timer_, telling_;
 };

@@ -39,6 +39,13 @@ std::vector<std::string> words_of_array(std::vector<std::string> words, const En
   return words;
 }
 
+// What the job names is opened as its user; the rest is the agent's.
+OpenFile opener(const JobContext& context, const std::string& user) {
+  return [processes = context.processes.get(), user](const std::string& path, int flags, bool own) {
+    return processes->open_file(own ? std::string() : user, path, flags);
+  };
+}
+
 }  // namespace
 
 Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramImage> program,
@@ -48,8 +55,8 @@ Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramIma
       program_(std::move(program)),
       events_(std::move(events)),
       fences_(spec_.job),
-      input_(context_.reactor, spec_, program_->cwd),
-      output_(context_.reactor, spec_, program_->cwd),
+      input_(context_.reactor, spec_, program_->cwd, opener(context_, spec_.user)),
+      output_(context_.reactor, spec_, program_->cwd, opener(context_, spec_.user)),
       processes_(context_.tracking->track(spec_.job)) {}
 
 bool Job::start() {
@@ -65,8 +72,12 @@ bool Job::start() {
 }
 
 Hook::What Job::hook(std::string name, const std::string& line) const {
-  return {std::move(name), line, spec_.hook_timeout,
-          task_environment(program_->env, spec_, 0, context_.frame, {}), "/"};
+  return {std::move(name),
+          line,
+          spec_.hook_timeout,
+          task_environment(program_->env, spec_, 0, context_.frame, {}),
+          "/",
+          spec_.user};
 }
 
 void Job::begin_prolog() {
@@ -76,6 +87,7 @@ void Job::begin_prolog() {
                                    if (trouble.empty()) return go_on();
                                    if (std::exchange(preparing_, false)) give_up({126, trouble});
                                  });
+  leaders_.push_back(hook_->process());
 }
 
 // Once no process of the job is left. False: there is none, or it has run.
@@ -89,6 +101,7 @@ bool Job::begin_epilog() {
                                  spdlog::warn("job " + std::to_string(spec_.job) + ": " + trouble);
                                clear_up();
                              });
+  leaders_.push_back(hook_->process());
   return true;
 }
 
@@ -109,6 +122,7 @@ bool Job::start_tasks() {
     }
     task.process.pid = *pid;
     task.process.start = context_.processes->start_of(*pid);
+    leaders_.push_back(task.process);
     task.result.started = task.running = true;
     ++running_;
     if (t_start_ == 0) t_start_ = context_.reactor.now();
@@ -133,6 +147,9 @@ bool Job::start_tasks() {
 
 Status Job::offer_wire_up() {
   if (spec_.mpi.empty()) return {};
+  if (spec_.mpi == "pmix" && context_.processes->serves_users())
+    return fail(Errc::unsupported,
+                "an instance of several users has no PMIx for their tasks; --mpi pmi2 works");
   WireUpEvents events;
   events.fence = [this](std::string put) { enter_fence(std::move(put)); };
   events.ready = [this] { go_on(); };
@@ -172,6 +189,8 @@ void Job::refuse_fence(std::uint64_t round, const std::string& why) {
 
 tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
   if (program_->argv.empty()) return tl::unexpected(SpawnError{127, "there is no command to run"});
+  if (context_.processes->serves_users() && spec_.user.empty())
+    return tl::unexpected(SpawnError{126, "nobody says whose it is"});
   const msg::Task& task = spec_.tasks[index];
   const auto in = input_.open_for(task.rank);
   if (!in) return tl::unexpected(SpawnError{126, in.error().what});
@@ -217,6 +236,7 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
     if (!limit) return tl::unexpected(SpawnError{126, limit.error().what});
     what.limits.push_back(*limit);
   }
+  what.user = spec_.user;
   auto pid = context_.processes->spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {
     processes_->cannot_start_there(pid.error().no_cgroup);
@@ -332,12 +352,19 @@ void Job::clear_up() {
   warn_timer_.cancel();
   kill_timer_.cancel();
   if (wire_up_) wire_up_->all_ended();
-  if (processes_->clear()) {
+  if (is_clear()) {
     if (!begin_epilog()) end();
     return;
   }
   clear_timer_ = context_.reactor.after(look_again_, [this] { clear_up(); });
   look_again_ = std::min(2 * look_again_, kAtMost);
+}
+
+// Both are asked each time: they go on while the other does.
+bool Job::is_clear() {
+  bool is_clear = processes_->clear();
+  for (const msg::ProcessId& leader : leaders_) is_clear &= context_.processes->clear(leader);
+  return is_clear;
 }
 
 void Job::end() {
@@ -389,8 +416,8 @@ std::vector<pid_t> Job::running_tasks() const {
 
 void Job::follow(transport::Request request, const msg::OutputRequest& from) {
   std::erase_if(followers_, [](const auto& follower) { return follower->done(); });
-  followers_.push_back(std::make_unique<OutputFollower>(context_.reactor, std::move(request),
-                                                        output_.files(), from));
+  followers_.push_back(std::make_unique<OutputFollower>(
+      context_.reactor, std::move(request), output_.files(), from, opener(context_, spec_.user)));
   if (over_) followers_.back()->job_ended();
 }
 

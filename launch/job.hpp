@@ -103,6 +103,7 @@ class Job {
   void abort(int code, const std::string& why);
   void plan_warning(Duration left);
   void clear_up();
+  bool is_clear();
   void end();
   void tell_end();
 
@@ -117,6 +118,7 @@ class Job {
   std::unique_ptr<Hook> hook_;       // that runs; nullptr: none does
   std::unique_ptr<WireUp> wire_up_;  // nullptr: the tasks are offered none
   std::vector<Task> tasks_;
+  std::vector<msg::ProcessId> leaders_;  // of all groups that were started, the hooks' too
   std::vector<std::unique_ptr<OutputFollower>> followers_;
   std::size_t running_ = 0;
   std::string reason_, what_;

@@ -49,10 +49,13 @@ Jobs::~Jobs() = default;
 
 Status Jobs::start(const msg::StartRequest& request) {
   if (const Status good = check(request); !good) return good;
+  // The agent's own environment is nothing for others.
+  const Environment none;
+  const Environment& around = context_.processes->serves_users() ? none : inherited_;
   std::vector<std::shared_ptr<const ProgramImage>> programs;
   for (const msg::Program& program : request.programs)
     programs.push_back(std::make_shared<ProgramImage>(
-        ProgramImage{program.argv, base_environment(program, inherited_), program.cwd}));
+        ProgramImage{program.argv, base_environment(program, around), program.cwd}));
   for (const msg::Start& start : request.jobs) {
     if (knows(start.job)) continue;
     waiting_ids_.insert(start.job);

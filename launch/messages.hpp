@@ -216,12 +216,15 @@ struct Start {
   std::vector<std::uint32_t> part_tasks;
   std::uint32_t part = 0;
   std::map<std::string, std::string> env;  // on top of the program's: HOLON_URI, ...
+  std::string user;                        // whose the tasks are; "": the agent's own user
+  // The instance has named the file itself, and it is the agent that opens it. Else it is the user.
+  bool own_output = true, own_error = true;
   // For the task's eyes alone: it inherits a descriptor with them (environment.hpp).
   std::map<std::string, std::string> secrets;
   HOLON_FIELDS(job, attempt, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks,
                cores, gpus, bind, input, input_tasks, output, error, truncate, label, output_limit,
                limit, grace, warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
-               kill_on_bad_exit, mpi, part_tasks, part, env, secrets)
+               kill_on_bad_exit, mpi, part_tasks, part, env, user, own_output, own_error, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

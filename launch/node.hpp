@@ -29,6 +29,7 @@ class CpuMask {
   // Of a process. Errors: system (there is none with this number).
   static Result<CpuMask> of(int pid);
   Status apply() const;
+  const std::vector<unsigned long>& words() const { return words_; }
   // The same between vfork(2) and execve(2): 0 or an errno, no memory is asked for.
   int apply_quietly() const noexcept;
 

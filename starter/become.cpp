@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,20 @@ void limit_descriptors(std::uint64_t soft) {
   if (soft == 0 || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = std::min<rlim_t>(soft, limit.rlim_max);
   setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// With no rights but the user's: a hard limit can be lowered only. Which could not be set is in the
+// answer.
+std::optional<Stuck> set_limits(const std::vector<Limit>& limits) {
+  for (const Limit& limit : limits) {
+    const auto which = static_cast<__rlimit_resource>(limit.resource);
+    rlimit now{};
+    if (getrlimit(which, &now) != 0) return Stuck{Step::limit, errno, limit.resource};
+    now.rlim_cur = limit.value;
+    if (now.rlim_max < now.rlim_cur) now.rlim_max = now.rlim_cur;
+    if (setrlimit(which, &now) != 0) return Stuck{Step::limit, errno, limit.resource};
+  }
+  return std::nullopt;
 }
 
 int bind_to(const std::vector<std::uint64_t>& cpus) {
@@ -184,6 +199,7 @@ Stuck run_as(const Account& account, const Settings& settings, const Request& re
   if (getppid() != keeper) return {Step::start, ESRCH};
   const std::string& folder = request.cwd.empty() ? account.home : request.cwd;
   if (chdir(folder.c_str()) != 0) return {Step::enter, errno};
+  if (const auto stuck = set_limits(request.limits)) return *stuck;
   return become_program(request, environment);
 }
 

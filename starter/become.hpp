@@ -14,6 +14,7 @@ namespace holon::starter {
 struct Stuck {
   Step step = Step::become;
   int error = 0;
+  std::uint32_t limit = 0;  // of Step::limit: which one
 };
 
 // Groups, group and user, all three ids of each, and no capability; looked at afterwards, with

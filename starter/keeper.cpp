@@ -112,6 +112,7 @@ class Keeper {
       told.what = What::failed;
       told.step = stuck.step;
       told.error = stuck.error;
+      told.status = static_cast<std::int32_t>(stuck.limit);
     }
     close(report_);
     report_ = -1;

@@ -1,6 +1,7 @@
 #include "starter/request.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstring>
@@ -63,6 +64,17 @@ class Reader {
     while (is_good_ && values.size() < count) values.push_back(number());
     return values;
   }
+  std::vector<Limit> limits() {
+    const std::uint64_t count = number();
+    std::vector<Limit> values;
+    if (count > kMostLimits) return wrong(), values;
+    while (is_good_ && values.size() < count) {
+      const std::uint64_t resource = number();
+      if (resource >= RLIM_NLIMITS) return wrong(), values;
+      values.push_back({static_cast<std::uint32_t>(resource), number()});
+    }
+    return values;
+  }
   bool is_good() const { return is_good_; }
   bool is_at_end() const { return is_good_ && left_.empty(); }
 
@@ -96,6 +108,11 @@ std::string encode(const Request& request) {
   out.number(request.cpus.size());
   for (const auto word : request.cpus) out.number(word);
   out.number(request.descriptors);
+  out.number(request.limits.size());
+  for (const Limit& limit : request.limits) {
+    out.number(limit.resource);
+    out.number(limit.value);
+  }
   out.text(request.path);
   out.number(request.flags);
   return out.take();
@@ -112,6 +129,7 @@ Result<Request> decode(std::string_view bytes) {
   request.cwd = in.text();
   request.cpus = in.numbers(kMostCpus / 64);
   request.descriptors = in.number();
+  request.limits = in.limits();
   request.path = in.text();
   const std::uint64_t flags = in.number();
   if (!in.is_at_end() || flags > UINT32_MAX)

@@ -14,6 +14,15 @@ namespace holon::starter {
 inline constexpr std::size_t kMostBytes = std::size_t{8} << 20;  // of all of it
 inline constexpr std::size_t kMostWords = 200'000;               // of argv, of env
 inline constexpr std::size_t kMostCpus = 1 << 16;
+inline constexpr std::size_t kMostLimits = 64;
+
+// Of setrlimit(2).
+struct Limit {
+  std::uint32_t resource = 0;  // RLIMIT_NOFILE, ...
+  std::uint64_t value = 0;
+
+  bool operator==(const Limit&) const = default;
+};
 
 struct Request {
   std::string user;                 // a name of the system's
@@ -22,6 +31,7 @@ struct Request {
   std::string cwd;                  // run; "": the user's home
   std::vector<std::uint64_t> cpus;  // run: mask; empty: the starter's
   std::uint64_t descriptors = 0;    // run: soft limit of open files; 0: the starter's
+  std::vector<Limit> limits;        // run: set last, with the user's rights
   std::string path;                 // open; absolute
   std::uint32_t flags = 0;          // open: as in open(2), of those in kOpenFlags
 
@@ -32,8 +42,8 @@ std::string encode(const Request& request);
 // Errors: invalid_argument.
 Result<Request> decode(std::string_view bytes);
 
-// Is it one that can be run, or opened? No words with zero bytes, an absolute path, flags that are
-// known. Errors: invalid_argument.
+// Is it one that can be run, or opened? No words with zero bytes, an absolute path, flags and
+// limits that are known. Errors: invalid_argument.
 Status check_run(const Request& request);
 Status check_open(const Request& request);
 

@@ -51,6 +51,7 @@ enum class Step : std::uint32_t {
   bind,         // CPUs
   become,       // ids and groups
   enter,        // the working directory
+  limit,        // a limit of processes; status: which
   find,         // the program along PATH
   run,          // the program itself
   file,         // the file to be opened

@@ -61,6 +61,7 @@ struct Options {
   Duration heartbeat = 1000;      // ms of silence after which a sign of life is sent
   Duration peer_timeout = 20000;  // ms without any sign of life after which the peer is lost
   Duration introduction = 10000;  // ms that a server waits for the hello of a connection
+  bool for_everybody = false;     // of a server at ipc://: other users may connect, too
   std::string name;               // who this side says it is, for the other's logs
   Security security;
 };
@@ -93,6 +94,8 @@ class Request {
   const std::string& topic() const;
   const std::string& path() const;  // "" for this instance, else the instance meant: "/3/7"
   const std::string& payload() const;
+  // Whoever looks at it from now on sees this payload: the part of it that its sender may ask.
+  void rewrite(std::string payload) const;
   PeerId peer() const;  // 0 on a Client, whose only peer is its server
   // Who sent it, by the kernel's word or by a key; on a Client unknown.
   Principal principal() const;

@@ -52,6 +52,9 @@ const std::string& Request::path() const {
 const std::string& Request::payload() const {
   return state_ ? state_->payload : kEmpty;
 }
+void Request::rewrite(std::string payload) const {
+  if (state_) state_->payload = std::move(payload);
+}
 PeerId Request::peer() const {
   return state_ ? state_->peer : PeerId{};
 }

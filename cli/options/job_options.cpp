@@ -377,6 +377,9 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
       .option("-q,--queue", shape.queue, "NAME", "the queue it waits in")
       .option("-J,--name|--job-name", shape.name, "NAME",
               "how listings call it; the command's name unless given")
+      .option("--for", options.for_user, "USER",
+              "for operators of an instance of several users: it is that user's, with none of this "
+              "environment but --env, and begins in / but for --cwd")
       .option(
           "--urgency",
           [&options](const std::string& word) -> Status {
@@ -503,15 +506,19 @@ Result<Environment> apply_environment(Environment base, const Environment& proce
 Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command) {
   JobRequest made;
   const Environment process = process_environment();
-  auto environment =
-      apply_environment(without_own_variables(process), process, options.environment);
+  const bool is_ours = options.for_user.empty();
+  auto environment = apply_environment(is_ours ? without_own_variables(process) : Environment(),
+                                       process, options.environment);
   if (!environment) return tl::unexpected(environment.error());
 
   resource::JobShape shape = options.shape;
   if (!options.tasks_given) shape.tasks = std::max<std::int64_t>(shape.nodes, 1);
   if (shape.name.empty()) shape.name = name_of_command(command);
   std::error_code error;
-  const auto cwd = std::filesystem::absolute(shape.cwd.empty() ? "." : shape.cwd, error);
+  const auto cwd = std::filesystem::absolute(!shape.cwd.empty() ? shape.cwd
+                                             : is_ours          ? "."
+                                                                : "/",
+                                             error);
   if (error) return fail(Errc::system, error.message(), "--cwd");
   shape.cwd = cwd.lexically_normal().string();
   if (shape.cwd.size() > 1 && shape.cwd.ends_with('/')) shape.cwd.pop_back();
@@ -537,7 +544,7 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
 
   made.request.jobspec = resource::write_jobspec(*jobspec);
   made.request.urgency = static_cast<std::uint32_t>(options.urgency);
-  made.request.user = user_name();
+  made.request.user = is_ours ? user_name() : options.for_user;
   return made;
 }
 

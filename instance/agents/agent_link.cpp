@@ -123,6 +123,8 @@ void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
   }
   start.output = file_of_part(files.output, place);
   start.error = file_of_part(files.error, place);
+  start.own_output = job.submission->output.empty();
+  start.own_error = job.submission->error.empty();
   start.label = job.submission->label;
   if (job.submission->output.empty() && job.submission->error.empty())
     start.output_limit = settings_.output_limit;
@@ -133,7 +135,8 @@ std::string AgentLink::wire_up_of(const Submission& what) const {
   const std::string& wanted = what.mpi.empty() ? settings_.mpi : what.mpi;
   if (what.is_instance || wanted == "none") return {};
   if (wanted != "auto") return wanted;
-  return what.ntasks > 1 ? wanted : "";
+  if (what.ntasks <= 1) return {};
+  return settings_.serves_users ? "pmi2" : wanted;  // no PMIx server is another user's
 }
 
 // What the process that this part of a child is has to know of the others.
@@ -194,14 +197,16 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.part_tasks = std::move(part_tasks);
   }
   start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
+  if (settings_.serves_users) start.user = job.life.user;
   start.env = array_variables(what, job.id);
   start.env["HOLON_URI"] = settings_.uri;
   start.env["HOLON_PE"] = job.life.environment;
   if (what.is_instance) {
-    start.secrets = {
-        {"HOLON_PARENT_URI", settings_.uri},
-        {"HOLON_TOKEN", settings_.token(job.id)},
-        {"HOLON_STATE_DIR", settings_.state_dir + "/children/" + std::to_string(job.id.value())}};
+    start.secrets = {{"HOLON_PARENT_URI", settings_.uri}, {"HOLON_TOKEN", settings_.token(job.id)}};
+    // Another user's child keeps its own where that user's instances do.
+    if (!settings_.serves_users)
+      start.secrets["HOLON_STATE_DIR"] =
+          settings_.state_dir + "/children/" + std::to_string(job.id.value());
     start.secrets.merge(secrets_of(place_in(job, nodes)));
   }
   return start;

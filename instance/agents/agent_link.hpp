@@ -30,6 +30,7 @@ struct TaskSettings {
   std::string uri;        // HOLON_URI
   std::string state_dir;  // child instances keep theirs below it
   bool bind = true;  // false: the resources are declared, core numbers mean nothing to the kernel
+  bool serves_users = false;  // each job's tasks are its user's
   Duration grace = 5'000;
   std::string mpi = "auto";          // of jobs that do not say it themselves
   std::string prolog, epilog;        // job.prolog, job.epilog

@@ -1,6 +1,7 @@
 #include "instance/agents/output_streams.hpp"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +23,13 @@ constexpr std::size_t kEnoughWaiting =
     4 << 20;                     // bytes waiting for a slow client at which reading pauses
 constexpr Duration kPause = 20;  // ms until it is tried again
 
+// A record of a child's says what that child's user likes, the instance's own files among it.
+Error not_ours_to_read(const msg::JobRecord& job) {
+  return {Errc::denied,
+          "the job has ended, and what it wrote is its user's to read: " + job.output,
+          {}};
+}
+
 }  // namespace
 
 void OutputStreams::attach(const transport::Request& request) {
@@ -35,6 +43,7 @@ void OutputStreams::attach(const transport::Request& request) {
     return request.fail({Errc::unsupported,
                          fmt::format("{} is an array: its tasks have outputs", record->path),
                          "id"});
+  if (const auto may = may_read(*record); !may && job == nullptr) return request.fail(may.error());
   Stream& stream = streams_.emplace_back();
   stream.client = request;
   stream.job = id;
@@ -49,6 +58,7 @@ void OutputStreams::attach_to_files(const transport::Request& request, const msg
   std::error_code error;
   if (job.t_start == 0)
     return request.fail({Errc::not_found, "it never ran, so it wrote nothing", job.path});
+  if (!only_below_.empty()) return request.fail(not_ours_to_read(job));
   // A file of the instance's own naming that held nothing is gone, and its folder is there.
   const std::filesystem::path first = launch::file_of_task(job.output, 0);
   if (!std::filesystem::exists(first, error) &&
@@ -198,10 +208,22 @@ bool OutputStreams::pump_all(Stream& stream, const msg::JobRecord& job, bool err
   return true;
 }
 
+// A file that a user has named is opened by that user's processes only: this one may be able to
+// read what the user may not.
+Status OutputStreams::may_read(const msg::JobRecord& job) const {
+  if (only_below_.empty()) return {};
+  const std::string own = fmt::format("{}/{}", only_below_, job.id);
+  const bool is_own =
+      job.output == own + ".out" && (job.error.empty() || job.error == own + ".err");
+  if (is_own) return {};
+  return tl::unexpected(not_ours_to_read(job));
+}
+
 void OutputStreams::finish_from_files(Stream& stream) {
   if (stream.client.done()) return;
   const auto record = stream.left ? Result<msg::JobRecord>(*stream.left) : jobs_.record(stream.job);
   if (!record) return stream.client.fail(record.error());
+  if (!may_read(*record)) return stream.client.end();  // the agent has sent what there was
   const bool separate = !record->error.empty() && record->error != record->output;
   const bool whole =
       pump_all(stream, *record, false) && (!separate || pump_all(stream, *record, true));

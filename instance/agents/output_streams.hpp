@@ -23,13 +23,16 @@ namespace holon::instance {
 
 class OutputStreams {
  public:
+  // `only_below`: in an instance of several users, which reads none of their files: the folder of
+  // what it names itself; else "".
   OutputStreams(transport::Reactor& reactor, transport::Server& server, const JobManager& jobs,
-                Agents& agents, AfterCommit& after_commit)
+                Agents& agents, AfterCommit& after_commit, std::string only_below)
       : reactor_(reactor),
         server_(server),
         jobs_(jobs),
         agents_(agents),
-        after_commit_(after_commit) {}
+        after_commit_(after_commit),
+        only_below_(std::move(only_below)) {}
 
   void attach(const transport::Request& request);
   // "job.attach" for a job of an instance that has ended; errors: not_found (no file).
@@ -63,6 +66,7 @@ class OutputStreams {
   std::size_t parts_of(const Stream& stream, const msg::JobRecord& job) const;
   void finish_from_files(Stream& stream);
   bool pump(Stream& stream, const std::string& name, File file);
+  Status may_read(const msg::JobRecord& job) const;
   bool pump_all(Stream& stream, const msg::JobRecord& job, bool error);
   void pass_on(Stream& stream, std::size_t part, const std::string& chunk);
   void rest(Stream& stream);
@@ -74,6 +78,7 @@ class OutputStreams {
   const JobManager& jobs_;
   Agents& agents_;
   AfterCommit& after_commit_;
+  const std::string only_below_;
   std::list<Stream> streams_;  // callbacks hold references
 };
 

@@ -234,6 +234,8 @@ class JobManager {
   const std::set<JobId>& holding() const { return holding_; }
   // Of active and inactive jobs. Errors: not_found.
   Result<msg::JobRecord> record(JobId id) const;
+  // Whose job this is, also of one that is over; "": there is none.
+  std::string user_of(JobId id) const;
   msg::JobRecord record_of(const ActiveJob& job) const;
   // With times by the wall clock, as in records.
   Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }

@@ -178,6 +178,12 @@ std::string file_of_part(const std::string& file, std::size_t place) {
   return is_device ? file : fmt::format("{}.{}", file, place);
 }
 
+std::string JobManager::user_of(JobId id) const {
+  if (const ActiveJob* job = find(id)) return job->life.user;
+  auto ended = record(id);
+  return ended ? std::move(ended->user) : std::string();
+}
+
 Result<msg::JobRecord> JobManager::record(JobId id) const {
   if (const ActiveJob* job = find(id)) return record_of(*job);
   if (const JobArray* array = array_with(id)) return record_of_task(*array, id);

@@ -56,7 +56,12 @@ void remove_abandoned_runtime_dirs(const std::string& base) {
   }
 }
 
-RuntimeFiles::RuntimeFiles(std::string dir) : dir_(std::move(dir)), lock_(dir_) {
+void open_to_everybody(const std::string& runtime_dir) {
+  chmod(runtime_dir.c_str(), 0711);  // to be passed through, not to be listed
+}
+
+RuntimeFiles::RuntimeFiles(std::string dir, bool for_everybody)
+    : dir_(std::move(dir)), for_everybody_(for_everybody), lock_(dir_) {
   std::error_code error;
   for (fs::directory_iterator entry(dir_, error), end; !error && entry != end;
        entry.increment(error)) {
@@ -80,6 +85,7 @@ bool RuntimeFiles::whole() const {
 }
 
 Status RuntimeFiles::restore() {
+  if (for_everybody_) chmod(dir_.c_str(), 0700);  // what is ours alone is made before others come
   if (auto made = transport::make_runtime_dir(dir_); !made) return tl::unexpected(made.error());
   if (lock_.is_lost()) lock_.take();
   for (const auto& [name, text] : files_) {
@@ -87,6 +93,7 @@ Status RuntimeFiles::restore() {
     if (lstat((dir_ + "/" + name).c_str(), &info) == 0) continue;
     if (auto written = write_durably(dir_ + "/" + name, text); !written) return written;
   }
+  if (for_everybody_) open_to_everybody(dir_);
   return {};
 }
 

@@ -12,7 +12,8 @@ namespace holon::instance {
 class RuntimeFiles {
  public:
   // Remembers the files that are there now, with what is in them, and takes the supervisor's lock.
-  explicit RuntimeFiles(std::string dir);
+  // `for_everybody`: others may pass through the directory to the socket in it.
+  explicit RuntimeFiles(std::string dir, bool for_everybody = false);
 
   bool whole() const;
   // Makes what is missing, the lock first: who finds the directory finds it held. Errors: system.
@@ -22,9 +23,13 @@ class RuntimeFiles {
 
  private:
   std::string dir_;
+  bool for_everybody_ = false;
   std::map<std::string, std::string> files_;  // by name
   transport::SupervisorLock lock_;
 };
+
+// Its mode where others may pass through it.
+void open_to_everybody(const std::string& runtime_dir);
 
 // Removes the runtime directories in `base` that killed supervisors have left: those of this user
 // with an instance's files whose lock nobody holds. One that is younger than a minute stays: its

@@ -29,6 +29,7 @@
 #include "instance/process/state_claim.hpp"
 #include "instance/process/watchdog.hpp"
 #include "instance/remote/launcher.hpp"
+#include "instance/users/starter_line.hpp"
 #include "launch/agent.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/tasks/process.hpp"
@@ -49,11 +50,6 @@ constexpr Duration kFilesLook = 1'000;       // how long the runtime directory m
 constexpr Duration kFilesTouch = 3'600'000;  // what is old is removed from /tmp
 constexpr Duration kProgramGrace = 5'000;    // from SIGTERM to SIGKILL
 constexpr Duration kStackPatience = 3'000;   // for a broker that hangs to say where
-
-std::string variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 std::string parent_of(const std::string& dir) {
   return std::filesystem::path(dir).parent_path();
@@ -85,7 +81,8 @@ class Supervisor {
         nodes_(std::move(nodes)),
         cpuset_(std::move(cpuset)),
         tell_ready_(std::move(on_ready)),
-        files_(options_.runtime_dir),
+        files_(options_.runtime_dir, options_.start.system),
+        starter_(reactor, options_.starter, options_.starter_of_agent),
         log_(options_.start.state_dir + "/instance.log"),
         earlier_runs_(reactor, say),
         launcher_(reactor, [this](const Launcher::Ended& how) { launcher_ended(how); }) {
@@ -138,6 +135,9 @@ class Supervisor {
     watches_.push_back(reactor_.after(kFilesLook, [base = parent_of(options_.runtime_dir)] {
       remove_abandoned_runtime_dirs(base);
     }));
+    if (auto watched = starter_.watch([this] { lose("the starter of users' tasks has ended"); });
+        !watched)
+      return watched;
     auto claim = StateClaim::take(options_.start.state_dir);
     if (!claim) return tl::unexpected(claim.error());
     claim_ = std::move(*claim);
@@ -149,7 +149,8 @@ class Supervisor {
 
   // A child is part of its parent's tree, and known by its job there; a root is its own.
   void mark_processes() {
-    lineage_ = variable(launch::kLineage);
+    const char* const outer = std::getenv(launch::kLineage);
+    lineage_ = outer != nullptr ? outer : "";
     if (!options_.start.grant || lineage_.empty())
       lineage_ = launch::lineage_of_root(lineage_, claim_.mark);
     setenv(launch::kLineage, lineage_.c_str(), 1);
@@ -352,7 +353,8 @@ class Supervisor {
     if (const auto dir = cgroup_of(agent); !dir.empty())
       command.insert(command.end(), {"--cgroup", dir});
     if (!cpuset_.empty()) command.insert(command.end(), {"--cpuset", cpuset_});
-    auto child = spawn({command, {secret->get()}, true});
+    const auto kept = starter_.hand_over(command, {secret->get()});
+    auto child = spawn({command, kept, true});
     if (!child) return tl::unexpected(child.error());
     agent.process.pid = *child;
     return watch(agent.process, [this, &agent](int status) { agent_ended(agent, status); });
@@ -400,8 +402,10 @@ class Supervisor {
     agent.lost_tasks.end(std::move(what));
     const std::string name = fmt::format("agent of rank {}", agent.rank);
     auto start = [this, &agent]() -> Status {
-      agent.lost_tasks.when_gone(
-          [this, &agent] { begin_or_give_up([this, &agent] { return start_agent(agent); }); });
+      agent.lost_tasks.when_gone([this, &agent] {
+        starter_.when_idle(
+            [this, &agent] { begin_or_give_up([this, &agent] { return start_agent(agent); }); });
+      });
       return {};
     };
     // Without the agent beside it a broker can do little; of any other one the nodes go down.
@@ -436,9 +440,13 @@ class Supervisor {
 
   // What has crashed too often: an agent that can be done without is left alone.
   void give_up(const std::string& what, bool needed) {
-    say(fmt::format("{}, {} times within {} s; giving up", what, kCrashes + 1,
-                    kCrashWindow / 1000));
-    if (!needed) return;
+    const auto said =
+        fmt::format("{}, {} times within {} s; giving up", what, kCrashes + 1, kCrashWindow / 1000);
+    needed ? lose(said) : say(said);
+  }
+
+  void lose(const std::string& what) {
+    say(what);
     code_ = kExitGaveUp;
     stop();
   }
@@ -535,6 +543,7 @@ class Supervisor {
   std::string cpuset_;
   std::function<void(const std::string&)> tell_ready_;
   RuntimeFiles files_;
+  StarterLine starter_;
   Complaint files_trouble_, state_trouble_;
   OwnLog log_;
   StateClaim claim_;

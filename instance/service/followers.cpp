@@ -48,7 +48,7 @@ Result<EventCursor> parse_event_cursor(const std::string& text) {
 
 }  // namespace
 
-void Followers::follow(const transport::Request& request) {
+void Followers::follow(const transport::Request& request, std::optional<std::string> viewer) {
   const auto ask = transport::unpack<msg::EventsRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   if (!ask->cursor.empty())
@@ -60,6 +60,7 @@ void Followers::follow(const transport::Request& request) {
   Follower& follower = followers_[number];
   follower.request = request;
   follower.ask = *ask;
+  follower.viewer = std::move(viewer);
   follower.era = std::move(*era);
   follower.lists = !go_on_from(ask->cursor, follower);
   if (follower.lists && ask->bare) begin_bare(follower);
@@ -162,6 +163,8 @@ Result<bool> Followers::list_some(Follower& follower) {
   // Of jobs behind the last one nothing was shown, and nothing had happened.
   if (!follower.lists) follower.shown.push_back({JobId(UINT64_MAX), now_at});
   part.jobs = std::move(*records);
+  if (follower.viewer)
+    std::erase_if(part.jobs, [&](const auto& job) { return job.user != *follower.viewer; });
   send(follower, part);
   return true;
 }
@@ -184,6 +187,7 @@ void Followers::take(Follower& follower, const NumberedEvent& event, msg::Events
     const auto in_snapshot = std::lower_bound(follower.shown.begin(), follower.shown.end(), job,
                                               [](const Shown& s, JobId id) { return s.last < id; });
     if (in_snapshot != follower.shown.end() && event.number < in_snapshot->number) continue;
+    if (follower.viewer && core_.jobs.user_of(job) != *follower.viewer) continue;
     part.events.push_back(one);
     part.events.back().id = job.value();
   }

@@ -23,7 +23,8 @@ class Followers {
  public:
   Followers(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
 
-  void follow(const transport::Request& request);
+  // `viewer`: whose jobs alone are told of; nullopt: all.
+  void follow(const transport::Request& request, std::optional<std::string> viewer);
   // An event was journalled.
   void happened();
   // The instance ends.
@@ -44,6 +45,7 @@ class Followers {
   struct Follower {
     transport::Request request;
     msg::EventsRequest ask;
+    std::optional<std::string> viewer;
     std::string era;
     Place place;
     bool lists = false;  // the snapshot is being made

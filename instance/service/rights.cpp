@@ -11,54 +11,57 @@ namespace {
 // Every broker of a tree is of one user, and proves it to its neighbours at both ends of their
 // connection: what it passes on was asked for by the owner.
 constexpr unsigned kUser = kOwner | kParent;
+constexpr unsigned kOperators = kUser | kOperator;  // not of others' users
+constexpr unsigned kUsers = kOperators | kMember;   // of their own jobs: Access
+constexpr unsigned kAll = kUsers | kVisitor;
 constexpr bool kAudited = true;
 
 constexpr std::array kRights = {
-    Right{"submit", kUser, Reach::tree, kAudited},
-    Right{"jobs", kUser, Reach::tree},
-    Right{"job.tasks", kUser, Reach::tree},
-    Right{"job.info", kUser, Reach::tree},
-    Right{"job.watch", kUser, Reach::tree},
-    Right{"job.wait", kUser, Reach::tree},
-    Right{"events", kUser, Reach::tree},
-    Right{"job.attach", kUser, Reach::tree},
-    Right{"job.input", kUser, Reach::tree},
-    Right{"cancel", kUser, Reach::tree, kAudited},
-    Right{"job.signal", kUser, Reach::tree, kAudited},
-    Right{"job.update", kUser, Reach::tree, kAudited},
-    Right{"job.suspend", kUser, Reach::tree, kAudited},
-    Right{"tree", kUser, Reach::tree},
-    Right{"status", kUser, Reach::tree},
-    Right{"journal.compact", kUser, Reach::tree, kAudited},
-    Right{"shutdown", kUser, Reach::tree, kAudited},
-    Right{"explain", kUser, Reach::tree},
-    Right{"plan", kUser, Reach::tree},
-    Right{"windows", kUser, Reach::tree},
-    Right{"priority", kUser, Reach::tree},
-    Right{"urgency", kUser, Reach::tree, kAudited},
-    Right{"queue.gate", kUser, Reach::tree, kAudited},
-    Right{"policy.load", kUser, Reach::tree, kAudited},
-    Right{"policy.disable", kUser, Reach::tree, kAudited},
-    Right{"policy.show", kUser, Reach::tree},
-    Right{"policy.what-if", kUser, Reach::tree},
-    Right{"stats", kUser, Reach::tree},
-    Right{"audit", kUser, Reach::tree},
-    Right{"reserve", kUser, Reach::tree, kAudited},
-    Right{"reservations", kUser, Reach::tree},
-    Right{"unreserve", kUser, Reach::tree, kAudited},
-    Right{"resource.list", kUser, Reach::tree},
-    Right{"resource.R", kUser, Reach::tree},
-    Right{"resource.drain", kUser, Reach::tree, kAudited},
-    Right{"node.invite", kUser, Reach::tree, kAudited},
-    Right{"node.leave", kUser, Reach::tree, kAudited},
-    Right{"provision.add", kUser, Reach::tree, kAudited},
-    Right{"provision.list", kUser, Reach::tree},
-    Right{"provision.change", kUser, Reach::tree, kAudited},
+    Right{"submit", kUsers, Reach::tree, kAudited},
+    Right{"jobs", kUsers, Reach::tree},
+    Right{"job.tasks", kUsers, Reach::tree},
+    Right{"job.info", kUsers, Reach::tree},
+    Right{"job.watch", kUsers, Reach::tree},
+    Right{"job.wait", kUsers, Reach::tree},
+    Right{"events", kUsers, Reach::tree},
+    Right{"job.attach", kUsers, Reach::tree},
+    Right{"job.input", kUsers, Reach::tree},
+    Right{"cancel", kUsers, Reach::tree, kAudited},
+    Right{"job.signal", kUsers, Reach::tree, kAudited},
+    Right{"job.update", kUsers, Reach::tree, kAudited},
+    Right{"job.suspend", kUsers, Reach::tree, kAudited},
+    Right{"tree", kAll, Reach::tree},
+    Right{"status", kAll, Reach::tree},
+    Right{"journal.compact", kOperators, Reach::tree, kAudited},
+    Right{"shutdown", kOperators, Reach::tree, kAudited},
+    Right{"explain", kUsers, Reach::tree},
+    Right{"plan", kOperators, Reach::tree},
+    Right{"windows", kUsers, Reach::tree},
+    Right{"priority", kOperators, Reach::tree},
+    Right{"urgency", kUsers, Reach::tree, kAudited},
+    Right{"queue.gate", kOperators, Reach::tree, kAudited},
+    Right{"policy.load", kOperators, Reach::tree, kAudited},
+    Right{"policy.disable", kOperators, Reach::tree, kAudited},
+    Right{"policy.show", kOperators, Reach::tree},
+    Right{"policy.what-if", kOperators, Reach::tree},
+    Right{"stats", kOperators, Reach::tree},
+    Right{"audit", kOperators, Reach::tree},
+    Right{"reserve", kOperators, Reach::tree, kAudited},
+    Right{"reservations", kOperators, Reach::tree},
+    Right{"unreserve", kOperators, Reach::tree, kAudited},
+    Right{"resource.list", kAll, Reach::tree},
+    Right{"resource.R", kUsers, Reach::tree},
+    Right{"resource.drain", kOperators, Reach::tree, kAudited},
+    Right{"node.invite", kOperators, Reach::tree, kAudited},
+    Right{"node.leave", kOperators, Reach::tree, kAudited},
+    Right{"provision.add", kOperators, Reach::tree, kAudited},
+    Right{"provision.list", kOperators, Reach::tree},
+    Right{"provision.change", kOperators, Reach::tree, kAudited},
     // With these, agents and children prove what they are: before that they are clients, or have an
     // invitation.
     Right{"agent.hello", kOwner, Reach::neighbours},
-    Right{"hello", kOwner, Reach::neighbours},
-    Right{"invitation", kOwner, Reach::neighbours},
+    Right{"hello", kOwner | kMember, Reach::neighbours},
+    Right{"invitation", kOwner | kMember, Reach::neighbours},
     Right{"agent.join", kGuest, Reach::neighbours},
     Right{"agent.report", kAgent, Reach::neighbours},
     Right{"agent.fence", kAgent, Reach::neighbours},
@@ -70,7 +73,9 @@ constexpr std::array kRights = {
     Right{"drain", kParent, Reach::neighbours},
 };
 
-const char* names_of(unsigned askers) {
+const char* names_of(unsigned askers, unsigned asker) {
+  if ((asker & kVisitor) != 0 && (askers & (kMember | kOperator)) != 0)
+    return (askers & kMember) != 0 ? "users that the instance serves" : "its operators";
   if ((askers & kOwner) != 0) return "the instance's own user";
   if ((askers & kAgent) != 0) return "the agent that said hello last";
   if ((askers & kGuest) != 0) return "who has an invitation";
@@ -97,7 +102,7 @@ Status may_ask(std::string_view topic, unsigned askers, bool passed_on) {
     return fail(Errc::denied, fmt::format("{} is not passed on", topic));
   if ((right->askers & askers) == 0)
     return fail(Errc::denied,
-                fmt::format("{} is taken from {} only", topic, names_of(right->askers)));
+                fmt::format("{} is taken from {} only", topic, names_of(right->askers, askers)));
   return {};
 }
 

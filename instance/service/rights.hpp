@@ -16,6 +16,10 @@ enum Asker : unsigned {
   kChild = 4,   // a child instance that said hello with its token, from within its job
   kParent = 8,  // over the connection that this broker made to its parent
   kGuest = 16,  // who has shown the key of an invitation, and nothing else
+  // Of an instance that serves several users (users/access.hpp); an operator has the latter, too.
+  kOperator = 32,
+  kMember = 64,    // a user whose jobs it runs
+  kVisitor = 128,  // anybody on this machine
 };
 
 // May the request be passed on through the tree, or do only neighbours say it to each other?

@@ -85,7 +85,7 @@ void Service::add_client_requests() {
   dispatcher_.add("job.tasks", [this](const Request& r) { arrays_.tasks(r); });
   dispatcher_.add("job.info", [this](const Request& r) { job_info(r); });
   dispatcher_.add("job.watch", [this](const Request& r) { core_.watchers.watch(r); });
-  dispatcher_.add("events", [this](const Request& r) { followers_.follow(r); });
+  dispatcher_.add("events", [this](const Request& r) { followers_.follow(r, viewer_of(r)); });
   dispatcher_.add("job.wait", [this](const Request& r) { core_.watchers.wait(r); });
   dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
   dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
@@ -133,7 +133,7 @@ void Service::reply_later(const Request& request, Reply reply) {
 // ---- the tree: who answers ----
 
 // What the sender has proved to be (rights.hpp).
-unsigned Service::kinds_of(const Request& request) const {
+unsigned Service::kinds_of(const Request& request) {
   const auto peer = request.peer();
   if (peer.value() == 0) return kParent;  // over our own connection upwards
   const auto& who = request.principal();
@@ -143,25 +143,52 @@ unsigned Service::kinds_of(const Request& request) const {
   unsigned kinds = is_user || is_agent(who) ? unsigned{kOwner} : 0U;
   if (core_.agents.knows(peer)) kinds |= kAgent;
   if (core_.children.knows(peer)) kinds |= kChild;
-  return kinds;
+  return kinds | core_.access.kinds_of(who, now());
+}
+
+// Whose jobs alone the sender sees; nullopt: all.
+std::optional<std::string> Service::viewer_of(const Request& request) {
+  return core_.access.sees_only(request.principal(), kinds_of(request), now());
 }
 
 void Service::handle(const Request& request) {
   const bool passed_on = !request.path().empty();
   const unsigned kinds = kinds_of(request);
-  if (auto may = may_ask(request.topic(), kinds, passed_on); !may)
+  const auto path = passed_on ? resolve(core_.identity.path, request.path())
+                              : Result<std::string>(core_.identity.path);
+  // A child of somebody's own is for them as an instance of their own.
+  const unsigned there = path && is_of_own_child(request, *path) ? kinds | kOwner : kinds;
+  if (auto may = may_ask(request.topic(), there, passed_on); !may)
     return core_.refusals.refuse(request, may.error(), now());
+  if (path && *path == core_.identity.path) {
+    const auto left = core_.access.narrow(request, kinds, now());
+    if (!left) return refuse(request, left.error());
+    if (!*left) return;
+  }
   if (is_audited(request.topic())) core_.audit.asked(request, kinds == kParent);
-  if (!passed_on) return dispatcher_(request);
-  const auto path = resolve(core_.identity.path, request.path());
   if (!path) return request.fail(path.error());
-  route(request, *path);
+  route(request, *path, kinds);
 }
 
-void Service::route(const Request& request, const std::string& path) {
+void Service::refuse(const Request& request, const Error& why) {
+  if (why.code != Errc::denied) return request.fail(why);
+  core_.refusals.refuse(request, why, now());
+}
+
+bool Service::is_of_own_child(const Request& request, const std::string& path) {
+  if (!core_.access.serves_users() || path == core_.identity.path) return false;
+  const auto child = child_towards(core_.identity.path, path);
+  const std::string user = child ? core_.jobs.user_of(*child) : std::string();
+  return !user.empty() && core_.access.may_reach(user, request, 0, now());
+}
+
+void Service::route(const Request& request, const std::string& path, unsigned kinds) {
   if (path == core_.identity.path) return dispatcher_(request);
-  if (const auto child = child_towards(core_.identity.path, path))
+  if (const auto child = child_towards(core_.identity.path, path)) {
+    if (auto may = core_.access.may_reach(core_.jobs.user_of(*child), request, kinds, now()); !may)
+      return refuse(request, may.error());
     return to_child(*child, request, path);
+  }
   if (hooks_.forward_up) return hooks_.forward_up(request, path);
   request.fail({Errc::not_found, fmt::format("there is no instance {}", path), {}});
 }
@@ -295,9 +322,11 @@ void Service::cancel(const Request& request) {
          fmt::format("has {} bytes; at most {} are accepted", ask->reason.size(), kLongestReason),
          "reason"});
   msg::CancelReply reply;
+  const auto viewer = viewer_of(request);
   if (ask->all)
     for (const auto& [id, job] : core_.jobs.active()) {
-      if (!is_array_task(job)) reply.cancelled.push_back(id.value());
+      if (is_array_task(job) || (viewer && job.life.user != *viewer)) continue;
+      reply.cancelled.push_back(id.value());
     }
   else if (auto sorted = sort_by_life(ask->ids, reply); !sorted)
     return request.fail(sorted.error());
@@ -370,13 +399,18 @@ void Service::tree(const Request& request) {
   const auto ask = unpack<msg::TreeRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   const Duration patience = patience_of(ask->timeout, core_.config.tree_timeout);
-  gather(server_, core_.children.connected(),
-         {"tree", pack(msg::TreeRequest{patience * 4 / 5}), "", patience},
-         [this, request](const Answers& answers) {
+  const auto viewer = viewer_of(request);
+  const auto is_seen = [this, viewer](JobId child) {
+    return !viewer || core_.jobs.user_of(child) == *viewer;
+  };
+  auto asked = core_.children.connected();
+  std::erase_if(asked, [&](const auto& child) { return !is_seen(child.first); });
+  gather(server_, asked, {"tree", pack(msg::TreeRequest{patience * 4 / 5}), "", patience},
+         [this, request, is_seen](const Answers& answers) {
            msg::TreeNode node = core_.node(now());
            for (const JobId id : core_.children.all()) {
              const ActiveJob* job = core_.jobs.find(id);
-             if (job == nullptr || !job->life.holds_resources) continue;
+             if (job == nullptr || !job->life.holds_resources || !is_seen(id)) continue;
              const auto answer = answers.find(id);
              auto child = answer == answers.end() ? tl::unexpected<Error>(Error{})
                                                   : unpack<msg::TreeNode>(answer->second);

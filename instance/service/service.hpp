@@ -5,6 +5,7 @@
 // child that is gone is answered for from its records. Answers leave after the commit of the turn.
 #pragma once
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -50,8 +51,11 @@ class Service {
   using Request = transport::Request;
   void add_client_requests();
   void add_instance_requests();
-  unsigned kinds_of(const Request& request) const;
-  void route(const Request& request, const std::string& path);
+  unsigned kinds_of(const Request& request);
+  std::optional<std::string> viewer_of(const Request& request);
+  void refuse(const Request& request, const Error& why);
+  bool is_of_own_child(const Request& request, const std::string& path);
+  void route(const Request& request, const std::string& path, unsigned kinds);
   void to_child(JobId child, const Request& request, const std::string& path);
   void answer_for_gone(const Request& request, const std::string& path);
   void answer_for_gone_jobs(const Request& request, const std::string& path);

@@ -10,13 +10,14 @@
 #include <cstring>
 #include <utility>
 
-#include "launch/streams/output.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::launch {
 
-JobInput::JobInput(transport::Reactor& reactor, const msg::Start& start, std::string cwd)
+JobInput::JobInput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
+                   OpenFile open)
     : reactor_(reactor),
+      open_file_(std::move(open)),
       file_(start.input),
       cwd_(std::move(cwd)),
       to_all_(start.input_tasks == "all") {
@@ -38,9 +39,11 @@ Result<int> JobInput::open_file(std::uint32_t rank) {
     const Errc code = error == EACCES ? Errc::denied : Errc::system;
     return fail(code, "cannot read the input file \"" + path + "\": " + std::strerror(error));
   };
-  last_.reset(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  const int opened = open_file_(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, false);
+  if (opened < 0) return refused(-opened);
+  last_.reset(opened);
   struct stat info {};
-  if (!last_ || fstat(last_.get(), &info) != 0) return refused(errno);
+  if (fstat(last_.get(), &info) != 0) return refused(errno);
   if (S_ISDIR(info.st_mode)) return refused(EISDIR);
   if (S_ISFIFO(info.st_mode))
     return fail(

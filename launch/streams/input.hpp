@@ -12,17 +12,17 @@
 #include "base/idset.hpp"
 #include "base/result.hpp"
 #include "launch/messages.hpp"
+#include "launch/streams/output.hpp"
 #include "transport/rpc.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::launch {
 
-using transport::UniqueFd;
-
 // The standard input of one job's tasks on this node.
 class JobInput {
  public:
-  JobInput(transport::Reactor& reactor, const msg::Start& start, std::string cwd);
+  JobInput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
+           OpenFile open = open_here);
   // What task `rank` gets as its descriptor 0; -1: /dev/null. Valid until the next call or
   // done_opening(). Errors: system, denied, invalid_argument; what names the file.
   Result<int> open_for(std::uint32_t rank);
@@ -47,6 +47,7 @@ class JobInput {
   void answer();
 
   transport::Reactor& reactor_;
+  OpenFile open_file_;
   std::string file_, cwd_;
   bool to_all_ = false;
   Idset readers_;

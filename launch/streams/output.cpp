@@ -43,6 +43,12 @@ bool may_make_wait(int fd) {
 
 }  // namespace
 
+int open_here(const std::string& path, int flags, bool) {
+  constexpr mode_t kMode = 0666;
+  const int fd = open(path.c_str(), flags, kMode);
+  return fd < 0 ? -errno : fd;
+}
+
 std::string file_of_task(std::string pattern, std::uint32_t rank) {
   for (const std::string_view name : {"{{taskid}}", "{{task.id}}"})
     for (auto at = pattern.find(name); at != std::string::npos; at = pattern.find(name, at))
@@ -123,11 +129,15 @@ void LinePump::finish() {
   readable_.cancel();
 }
 
-JobOutput::JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd)
+JobOutput::JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
+                     OpenFile open)
     : reactor_(reactor),
       output_(start.output),
       error_(start.error),
       cwd_(std::move(cwd)),
+      own_output_(start.own_output),
+      own_error_(start.own_error),
+      open_file_(std::move(open)),
       truncate_(start.truncate),
       label_(start.label),
       keep_lines_(start.tasks.size() > 1 && start.tasks.size() <= kTasksWithWholeLines) {
@@ -177,13 +187,16 @@ Result<JobOutput::File> JobOutput::open_file(const std::string& pattern, std::ui
     if (open.path == path) return open.file;
   const int flags =
       O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (truncate_ ? O_TRUNC : 0);
-  auto file = std::make_shared<UniqueFd>(open(path.c_str(), flags, 0666));
-  if (file->get() < 0) {
-    const Errc code = errno == EACCES || errno == EPERM ? Errc::denied : Errc::system;
-    return fail(code, "cannot write to the output file \"" + path + "\": " + std::strerror(errno));
+  const bool by_instance = error ? own_error_ : own_output_;
+  const int opened = open_file_(path, flags, by_instance);
+  if (opened < 0) {
+    const Errc code = opened == -EACCES || opened == -EPERM ? Errc::denied : Errc::system;
+    return fail(code,
+                "cannot write to the output file \"" + path + "\": " + std::strerror(-opened));
   }
+  auto file = std::make_shared<UniqueFd>(opened);
   fcntl(file->get(), F_SETFL, O_APPEND);
-  files_.push_back({path, own ? static_cast<std::int32_t>(rank) : -1, error});
+  files_.push_back({path, own ? static_cast<std::int32_t>(rank) : -1, error, by_instance});
   open_.push_back({std::move(path), file});
   return file;
 }
@@ -199,10 +212,11 @@ void JobOutput::finish() {
 }
 
 OutputFollower::OutputFollower(transport::Reactor& reactor, transport::Request request,
-                               const std::vector<OutputFile>& files, const msg::OutputRequest& from)
+                               const std::vector<OutputFile>& files, const msg::OutputRequest& from,
+                               const OpenFile& open)
     : request_(std::move(request)) {
   for (const OutputFile& file : files) {
-    UniqueFd fd(open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    UniqueFd fd(open(file.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, file.own));
     struct stat info {};
     if (fd.get() < 0 || fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     sources_.push_back({file, std::move(fd), file.error ? from.error_offset : from.output_offset});

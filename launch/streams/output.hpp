@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,11 @@ namespace holon::launch {
 
 using transport::UniqueFd;
 
+// As open(2): a descriptor or -errno. `own`: the instance has named the file itself; else the job's
+// user has, and it is opened as that user.
+using OpenFile = std::function<int(const std::string& path, int flags, bool own)>;
+int open_here(const std::string& path, int flags, bool own);
+
 // The file that `pattern` names for one task: "{{taskid}}" and "{{task.id}}" become its rank.
 std::string file_of_task(std::string pattern, std::uint32_t rank);
 
@@ -28,6 +34,7 @@ struct OutputFile {
   std::string path;        // absolute
   std::int32_t task = -1;  // -1: shared by the job's tasks
   bool error = false;
+  bool own = true;  // as OpenFile has it
 };
 
 // How much of what the tasks of one job write on this node is kept. What comes behind that is
@@ -87,7 +94,8 @@ class JobOutput {
     int err = -1;
   };
 
-  JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd);
+  JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
+            OpenFile open = open_here);
   // Opens (creates, truncates) what task `rank` writes to. Errors: system, denied; what names the
   // file.
   Result<Ends> open_for(std::uint32_t rank);
@@ -102,6 +110,8 @@ class JobOutput {
 
   transport::Reactor& reactor_;
   std::string output_, error_, cwd_;
+  bool own_output_ = true, own_error_ = true;
+  OpenFile open_file_;
   bool truncate_ = true, label_ = false, keep_lines_ = false;
   struct Open {
     std::string path;
@@ -118,7 +128,8 @@ class JobOutput {
 class OutputFollower {
  public:
   OutputFollower(transport::Reactor& reactor, transport::Request request,
-                 const std::vector<OutputFile>& files, const msg::OutputRequest& from);
+                 const std::vector<OutputFile>& files, const msg::OutputRequest& from,
+                 const OpenFile& open = open_here);
   void job_ended();
   bool done() const { return request_.done(); }
 

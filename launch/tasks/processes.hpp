@@ -19,8 +19,12 @@ namespace holon::launch {
 class Processes {
  public:
   virtual ~Processes() = default;
+  // Are tasks those of users, each named in the request? Else all are this process's user.
+  virtual bool serves_users() const { return false; }
   // As Spawner::spawn().
   virtual tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) = 0;
+  // As open(2), with mode 0666, as `user`; "": as this process. Returns the descriptor or -errno.
+  virtual int open_file(const std::string& user, const std::string& path, int flags);
   // As ProcessId::start; 0: not known. REQUIRES: it was not reaped.
   virtual std::uint64_t start_of(pid_t process) const = 0;
   // As Reactor::on_child().
@@ -29,6 +33,9 @@ class Processes {
       std::function<void()> before_reap) = 0;
   // To the process group that a spawned process leads.
   virtual void signal_group(pid_t leader, int signal) = 0;
+  // Ends this task of a user and what it has left behind. True: nothing is left. Of others that is
+  // known by other means (tracking/).
+  virtual bool clear(const msg::ProcessId&) { return true; }
   // As kill_sessions().
   virtual std::size_t kill_sessions(const std::vector<msg::ProcessId>& leaders,
                                     const std::string& prefix) = 0;

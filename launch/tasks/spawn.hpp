@@ -27,6 +27,7 @@ struct SpawnRequest {
   int secrets = -1;                       // what becomes kSecretsDescriptor; -1: nothing
   int wire_up = -1;                       // what becomes kWireUpDescriptor; -1: nothing
   std::vector<ProcessLimit> limits = {};  // set last
+  std::string user = {};                  // whose it is; "": this process's user
 };
 
 // Where a task that is given secrets finds them, and where one that is to find others does.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <random>
 
@@ -12,7 +13,15 @@ namespace {
 using testing::HasSubstr;
 
 Request example() {
-  return {"ann", {"sh", "-c", "true", ""}, {"A=b", ""}, "/home/ann", {5, 0}, 1024, "", 0};
+  return {"ann",
+          {"sh", "-c", "true", ""},
+          {"A=b", ""},
+          "/home/ann",
+          {5, 0},
+          1024,
+          {{RLIMIT_CORE, 0}, {RLIMIT_NOFILE, UINT64_MAX}},
+          "",
+          0};
 }
 
 TEST(StarterRequest, ComesBackAsItWas) {
@@ -43,6 +52,16 @@ TEST(StarterRequest, AnyBytesAreARequestOrAnError) {
   }
   EXPECT_FALSE(decode(std::string(kMostBytes + 1, '\0')));
   EXPECT_FALSE(decode(std::string(4096, '\xff')));
+}
+
+TEST(StarterRequest, LimitsThatNoSystemHasAreNone) {
+  Request request = example();
+  request.limits = {{RLIM_NLIMITS, 1}};
+  EXPECT_FALSE(decode(encode(request)));
+  request.limits.assign(kMostLimits, {RLIMIT_CORE, 1});
+  EXPECT_TRUE(decode(encode(request)));
+  request.limits.push_back({RLIMIT_CORE, 1});
+  EXPECT_FALSE(decode(encode(request)));
 }
 
 TEST(StarterRequest, WhatCannotBeRunIsRefused) {

@@ -102,7 +102,8 @@ Status IpcDoor::bind(const std::string& path) {
   if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return system_error("cannot listen", path);
   path_ = path;
-  chmod(path.c_str(), 0600);  // nobody can connect before listen()
+  // Nobody can connect before listen().
+  chmod(path.c_str(), options_.for_everybody ? 0666 : 0600);
   if (listen(listener_.get(), kListenBacklog) != 0) return system_error("cannot listen", path);
   return {};
 }

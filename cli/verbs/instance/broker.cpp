@@ -39,7 +39,7 @@ int verb_agent(Invocation& call) {
   launch::AgentOptions options;
   instance::RemoteAgentOptions remote;
   bool joins = false;
-  std::int64_t rank = -1, supervisor = 0, secret = -1;
+  std::int64_t rank = -1, supervisor = 0, secret = -1, starter = -1;
   Parser parser("agent", "the process that runs tasks; made by start");
   parser.option("--broker-uri", options.broker_uri, "URI", "whom to work for");
   parser.option("--rank", rank, "N", "its number in the instance");
@@ -50,6 +50,7 @@ int verb_agent(Invocation& call) {
   parser.option("--cpuset", options.cpuset, "LIST", "numbering frame of the core numbers");
   parser.option("--cgroup", options.cgroup, "DIR", "where each job gets a cgroup of its own");
   parser.option("--supervisor", supervisor, "PID", "the process it does not outlive");
+  parser.option("--starter", starter, "FD", "who starts tasks as their users");
   parser.flag("--join", joins,
               "on another node than the broker's: an invitation comes by standard input");
   parser.option("--invitation", remote.invitation, "FILE", "or in this file");
@@ -70,6 +71,7 @@ int verb_agent(Invocation& call) {
     return report(call, "agent", {Errc::invalid_argument, "there are not so many", "--rank"});
   options.rank = static_cast<std::uint32_t>(rank);
   options.supervisor = static_cast<pid_t>(supervisor);
+  options.starter = static_cast<int>(starter);
   if (secret >= 0) {
     auto shown = transport::take_secret(static_cast<int>(secret));
     if (!shown) return report(call, "agent", shown.error());

@@ -139,10 +139,19 @@ int verb_start(Invocation& call) {
             "in one of several tasks (srun -n4): an instance in each of them all the same; in an "
             "allocation of several nodes: of this one, instead of all")
       .flag("--no-journal", no_journal, "keep nothing on disk; a crash of the broker loses all")
+      .flag("--system", options.system,
+            "serve the users of this machine: as root, which starts their tasks as them by a small "
+            "process that does nothing else; all other processes are of --account")
+      .option("--account", options.account, "USER",
+              "with --system: the account, without privilege, of the instance (holon)")
+      .option("--runtime-dir", options.runtime_place, "DIR",
+              "with --system: where its socket is (/run/holon)")
       .flag("-v,--verbose", options.verbose, "log more");
   parser.note("With a shape that is larger than this machine, tasks run here, unbound.")
       .example("holon start", "a shell in an instance of this machine")
       .example("holon start --conf queue.policy=easy ./campaign.sh", "run a script of submissions")
+      .example("holon start --system --conf /etc/holon.toml",
+               "an instance for all users, as a service")
       .example("holon start --bg --resources node=4/core=8",
                "four pretended nodes, in the background");
   parser.hidden_flag("--grant", options.grant);

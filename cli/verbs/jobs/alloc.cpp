@@ -169,12 +169,18 @@ int verb_alloc(Invocation& call) {
           "and alloc exits with 124 or 125; so it does when the child ends before it is up.")
       .example("holon alloc -n 4 -t 1h", "a shell with four cores and a queue of its own")
       .example("holon alloc -n 4 --conf queue.policy=easy ./campaign.sh", "a script instead")
+      .example("holon alloc --for ann --bg -N 2", "a child of ann's, by an operator")
       .example("holon alloc --bg -n 2", "a child for later: holon -i /ID submit ...");
   if (const auto code = parser.parse(call)) return *code;
   if (args.background && !args.command.empty())
     return report(call, "alloc",
                   {Errc::invalid_argument, "nothing is run with --bg", args.command.front()});
 
+  if (!args.background && !args.job.for_user.empty())
+    return report(call, "alloc",
+                  {Errc::invalid_argument,
+                   "a command here would be yours; --bg makes the child and leaves it to that user",
+                   "--for " + args.job.for_user});
   args.instance.background = true;
   auto command = child_command(args.instance);
   if (!command) return report(call, "alloc", command.error());

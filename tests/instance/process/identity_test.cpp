@@ -50,6 +50,23 @@ TEST(Rights, EachSaysWhatIsItsToSay) {
     EXPECT_THAT(may_ask(topic, ~0U, true).error().what, HasSubstr("not passed on")) << topic;
 }
 
+TEST(Rights, OfPeopleFollowFromTheirRoles) {
+  constexpr unsigned kUserOfIt = kVisitor | kMember, kRunsIt = kUserOfIt | kOperator;
+  for (const char* topic : {"tree", "status", "resource.list"})
+    EXPECT_TRUE(may_ask(topic, kVisitor, false)) << topic;
+  for (const char* topic : {"submit", "jobs", "cancel", "job.signal", "job.input", "hello"}) {
+    EXPECT_FALSE(may_ask(topic, kVisitor, false)) << topic;
+    EXPECT_TRUE(may_ask(topic, kUserOfIt, false)) << topic;
+  }
+  for (const char* topic :
+       {"shutdown", "audit", "resource.drain", "queue.gate", "node.invite", "reserve", "events"}) {
+    EXPECT_THAT(may_ask(topic, kUserOfIt, false).error().what, HasSubstr("its operators"));
+    EXPECT_TRUE(may_ask(topic, kRunsIt, false)) << topic;
+  }
+  for (const char* topic : {"agent.hello", "agent.report", "agent.join", "record", "lease"})
+    EXPECT_FALSE(may_ask(topic, kRunsIt, false)) << topic;
+}
+
 TEST(Rights, EveryRowHasAHandlerAndALineForPeople) {
   const std::string page = read_file(HOLON_SOURCE_DIR "/docs/security.md");
   const LoneBroker live("node=1/core=1");

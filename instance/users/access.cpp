@@ -1,0 +1,255 @@
+#include "instance/users/access.hpp"
+
+#include <fmt/core.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "config/value.hpp"
+#include "instance/service/rights.hpp"
+#include "msg/instance.hpp"
+#include "msg/queue.hpp"
+#include "msg/schedule.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::Request;
+
+constexpr Duration kNameHolds = 60'000;     // until it is looked up again
+constexpr std::size_t kMostNames = 10'000;  // that are remembered
+constexpr std::int64_t kUsualUrgency = 16;
+
+// Of topics that name jobs. Without any they are about all there are, which are those of the asker.
+struct Named {
+  std::vector<std::uint64_t> ids;
+  HOLON_FIELDS(ids)
+};
+struct NamedOne {
+  std::uint64_t id = 0;
+  HOLON_FIELDS(id)
+};
+
+const std::set<std::string> kOfOneJob = {"job.info", "job.attach", "job.input"};
+const std::set<std::string> kOfJobs = {"job.watch", "job.wait", "job.signal", "job.suspend",
+                                       "explain"};
+// What an operator may ask a child of somebody: to end, and what it has done.
+const std::set<std::string> kOfAnyChild = {"jobs",   "job.info", "tree",
+                                           "status", "stats",    "shutdown"};
+
+std::set<std::string> set_of(const std::string& list) {
+  const auto found = config::words(list);
+  return {found.begin(), found.end()};
+}
+
+std::string look_up(std::uint32_t uid) {
+  const passwd* const entry = getpwuid(uid);
+  return entry == nullptr ? std::string() : entry->pw_name;
+}
+
+Status check_urgency(std::int64_t urgency) {
+  if (urgency <= kUsualUrgency) return {};
+  return fail(Errc::denied, fmt::format("urgency {} is above {}, which is for operators", urgency,
+                                        kUsualUrgency));
+}
+
+// To name no job would mean all there are.
+bool is_answered_empty(const Request& request) {
+  const bool waits = request.topic() == "job.wait";
+  if (!waits && request.topic() != "explain") return false;
+  const auto named = transport::unpack<Named>(request.payload());
+  if (!named || !named->ids.empty()) return false;
+  request.reply(waits ? transport::pack(msg::WaitReply{}) : transport::pack(msg::ExplainReply{}));
+  return true;
+}
+
+}  // namespace
+
+Access::Access(bool serves_users, const config::AccessConfig& config, const JobManager& jobs)
+    : serves_users_(serves_users),
+      config_(config),
+      jobs_(jobs),
+      owner_(geteuid()),
+      operators_(set_of(config.operators)),
+      users_(set_of(config.users)),
+      everybody_(users_.contains("*")) {}
+
+const std::string& Access::name_of(std::uint32_t uid, Time now) {
+  if (names_.size() >= kMostNames) names_.clear();
+  Known& known = names_[uid];
+  if (known.looked_up == 0 || distance(known.looked_up, now) > kNameHolds)
+    known = {look_up(uid), std::max<Time>(now, 1)};
+  return known.name;
+}
+
+unsigned Access::kinds_of(const transport::Principal& who, Time now) {
+  if (!serves_users_ || who.kind != transport::Principal::Kind::ipc) return 0;
+  const std::string& name = name_of(who.uid, now);
+  if (name.empty()) return kVisitor;
+  unsigned kinds = kVisitor;
+  if (operators_.contains(name)) kinds |= kOperator;
+  const bool is_person = who.uid >= config_.least_uid && who.uid != owner_ && who.uid != 0;
+  if (is_person && (everybody_ || users_.contains(name) || operators_.contains(name)))
+    kinds |= kMember;
+  return kinds;
+}
+
+bool Access::is_restricted(unsigned kinds) const {
+  return serves_users_ && (kinds & (kOwner | kParent | kOperator)) == 0;
+}
+
+Result<bool> Access::narrow(const Request& request, unsigned kinds, Time now) {
+  if (!serves_users_ || (kinds & kParent) != 0) return true;
+  const std::string name = name_of(request.principal().uid, now);
+  if (request.topic() == "submit") {
+    const auto may = narrow_submit(request, kinds, name);
+    return may ? Result<bool>(true) : tl::unexpected<Error>(may.error());
+  }
+  if (request.topic() == "record") {
+    const auto told = as_own_records(request, name);
+    return told ? Result<bool>(true) : tl::unexpected<Error>(told.error());
+  }
+  if (!is_restricted(kinds)) return true;
+  if (auto may = narrow_restricted(request, name); !may) return tl::unexpected<Error>(may.error());
+  return !is_answered_empty(request);
+}
+
+Status Access::narrow_restricted(const Request& request, const std::string& name) {
+  const std::string& topic = request.topic();
+  if (topic == "jobs") return narrow_list(request, name);
+  if (topic == "cancel") return narrow_cancel(request, name);
+  if (topic == "urgency") return narrow_urgency(request, name);
+  if (topic == "job.update") return narrow_update(request, name);
+  if (topic == "job.tasks") return narrow_tasks(request, name);
+  if (kOfOneJob.contains(topic)) {
+    const auto one = transport::unpack<NamedOne>(request.payload());
+    return one ? are_own({one->id}, name) : tl::unexpected<Error>(one.error());
+  }
+  return kOfJobs.contains(topic) ? only_own(request, name) : Status();
+}
+
+// Whoever submits is the one the kernel says. Operators submit for others, too; nobody does for
+// those that nothing is started for.
+Status Access::narrow_submit(const Request& request, unsigned kinds, const std::string& name) {
+  auto ask = transport::unpack<msg::SubmitRequest>(request.payload());
+  if (!ask) return tl::unexpected<Error>(ask.error());
+  if (ask->user.empty()) ask->user = name;
+  const bool may_name = (kinds & (kOwner | kOperator)) != 0;
+  if (ask->user != name && !may_name)
+    return fail(Errc::denied,
+                fmt::format("the submission names user {:.100}, and is {}'s by the kernel's word",
+                            ask->user, name));
+  const passwd* const whose = getpwnam(ask->user.c_str());
+  if (whose == nullptr)
+    return fail(Errc::denied, fmt::format("there is no user {:.100} on this machine", ask->user));
+  if (whose->pw_uid == 0 || whose->pw_uid == owner_ || whose->pw_uid < config_.least_uid)
+    return fail(Errc::denied, fmt::format("jobs are not run as {}", ask->user));
+  if (is_restricted(kinds))
+    if (auto usual = check_urgency(ask->urgency); !usual) return usual;
+  if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;
+  request.rewrite(transport::pack(*ask));
+  return {};
+}
+
+Status Access::narrow_list(const Request& request, const std::string& name) {
+  auto ask = transport::unpack<msg::JobsRequest>(request.payload());
+  if (!ask) return tl::unexpected<Error>(ask.error());
+  if (!ask->filter.user.empty() && ask->filter.user != name)
+    return fail(Errc::denied, "jobs of others are listed for operators only");
+  ask->filter.user = name;
+  request.rewrite(transport::pack(*ask));
+  return {};
+}
+
+Status Access::narrow_cancel(const Request& request, const std::string& name) {
+  const auto ask = transport::unpack<msg::CancelRequest>(request.payload());
+  if (!ask) return tl::unexpected<Error>(ask.error());
+  return ask->all ? Status() : are_own(ask->ids, name);  // all that the asker sees
+}
+
+Status Access::narrow_urgency(const Request& request, const std::string& name) {
+  const auto ask = transport::unpack<msg::UrgencyRequest>(request.payload());
+  if (!ask) return tl::unexpected<Error>(ask.error());
+  if (auto usual = check_urgency(ask->urgency); !usual) return usual;
+  return are_own(ask->ids, name);
+}
+
+Status Access::narrow_update(const Request& request, const std::string& name) {
+  const auto ask = transport::unpack<msg::UpdateRequest>(request.payload());
+  if (!ask) return tl::unexpected<Error>(ask.error());
+  if (auto usual = check_urgency(ask->urgency); !usual) return usual;
+  return are_own(ask->ids, name);
+}
+
+Status Access::narrow_tasks(const Request& request, const std::string& name) {
+  const auto ask = transport::unpack<msg::TasksRequest>(request.payload());
+  return ask ? are_own({ask->array}, name) : tl::unexpected<Error>(ask.error());
+}
+
+// What a child tells of its jobs is its user's, whatever names it gives.
+Status Access::as_own_records(const Request& request, const std::string& name) {
+  auto told = transport::unpack<msg::Records>(request.payload());
+  if (!told) return tl::unexpected<Error>(told.error());
+  for (auto& record : told->jobs) record.user = name;
+  request.rewrite(transport::pack(*told));
+  return {};
+}
+
+Status Access::only_own(const Request& request, const std::string& name) {
+  const auto named = transport::unpack<Named>(request.payload());
+  if (!named) return tl::unexpected<Error>(named.error());
+  if (!named->ids.empty()) return are_own(named->ids, name);
+  if (request.topic() == "job.wait")
+    request.rewrite(transport::pack(msg::WaitRequest{own_jobs(name)}));
+  else if (request.topic() == "explain") {
+    const auto ask = transport::unpack<msg::ExplainRequest>(request.payload());
+    if (!ask) return tl::unexpected<Error>(ask.error());
+    msg::ExplainRequest own;
+    for (const auto id : own_jobs(name))
+      if (id > ask->after && own.ids.size() < msg::kMaxExplained) own.ids.push_back(id);
+    request.rewrite(transport::pack(own));
+  } else if (request.topic() == "job.watch") {
+    return fail(Errc::denied, "events of all jobs are for operators; name yours");
+  }
+  return {};
+}
+
+std::vector<std::uint64_t> Access::own_jobs(const std::string& name) const {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, job] : jobs_.active())
+    if (job.life.user == name && !is_array_task(job)) ids.push_back(id.value());
+  return ids;
+}
+
+// One that does not exist is for whoever handles the request to tell.
+Status Access::are_own(const std::vector<std::uint64_t>& ids, const std::string& name) const {
+  for (const auto id : ids) {
+    const ActiveJob* const job = jobs_.find(JobId(id));
+    if (job != nullptr && job->life.user == name) continue;
+    const auto record = job != nullptr ? jobs_.record_of(*job) : jobs_.record(JobId(id));
+    if (!record && record.error().code == Errc::not_found) continue;
+    if (!record) return tl::unexpected<Error>(record.error());
+    if (record->user != name)
+      return fail(Errc::denied, fmt::format("job {} is another user's", id));
+  }
+  return {};
+}
+
+Status Access::may_reach(const std::string& user_of_child, const Request& request, unsigned kinds,
+                         Time now) {
+  if (!serves_users_ || (kinds & kParent) != 0) return {};
+  if (user_of_child == name_of(request.principal().uid, now)) return {};
+  if ((kinds & (kOwner | kOperator)) != 0 && kOfAnyChild.contains(request.topic())) return {};
+  return fail(Errc::denied, fmt::format("{} of instance {}: it is another user's", request.topic(),
+                                        request.path()));
+}
+
+std::optional<std::string> Access::sees_only(const transport::Principal& who, unsigned kinds,
+                                             Time now) {
+  if (!is_restricted(kinds)) return std::nullopt;
+  return name_of(who.uid, now);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,352 @@
+#include "launch/tasks/starter_processes.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+namespace holon::launch {
+namespace {
+
+using starter::Kind;
+using starter::Step;
+using starter::Told;
+using starter::What;
+using transport::UniqueFd;
+
+// ms that a user's files and folders may keep this process waiting, which waits for all users: at
+// first, and for the rest of its life once they have taken that long.
+constexpr Duration kPatience = 2'000;
+constexpr Duration kLessPatience = 20;
+// For the starter itself, which waits for nobody's files.
+constexpr Duration kStarterPatience = 10'000;
+
+Result<UniqueFd> in_memory(const std::string& bytes) {
+  UniqueFd memory(memfd_create("holon request", MFD_CLOEXEC));
+  if (!memory) return system_error("memory for a request");
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = write(memory.get(), bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return system_error("memory for a request");
+    done += static_cast<std::size_t>(n);
+  }
+  return memory;
+}
+
+bool send_with(int socket, const starter::Ask& ask, const std::vector<int>& descriptors) {
+  iovec bytes{const_cast<starter::Ask*>(&ask), sizeof ask};
+  alignas(cmsghdr) char control[CMSG_SPACE(starter::kMostDescriptors * sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(descriptors.size() * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size() * sizeof(int));
+  while (true) {
+    if (sendmsg(socket, &message, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof ask)) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
+// One message, and the file that may have come along. Nothing: the other end is closed, or what it
+// says is of no known form.
+std::optional<Told> receive(int line, UniqueFd& file, bool& would_wait) {
+  Told told;
+  iovec bytes{&told, sizeof told};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t n = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  would_wait = n < 0 && (errno == EAGAIN || errno == EINTR);
+  if (n < 0) return std::nullopt;
+  if (const cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    file.reset(fd);
+  }
+  if (n != static_cast<ssize_t>(sizeof told) || told.magic != starter::kMagic) return std::nullopt;
+  told.text[sizeof told.text - 1] = '\0';
+  return told;
+}
+
+std::string in_words(int error) {
+  return std::strerror(error);
+}
+
+SpawnError explain(const Told& told, const SpawnRequest& request) {
+  const std::string program = "\"" + request.argv.front() + "\"";
+  switch (told.step) {
+    case Step::find:
+      if (told.error == ENOENT) return {127, "command " + program + " not found in PATH"};
+      return {126, "command " + program + ": " + in_words(told.error)};
+    case Step::enter:
+      return {126, "cannot enter the working directory \"" + request.cwd +
+                       "\": " + in_words(told.error)};
+    case Step::bind:
+      return {126, "cannot bind to CPUs: " + in_words(told.error)};
+    case Step::limit:
+      return {126, "cannot set its limit " + std::string(name_of_limit(told.status)) + ": " +
+                       in_words(told.error)};
+    case Step::run:
+      return {told.error == ENOENT ? 127 : 126,
+              "cannot start " + program + ": " + in_words(told.error)};
+    case Step::request:
+    case Step::account:
+      return {126, std::string("the starter refuses: ") + told.text};
+    case Step::start:
+    case Step::become:
+    case Step::file:
+      break;
+  }
+  return {126, "cannot become user \"" + request.user + "\": " + in_words(told.error)};
+}
+
+transport::ChildExit exit_of(const Told& told) {
+  transport::ChildExit exit;
+  exit.pid = told.pid;
+  exit.status = told.status;
+  exit.usage.ru_utime = {told.user_us / 1'000'000, told.user_us % 1'000'000};
+  exit.usage.ru_stime = {told.system_us / 1'000'000, told.system_us % 1'000'000};
+  exit.usage.ru_maxrss = told.max_rss_kb;
+  return exit;
+}
+
+void order(int line, starter::Do what, int signal = 0) {
+  starter::Order order;
+  order.what = what;
+  order.signal = signal;
+  // Nothing comes of it where the keeper has gone.
+  while (send(line, &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno == EINTR)
+    continue;
+}
+
+// Has the keeper ended? One that leaves orders unread resets the connection.
+bool is_over(int line) {
+  char byte = 0;
+  ssize_t n = 0;
+  while ((n = recv(line, &byte, 1, MSG_DONTWAIT)) > 0 || (n < 0 && errno == EINTR)) continue;
+  return n == 0 || errno != EAGAIN;
+}
+
+// Once. The end of file says it, too, where a flood of signals has left no room for an order.
+void tell_to_end(int line, bool& was_told) {
+  if (std::exchange(was_told, true)) return;
+  order(line, starter::Do::end);
+  shutdown(line, SHUT_WR);
+}
+
+}  // namespace
+
+StarterProcesses::StarterProcesses(transport::Reactor& reactor, UniqueFd starter,
+                                   std::unique_ptr<Processes> own, std::uint64_t task_descriptors)
+    : reactor_(reactor),
+      starter_(std::move(starter)),
+      null_(open("/dev/null", O_RDWR | O_CLOEXEC)),
+      own_(std::move(own)),
+      task_descriptors_(task_descriptors) {}
+
+// Their ends of file end what is left.
+StarterProcesses::~StarterProcesses() = default;
+
+// Returns our end of the connection to whoever serves the request.
+Result<UniqueFd> StarterProcesses::ask(Kind kind, const starter::Request& request,
+                                       const std::vector<int>& streams,
+                                       std::uint32_t extras) const {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return system_error("a connection to a keeper");
+  UniqueFd ours(ends[0]);
+  const UniqueFd theirs(ends[1]);
+  const std::string bytes = starter::encode(request);
+  if (bytes.size() > starter::kMostBytes)
+    return fail(Errc::out_of_range, "the command and its environment have more than 8 MiB");
+  const auto body = in_memory(bytes);
+  if (!body) return tl::unexpected<Error>(body.error());
+  std::vector<int> descriptors = {theirs.get(), body->get()};
+  descriptors.insert(descriptors.end(), streams.begin(), streams.end());
+  starter::Ask what;
+  what.kind = kind;
+  what.extras = extras;
+  if (!send_with(starter_.get(), what, descriptors))
+    return system_error("the starter cannot be asked");
+  return ours;
+}
+
+Duration StarterProcesses::patience_with(const std::string& user) const {
+  return slow_.contains(user) ? kLessPatience : kPatience;
+}
+
+// Nothing: it says no more, or has not said it in time. A `user` who is named has kept us waiting.
+std::optional<StarterProcesses::Answer> StarterProcesses::hear(int line, Duration patience,
+                                                               const std::string& user) {
+  Answer answer;
+  while (true) {
+    bool would_wait = false;
+    if (const auto told = receive(line, answer.file, would_wait)) {
+      answer.told = *told;
+      return answer;
+    }
+    if (!would_wait) return std::nullopt;
+    pollfd look{line, POLLIN, 0};
+    const int ready = poll(&look, 1, static_cast<int>(patience));
+    if (ready > 0 || (ready < 0 && errno == EINTR)) continue;
+    if (!user.empty()) slow_.insert(user);
+    return std::nullopt;
+  }
+}
+
+tl::expected<pid_t, SpawnError> StarterProcesses::spawn(const SpawnRequest& request) {
+  if (request.user.empty()) return own_->spawn(request);
+  starter::Request what;
+  what.user = request.user;
+  what.argv = request.argv;
+  what.env = request.env;
+  what.cwd = request.cwd;
+  if (request.cpus != nullptr)
+    what.cpus.assign(request.cpus->words().begin(), request.cpus->words().end());
+  what.descriptors = task_descriptors_;
+  for (const ProcessLimit& limit : request.limits)
+    what.limits.push_back({static_cast<std::uint32_t>(limit.resource), limit.value});
+  const auto or_null = [this](int fd) { return fd < 0 ? null_.get() : fd; };
+  std::vector<int> streams = {or_null(request.in), or_null(request.out), or_null(request.err)};
+  std::uint32_t extras = 0;
+  if (request.secrets >= 0) {
+    streams.push_back(request.secrets);
+    extras |= starter::kSecrets;
+  }
+  if (request.wire_up >= 0) {
+    streams.push_back(request.wire_up);
+    extras |= starter::kWireUp;
+  }
+  auto line = ask(Kind::run, what, streams, extras);
+  if (!line) return tl::unexpected(SpawnError{126, to_string(line.error())});
+  return await(std::move(*line), request);
+}
+
+// A task whose working directory or program keeps us waiting for long counts as started: how it
+// ends is told like any other end.
+tl::expected<pid_t, SpawnError> StarterProcesses::await(UniqueFd line,
+                                                        const SpawnRequest& request) {
+  const auto first = hear(line.get(), kStarterPatience, "");
+  if (!first) return tl::unexpected(SpawnError{126, "the starter does not start it"});
+  if (first->told.what != What::started) return tl::unexpected(explain(first->told, request));
+  const pid_t pid = first->told.pid;
+  const auto then = hear(line.get(), patience_with(request.user), request.user);
+  if (then && then->told.what == What::failed) return tl::unexpected(explain(then->told, request));
+  Keeper& keeper = keepers_[pid];
+  keeper = {};
+  keeper.number = ++last_;
+  keeper.line = std::move(line);
+  keeper.start = own_->start_of(pid);
+  return pid;
+}
+
+int StarterProcesses::open_file(const std::string& user, const std::string& path, int flags) {
+  if (user.empty()) return own_->open_file(user, path, flags);
+  starter::Request what;
+  what.user = user;
+  what.path = path;
+  what.flags = static_cast<std::uint32_t>(flags);
+  const auto line = ask(Kind::open, what, {}, 0);
+  if (!line) return -EIO;
+  auto answer = hear(line->get(), patience_with(user), user);
+  if (!answer) return -ETIMEDOUT;
+  if (answer->told.what == What::opened && answer->file) return answer->file.release();
+  return answer->told.error > 0 ? -answer->told.error : -EPERM;
+}
+
+Result<transport::Subscription> StarterProcesses::on_end(
+    pid_t process, std::function<void(const transport::ChildExit&)> ended,
+    std::function<void()> before_reap) {
+  const auto found = keepers_.find(process);
+  if (found == keepers_.end())
+    return own_->on_end(process, std::move(ended), std::move(before_reap));
+  Keeper& keeper = found->second;
+  keeper.ended = std::move(ended);  // the keeper ends the task's group itself
+  auto readable = reactor_.on_fd(keeper.line.get(), transport::kReadable,
+                                 [this, process](unsigned) { read(process); });
+  if (!readable) return tl::unexpected<Error>(readable.error());
+  keeper.readable = std::move(*readable);
+  return transport::Subscription([this, process, number = keeper.number] {
+    const auto known = keepers_.find(process);
+    if (known != keepers_.end() && known->second.number == number) known->second.ended = nullptr;
+  });
+}
+
+void StarterProcesses::read(pid_t task) {
+  while (true) {
+    const auto found = keepers_.find(task);
+    if (found == keepers_.end()) return;
+    UniqueFd none;
+    bool would_wait = false;
+    const auto told = receive(found->second.line.get(), none, would_wait);
+    if (!told) return would_wait ? void() : lose(task);
+    if (told->what == What::ended) return ended(task, *told);
+  }
+}
+
+// From now on its number may be another process's: what it has left behind is known by its start,
+// too.
+void StarterProcesses::ended(pid_t task, const Told& told) {
+  auto keeper = std::move(keepers_.extract(task).mapped());
+  keeper.readable.cancel();
+  if (told.nothing_left == 0) left_[{task, keeper.start}] = {std::move(keeper.line), false};
+  if (keeper.ended) keeper.ended(exit_of(told));
+}
+
+void StarterProcesses::lose(pid_t task) {
+  auto keeper = std::move(keepers_.extract(task).mapped());
+  keeper.readable.cancel();
+  transport::ChildExit killed;  // with its keeper, whose word on it is missing
+  killed.pid = task;
+  killed.status = SIGKILL;
+  if (keeper.ended) keeper.ended(killed);
+}
+
+void StarterProcesses::signal_group(pid_t leader, int signal) {
+  const auto found = keepers_.find(leader);
+  if (found == keepers_.end()) return own_->signal_group(leader, signal);
+  order(found->second.line.get(), starter::Do::signal, signal);
+}
+
+// A keeper ends when nothing is left below it.
+bool StarterProcesses::clear(const msg::ProcessId& leader) {
+  const auto pid = static_cast<pid_t>(leader.pid);
+  if (const auto found = keepers_.find(pid);
+      found != keepers_.end() && found->second.start == leader.start) {
+    tell_to_end(found->second.line.get(), found->second.was_told);
+    return false;
+  }
+  const auto found = left_.find({pid, leader.start});
+  if (found == left_.end()) return own_->clear(leader);
+  tell_to_end(found->second.line.get(), found->second.was_told);
+  if (!is_over(found->second.line.get())) return false;
+  left_.erase(found);
+  return true;
+}
+
+Result<std::unique_ptr<Processes>> starter_processes(transport::Reactor& reactor, int starter) {
+  const std::uint64_t usual = transport::raise_descriptor_limit();
+  auto own = own_processes(reactor);
+  if (!own) return own;
+  if (fcntl(starter, F_SETFD, FD_CLOEXEC) != 0) return system_error({}, "the starter's connection");
+  return std::unique_ptr<Processes>(
+      std::make_unique<StarterProcesses>(reactor, UniqueFd(starter), std::move(*own), usual));
+}
+
+}  // namespace holon::launch
