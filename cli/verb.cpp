@@ -12,7 +12,7 @@
 namespace holon::cli {
 namespace {
 
-int exit_code_of(Errc code) {
+int exit_code_for(Errc code) {
   switch (code) {
     case Errc::invalid_argument:
       return kUsage;
@@ -78,7 +78,7 @@ int run_group(const VerbGroup& group, Invocation& call) {
 
 int report(Invocation& call, std::string_view verb, const Error& error) {
   call.io.err << fmt::format("holon {}: {}\n", verb, printable_lines(to_string(error)));
-  return exit_code_of(error.code);
+  return exit_code_for(error.code);
 }
 
 }  // namespace holon::cli

@@ -1,7 +1,11 @@
 #include "client/client.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iterator>
 #include <optional>
 #include <thread>
@@ -10,6 +14,9 @@
 #include "base/instance_path.hpp"
 #include "client/parts.hpp"
 #include "msg/usage.hpp"
+#include "msg/users.hpp"
+#include "transport/munge/munge.hpp"
+#include "transport/munge/proof.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::client {
@@ -45,6 +52,42 @@ std::string uri_of(const std::string& address) {
   return address.starts_with('/') ? "ipc://" + address : address;
 }
 
+// Over tcp, with a key of this connection's own. Each time the connection is made a new credential
+// says which user it is.
+Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& address) {
+  constexpr Duration kPatience = 5'000;
+  const char* const socket = std::getenv("HOLON_MUNGE_SOCKET");
+  const auto munge = transport::Munge::load(socket != nullptr ? socket : "");
+  if (!munge) return tl::unexpected(munge.error());
+  const auto keys = transport::new_key_pair();
+  if (!keys) return tl::unexpected(keys.error());
+  transport::Options options;
+  options.security = {address.server_key, keys->public_key, keys->secret_key};
+  auto client = transport::BlockingClient::connect(address.uri, kPatience, std::move(options));
+  if (!client) return client;
+  const auto prove = [munge = *munge,
+                      text = transport::text_to_prove(address.server_key, keys->public_key)] {
+    const auto credential = munge.encode(text);
+    return transport::pack(transport::ProveRequest{credential ? *credential : std::string()});
+  };
+  if (const auto made = munge->encode(""); !made) return tl::unexpected(made.error());
+  if (const auto proved = client->call("user.prove", prove(), "", kPatience); !proved)
+    return tl::unexpected(proved.error());
+  transport::Client& line = client->client();
+  line.on_connected([&line, prove](const transport::PeerInfo&) {
+    line.call({"user.prove", prove()}, [](const Result<std::string>&) {});
+  });
+  return client;
+}
+
+// Root is nobody's guest.
+bool is_of_another_user(const std::string& uri) {
+  constexpr std::string_view kIpc = "ipc://";
+  struct stat info {};
+  return geteuid() != 0 && uri.starts_with(kIpc) &&
+         stat(uri.substr(kIpc.size()).c_str(), &info) == 0 && info.st_uid != geteuid();
+}
+
 // Tries again while somebody is about to start a broker there; says so once.
 Result<transport::BlockingClient> connect_patiently(
     const std::string& uri, const std::function<void(const std::string&)>& on_wait) {
@@ -73,8 +116,17 @@ Result<Client> Client::connect(const Address& address) {
   const auto found = address.uri.empty() ? find_instance() : address.uri;
   if (!found) return tl::unexpected(found.error());
   const auto uri = uri_of(*found);
-  auto client = address.on_wait ? connect_patiently(uri, address.on_wait)
-                                : transport::BlockingClient::connect(uri);
+  const auto keyed = transport::parse_keyed_uri(uri);
+  if (!keyed) return tl::unexpected(keyed.error());
+  auto client = *keyed            ? connect_proved(**keyed)
+                : address.on_wait ? connect_patiently(uri, address.on_wait)
+                                  : transport::BlockingClient::connect(uri);
+  // Without MUNGE here, or where the other side does not take its word, nothing is amiss with the
+  // address.
+  const bool is_proof =
+      !client && *keyed &&
+      (client.error().code == Errc::unsupported || client.error().code == Errc::denied);
+  if (is_proof) return tl::unexpected(client.error());
   if (!client) return tl::unexpected(unreachable(uri, client.error()));
   std::string target;
   if (!address.path.empty()) {
@@ -82,8 +134,20 @@ Result<Client> Client::connect(const Address& address) {
     if (!absolute) return tl::unexpected(absolute.error());
     target = std::move(*absolute);
   }
-  return Client(
-      std::make_unique<Parts>(Parts{std::move(*client), std::move(target), address.on_wait}));
+  const bool may_have_own = address.path.empty() && (*keyed || is_of_another_user(uri));
+  Client made(std::make_unique<Parts>(
+      Parts{std::move(*client), std::move(target), address.on_wait, may_have_own}));
+  if (auto gone = made.parts_->go_to_own(false); !gone) return tl::unexpected(gone.error());
+  return made;
+}
+
+Status Client::Parts::go_to_own(bool make) {
+  if (!may_have_own) return {};
+  path.clear();
+  auto own = call<msg::OwnInstanceReply>("user.instance", msg::OwnInstanceRequest{make});
+  if (!own) return tl::unexpected<Error>(own.error());
+  path = std::move(own->path);
+  return {};
 }
 
 Status Client::Parts::reach() {
@@ -104,11 +168,13 @@ const std::string& Client::path() const {
   return parts_->path;
 }
 void Client::set_path(std::string path) {
+  parts_->may_have_own = false;
   parts_->path = std::move(path);
 }
 
 Result<msg::SubmitReply> Client::submit(msg::SubmitRequest request) {
   if (request.key.empty()) request.key = transport::new_secret();
+  if (auto gone = parts_->go_to_own(true); !gone) return tl::unexpected(gone.error());
   return across_restarts(
       *parts_, [&] { return parts_->call<msg::SubmitReply>("submit", request, kBulkTimeout); },
       kRestartPatience);

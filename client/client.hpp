@@ -40,7 +40,8 @@ struct Address {
   // "tcp://HOST:PORT". "": $HOLON_URI, else the user's only running root instance.
   std::string uri = {};
   // Whom requests are for: a path ("/3/7"), or one as seen from the instance at `uri` ("7", "..").
-  // "": that instance itself.
+  // "": that instance itself, or in one that serves several users the user's own below it, if there
+  // is one; submit() makes it where each user has one.
   std::string path = {};
   // If set: a broker that is being started again is waited for, up to 30 s, and this is called once
   // with a sentence about it. So it is when an instance that is waited for, by its path, does not

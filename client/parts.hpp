@@ -35,11 +35,17 @@ struct Client::Parts {
   transport::BlockingClient client;
   std::string path;
   std::function<void(const std::string&)> on_wait;  // may be empty
+  // Nobody has said which instance, and the one connected to is another user's, who may have made
+  // one of this user's own.
+  bool may_have_own = false;
 
   // Returns once there is a connection. A request made without one would wait until its timeout for
   // a broker that may never come. Errors: disconnected, when the instance has ended, or there is no
   // connection for kRestartPatience.
   Status reach();
+  // From here on requests go to the instance of the user's own, if there is one, or with `make` one
+  // can be made.
+  Status go_to_own(bool make);
 
   template <class Reply, class Ask>
   Result<Reply> call(const std::string& topic, const Ask& ask, Duration timeout = kTimeout) {

@@ -117,6 +117,36 @@ constexpr Key kKeys[] = {
      }},
     {"access.no-new-privileges", "true or false",
      [](Config& c, const Value& v) { return store(c.access.no_new_privileges, yes_or_no(v)); }},
+    {"access.munge", "true or false",
+     [](Config& c, const Value& v) { return store(c.access.munge, yes_or_no(v)); }},
+    {"access.port", "a port, 0 for any that is free",
+     [](Config& c, const Value& v) { return store(c.access.port, whole(v, 0, 65'535)); }},
+    {"access.munge-socket", "the name of a socket",
+     [](Config& c, const Value& v) { return store(c.access.munge_socket, text(v)); }},
+    {"per-user.cores", "a number of cores from 1 on",
+     [](Config& c, const Value& v) { return store(c.per_user.cores, whole(v, 1, 1'000'000'000)); }},
+    {"per-user.nodes", "a number of nodes from 1 on",
+     [](Config& c, const Value& v) { return store(c.per_user.nodes, whole(v, 1, 1'000'000)); }},
+    {"per-user.share", "a number from 0 to 1",
+     [](Config& c, const Value& v) { return store(c.per_user.share, share(v)); }},
+    {"per-user.cores-of", "USER=CORES, as often as needed",
+     [](Config& c, const Value& v) {
+       const auto list = text(v);
+       if (!list) return false;
+       for (const std::string& word : words(*list))
+         if (cores_of_user(word, word.substr(0, word.find('='))) == 0) return false;
+       return store(c.per_user.cores_of, list);
+     }},
+    {"per-user.policy", "as queue.policy; a file by its absolute name",
+     [](Config& c, const Value& v) {
+       const auto policy = text(v);
+       if (!policy || (qmanager::is_policy_file(*policy) && policy->front() != '/')) return false;
+       return store(c.per_user.policy, policy);
+     }},
+    {"per-user.idle", kDuration,
+     [](Config& c, const Value& v) { return store(c.per_user.idle, duration(v)); }},
+    {"per-user.limit", kDuration,
+     [](Config& c, const Value& v) { return store(c.per_user.limit, duration(v)); }},
     {"job.mpi", "auto, pmi1, pmi2, pmix or none",
      [](Config& c, const Value& v) {
        return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));
@@ -136,6 +166,8 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) {
        return store(c.peer_timeout, within(duration(v), 3'000, kTimeMax));
      }},
+    {"instance.idle-timeout", kDuration,
+     [](Config& c, const Value& v) { return store(c.idle_timeout, duration(v)); }},
     {"instance.gather-timeout", kDuration,
      [](Config& c, const Value& v) { return store(c.gather_timeout, duration(v)); }},
     {"instance.joinable", "true or false",

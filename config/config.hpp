@@ -11,6 +11,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "config/access.hpp"
 #include "config/sync.hpp"
 #include "qmanager/scheduler.hpp"
 
@@ -18,14 +19,6 @@ namespace holon::config {
 
 // How the processes of a job are kept together (launch/tracking/tracking.hpp).
 enum class TrackingKind { automatic, cgroup, process };
-
-// Of an instance that serves several users (`holon start --system`).
-struct AccessConfig {
-  std::string users = "*";         // names; "*": everybody
-  std::string operators;           // names
-  std::uint64_t least_uid = 1000;  // accounts of the system have lower numbers
-  bool no_new_privileges = true;   // setuid programs give tasks nothing
-};
 
 // Durations in ms.
 struct Config {
@@ -64,10 +57,11 @@ struct Config {
   std::uint64_t output_limit = 0;  // bytes kept of what a job writes on a node; 0: all
   bool heeds_cgroups = true;       // cpu.max and memory.max bound what is offered
   AccessConfig access;
+  PerUserConfig per_user;
+  Duration idle_timeout = 0;  // an instance without an initial program ends; 0: never
   Sync sync = Sync::normal;
-  std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
-  Duration keep_age =
-      0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
+  std::uint64_t keep = 1'000'000;     // INACTIVE jobs that are kept, with all they left; 0: all
+  Duration keep_age = 0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
   std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none
 
   // The policy of the queue a job without one gets into.

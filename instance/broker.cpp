@@ -178,7 +178,11 @@ Status Broker::begin() {
   keep_clock();
   if (auto known = recall(); !known) return known;
   server_->on_request([this](const transport::Request& request) { take_request(request); });
+  server_->on_peer([this](transport::PeerId peer, const transport::PeerInfo&) {
+    if (munge_) watch_stranger(peer);
+  });
   server_->on_peer_lost([this](transport::PeerId peer) {
+    unproved_.erase(peer);
     if (gathering_) gathering_->peer_lost(peer);
     if (!core_) return;
     core_->agents.peer_lost(peer);
@@ -330,6 +334,11 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();
   watch_lease(lease_end);
+  if (config_.idle_timeout > 0 && options_.start.background)
+    idle_end_.emplace(reactor_, core_->jobs, config_.idle_timeout, [this] {
+      end(fmt::format("it had nothing to do for {} (instance.idle-timeout)",
+                      duration_text(config_.idle_timeout)));
+    });
   for (const auto& request : std::exchange(early_, {}))
     if (!request.done()) service_->handle(request);  // who asked may be gone
   return {};
@@ -337,6 +346,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
 
 void Broker::take_request(const transport::Request& request) {
   if (request.topic() == "agent.join") return answer_join(request);
+  if (request.topic() == "user.prove") return answer_proof(request);
   if (only_lists_) return only_list(request);
   if (phase_ == Phase::over) return request.fail(last_word());
   of_this_turn_.push_back(request);

@@ -5,6 +5,7 @@
 #pragma once
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,7 +25,9 @@
 #include "instance/service/refusals.hpp"
 #include "instance/service/service.hpp"
 #include "instance/tree/parent_link.hpp"
+#include "instance/users/idle_end.hpp"
 #include "instance/walltime.hpp"
+#include "transport/munge/munge.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
 
@@ -92,6 +95,10 @@ class Broker {
   Status can_use(const ResourceSource& source, std::int64_t nodes) const;
   Status open_to_nodes();
   void answer_join(const transport::Request& request);
+  std::string keyed_addresses() const;
+  void watch_stranger(transport::PeerId peer);
+  void answer_proof(const transport::Request& request);
+  Result<transport::Principal> proved(const transport::Request& request);
   Result<launch::msg::JoinReply> place_for(const transport::Request& request,
                                            const launch::msg::JoinRequest& ask);
   Result<launch::msg::JoinReply> place_for_guest(const transport::Request& request,
@@ -149,14 +156,18 @@ class Broker {
   Duration known_offset_ = 0;       // of the wall clock
   Time started_ = 0;                // the instance was
   HeldGrant grant_;                 // of a child
-  std::optional<Joining> joining_;  // of an instance of several nodes
-  std::uint16_t port_ = 0;          // at which it is reached from them
-  Refusals strangers_;              // at its door
+  std::optional<Joining> joining_;  // of an instance that others reach over tcp
+  std::map<transport::PeerId, transport::Subscription>
+      unproved_;                           // who connected and has yet to prove
+  std::optional<transport::Munge> munge_;  // where users of other machines may connect
+  std::uint16_t port_ = 0;                 // at which it is reached from them
+  Refusals strangers_;                     // at its door
   std::unique_ptr<transport::Server> server_;
   AfterCommit after_commit_;
   std::unique_ptr<ParentLink> parent_;
   std::unique_ptr<Core> core_;
   std::unique_ptr<Walltime> walltime_;
+  std::optional<IdleEnd> idle_end_;  // of one that nobody has given a program
   std::unique_ptr<Service> service_;
   std::list<transport::Request> early_;  // came before there was a core
   std::vector<transport::Request> of_this_turn_;

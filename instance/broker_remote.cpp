@@ -1,19 +1,30 @@
 // The part of the Broker that lets agents on other nodes in.
 #include <fmt/core.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 
 #include "instance/broker.hpp"
 #include "instance/remote/door.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/codec/codec.hpp"
+#include "transport/munge/proof.hpp"
 
 namespace holon::instance {
 namespace {
 
 constexpr const char* kGuests = "guests";  // in the journal
+// Before the key of a client that has still to prove which user it is.
+const std::string kStranger = "stranger ";
+
+// Its folder may be entered by all, and is made anew with each start.
+void publish_address(const std::string& file, const std::string& lines) {
+  std::ofstream(file) << lines;
+  chmod(file.c_str(), 0644);
+}
 
 }  // namespace
 
@@ -21,9 +32,17 @@ constexpr const char* kGuests = "guests";  // in the journal
 Status Broker::open_to_nodes() {
   if (options_.socket < 0) return {};
   joining_.emplace(options_, config_.orphan_timeout);
+  if (config_.access.munge) {
+    auto munge = transport::Munge::load(config_.access.munge_socket);
+    if (!munge) return tl::unexpected(munge.error());
+    munge_ = std::move(*munge);
+  }
   transport::Admission admission;
   admission.own = options_.secrets.keys.server;
-  admission.name_of = [this](const std::string& key) { return joining_->name_of(key); };
+  admission.name_of = [this](const std::string& key) {
+    const std::string known = joining_->name_of(key);
+    return known.empty() && munge_ ? kStranger + key : known;
+  };
   admission.on_refused = [this](const std::string& source, const std::string& why) {
     if (phase_ == Phase::over) return;  // it leaves, and whoever comes back finds nobody
     const std::string who = source.empty() ? "somebody" : source;
@@ -35,7 +54,64 @@ Status Broker::open_to_nodes() {
   if (!listening) return tl::unexpected(listening.error());
   const auto digits = std::string_view(*listening).substr(listening->rfind(':') + 1);
   std::from_chars(digits.data(), digits.data() + digits.size(), port_);
+  if (munge_) publish_address(options_.runtime_dir + "/address", keyed_addresses());
   return {};
+}
+
+// For people to copy; whoever has it has no right by it.
+std::string Broker::keyed_addresses() const {
+  std::string lines;
+  for (const auto& uri : door_addresses(config_.address, port_))
+    lines += transport::keyed_uri({uri, options_.secrets.keys.server.public_key}) + "\n";
+  return lines;
+}
+
+// Who proves nothing takes no place for long.
+void Broker::watch_stranger(transport::PeerId peer) {
+  constexpr Duration kProofPatience = 10'000;
+  const auto is_stranger = [this, peer] {
+    const auto who = server_->principal_of(peer);
+    return who.kind == transport::Principal::Kind::key && who.name.starts_with(kStranger);
+  };
+  if (!is_stranger()) return;
+  unproved_[peer] = reactor_.after(kProofPatience, [this, peer, is_stranger] {
+    if (is_stranger()) server_->dismiss(peer);
+  });
+}
+
+void Broker::answer_proof(const transport::Request& request) {
+  const auto who = proved(request);
+  if (!who) {
+    auto why = who.error();
+    why.what = "user.prove: " + why.what;
+    return strangers_.refuse(request, why, reactor_.now());
+  }
+  server_->prove(request.peer(), *who);
+  unproved_.erase(request.peer());
+  request.reply(transport::pack(msg::Empty{}));
+}
+
+// A credential is good for the connection whose keys it names, and once.
+Result<transport::Principal> Broker::proved(const transport::Request& request) {
+  constexpr std::size_t kLongestCredential = 16 << 10;
+  using Kind = transport::Principal::Kind;
+  const auto who = request.principal();
+  if (!munge_ || who.kind != Kind::key || !who.name.starts_with(kStranger) ||
+      !request.path().empty())
+    return fail(Errc::denied, "is for clients over tcp that nobody knows yet");
+  const auto ask = transport::unpack<transport::ProveRequest>(request.payload());
+  if (!ask) return tl::unexpected(ask.error());
+  if (ask->credential.empty() || ask->credential.size() > kLongestCredential ||
+      ask->credential.find('\0') != std::string::npos)
+    return fail(Errc::denied, "this is no credential");
+  auto proof = munge_->decode(ask->credential);
+  if (!proof) return tl::unexpected(proof.error());
+  const std::string text = transport::text_to_prove(options_.secrets.keys.server.public_key,
+                                                    who.name.substr(kStranger.size()));
+  if (proof->text != text)
+    return fail(Errc::denied,
+                fmt::format("the credential, of user {}, is for another connection", proof->uid));
+  return transport::Principal{Kind::munge, proof->uid, proof->gid, 0, std::move(proof->address)};
 }
 
 // Those of an earlier run are gone with it: their keys were for that run's broker.
@@ -67,7 +143,7 @@ void Broker::keep_guests() {
 
 Result<std::string> Broker::invite(const msg::InviteRequest& ask) {
   constexpr Duration kLongestLife = 366LL * 24 * 3600 * 1000;
-  if (!joining_ || options_.start.grant)
+  if (!joining_ || options_.start.grant || options_.hosts.empty())
     return fail(Errc::unsupported,
                 options_.start.grant
                     ? "a child instance gets its nodes from the instance above"

@@ -42,7 +42,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       policies(the_journal, scheduler, the_config),
       jobs(the_journal, the_clock, scheduler, gates, *store, hosting, *this, the_config,
            identity.path, identity.state_dir + "/output"),
-      access(identity.serves_users, the_config.access, jobs),
+      access(identity.serves_users, the_config, jobs),
       reservations(the_journal, scheduler, jobs),
       drains(the_journal, *store, jobs),
       newcomers(the_journal, *store, hosting, jobs, drains, identity.hosts),

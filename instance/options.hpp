@@ -52,6 +52,7 @@ struct StartOptions {
   // It serves several users (users/): started by root, which it is not any more. Its processes are
   // those of `account`, and its runtime directory is below `runtime_place`.
   bool system = false;
+  bool own_policy = false;  // of a child: its user's policy file, where there is one, is its policy
   std::string account = "holon", runtime_place = "/run/holon";
 
   bool operator==(const StartOptions&) const = default;

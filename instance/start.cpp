@@ -213,6 +213,16 @@ Result<std::optional<Meeting>> meet_others(const StartOptions& options,
   return meet(batch::current_environment(), around, config);
 }
 
+// What a user has put into that file is the policy of the user's own instance: this process is the
+// user's, and so is what it can read.
+void add_own_policy(std::vector<std::string>& conf) {
+  const std::string home = environment_variable("XDG_CONFIG_HOME");
+  const std::string file =
+      (home.empty() ? environment_variable("HOME") + "/.config" : home) + "/holon/policy.lua";
+  std::error_code error;
+  if (fs::exists(file, error)) conf.push_back("queue.policy=" + file);
+}
+
 // Of several that a launcher has started together the first one has the initial program, and the
 // terminal.
 bool is_later_task() {
@@ -294,7 +304,8 @@ int start_in_background(const BrokerOptions& options, const config::Config& conf
   if (pid == 0) {
     setsid();
     up->read = {};
-    leave_descriptors({up->write.get(), options.starter, options.starter_of_agent});
+    leave_descriptors({up->write.get(), options.starter, options.starter_of_agent,
+                       nodes.door ? nodes.door->socket.fd.get() : -1});
     redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
     redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
     redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
@@ -354,6 +365,7 @@ int start_main(StartOptions options) {
   const auto place = parse_child_place(*handed);
   if (!place) return refuse(place.error());
   if (place->index > 0) return serve(options, *handed, *place);
+  if (options.own_policy) add_own_policy(options.conf);
   const auto conf = config::read_conf(options.conf);
   if (!conf) return refuse(conf.error());
   auto config = config::config_of(*conf);
@@ -375,6 +387,11 @@ int start_main(StartOptions options) {
   std::uint64_t most = 0;
   bool is_task = options.grant;
   Nodes nodes = options.grant ? nodes_of_child(*place) : Nodes();
+  if (options.system && config->access.munge) {
+    auto door = door_for_users(options.state_dir, *config);
+    if (!door) return refuse(door.error());
+    nodes.door = std::make_shared<const Door>(std::move(*door));
+  }
   if (!options.grant && !options.system) {
     const Surroundings around = look_around(*config);
     if (const auto trap = one_of_several(around); trap && !options.here) {

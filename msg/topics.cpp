@@ -12,6 +12,8 @@
 #include "msg/reservation.hpp"
 #include "msg/resource.hpp"
 #include "msg/schedule.hpp"
+#include "msg/users.hpp"
+#include "transport/munge/proof.hpp"
 
 namespace holon::msg {
 namespace {
@@ -57,6 +59,8 @@ constexpr std::array kTopics = {
     topic<WhatIfRequest, WhatIfReply>("policy.what-if"),
     topic<Empty, StatsReply>("stats"),
     topic<AuditRequest, AuditReply>("audit"),
+    topic<OwnInstanceRequest, OwnInstanceReply>("user.instance"),
+    topic<transport::ProveRequest, Empty>("user.prove"),
     topic<ReserveRequest, ReserveReply>("reserve"),
     topic<Empty, ReservationsReply>("reservations"),
     topic<UnreserveRequest, Empty>("unreserve"),

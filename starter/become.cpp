@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/keyctl.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +47,15 @@ bool has_these_groups(std::vector<gid_t> wanted) {
 
 bool can_come_back() {
   return setuid(0) == 0 || seteuid(0) == 0 || setresuid(0, 0, 0) == 0;
+}
+
+// Who has a session keyring possesses the keys in it, whatever user that is: root's, of the login
+// that has started the instance, are nothing for tasks. The new one is made as root, whose quota
+// has room for one a task. Returns 0 or an errno.
+int leave_keyring() {
+  if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0) return 0;
+  const bool has_none = errno == ENOSYS || errno == EPERM || errno == EACCES;
+  return has_none ? 0 : errno;
 }
 
 void default_signals() {
@@ -174,6 +185,7 @@ Stuck become_program(const Request& request, const std::vector<std::string>& env
 
 int become_user(const Account& account, const Settings& settings) {
   if (account.uid == 0) return EPERM;
+  if (const int error = leave_keyring()) return error;
   if (setgroups(account.groups.size(), account.groups.data()) != 0) return errno;
   if (setresgid(account.gid, account.gid, account.gid) != 0) return errno;
   if (setresuid(account.uid, account.uid, account.uid) != 0) return errno;

@@ -255,7 +255,11 @@ void serve_open(const Handed& handed, const Settings& settings) {
   if (!account) refuse(handed.line, Step::account, EPERM, account.error().what);
   if (const int error = become_user(*account, settings)) refuse(handed.line, Step::become, error);
   constexpr mode_t kMode = 0666;
-  const int file = open(request->path.c_str(), static_cast<int>(request->flags) | O_CLOEXEC, kMode);
+  constexpr unsigned kLongest = 60;  // s that a file which does not open keeps this process
+  alarm(kLongest);
+  // A named pipe is not waited for, a terminal not taken.
+  const int flags = static_cast<int>(request->flags) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const int file = open(request->path.c_str(), flags, kMode);
   if (file < 0) refuse(handed.line, Step::file, errno);
   Told told;
   told.what = What::opened;

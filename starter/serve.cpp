@@ -25,8 +25,9 @@
 namespace holon::starter {
 namespace {
 
-constexpr int kAboveStreams = 10;  // above the standard streams and what is put there
-constexpr int kEndPatience = 50;   // ms between looks at what is left, when nobody asks any more
+constexpr int kAboveStreams = 10;           // above the standard streams and what is put there
+constexpr std::size_t kMostKept = 200'000;  // requests that are being served and tasks
+constexpr int kEndPatience = 50;  // ms between looks at what is left, when nobody asks any more
 
 struct Message {
   bool is_closed = false;
@@ -148,8 +149,9 @@ class Starter {
     send(line, &count, sizeof count, MSG_DONTWAIT | MSG_NOSIGNAL);
   }
 
-  // Where it cannot fork, whoever asked sees its connection closed.
+  // Where there are too many, or it cannot fork, whoever asked sees its connection closed.
   void start(const Message& message) {
+    if (keepers_.size() >= kMostKept) return;
     const pid_t child = fork();
     if (child > 0) keepers_.push_back(child);
     if (child != 0) return;

@@ -8,11 +8,14 @@ namespace holon::transport {
 
 struct Principal {
   // key: a client of a server that knows clients by their keys (curve/admission.hpp).
-  enum class Kind : std::uint8_t { unknown, ipc, key };
+  // munge: a client with a key that nobody knows, whose MUNGE credential says which user it is.
+  enum class Kind : std::uint8_t { unknown, ipc, key, munge };
   Kind kind = Kind::unknown;       // the rest means nothing then: tcp without keys proves nobody
   std::uint32_t uid = 0, gid = 0;  // of the process that connected, at that moment
   std::int64_t pid = 0;            // it may have ended since; 0: of a pid namespace not seen here
-  std::string name = {};           // by which the server knows the key; the numbers mean nothing
+  // key: by which the server knows it; the numbers mean nothing. munge: the address of its machine,
+  // whose process it is not known.
+  std::string name = {};
 
   bool operator==(const Principal&) const = default;
 };

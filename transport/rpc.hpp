@@ -181,6 +181,10 @@ class Server {
   // The peer is told, and the handler is never called. Unknown and finished calls are ignored.
   void cancel(CallId call);
 
+  // From now on the peer is who it has proved to be by other means: so its next requests say.
+  void prove(PeerId peer, const Principal& who);
+  // Unknown of a peer that is gone.
+  Principal principal_of(PeerId peer) const;
   // The bounds on what a peer may cost (Options) are not for this one, and its requests are served
   // before those of others.
   void favour(PeerId peer);

@@ -416,6 +416,12 @@ void Server::notify(PeerId peer, std::string topic, std::string payload) {
 void Server::cancel(CallId call) {
   impl_->cancel(call);
 }
+void Server::prove(PeerId peer, const Principal& who) {
+  impl_->session_of(peer).principal(who);
+}
+Principal Server::principal_of(PeerId peer) const {
+  return impl_->session_of(peer).principal();
+}
 void Server::favour(PeerId peer) {
   impl_->favour(peer);
 }

@@ -83,6 +83,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   void peer_limit(std::size_t max_message);  // the largest message the peer takes
   void principal(const Principal& who) { principal_ = who; }
+  const Principal& principal() const { return principal_; }
   // How many requests wait for an answer, and of what size, is not bounded any more.
   void favour() { favoured_ = true; }
   // Can the peer have received so many bytes?

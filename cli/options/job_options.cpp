@@ -259,6 +259,7 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   if (!options.licenses_per_slot.empty()) ours["licenses_per_slot"] = options.licenses_per_slot;
   if (!options.reserve) ours["reserve"] = false;
   if (options.immediate) ours["immediate"] = true;
+  if (options.own) ours["own"] = true;
   if (options.requeue > 0) ours["requeue"] = options.requeue;
   if (!options.retry_on.empty() && options.requeue == 0)
     return fail(Errc::invalid_argument, "needs --requeue N: so many times at most", "--retry-on");

@@ -34,6 +34,7 @@ struct JobOptions {
   resource::JobShape shape;
   Duration limit = 0;  // ms; 0: none asked for
   std::int64_t urgency = 16;
+  bool own = false;                          // the child is to be the user's own
   std::string for_user;                      // whose it is; "": ours
   bool tasks_given = false;                  // -n was
   std::optional<std::string> output, error;  // file names, may hold {{id}} and the like

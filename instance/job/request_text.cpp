@@ -13,7 +13,6 @@ namespace holon::instance {
 namespace {
 
 using resource::amount_text;
-using resource::Request;
 
 // Types in the order in which they stand in the request, each once.
 using Amounts = std::vector<std::pair<std::string, std::int64_t>>;
@@ -27,7 +26,8 @@ std::int64_t bounded(std::int64_t a, std::int64_t b, bool product) {
 }
 
 // Of whole nodes what stands on them is not counted: all of it is the job's.
-void count_up(const Request& request, std::int64_t factor, bool count_slots, Amounts& amounts) {
+void count_up(const resource::Request& request, std::int64_t factor, bool count_slots,
+              Amounts& amounts) {
   const bool counts = request.type != "slot" || count_slots;
   const std::int64_t n = counts ? bounded(factor, request.count.least(), true) : 1;
   if (request.type != "slot") {
@@ -41,7 +41,7 @@ void count_up(const Request& request, std::int64_t factor, bool count_slots, Amo
       known->second = bounded(known->second, n, false);
     if (whole) return;
   }
-  for (const Request& child : request.with) count_up(child, n, count_slots, amounts);
+  for (const resource::Request& child : request.with) count_up(child, n, count_slots, amounts);
 }
 
 std::string joined(const Amounts& amounts) {
@@ -73,7 +73,7 @@ std::string nodes_text(const resource::Jobspec& spec) {
 
 std::string request_text(const resource::Jobspec& spec, const Wishes& wishes) {
   Amounts amounts;
-  for (const Request& request : spec.resources)
+  for (const resource::Request& request : spec.resources)
     count_up(request, 1, !wishes.slots.has_value(), amounts);
   const std::string what = joined(amounts);
   return (wishes.slots ? fmt::format("{} slots of {}", range_text(*wishes.slots), what) : what) +

@@ -132,10 +132,11 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   if (name == "requeue") return take_requeue(value, key, wishes);
   if (name == "retry_on") return take_retry_on(value, key, wishes);
   if (name == "immediate") return take_bool(value, key, wishes.immediate);
+  if (name == "own") return take_bool(value, key, wishes.own);
   return fail(Errc::invalid_argument,
               "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
               "environment, reservation, "
-              "reserve, immediate, requeue, retry_on and array",
+              "reserve, immediate, requeue, retry_on, own and array",
               "/attributes/system/" + key);
 }
 
@@ -169,14 +170,14 @@ namespace {
 
 // Is one of its numbers above what a count may be?
 bool has_too_large_number(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789";
+  constexpr std::string_view kDecimal = "0123456789";
   if (text.find_first_not_of("0123456789-,:[]") != std::string_view::npos) return false;
-  for (std::size_t at = text.find_first_of(kDigits); at != std::string_view::npos;) {
-    const std::size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
+  for (std::size_t at = text.find_first_of(kDecimal); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_not_of(kDecimal, at), text.size());
     std::int64_t n = 0;
     const auto error = std::from_chars(text.data() + at, text.data() + end, n).ec;
     if (error != std::errc{} || n > resource::kMaxCount) return true;
-    at = text.find_first_of(kDigits, end);
+    at = text.find_first_of(kDecimal, end);
   }
   return false;
 }

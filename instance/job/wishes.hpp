@@ -43,6 +43,7 @@ struct Wishes {
   std::uint32_t requeue = 0;  // it may run so many times more after it has failed
   Idset retry_on;             // exit codes of failures that are tried again, beside lost nodes
   bool immediate = false;     // starts in the first pass or fails (-now y)
+  bool own = false;           // of an instance: its user's own, which `user.instance` tells
   std::optional<Array> array;
 };
 

@@ -19,8 +19,10 @@ std::int64_t add_audit(SQLite::Database& db, SQLite::Statement& insert, const Au
 }
 
 void set_audit_what(SQLite::Database& db, std::int64_t number, const std::string& what) {
-  SQLite::Statement q(db, "UPDATE audit SET what=? WHERE number=?");
-  SQLite::bind(q, what, number);
+  // Behind where the request came from, if that is there.
+  SQLite::Statement q(
+      db, "UPDATE audit SET what=CASE what WHEN '' THEN ? ELSE what||': '||? END WHERE number=?");
+  SQLite::bind(q, what, what, number);
   q.exec();
 }
 

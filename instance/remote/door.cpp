@@ -35,11 +35,11 @@ std::vector<std::string> door_addresses(const std::string& address, std::uint16_
   return addresses;
 }
 
-Result<Door> make_door(std::size_t nodes, const std::string& address) {
+Result<Door> make_door(std::size_t nodes, const std::string& address, std::uint16_t port) {
   // Without a network what it starts is on this machine.
   const bool is_alone = address.empty() && transport::addresses_of_this_host().empty();
   const std::string at = is_alone ? "127.0.0.1" : address.empty() ? "0.0.0.0" : address;
-  auto socket = transport::listening_socket(at);
+  auto socket = transport::listening_socket(at, port);
   if (!socket) return fail(socket.error().code, socket.error().what, "instance.address=" + at);
   auto keys = new_keys(nodes);
   if (!keys) return tl::unexpected(keys.error());

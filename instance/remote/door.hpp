@@ -22,8 +22,9 @@ struct Door {
 // this machine that are worth a try.
 std::vector<std::string> door_addresses(const std::string& address, std::uint16_t port);
 
-// For an instance of so many nodes, at `address` of this machine ("": at all of them). Errors:
-// invalid_argument (the address), unsupported (a libzmq without CURVE), system.
-Result<Door> make_door(std::size_t nodes, const std::string& address);
+// For an instance of so many nodes, at `address` of this machine ("": at all of them) and `port`
+// (0: any that is free). Errors: invalid_argument (the address), unsupported (a libzmq without
+// CURVE), system.
+Result<Door> make_door(std::size_t nodes, const std::string& address, std::uint16_t port = 0);
 
 }  // namespace holon::instance

@@ -152,10 +152,14 @@ void Audit::add_to(transport::Dispatcher& dispatcher) {
 AuditRow Audit::row_of(const Request& request, bool passed_on) const {
   AuditRow row;
   row.time = clock_.wall(clock_.now());
-  if (const auto who = request.principal(); who.kind == transport::Principal::Kind::ipc) {
+  const auto who = request.principal();
+  if (who.kind == transport::Principal::Kind::ipc ||
+      who.kind == transport::Principal::Kind::munge) {
     row.uid = who.uid;
     row.pid = who.pid;
   }
+  if (who.kind == transport::Principal::Kind::munge)
+    row.what = fmt::format("from {}", shortened(who.name));
   row.passed_on = passed_on;
   row.topic = shortened(request.topic());
   row.path = shortened(request.path());
@@ -172,7 +176,8 @@ void Audit::asked(const Request& request, bool passed_on) {
   last_ = 0;
   if (keep_ == 0) return;
   auto row = row_of(request, passed_on);
-  row.what = in_words(request);
+  const auto asked = in_words(request);
+  row.what += (row.what.empty() || asked.empty() ? "" : ": ") + asked;
   last_ = add(row);
   request.on_failure([this, number = last_](const Error& why) {
     if (number != 0) journal_.set_audit_refused(number, shortened(why.what));

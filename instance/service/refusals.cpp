@@ -20,6 +20,8 @@ std::string source_of(const transport::Request& request) {
     return fmt::format("connection {}", request.peer().value());
   if (who.kind == transport::Principal::Kind::key)
     return fmt::format("the holder of the key of '{}'", who.name);
+  if (who.kind == transport::Principal::Kind::munge)
+    return fmt::format("user {} at {}", who.uid, who.name);
   return fmt::format("process {} of user {}", who.pid, who.uid);
 }
 

@@ -63,7 +63,8 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       resources_(
           reactor, server,
           {core.clock, *core.store, core.jobs, core.drains, core.children, core.after_commit}),
-      provisions_(core.provisions, core.after_commit) {
+      provisions_(core.provisions, core.after_commit),
+      own_instances_(reactor, core) {
   add_client_requests();
   job_changes_.add_to(dispatcher_);
   schedule_.add_to(dispatcher_);
@@ -91,6 +92,7 @@ void Service::add_client_requests() {
   dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
   dispatcher_.add("cancel", [this](const Request& r) { cancel(r); });
   dispatcher_.add("job.signal", [this](const Request& r) { signals_.take(r); });
+  dispatcher_.add("user.instance", [this](const Request& r) { own_instance(r); });
   dispatcher_.add("tree", [this](const Request& r) { tree(r); });
   dispatcher_.add("status", [this](const Request& r) { status(r); });
   dispatcher_.add("node.invite", [this](const Request& r) { invite(r); });
@@ -275,6 +277,7 @@ void Service::submit(const Request& request) {
   if (!taken)
     return core_.after_commit.add([request, error = taken.error()] { request.fail(error); });
   core_.audit.name_jobs(taken->first_id, taken->count);
+  if (ask->is_instance) own_instances_.submitted(JobId(taken->first_id));
   const JobId first(taken->first_id);
   if (core_.jobs.all_taken(first)) return reply_later(request, *taken);
   core_.portions.add(request.peer(), [this, request, first, reply = *taken] {
@@ -282,6 +285,11 @@ void Service::submit(const Request& request) {
     reply_later(request, reply);
     return false;
   });
+}
+
+void Service::own_instance(const Request& request) {
+  const bool is_served = (kinds_of(request) & kMember) != 0;
+  own_instances_.answer(request, is_served ? viewer_of(request) : std::nullopt);
 }
 
 void Service::job_info(const Request& request) {

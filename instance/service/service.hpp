@@ -22,6 +22,7 @@
 #include "instance/service/resource_service.hpp"
 #include "instance/service/schedule_service.hpp"
 #include "instance/tree/gone_jobs.hpp"
+#include "instance/users/own_instances.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
@@ -63,6 +64,7 @@ class Service {
   Time now() const { return reactor_.now(); }
 
   void submit(const Request& request);
+  void own_instance(const Request& request);
   void job_info(const Request& request);
   void cancel(const Request& request);
   std::vector<std::uint64_t> waiting_first(std::vector<std::uint64_t> ids) const;
@@ -93,6 +95,7 @@ class Service {
   ReservationService reservations_;
   ResourceService resources_;
   ProvisionService provisions_;
+  OwnInstances own_instances_;
   const std::set<std::string> of_single_jobs_ = {"job.info", "job.wait", "job.watch", "job.attach"};
 };
 

@@ -67,13 +67,14 @@ bool is_answered_empty(const Request& request) {
 
 }  // namespace
 
-Access::Access(bool serves_users, const config::AccessConfig& config, const JobManager& jobs)
+Access::Access(bool serves_users, const config::Config& config, const JobManager& jobs)
     : serves_users_(serves_users),
-      config_(config),
+      config_(config.access),
+      per_user_(config.per_user),
       jobs_(jobs),
       owner_(geteuid()),
-      operators_(set_of(config.operators)),
-      users_(set_of(config.users)),
+      operators_(set_of(config.access.operators)),
+      users_(set_of(config.access.users)),
       everybody_(users_.contains("*")) {}
 
 const std::string& Access::name_of(std::uint32_t uid, Time now) {
@@ -85,7 +86,8 @@ const std::string& Access::name_of(std::uint32_t uid, Time now) {
 }
 
 unsigned Access::kinds_of(const transport::Principal& who, Time now) {
-  if (!serves_users_ || who.kind != transport::Principal::Kind::ipc) return 0;
+  using Kind = transport::Principal::Kind;
+  if (!serves_users_ || (who.kind != Kind::ipc && who.kind != Kind::munge)) return 0;
   const std::string& name = name_of(who.uid, now);
   if (name.empty()) return kVisitor;
   unsigned kinds = kVisitor;
@@ -146,6 +148,9 @@ Status Access::narrow_submit(const Request& request, unsigned kinds, const std::
     return fail(Errc::denied, fmt::format("there is no user {:.100} on this machine", ask->user));
   if (whose->pw_uid == 0 || whose->pw_uid == owner_ || whose->pw_uid < config_.least_uid)
     return fail(Errc::denied, fmt::format("jobs are not run as {}", ask->user));
+  if (is_restricted(kinds) && per_user_.is_set())
+    return fail(Errc::denied,
+                "each user has an instance of their own here, and submits to that: without -i");
   if (is_restricted(kinds))
     if (auto usual = check_urgency(ask->urgency); !usual) return usual;
   if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;

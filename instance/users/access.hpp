@@ -23,7 +23,7 @@ namespace holon::instance {
 class Access {
  public:
   // `serves_users`: false: of one user. All must outlive it.
-  Access(bool serves_users, const config::AccessConfig& config, const JobManager& jobs);
+  Access(bool serves_users, const config::Config& config, const JobManager& jobs);
 
   bool serves_users() const { return serves_users_; }
   // Of rights.hpp: what somebody is beside the owner. 0 in an instance of one user.
@@ -63,6 +63,7 @@ class Access {
 
   const bool serves_users_;
   const config::AccessConfig& config_;
+  const config::PerUserConfig& per_user_;
   const JobManager& jobs_;
   const std::uint32_t owner_;
   std::set<std::string> operators_, users_;

@@ -14,8 +14,10 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <sstream>
 #include <string>
 
+#include "base/whole_file.hpp"
 #include "config/value.hpp"
 #include "starter/serve.hpp"
 #include "transport/unique_fd.hpp"
@@ -153,7 +155,36 @@ Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detache
   return StarterEnds{supervisor[0], agent[0]};
 }
 
+// The public key in the first line, the secret one in the second.
+Result<transport::KeyPair> lasting_key(const std::string& file) {
+  constexpr std::size_t kLongestFile = 256;
+  if (const auto kept = read_regular_file(file, kLongestFile); kept && !kept->empty()) {
+    std::istringstream lines(*kept);
+    transport::KeyPair key;
+    if (lines >> key.public_key >> key.secret_key) return key;
+    return fail(Errc::invalid_argument, "holds no key; without it a new one is made", file);
+  }
+  auto key = transport::new_key_pair();
+  if (!key) return key;
+  const transport::UniqueFd out(
+      open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const std::string text = key->public_key + "\n" + key->secret_key + "\n";
+  if (!out || write(out.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return system_error("the key cannot be written", file);
+  return key;
+}
+
 }  // namespace
+
+Result<Door> door_for_users(const std::string& state_dir, const config::Config& config) {
+  auto key = lasting_key(state_dir + "/server.key");
+  if (!key) return tl::unexpected<Error>(key.error());
+  auto door = make_door(0, config.address, static_cast<std::uint16_t>(config.access.port));
+  if (!door) return door;
+  door->keys.server = std::move(*key);
+  door->invitation.server_key = door->keys.server.public_key;
+  return door;
+}
 
 Result<StarterEnds> begin_for_users(StartOptions& options, const config::Config& config,
                                     bool detached) {

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "config/config.hpp"
 #include "instance/options.hpp"
+#include "instance/remote/door.hpp"
 
 namespace holon::instance {
 
@@ -11,6 +12,10 @@ namespace holon::instance {
 struct StarterEnds {
   int supervisor = -1, agent = -1;
 };
+
+// Where users of other machines connect (access.munge): the address and key are the same with each
+// start. Errors: as of make_door(), and of the file for the key in `state_dir`.
+Result<Door> door_for_users(const std::string& state_dir, const config::Config& config);
 
 // Makes the runtime place and the state directory, the account's; forks the starter; becomes the
 // account for good, with an environment of its own. REQUIRES: one thread. Errors: denied (this

@@ -15,10 +15,6 @@
 namespace holon::launch {
 namespace {
 
-using starter::Kind;
-using starter::Step;
-using starter::Told;
-using starter::What;
 using transport::UniqueFd;
 
 // ms that a user's files and folders may keep this process waiting, which waits for all users: at
@@ -61,8 +57,8 @@ bool send_with(int socket, const starter::Ask& ask, const std::vector<int>& desc
 
 // One message, and the file that may have come along. Nothing: the other end is closed, or what it
 // says is of no known form.
-std::optional<Told> receive(int line, UniqueFd& file, bool& would_wait) {
-  Told told;
+std::optional<starter::Told> receive(int line, UniqueFd& file, bool& would_wait) {
+  starter::Told told;
   iovec bytes{&told, sizeof told};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr message{};
@@ -88,35 +84,35 @@ std::string in_words(int error) {
   return std::strerror(error);
 }
 
-SpawnError explain(const Told& told, const SpawnRequest& request) {
+SpawnError explain(const starter::Told& told, const SpawnRequest& request) {
   const std::string program = "\"" + request.argv.front() + "\"";
   switch (told.step) {
-    case Step::find:
+    case starter::Step::find:
       if (told.error == ENOENT) return {127, "command " + program + " not found in PATH"};
       return {126, "command " + program + ": " + in_words(told.error)};
-    case Step::enter:
+    case starter::Step::enter:
       return {126, "cannot enter the working directory \"" + request.cwd +
                        "\": " + in_words(told.error)};
-    case Step::bind:
+    case starter::Step::bind:
       return {126, "cannot bind to CPUs: " + in_words(told.error)};
-    case Step::limit:
+    case starter::Step::limit:
       return {126, "cannot set its limit " + std::string(name_of_limit(told.status)) + ": " +
                        in_words(told.error)};
-    case Step::run:
+    case starter::Step::run:
       return {told.error == ENOENT ? 127 : 126,
               "cannot start " + program + ": " + in_words(told.error)};
-    case Step::request:
-    case Step::account:
+    case starter::Step::request:
+    case starter::Step::account:
       return {126, std::string("the starter refuses: ") + told.text};
-    case Step::start:
-    case Step::become:
-    case Step::file:
+    case starter::Step::start:
+    case starter::Step::become:
+    case starter::Step::file:
       break;
   }
   return {126, "cannot become user \"" + request.user + "\": " + in_words(told.error)};
 }
 
-transport::ChildExit exit_of(const Told& told) {
+transport::ChildExit exit_of(const starter::Told& told) {
   transport::ChildExit exit;
   exit.pid = told.pid;
   exit.status = told.status;
@@ -136,7 +132,7 @@ void order(int line, starter::Do what, int signal = 0) {
 }
 
 // Has the keeper ended? One that leaves orders unread resets the connection.
-bool is_over(int line) {
+bool keeper_has_ended(int line) {
   char byte = 0;
   ssize_t n = 0;
   while ((n = recv(line, &byte, 1, MSG_DONTWAIT)) > 0 || (n < 0 && errno == EINTR)) continue;
@@ -164,7 +160,7 @@ StarterProcesses::StarterProcesses(transport::Reactor& reactor, UniqueFd starter
 StarterProcesses::~StarterProcesses() = default;
 
 // Returns our end of the connection to whoever serves the request.
-Result<UniqueFd> StarterProcesses::ask(Kind kind, const starter::Request& request,
+Result<UniqueFd> StarterProcesses::ask(starter::Kind kind, const starter::Request& request,
                                        const std::vector<int>& streams,
                                        std::uint32_t extras) const {
   int ends[2];
@@ -233,7 +229,7 @@ tl::expected<pid_t, SpawnError> StarterProcesses::spawn(const SpawnRequest& requ
     streams.push_back(request.wire_up);
     extras |= starter::kWireUp;
   }
-  auto line = ask(Kind::run, what, streams, extras);
+  auto line = ask(starter::Kind::run, what, streams, extras);
   if (!line) return tl::unexpected(SpawnError{126, to_string(line.error())});
   return await(std::move(*line), request);
 }
@@ -244,10 +240,12 @@ tl::expected<pid_t, SpawnError> StarterProcesses::await(UniqueFd line,
                                                         const SpawnRequest& request) {
   const auto first = hear(line.get(), kStarterPatience, "");
   if (!first) return tl::unexpected(SpawnError{126, "the starter does not start it"});
-  if (first->told.what != What::started) return tl::unexpected(explain(first->told, request));
+  if (first->told.what != starter::What::started)
+    return tl::unexpected(explain(first->told, request));
   const pid_t pid = first->told.pid;
   const auto then = hear(line.get(), patience_with(request.user), request.user);
-  if (then && then->told.what == What::failed) return tl::unexpected(explain(then->told, request));
+  if (then && then->told.what == starter::What::failed)
+    return tl::unexpected(explain(then->told, request));
   Keeper& keeper = keepers_[pid];
   keeper = {};
   keeper.number = ++last_;
@@ -262,11 +260,11 @@ int StarterProcesses::open_file(const std::string& user, const std::string& path
   what.user = user;
   what.path = path;
   what.flags = static_cast<std::uint32_t>(flags);
-  const auto line = ask(Kind::open, what, {}, 0);
+  const auto line = ask(starter::Kind::open, what, {}, 0);
   if (!line) return -EIO;
   auto answer = hear(line->get(), patience_with(user), user);
   if (!answer) return -ETIMEDOUT;
-  if (answer->told.what == What::opened && answer->file) return answer->file.release();
+  if (answer->told.what == starter::What::opened && answer->file) return answer->file.release();
   return answer->told.error > 0 ? -answer->told.error : -EPERM;
 }
 
@@ -296,13 +294,13 @@ void StarterProcesses::read(pid_t task) {
     bool would_wait = false;
     const auto told = receive(found->second.line.get(), none, would_wait);
     if (!told) return would_wait ? void() : lose(task);
-    if (told->what == What::ended) return ended(task, *told);
+    if (told->what == starter::What::ended) return ended(task, *told);
   }
 }
 
 // From now on its number may be another process's: what it has left behind is known by its start,
 // too.
-void StarterProcesses::ended(pid_t task, const Told& told) {
+void StarterProcesses::ended(pid_t task, const starter::Told& told) {
   auto keeper = std::move(keepers_.extract(task).mapped());
   keeper.readable.cancel();
   if (told.nothing_left == 0) left_[{task, keeper.start}] = {std::move(keeper.line), false};
@@ -335,7 +333,7 @@ bool StarterProcesses::clear(const msg::ProcessId& leader) {
   const auto found = left_.find({pid, leader.start});
   if (found == left_.end()) return own_->clear(leader);
   tell_to_end(found->second.line.get(), found->second.was_told);
-  if (!is_over(found->second.line.get())) return false;
+  if (!keeper_has_ended(found->second.line.get())) return false;
   left_.erase(found);
   return true;
 }

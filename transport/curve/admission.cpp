@@ -25,14 +25,18 @@ Result<KeyPair> new_key_pair() {
   return KeyPair{public_key.data(), secret_key.data()};
 }
 
-Result<TcpSocket> listening_socket(const std::string& address) {
+Result<TcpSocket> listening_socket(const std::string& address, std::uint16_t port) {
   sockaddr_in at{};
   at.sin_family = AF_INET;
+  at.sin_port = htons(port);
   if (inet_pton(AF_INET, address.c_str(), &at.sin_addr) != 1)
     return fail(Errc::invalid_argument, "an IPv4 address is expected, like 10.0.0.7", address);
   TcpSocket socket;
   socket.fd = UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   socklen_t length = sizeof at;
+  // One that is named is taken again at once after a restart.
+  const int again = port == 0 ? 0 : 1;
+  if (socket.fd) setsockopt(socket.fd.get(), SOL_SOCKET, SO_REUSEADDR, &again, sizeof again);
   if (!socket.fd || bind(socket.fd.get(), reinterpret_cast<sockaddr*>(&at), length) != 0 ||
       listen(socket.fd.get(), kWaiting) != 0 ||
       getsockname(socket.fd.get(), reinterpret_cast<sockaddr*>(&at), &length) != 0)

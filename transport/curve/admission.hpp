@@ -39,9 +39,10 @@ struct TcpSocket {
   UniqueFd fd;
   std::uint16_t port = 0;
 };
-// At any free port of `address`, an IPv4 address of this machine; "0.0.0.0": of all of them.
+// At `port` (0: any that is free) of `address`, an IPv4 address of this machine; "0.0.0.0": of all
+// of them.
 // Errors: invalid_argument (no such address), system.
-Result<TcpSocket> listening_socket(const std::string& address);
+Result<TcpSocket> listening_socket(const std::string& address, std::uint16_t port = 0);
 
 // Where others may reach this machine: the IPv4 addresses of interfaces that are up, without
 // loopback ones.

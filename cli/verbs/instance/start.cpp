@@ -155,6 +155,7 @@ int verb_start(Invocation& call) {
       .example("holon start --bg --resources node=4/core=8",
                "four pretended nodes, in the background");
   parser.hidden_flag("--grant", options.grant);
+  parser.hidden_flag("--own-policy", options.own_policy);
   if (const auto code = parser.parse(call)) return *code;
   if (options.background && !options.command.empty() && !options.grant)
     return report(

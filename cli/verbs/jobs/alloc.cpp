@@ -181,6 +181,7 @@ int verb_alloc(Invocation& call) {
                   {Errc::invalid_argument,
                    "a command here would be yours; --bg makes the child and leaves it to that user",
                    "--for " + args.job.for_user});
+  args.job.own = !args.job.for_user.empty();
   args.instance.background = true;
   auto command = child_command(args.instance);
   if (!command) return report(call, "alloc", command.error());

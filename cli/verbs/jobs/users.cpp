@@ -85,6 +85,7 @@ int verb_users(Invocation& call) {
   if (const auto code = parser.parse(call)) return *code;
   auto client = connect_to_instance(call);
   if (!client) return report(call, "users", client.error());
+  if (call.instance.empty()) client->set_path("");  // not the caller's own below it
   AllUsers users;
   const auto all = client->each_page(msg::JobsRequest(),
                                      [&users](const std::vector<msg::JobRecord>& page, bool) {

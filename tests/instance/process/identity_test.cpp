@@ -52,14 +52,15 @@ TEST(Rights, EachSaysWhatIsItsToSay) {
 
 TEST(Rights, OfPeopleFollowFromTheirRoles) {
   constexpr unsigned kUserOfIt = kVisitor | kMember, kRunsIt = kUserOfIt | kOperator;
-  for (const char* topic : {"tree", "status", "resource.list"})
+  for (const char* topic : {"tree", "status", "resource.list", "user.instance"})
     EXPECT_TRUE(may_ask(topic, kVisitor, false)) << topic;
-  for (const char* topic : {"submit", "jobs", "cancel", "job.signal", "job.input", "hello"}) {
+  for (const char* topic :
+       {"submit", "jobs", "cancel", "job.signal", "job.update", "events", "hello"}) {
     EXPECT_FALSE(may_ask(topic, kVisitor, false)) << topic;
     EXPECT_TRUE(may_ask(topic, kUserOfIt, false)) << topic;
   }
-  for (const char* topic :
-       {"shutdown", "audit", "resource.drain", "queue.gate", "node.invite", "reserve", "events"}) {
+  for (const char* topic : {"shutdown", "audit", "resource.drain", "queue.gate", "node.invite",
+                            "reserve", "policy.load"}) {
     EXPECT_THAT(may_ask(topic, kUserOfIt, false).error().what, HasSubstr("its operators"));
     EXPECT_TRUE(may_ask(topic, kRunsIt, false)) << topic;
   }

@@ -1,0 +1,42 @@
+// own_instances.hpp - an instance of their own for each user, where the configuration gives one
+// ([per-user]) or an operator has made one: whose requests without a path go there.
+//
+// Each is a job of its user's like any other child, marked in its jobspec. It is made when its user
+// submits for the first time, and ends by itself when it has had nothing to do for a while.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+
+#include "instance/core.hpp"
+#include "msg/users.hpp"
+#include "transport/dispatcher.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class OwnInstances {
+ public:
+  OwnInstances(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
+
+  // "user.instance". `user`: who asks; nullopt: who sees the whole instance.
+  void answer(const transport::Request& request, const std::optional<std::string>& user);
+  // A job was submitted that may be one: an operator gives it by hand.
+  void submitted(JobId id);
+
+ private:
+  std::optional<JobId> find(const std::string& user);
+  bool is_waiting(JobId id) const;
+  bool can_be_asked(JobId id) const;
+  std::string path_of(JobId id) const { return core_.jobs.path_of(id); }
+  Result<JobId> make(const std::string& user);
+  Result<std::string> jobspec_for(const std::string& user) const;
+  void when_up(JobId id, const transport::Request& request);
+  Error why_not_up(JobId id, bool is_over) const;
+
+  transport::Reactor& reactor_;
+  Core& core_;
+  std::optional<std::map<std::string, JobId>> known_;  // the newest of each user
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,195 @@
+// Users of other machines: over tcp, by MUNGE, with a real munged of the test's own.
+#include <gmock/gmock.h>
+
+#include "msg/instance.hpp"
+#include "tests/system/users/users_fixture.hpp"
+#include "transport/blocking_client.hpp"
+#include "transport/munge/munge.hpp"
+#include "transport/munge/proof.hpp"
+
+namespace holon::system_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class Munged : public Users {
+ protected:
+  void SetUp() override {
+    Users::SetUp();
+    if (IsSkipped()) return;
+    if (access("/usr/sbin/munged", X_OK) != 0) GTEST_SKIP() << "munge is not installed";
+    std::ofstream(key()) << std::string(64, 'k') << folder();
+    ASSERT_EQ(chmod(key().c_str(), 0600), 0);
+    daemon_.emplace(
+        std::vector<std::string>{"/usr/sbin/munged", "-F", "--force", "--key-file=" + key(),
+                                 "--socket=" + socket(), "--pid-file=" + folder() + "/munged.pid",
+                                 "--log-file=" + folder() + "/munged.log",
+                                 "--seed-file=" + folder() + "/munged.seed"},
+        std::map<std::string, std::string>{{"PATH", "/usr/bin:/bin"}}, folder());
+    for (int i = 0; i < 1'000 && !answers(); ++i) poll(nullptr, 0, 10);
+    ASSERT_TRUE(answers());
+  }
+  void TearDown() override {
+    if (daemon_) {
+      daemon_->signal(SIGTERM);
+      daemon_->finish();
+    }
+    Users::TearDown();
+  }
+
+  std::string key() const { return folder() + "/munge.key"; }
+  std::string socket() const { return folder() + "/munge.socket"; }
+  bool answers() const {
+    const auto munge = transport::Munge::load(socket());
+    return munge && munge->encode("").has_value();
+  }
+  void start_for_all(std::vector<std::string> more = {}) {
+    more.insert(more.end(),
+                {"--conf", "access.munge=true", "--conf", "access.munge-socket=" + socket(),
+                 "--conf", "instance.address=127.0.0.1"});
+    start(std::move(more));
+    address_ = trimmed(text_of(uri_.substr(6, uri_.rfind('/') - 6) + "/address"));
+    ASSERT_THAT(address_, StartsWith("tcp://127.0.0.1:"));
+  }
+  // As it is on another machine: with no way to the socket of this one.
+  Ran from_afar(const std::string& user, std::vector<std::string> words) const {
+    words.insert(words.begin(), HOLON_BINARY);
+    return starts(user, std::move(words),
+                  {{"HOLON_URI", address_}, {"HOLON_MUNGE_SOCKET", socket()}})
+        .finish();
+  }
+
+  // A client that chooses its keys and its credential itself.
+  struct Stranger {
+    transport::KeyPair keys;
+    std::optional<transport::BlockingClient> client;
+    Status prove(const std::string& credential) {
+      const auto answer = client->call(
+          "user.prove", transport::pack(transport::ProveRequest{credential}), "", 10'000);
+      return answer ? Status() : tl::unexpected(answer.error());
+    }
+  };
+  Stranger stranger(std::optional<transport::KeyPair> keys = std::nullopt) const {
+    const auto at = **transport::parse_keyed_uri(address_);
+    Stranger made{keys ? *keys : *transport::new_key_pair(), std::nullopt};
+    transport::Options options;
+    options.security = {at.server_key, made.keys.public_key, made.keys.secret_key};
+    auto client = transport::BlockingClient::connect(at.uri, 10'000, options);
+    EXPECT_TRUE(client) << to_string(client.error());
+    if (client) made.client.emplace(std::move(*client));
+    return made;
+  }
+  std::string credential_for(const Stranger& who) const {
+    const auto at = **transport::parse_keyed_uri(address_);
+    return *transport::Munge::load(socket())->encode(
+        transport::text_to_prove(at.server_key, who.keys.public_key));
+  }
+
+  std::optional<Process> daemon_;
+  std::string address_;
+};
+
+TEST_F(Munged, AUserOfAnotherMachineIsWhoTheCredentialSays) {
+  start_for_all();
+  const Ran id = from_afar("ann", {"run", "--cwd", "/", "id", "-un"});
+  EXPECT_EQ(id.out, "ann\n") << id.err;
+  const std::string job = trimmed(from_afar("ann", {"submit", "sleep", "1000"}).out);
+  wait_for("ann", job, "RUN");  // the same user at the socket
+  const Ran other = from_afar("bob", {"cancel", job});
+  EXPECT_NE(other.code, 0);
+  EXPECT_THAT(other.err, HasSubstr("another user's"));
+  EXPECT_THAT(from_afar("bob", {"submit", "--for", "ann", "true"}).err,
+              HasSubstr("names user ann, and is bob's"));
+  // Root of another machine is not the owner of this instance.
+  EXPECT_NE(from_afar("root", {"shutdown"}).code, 0);
+  EXPECT_NE(from_afar("root", {"cancel", job}).code, 0);
+  EXPECT_EQ(from_afar("eve", {"cancel", job}).code, 0);  // who is an operator wherever she is
+  const auto audit = json("eve", {"audit"});
+  bool is_in_audit = false;
+  for (const auto& entry : audit["entries"])
+    is_in_audit |= entry["topic"] == "submit" && entry["user"] == "ann" &&
+                   entry["what"].get<std::string>().starts_with("from 127.0.0.1");
+  EXPECT_TRUE(is_in_audit) << ok("eve", {"audit"});
+}
+
+TEST_F(Munged, ACredentialIsGoodOnceAndForOneConnection) {
+  start_for_all();
+  Stranger first = stranger();
+  const auto unproved = first.client->call("jobs", transport::pack(msg::JobsRequest()), "", 10'000);
+  ASSERT_FALSE(unproved);
+  EXPECT_EQ(unproved.error().code, Errc::denied);
+  const std::string credential = credential_for(first);
+  ASSERT_TRUE(first.prove(credential));
+  // The same again, by somebody who has stolen the keys besides.
+  Stranger again = stranger(first.keys);
+  const auto replayed = again.prove(credential);
+  ASSERT_FALSE(replayed);
+  EXPECT_THAT(replayed.error().what, HasSubstr("Replayed credential"));
+  // One that somebody has got hold of before it was used.
+  Stranger thief = stranger();
+  const auto stolen = thief.prove(credential_for(again));
+  ASSERT_FALSE(stolen);
+  EXPECT_THAT(stolen.error().what, HasSubstr("for another connection"));
+  for (const std::string& forged :
+       {std::string("MUNGE:AAAA:"), std::string(), std::string(100'000, 'x'),
+        credential_for(thief).replace(20, 4, "AAAA")}) {
+    const auto refused = thief.prove(forged);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::denied) << refused.error().what;
+  }
+  const auto nobody = thief.client->call("jobs", transport::pack(msg::JobsRequest()), "", 10'000);
+  EXPECT_FALSE(nobody);
+  EXPECT_TRUE(thief.prove(credential_for(thief)));
+  const auto refused = json("eve", {"audit", "--refused"});
+  EXPECT_THAT(refused.dump(), HasSubstr("user.prove"));
+  // A client that knows another server's key does not speak to this one.
+  const auto at = **transport::parse_keyed_uri(address_);
+  const Ran elsewhere =
+      starts("ann", {HOLON_BINARY, "jobs"},
+             {{"HOLON_URI", transport::keyed_uri({at.uri, transport::new_key_pair()->public_key})},
+              {"HOLON_MUNGE_SOCKET", socket()}})
+          .finish();
+  EXPECT_NE(elsewhere.code, 0);
+}
+
+TEST_F(Munged, ABrokerThatIsStartedAgainIsShownAnotherCredential) {
+  start_for_all();
+  Process run = starts("ann",
+                       {HOLON_BINARY, "run", "--cwd", home_of("ann"), "sh", "-c",
+                        "until test -e go; do sleep 0.05; done; echo went"},
+                       {{"HOLON_URI", address_}, {"HOLON_MUNGE_SOCKET", socket()}});
+  for (int i = 0; i < 3'000 && json("ann", {"jobs"})["jobs"].empty(); ++i) poll(nullptr, 0, 10);
+  wait_for("ann", "1", "RUN");
+  kill(processes_of(kInstance, "holon broker").at(0).pid, SIGKILL);
+  wait_for("ann", "1", "RUN");
+  EXPECT_EQ(shell_as("ann", "touch go").code, 0);
+  const Ran ended = run.finish();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_EQ(ended.out, "went\n");
+}
+
+TEST_F(Munged, TheAddressStaysWithItsPort) {
+  start_for_all();
+  const std::string before = address_;
+  const std::string port = before.substr(16, before.find('?') - 16);
+  ok("root", {"shutdown"});
+  wait_for_none_of(kInstance);
+  start_for_all({"--conf", "access.port=" + port});
+  EXPECT_EQ(address_, before);
+  EXPECT_EQ(from_afar("ann", {"run", "--cwd", "/", "id", "-un"}).out, "ann\n");
+}
+
+TEST_F(Munged, WithoutADaemonItSaysSo) {
+  start_for_all();
+  const Ran ran = starts("ann", {HOLON_BINARY, "jobs"},
+                         {{"HOLON_URI", address_}, {"HOLON_MUNGE_SOCKET", folder() + "/none"}})
+                      .finish();
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("MUNGE"));
+  EXPECT_THAT(ran.err, HasSubstr("none"));
+}
+
+}  // namespace
+}  // namespace holon::system_test

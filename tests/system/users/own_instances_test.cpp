@@ -1,0 +1,159 @@
+// Each user of an instance for several has an instance of their own: [per-user], and what operators
+// give by hand.
+#include <gmock/gmock.h>
+
+#include "tests/system/users/users_fixture.hpp"
+
+namespace holon::system_test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class OwnInstances : public Users {
+ protected:
+  void TearDown() override {
+    end_all_own();
+    Users::TearDown();
+  }
+  // Of the node at the top of the tree that this user sees.
+  std::string own_path(const std::string& user) const { return json(user, {"tree"})["path"]; }
+  void end_all_own() const {
+    if (!uri_.empty()) (void)as("root", {"cancel", "--all"});
+  }
+  std::int64_t cores_of(const std::string& user) const {
+    return json(user, {"tree"})["cores"].get<std::int64_t>();
+  }
+};
+
+TEST_F(OwnInstances, TheFirstSubmissionMakesIt) {
+  start({"--conf", "per-user.cores=2", "--conf", "per-user.policy=easy", "--conf",
+         "per-user.cores-of=bob=1"});
+  EXPECT_EQ(own_path("ann"), "/");
+  EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
+  EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");
+  EXPECT_EQ(own_path("ann"), "/1");
+  EXPECT_EQ(own_path("bob"), "/2");
+  EXPECT_EQ(cores_of("ann"), 2);
+  EXPECT_EQ(cores_of("bob"), 1);
+  EXPECT_EQ(json("ann", {"tree"})["policy"], "easy");
+  EXPECT_EQ(json("ann", {"tree"})["name"], "ann");
+  // Its jobs have numbers of their own, and further ones go there, too.
+  EXPECT_EQ(ok("ann", {"submit", "sleep", "1000"}), "2");
+  EXPECT_EQ(ok("bob", {"submit", "--count", "100", "sleep", "1000"}).substr(0, 2), "2\n");
+  EXPECT_EQ(ok("ann", {"run", "echo", "runs"}), "runs");  // bob's hundred take nothing of hers
+  EXPECT_EQ(json("ann", {"jobs"})["jobs"].size(), 1U);
+  EXPECT_EQ(json("ann", {"jobs"})["jobs"][0]["path"], "/1/2");
+  EXPECT_EQ(json("bob", {"jobs"})["jobs"].size(), 100U);
+  EXPECT_EQ(processes_of(kAnn, "holon broker").size(), 1U);
+  // Past their own instance nobody submits; operators do.
+  const Ran past = as("ann", {"-i", "/", "submit", "true"});
+  EXPECT_NE(past.code, 0);
+  EXPECT_THAT(past.err, HasSubstr("an instance of their own"));
+  EXPECT_TRUE(was_refused("ann", "submit", "an instance of their own"));
+  EXPECT_EQ(ok("eve", {"run", "id", "-un"}), "eve");
+  // Who has what.
+  const auto users = json("eve", {"users"})["users"];
+  ASSERT_EQ(users.size(), 2U);
+  EXPECT_EQ(users[0]["user"], "ann");
+  EXPECT_EQ(users[0]["cores"], 2);
+  EXPECT_EQ(users[0]["children"][0], "/1");
+  EXPECT_EQ(users[1]["cores"], 1);
+  EXPECT_EQ(json("ann", {"users"})["users"].size(), 1U);
+  EXPECT_EQ(json("eve", {"tree"})["children"].size(), 2U);
+}
+
+TEST_F(OwnInstances, AShareIsOfAllCores) {
+  start({"--conf", "per-user.share=0.5"});
+  EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
+  EXPECT_EQ(cores_of("ann"), 3);
+}
+
+// What idles goes back to those who wait for it, and comes again when it is wanted.
+TEST_F(OwnInstances, AnIdlePartGoesBack) {
+  start({"--conf", "per-user.cores=4", "--conf", "per-user.idle=300ms"});
+  const std::string job = ok("ann", {"submit", "sleep", "1000"});
+  EXPECT_EQ(own_path("ann"), "/1");
+  const Ran full = as("bob", {"run", "true"});
+  EXPECT_NE(full.code, 0);
+  EXPECT_THAT(full.err, HasSubstr("/2, the instance of your own, waits"));
+  EXPECT_THAT(full.err, HasSubstr("processors"));
+  ok("ann", {"cancel", job});
+  wait_for("root", "1", "INACTIVE");
+  EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");  // in /2, which has waited
+  wait_for("root", "2", "INACTIVE");
+  wait_for_none_of(kBob);
+  // What was done in it is still to be seen, and the next one is another.
+  EXPECT_THAT(ok("eve", {"jobs", "-a", "-R"}), HasSubstr("/1/1"));
+  EXPECT_THAT(ok("ann", {"jobs", "-a"}), HasSubstr("sleep"));
+  EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
+  EXPECT_EQ(own_path("ann"), "/3");
+}
+
+TEST_F(OwnInstances, ItsPolicyIsTheFileThatItsUserHas) {
+  start({"--conf", "per-user.cores=2", "--conf", "per-user.policy=fcfs"});
+  const auto write_policy = [this](const std::string& text) {
+    return shell_as("ann",
+                    "mkdir -p ~/.config/holon && cat > ~/.config/holon/policy.lua <<'END'\n" +
+                        text + "\nEND\n")
+        .code;
+  };
+  ASSERT_EQ(write_policy("base = 'easy'\nfunction admit(job)\n"
+                         "  if job.name == 'unwanted' then return false, 'I said so' end\n"
+                         "  return true\nend"),
+            0);
+  ASSERT_EQ(chmod((home_of("ann") + "/.config/holon/policy.lua").c_str(), 0600), 0);
+  EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
+  EXPECT_THAT(json("ann", {"tree"})["policy"].get<std::string>(), HasSubstr("policy.lua"));
+  const Ran unwanted = as("ann", {"submit", "--name", "unwanted", "true"});
+  EXPECT_NE(unwanted.code, 0);
+  EXPECT_THAT(unwanted.err, HasSubstr("I said so"));
+  EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");  // who has none
+  EXPECT_EQ(json("bob", {"tree"})["policy"], "fcfs");
+  // One that cannot be read says so, with file and line.
+  ok("eve", {"cancel", "1"});
+  wait_for("eve", "1", "INACTIVE");
+  ASSERT_EQ(write_policy("base = 'easy'\nfunction admit(job"), 0);
+  const Ran broken = as("ann", {"run", "true"});
+  EXPECT_NE(broken.code, 0);
+  EXPECT_THAT(broken.err, HasSubstr("has ended before it was up"));
+  EXPECT_THAT(as("ann", {"job", "output", "/3"}).err, HasSubstr("policy.lua:3"));
+}
+
+// A link to what its user may not read is read as the user.
+TEST_F(OwnInstances, APolicyFileIsReadAsItsUser) {
+  const std::string secret = folder() + "/secret.lua";
+  std::ofstream(secret) << "-- root's secret\nbase = 'easy'\n";
+  ASSERT_EQ(chmod(secret.c_str(), 0600), 0);
+  start({"--conf", "per-user.cores=2"});
+  ASSERT_EQ(
+      shell_as("ann", "mkdir -p ~/.config/holon && ln -s " + secret + " ~/.config/holon/policy.lua")
+          .code,
+      0);
+  const Ran ran = as("ann", {"run", "true"});
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(as("ann", {"job", "output", "/1"}).err, HasSubstr("Permission denied"));
+}
+
+TEST_F(OwnInstances, AnOperatorGivesOneByHand) {
+  start();
+  const std::string id = ok("eve", {"alloc", "--for", "ann", "--bg", "-n", "2"});
+  EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
+  EXPECT_EQ(own_path("ann"), "/" + id);
+  EXPECT_EQ(cores_of("ann"), 2);
+  EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");  // who has none, in the instance itself
+  EXPECT_EQ(own_path("bob"), "/");
+  EXPECT_NE(as("bob", {"-i", "/" + id, "run", "true"}).code, 0);
+}
+
+// A broker that is started again knows whose they are.
+TEST_F(OwnInstances, TheyOutliveABroker) {
+  start({"--conf", "per-user.cores=2"});
+  EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
+  kill(processes_of(kInstance, "holon broker").at(0).pid, SIGKILL);
+  EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
+  EXPECT_EQ(own_path("ann"), "/1");
+}
+
+}  // namespace
+}  // namespace holon::system_test
