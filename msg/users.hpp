@@ -11,8 +11,8 @@ struct OwnInstanceRequest {
   bool make = false;  // where there is none, or it has ended
   HOLON_FIELDS(make)
 };
-// Of "make" answered when it can be asked. Errors: busy (it waits for resources, the reason is said),
-// unsatisfiable (there never are as many), and why it ended before it was up.
+// Of "make" answered when it can be asked. Errors: busy (it waits for resources, the reason is
+// said), unsatisfiable (there never are as many), and why it ended before it was up.
 struct OwnInstanceReply {
   // "/3", also of the last one that has ended; "": the asker has none, or is asked for what the
   // whole instance has (its operators).
