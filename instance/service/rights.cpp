@@ -55,7 +55,8 @@ constexpr std::array kRights = {
     Right{"resource.drain", kOperators, Reach::tree, kAudited},
     Right{"node.invite", kOperators, Reach::tree, kAudited},
     Right{"node.leave", kOperators, Reach::tree, kAudited},
-    Right{"provision.add", kOperators, Reach::tree, kAudited},
+    // What is passed through to the batch system runs as the owner.
+    Right{"provision.add", kUser, Reach::tree, kAudited},
     Right{"provision.list", kOperators, Reach::tree},
     Right{"provision.change", kOperators, Reach::tree, kAudited},
     // With these, agents and children prove what they are: before that they are clients, or have an
