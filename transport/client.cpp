@@ -12,6 +12,7 @@
 namespace holon::transport {
 namespace {
 
+constexpr std::string_view kIpcAddress = "ipc://";
 constexpr Duration kHelloAgain =
     2;  // ms; the connection was announced before it could be written to
 
@@ -57,12 +58,18 @@ class Client::Impl : public std::enable_shared_from_this<Impl> {
   std::function<void()> on_lost;
 
  private:
-  Status open_line() {
+  Result<std::shared_ptr<Line>> new_line() {
     Reactor& reactor = shared_->reactor;
-    auto line = reactor.network() != nullptr
-                    ? reactor.network()->connect(
-                          reactor, uri_, shared_->options.security.public_key, line_events())
-                    : open_zmq_line(reactor, uri_, shared_->options, line_events());
+    const Options& options = shared_->options;
+    if (reactor.network() != nullptr)
+      return reactor.network()->connect(reactor, uri_, options.security.public_key, line_events());
+    if (uri_.starts_with(kIpcAddress))
+      return open_ipc_line(reactor, uri_.substr(kIpcAddress.size()), options, line_events());
+    return open_zmq_line(reactor, uri_, options, line_events());
+  }
+
+  Status open_line() {
+    auto line = new_line();
     if (!line) return tl::unexpected<Error>(line.error());
     line_ = std::move(*line);
     return {};

@@ -20,6 +20,7 @@
 #include <cstring>
 #include <ctime>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -71,7 +72,7 @@ struct SignalWatch {
 };
 
 struct ChildWatch {
-  UniqueFd pidfd;
+  UniqueFd pidfd;  // none where SIGCHLD tells of its end
   std::uint64_t wake_up = 0;
   std::function<void(const ChildExit&)> callback;
   std::function<void()> before_reap;
@@ -105,8 +106,6 @@ void start_threads(zmq::context_t& context) {
 class Reactor::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(UniqueFd epoll, Network* network) : epoll_(std::move(epoll)), network_(network) {
-    context_.set(zmq::ctxopt::max_sockets, 65535);
-    if (network_ == nullptr) start_threads(context_);
     now_ = read_clock();
   }
   Impl(const Impl&) = delete;
@@ -121,7 +120,13 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     clock_ = std::move(clock);
     now_ = clock_();
   }
-  zmq::context_t& context() { return context_; }
+  zmq::context_t& context() {
+    if (context_) return *context_;
+    context_.emplace();
+    context_->set(zmq::ctxopt::max_sockets, 65535);
+    if (network_ == nullptr) start_threads(*context_);
+    return *context_;
+  }
   Network* network() const { return network_; }
   Duration idle_for() const { return wait_ms(-1); }
   void stop() { stopped_ = true; }
@@ -199,17 +204,20 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
                                  Callback before_reap) {
     if (children_.contains(pid))
       return fail(Errc::exists, "process " + std::to_string(pid) + " is watched already");
-    UniqueFd pidfd(pidfd_open(pid, 0));
-    if (pidfd.get() < 0)
-      return fail(errno == ESRCH ? Errc::not_found : Errc::system,
-                  "process " + std::to_string(pid) + ": " + std::strerror(errno));
-    const auto wake_up = watch_fd(pidfd.get(), kReadable, [this, pid](unsigned) { reap(pid); });
-    if (!wake_up) return tl::unexpected<Error>(wake_up.error());
-    children_[pid] = std::make_shared<ChildWatch>(
-        ChildWatch{std::move(pidfd), *wake_up, std::move(callback), std::move(before_reap)});
-    return subscription([pid, id = *wake_up](Impl& impl) {
+    auto watch = std::make_shared<ChildWatch>();
+    watch->callback = std::move(callback);
+    watch->before_reap = std::move(before_reap);
+    siginfo_t info{};
+    const bool is_own =
+        waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+    // Who reaps all children reaps this one: no descriptor is needed.
+    if (!others_ || !is_own)
+      if (auto watched = watch_pidfd(pid, *watch); !watched)
+        return tl::unexpected<Error>(watched.error());
+    children_[pid] = watch;
+    return subscription([pid, watch](Impl& impl) {
       const auto found = impl.children_.find(pid);
-      if (found != impl.children_.end() && found->second->wake_up == id) impl.drop_child(pid);
+      if (found != impl.children_.end() && found->second == watch) impl.drop_child(pid);
     });
   }
 
@@ -224,6 +232,8 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     return subscription([held](Impl& impl) {
       impl.others_.reset();
       held->cancel();
+      for (const auto& [pid, watch] : impl.children_)
+        if (!watch->pidfd) static_cast<void>(impl.watch_pidfd(pid, *watch));
     });
   }
 
@@ -330,6 +340,18 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     }
   }
 
+  Status watch_pidfd(pid_t pid, ChildWatch& watch) {
+    UniqueFd pidfd(pidfd_open(pid, 0));
+    if (pidfd.get() < 0)
+      return fail(errno == ESRCH ? Errc::not_found : Errc::system,
+                  "process " + std::to_string(pid) + ": " + std::strerror(errno));
+    const auto wake_up = watch_fd(pidfd.get(), kReadable, [this, pid](unsigned) { reap(pid); });
+    if (!wake_up) return tl::unexpected<Error>(wake_up.error());
+    watch.pidfd = std::move(pidfd);
+    watch.wake_up = *wake_up;
+    return {};
+  }
+
   Status watch_signal(int signal) {
     if (signals_.contains(signal)) return {};
     if (signal <= 0 || signal > SIGRTMAX || signal == SIGKILL || signal == SIGSTOP)
@@ -415,7 +437,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
 
   UniqueFd epoll_;
   Network* network_;
-  zmq::context_t context_;
+  std::optional<zmq::context_t> context_;  // its threads cost who talks over ipc:// nothing
   std::function<Time()> clock_ = [] { return clock_ns(CLOCK_BOOTTIME) / kNsPerMs; };
   Time now_ = 0;
   bool stopped_ = false;

@@ -4,7 +4,8 @@
 //
 // libzmq aborts the process when accept() finds no descriptor left (its issue 1306), collects a
 // message of many parts whole, keeps what a peer does not read, and cannot close one peer's
-// connection. So the server's end of ipc:// is made here; the other end is any ZeroMQ DEALER.
+// connection. So the server's end of ipc:// is made here; the other end is an IpcLine or any ZeroMQ
+// DEALER.
 //
 // What bounds the cost of a connection:
 // - Descriptors: no more connections than the process may have, less some kept for files. Some of

@@ -27,7 +27,10 @@ class Line {
   virtual void close() = 0;
 };
 
-// Errors: invalid_argument (the address), system.
+// To the socket at `path`. Errors: invalid_argument (no path that a socket can have).
+Result<std::shared_ptr<Line>> open_ipc_line(Reactor& reactor, const std::string& path,
+                                            const Options& options, Line::Events events);
+// By ZeroMQ, with keys. Errors: invalid_argument (the address), system.
 Result<std::shared_ptr<Line>> open_zmq_line(Reactor& reactor, const std::string& uri,
                                             const Options& options, Line::Events events);
 

@@ -121,8 +121,8 @@ std::string Zmtp::greeting() {
   return bytes;
 }
 
-std::string Zmtp::ready_command() {
-  return command_frame("READY", property("Socket-Type", "ROUTER") + property("Identity", ""));
+std::string Zmtp::ready_command(std::string_view socket_type) {
+  return command_frame("READY", property("Socket-Type", socket_type) + property("Identity", ""));
 }
 
 std::string Zmtp::pong(std::string_view context) {

@@ -1,4 +1,4 @@
-// zmtp.hpp - what arrives on one connection, cut into messages: the server's side of ZMTP 3
+// zmtp.hpp - what arrives on one connection, cut into messages: either side of ZMTP 3
 // (https://rfc.zeromq.org/spec/23) with the mechanism NULL. Private to transport/; no sockets.
 //
 // A ZeroMQ socket collects a message of many parts whole, however long it gets, and says neither
@@ -18,7 +18,7 @@ class Zmtp {
   enum class What : std::uint8_t {
     more,     // the bytes there are do not make a step yet
     nothing,  // read over
-    ready,    // the handshake is complete: answer with ready_command()
+    ready,    // the handshake is complete: a server answers with ready_command()
     message,  // `body` is one
     foreign,  // a message of several parts has ended; it was read over
     ping,     // answer with pong(body)
@@ -39,9 +39,10 @@ class Zmtp {
   // How many bytes the frame that has begun will have in all; 0: not known yet.
   std::size_t wanted() const { return wanted_; }
 
-  // What a server sends: first of all; at `ready`; at `ping`; before a message of `size` bytes.
+  // What is sent: first of all; then by a client, and at `ready` by a server; at `ping`; before a
+  // message of `size` bytes.
   static std::string greeting();
-  static std::string ready_command();
+  static std::string ready_command(std::string_view socket_type = "ROUTER");
   static std::string pong(std::string_view context);
   static std::string frame_header(std::size_t size);
 
