@@ -33,6 +33,8 @@ std::span<const Verb> verbs() {
       {"jobs", "list jobs", Group::look, verb_jobs},
       {"job", "info, eventlog, wait, status, output, attach: look at one job", Group::look,
        verb_job},
+      {"output", "what a job wrote; of an array each task, or those that failed", Group::look,
+       verb_output},
       {"watch", "see how far jobs are, until all are over", Group::look, verb_watch},
       {"history", "what jobs that are over have waited for and used", Group::look, verb_history},
       {"report", "a page about what an instance has done", Group::look, verb_report},

@@ -22,6 +22,7 @@ int verb_users(Invocation& call);
 int verb_cancel(Invocation& call);
 int verb_jobs(Invocation& call);
 int verb_job(Invocation& call);
+int verb_output(Invocation& call);
 int verb_watch(Invocation& call);
 int verb_history(Invocation& call);
 int verb_completion(Invocation& call);

@@ -180,6 +180,13 @@ Result<msg::SubmitReply> Client::submit(msg::SubmitRequest request) {
       kRestartPatience);
 }
 
+Result<msg::GraphReply> Client::submit_graph(msg::GraphRequest request) {
+  if (request.key.empty()) request.key = transport::new_secret();
+  return across_restarts(
+      *parts_, [&] { return parts_->call<msg::GraphReply>("submit.graph", request, kBulkTimeout); },
+      kRestartPatience);
+}
+
 Status Client::each_page(msg::JobsRequest request,
                          const std::function<bool(std::vector<msg::JobRecord>, bool)>& take) {
   // The next page is on its way while this one is dealt with.

@@ -22,6 +22,7 @@
 #include "base/result.hpp"
 #include "msg/audit.hpp"
 #include "msg/events.hpp"
+#include "msg/graph.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
 #include "msg/policy.hpp"
@@ -74,6 +75,9 @@ class Client {
   // (a queue or a job that it names), unsatisfiable (it can never run here; the message says why),
   // exists (another submission had this key), denied (the queue is closed).
   Result<msg::SubmitReply> submit(msg::SubmitRequest request);
+  // Tasks that wait for each other, all or none, as submit() otherwise. `where` of an error is the
+  // place in the request, "tasks/7".
+  Result<msg::GraphReply> submit_graph(msg::GraphRequest request);
   // Page by page as they come: in the order of their ids (with a limit: reversed), or in none if
   // `recursive`; then a path may come twice. `take(page, more)` returns false to leave early.
   // Errors: not_found (one of the ids).

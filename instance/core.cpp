@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <pwd.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "batch/allocation.hpp"
@@ -66,6 +67,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       takeovers(reactor, clock, the_journal, jobs, agents,
                 {identity.binary, identity.path, identity.state_dir}),
       watchers(jobs, the_journal, the_after_commit, portions),
+      output_log(the_journal, identity.state_dir + "/output"),
       outputs(reactor, server, jobs, agents, the_after_commit,
               identity.serves_users ? identity.state_dir + "/output" : std::string()),
       retention(the_journal, jobs, the_after_commit, the_config.keep, the_config.keep_age,
@@ -88,6 +90,8 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
   refusals.on_logged = [this](const transport::Request& request, const Error& why) {
     audit.refused(request, why);
   };
+  outputs.logged = [this](JobId job) { return output_log.read(job); };
+  retention.on_forgotten = [this] { output_log.clean(clock.now()); };
   if (parent_ != nullptr)
     takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };
   if (config.monitor)
@@ -161,6 +165,9 @@ TaskSettings Core::task_settings() {
   settings.hook_timeout = config.hook_timeout;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
+  settings.keep_output = [this](JobId job, const LoggedOutput& written) {
+    keep_output(job, written);
+  };
   return settings;
 }
 
@@ -216,6 +223,14 @@ Provisions::Settings Core::provision_settings() const {
 std::string Core::awaited_nodes() const {
   const std::string nodes = newcomers.awaited(agents.awaited()), more = provisions.awaited();
   return nodes + (nodes.empty() || more.empty() ? "" : "; ") + more;
+}
+
+// A job that is not over runs again, and its output is to go on where this attempt's ends.
+void Core::keep_output(JobId job, const LoggedOutput& written) {
+  const auto kept = jobs.find(job) == nullptr ? output_log.add(job, written)
+                                              : output_log.add_to_files(job, written);
+  if (!kept)
+    spdlog::error("what job {} wrote cannot be kept: {}", job.value(), to_string(kept.error()));
 }
 
 std::string Core::reasons_of_outage() const {

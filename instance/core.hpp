@@ -113,6 +113,7 @@ class Core final : public Outside {
   Takeovers takeovers;
   Portions portions;
   Watchers watchers;
+  OutputLog output_log;
   OutputStreams outputs;
   Retention retention;
   InputStreams inputs;
@@ -131,6 +132,7 @@ class Core final : public Outside {
        ParentLink* parent);
   TaskSettings task_settings();
   Provisions::Settings provision_settings() const;
+  void keep_output(JobId job, const LoggedOutput& written);
   std::string reasons_of_outage() const;
   std::string awaited_nodes() const;
   std::string doubt(const ActiveJob& job) const;

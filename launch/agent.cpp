@@ -101,6 +101,7 @@ class Agent::Impl {
         tracking_(*tracking),
         jobs_(JobContext{reactor, std::move(ground.processes), std::move(ground.node),
                          std::move(ground.frame), std::move(tracking),
+                         std::make_shared<OutputSlots>(slots_of(options_.rank, incarnation_)),
                          [this](const msg::Start& start, std::function<void()> done) {
                            return keeper_ && keeper_->deliver(start, std::move(done));
                          }}),
@@ -127,6 +128,7 @@ class Agent::Impl {
       tell_of_loss_.cancel();
       log_->info(fmt::format("connected to broker {}", broker.pid));
       broker_pid_ = static_cast<pid_t>(broker.pid);
+      jobs_.forget_programs();
       say_hello();
     });
     client_->on_lost([this] {

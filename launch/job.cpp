@@ -56,7 +56,8 @@ Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramIma
       events_(std::move(events)),
       fences_(spec_.job),
       input_(context_.reactor, spec_, program_->cwd, opener(context_, spec_.user)),
-      output_(context_.reactor, spec_, program_->cwd, opener(context_, spec_.user)),
+      slot_(spec_.in_slot && context_.slots ? context_.slots->take(spec_) : nullptr),
+      output_(context_.reactor, spec_, program_->cwd, opener(context_, spec_.user), slot_.get()),
       processes_(context_.tracking->track(spec_.job)) {}
 
 bool Job::start() {
@@ -121,9 +122,8 @@ bool Job::start_tasks() {
       return false;
     }
     task.process.pid = *pid;
-    task.process.start = context_.processes->start_of(*pid);
-    leaders_.push_back(task.process);
     task.result.started = task.running = true;
+    if (context_.processes->serves_users()) leaders_.push_back(id_of(task));
     ++running_;
     if (t_start_ == 0) t_start_ = context_.reactor.now();
     auto exit = context_.processes->on_end(
@@ -374,8 +374,20 @@ void Job::end() {
   input_.finish();
   output_.finish();
   for (const auto& follower : followers_) follower->job_ended();
+  end_slot();
   t_finish_ = context_.reactor.now();
   if (!context_.deliver || !context_.deliver(spec_, [this] { tell_end(); })) tell_end();
+}
+
+// Whoever still reads goes on reading the files, which are the job's then.
+void Job::end_slot() {
+  if (!slot_) return;
+  const bool is_read = std::any_of(followers_.begin(), followers_.end(),
+                                   [](const auto& follower) { return !follower->done(); });
+  written_ = slot_->end(spec_, is_read);
+  if (!written_.output.empty() || !written_.error.empty()) return;
+  slot_->release();
+  slot_.reset();
 }
 
 void Job::tell_end() {
@@ -393,17 +405,27 @@ void Job::tell_end() {
     finished.tasks.push_back(task.result);
   }
   if (abort_code_) finished.exit_code = *abort_code_;
+  finished.output = std::move(written_.output);
+  finished.error = std::move(written_.error);
   events_.end(std::move(finished));
 }
 
-msg::Started Job::started() const {
+// When it began is asked of the kernel where somebody wants to know: until it is reaped its number
+// is nobody else's, and once it is, it cannot be mistaken any more.
+msg::ProcessId Job::id_of(Task& task) const {
+  if (task.process.start == 0 && task.running)
+    task.process.start = context_.processes->start_of(static_cast<pid_t>(task.process.pid));
+  return task.process;
+}
+
+msg::Started Job::started() {
   msg::Started started;
   started.job = spec_.job;
   started.attempt = spec_.attempt;
   started.t_start = t_start_;
   started.limit = spec_.limit;
   started.suspended = suspended_;
-  for (const Task& task : tasks_) started.processes.push_back(task.process);
+  for (Task& task : tasks_) started.processes.push_back(id_of(task));
   return started;
 }
 

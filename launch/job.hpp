@@ -29,6 +29,7 @@ struct JobContext {
   Node node;
   NodeFrame frame;
   std::unique_ptr<ProcessTracking> tracking = nullptr;  // nullptr: Jobs makes one without cgroups
+  std::shared_ptr<OutputSlots> slots = nullptr;         // nullptr: all output is in files
   // Hands over what the tasks of a job have written, whose end waits for `done`. False: there is
   // nothing to hand over. nullptr: it lies where it belongs.
   std::function<bool(const msg::Start& start, std::function<void()> done)> deliver = nullptr;
@@ -70,7 +71,7 @@ class Job {
   void refuse_fence(std::uint64_t round, const std::string& why);
   const PartFences& fences() const { return fences_; }
 
-  msg::Started started() const;
+  msg::Started started();
   std::vector<pid_t> running_tasks() const;
   const msg::Start& spec() const { return spec_; }
   bool over() const { return over_; }
@@ -78,6 +79,8 @@ class Job {
   void take_input(const transport::Request& request, const msg::InputRequest& piece) {
     input_.take(request, piece);
   }
+  // To be released when the end is acknowledged; nullptr: it has none, or it is empty.
+  std::unique_ptr<OutputSlot> take_slot() { return std::move(slot_); }
   // Readers that are still to get a rest of the output; they outlive the job.
   std::vector<std::unique_ptr<OutputFollower>> take_followers() { return std::move(followers_); }
 
@@ -89,6 +92,7 @@ class Job {
     bool running = false;
   };
 
+  msg::ProcessId id_of(Task& task) const;
   tl::expected<pid_t, SpawnError> spawn(std::size_t index);
   Status offer_wire_up();
   bool start_tasks();
@@ -105,6 +109,7 @@ class Job {
   void clear_up();
   bool is_clear();
   void end();
+  void end_slot();
   void tell_end();
 
   JobContext& context_;
@@ -113,6 +118,8 @@ class Job {
   Events events_;
   PartFences fences_;
   JobInput input_;
+  std::unique_ptr<OutputSlot> slot_;  // nullptr: its output goes into files
+  OutputSlot::Written written_;
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;
   std::unique_ptr<Hook> hook_;       // that runs; nullptr: none does

@@ -18,6 +18,9 @@ namespace {
 
 constexpr Duration kSweepAfter = 50;  // ms
 constexpr int kStartsPerTurn = 8;
+// ms after which a start is told. Many tasks are over by then: one message and one commit of the
+// broker say both, and nobody has to ask the kernel when such a process began.
+constexpr Duration kTellAfter = 4;
 
 Status check(const msg::StartRequest& request) {
   for (const msg::Start& start : request.jobs) {
@@ -49,13 +52,13 @@ Jobs::~Jobs() = default;
 
 Status Jobs::start(const msg::StartRequest& request) {
   if (const Status good = check(request); !good) return good;
-  // The agent's own environment is nothing for others.
-  const Environment none;
-  const Environment& around = context_.processes->serves_users() ? none : inherited_;
   std::vector<std::shared_ptr<const ProgramImage>> programs;
-  for (const msg::Program& program : request.programs)
-    programs.push_back(std::make_shared<ProgramImage>(
-        ProgramImage{program.argv, base_environment(program, around), program.cwd}));
+  for (const msg::Program& program : request.programs) {
+    programs.push_back(image_of(program));
+    if (!programs.back())
+      return fail(Errc::invalid_argument,
+                  "program " + std::to_string(program.number) + " is not kept here");
+  }
   for (const msg::Start& start : request.jobs) {
     if (knows(start.job)) continue;
     waiting_ids_.insert(start.job);
@@ -63,6 +66,23 @@ Status Jobs::start(const msg::StartRequest& request) {
   }
   start_some();
   return {};
+}
+
+// nullptr: it is said to be known, and is not.
+std::shared_ptr<const ProgramImage> Jobs::image_of(const msg::Program& program) {
+  if (program.is_known) {
+    const auto kept = std::find_if(programs_.begin(), programs_.end(),
+                                   [&](const auto& one) { return one.first == program.number; });
+    return kept == programs_.end() ? nullptr : kept->second;
+  }
+  // The agent's own environment is nothing for others.
+  const Environment none;
+  const Environment& around = context_.processes->serves_users() ? none : inherited_;
+  auto image = std::make_shared<const ProgramImage>(
+      ProgramImage{program.argv, base_environment(program, around), program.cwd});
+  if (program.number != 0) programs_.emplace_back(program.number, image);
+  if (programs_.size() > msg::kProgramsKept) programs_.pop_front();
+  return image;
 }
 
 bool Jobs::knows(std::uint64_t job) const {
@@ -85,15 +105,25 @@ void Jobs::start_one(Waiting waiting) {
   auto job = std::make_unique<Job>(
       context_, std::move(waiting.start), std::move(waiting.program),
       Job::Events{[this](msg::Finished finished) { on_end(std::move(finished)); },
-                  [this](const msg::Started& started) {
-                    if (on_started_) on_started_(started);
-                  },
+                  [this](const msg::Started& started) { tell_started_soon(started.job); },
                   [this](const msg::FenceRequest& fence) {
                     if (on_fence_) on_fence_(fence);
                   }});
   const bool started = job->start();
   const Job& placed = *(jobs_[id] = std::move(job));
-  if (started && !placed.is_preparing() && on_started_) on_started_(placed.started());
+  if (started && !placed.is_preparing()) tell_started_soon(id);
+}
+
+void Jobs::tell_started_soon(std::uint64_t job) {
+  untold_.push_back(job);
+  if (untold_.size() == 1)
+    tell_timer_ = context_.reactor.after(kTellAfter, [this] { tell_started(); });
+}
+
+void Jobs::tell_started() {
+  for (const std::uint64_t id : std::exchange(untold_, {}))
+    if (const auto job = jobs_.find(id); job != jobs_.end() && on_started_)
+      on_started_(job->second->started());
 }
 
 void Jobs::drop_waiting(const std::vector<std::uint64_t>* jobs, const std::string& reason) {
@@ -211,14 +241,20 @@ std::vector<msg::Finished> Jobs::unacknowledged() const {
 }
 
 void Jobs::acknowledge(const std::vector<msg::Finished>& finished) {
-  for (const msg::Finished& one : finished) unacknowledged_.erase(one.job);
+  for (const msg::Finished& one : finished) {
+    unacknowledged_.erase(one.job);
+    const auto slot = slots_.extract(one.job);
+    if (!slot.empty()) slot.mapped()->release();
+  }
 }
 
 void Jobs::on_end(msg::Finished finished) {
   const auto found = jobs_.find(finished.job);
+  if (std::erase(untold_, finished.job) > 0 && on_started_) on_started_(found->second->started());
   std::erase_if(followers_, [](const auto& follower) { return follower->done(); });
   for (auto& follower : found->second->take_followers())
     if (!follower->done()) followers_.push_back(std::move(follower));
+  if (auto slot = found->second->take_slot()) slots_[finished.job] = std::move(slot);
   ended_.push_back(std::move(found->second));
   jobs_.erase(found);
   if (ended_.size() == 1) bury_ = context_.reactor.after(0, [this] { ended_.clear(); });

@@ -23,6 +23,7 @@ class Jobs {
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
+  // Of each job once, a few milliseconds after its start, or right before its end is told.
   void on_started(std::function<void(const msg::Started&)> callback) {
     on_started_ = std::move(callback);
   }
@@ -35,9 +36,11 @@ class Jobs {
   }
 
   // The jobs are started by the loop, a few each turn, in this order. Errors: invalid_argument for
-  // a request that names a program it does not have, or a job without tasks: then nothing of it
-  // will be started.
+  // a request that names a program it does not have, or that is not kept, or a job without tasks:
+  // then nothing of it will be started.
   Status start(const msg::StartRequest& request);
+  // Programs that are kept are those of one connection.
+  void forget_programs() { programs_.clear(); }
   void signal(const msg::SignalRequest& request);
   void kill(const msg::KillRequest& request);
   void kill_all(Duration grace, const std::string& reason);
@@ -71,8 +74,11 @@ class Jobs {
   };
 
   bool knows(std::uint64_t job) const;
+  std::shared_ptr<const ProgramImage> image_of(const msg::Program& program);
   void start_some();
   void start_one(Waiting waiting);
+  void tell_started_soon(std::uint64_t job);
+  void tell_started();
   // Ends those of the jobs (nullptr: all) that were not started yet.
   void drop_waiting(const std::vector<std::uint64_t>* jobs, const std::string& reason);
   void on_end(msg::Finished finished);
@@ -85,13 +91,17 @@ class Jobs {
   std::function<void(const msg::Started&)> on_started_;
   std::function<void(const msg::Finished&)> on_finished_;
   std::function<void(const msg::FenceRequest&)> on_fence_;
+  // By their numbers, the one that came last behind the others.
+  std::deque<std::pair<std::uint64_t, std::shared_ptr<const ProgramImage>>> programs_;
   std::deque<Waiting> waiting_;
   std::set<std::uint64_t> waiting_ids_;
   std::map<std::uint64_t, std::unique_ptr<Job>> jobs_;
   std::map<std::uint64_t, msg::Finished> unacknowledged_;
+  std::map<std::uint64_t, std::unique_ptr<OutputSlot>> slots_;  // with what some of these have left
+  std::vector<std::uint64_t> untold_;        // jobs whose start on_started_ has not heard of
   std::vector<std::unique_ptr<Job>> ended_;  // until no function of theirs is running any more
   std::vector<std::unique_ptr<OutputFollower>> followers_;
-  transport::Subscription strangers_, sweep_timer_, bury_, start_timer_;
+  transport::Subscription strangers_, sweep_timer_, bury_, start_timer_, tell_timer_;
 };
 
 }  // namespace holon::launch

@@ -26,6 +26,7 @@ struct ProcessId {
   std::int64_t pid = 0;
   std::uint64_t start =
       0;  // field 22 of /proc/PID/stat, clock ticks since boot; 0: unknown, is never killed
+  bool operator==(const ProcessId&) const = default;
   HOLON_FIELDS(pid, start)
 };
 
@@ -36,7 +37,8 @@ struct TaskResult {
   bool started = false;
   std::int64_t cpu_ms = 0;  // user and system time, with the children it waited for
   std::int64_t max_rss_kb = 0;
-  HOLON_FIELDS(rank, status, started, cpu_ms, max_rss_kb)
+  bool operator==(const TaskResult&) const = default;
+  HOLON_FIELDS_WITHOUT_DEFAULTS(rank, status, started, cpu_ms, max_rss_kb)
 };
 
 // This agent's tasks of one job now run.
@@ -47,7 +49,7 @@ struct Started {
   std::uint32_t attempt = 0;         // Start::attempt
   std::int64_t limit = 0;            // that it keeps, as of Start::limit
   bool suspended = false;            // its tasks are stopped
-  HOLON_FIELDS(job, t_start, processes, attempt, limit, suspended)
+  HOLON_FIELDS_WITHOUT_DEFAULTS(job, t_start, processes, attempt, limit, suspended)
 };
 
 // This agent's tasks of one job are over, and so is every process that they left behind.
@@ -66,7 +68,9 @@ struct Finished {
   std::int64_t t_finish = 0;
   std::vector<TaskResult> tasks;
   std::uint32_t attempt = 0;  // Start::attempt
-  HOLON_FIELDS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt)
+  std::string output, error;  // all that was written into a slot (Start::in_slot); else in files
+  HOLON_FIELDS_WITHOUT_DEFAULTS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt,
+                                output, error)
 };
 
 // ---- agent to broker ----
@@ -161,14 +165,20 @@ struct Program {
       env;                   // the whole environment; HOLON_* and the like are added to it
   std::string cwd;           // "": the agent's own
   bool inherit_env = false;  // start from the agent's environment, `env` on top of it
-  HOLON_FIELDS(argv, env, cwd, inherit_env)
+  // Of a program that may come again over this connection, never given to another one; 0: none. The
+  // agent keeps the last kProgramsKept that came with a number.
+  std::uint64_t number = 0;
+  bool is_known = false;  // nothing but the number is said: it has come, and is kept
+  HOLON_FIELDS_WITHOUT_DEFAULTS(argv, env, cwd, inherit_env, number, is_known)
 };
+inline constexpr std::size_t kProgramsKept = 32;
 
 struct Task {
   std::uint32_t rank = 0;  // within the job, over all nodes
   std::string cores;       // its own part of the job's cores on this node; "": all of them
   std::string gpus;        // "": all of the job's GPUs on this node
-  HOLON_FIELDS(rank, cores, gpus)
+  bool operator==(const Task&) const = default;
+  HOLON_FIELDS_WITHOUT_DEFAULTS(rank, cores, gpus)
 };
 
 // One job's part on this node.
@@ -195,6 +205,9 @@ struct Start {
                        // task's rank
   std::string error;   // "": the same as output
   bool truncate = true;
+  // Output and error may be written elsewhere meanwhile: what is little comes with Finished, and
+  // there are no such files (streams/output_slots.hpp).
+  bool in_slot = false;
   bool label = false;              // each line begins with "RANK: "
   std::uint64_t output_limit = 0;  // bytes that are kept of output and error together; 0: all
   std::int64_t limit = 0;          // ms from the first task's start to SIGTERM; 0: none
@@ -221,10 +234,12 @@ struct Start {
   bool own_output = true, own_error = true;
   // For the task's eyes alone: it inherits a descriptor with them (environment.hpp).
   std::map<std::string, std::string> secrets;
-  HOLON_FIELDS(job, attempt, path, program, tasks, ntasks, nnodes, node_index, nodelist, node_tasks,
-               cores, gpus, bind, input, input_tasks, output, error, truncate, label, output_limit,
-               limit, grace, warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
-               kill_on_bad_exit, mpi, part_tasks, part, env, user, own_output, own_error, secrets)
+  HOLON_FIELDS_WITHOUT_DEFAULTS(job, attempt, path, program, tasks, ntasks, nnodes, node_index,
+                                nodelist, node_tasks, cores, gpus, bind, input, input_tasks, output,
+                                error, truncate, in_slot, label, output_limit, limit, grace,
+                                warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
+                                kill_on_bad_exit, mpi, part_tasks, part, env, user, own_output,
+                                own_error, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

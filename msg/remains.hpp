@@ -22,7 +22,8 @@ struct Remains {
 struct RemainsOfJob {
   std::string jobspec, R;  // as in JobInfoReply
   std::vector<JobEvent> events;
-  HOLON_FIELDS(jobspec, R, events)
+  std::string output, error;  // what it wrote, where that is in the log of outputs
+  HOLON_FIELDS(jobspec, R, events, output, error)
 };
 
 }  // namespace holon::msg

@@ -4,6 +4,7 @@
 
 #include "msg/audit.hpp"
 #include "msg/events.hpp"
+#include "msg/graph.hpp"
 #include "msg/input.hpp"
 #include "msg/instance.hpp"
 #include "msg/policy.hpp"
@@ -23,6 +24,7 @@ using transport::topic;
 
 constexpr std::array kTopics = {
     topic<SubmitRequest, SubmitReply>("submit"),
+    topic<GraphRequest, GraphReply>("submit.graph"),
     topic<JobsRequest, JobsReply>("jobs"),
     topic<TasksRequest, TasksReply>("job.tasks"),
     topic<JobInfoRequest, JobInfoReply>("job.info"),

@@ -122,11 +122,9 @@ Status add_option(const std::string& key, const Json& value, const std::string& 
 }
 
 // Of two tables the options of the second one count where both have one.
-Result<Words> words_of(Json options, const Json& more, const std::string& name,
-                       const std::string& where) {
+Result<Words> words_of(Json options, const Json& more, const std::string& where) {
   options.update(more);
   Words words;
-  if (!options.contains("name")) words = {"--name", name};
   for (const auto& [key, value] : options.items())
     if (auto added = add_option(key, value, where, words); !added)
       return tl::unexpected(added.error());
@@ -159,7 +157,7 @@ Status take_ways(const Json& options, const Json& variants, const std::string& w
   for (const auto& variant : variants) {
     if (!variant.is_object())
       return wrong_graph("'variants' is a list of tables of options", where);
-    auto words = words_of(options, variant, task.name, where);
+    auto words = words_of(options, variant, where);
     if (!words) return tl::unexpected(words.error());
     task.ways.push_back(std::move(*words));
   }
@@ -303,7 +301,7 @@ Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::s
   const Json defaults = root.value("defaults", Json::object());
   if (!defaults.is_object() || defaults.contains("name"))
     return wrong_graph("'defaults' is a table of options, without 'name'", file + ", defaults");
-  if (auto words = words_of(defaults, Json::object(), "", file + ", defaults"); !words)
+  if (auto words = words_of(defaults, Json::object(), file + ", defaults"); !words)
     return tl::unexpected(words.error());
   const auto list = root.find("task");
   if (list == root.end() || !list->is_array() || list->empty())

@@ -10,6 +10,7 @@
 
 #include "instance/text.hpp"
 #include "launch/exit_code.hpp"
+#include "launch/streams/output_slots.hpp"
 #include "launch/tasks/process.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -20,6 +21,8 @@ namespace lm = launch::msg;
 
 // Bytes of starts after which another message is begun; one may have 64 MiB.
 constexpr std::size_t kEnoughToSend = 8 << 20;
+// Bytes of a program beyond which it is sent anew each time.
+constexpr std::size_t kLargestKept = 64 << 10;
 
 // The task whose exit code is the job's.
 int worst_status(const lm::Finished& f) {
@@ -28,9 +31,10 @@ int worst_status(const lm::Finished& f) {
   return (f.exit_code & 0xff) << 8;
 }
 
-lm::Program program_of(const resource::Jobspec& spec) {
+lm::Program program_of(const Submission& what) {
+  const resource::Jobspec& spec = *what.spec;
   lm::Program program;
-  program.argv = spec.tasks.front().command;
+  program.argv = what.argv.empty() ? spec.tasks.front().command : what.argv;
   program.env = spec.environment;
   for (const auto& name : spec.unset_environment) program.env.erase(name);
   program.cwd = spec.cwd;
@@ -126,8 +130,14 @@ void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
   start.own_output = job.submission->output.empty();
   start.own_error = job.submission->error.empty();
   start.label = job.submission->label;
-  if (job.submission->output.empty() && job.submission->error.empty())
-    start.output_limit = settings_.output_limit;
+  if (!job.submission->output.empty() || !job.submission->error.empty()) return;
+  start.output_limit = settings_.output_limit;
+  // A job by itself keeps a file that somebody may look at. What an attempt has left stands in
+  // files, too, for the next one to go on.
+  const Submission& what = *job.submission;
+  const bool is_one_of_many = what.wishes.array || what.count > 1 || !what.argv.empty();
+  start.in_slot =
+      is_one_of_many && !what.is_instance && job.life.retries == 0 && job.life.parts.size() < 2;
 }
 
 // A lone task has nobody to find, and a child instance is none of several.
@@ -212,6 +222,24 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
   return start;
 }
 
+// A small one is kept by the agent, and only named when it comes again.
+lm::Program AgentLink::program_for(const ActiveJob& job) {
+  const auto known = std::find_if(programs_.begin(), programs_.end(),
+                                  [&](const auto& one) { return one.first == job.submission; });
+  lm::Program program;
+  if (known != programs_.end()) {
+    program.number = known->second;
+    program.is_known = true;
+    return program;
+  }
+  program = program_of(*job.submission);
+  if (size_of_start(program) > kLargestKept) return program;
+  program.number = ++last_program_;
+  programs_.emplace_back(job.submission, program.number);
+  if (programs_.size() > lm::kProgramsKept) programs_.pop_front();
+  return program;
+}
+
 // As many of them as fit into one message, in the order of their ids.
 lm::StartRequest AgentLink::start_request() {
   lm::StartRequest request;
@@ -224,8 +252,7 @@ lm::StartRequest AgentLink::start_request() {
     if (job == nullptr || next_step(job->life, rank_) != Step::start) continue;
     const auto [known, fresh] = programs.emplace(
         job->submission.get(), static_cast<std::uint32_t>(request.programs.size()));
-    if (fresh)
-      bytes += size_of_start(request.programs.emplace_back(program_of(*job->submission->spec)));
+    if (fresh) bytes += size_of_start(request.programs.emplace_back(program_for(*job)));
     bytes += size_of_start(request.jobs.emplace_back(start_message(*job, known->second)));
     sent_.insert(id);
   }
@@ -363,7 +390,11 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
     ended.finish.cpu_ms += task.cpu_ms;
     ended.finish.max_rss_kb += task.max_rss_kb;
   }
+  const ActiveJob* const job = jobs_.find(JobId(f.job));
+  const bool is_news = job != nullptr && next_step(job->life, rank_) != Step::none;
   jobs_.tasks_ended(JobId(f.job), rank_, ended, now);
+  if (is_news && (!f.output.empty() || !f.error.empty()))
+    settings_.keep_output(JobId(f.job), {f.output, f.error});
 }
 
 void AgentLink::report(const transport::Request& request, Time now) {
@@ -376,6 +407,7 @@ void AgentLink::report(const transport::Request& request, Time now) {
 
 void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
   const auto before = std::exchange(peer_, peer);
+  programs_.clear();
   ground_.server.favour(peer_);
   if (hello.incarnation != incarnation_) replaced_.insert(incarnation_);
   incarnation_ = hello.incarnation;
@@ -400,6 +432,9 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
   if (!std::exchange(orphans_, {}).empty()) keep_orphans();
   const bool same_agent = hello.incarnation == incarnation_;
   if (!same_agent) sent_.clear();
+  if (!same_agent)
+    launch::rescue_slots(settings_.state_dir + "/output", rank_,
+                         launch::slots_of(rank_, hello.incarnation));
   reconcile(hello, same_agent, welcome, now);
   take_over(request.peer(), hello);
   ground_.after_commit.add([this, request, welcome] {

@@ -7,6 +7,7 @@
 // and their orphaned processes are killed.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -15,6 +16,7 @@
 
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/output/output_log.hpp"
 #include "instance/remote/child_place.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
@@ -40,6 +42,9 @@ struct TaskSettings {
   Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
   // The secret a child instance shows first, the same each time it is asked for; journalled.
   std::function<std::string(JobId)> token;
+  // What the tasks of a job wrote, where an agent's report has it whole; called behind what their
+  // end has led to.
+  std::function<void(JobId, const LoggedOutput&)> keep_output = [](JobId, const LoggedOutput&) {};
 };
 
 // What all links of a broker stand on; each must outlive them.
@@ -127,6 +132,7 @@ class AgentLink {
   void add_files(launch::msg::Start& start, const ActiveJob& job) const;
   ChildPlace place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const;
   launch::msg::Start start_message(const ActiveJob& job, std::uint32_t program) const;
+  launch::msg::Program program_for(const ActiveJob& job);
   launch::msg::StartRequest start_request();
   bool stands_right(const launch::msg::Started& told) const;
   void put_right(JobId id);
@@ -148,6 +154,9 @@ class AgentLink {
   std::vector<event::Process> orphans_;
   bool same_numbering_ = true;  // processes of the journal are of this boot
   std::set<JobId> sent_;        // to the agent with incarnation_
+  // What it keeps of the programs that it was sent over this connection, with their numbers.
+  std::deque<std::pair<std::shared_ptr<const Submission>, std::uint64_t>> programs_;
+  std::uint64_t last_program_ = 0;
   // Running jobs of which the agent that says hello does not know the limit, or whether they are
   // stopped.
   std::vector<JobId> to_put_right_;

@@ -219,8 +219,25 @@ Status OutputStreams::may_read(const msg::JobRecord& job) const {
   return tl::unexpected(not_ours_to_read(job));
 }
 
+// From where the stream stands: an agent may have sent some of it.
+void OutputStreams::send_logged(Stream& stream, const LoggedOutput& all) {
+  for (const bool error : {false, true}) {
+    const std::string& text = error ? all.error : all.output;
+    std::uint64_t& at = stream.at[{0, -1, error}];
+    if (at >= text.size()) continue;
+    stream.client.send(transport::pack(msg::OutputChunk{-1, error, text.substr(at)}));
+    at = text.size();
+  }
+}
+
 void OutputStreams::finish_from_files(Stream& stream) {
   if (stream.client.done()) return;
+  const auto found = stream.left ? std::optional<LoggedOutput>() : logged(stream.job);
+  if (!found) return stream.client.fail(found.error());
+  if (*found) {
+    send_logged(stream, **found);
+    return stream.client.end();
+  }
   const auto record = stream.left ? Result<msg::JobRecord>(*stream.left) : jobs_.record(stream.job);
   if (!record) return stream.client.fail(record.error());
   if (!may_read(*record)) return stream.client.end();  // the agent has sent what there was

@@ -7,6 +7,7 @@
 #pragma once
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "instance/agents/agents.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/output/output_log.hpp"
 #include "msg/instance.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
@@ -41,6 +43,10 @@ class OutputStreams {
   void agent_is_back();     // after a reconnect: what was interrupted goes on
   void ended(JobId job);
   void close(const Error& why);
+  // What a job that is over has left in the log of outputs; nullopt: it is in files.
+  std::function<Result<std::optional<LoggedOutput>>(JobId)> logged = [](JobId) {
+    return std::optional<LoggedOutput>();
+  };
 
  private:
   struct File {
@@ -65,6 +71,7 @@ class OutputStreams {
   void stop_agents(Stream& stream);
   std::size_t parts_of(const Stream& stream, const msg::JobRecord& job) const;
   void finish_from_files(Stream& stream);
+  static void send_logged(Stream& stream, const LoggedOutput& all);
   bool pump(Stream& stream, const std::string& name, File file);
   Status may_read(const msg::JobRecord& job) const;
   bool pump_all(Stream& stream, const msg::JobRecord& job, bool error);

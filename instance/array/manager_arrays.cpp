@@ -35,7 +35,7 @@ const JobArray* JobManager::array_with(JobId job) const {
 }
 
 bool JobManager::is_active(JobId id) const {
-  if (find(id) != nullptr) return true;
+  if (find(id) != nullptr || is_in_intake(id)) return true;
   const JobArray* const array = array_with(id);
   return array != nullptr && array->holds_back(id);
 }
@@ -117,7 +117,7 @@ msg::SubmitReply JobManager::accept_array(const std::shared_ptr<const Submission
   journal_.add_batch({id, n + 1, request.jobspec, request.is_instance});
   journal_.add_array(id, n);
   if (!request.key.empty()) journal_.add_submit_key(request.key, {id, n});
-  next_id_ = JobId(id.value() + n + 1);
+  next_id_ = std::max(next_id_, JobId(id.value() + n + 1));
   JobArray& array = arrays_[id];
   array.id = id;
   array.submission = submission;

@@ -21,6 +21,7 @@
 #include "instance/agents/hosting.hpp"
 #include "instance/array/array.hpp"
 #include "instance/clock.hpp"
+#include "instance/graph/graph_plan.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/queue_gates.hpp"
 #include "instance/job/submission.hpp"
@@ -146,6 +147,12 @@ class JobManager {
   // never run here (the refusal keeps a record); exists (another submission had its key).
   // More jobs than are taken in one turn are journalled at once, and taken by take_more().
   Result<msg::SubmitReply> submit(const msg::SubmitRequest& request, Time now);
+  // Tasks that wait for each other: all of them are journalled at once or none, and made by
+  // take_more() for each next_intake(). Errors: as of submit(), and `where` is the place in the
+  // request; nothing is kept of one that is refused.
+  Result<msg::GraphReply> submit_graph(const msg::GraphRequest& request, Time now);
+  // Of the jobs that are to be made the first; nullopt: there are none.
+  std::optional<JobId> next_intake() const;
   // Some more of those submitted with `first`; false: there are no more of them.
   bool take_more(JobId first, Time now);
   bool all_taken(JobId first) const { return !intakes_.contains(first); }
@@ -327,7 +334,9 @@ class JobManager {
   void enqueue(ActiveJob& job, Time now);
   void add_outlook(const ActiveJob& job, msg::JobRecord& record) const;
   void add_wait(const ActiveJob& job, msg::JobRecord& record) const;
+  Result<std::optional<SubmitKey>> known_submission(const std::string& key) const;
   Result<std::optional<msg::SubmitReply>> submitted_before(const msg::SubmitRequest& request) const;
+  Status check_request(const Submission& submission, std::uint64_t count) const;
   msg::SubmitReply accept(const std::shared_ptr<const Submission>& submission,
                           const msg::SubmitRequest& request, Time now);
   Error not_taken(const Submission& submission, Error error) const;
@@ -381,8 +390,18 @@ class JobManager {
     Lifecycle life;             // of each of them ...
     std::vector<Event> events;  // ... after these
     std::uint64_t taken = 0;
+    std::vector<TaskWords> words;  // of each of them; empty: they have none
   };
+  Intake& begin_intake(Intake intake, std::vector<EventBody> bodies, Time now);
   ActiveJob& take_in(Intake& intake);
+  // Of graphs (graph/manager_graph.cpp).
+  bool is_in_intake(JobId id) const;
+  Result<Submission> graph_submission(const std::string& jobspec, std::uint64_t count,
+                                      Time now) const;
+  Status ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time now);
+  Status choose_ways(GraphPlan& plan, Time now);
+  std::size_t accept_run(GraphPlan& plan, std::size_t begin, Time now);
+  void accept_alone(const GraphPlan& plan, const GraphPlan::Task& task, Time now);
 
   Journal& journal_;
   const InstanceClock& clock_;

@@ -40,6 +40,7 @@ Status JobManager::check_dependencies(const Submission& submission) const {
 
 TargetState JobManager::state_of_target(JobId id) const {
   if (const ActiveJob* job = find(id)) return {job->life.started, {}};
+  if (is_in_intake(id)) return {};
   const auto record = this->record(id);
   if (!record) return {false, "unknown"};
   return {record->t_start != 0, record->result};

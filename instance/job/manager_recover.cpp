@@ -108,13 +108,24 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
     }
     const auto gone = journal_.inactive_ids(batch.first, batch.count);
     if (!gone) return tl::unexpected(gone.error());
+    const auto words = journal_.words_of(batch.first, batch.count);
+    if (!words) return tl::unexpected(condemn(batch.first, words.error()));
     auto skip = gone->begin();
+    auto own = words->begin();
     for (std::uint64_t i = 0; i < batch.count; ++i) {
       const JobId id(batch.first.value() + i);
-      if (skip != gone->end() && *skip == id)
+      while (own != words->end() && own->first < id) ++own;
+      if (skip != gone->end() && *skip == id) {
         ++skip;
-      else
-        jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, {}, {}});
+        continue;
+      }
+      auto its = submission;
+      if (own != words->end() && own->first == id) {
+        auto with = with_words(*submission, id, own->second);
+        if (!with) return tl::unexpected(condemn(id, with.error()));
+        its = std::make_shared<const Submission>(std::move(*with));
+      }
+      jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, std::move(its), {}, {}});
     }
   }
   Status sound;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "instance/graph/task_words.hpp"
 #include "instance/job/admission.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/text.hpp"
@@ -49,17 +50,21 @@ std::string JobManager::too_late(const Submission& submission, Time now) const {
       wait > 0 ? fmt::format(" beginning in {}", duration_text(wait)) : "", duration_text(left));
 }
 
+// The jobs that came with this key before.
+Result<std::optional<SubmitKey>> JobManager::known_submission(const std::string& key) const {
+  if (key.empty()) return std::nullopt;
+  if (key.size() > kLongestKey)
+    return fail(Errc::invalid_argument,
+                fmt::format("has {} bytes; at most {} are accepted", key.size(), kLongestKey),
+                "key");
+  return journal_.jobs_of_key(key);
+}
+
 // What the answer was when this submission came before, if it did. Errors: also unsatisfiable: it
 // was refused then.
 Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
     const msg::SubmitRequest& request) const {
-  if (request.key.empty()) return std::nullopt;
-  if (request.key.size() > kLongestKey)
-    return fail(
-        Errc::invalid_argument,
-        fmt::format("has {} bytes; at most {} are accepted", request.key.size(), kLongestKey),
-        "key");
-  const auto known = journal_.jobs_of_key(request.key);
+  const auto known = known_submission(request.key);
   if (!known) return tl::unexpected(known.error());
   if (!*known) return std::nullopt;
   const auto batch = journal_.batch_of((*known)->first);
@@ -77,35 +82,40 @@ Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
   return msg::SubmitReply{(*known)->first.value(), (*known)->count, 0};
 }
 
+// What is wrong with a jobspec for `count` jobs, whatever runs here now.
+Status JobManager::check_request(const Submission& submission, std::uint64_t count) const {
+  if (count < 1 || count > config_.max_count)
+    return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
+                                                count, config_.max_count));
+  if (auto sound = check_new(submission, config_.scheduler); !sound) return sound;
+  const auto& array = submission.wishes.array;
+  if (array && !array->entries.empty() && array->entries.size() != count)
+    return fail(Errc::invalid_argument,
+                fmt::format("there are {} entries for {} jobs; as many as jobs are accepted",
+                            array->entries.size(), count),
+                "/attributes/system/holon/array/entries");
+  if (auto sound = check_array(submission); !sound) return sound;
+  if (array && !array->indices.empty() && array->indices.count() != count)
+    return fail(Errc::invalid_argument,
+                fmt::format("there are {} indices for {} tasks; as many as tasks are accepted",
+                            array->indices.count(), count),
+                "/attributes/system/holon/array/indices");
+  return {};
+}
+
 Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, Time now) {
   if (auto before = submitted_before(request); !before)
     return tl::unexpected(before.error());
   else if (*before)
     return **before;
-  if (request.count < 1 || request.count > config_.max_count)
-    return fail(Errc::out_of_range, fmt::format("count is {}; accepted are 1 to {} (job.max-count)",
-                                                request.count, config_.max_count));
   if (request.urgency > 31)
     return fail(Errc::invalid_argument,
                 fmt::format("urgency is {}; accepted are 0 to 31", request.urgency));
   auto made = make_submission(request.jobspec, request.is_instance);
   if (!made) return tl::unexpected(made.error());
-  if (auto sound = check_new(*made, config_.scheduler); !sound)
+  if (auto sound = check_request(*made, request.count); !sound)
     return tl::unexpected(sound.error());
-  if (const auto& array = made->wishes.array;
-      array && !array->entries.empty() && array->entries.size() != request.count)
-    return fail(Errc::invalid_argument,
-                fmt::format("there are {} entries for {} jobs; as many as jobs are accepted",
-                            array->entries.size(), request.count),
-                "/attributes/system/holon/array/entries");
   const bool array = made->wishes.array.has_value();
-  if (auto sound = check_array(*made); !sound) return tl::unexpected(sound.error());
-  if (array && !made->wishes.array->indices.empty() &&
-      made->wishes.array->indices.count() != request.count)
-    return fail(Errc::invalid_argument,
-                fmt::format("there are {} indices for {} tasks; as many as tasks are accepted",
-                            made->wishes.array->indices.count(), request.count),
-                "/attributes/system/holon/array/indices");
   made->first = next_id_;
   made->count = request.count;
   add_default_limit(*made, now);
@@ -152,25 +162,39 @@ msg::SubmitReply JobManager::accept(const std::shared_ptr<const Submission>& sub
   for (const auto& d : submission->dependencies) bodies.push_back(event::DependencyAdd{d.text});
   const bool waits = !submission->dependencies.empty();
   if (!waits) bodies.insert(bodies.end(), {event::Depend{}, event::Priority{request.urgency}});
-  Intake intake{submission, {}, {}, 0};
+  next_id_ = JobId(first.value() + n);
+  Intake& intake = begin_intake({submission, {}, {}, 0, {}}, std::move(bodies), now);
+  while (intake.taken < std::min(n, kAtOnce)) take_in(intake);
+  if (intake.taken == n) intakes_.erase(first);
+  return {first.value(), n, 0};
+}
+
+// Jobs to which all of this happens are made one by one, once it is in the journal.
+JobManager::Intake& JobManager::begin_intake(Intake intake, std::vector<EventBody> bodies,
+                                             Time now) {
+  const JobId first = intake.submission->first;
   for (auto& body : bodies) {
     intake.events.push_back({now, std::move(body)});
-    journal_.add_event(first, n, intake.events.back());
+    journal_.add_event(first, intake.submission->count, intake.events.back());
     intake.life = *apply(intake.life, intake.events.back());
   }
-  next_id_ = JobId(first.value() + n);
-  while (intake.taken < std::min(n, kAtOnce)) take_in(intake);
-  if (intake.taken < n) intakes_.emplace(first, std::move(intake));
-  return {first.value(), n, 0};
+  return intakes_.emplace(first, std::move(intake)).first->second;
 }
 
 // The next one of them, which the scheduler knows or is about to be told of.
 ActiveJob& JobManager::take_in(Intake& intake) {
-  const JobId id(intake.submission->first.value() + intake.taken++);
+  const std::uint64_t place = intake.taken++;
+  const JobId id(intake.submission->first.value() + place);
+  auto submission = intake.submission;
+  if (!intake.words.empty()) {
+    auto own = with_words(*submission, id, intake.words[place]);
+    HOLON_CHECK(own.has_value());  // the graph was looked at
+    submission = std::make_shared<const Submission>(std::move(*own));
+  }
   // Nearly always the greatest id: the tree is not searched then, and the search is a sixth of
   // this.
   const auto job =
-      jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, intake.submission, intake.life, {}});
+      jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, std::move(submission), intake.life, {}});
   ++counts_.pending;
   dirty_ = true;
   for (const auto& e : intake.events) outside_.happened(id, e);
@@ -185,6 +209,7 @@ bool JobManager::take_more(JobId first, Time now) {
   Intake& intake = found->second;
   for (std::uint64_t i = 0; i < kAtOnce && intake.taken < intake.submission->count; ++i) {
     ActiveJob& job = take_in(intake);
+    if (job.life.state == JobState::depend && !waits_for_others(job)) advance(job.id, now);
     const auto taken = scheduler_.submit(request_of(job), now);
     if (taken && !*taken) continue;
     // It was told that they are taken, and the queue has been closed since.

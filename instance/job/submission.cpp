@@ -285,6 +285,13 @@ Status check_names(const Submission& s) {
 
 }  // namespace
 
+void set_command(Submission& submission, std::vector<std::string> argv) {
+  if (submission.spec->name.empty())
+    submission.name = argv.front().substr(argv.front().rfind('/') + 1);
+  submission.command = display_command(argv);
+  submission.argv = std::move(argv);
+}
+
 std::optional<std::int64_t> array_index(const Submission& submission, JobId id) {
   const auto& array = submission.wishes.array;
   if (!array || id <= submission.first) return std::nullopt;

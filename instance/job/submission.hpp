@@ -40,7 +40,8 @@ struct Submission {
   std::uint64_t count = 1;
   bool is_instance = false;
   std::shared_ptr<const resource::Jobspec> spec;
-  std::string name;  // job.name, else the command's last path component
+  std::vector<std::string> argv;  // what it runs instead of its spec's command; empty: that
+  std::string name;               // job.name, else the command's last path component
   std::string queue;
   std::string command;    // for display, cut at 200 bytes or a little before, between characters
   std::string resources;  // for display
@@ -73,6 +74,9 @@ std::string with_words_of(const Submission& submission, JobId id, const std::str
                           bool in_path = false);
 // HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY; the same requirement.
 std::map<std::string, std::string> array_variables(const Submission& submission, JobId id);
+
+// It runs another command than its spec says. REQUIRES: argv is not empty.
+void set_command(Submission& submission, std::vector<std::string> argv);
 
 // Parses and reads. Errors: invalid_argument (the jobspec; no command; attributes of ours that do
 // not fit), and those of task_count.

@@ -113,9 +113,10 @@ std::optional<std::string> disk_trouble(const std::string& dir) {
 
 std::optional<FileLook> FileLook::at(const std::string& file) {
   struct stat info {};
-  if (stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  struct stat name {};
-  const bool is_link = lstat(file.c_str(), &name) == 0 && S_ISLNK(name.st_mode);
+  if (lstat(file.c_str(), &info) != 0) return std::nullopt;
+  const bool is_link = S_ISLNK(info.st_mode);
+  if (is_link && stat(file.c_str(), &info) != 0) return std::nullopt;
+  if (!S_ISREG(info.st_mode)) return std::nullopt;
   return FileLook{info.st_dev, info.st_ino, info.st_size, is_link};
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "instance/clock.hpp"
+#include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/journal/record_order.hpp"
 #include "instance/journal/state.hpp"
@@ -65,18 +66,22 @@ JobId job_id(const SQLite::Column& column) {
 
 }  // namespace
 
+void Journal::State::write_batch(const Batch& b, std::int64_t spec_row) {
+  batch.bind(1, number_of(b.first));
+  batch.bind(2, static_cast<std::int64_t>(b.count));
+  batch.bind(3, spec_row);
+  batch.bind(4, b.is_instance ? 1 : 0);
+  batch.bind(5, next_seq);
+  run(batch);
+  given_up_to(b.first.value() + b.count);
+}
+
 void Journal::add_batch(const Batch& b) {
   auto& s = *state_;
   s.write([&] {
     s.spec.bindNoCopy(1, b.jobspec);
     s.run(s.spec);
-    s.batch.bind(1, number_of(b.first));
-    s.batch.bind(2, static_cast<std::int64_t>(b.count));
-    s.batch.bind(3, s.db.getLastInsertRowid());
-    s.batch.bind(4, b.is_instance ? 1 : 0);
-    s.batch.bind(5, s.next_seq);
-    s.run(s.batch);
-    s.given_up_to(b.first.value() + b.count);
+    s.write_batch(b, s.db.getLastInsertRowid());
   });
 }
 
@@ -212,8 +217,7 @@ Status Journal::commit() {
   ++s.progress.commits;
   s.progress.when = wall_clock_ms();
   s.mark->write(s.progress);
-  if (changed || s.files_changed(false)) return rescue();
-  s.remember_files();
+  if (changed || !s.remember_files_if_same()) return rescue();
   return {};
 }
 
@@ -262,8 +266,9 @@ bool Journal::State::choose_forgotten(Time before) {
   forgotten_to = stop;
   forgetting = {job_id(oldest.getColumn(0)), forgotten_to};
   for (const char* sql :
-       {"DELETE FROM specs WHERE id IN (SELECT spec FROM batches WHERE first = ?)",
-        "DELETE FROM batches WHERE first = ?"}) {
+       {"DELETE FROM specs WHERE id = (SELECT spec FROM batches WHERE first = ?1) AND NOT EXISTS "
+        "(SELECT 1 FROM batches WHERE spec = specs.id AND first <> ?1)",
+        "DELETE FROM batches WHERE first = ?1"}) {
     SQLite::Statement q(db, sql);
     q.bind(1, first);
     q.exec();
@@ -298,6 +303,8 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   ended.reset();
   note_forgotten_events(first, stop);
   drop("DELETE FROM submit_keys WHERE first >= ? AND first < ?");
+  drop("DELETE FROM graph_tasks WHERE id >= ? AND id < ?");
+  drop("DELETE FROM outputs WHERE id >= ? AND id < ?");
   drop("DELETE FROM events WHERE job >= ? AND job < ?");
   drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
   drop("DELETE FROM children WHERE job >= ? AND job < ?");
@@ -453,8 +460,25 @@ Result<Batch> Journal::batch_of(JobId job) const {
   if (!found) return tl::unexpected(found.error());
   if (!*found || !(*found)->contains(job))
     return fail(Errc::not_found, fmt::format("no job {}", job.value()));
+  const auto words = words_of(job, 1);
+  if (!words) return tl::unexpected(words.error());
+  if (!words->empty()) (*found)->jobspec = with_words((*found)->jobspec, words->front().second);
   return std::move(**found);
 }
+
+namespace {
+// Those of a task of a graph follow from its words: they were not written for each.
+void add_dependencies(std::vector<Event>& events, const TaskWords& words) {
+  const auto valid = std::find_if(events.begin(), events.end(), [](const Event& event) {
+    return std::holds_alternative<event::Validate>(event.body);
+  });
+  if (valid == events.end()) return;
+  std::vector<Event> all;
+  for (const auto& text : words.dependencies)
+    all.push_back({valid->time, event::DependencyAdd{text}});
+  events.insert(valid + 1, all.begin(), all.end());
+}
+}  // namespace
 
 Result<std::vector<Event>> Journal::events_of(JobId job) const {
   const auto batch = batch_of(job);
@@ -477,6 +501,9 @@ Result<std::vector<Event>> Journal::events_of(JobId job) const {
       if (!event) return tl::unexpected(event.error());
       events.push_back(std::move(*event));
     }
+    const auto words = words_of(job, 1);
+    if (!words) return tl::unexpected(words.error());
+    if (!words->empty()) add_dependencies(events, words->front().second);
     return events;
   });
 }

@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,7 @@ struct JobRecord;
 namespace holon::instance {
 
 struct ShownRecord;
+struct TaskWords;
 
 // Equal jobs first .. first+count-1, submitted in one request: one row, however many they are.
 struct Batch {
@@ -60,6 +62,14 @@ struct TaskRun {
   JobId id;
   std::vector<Event> events;  // of its own, behind those of its array
 };
+
+// Where in the log of outputs what a job wrote is (output/output_log.hpp).
+struct OutputPlace {
+  JobId job;
+  std::int64_t segment = 0, begin = 0;  // `begin` in bytes
+  std::int64_t output = 0, error = 0;   // so many bytes of the one, and of the other behind it
+};
+inline constexpr std::int64_t kMostLogged = 1 << 20;  // bytes of each; more makes no sense
 
 // The jobs that were submitted with a client's key.
 struct SubmitKey {
@@ -118,6 +128,10 @@ class Journal {
 
   // ---- writing; nothing is durable before commit() ----
   void add_batch(const Batch& batch);
+  // The same of a batch whose jobspec is that of the batch `same`, however it stands in `batch`.
+  void add_batch_like(const Batch& batch, JobId same);
+  // What a task of a graph has for itself, beside its batch.
+  void add_words(JobId task, const TaskWords& words);
   // The same event for `count` jobs: one row. More than one means a whole batch, `first` being its
   // first.
   void add_event(JobId first, std::uint64_t count, const Event& event);
@@ -132,6 +146,7 @@ class Journal {
   void add_task_event(JobId task, const Event& event);
   // Over are these tasks, in the same way: COMPLETED, FAILED, ... All that was kept of them goes.
   void add_ended_tasks(const EndedTasks& tasks, const std::string& result);
+  void add_output(const OutputPlace& place);
   // A record of a job of a descendant. False: what is known of that job is the same, or newer
   // (record_order.hpp).
   bool put_descendant(const msg::JobRecord& record);
@@ -225,6 +240,9 @@ class Journal {
   Result<std::vector<TaskRun>> runs_of(JobId first, std::uint64_t count) const;
   // nullopt: this task is not over, or there is none.
   Result<std::optional<EndedTasks>> ended_task(JobId task) const;
+  // nullopt: nothing of it is in the log of outputs.
+  Result<std::optional<OutputPlace>> output_of(JobId job) const;
+  Result<std::set<std::int64_t>> output_segments() const;  // O(outputs)
   // Batches with a job that is not INACTIVE, ascending.
   Result<std::vector<Batch>> active_batches() const;
   // All events since the oldest active batch was submitted, in order. O(these).
@@ -245,8 +263,10 @@ class Journal {
   // Those whose job is not INACTIVE.
   Result<std::vector<ChildGrant>> children() const;
   Result<std::vector<std::string>> outbox() const;
-  // The batch the job came with, the job's own events in order, its final record. Errors:
-  // not_found.
+  // Of the jobs first .. first+count-1 those that have words of their own, ascending.
+  Result<std::vector<std::pair<JobId, TaskWords>>> words_of(JobId first, std::uint64_t count) const;
+  // The batch the job came with (of a task of a graph its jobspec is the task's), the job's own
+  // events in order, its final record. Errors: not_found.
   Result<Batch> batch_of(JobId job) const;
   Result<std::vector<Event>> events_of(JobId job) const;
   Result<std::optional<msg::JobRecord>> inactive(JobId job) const;

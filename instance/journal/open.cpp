@@ -294,6 +294,18 @@ void Journal::State::remember_files() {
   log_look = FileLook::at(log_file(file));
 }
 
+bool Journal::State::remember_files_if_same() {
+  const auto is_same = [](const std::optional<FileLook>& before,
+                          const std::optional<FileLook>& now) {
+    return !before || (now && now->same_file(*before));
+  };
+  const auto now = FileLook::at(file), log_now = FileLook::at(log_file(file));
+  if (!is_same(look, now) || !is_same(log_look, log_now)) return false;
+  look = now;
+  log_look = log_now;
+  return true;
+}
+
 bool Journal::State::files_changed(bool sizes_too) const {
   const auto other = [sizes_too](const std::optional<FileLook>& before, const std::string& name) {
     if (!before) return false;

@@ -88,6 +88,7 @@ bool Retention::forget_some(Time now) {
     for (const auto& [first, stop] : jobs) remove_outputs(first, stop);
     for (const JobId child : instances)
       removal_.add(children_dir_ + "/" + std::to_string(child.value()));
+    if (!jobs.empty()) on_forgotten();
   });
   if (gone->jobs.empty()) not_before_ = now + kLookAgain;
   return !gone->jobs.empty() && (gone->more || !gone->instances.empty());
@@ -115,7 +116,8 @@ void Retention::remove_lost_folders() {
 void Retention::ended(const msg::JobRecord& record) {
   std::vector<std::string> own;
   for (const auto& file : {record.output, record.error})
-    if (file.starts_with(output_dir_ + "/")) own.push_back(file);
+    if (file.starts_with(output_dir_ + "/") && (own.empty() || own.back() != file))
+      own.push_back(file);
   if (own.empty()) return;
   after_commit_.add([own = std::move(own)] {
     for (const auto& file : own) remove_if_empty(file);

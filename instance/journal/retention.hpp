@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <string>
 
@@ -39,6 +40,8 @@ class Retention {
   // A job has ended. Output files of the instance's own naming that hold nothing go once that is
   // committed.
   void ended(const msg::JobRecord& record);
+  // Jobs were forgotten, and that is committed.
+  std::function<void()> on_forgotten = [] {};
 
  private:
   bool forget_some(Time now);

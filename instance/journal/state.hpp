@@ -20,6 +20,9 @@
 
 namespace holon::instance {
 
+// As of Journal::output_of(), of the journal of any version. Errors: system, invalid_argument.
+Result<std::optional<OutputPlace>> output_place(SQLite::Database& db, JobId job);
+
 struct Journal::State {
   SQLite::Database db;
   std::string file;  // empty: in memory
@@ -63,7 +66,8 @@ struct Journal::State {
   std::map<JobId, Run> runs;
   std::set<JobId> changed_runs;
   Time latest_of_tasks = 0, latest_written = 0;  // of events of tasks
-  std::optional<SQLite::Statement> run_in, run_out, alloc_out, run_known, end_in, end_known;
+  std::optional<SQLite::Statement> run_in, run_out, alloc_out, run_known, end_in, end_known,
+      words_in, words_known, output_in, output_known;
   void write_runs();
   Run& run_of(JobId task);
 
@@ -83,6 +87,8 @@ struct Journal::State {
   // Compares what was found with the mark, and goes on from the later of both.
   void begin_with(JournalMark its_mark, const std::string& id, JobId next);
   void remember_files();
+  // False: they are others than before (files_changed(false)), and nothing was done.
+  bool remember_files_if_same();
   // Do the names of the database and its log lead elsewhere than to what is open, or has somebody
   // shortened it?
   bool files_changed(bool sizes_too) const;
@@ -131,6 +137,7 @@ struct Journal::State {
     commits.bind(2, static_cast<std::int64_t>(progress.commits + 1));
     run(commits);
   }
+  void write_batch(const Batch& b, std::int64_t spec_row);
   static void run(SQLite::Statement& statement) {
     statement.exec();
     statement.reset();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "instance/array/ended.hpp"
+#include "instance/graph/task_words.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/state.hpp"
 
@@ -68,6 +69,51 @@ void Journal::State::forget_tasks(JobId first, JobId stop, Forgotten& gone) {
     drop.bind(2, row_of(stop));
     drop.exec();
   }
+}
+
+void Journal::add_batch_like(const Batch& batch, JobId same) {
+  auto& s = *state_;
+  s.write([&] {
+    SQLite::Statement q(s.db, "SELECT spec FROM batches WHERE first = ?");
+    q.bind(1, row_of(same));
+    if (!q.executeStep()) throw std::runtime_error("a batch that shares its jobspec is not there");
+    s.write_batch(batch, q.getColumn(0).getInt64());
+  });
+}
+
+void Journal::add_words(JobId task, const TaskWords& words) {
+  auto& s = *state_;
+  s.write([&] {
+    if (!s.words_in) s.words_in.emplace(s.db, "INSERT INTO graph_tasks VALUES(?,?)");
+    const std::string bytes = pack_words(words);
+    s.words_in->bind(1, row_of(task));
+    s.words_in->bindNoCopy(2, bytes.data(), static_cast<int>(bytes.size()));
+    s.run(*s.words_in);
+  });
+}
+
+Result<std::vector<std::pair<JobId, TaskWords>>> Journal::words_of(JobId first,
+                                                                   std::uint64_t count) const {
+  using All = std::vector<std::pair<JobId, TaskWords>>;
+  return state_->read<All>([&]() -> Result<All> {
+    All all;
+    if (state_->for_reading && !state_->db.tableExists("graph_tasks")) return all;
+    auto& known = state_->words_known;
+    if (!known)
+      known.emplace(state_->db,
+                    "SELECT id, words FROM graph_tasks WHERE id >= ? AND id < ? ORDER BY id");
+    SQLite::Statement& q = *known;
+    q.tryReset();  // after a step that failed, or was the last one that was looked at
+    q.bind(1, row_of(first));
+    q.bind(2, row_of(first) + static_cast<std::int64_t>(count));
+    while (q.executeStep()) {
+      auto words = unpack_words(blob_in(q.getColumn(1)));
+      if (!words) return fail(Errc::invalid_argument, words.error().what);
+      all.emplace_back(id_in(q.getColumn(0)), std::move(*words));
+    }
+    q.tryReset();
+    return all;
+  });
 }
 
 void Journal::add_array(JobId array, std::uint64_t tasks) {

@@ -18,6 +18,7 @@ constexpr bool kAudited = true;
 
 constexpr std::array kRights = {
     Right{"submit", kUsers, Reach::tree, kAudited},
+    Right{"submit.graph", kUsers, Reach::tree, kAudited},
     Right{"jobs", kUsers, Reach::tree},
     Right{"job.tasks", kUsers, Reach::tree},
     Right{"job.info", kUsers, Reach::tree},

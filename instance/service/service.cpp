@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "instance/job/change/jobspec_update.hpp"
@@ -82,6 +83,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
 
 void Service::add_client_requests() {
   dispatcher_.add("submit", [this](const Request& r) { submit(r); });
+  dispatcher_.add("submit.graph", [this](const Request& r) { submit_graph(r); });
   dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r); });
   dispatcher_.add("job.tasks", [this](const Request& r) { arrays_.tasks(r); });
   dispatcher_.add("job.info", [this](const Request& r) { job_info(r); });
@@ -262,7 +264,12 @@ void Service::answer_for_gone_jobs(const Request& request, const std::string& pa
   if (request.topic() == "job.wait") return reply_later(request, found);
   if (request.topic() == "job.info") return gone_jobs_.info(request, found.jobs.front());
   if (request.topic() == "job.watch") return gone_jobs_.watch(request, std::move(found.jobs));
-  core_.outputs.attach_to_files(request, found.jobs.front());
+  const auto files = [this, request, job = found.jobs.front()] {
+    core_.outputs.attach_to_files(request, job);
+  };
+  std::error_code none;
+  if (std::filesystem::exists(found.jobs.front().output, none)) return files();
+  gone_jobs_.output(request, found.jobs.front(), files);
 }
 
 // ---- requests ----
@@ -290,6 +297,28 @@ void Service::submit(const Request& request) {
 void Service::own_instance(const Request& request) {
   const bool is_served = (kinds_of(request) & kMember) != 0;
   own_instances_.answer(request, is_served ? viewer_of(request) : std::nullopt);
+}
+
+void Service::submit_graph(const Request& request) {
+  auto ask = unpack<msg::GraphRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->user.empty()) ask->user = transport::user_of(request.principal());
+  if (hooks_.ending())
+    return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
+  auto taken = core_.jobs.submit_graph(*ask, now());
+  if (!taken)
+    return core_.after_commit.add([request, error = taken.error()] { request.fail(error); });
+  const std::uint64_t first = taken->ids.front(), last = taken->ids.back();
+  core_.audit.name_jobs(first, last - first + 1);
+  core_.portions.add(request.peer(), [this, request, last, reply = std::move(*taken)] {
+    const auto next = core_.jobs.next_intake();
+    if (next && next->value() <= last) {
+      core_.jobs.take_more(*next, now());
+      return true;
+    }
+    reply_later(request, reply);
+    return false;
+  });
 }
 
 void Service::job_info(const Request& request) {

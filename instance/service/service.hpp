@@ -65,6 +65,7 @@ class Service {
 
   void submit(const Request& request);
   void own_instance(const Request& request);
+  void submit_graph(const Request& request);
   void job_info(const Request& request);
   void cancel(const Request& request);
   std::vector<std::uint64_t> waiting_first(std::vector<std::uint64_t> ids) const;

@@ -32,6 +32,17 @@ void GoneJobs::info(const transport::Request& request, const msg::JobRecord& rec
   });
 }
 
+void GoneJobs::output(const transport::Request& request, const msg::JobRecord& record,
+                      std::function<void()> files) {
+  read(record, [request, files = std::move(files)](const msg::RemainsOfJob& found) {
+    if (found.output.empty() && found.error.empty()) return files();
+    for (const bool error : {false, true})
+      if (const auto& text = error ? found.error : found.output; !text.empty())
+        request.send(transport::pack(msg::OutputChunk{-1, error, text}));
+    request.end();
+  });
+}
+
 // One journal is read by one process at a time, so that the jobs are read one after the other.
 void GoneJobs::watch(const transport::Request& request, std::vector<msg::JobRecord> records) {
   auto watching = std::make_shared<Watching>();

@@ -23,6 +23,9 @@ class GoneJobs {
   explicit GoneJobs(Uses uses) : uses_(uses) {}
 
   // "job.info" and "job.watch" for jobs whose records these are.
+  // "job.attach": what of it is in the log of outputs, else `files` is called.
+  void output(const transport::Request& request, const msg::JobRecord& record,
+              std::function<void()> files);
   void info(const transport::Request& request, const msg::JobRecord& record);
   void watch(const transport::Request& request, std::vector<msg::JobRecord> records);
 

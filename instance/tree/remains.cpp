@@ -20,10 +20,13 @@
 #include <string_view>
 
 #include "instance/clock.hpp"
+#include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/damage/batches.hpp"
 #include "instance/journal/schema.hpp"
+#include "instance/journal/state.hpp"
+#include "instance/output/output_log.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
 #include "resource/graph/graph.hpp"
@@ -59,6 +62,25 @@ bool is_busy(const SQLite::Exception& e) {
 
 std::string_view bytes_of(const SQLite::Column& column) {
   return {static_cast<const char*>(column.getBlob()), std::size_t(column.getBytes())};
+}
+
+// Is any of these jobs a task of a graph? A journal of an earlier version has no such table.
+bool words_between(SQLite::Database& db, std::int64_t first, std::int64_t stop) {
+  if (!db.tableExists("graph_tasks")) return false;
+  SQLite::Statement q(db, "SELECT 1 FROM graph_tasks WHERE id >= ? AND id < ? LIMIT 1");
+  q.bind(1, first);
+  q.bind(2, stop);
+  return q.executeStep();
+}
+
+// What a task of a graph has for itself.
+std::optional<TaskWords> words_in(SQLite::Database& db, std::int64_t job) {
+  if (!db.tableExists("graph_tasks")) return std::nullopt;
+  SQLite::Statement q(db, "SELECT words FROM graph_tasks WHERE id = ?");
+  q.bind(1, job);
+  if (!q.executeStep()) return std::nullopt;
+  auto words = unpack_words(bytes_of(q.getColumn(0)));
+  return words ? std::optional(std::move(*words)) : std::nullopt;
 }
 
 std::int64_t number_in(const std::string& key) {
@@ -268,12 +290,24 @@ class Reader {
       const auto submission = std::make_shared<const Submission>(std::move(*made));
       // An array is told of as a whole.
       const auto stop = is_array ? std::min(end, first + 1) : end;
+      const bool has_words = words_between(db, first, end);
       for (auto id = std::max(first, done + 1); id < stop; id += kIdsAtOnce)
         for (auto& [job, life] : lives(db, first, id, std::min(stop, id + kIdsAtOnce)))
-          if (!add(record_of(where, clock, job, submission, std::move(life)), where,
-                   std::to_string(job)))
+          if (!add(record_of(where, clock, job,
+                             has_words ? submission_for(db, job, submission) : submission,
+                             std::move(life)),
+                   where, std::to_string(job)))
             return;
     }
+  }
+
+  // A task of a graph has words of its own.
+  static std::shared_ptr<const Submission> submission_for(
+      SQLite::Database& db, std::int64_t job, const std::shared_ptr<const Submission>& shared) {
+    const auto words = shared->spec ? words_in(db, job) : std::nullopt;
+    if (!words) return shared;
+    auto own = with_words(*shared, JobId(static_cast<std::uint64_t>(job)), *words);
+    return own ? std::make_shared<const Submission>(std::move(*own)) : shared;
   }
 
   // Journals of earlier versions have no such table.
@@ -357,6 +391,7 @@ msg::RemainsOfJob everything_of(SQLite::Database& db, std::uint64_t job) {
   batch.bind(2, id);
   if (!batch.executeStep()) return found;
   found.jobspec = batch.getColumn(1).getString();
+  if (const auto words = words_in(db, id)) found.jobspec = with_words(found.jobspec, *words);
   SQLite::Statement q(db,
                       "SELECT time, name, context FROM events WHERE job IN (?, ?) AND job + count "
                       "> ? ORDER BY seq");
@@ -390,7 +425,13 @@ Result<msg::RemainsOfJob> read_remains_of_job(const std::string& state_dir, std:
   std::error_code error;
   if (!fs::exists(file, error)) return fail(Errc::not_found, "there is no journal any more", file);
   try {
-    auto found = everything_of(*open_beside_its_owner(file, patience), job);
+    const auto db = open_beside_its_owner(file, patience);
+    auto found = everything_of(*db, job);
+    if (const auto place = output_place(*db, JobId(job)); place && *place)
+      if (auto logged = read_logged(state_dir + "/output", **place)) {
+        found.output = std::move(logged->output);
+        found.error = std::move(logged->error);
+      }
     if (!found.events.empty()) return found;
   } catch (const SQLite::Exception& e) {
     return fail(is_busy(e) ? Errc::busy : Errc::system, e.what(), file);

@@ -8,6 +8,7 @@
 
 #include "config/value.hpp"
 #include "instance/service/rights.hpp"
+#include "msg/graph.hpp"
 #include "msg/instance.hpp"
 #include "msg/queue.hpp"
 #include "msg/schedule.hpp"
@@ -109,6 +110,10 @@ Result<bool> Access::narrow(const Request& request, unsigned kinds, Time now) {
     const auto may = narrow_submit(request, kinds, name);
     return may ? Result<bool>(true) : tl::unexpected<Error>(may.error());
   }
+  if (request.topic() == "submit.graph") {
+    const auto may = narrow_graph(request, kinds, name);
+    return may ? Result<bool>(true) : tl::unexpected<Error>(may.error());
+  }
   if (request.topic() == "record") {
     const auto told = as_own_records(request, name);
     return told ? Result<bool>(true) : tl::unexpected<Error>(told.error());
@@ -134,25 +139,42 @@ Status Access::narrow_restricted(const Request& request, const std::string& name
 
 // Whoever submits is the one the kernel says. Operators submit for others, too; nobody does for
 // those that nothing is started for.
-Status Access::narrow_submit(const Request& request, unsigned kinds, const std::string& name) {
-  auto ask = transport::unpack<msg::SubmitRequest>(request.payload());
-  if (!ask) return tl::unexpected<Error>(ask.error());
-  if (ask->user.empty()) ask->user = name;
+Status Access::settle_user(std::string& user, unsigned kinds, const std::string& name) const {
+  if (user.empty()) user = name;
   const bool may_name = (kinds & (kOwner | kOperator)) != 0;
-  if (ask->user != name && !may_name)
+  if (user != name && !may_name)
     return fail(Errc::denied,
                 fmt::format("the submission names user {:.100}, and is {}'s by the kernel's word",
-                            ask->user, name));
-  const passwd* const whose = getpwnam(ask->user.c_str());
+                            user, name));
+  const passwd* const whose = getpwnam(user.c_str());
   if (whose == nullptr)
-    return fail(Errc::denied, fmt::format("there is no user {:.100} on this machine", ask->user));
+    return fail(Errc::denied, fmt::format("there is no user {:.100} on this machine", user));
   if (whose->pw_uid == 0 || whose->pw_uid == owner_ || whose->pw_uid < config_.least_uid)
-    return fail(Errc::denied, fmt::format("jobs are not run as {}", ask->user));
+    return fail(Errc::denied, fmt::format("jobs are not run as {}", user));
   if (is_restricted(kinds) && per_user_.is_set())
     return fail(Errc::denied,
                 "each user has an instance of their own here, and submits to that: without -i");
+  return {};
+}
+
+Status Access::narrow_submit(const Request& request, unsigned kinds, const std::string& name) {
+  auto ask = transport::unpack<msg::SubmitRequest>(request.payload());
+  if (!ask) return tl::unexpected<Error>(ask.error());
+  if (auto settled = settle_user(ask->user, kinds, name); !settled) return settled;
   if (is_restricted(kinds))
     if (auto usual = check_urgency(ask->urgency); !usual) return usual;
+  if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;
+  request.rewrite(transport::pack(*ask));
+  return {};
+}
+
+Status Access::narrow_graph(const Request& request, unsigned kinds, const std::string& name) {
+  auto ask = transport::unpack<msg::GraphRequest>(request.payload());
+  if (!ask) return tl::unexpected<Error>(ask.error());
+  if (auto settled = settle_user(ask->user, kinds, name); !settled) return settled;
+  for (const auto& spec : ask->specs)
+    if (is_restricted(kinds))
+      if (auto usual = check_urgency(spec.urgency); !usual) return usual;
   if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;
   request.rewrite(transport::pack(*ask));
   return {};

@@ -49,7 +49,9 @@ class Access {
     Time looked_up = 0;
   };
   bool is_restricted(unsigned kinds) const;
+  Status settle_user(std::string& user, unsigned kinds, const std::string& name) const;
   Status narrow_submit(const transport::Request& request, unsigned kinds, const std::string& name);
+  Status narrow_graph(const transport::Request& request, unsigned kinds, const std::string& name);
   Status narrow_list(const transport::Request& request, const std::string& name);
   Status narrow_cancel(const transport::Request& request, const std::string& name);
   Status narrow_urgency(const transport::Request& request, const std::string& name);

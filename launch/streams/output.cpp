@@ -130,10 +130,10 @@ void LinePump::finish() {
 }
 
 JobOutput::JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
-                     OpenFile open)
+                     OpenFile open, const OutputSlot* slot)
     : reactor_(reactor),
-      output_(start.output),
-      error_(start.error),
+      output_(slot == nullptr ? start.output : slot->output()),
+      error_(slot == nullptr ? start.error : slot->error()),
       cwd_(std::move(cwd)),
       own_output_(start.own_output),
       own_error_(start.own_error),

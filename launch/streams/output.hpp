@@ -14,6 +14,7 @@
 
 #include "base/result.hpp"
 #include "launch/messages.hpp"
+#include "launch/streams/output_slots.hpp"
 #include "transport/rpc.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -94,8 +95,9 @@ class JobOutput {
     int err = -1;
   };
 
+  // `slot`: where they write instead of the files that `start` names; nullptr: there.
   JobOutput(transport::Reactor& reactor, const msg::Start& start, std::string cwd,
-            OpenFile open = open_here);
+            OpenFile open = open_here, const OutputSlot* slot = nullptr);
   // Opens (creates, truncates) what task `rank` writes to. Errors: system, denied; what names the
   // file.
   Result<Ends> open_for(std::uint32_t rank);

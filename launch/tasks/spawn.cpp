@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,16 @@ std::string quoted(const std::string& text) {
 bool is_directory(const std::string& path) {
   struct stat info {};
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+// How long, in ms, a command that was found is taken to be there: what is installed or removed is
+// seen by what starts later than that.
+constexpr std::int64_t kFoundFor = 50;
+
+std::int64_t coarse_ms() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+  return std::int64_t{t.tv_sec} * 1000 + t.tv_nsec / 1'000'000;
 }
 
 // posix_spawnp(3) would look along the PATH of this process; the job's is meant.
@@ -109,6 +120,8 @@ struct Plan {
   const ProcessLimit* limits;
   std::size_t limit_count;
   pid_t parent;
+  sigset_t ignored;  // signals that the caller ignores
+  bool has_default_handlers = false;
 };
 
 [[noreturn]] void give_up(Spawner::Progress& progress, Step step, int error) {
@@ -117,10 +130,24 @@ struct Plan {
   _exit(127);
 }
 
-void default_signals() {
+// Handlers are gone where the kernel was told to take them away (CLONE_CLEAR_SIGHAND); what is
+// ignored stays so.
+void default_signals(const Plan& plan) {
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &action, nullptr);
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (!plan.has_default_handlers || sigismember(&plan.ignored, signal) == 1)
+      sigaction(signal, &action, nullptr);
+}
+
+sigset_t ignored_signals() {
+  sigset_t ignored;
+  sigemptyset(&ignored);
+  struct sigaction action {};
+  for (int signal = 1; signal < NSIG; ++signal)
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN)
+      sigaddset(&ignored, signal);
+  return ignored;
 }
 
 void limit_descriptors(std::uint64_t soft) {
@@ -151,7 +178,7 @@ int hand_over(const Plan& plan) {
 
 // In the child: memory is the parent's.
 [[noreturn, gnu::noinline]] void become(const Plan& plan, Spawner::Progress& progress) {
-  default_signals();
+  default_signals(plan);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != plan.parent) _exit(127);  // it ended before that
@@ -190,18 +217,25 @@ int hand_over(const Plan& plan) {
   return pid < 0 ? -errno : pid;
 }
 
-pid_t start(const Plan& plan, int cgroup, Spawner::Progress& progress) {
+pid_t start(Plan& plan, int cgroup, Spawner::Progress& progress) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // none of our handlers may run in the child
   clone_args how{};
-  how.flags = CLONE_VM | CLONE_VFORK;
+  how.flags = CLONE_VM | CLONE_VFORK | CLONE_CLEAR_SIGHAND;
   how.exit_signal = SIGCHLD;
   if (cgroup >= 0) {
     how.flags |= CLONE_INTO_CGROUP;
     how.cgroup = static_cast<std::uint64_t>(cgroup);
   }
+  plan.has_default_handlers = true;
   pid_t pid = clone_child(how, plan, progress);
+  if (pid == -EINVAL) {  // before Linux 5.5
+    how.flags &= ~CLONE_CLEAR_SIGHAND;
+    plan.has_default_handlers = false;
+    pid = clone_child(how, plan, progress);
+  }
+  plan.has_default_handlers = false;
   if (pid == -ENOSYS && cgroup < 0) pid = vfork_child(plan, progress);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return pid;
@@ -213,6 +247,7 @@ Result<Spawner> Spawner::create() {
   Spawner spawner;
   spawner.null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
   spawner.task_descriptors_ = transport::raise_descriptor_limit();
+  spawner.ignored_ = ignored_signals();
   if (!spawner.null_) return fail(Errc::system, std::strerror(errno), "/dev/null");
   void* shared =
       mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -221,8 +256,20 @@ Result<Spawner> Spawner::create() {
   return spawner;
 }
 
-tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) const {
-  const auto program = find_program(request);
+// Of the last command: who starts many starts the same.
+tl::expected<std::string, SpawnError> Spawner::where_is(const SpawnRequest& request) {
+  const std::string_view path = value_of(request.env, "PATH");
+  const std::int64_t now = coarse_ms();
+  if (found_.name == request.argv[0] && found_.path == path && found_.cwd == request.cwd &&
+      now - found_.when <= kFoundFor)
+    return found_.program;
+  auto program = find_program(request);
+  if (program) found_ = {request.argv[0], std::string(path), request.cwd, *program, now};
+  return program;
+}
+
+tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
+  const auto program = where_is(request);
   if (!program) return tl::unexpected(program.error());
   const std::vector<char*> argv = pointers(request.argv);
   const std::vector<char*> env = pointers(request.env);
@@ -230,21 +277,22 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
   shell_argv[0] = const_cast<char*>(program->c_str());
   shell_argv.insert(shell_argv.begin(), const_cast<char*>("/bin/sh"));
   const int null = null_.get();
-  const Plan plan{program->c_str(),
-                  argv.data(),
-                  shell_argv.data(),
-                  env.data(),
-                  request.cwd.empty() ? nullptr : request.cwd.c_str(),
-                  request.cpus,
-                  request.in < 0 ? null : request.in,
-                  request.out < 0 ? null : request.out,
-                  request.err < 0 ? null : request.err,
-                  request.secrets,
-                  request.wire_up,
-                  task_descriptors_,
-                  request.limits.data(),
-                  request.limits.size(),
-                  getpid()};
+  Plan plan{program->c_str(),
+            argv.data(),
+            shell_argv.data(),
+            env.data(),
+            request.cwd.empty() ? nullptr : request.cwd.c_str(),
+            request.cpus,
+            request.in < 0 ? null : request.in,
+            request.out < 0 ? null : request.out,
+            request.err < 0 ? null : request.err,
+            request.secrets,
+            request.wire_up,
+            task_descriptors_,
+            request.limits.data(),
+            request.limits.size(),
+            getpid(),
+            ignored_};
   progress_->step = Step::start;
   progress_->error = 0;
   const pid_t pid = start(plan, request.cgroup, *progress_);
@@ -252,6 +300,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) cons
   if (pid < 0) return tl::unexpected(explain(-pid, *program));
   const int error = progress_->error;
   if (error == 0) return pid;
+  found_ = {};  // it may be elsewhere by now
   while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
   if (progress_->step == Step::enter)
     return tl::unexpected(SpawnError{126, "cannot enter the working directory " +

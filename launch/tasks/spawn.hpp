@@ -3,6 +3,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include <csignal>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -50,7 +52,7 @@ class Spawner {
   // The child leads a session and a process group, has no other descriptors than 0, 1 and 2 (and
   // what the request hands it), no signal blocked or ignored. When this thread ends it gets
   // SIGKILL.
-  tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) const;
+  tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request);
 
   // How far a child got, told in memory that it shares with us.
   struct Progress;
@@ -60,7 +62,16 @@ class Spawner {
   struct Unmap {
     void operator()(Progress* memory) const;
   };
+  // Where a command was found last.
+  struct Found {
+    std::string name, path, cwd, program;
+    std::int64_t when = 0;  // monotonic ms
+  };
+  tl::expected<std::string, SpawnError> where_is(const SpawnRequest& request);
+
   transport::UniqueFd null_;
+  Found found_;
+  sigset_t ignored_{};                  // signals that this process ignored as the spawner was made
   std::uint64_t task_descriptors_ = 0;  // soft limit of open descriptors a task has; 0: ours
   std::unique_ptr<Progress, Unmap> progress_;
 };

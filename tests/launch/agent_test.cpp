@@ -177,8 +177,14 @@ TEST_F(AgentTest, ReportsStartAndEndOfAJob) {
   EXPECT_TRUE(broker_->answer->has_value());
   ASSERT_TRUE(broker_->started.contains(9));
   EXPECT_GT(broker_->started[9].processes.at(0).pid, 1);
-  EXPECT_GT(broker_->started[9].processes.at(0).start, 0U);
   EXPECT_EQ(broker_->finished[9].exit_code, 4);
+}
+
+TEST_F(AgentTest, OfARunningTaskItSaysWhenItsProcessBegan) {
+  begin();
+  broker_->tell("agent.start", request(shell("exec sleep 1000"), start(9)));
+  ASSERT_TRUE(until([&] { return broker_->started.contains(9); }));
+  EXPECT_GT(broker_->started[9].processes.at(0).start, 0U);
 }
 
 TEST_F(AgentTest, RunsAProgramThatIsNoJobAndAnswersWithWhatItWrote) {

@@ -1,4 +1,5 @@
-// holon job output: what a job wrote, from the beginning, and what it goes on to write.
+// holon output, holon job output: what a job wrote, from the beginning, and what it goes on to
+// write.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -48,13 +49,21 @@ Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
 }
 
-// Of an array, each task after the other.
-Status print_tasks(Invocation& call, Client& client, std::uint64_t array) {
-  const auto tasks = client.tasks({array, "", ""});
+// Of an array, each task after the other; of `results`, those that ended so, each under its name.
+Status print_tasks(Invocation& call, Client& client, std::uint64_t array,
+                   const std::string& results) {
+  const auto tasks = client.tasks({array, "", results});
   if (!tasks) return tl::unexpected(tasks.error());
   const auto ids = Idset::parse(tasks->ids);
+  const auto indices = Idset::parse(tasks->indices);
   if (!ids) return tl::unexpected(ids.error());
+  if (!indices) return tl::unexpected(indices.error());
+  const std::vector<std::uint64_t> names =
+      results.empty() ? std::vector<std::uint64_t>() : indices->ids();
+  std::size_t place = 0;
   for (const std::uint64_t id : ids->ids()) {
+    if (place < names.size())
+      call.io.out << fmt::format("==> {}.{} <==\n", array, names[place++]) << std::flush;
     const auto ended = client.attach(id, [&](const msg::OutputChunk& chunk) {
       (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
       return true;
@@ -62,6 +71,20 @@ Status print_tasks(Invocation& call, Client& client, std::uint64_t array) {
     if (!ended) return ended;
   }
   return {};
+}
+
+constexpr const char* kFailedOutputs = "FAILED,TIMEOUT";
+
+// Of one job: itself, if it has failed.
+Status print_failed(Invocation& call, Client& client, std::uint64_t id) {
+  const auto job = client.record(id);
+  if (!job) return tl::unexpected(job.error());
+  if (job->tasks > 0) return print_tasks(call, client, id, kFailedOutputs);
+  if (job->result != "FAILED" && job->result != "TIMEOUT") return {};
+  return client.attach(id, [&](const msg::OutputChunk& chunk) {
+    (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
+    return true;
+  });
 }
 
 // Nothing came: of a job that never ran, why.
@@ -72,24 +95,29 @@ void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
                              job->result, job->reason.empty() ? "" : ": " + printable(job->reason));
 }
 
-}  // namespace
-
-int verb_job_output(Invocation& call) {
+int print_output(Invocation& call, const char* verb) {
   std::string job;
-  Parser parser("job output", "what a job wrote");
+  bool failed = false;
+  Parser parser(verb, "what a job wrote");
   parser
       .required(
           "ID", job,
           "the job: 7 or /3/7; 7.12 is a task of an array, of which 7 is each task after the other")
       .group("Options")
+      .flag("--failed", failed, "of an array only the tasks that have failed, each under its name")
       .instance(call)
       .note(
           "Of a job that is not over, it goes on until the job ends; Ctrl-C leaves the job alone.")
-      .example("holon job output 7", "both streams, each to its own");
+      .example(fmt::format("holon {} 7", verb), "both streams, each to its own")
+      .example(fmt::format("holon {} 7 --failed", verb), "what the tasks wrote that have failed");
   if (const auto code = parser.parse(call)) return *code;
   auto selected = connect_to_job(call, job);
-  if (!selected) return report(call, "job output", selected.error());
+  if (!selected) return report(call, verb, selected.error());
   auto& [client, id] = *selected;
+  if (failed) {
+    const auto printed = print_failed(call, client, id);
+    return printed ? kOk : report(call, verb, printed.error());
+  }
   bool wrote = false;
   const auto ended = client.attach(id, [&](const msg::OutputChunk& chunk) {
     wrote = true;
@@ -99,12 +127,22 @@ int verb_job_output(Invocation& call) {
   if (ended && !wrote) say_why_nothing(call, client, id);
   if (ended) return kOk;
   if (ended.error().code == Errc::unsupported) {
-    const auto printed = print_tasks(call, client, id);
-    return printed ? kOk : report(call, "job output", printed.error());
+    const auto printed = print_tasks(call, client, id, "");
+    return printed ? kOk : report(call, verb, printed.error());
   }
   if (client.path().empty() || !print_files(call, client, id))
-    return report(call, "job output", ended.error());
+    return report(call, verb, ended.error());
   return kOk;
+}
+
+}  // namespace
+
+int verb_job_output(Invocation& call) {
+  return print_output(call, "job output");
+}
+
+int verb_output(Invocation& call) {
+  return print_output(call, "output");
 }
 
 }  // namespace holon::cli

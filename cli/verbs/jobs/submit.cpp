@@ -218,75 +218,113 @@ class TaskOptions {
   std::map<std::vector<std::string>, SubmitArgs> known_;
 };
 
-// `ids`: of the tasks before it.
-Result<msg::SubmitRequest> request_of_task(const GraphTask& task, std::size_t way,
-                                           const std::vector<std::uint64_t>& ids,
-                                           TaskOptions& options) {
-  const std::string where = fmt::format("{}, task {}", task.place, task.name);
-  auto args = options.read(task.ways[way], where);
-  if (!args) return tl::unexpected(args.error());
-  args->command = task.command;
-  args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
-  const auto at = [&where](const Error& e) { return fail(e.code, to_string(e), where); };
-  if (auto good = use_array(*args); !good) return at(good.error());
-  if (auto good = check_job_files(*args); !good) return at(good.error());
-  for (const auto& after : task.after)
-    args->job.dependencies.push_back(
-        fmt::format("{}:{}", after.scheme, after.task < ids.size() ? ids[after.task] : 1));
-  auto made = make_request(args->job, std::move(args->command));
-  if (!made) return at(made.error());
-  made->request.count = static_cast<std::uint64_t>(args->count);
-  return std::move(made->request);
-}
-
-// Of several ways the first that is not refused as one that can never run.
-Result<std::uint64_t> submit_task(Client& client, const GraphTask& task,
-                                  const std::vector<std::uint64_t>& ids, TaskOptions& options) {
-  for (std::size_t way = 0;; ++way) {
-    const auto request = request_of_task(task, way, ids, options);
-    if (!request) return tl::unexpected(request.error());
-    const auto reply = client.submit(*request);
-    if (reply) return reply->first_id;
-    if (reply.error().code != Errc::unsatisfiable || way + 1 == task.ways.size())
-      return fail(reply.error().code, to_string(reply.error()),
-                  fmt::format("{}, task {}", task.place, task.name));
+// What is sent for the tasks of a file. Those with the same options share a spec, and all specs the
+// environment.
+class GraphMaker {
+ public:
+  // Errors: as the parser of holon submit words them, with the task's place.
+  Status add(const GraphTask& task) {
+    const std::string where = fmt::format("{}, task {}", task.place, task.name);
+    msg::GraphTask made;
+    made.name = task.name;
+    made.command = task.command;
+    for (const auto& words : task.ways) {
+      const auto spec = spec_of(words, made, where);
+      if (!spec) return tl::unexpected(spec.error());
+      made.ways.push_back(*spec);
+    }
+    for (const auto& after : task.after) made.after.push_back({after.scheme, after.task});
+    request_.tasks.push_back(std::move(made));
+    return {};
   }
+  msg::GraphRequest& request() { return request_; }
+
+ private:
+  // An array may put words of its own behind the command.
+  Result<std::uint32_t> spec_of(const std::vector<std::string>& words, msg::GraphTask& task,
+                                const std::string& where) {
+    auto args = options_.read(words, where);
+    if (!args) return tl::unexpected(args.error());
+    const bool takes_entries =
+        std::find(task.command.begin(), task.command.end(), ":::") != task.command.end();
+    const auto known = known_.find(words);
+    if (known != known_.end() && !takes_entries) return known->second;
+    const auto at = [&where](const Error& e) { return fail(e.code, to_string(e), where); };
+    args->command = task.command;
+    args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
+    if (auto good = use_array(*args); !good) return at(good.error());
+    if (auto good = check_job_files(*args); !good) return at(good.error());
+    task.command = args->command;
+    const bool is_named = std::find(words.begin(), words.end(), "--name") != words.end();
+    if (is_named) task.name.clear();
+    const bool is_shared = !args->job.array && args->count == 1 && !is_named;
+    auto made = make_request(args->job, std::move(args->command));
+    if (!made) return at(made.error());
+    const auto place = static_cast<std::uint32_t>(request_.specs.size());
+    request_.specs.push_back({without_environment(made->request.jobspec),
+                              static_cast<std::uint64_t>(args->count), made->request.urgency});
+    request_.user = made->request.user;
+    if (is_shared) known_.emplace(words, place);
+    return place;
+  }
+
+  std::string without_environment(const std::string& jobspec) {
+    auto spec = nlohmann::json::parse(jobspec, nullptr, false);
+    if (!spec.is_object() || !spec["attributes"]["system"].contains("environment")) return jobspec;
+    auto& system = spec["attributes"]["system"];
+    const auto environment = system["environment"];
+    if (environment_.is_null() && environment.is_object() && !environment.empty() &&
+        std::all_of(environment.begin(), environment.end(),
+                    [](const auto& value) { return value.is_string(); })) {
+      environment_ = environment;
+      request_.environment = environment.get<std::map<std::string, std::string>>();
+    }
+    if (environment != environment_) return jobspec;
+    system.erase("environment");
+    return spec.dump();
+  }
+
+  TaskOptions options_;
+  msg::GraphRequest request_;
+  std::map<std::vector<std::string>, std::uint32_t> known_;
+  nlohmann::json environment_;
+};
+
+// "tasks/7" of an answer is a place in the file.
+Error located_in(const std::vector<GraphTask>& tasks, const msg::GraphRequest& request, Error e) {
+  std::size_t place = tasks.size();
+  if (e.where.starts_with("tasks/")) place = std::strtoull(e.where.c_str() + 6, nullptr, 10);
+  if (e.where.starts_with("specs/")) {
+    const auto spec = std::strtoul(e.where.c_str() + 6, nullptr, 10);
+    for (place = 0; place < tasks.size(); ++place) {
+      const auto& ways = request.tasks[place].ways;
+      if (std::find(ways.begin(), ways.end(), spec) != ways.end()) break;
+    }
+  }
+  if (place < tasks.size())
+    e.where = fmt::format("{}, task {}", tasks[place].place, tasks[place].name);
+  return e;
 }
 
-// All are looked at before the first is submitted; where one is refused then, those before it are
-// cancelled.
 int submit_graph(Invocation& call, const SubmitArgs& args) {
   const auto tasks = read_graph(args.graph);
   if (!tasks) return report(call, "submit", tasks.error());
-  TaskOptions options;
-  std::vector<std::uint64_t> ids;
+  GraphMaker maker;
   for (const auto& task : *tasks)
-    for (const auto& way : task.ways)
-      if (auto read = options.read(way, fmt::format("{}, task {}", task.place, task.name)); !read)
-        return report(call, "submit", read.error());
+    if (auto added = maker.add(task); !added) return report(call, "submit", added.error());
   auto client = connect_to_instance(call);
   if (!client) return report(call, "submit", client.error());
+  const auto reply = client->submit_graph(maker.request());
+  if (!reply) return report(call, "submit", located_in(*tasks, maker.request(), reply.error()));
   nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
-  for (const auto& task : *tasks) {
-    const auto id = submit_task(*client, task, ids, options);
-    if (!id) {
-      constexpr std::size_t kIdsAtOnce = 10'000;  // of one request
-      for (std::size_t done = 0; done < ids.size(); done += kIdsAtOnce) {
-        const std::size_t end = std::min(ids.size(), done + kIdsAtOnce);
-        static_cast<void>(client->cancel({{ids.begin() + static_cast<std::ptrdiff_t>(done),
-                                           ids.begin() + static_cast<std::ptrdiff_t>(end)},
-                                          false,
-                                          "another task of its file was refused"}));
-      }
-      return report(call, "submit", id.error());
-    }
-    ids.push_back(*id);
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(tasks->size(), reply->ids.size()); ++i) {
     if (args.json)
-      by_name[task.name] = *id;
+      by_name[(*tasks)[i].name] = reply->ids[i];
     else
-      call.io.out << fmt::format("{} {}\n", task.name, *id);
+      lines += fmt::format("{} {}\n", (*tasks)[i].name, reply->ids[i]);
   }
-  if (args.json) call.io.out << pretty(by_name);
+  call.io.out << (args.json ? pretty(by_name) : lines);
   return kOk;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "instance/array/ended.hpp"
+#include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/submission.hpp"
@@ -85,6 +86,10 @@ std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Da
       return events_in_run(bytes_at(q.getColumn(1))).has_value();
     });
   }
+  if (journal.tableExists("graph_tasks"))
+    search.look(
+        journal, "graph_tasks", "id, words", "job {}: what it has for itself",
+        [](SQLite::Statement& q) { return unpack_words(bytes_at(q.getColumn(1))).has_value(); });
   search.look(typed, "reservations", "id, jobspec", "advance reservation {}", is_jobspec);
   return std::move(search.found);
 }

@@ -1,0 +1,183 @@
+// The table is a row of fixed length for each slot: the job that has it, or 0. A row is written
+// before the job's tasks begin, into the page cache: whoever is killed, it is there.
+#include "launch/streams/output_slots.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+namespace holon::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kRow = 24;  // bytes: a number in decimal, blanks, a line's end
+constexpr const char* kTable = ".table";
+
+std::uint64_t size_of_slot(const transport::UniqueFd& fd) {
+  struct stat info {};
+  return fd && fstat(fd.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+bool has_name(const transport::UniqueFd& fd) {
+  struct stat info {};
+  return fd && fstat(fd.get(), &info) == 0 && info.st_nlink > 0;
+}
+
+std::string read_slot(const transport::UniqueFd& fd, std::uint64_t size) {
+  std::string text(size, '\0');
+  const ssize_t n = size == 0 ? 0 : pread(fd.get(), text.data(), text.size(), 0);
+  text.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+  return text;
+}
+
+transport::UniqueFd make_file(const std::string& path) {
+  return transport::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+}
+
+std::string file_of_slot(const std::string& folder, const std::string& name, std::size_t number,
+                         const char* end) {
+  return fmt::format("{}/{}-{}{}", folder, name, number, end);
+}
+
+bool is_empty_file(const std::string& path) {
+  struct stat info {};
+  return stat(path.c_str(), &info) == 0 && info.st_size == 0;
+}
+
+// Behind what is there: the job's first attempt may have left something.
+void move_behind(const std::string& from, const std::string& to) {
+  struct stat info {};
+  if (stat(to.c_str(), &info) != 0 || info.st_size == 0) {
+    std::rename(from.c_str(), to.c_str());
+    return;
+  }
+  const transport::UniqueFd in(open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  const transport::UniqueFd out(open(to.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  std::array<char, 65536> piece;
+  for (ssize_t n = 0; in && out && (n = read(in.get(), piece.data(), piece.size())) > 0;)
+    if (write(out.get(), piece.data(), static_cast<std::size_t>(n)) != n) return;
+  unlink(from.c_str());
+}
+
+void rescue_table(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + name + kTable;
+  const transport::UniqueFd table(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const std::string rows = read_slot(table, size_of_slot(table));
+  for (std::size_t number = 0; number * kRow < rows.size(); ++number) {
+    const auto job = std::strtoull(rows.substr(number * kRow, kRow).c_str(), nullptr, 10);
+    for (const char* const end : {".out", ".err"}) {
+      const std::string file = file_of_slot(folder, name, number, end);
+      if (job == 0 || is_empty_file(file))
+        unlink(file.c_str());
+      else if (fs::exists(file))
+        move_behind(file, fmt::format("{}/{}{}", folder, job, end));
+    }
+  }
+  unlink(path.c_str());
+}
+
+}  // namespace
+
+std::string slots_of(std::uint32_t rank, std::uint64_t incarnation) {
+  return fmt::format("slots-{}-{:x}", rank, incarnation);
+}
+
+void rescue_slots(const std::string& folder, std::uint32_t rank, const std::string& spare) {
+  const std::string begin = fmt::format("slots-{}-", rank), end = kTable;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), last; !error && entry != last;
+       entry.increment(error)) {
+    std::string name = entry->path().filename().string();
+    if (!name.starts_with(begin) || !name.ends_with(end)) continue;
+    name.erase(name.size() - end.size());
+    if (name != spare) names.push_back(std::move(name));
+  }
+  for (const auto& name : names) rescue_table(folder, name);
+}
+
+OutputSlots::~OutputSlots() {
+  for (const SlotFiles& files : free_)
+    for (const std::string& file : {files.output, files.error}) unlink(file.c_str());
+  // While a job has a slot its row is needed.
+  if (table_ && free_.size() == made_) unlink((folder_ + "/" + name_ + kTable).c_str());
+}
+
+// The folder may have been removed, with the table in it.
+bool OutputSlots::use(const std::string& folder) {
+  if (folder_ == folder && has_name(table_)) return true;
+  if (!folder_.empty() && folder_ != folder) return false;
+  folder_ = folder;
+  free_.clear();
+  table_ = make_file(folder_ + "/" + name_ + kTable);
+  return static_cast<bool>(table_);
+}
+
+std::unique_ptr<OutputSlot> OutputSlots::take(const msg::Start& start) {
+  if (!use(fs::path(start.output).parent_path().string())) return nullptr;
+  while (!free_.empty()) {
+    SlotFiles files = std::move(free_.back());
+    free_.pop_back();
+    if (!has_name(files.output_end) || !has_name(files.error_end)) continue;
+    if (!note(files, &start)) return nullptr;
+    return std::make_unique<OutputSlot>(shared_from_this(), std::move(files));
+  }
+  auto files = make();
+  if (!files || !note(*files, &start)) return nullptr;
+  return std::make_unique<OutputSlot>(shared_from_this(), std::move(*files));
+}
+
+Result<SlotFiles> OutputSlots::make() {
+  SlotFiles files;
+  files.number = made_;
+  files.output = file_of_slot(folder_, name_, files.number, ".out");
+  files.error = file_of_slot(folder_, name_, files.number, ".err");
+  files.output_end = make_file(files.output);
+  files.error_end = make_file(files.error);
+  if (!files.output_end || !files.error_end) return fail(Errc::system, std::strerror(errno));
+  ++made_;
+  return files;
+}
+
+bool OutputSlots::note(const SlotFiles& files, const msg::Start* start) const {
+  const std::string row = fmt::format("{:<{}}\n", start == nullptr ? 0 : start->job, kRow - 1);
+  return pwrite(table_.get(), row.data(), row.size(), static_cast<off_t>(files.number * kRow)) ==
+         static_cast<ssize_t>(row.size());
+}
+
+void OutputSlots::give_back(SlotFiles files) {
+  free_.push_back(std::move(files));
+}
+
+void OutputSlot::release() {
+  for (const transport::UniqueFd* const end : {&files_.output_end, &files_.error_end})
+    if (size_of_slot(*end) > 0 && ftruncate(end->get(), 0) != 0) return;
+  all_->give_back(std::move(files_));
+}
+
+OutputSlot::Written OutputSlot::end(const msg::Start& start, bool asked) {
+  const std::uint64_t out = size_of_slot(files_.output_end), err = size_of_slot(files_.error_end);
+  if (out + err == 0) return {};
+  if (!asked && out + err <= kLittle)
+    return {read_slot(files_.output_end, out), read_slot(files_.error_end, err)};
+  const auto become = [](const std::string& from, const std::string& to, std::uint64_t size,
+                         transport::UniqueFd& end) {
+    if (size == 0 || std::rename(from.c_str(), to.c_str()) != 0) return;
+    end = make_file(from);
+  };
+  become(files_.output, start.output, out, files_.output_end);
+  become(files_.error, start.error, err, files_.error_end);
+  return {};
+}
+
+}  // namespace holon::launch

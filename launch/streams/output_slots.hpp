@@ -1,0 +1,90 @@
+// output_slots.hpp - files in which tasks leave their output and which are used again and again.
+//
+// Most tasks of a campaign write little or nothing, and a file for each of them costs more than
+// such a task. A *slot* is a pair of files in the folder of the instance's outputs, for one job at
+// a time. What a job wrote into it is handed to the broker with its end, where it is little, and
+// becomes files of the job's own name where it is much. A table beside the slots says whose they
+// are: of an agent that was killed the next one's broker gives what its tasks have written the
+// names of their jobs.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "launch/messages.hpp"
+#include "transport/unique_fd.hpp"
+
+namespace holon::launch {
+
+class OutputSlots;
+
+// Both files of a slot.
+struct SlotFiles {
+  std::size_t number = 0;
+  std::string output, error;                  // their paths
+  transport::UniqueFd output_end, error_end;  // for reading, and to be emptied
+};
+
+// A slot as one job has it. One that is not released stays as it is: what it holds is found by its
+// table.
+class OutputSlot {
+ public:
+  // What a message takes along of both streams together.
+  static constexpr std::size_t kLittle = 16 << 10;  // bytes
+
+  OutputSlot(std::shared_ptr<OutputSlots> all, SlotFiles files)
+      : all_(std::move(all)), files_(std::move(files)) {}
+  OutputSlot(const OutputSlot&) = delete;
+  OutputSlot& operator=(const OutputSlot&) = delete;
+
+  const std::string& output() const { return files_.output; }
+  const std::string& error() const { return files_.error; }
+
+  struct Written {
+    std::string output, error;
+  };
+  // No process of the job is left. What they wrote is returned where it is little, and not `asked`
+  // for as files; else it is in those that `start` names.
+  Written end(const msg::Start& start, bool asked);
+  // What it holds is kept elsewhere: the next job may have it.
+  void release();
+
+ private:
+  std::shared_ptr<OutputSlots> all_;
+  SlotFiles files_;
+};
+
+class OutputSlots : public std::enable_shared_from_this<OutputSlots> {
+ public:
+  // `name`: of this agent's slots in the folder; no other agent has the same.
+  explicit OutputSlots(std::string name) : name_(std::move(name)) {}
+  ~OutputSlots();
+  OutputSlots(const OutputSlots&) = delete;
+  OutputSlots& operator=(const OutputSlots&) = delete;
+
+  // In the folder of the files that `start` names. nullptr: there can be none there.
+  std::unique_ptr<OutputSlot> take(const msg::Start& start);
+
+ private:
+  friend class OutputSlot;
+  bool use(const std::string& folder);
+  Result<SlotFiles> make();
+  bool note(const SlotFiles& files, const msg::Start* start) const;
+  void give_back(SlotFiles files);
+
+  std::string name_, folder_;
+  transport::UniqueFd table_;
+  std::size_t made_ = 0;
+  std::vector<SlotFiles> free_;
+};
+
+// The name of an agent's slots.
+std::string slots_of(std::uint32_t rank, std::uint64_t incarnation);
+// What tasks of agents of this rank have left in slots becomes files of their jobs' names, behind
+// what is there of these; those agents, and their tasks, are gone. `spare`: the name of one that is
+// not.
+void rescue_slots(const std::string& folder, std::uint32_t rank, const std::string& spare);
+
+}  // namespace holon::launch

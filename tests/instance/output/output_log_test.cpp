@@ -1,0 +1,189 @@
+// The log of outputs: what many small tasks wrote, without a file each.
+#include "instance/output/output_log.hpp"
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+
+#include <filesystem>
+
+#include "tests/instance/live.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::eventually;
+using testing::JobOptions;
+using testing::Live;
+
+JobOptions logged_tasks(std::uint64_t count) {
+  JobOptions options;
+  options.count = count;
+  options.system = R"({"holon":{"array":{}}})";
+  return options;
+}
+
+struct Printed {
+  std::string out, err;
+  bool good = false;
+};
+
+Printed printed_by(const Live& live, std::uint64_t id) {
+  Printed printed;
+  auto client = transport::BlockingClient::connect(live.uri(), 30'000);
+  if (!client) return printed;
+  bool done = false;
+  msg::AttachRequest ask;
+  ask.id = id;
+  client->client().open({"job.attach", transport::pack(ask), "", 30'000},
+                        {[&](std::string bytes) {
+                           const auto chunk = transport::unpack<msg::OutputChunk>(bytes);
+                           if (chunk) (chunk->error ? printed.err : printed.out) += chunk->data;
+                         },
+                         [&](const Status& status) {
+                           printed.good = status.has_value();
+                           done = true;
+                         }});
+  client->reactor().run_until([&] { return done; }, 30'000);
+  return printed;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  return names;
+}
+
+bool is_of_a_job(const std::string& name) {
+  return name.front() >= '0' && name.front() <= '9';
+}
+
+TEST(OutputLogFile, KeepsEachPieceOnceAndAppends) {
+  std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
+  const std::string dir = mkdtemp(name.data());
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  for (int run = 0; run < 2; ++run) {  // of the broker
+    OutputLog log(*journal, dir + "/output");
+    for (std::uint64_t id = 1; id <= 5; ++id)
+      ASSERT_TRUE(log.add(JobId(id + 5 * run), {fmt::format("out {}", id), std::string(id, 'e')}));
+    ASSERT_TRUE(log.add(JobId(1), {"told again", ""}));
+  }
+  const OutputLog log(*journal, dir + "/output");
+  const auto third = log.read(JobId(8));
+  ASSERT_TRUE(third && *third);
+  EXPECT_EQ((*third)->output, "out 3");
+  EXPECT_EQ((*third)->error, "eee");
+  EXPECT_EQ((*log.read(JobId(1)))->output, "out 1");
+  EXPECT_FALSE(*log.read(JobId(99)));
+  EXPECT_THAT(names_in(dir + "/output"), ::testing::ElementsAre("log-1"));
+  fs::remove(dir + "/output/log-1");
+  EXPECT_FALSE(log.read(JobId(1))) << "it is not there any more, and that is said";
+  fs::remove_all(dir);
+}
+
+TEST(LiveOutputLog, ManyTasksLeaveOneFileAndEachIsRead) {
+  const Live live({"--resources", "node=1/core=4"});
+  const auto array = live.job(
+      {"/bin/sh", "-c", "echo $HOLON_ARRAY_INDEX; [ $HOLON_ARRAY_INDEX != 7 ] || echo seven >&2"},
+      logged_tasks(60));
+  EXPECT_EQ(live.wait_one(array).result, "COMPLETED");
+  for (const std::uint64_t index : {1, 7, 60}) {
+    const auto printed = printed_by(live, array + index);
+    EXPECT_TRUE(printed.good);
+    EXPECT_EQ(printed.out, fmt::format("{}\n", index));
+    EXPECT_EQ(printed.err, index == 7 ? "seven\n" : "");
+  }
+  const auto names = names_in(live.dir() + "/state/output");
+  EXPECT_TRUE(std::none_of(names.begin(), names.end(), is_of_a_job));
+  EXPECT_THAT(names, ::testing::Contains("log-1"));
+  live.kill_broker();
+  EXPECT_EQ(printed_by(live, array + 60).out, "60\n");
+}
+
+TEST(LiveOutputLog, ATaskThatWritesMuchHasAFile) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto array =
+      live.job({"/bin/sh", "-c", "head -c 100000 /dev/zero | tr '\\0' x"}, logged_tasks(2));
+  live.wait_one(array);
+  EXPECT_EQ(printed_by(live, array + 1).out, std::string(100'000, 'x'));
+  EXPECT_TRUE(fs::exists(live.dir() + "/state/output/2.out"));
+  EXPECT_FALSE(fs::exists(live.dir() + "/state/output/2.err"));
+}
+
+TEST(LiveOutputLog, WhatATaskOfAKilledAgentWroteIsFound) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto array = live.job({"/bin/sh", "-c", "echo begun; exec sleep 1000"}, logged_tasks(2));
+  live.when_running(array + 1);
+  live.when_running(array + 2);
+  const auto has_begun = [&] {
+    for (const auto& name : names_in(live.dir() + "/state/output"))
+      if (name.starts_with("slots-") && name.ends_with(".out") &&
+          testing::read_file(live.dir() + "/state/output/" + name) != "begun\n")
+        return false;
+    return true;
+  };
+  ASSERT_TRUE(eventually(has_begun));
+  testing::signal_process(live.agent(), SIGKILL);
+  live.wait({array + 1, array + 2});
+  EXPECT_EQ(printed_by(live, array + 1).out, "begun\n");
+  EXPECT_EQ(printed_by(live, array + 2).out, "begun\n");
+}
+
+// Whoever attaches while it runs sees all of it, once.
+TEST(LiveOutputLog, IsFollowedLikeAFile) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto gate = live.dir() + "/gate";
+  const auto array = live.job(
+      {"/bin/sh", "-c", "echo one; while [ ! -e " + gate + " ]; do sleep 0.01; done; echo two"},
+      logged_tasks(1));
+  live.when_running(array + 1);
+  auto client = transport::BlockingClient::connect(live.uri(), 30'000);
+  ASSERT_TRUE(client);
+  std::string seen;
+  bool done = false;
+  msg::AttachRequest ask;
+  ask.id = array + 1;
+  client->client().open({"job.attach", transport::pack(ask), "", 30'000},
+                        {[&](std::string bytes) {
+                           if (const auto chunk = transport::unpack<msg::OutputChunk>(bytes))
+                             seen += chunk->data;
+                         },
+                         [&](const Status&) { done = true; }});
+  ASSERT_TRUE(client->reactor().run_until([&] { return seen == "one\n"; }, 30'000));
+  live.release("gate");
+  ASSERT_TRUE(client->reactor().run_until([&] { return done; }, 30'000));
+  EXPECT_EQ(seen, "one\ntwo\n");
+  EXPECT_EQ(printed_by(live, array + 1).out, "one\ntwo\n");
+}
+
+TEST(LiveOutputLog, AnAttemptThatRunsAgainGoesOnInAFile) {
+  const Live live({"--resources", "node=1/core=2"});
+  JobOptions options = logged_tasks(2);
+  options.system = R"({"holon":{"array":{},"requeue":1,"retry_on":"3"}})";
+  const auto reply =
+      live.submit({"/bin/sh", "-c",
+                   "echo run; [ -e " + live.dir() + "/$HOLON_ARRAY_INDEX ] || { : >" + live.dir() +
+                       "/$HOLON_ARRAY_INDEX; exit 3; }"},
+                  options);
+  ASSERT_TRUE(reply) << reply.error().what;
+  live.wait_one(reply->first_id);
+  EXPECT_EQ(printed_by(live, reply->first_id + 1).out, "run\nrun\n");
+}
+
+TEST(LiveOutputLog, GoesWithItsJobs) {
+  const Live live({"--resources", "node=1/core=4", "--conf", "journal.keep=5"});
+  const auto first = live.job({"/bin/echo", "hello"}, logged_tasks(20));
+  live.wait_one(first);
+  const auto second = live.job({"/bin/echo", "there"}, logged_tasks(20));
+  live.wait_one(second);
+  ASSERT_TRUE(eventually([&] { return !printed_by(live, first + 1).good; }));
+  EXPECT_TRUE(eventually([&] { return live.status()->inactive <= 25; }));
+}
+
+}  // namespace
+}  // namespace holon::instance

@@ -1,0 +1,135 @@
+// Slots: files for the output of one job after the other, and whose it is when an agent was killed.
+#include "launch/streams/output_slots.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+namespace holon::launch {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Slots : public testing::Test {
+ protected:
+  Slots() {
+    std::string name = fs::temp_directory_path() / "holon-slots-XXXXXX";
+    dir_ = mkdtemp(name.data());
+  }
+  ~Slots() override { fs::remove_all(dir_); }
+
+  msg::Start job(std::uint64_t id) const {
+    msg::Start start;
+    start.job = id;
+    start.output = dir_ + "/" + std::to_string(id) + ".out";
+    start.error = dir_ + "/" + std::to_string(id) + ".err";
+    return start;
+  }
+  std::size_t files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(dir_), fs::directory_iterator()));
+  }
+  static void write(const std::string& file, const std::string& text) {
+    std::ofstream(file, std::ios::app) << text;
+  }
+  static std::string read(const std::string& file) {
+    std::ostringstream text;
+    text << std::ifstream(file).rdbuf();
+    return text.str();
+  }
+
+  std::string dir_;
+};
+
+TEST_F(Slots, OneThatNobodyWroteIntoIsUsedAgain) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  std::string path;
+  for (std::uint64_t id = 1; id < 100; ++id) {
+    const auto slot = slots->take(job(id));
+    ASSERT_TRUE(slot);
+    EXPECT_TRUE(id == 1 || slot->output() == path);
+    path = slot->output();
+    const auto written = slot->end(job(id), false);
+    EXPECT_TRUE(written.output.empty() && written.error.empty());
+    slot->release();
+  }
+  EXPECT_EQ(files(), 3u) << "two of the slot, and the table";
+}
+
+TEST_F(Slots, LittleIsHandedOverAndGoneOnceItIsReleased) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  auto slot = slots->take(job(1));
+  write(slot->output(), "out");
+  write(slot->error(), "err");
+  const auto written = slot->end(job(1), false);
+  EXPECT_EQ(written.output, "out");
+  EXPECT_EQ(written.error, "err");
+  const auto other = slots->take(job(2));
+  EXPECT_NE(other->output(), slot->output()) << "it is kept until somebody else has it";
+  EXPECT_EQ(read(slot->output()), "out");
+  const std::string path = slot->output();
+  slot->release();
+  EXPECT_EQ(slots->take(job(3))->output(), path);
+  EXPECT_EQ(read(path), "");
+  EXPECT_FALSE(fs::exists(job(1).output));
+}
+
+TEST_F(Slots, MuchBecomesTheJobsOwnFiles) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  const auto slot = slots->take(job(1));
+  const std::string much(OutputSlot::kLittle + 1, 'x');
+  write(slot->output(), much);
+  const auto written = slot->end(job(1), false);
+  EXPECT_TRUE(written.output.empty());
+  EXPECT_EQ(read(job(1).output), much);
+  EXPECT_FALSE(fs::exists(job(1).error)) << "nothing was written there";
+  slot->release();
+  EXPECT_EQ(read(slots->take(job(2))->output()), "");
+  EXPECT_EQ(read(job(1).output), much);
+}
+
+TEST_F(Slots, WhatSomebodyReadsBecomesFiles) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  const auto slot = slots->take(job(1));
+  write(slot->error(), "err");
+  EXPECT_TRUE(slot->end(job(1), true).error.empty());
+  EXPECT_EQ(read(job(1).error), "err");
+}
+
+TEST_F(Slots, OfAKilledAgentAreFiledUnderTheirJobs) {
+  {
+    const auto slots = std::make_shared<OutputSlots>(slots_of(3, 7));
+    slots->take(job(1))->release();
+    const auto lost = slots->take(job(2)), silent = slots->take(job(4));
+    write(lost->output(), "half");
+    const auto again = slots->take(job(5));
+    write(job(5).error, "before, ");
+    write(again->error(), "and on");
+  }
+  rescue_slots(dir_, 2, "");
+  EXPECT_FALSE(fs::exists(job(2).output)) << "of another agent";
+  rescue_slots(dir_, 3, slots_of(3, 7));
+  EXPECT_FALSE(fs::exists(job(2).output)) << "it is alive";
+  rescue_slots(dir_, 3, slots_of(3, 8));
+  EXPECT_EQ(read(job(2).output), "half");
+  EXPECT_EQ(read(job(5).error), "before, and on");
+  EXPECT_EQ(files(), 2u) << "nothing else is left";
+}
+
+TEST_F(Slots, AFolderThatWasRemovedIsNoHarm) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  slots->take(job(1))->release();
+  fs::remove_all(dir_);
+  EXPECT_FALSE(slots->take(job(2)));
+  fs::create_directory(dir_);
+  const auto slot = slots->take(job(3));
+  ASSERT_TRUE(slot);
+  write(slot->output(), "there");
+  EXPECT_EQ(slot->end(job(3), false).output, "there");
+}
+
+}  // namespace
+}  // namespace holon::launch
