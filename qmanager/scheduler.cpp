@@ -68,6 +68,7 @@ Accounts open_accounts(const SchedulerConfig& config, const Queues& queues) {
     if (component_of(static_cast<Factor>(i)) == Component::fairshare)
       accounts.counts_usage = accounts.counts_usage || priority.factors[i].weight != 0;
   const Limiter& limiter = *accounts.limiter;
+  accounts.has_limits = limiter.active();
   accounts.limits_stop_aging =
       priority.ages() && ((priority.accrual != Accrual::always && limiter.counts_idle()) ||
                           (priority.accrual == Accrual::full_policy && limiter.active()));

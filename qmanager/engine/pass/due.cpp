@@ -32,7 +32,7 @@ NextDue next_due(Scheduler::State& s, Time now) {
 // than it has reserved.
 Machine::Outcome outcome_of(Scheduler::State& s, Job& job, Time now) {
   const Duration length = s.length_of(job);
-  const bool limited = job.request.slots && s.accounts.limiter->active();
+  const bool limited = job.request.slots && s.accounts.has_limits;
   if (*job.planned == now && !limited) {
     Machine::Outcome claimed = s.plan.machine->claim(job.request, now, length);
     if (std::holds_alternative<resource::Allocation>(claimed)) s.no_longer_reserved(job);

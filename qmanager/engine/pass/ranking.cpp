@@ -36,7 +36,7 @@ Duration rest_after(const Queue& queue, std::int64_t ticks_per_second) {
 bool is_plain(const Scheduler::State& s, const Queue& queue) {
   const QueueConfig& config = queue.config;
   const auto has = [&](Hook hook) { return queue.hooks->has(hook); };
-  return !has(Hook::may_reserve) && !has(Hook::may_backfill) && !s.accounts.limiter->active() &&
+  return !has(Hook::may_reserve) && !has(Hook::may_backfill) && !s.accounts.has_limits &&
          s.config.qos.empty() && !s.config.max_reservation && !s.accounts.counts_bypass &&
          s.queues.immediate.empty() && config.buckets.empty() && config.chunk_size == 0 &&
          config.threshold.type == ReservationThreshold::Type::none &&

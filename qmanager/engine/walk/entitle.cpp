@@ -26,11 +26,10 @@ std::int64_t reservations_in_all(const Queues& queues) {
 }
 
 // Has it waited long enough, or been passed often enough, to be given a reservation? One that time
-// alone brings there is looked at again then.
+// alone brings there is looked at again then. REQUIRES: the queue has a threshold.
 bool past_threshold(Queue& queue, const Job& job, Duration length, std::int64_t ticks_per_second,
                     Time now) {
   const auto& [type, value] = queue.config.threshold;
-  if (type == ThresholdType::none) return true;
   if (type == ThresholdType::bypass) return static_cast<double>(job.bypassed) > value;
   if (type == ThresholdType::xfactor && length == kTimeMax) return 1 > value;
   const double most = type == ThresholdType::queue_time
@@ -56,7 +55,8 @@ bool entitled(Scheduler::State& s, Queue& queue, Job& job, Time now) {
   const auto& most = s.config.max_reservation;
   if (most && reservations_in_all(s.queues) >= *most) return false;
   if (const auto answer = policy_reserves(s, queue, job, now)) return *answer;
-  if (!past_threshold(queue, job, s.length_of(job), s.config.priority.ticks_per_second, now))
+  if (queue.config.threshold.type != ThresholdType::none &&
+      !past_threshold(queue, job, s.length_of(job), s.config.priority.ticks_per_second, now))
     return false;
   const auto held = queue.walk.reservations.find(*bucket);
   const auto& buckets = queue.config.buckets;

@@ -20,7 +20,7 @@ bool throttled(Scheduler::State& s, Queue& queue, Job& job, Time now, Deciding& 
     deciding.tell_why(job, Why::chunk);
     return true;
   }
-  if (!s.accounts.limiter->active()) return false;
+  if (!s.accounts.has_limits) return false;
   const Accrual accrual = s.config.priority.accrual;
   if (auto over = s.accounts.limiter.edit().over_idle(job, s.length_of(job))) {
     s.count_waiting(job, accrual == Accrual::always);

@@ -28,7 +28,7 @@ Tried Trying::start(Job& job, Bound bound) {
   }
   reserve_for_the_entitled();
   s_.look_at(job.request.id);
-  const bool limited = job.request.slots && s_.accounts.limiter->active();
+  const bool limited = job.request.slots && s_.accounts.has_limits;
   Machine::Outcome outcome =
       limited ? s_.plan.machine->start(within_limits(s_, job, now_, bound), now_, length)
               : s_.plan.machine->start(job.request, now_, length);
@@ -51,7 +51,7 @@ Tried Trying::reserve(Job& job, Time not_before) {
   const Duration length = s_.length_of(job);
   // One that starts at once gets no more slots than its limits leave it; what later ones get is
   // seen when they are due.
-  if (job.request.slots && s_.accounts.limiter->active()) {
+  if (job.request.slots && s_.accounts.has_limits) {
     Machine::Outcome now =
         s_.plan.machine->start(within_limits(s_, job, now_, Bound::soft), now_, length);
     if (auto* allocation = std::get_if<Allocation>(&now)) {
