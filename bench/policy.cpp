@@ -87,17 +87,20 @@ void pass_after_an_end(benchmark::State& state) {
   config.defaults.queue_depth = 1'000'000;
   auto scheduler =
       *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(1024));
-  for (std::uint64_t id = 1; id <= 1024 + pending; ++id) {
+  const auto submit = [&](std::uint64_t id, std::int64_t procs) {
     qmanager::JobRequest job;
     job.id = JobId{id};
-    job.procs = id <= 1024 ? 1 : static_cast<std::int64_t>(2 + (id * 7919) % 500);
+    job.procs = procs;
     job.limit = static_cast<Duration>(600 + (id * 104729) % 90'000) * 1000;
     benchmark::DoNotOptimize(scheduler.submit(std::move(job), 0));
-  }
+  };
+  for (std::uint64_t id = 1; id <= 1024; ++id) submit(id, 1);
   std::vector<JobId> running;
   Time now = 1000;
   for (const auto& decision : scheduler.step(now).decisions)
     if (const auto* start = std::get_if<qmanager::Start>(&decision)) running.push_back(start->job);
+  for (std::uint64_t id = 1025; id <= 1024 + pending; ++id)
+    submit(id, static_cast<std::int64_t>(2 + (id * 7919) % 500));
   const std::int64_t before = scheduler.queues().front().hooks->calls;
   std::size_t next = 0;
   for (auto _ : state) {
