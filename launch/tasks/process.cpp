@@ -160,16 +160,21 @@ std::string process_numbering() {
   return boot + " " + std::filesystem::read_symlink("/proc/self/ns/pid", none).string();
 }
 
-std::vector<pid_t> own_children() {
+std::vector<pid_t> children_of(pid_t process) {
   std::vector<pid_t> children;
-  const pid_t self = getpid();
-  if (access(("/proc/self/task/" + std::to_string(self) + "/children").c_str(), F_OK) == 0) {
-    for (const pid_t thread : numbers_in("/proc/self/task")) {
-      std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/children");
-      for (pid_t child = 0; file >> child;) children.push_back(child);
-    }
-    return children;
+  const std::string threads = "/proc/" + std::to_string(process) + "/task";
+  for (const pid_t thread : numbers_in(threads)) {
+    std::ifstream file(threads + "/" + std::to_string(thread) + "/children");
+    for (pid_t child = 0; file >> child;) children.push_back(child);
   }
+  return children;
+}
+
+std::vector<pid_t> own_children() {
+  const pid_t self = getpid();
+  if (access(("/proc/self/task/" + std::to_string(self) + "/children").c_str(), F_OK) == 0)
+    return children_of(self);
+  std::vector<pid_t> children;
   for (const ProcessStat& stat : all_processes())
     if (stat.parent == self) children.push_back(stat.pid);
   return children;

@@ -49,6 +49,9 @@ std::string process_numbering();
 // at all.
 std::vector<pid_t> own_children();
 
+// Of a process, as far as the kernel lists them.
+std::vector<pid_t> children_of(pid_t process);
+
 // Sends SIGKILL to this process's children, and theirs if it is a subreaper, until none is left;
 // waits at most two seconds.
 void end_own_children();

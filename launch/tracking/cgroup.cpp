@@ -158,6 +158,44 @@ bool is_populated(const std::string& dir) {
   return text_of_file(dir + "/cgroup.events").find("populated 1") != std::string::npos;
 }
 
+std::vector<pid_t> processes_below(const std::string& dir) {
+  const auto here = processes_in(dir);
+  std::vector<pid_t> all(here.begin(), here.end());
+  for (const auto& below : cgroups_below(dir)) {
+    const auto more = processes_below(below);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+bool offer_memory_bounds(const std::string& dir) {
+  return text_of_file(dir + "/cgroup.controllers").find("memory") != std::string::npos &&
+         write_to(dir + "/cgroup.subtree_control", "+memory");
+}
+
+// Without the swap bound what does not fit would be put there, where the machine has some; a kernel
+// without swap accounting has no such file.
+bool bound_memory(const std::string& dir, std::int64_t bytes) {
+  if (!write_to(dir + "/memory.max", std::to_string(bytes).c_str())) return false;
+  write_to(dir + "/memory.swap.max", "0");
+  write_to(dir + "/memory.oom.group", "1");
+  return true;
+}
+
+bool ran_out_of_memory(const std::string& dir) {
+  std::istringstream events(text_of_file(dir + "/memory.events"));
+  std::string name;
+  for (std::int64_t count = 0; events >> name >> count;)
+    if (name == "oom_kill") return count > 0;
+  return false;
+}
+
+std::optional<std::int64_t> memory_peak(const std::string& dir) {
+  std::istringstream text(text_of_file(dir + "/memory.peak"));
+  std::int64_t bytes = 0;
+  return text >> bytes ? std::optional(bytes) : std::nullopt;
+}
+
 void kill_cgroup(const std::string& dir) {
   if (!write_to(dir + "/cgroup.kill", "1")) signal_each(dir);
 }

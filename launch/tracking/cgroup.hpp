@@ -2,10 +2,15 @@
 // some. A process that is started in a cgroup cannot leave it, whatever session, parent and
 // environment it makes for itself.
 //
-// No controller is switched on, so that nothing is limited, and a cgroup that has processes may
-// have children.
+// No controller is switched on but that of memory, where it may be, so that a cgroup that has
+// processes may have children.
 #pragma once
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -20,6 +25,18 @@ Status make_cgroup(const std::string& dir);
 
 // Is a process in the cgroup, or in one below it? False where there is no such cgroup.
 bool is_populated(const std::string& dir);
+// The processes in it and below it.
+std::vector<pid_t> processes_below(const std::string& dir);
+// Those that are made below `dir` from now on may have a bound on their memory, where this process
+// may say so. True: they may.
+bool offer_memory_bounds(const std::string& dir);
+// What is in the cgroup may use so many bytes; where it needs more the kernel ends all of it.
+// False: the kernel takes no such bound here.
+bool bound_memory(const std::string& dir, std::int64_t bytes);
+// Has the kernel ended something in it for that?
+bool ran_out_of_memory(const std::string& dir);
+// The most that was used; nullopt: the kernel does not say.
+std::optional<std::int64_t> memory_peak(const std::string& dir);
 // Sends SIGKILL to every process in the cgroup and below it.
 void kill_cgroup(const std::string& dir);
 // Removes the cgroup with all cgroups below it. Cgroups that are not empty stay.

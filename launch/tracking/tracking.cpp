@@ -58,6 +58,29 @@ void JobProcesses::writes(const std::string& file) {
   if (outside_) all_.outputs_.emplace(file, job_);
 }
 
+bool JobProcesses::bound_memory(std::int64_t bytes) {
+  if (outside_ || !all_.bounds_memory_) return false;
+  cgroup_->is_bounded = true;
+  return launch::bound_memory(cgroup_->dir, bytes);
+}
+
+bool JobProcesses::ran_out_of_memory() const {
+  return cgroup_ && cgroup_->is_bounded && launch::ran_out_of_memory(cgroup_->dir);
+}
+
+std::int64_t JobProcesses::memory_peak() const {
+  return cgroup_ && cgroup_->is_bounded ? launch::memory_peak(cgroup_->dir).value_or(0) : 0;
+}
+
+std::vector<pid_t> JobProcesses::processes(const std::vector<pid_t>& tasks) const {
+  if (!outside_) return processes_below(cgroup_->dir);
+  std::vector<pid_t> all = tasks;
+  for (const pid_t stranger : all_.strangers_of(job_)) all.push_back(stranger);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const pid_t child : children_of(all[i])) all.push_back(child);
+  return all;
+}
+
 bool JobProcesses::clear() {
   bool is_clear = true;
   if (cgroup_ && is_populated(*cgroup_)) {
@@ -71,7 +94,9 @@ bool JobProcesses::clear() {
 
 ProcessTracking::ProcessTracking(const std::string& lineage, std::string cgroup)
     : prefix_(jobs_prefix(lineage)), dir_(std::move(cgroup)) {
-  if (!dir_.empty()) remove_cgroups_below(dir_);  // of an earlier agent
+  if (dir_.empty()) return;
+  remove_cgroups_below(dir_);  // of an earlier agent
+  bounds_memory_ = offer_memory_bounds(dir_);
 }
 
 std::unique_ptr<JobProcesses> ProcessTracking::track(std::uint64_t job) {
@@ -114,7 +139,7 @@ void ProcessTracking::give_back(std::unique_ptr<JobCgroup> cgroup) {
   constexpr nlink_t kNoneBelow = 2;
   struct stat info {};
   if (is_populated(*cgroup) || fstat(cgroup->handle.get(), &info) != 0) return;
-  if (cgroup->was_killed || info.st_nlink != kNoneBelow) {
+  if (cgroup->was_killed || cgroup->is_bounded || info.st_nlink != kNoneBelow) {
     remove_cgroup(cgroup->dir);
     return;
   }
@@ -179,6 +204,12 @@ bool ProcessTracking::clear_strangers_of(std::uint64_t job) {
     is_clear = false;
   }
   return is_clear;
+}
+
+std::vector<pid_t> ProcessTracking::strangers_of(std::uint64_t job) {
+  std::vector<pid_t> all = strangers();
+  std::erase_if(all, [&](pid_t stranger) { return owner_of(stranger).job != job; });
+  return all;
 }
 
 bool ProcessTracking::clear_strays() {

@@ -32,6 +32,7 @@ struct JobCgroup {
   std::string dir;
   transport::UniqueFd handle, events;
   bool was_killed = false;  // some kernels kill whatever is started in it from then on
+  bool is_bounded = false;  // in memory: what it has counted is this job's
 };
 
 // Of one job.
@@ -50,6 +51,15 @@ class JobProcesses {
   void ended(pid_t task);
   // The job's tasks write to this file.
   void writes(const std::string& file);
+  // The kernel keeps the job to so much memory from now on. False: it does not.
+  bool bound_memory(std::int64_t bytes);
+  // It was kept to it, and has needed more.
+  bool ran_out_of_memory() const;
+  // In bytes, of one that is kept to a bound; 0: not known.
+  std::int64_t memory_peak() const;
+  // All that are known to be the job's, beside these tasks: what they have started, and left
+  // behind.
+  std::vector<pid_t> processes(const std::vector<pid_t>& tasks) const;
   // Sends SIGKILL to what is left of the job. True: nothing is. REQUIRES: no task runs.
   bool clear();
 
@@ -100,12 +110,14 @@ class ProcessTracking {
   void give_back(std::unique_ptr<JobCgroup> cgroup);
   void no_cgroups(std::string why);
   bool clear_strangers_of(std::uint64_t job);
+  std::vector<pid_t> strangers_of(std::uint64_t job);
   std::vector<pid_t> strangers() const;
   Owner owner_of(pid_t stranger);
   std::optional<std::uint64_t> owner_by_cpus(pid_t stranger) const;
   std::optional<std::uint64_t> owner_by_output(pid_t stranger) const;
 
   std::string prefix_, dir_, trouble_;
+  bool bounds_memory_ = false;  // cgroups of jobs may have bounds
   std::uint64_t made_ = 0;
   std::vector<std::unique_ptr<JobCgroup>> free_;
   std::map<std::uint64_t, int> jobs_;  // those that are tracked
