@@ -20,9 +20,16 @@ namespace holon::config {
 // How the processes of a job are kept together (launch/tracking/tracking.hpp).
 enum class TrackingKind { automatic, cgroup, process };
 
+// The scheduler's, whatever its ticks are; these are of an instance.
+inline qmanager::SchedulerConfig scheduler_defaults() {
+  qmanager::SchedulerConfig scheduler;
+  scheduler.defaults.preempt.grace = 30'000;
+  return scheduler;
+}
+
 // Durations in ms.
 struct Config {
-  qmanager::SchedulerConfig scheduler;
+  qmanager::SchedulerConfig scheduler = scheduler_defaults();
   std::map<std::string, std::string> policies;  // texts of policies in Lua, by name
   std::string match_policy = "first";
   std::string prune_filters = "ALL:core,ALL:node,ALL:gpu";
@@ -55,13 +62,15 @@ struct Config {
   std::string prolog, epilog;      // lines for the shell around the tasks of each job; "": none
   Duration hook_timeout = 60'000;  // of each of them; 0: none
   std::uint64_t output_limit = 0;  // bytes kept of what a job writes on a node; 0: all
+  bool keep_memory = true;         // a job that uses more memory than it asked for is ended
   bool heeds_cgroups = true;       // cpu.max and memory.max bound what is offered
   AccessConfig access;
   PerUserConfig per_user;
   Duration idle_timeout = 0;  // an instance without an initial program ends; 0: never
   Sync sync = Sync::normal;
-  std::uint64_t keep = 1'000'000;     // INACTIVE jobs that are kept, with all they left; 0: all
-  Duration keep_age = 0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
+  std::uint64_t keep = 1'000'000;  // INACTIVE jobs that are kept, with all they left; 0: all
+  Duration keep_age =
+      0;  // INACTIVE jobs are kept for so long, as far as `keep` has them; 0: longer
   std::uint64_t keep_audit = 10'000;  // requests of which it is kept who asked; 0: none
 
   // The policy of the queue a job without one gets into.
@@ -70,8 +79,9 @@ struct Config {
 
 // One setting, for listings and for the test that keeps docs/config.md complete.
 struct ConfigKey {
-  std::string name;          // "queue.policy"; "queues.NAME.policy" stands for any name
-  std::string_view accepts;  // "fcfs, easy, hybrid or conservative"
+  std::string name;                // "queue.policy"; "queues.NAME.policy" stands for any name
+  std::string_view accepts;        // "fcfs, easy, hybrid or conservative"
+  std::string_view standard = {};  // what holds where nobody sets it, in words; "": nothing to say
 };
 const std::vector<ConfigKey>& config_keys();
 
@@ -91,6 +101,16 @@ Result<std::vector<ConfItem>> read_conf(const std::vector<std::string>& words);
 Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defaults = {});
 // Both: of words that are KEY=VALUE or the name of a TOML file each.
 Result<Config> load_config(const std::vector<std::string>& words, const Config& defaults = {});
+
+// A value in force, and who says so: "FILE:LINE", "--conf", "default".
+struct Effective {
+  std::string key, value, source;
+  bool operator==(const Effective&) const = default;
+};
+// Of all keys, by name: what the last of `items` that sets it says, else the default. Of keys with
+// a name of the user's own in them (queues.NAME.policy) those that are set. Errors: as of
+// config_of.
+Result<std::vector<Effective>> effective(const std::vector<ConfItem>& items);
 
 // The same for the text of one TOML file; `file` is for messages.
 Status apply_toml(Config& config, std::string_view text, const std::string& file);

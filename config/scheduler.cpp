@@ -78,74 +78,86 @@ bool set_list(std::vector<std::string>& target, const Value& value) {
 
 using QueueSetter = bool (*)(qmanager::QueueConfig&, const Value&);
 struct QueueKey {
-  std::string_view name, accepts;
+  std::string_view name, accepts, standard;
   QueueSetter set;
 };
 constexpr QueueKey kQueueKeys[] = {
     {"policy", "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] or FILE.lua",
+     "fcfs",
      [](auto& q, const Value& v) {
        const auto name = text(v);
        return name && (qmanager::is_policy_file(*name) || qmanager::parse_policy(*name)) &&
               store(q.policy, name);
      }},
-    {"depth", "a number from 1 to 1000000",
+    {"depth", "a number from 1 to 1000000", "32",
      [](auto& q, const Value& v) { return store(q.queue_depth, whole(v, 1, 1'000'000)); }},
-    {"reservation-depth", "a number from 1 to 100000",
+    {"reservation-depth", "a number from 1 to 100000", "64",
      [](auto& q, const Value& v) { return store(q.reservation_depth, whole(v, 1, 100'000)); }},
-    {"max-reservation-depth", "a number from 1 to 100000",
+    {"max-reservation-depth", "a number from 1 to 100000", "100000",
      [](auto& q, const Value& v) { return store(q.max_reservation_depth, whole(v, 1, 100'000)); }},
-    {"max-reservation", "a number from 0 to 100000",
+    {"max-reservation", "a number from 0 to 100000", "none",
      [](auto& q, const Value& v) { return store(q.max_reservation, whole(v, 0, 100'000)); }},
-    {"backfill", "queueorder, firstfit, bestfit, greedy or none",
+    {"backfill", "queueorder, firstfit, bestfit, greedy or none", "queueorder",
      [](auto& q, const Value& v) {
        const auto name = text(v);
        return name && store(q.backfill, qmanager::parse_backfill(*name));
      }},
-    {"backfill-metric", "procs, seconds, procseconds, pe or peseconds",
+    {"backfill-metric", "procs, seconds, procseconds, pe or peseconds", "procs",
      [](auto& q, const Value& v) {
        const auto name = text(v);
        return name && store(q.backfill_metric, qmanager::parse_metric(*name));
      }},
-    {"backfill-max-schedules", "a number from 1 to 1000000",
+    {"backfill-max-schedules", "a number from 1 to 1000000", "10000",
      [](auto& q, const Value& v) {
        return store(q.backfill_max_schedules, whole(v, 1, 1'000'000));
      }},
-    {"reservation-policy", "currenthighest, highest or never",
+    {"reservation-policy", "currenthighest, highest or never", "the policy's own",
      [](auto& q, const Value& v) {
        const auto name = text(v);
        return name && store(q.reservation_policy, qmanager::parse_reservation_policy(*name));
      }},
-    {"reservation-threshold-type", "none, bypass, queuetime or xfactor",
+    {"reservation-threshold-type", "none, bypass, queuetime or xfactor", "none",
      [](auto& q, const Value& v) {
        const auto name = text(v);
        return name && store(q.threshold.type, qmanager::parse_threshold(*name));
      }},
-    {"reservation-threshold-value", "a number, or a duration",
+    {"reservation-threshold-value", "a number, or a duration", "0",
      [](auto& q, const Value& v) {
        const auto length = duration(v);
        if (length) q.threshold.value = static_cast<double>(*length) / 1000;
        return length.has_value();
      }},
-    {"reservation-retry-time", kDuration,
+    {"reservation-retry-time", kDuration, "0",
      [](auto& q, const Value& v) { return store(q.reservation_retry, duration(v)); }},
-    {"backfill-depth", "a number from 0 (all) to 1000000",
+    {"preempt.mode", "off, cancel or requeue", "off",
+     [](auto& q, const Value& v) {
+       const auto name = text(v);
+       return name && store(q.preempt.mode, qmanager::parse_preempt_mode(*name));
+     }},
+    {"preempt.grace", kDuration, "30s",
+     [](auto& q, const Value& v) { return store(q.preempt.grace, duration(v)); }},
+    {"preemptible", "true or false", "false",
+     [](auto& q, const Value& v) { return store(q.preemptible, yes_or_no(v)); }},
+    {"backfill-depth", "a number from 0 (all) to 1000000", "0",
      [](auto& q, const Value& v) { return store(q.backfill_depth, whole(v, 0, 1'000'000)); }},
-    {"chunk-size", "a number of processors, 0 for off",
+    {"chunk-size", "a number of processors, 0 for off", "0",
      [](auto& q, const Value& v) { return store(q.chunk_size, whole(v, 0, 1'000'000'000)); }},
-    {"chunk-duration", kDuration,
+    {"chunk-duration", kDuration, "0",
      [](auto& q, const Value& v) { return store(q.chunk_duration, duration(v)); }},
-    {"default-duration", kDuration,
+    {"default-duration", kDuration, "0",
      [](auto& q, const Value& v) { return store(q.default_duration, duration(v)); }},
-    {"duration-offset", kDuration,
+    {"duration-offset", kDuration, "0",
      [](auto& q, const Value& v) { return store(q.duration_offset, duration(v)); }},
-    {"requires", "names of properties, like \"fast,gpu\"",
+    {"requires", "names of properties, like \"fast,gpu\"", "none",
      [](auto& q, const Value& v) { return set_list(q.properties, v); }},
-    {"users", kUsers, [](auto& q, const Value& v) { return set_list(q.access.users, v); }},
-    {"xusers", kUsers, [](auto& q, const Value& v) { return set_list(q.access.xusers, v); }},
-    {"slots", "a number of slots",
+    {"users", kUsers, "everybody",
+     [](auto& q, const Value& v) { return set_list(q.access.users, v); }},
+    {"xusers", kUsers, "nobody",
+     [](auto& q, const Value& v) { return set_list(q.access.xusers, v); }},
+    {"slots", "a number of slots", "none",
      [](auto& q, const Value& v) { return store(q.slots, whole(v, 0, 1'000'000'000)); }},
-    {"queue-params", "queue-depth=N,max-queue-depth=N", &set_queue_params},
-    {"policy-params", "reservation-depth=N,max-reservation-depth=N", &set_policy_params},
+    {"queue-params", "queue-depth=N,max-queue-depth=N", "", &set_queue_params},
+    {"policy-params", "reservation-depth=N,max-reservation-depth=N", "", &set_policy_params},
 };
 
 // Maui's RESERVATIONDEPTH[X] and RESERVATIONQOSLIST[X]: "reservation-depth.X".
@@ -395,7 +407,7 @@ std::vector<ConfigKey> scheduler_keys() {
       {"environments.NAME.xusers", kUsers},
   };
   for (const auto& k : kQueueKeys) {
-    all.push_back({fmt::format("queue.{}", k.name), k.accepts});
+    all.push_back({fmt::format("queue.{}", k.name), k.accepts, k.standard});
     all.push_back({fmt::format("queues.NAME.{}", k.name), k.accepts});
   }
   return all;

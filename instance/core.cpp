@@ -160,6 +160,7 @@ TaskSettings Core::task_settings() {
   settings.mpi = config.mpi;
   settings.is_one_machine = identity.is_one_machine;
   settings.output_limit = config.output_limit;
+  settings.keep_memory = config.keep_memory;
   settings.prolog = config.prolog;
   settings.epilog = config.epilog;
   settings.hook_timeout = config.hook_timeout;
@@ -371,6 +372,10 @@ void Core::happened(JobId job, const Event& event) {
     after_commit.add([this, job] { agents.part_ended(job); });
   if (starts || std::holds_alternative<event::RankStart>(event.body))
     after_commit.add([this, job, now = event.time] { children.tasks_started(job, now); });
+  if (starts || std::holds_alternative<event::RankStart>(event.body))
+    if (const ActiveJob* const known = jobs.find(job);
+        known != nullptr && known->life.preemption.by != 0)
+      preempted(*known);
   if (schedule_log && std::holds_alternative<event::Alloc>(event.body)) schedule_log->started(job);
 }
 
@@ -386,6 +391,14 @@ void Core::limit_changed(const ActiveJob& job) {
   after_commit.add([this, id = job.id, limit, end] {
     if (const ActiveJob* const known = jobs.find(id)) agents.set_limit(*known, limit);
     children.tell_lease(id, lease_of(end));
+  });
+}
+
+// Told again as its tasks start: who is not there yet hears nothing.
+void Core::preempted(const ActiveJob& job) {
+  if (job.submission->wishes.checkpoint_signal == 0) return;
+  after_commit.add([this, id = job.id] {
+    if (const ActiveJob* const known = jobs.find(id)) agents.checkpoint(*known);
   });
 }
 

@@ -86,6 +86,7 @@ class Core final : public Outside {
   void limit_changed(const ActiveJob& job) override;
   bool may_end(const ActiveJob& job) override;
   void requeued(const ActiveJob& job) override { agents.forget(job.id); }
+  void preempted(const ActiveJob& job) override;
 
   bool ending = false;  // the instance is
   Identity identity;

@@ -203,6 +203,11 @@ class Agent::Impl {
       jobs_.signal(ask);
       return {};
     });
+    on<msg::CheckpointRequest>(table, "agent.checkpoint",
+                               [this](const msg::CheckpointRequest& ask) -> Status {
+                                 jobs_.checkpoint(ask);
+                                 return {};
+                               });
     on<msg::KillRequest>(table, "agent.kill", [this](const msg::KillRequest& ask) -> Status {
       jobs_.kill(ask);
       return {};

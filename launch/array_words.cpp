@@ -23,6 +23,7 @@ const json* member_of(const json& whole, const std::string& name) {
 }
 
 std::optional<std::string> meaning_of(std::string_view word, const ArrayWords& words) {
+  if (word == "array.id") return words.id;
   if (word == "array.index") return words.index;
   if (!words.entry) return std::nullopt;
   if (word == "entry") return *words.entry;

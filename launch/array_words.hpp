@@ -1,4 +1,5 @@
-// array_words.hpp - {{array.index}}, {{entry}} and {{entry.FIELD}} in words and names.
+// array_words.hpp - {{array.id}}, {{array.index}}, {{entry}} and {{entry.FIELD}} in words and
+// names.
 #pragma once
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@ namespace holon::launch {
 
 // What they stand for in a task of an array.
 struct ArrayWords {
+  std::string id;  // of the array
   std::string index;
   std::optional<std::string> entry;  // nullopt: it has none
 };

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/hostlist.hpp"
 #include "launch/array_words.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/mpi/offer_wire_up.hpp"
@@ -29,11 +30,19 @@ std::string end_text(int wait_status) {
              : "ended with exit code " + std::to_string(WEXITSTATUS(wait_status));
 }
 
+// The name of the node, of the first one where this agent stands for several.
+std::string node_of(const msg::Start& start) {
+  const auto hosts = Hostlist::parse(start.nodelist);
+  const auto names = hosts ? hosts->hosts() : std::vector<std::string>();
+  return start.node_index < names.size() ? names[start.node_index] : "its node";
+}
+
 // In the words of a task of an array.
 std::vector<std::string> words_of_array(std::vector<std::string> words, const Environment& job) {
   const auto index = job.find("HOLON_ARRAY_INDEX"), entry = job.find("HOLON_ENTRY");
   if (index == job.end()) return words;
-  const ArrayWords all{index->second,
+  const auto id = job.find("HOLON_ARRAY_ID");
+  const ArrayWords all{id == job.end() ? "" : id->second, index->second,
                        entry == job.end() ? std::nullopt : std::optional(entry->second)};
   for (auto& word : words) word = with_array_words(word, all);
   return words;
@@ -114,6 +123,7 @@ void Job::go_on() {
 }
 
 bool Job::start_tasks() {
+  keep_to_memory();
   for (std::size_t i = 0; i < tasks_.size(); ++i) {
     Task& task = tasks_[i];
     const auto pid = spawn(i);
@@ -297,6 +307,13 @@ void Job::suspend(bool suspend) {
   signal(suspend ? SIGSTOP : SIGCONT);
 }
 
+void Job::checkpoint(int number) {
+  if (tasks_over_ || preparing_ || checkpointed_ || !reason_.empty()) return;
+  checkpointed_ = true;
+  signal(number);
+  suspend(false);
+}
+
 void Job::limit(Duration ms) {
   limit_timer_.cancel();
   warn_timer_.cancel();
@@ -315,6 +332,22 @@ void Job::plan_warning(Duration left) {
     warned_ = true;
     signal(spec_.warn_signal);
   });
+}
+
+void Job::keep_to_memory() {
+  if (spec_.memory <= 0 || processes_->bound_memory(spec_.memory)) return;
+  memory_.emplace(
+      context_.reactor, spec_.memory, [this] { return processes_->processes(running_tasks()); },
+      [this](std::int64_t used) { over_memory(used); });
+}
+
+// At once: what asks for more and more would not have what a grace is for.
+void Job::over_memory(std::int64_t used) {
+  if (reason_.empty()) {
+    what_ = "memory limit: its tasks used " + memory_text(used) + " together on " + node_of(spec_) +
+            ", and asked for " + memory_text(spec_.memory);
+  }
+  kill(0, "memory");
 }
 
 void Job::on_exit(Task& task, const transport::ChildExit& exit) {
@@ -344,10 +377,21 @@ void Job::abort(int code, const std::string& why) {
   kill(-1, "abort");
 }
 
+// What the kernel has ended says so only in its cgroup.
+void Job::note_memory() {
+  if (memory_) memory_->stop();
+  memory_peak_ = memory_ ? memory_->peak() : processes_->memory_peak();
+  if (reason_.empty() && processes_->ran_out_of_memory()) {
+    reason_ = "memory";
+    what_ = "memory limit: its tasks needed more on " + node_of(spec_) + " than the " +
+            memory_text(spec_.memory) + " they asked for";
+  }
+}
+
 // Most jobs leave nothing behind and are over at once.
 void Job::clear_up() {
   constexpr Duration kAtMost = 50;
-  tasks_over_ = true;
+  if (!std::exchange(tasks_over_, true)) note_memory();
   limit_timer_.cancel();
   warn_timer_.cancel();
   kill_timer_.cancel();
@@ -399,6 +443,7 @@ void Job::tell_end() {
   finished.exit_code = exec_code_;
   finished.t_start = t_start_;
   finished.t_finish = t_finish_;
+  finished.memory_kb = memory_peak_ / 1024;
   for (const Task& task : tasks_) {
     if (task.result.started && reason_ != "exec")
       finished.exit_code = std::max(finished.exit_code, exit_code_of(task.result.status));
@@ -425,6 +470,7 @@ msg::Started Job::started() {
   started.t_start = t_start_;
   started.limit = spec_.limit;
   started.suspended = suspended_;
+  started.checkpointed = checkpointed_;
   for (Task& task : tasks_) started.processes.push_back(id_of(task));
   return started;
 }

@@ -17,6 +17,7 @@
 #include "launch/streams/output.hpp"
 #include "launch/tasks/environment.hpp"
 #include "launch/tasks/processes.hpp"
+#include "launch/tracking/memory.hpp"
 #include "launch/tracking/tracking.hpp"
 #include "transport/reactor.hpp"
 
@@ -63,6 +64,8 @@ class Job {
   // ms since the first task's start; 0: none. The warning before it comes once, and again only
   // where a later limit is further away than it comes before.
   void limit(Duration ms);
+  // The signal once; its tasks go on.
+  void checkpoint(int number);
   // Its tasks are stopped, or go on; one that is being ended goes on.
   void suspend(bool suspend);
   // Ends a fence: what the tasks of all parts have put.
@@ -106,6 +109,9 @@ class Job {
   void on_exit(Task& task, const transport::ChildExit& exit);
   void abort(int code, const std::string& why);
   void plan_warning(Duration left);
+  void keep_to_memory();
+  void over_memory(std::int64_t used);
+  void note_memory();
   void clear_up();
   bool is_clear();
   void end();
@@ -122,8 +128,10 @@ class Job {
   OutputSlot::Written written_;
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;
-  std::unique_ptr<Hook> hook_;       // that runs; nullptr: none does
-  std::unique_ptr<WireUp> wire_up_;  // nullptr: the tasks are offered none
+  std::unique_ptr<Hook> hook_;         // that runs; nullptr: none does
+  std::optional<MemoryWatch> memory_;  // where the kernel does not keep the bound
+  std::int64_t memory_peak_ = 0;       // bytes
+  std::unique_ptr<WireUp> wire_up_;    // nullptr: the tasks are offered none
   std::vector<Task> tasks_;
   std::vector<msg::ProcessId> leaders_;  // of all groups that were started, the hooks' too
   std::vector<std::unique_ptr<OutputFollower>> followers_;
@@ -136,6 +144,7 @@ class Job {
   bool warned_ = false;
   bool epilog_begun_ = false;
   bool suspended_ = false;
+  bool checkpointed_ = false;
   bool preparing_ = false, tasks_over_ = false, over_ = false;
   Duration look_again_ = 1;  // ms until what is left is looked at again
   transport::Subscription limit_timer_, warn_timer_, kill_timer_, clear_timer_;

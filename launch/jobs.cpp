@@ -156,6 +156,12 @@ void Jobs::signal(const msg::SignalRequest& request) {
       found->second->signal(request.signal);
 }
 
+void Jobs::checkpoint(const msg::CheckpointRequest& request) {
+  if (request.signal <= 0 || request.signal > SIGRTMAX) return;
+  if (const auto found = jobs_.find(request.job); found != jobs_.end())
+    found->second->checkpoint(request.signal);
+}
+
 void Jobs::kill(const msg::KillRequest& request) {
   if (!waiting_.empty()) drop_waiting(&request.jobs, "killed");
   for (const std::uint64_t id : request.jobs)

@@ -42,6 +42,7 @@ class Jobs {
   // Programs that are kept are those of one connection.
   void forget_programs() { programs_.clear(); }
   void signal(const msg::SignalRequest& request);
+  void checkpoint(const msg::CheckpointRequest& request);
   void kill(const msg::KillRequest& request);
   void kill_all(Duration grace, const std::string& reason);
   void limit(const msg::LimitRequest& request);

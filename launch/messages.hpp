@@ -49,7 +49,9 @@ struct Started {
   std::uint32_t attempt = 0;         // Start::attempt
   std::int64_t limit = 0;            // that it keeps, as of Start::limit
   bool suspended = false;            // its tasks are stopped
-  HOLON_FIELDS_WITHOUT_DEFAULTS(job, t_start, processes, attempt, limit, suspended)
+  bool checkpointed = false;         // its tasks got the signal of agent.checkpoint
+  HOLON_FIELDS_WITHOUT_DEFAULTS(job, t_start, processes, attempt, limit, suspended,
+                                checkpointed)
 };
 
 // This agent's tasks of one job are over, and so is every process that they left behind.
@@ -60,6 +62,7 @@ struct Finished {
                        // exec: a task could not be started (see what)
                        // abort: a task has ended all of them, or ended itself while the others
                        // counted on it (see what); exit_code is its own
+                       // memory: its tasks have used more than Start::memory (see what)
                        // orphaned: no broker for the whole orphan timeout
   std::string what;    // exec: which step, on what, with the system's words; abort: who, why
   std::int32_t exit_code =
@@ -69,8 +72,9 @@ struct Finished {
   std::vector<TaskResult> tasks;
   std::uint32_t attempt = 0;  // Start::attempt
   std::string output, error;  // all that was written into a slot (Start::in_slot); else in files
+  std::int64_t memory_kb = 0;  // the most that was seen in use by all of it together; 0: not looked
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt,
-                                output, error)
+                                output, error, memory_kb)
 };
 
 // ---- agent to broker ----
@@ -220,6 +224,7 @@ struct Start {
   std::string prolog, epilog;
   std::int64_t hook_timeout = 60'000;
   std::vector<std::string> rlimits;  // of each task's process: "nofile=4096", "core=unlimited"
+  std::int64_t memory = 0;           // bytes that all tasks here may use together; 0: no bound
   bool kill_on_bad_exit = false;     // a task's non-zero exit ends all tasks of the job
   // How the processes of an MPI program find each other: pmi1; pmi2 (both versions); pmix; auto
   // (pmix for a program that was linked with Open MPI, else pmi2); "": they are offered nothing.
@@ -238,8 +243,8 @@ struct Start {
                                 nodelist, node_tasks, cores, gpus, bind, input, input_tasks, output,
                                 error, truncate, in_slot, label, output_limit, limit, grace,
                                 warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
-                                kill_on_bad_exit, mpi, part_tasks, part, env, user, own_output,
-                                own_error, secrets)
+                                memory, kill_on_bad_exit, mpi, part_tasks, part, env, user,
+                                own_output, own_error, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of
@@ -256,6 +261,14 @@ struct SignalRequest {
   std::vector<std::uint64_t> jobs;
   std::int32_t signal = 0;
   HOLON_FIELDS(jobs, signal)
+};
+
+// "agent.checkpoint": as agent.signal, but once in an attempt, however often it is asked for; tasks
+// that are stopped go on. Answer: Empty.
+struct CheckpointRequest {
+  std::uint64_t job = 0;
+  std::int32_t signal = 0;
+  HOLON_FIELDS(job, signal)
 };
 
 // "agent.kill": SIGTERM, after the grace SIGKILL; the job ends with reason "killed". Answer: Empty.

@@ -20,6 +20,7 @@ constexpr std::array kTopics = {
     topic<msg::KeepRequest, msg::KeepReply>("agent.keep"),
     topic<msg::StartRequest, msg::Empty>("agent.start"),
     topic<msg::SignalRequest, msg::Empty>("agent.signal"),
+    topic<msg::CheckpointRequest, msg::Empty>("agent.checkpoint"),
     topic<msg::KillRequest, msg::Empty>("agent.kill"),
     topic<msg::LimitRequest, msg::Empty>("agent.limit"),
     topic<msg::SuspendRequest, msg::Empty>("agent.suspend"),

@@ -51,7 +51,8 @@ struct JobRecord {
   // So many attempts have failed and were followed by another one; all above but what was submitted
   // is of the last one.
   std::uint32_t retries = 0;
-  std::int64_t t_suspended = 0;  // since when its tasks are stopped; 0: they are not
+  std::uint32_t preemptions = 0;  // attempts that ended because another job took its place
+  std::int64_t t_suspended = 0;   // since when its tasks are stopped; 0: they are not
   // Of an array: its own id, how many tasks it has, and how many of them wait, have resources, or
   // ended in which way (a time limit is a failure). Of a task of one: the array's id, and its
   // index.
@@ -68,8 +69,9 @@ struct JobRecord {
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
                                 t_inactive, t_estimate, expiration, limit, selection, is_instance,
                                 child_uri, output, error, cpu_ms, max_rss_kb, pids, retries,
-                                t_suspended, array, index, tasks, tasks_pending, tasks_running,
-                                tasks_completed, tasks_failed, tasks_cancelled, as_of)
+                                preemptions, t_suspended, array, index, tasks, tasks_pending,
+                                tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
+                                as_of)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is
@@ -140,8 +142,9 @@ struct Usage {
   std::int64_t cpu_ms = 0;      // of their tasks
   std::int64_t max_rss_kb = 0;  // the most that one had
   std::uint64_t retries = 0;
+  std::uint64_t preemptions = 0;
   HOLON_FIELDS(key, jobs, completed, failed, cancelled, timeout, rejected, started, wait_ms, run_ms,
-               core_ms, cpu_ms, max_rss_kb, retries)
+               core_ms, cpu_ms, max_rss_kb, retries, preemptions)
 };
 // One page. Without `recursive`, pages follow each other in the order of the ids, with a limit in
 // the reverse order; with it in none, a path may come twice, and the limit is one for each

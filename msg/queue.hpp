@@ -43,10 +43,10 @@ struct QueueInfo {
   std::int64_t considered = 0;  // that the last pass looked at and left waiting
   // Since the broker was started:
   std::int64_t submitted = 0, begun = 0, backfilled = 0, finished = 0, cancelled = 0, rejected = 0,
-               reprioritized = 0;
+               reprioritized = 0, preempted = 0;
   HOLON_FIELDS(name, policy, enabled, started, disabled_because, stopped_because, depth, pending,
                held, blocked, reserved, running, considered, submitted, begun, backfilled, finished,
-               cancelled, rejected, reprioritized, base, trouble, troubles, given_up)
+               cancelled, rejected, reprioritized, preempted, base, trouble, troubles, given_up)
 };
 
 // "stats": of the queues and of the scheduler's passes since the broker was started.

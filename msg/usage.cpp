@@ -58,6 +58,7 @@ void add_usage(UsageTable& table, const std::string& by, const JobRecord& job) {
   ++usage.jobs;
   ++column_of(usage, job.result);
   usage.retries += job.retries;
+  usage.preemptions += job.preemptions;
   usage.cpu_ms += job.cpu_ms;
   usage.max_rss_kb = std::max(usage.max_rss_kb, job.max_rss_kb);
   if (job.t_start == 0) return;
@@ -85,6 +86,7 @@ void add_usage(UsageTable& table, const Usage& more) {
   usage.cpu_ms += more.cpu_ms;
   usage.max_rss_kb = std::max(usage.max_rss_kb, more.max_rss_kb);
   usage.retries += more.retries;
+  usage.preemptions += more.preemptions;
 }
 
 }  // namespace holon::msg

@@ -43,6 +43,11 @@ struct Job {
   Time started = 0;             // when running
   Time planned_end = 0;         // when running or reserved
 
+  JobId preempted_for;  // it runs, and is to end so that this job can start; 0: it is not
+  // Plan::version when no preemptible jobs could make room for it, and until when that holds.
+  std::uint64_t no_room_at = 0;
+  Time no_room_until = 0;
+
   std::int64_t bypassed = 0;  // jobs behind it that were started before it, where that is counted
   std::optional<std::int64_t> fixed_priority;  // set by hand
   Duration uncounted = 0;                      // ticks of waiting that earn no priority ...

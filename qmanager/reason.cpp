@@ -200,7 +200,23 @@ std::string told_outage(const Scheduler::State& state) {
 
 namespace {
 
+Cause makes_room(const Scheduler::State& state, const Claim& claim, const Job& job, Time now) {
+  Cause cause{{}, claim.victims, false};
+  std::string names;
+  for (std::size_t i = 0; i < std::min(kNamed, claim.victims.size()); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", claim.victims[i].value());
+  if (claim.victims.size() > kNamed)
+    names += fmt::format(" and {} more", claim.victims.size() - kNamed);
+  const std::string when =
+      job.reserved ? ", by " + time_text(state, *job.planned, now) + " at the latest" : "";
+  cause.text = fmt::format("job{} {} {} preempted for it{}", claim.victims.size() == 1 ? "" : "s",
+                           names, claim.victims.size() == 1 ? "is" : "are", when);
+  return cause;
+}
+
 Cause cause_without_policy(Scheduler::State& state, const Job& job, Time now) {
+  if (const Claim* const claim = state.preemption.of(job.request.id))
+    return makes_room(state, *claim, job, now);
   if (std::string rule = rule_against(state, job, now); !rule.empty())
     return {std::move(rule), {}, false};
   if (auto cause = Diagnosis(state, job, now).cause()) return std::move(*cause);

@@ -59,9 +59,11 @@ struct JobRequest {
   std::vector<std::string> required;  // properties its queue asks of nodes; set by the scheduler
   // What the submitter said about it beside what it needs, for policies; null: nothing.
   std::shared_ptr<const std::map<std::string, std::string>> attributes;
-  bool admitted = false;   // before a restart: its queue's policy is not asked again
-  bool reserve = true;     // asks for a reservation when it cannot start (Grid Engine's -R)
-  bool immediate = false;  // starts in the first pass that looks at it, or is rejected (-now y)
+  bool admitted = false;     // before a restart: its queue's policy is not asked again
+  bool reserve = true;       // asks for a reservation when it cannot start (Grid Engine's -R)
+  bool immediate = false;    // starts in the first pass that looks at it, or is rejected (-now y)
+  bool preemptible = false;  // jobs of a queue that preempts may take its place while it runs
+  bool checkpoints = false;  // it is told before that, and may use the queue's grace
 };
 
 }  // namespace holon::qmanager

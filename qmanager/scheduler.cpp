@@ -97,6 +97,8 @@ Result<Scheduler> Scheduler::create(SchedulerConfig config, std::unique_ptr<Mach
   if (Status sound = check_config(state->config); !sound) return tl::unexpected(sound.error());
   state->queues = std::move(*queues);
   state->accounts = open_accounts(state->config, state->queues);
+  for (const Queue& queue : state->queues.all)
+    if (queue.config.preempt.mode != PreemptMode::off) state->preemption.active = true;
   const auto of_hosts = queue_pools(state->config);
   state->has_hosts = !of_hosts.empty() && machine->add_host_pools(of_hosts);
   state->plan.machine = with_layers(std::move(machine), state->config, state->has_hosts);
@@ -272,6 +274,7 @@ Status Scheduler::finish(JobId id, Time now) {
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   s.plan.machine->release(id, now);
   s.advances.intruders.erase(id);
+  s.preemption.no_candidate(id);
   s.plan.running.edit().erase({job->planned_end, id});
   s.accounts.limiter.edit().ended(*job);
   s.clock = std::max(s.clock, now);
@@ -297,6 +300,7 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   // It holds what it has as long as nobody says that it is over.
   const Time least = saturating_add(std::max(job->started, now), 1);
   end = std::max(std::min(end, s.plan.machine->horizon().end), least);
+  if (job->preempted_for.value() != 0) end = std::min(end, std::max(job->planned_end, least));
   s.clock = std::max(s.clock, now);
   // What a job holds that is past its end is settled anew in each pass.
   if (end == job->planned_end || s.advances.intruders.contains(id)) return {};

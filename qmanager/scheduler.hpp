@@ -71,6 +71,8 @@ struct QueueConfig {
   // For so long a kept reservation that is due stays where it is though something of it is down
   // (Maui's RESERVATIONRETRYTIME).
   Duration reservation_retry = 0;
+  PreemptRule preempt;       // of its jobs that cannot start
+  bool preemptible = false;  // so are all of its jobs, whatever they ask for
 
   // Nodes that the queue's jobs may run on have all of these properties (Flux's `requires`).
   std::vector<std::string> properties;
@@ -132,6 +134,7 @@ struct QueueCounts {
   std::int64_t cancelled = 0;
   std::int64_t rejected = 0;
   std::int64_t reprioritized = 0;
+  std::int64_t preempted = 0;  // times that one of its jobs had to give its place
 
   void add(const QueueCounts& other);
 };
@@ -216,7 +219,13 @@ struct Wait {
   JobId job;
   std::string reason;
 };  // not now; sent when the reason changes
-using Decision = std::variant<Start, Reserve, Reject, Wait>;
+struct Preempt {
+  JobId job;      // it runs, and is to end ...
+  JobId for_job;  // ... so that this one can start
+  PreemptMode mode = PreemptMode::cancel;
+  Time end = 0;  // when it is ended, unless it has ended before; `now`: at once
+};
+using Decision = std::variant<Start, Reserve, Reject, Wait, Preempt>;
 
 // What became of the wish for an advance reservation.
 struct ReservedAhead {
@@ -274,6 +283,9 @@ class Scheduler {
   Result<std::optional<Reject>> submit(JobRequest job, Time now);
   // After a restart: a job that already runs, with the R it was given.
   Status recover(JobRequest job, const resource::Allocation& allocation);
+  // After a restart: this job, which was recovered, is to end at this time so that `for_job` can
+  // start. Errors: not_found.
+  Status recover_preemption(JobId job, JobId for_job, Time end, Time now);
   // The job is over (or was cancelled while running): its resources are free from now.
   Status finish(JobId job, Time now);
   // The planned end of a running job has moved: its limit, or the lease of these resources, is

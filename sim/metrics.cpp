@@ -61,11 +61,15 @@ Metrics measure(const Workload& workload, const SimResult& result, std::int64_t 
   Metrics metrics;
   Sample all;
   std::array<Sample, kClasses.size()> by_size;
-  double used = 0;
+  double used = 0, lost = 0;
   std::size_t backfilled = 0;
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const TraceJob& job = workload.jobs[i];
     const JobOutcome& outcome = result.jobs[i];
+    for (const Interval& run : outcome.lost) {
+      ++metrics.preempted;
+      lost += static_cast<double>(run.length() * job.procs);
+    }
     if (!outcome.start) {
       ++metrics.refused;
       continue;
@@ -87,7 +91,9 @@ Metrics measure(const Workload& workload, const SimResult& result, std::int64_t 
   metrics.jobs = all.wait.size();
   if (metrics.jobs == 0) return metrics;
   metrics.makespan = result.end - result.first_submit;
-  metrics.utilization = used / (static_cast<double>(procs) * static_cast<double>(metrics.makespan));
+  const double capacity = static_cast<double>(procs) * static_cast<double>(metrics.makespan);
+  metrics.utilization = used / capacity;
+  metrics.lost_share = lost / capacity;
   metrics.backfilled_share = static_cast<double>(backfilled) / static_cast<double>(metrics.jobs);
   metrics.overtaking_share =
       static_cast<double>(count_overtaking(result)) / static_cast<double>(metrics.jobs);

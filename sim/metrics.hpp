@@ -39,6 +39,8 @@ struct Metrics {
   double utilization = 0;  // processor-seconds used of those there were over the makespan, 0 to 1
   double backfilled_share = 0;   // of the jobs that ran, 0 to 1
   double overtaking_share = 0;   // started while one submitted earlier still waited; likewise
+  std::size_t preempted = 0;     // times that a job had to give its place
+  double lost_share = 0;         // of the processor-seconds there were, what those had done, 0 to 1
   std::vector<SizeClass> sizes;  // those that have jobs, by processors
 };
 

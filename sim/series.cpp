@@ -103,6 +103,8 @@ Series series(const Workload& workload, const SimResult& result, std::size_t sli
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const TraceJob& job = workload.jobs[i];
     const std::optional<Time> start = result.jobs[i].start;
+    for (const Interval& run : result.jobs[i].lost)
+      busy.add(run.begin, run.end, static_cast<double>(job.procs));
     if (!start && result.jobs[i].refused.empty())
       queued.add(result.jobs[i].submitted, result.end, 1);  // it waits still
     if (!start) continue;

@@ -20,11 +20,12 @@ struct Arrival {
   }
 };
 
-// A job that will end: at `end`, the `sequence`-th that was started.
+// A job that will end: at `end`, the `sequence`-th that was started or told to end.
 struct Running {
   Time end;
   std::int64_t sequence;
   std::size_t job;
+  std::optional<qmanager::Preempt> preempted{};  // why it ends before it is done
   bool operator>(const Running& other) const {
     return std::tie(end, sequence) > std::tie(other.end, other.sequence);
   }
@@ -46,6 +47,7 @@ class Simulation {
       result_.jobs[i].submitted = job.submit;
       if (job.preceding != kNoJob) followers_[job.preceding].push_back(i);
     }
+    current_.resize(workload.jobs.size(), -1);
     skip_followers();
     if (!workload.jobs.empty()) result_.first_submit = workload.jobs.front().submit;
   }
@@ -87,6 +89,11 @@ class Simulation {
       ++next_submit_;
   }
   bool end_due() const { return !running_.empty() && running_.top().end <= now_; }
+  // Ends of jobs that end earlier, because others take their places.
+  void forget_replaced() {
+    while (!running_.empty() && current_[running_.top().job] != running_.top().sequence)
+      running_.pop();
+  }
 
   std::optional<Time> next_instant() const {
     std::optional<Time> next;
@@ -135,10 +142,14 @@ class Simulation {
     } else {
       arrivals_.pop();
     }
+    result_.jobs[index].submitted = arrival.when;
+    take(index, arrival.when);
+  }
+
+  void take(std::size_t index, Time submitted) {
     const TraceJob& job = workload_.jobs[index];
     qmanager::JobRequest request = request_of_(job);
-    request.submitted = arrival.when;
-    result_.jobs[index].submitted = arrival.when;
+    request.submitted = submitted;
     if (request.queue.empty() && scheduler_.config().queues.contains(job.queue))
       request.queue = job.queue;
     const auto refused = scheduler_.submit(std::move(request), now_);
@@ -165,11 +176,25 @@ class Simulation {
   }
 
   void finish() {
-    const std::size_t index = running_.top().job;
+    const Running over = running_.top();
+    const std::size_t index = over.job;
     running_.pop();
+    forget_replaced();
+    scheduler_.finish(JobId{static_cast<std::uint64_t>(workload_.jobs[index].id)}, now_);
+    result_.end = std::max(result_.end, over.end);
+    if (over.preempted) return give_place(index, *over.preempted);
     ++done_;
     let_follow(index);
-    scheduler_.finish(JobId{static_cast<std::uint64_t>(workload_.jobs[index].id)}, now_);
+  }
+
+  // What it has done is lost; it waits where it was before, or is over.
+  void give_place(std::size_t index, const qmanager::Preempt& why) {
+    JobOutcome& job = result_.jobs[index];
+    job.lost.push_back({*job.start, now_});
+    job.start.reset();
+    if (why.mode == qmanager::PreemptMode::requeue) return take(index, job.submitted);
+    ++done_;
+    refuse(index, "job " + std::to_string(why.for_job.value()) + " took its place");
   }
 
   void pass() {
@@ -194,14 +219,23 @@ class Simulation {
       job.selection = start->selection;
       if (!job.first_promise) job.first_promise = now_;
       const Time end = saturating_add(now_, workload_.jobs[index].run);
-      running_.push({end, sequence_++, index});
-      result_.end = std::max(result_.end, end);
+      run_until(end, index);
     } else if (const auto* reserve = std::get_if<qmanager::Reserve>(&decision)) {
       JobOutcome& job = result_.jobs[index_.at(reserve->job.value())];
       if (!job.first_promise) job.first_promise = reserve->when;
     } else if (const auto* reject = std::get_if<qmanager::Reject>(&decision)) {
       refuse(index_.at(reject->job.value()), reject->reason);
+    } else if (const auto* preempt = std::get_if<qmanager::Preempt>(&decision)) {
+      const std::size_t index = index_.at(preempt->job.value());
+      const Time end = saturating_add(*result_.jobs[index].start, workload_.jobs[index].run);
+      if (preempt->end < end) run_until(std::max(now_, preempt->end), index, *preempt);
     }
+  }
+
+  void run_until(Time end, std::size_t index, std::optional<qmanager::Preempt> why = {}) {
+    current_[index] = sequence_;
+    running_.push({end, sequence_++, index, why});
+    forget_replaced();
   }
 
   const Workload& workload_;
@@ -219,6 +253,7 @@ class Simulation {
   std::size_t next_submit_ = 0;
   std::size_t done_ = 0;
   std::int64_t sequence_ = 0;
+  std::vector<std::int64_t> current_;  // of each job the `sequence` of the end that holds
 };
 
 }  // namespace
@@ -230,6 +265,8 @@ qmanager::JobRequest flat_request(const TraceJob& job) {
   request.group = job.group;
   request.account = job.account;
   request.qos = job.qos;
+  request.preemptible = job.preemptible;
+  request.checkpoints = job.checkpoints;
   request.submitted = job.submit;
   request.limit = job.limit;
   request.procs = job.procs;

@@ -38,7 +38,8 @@ struct JobOutcome {
   std::optional<Time> first_promise;  // the first planned start it was told, its start if it was
                                       // never promised another
   qmanager::Selection selection = qmanager::Selection::immediate;
-  std::string refused;  // why it never ran
+  std::string refused;           // why it never ran, or not to its end
+  std::vector<Interval> lost{};  // runs that ended because another job took its place
 };
 
 struct SimResult {

@@ -96,6 +96,10 @@ std::string metrics_summary(const std::vector<PolicyRun>& runs) {
         m.bounded_slowdown.mean, m.bounded_slowdown.median, m.bounded_slowdown.p95,
         100 * m.utilization, m.makespan, 100 * m.backfilled_share);
   }
+  for (const PolicyRun& run : runs)
+    if (const Metrics& m = run.metrics; m.preempted > 0)
+      text += fmt::format("{}: {} preemptions, by which {:.1f}% of the machine's time were lost\n",
+                          run.name, m.preempted, 100 * m.lost_share);
   if (!runs.empty())
     text += fmt::format("waiting jobs looked at in a pass: {}\n", depth_text(runs.front().depths));
   return text;
@@ -143,6 +147,7 @@ std::string metrics_json(const std::vector<PolicyRun>& runs, bool timings) {
                         {"wait", to_json(m.wait)},
                         {"bounded_slowdown", to_json(m.bounded_slowdown)},
                         {"sizes", std::move(sizes)}};
+    if (m.preempted > 0) object["preempted"] = m.preempted, object["lost"] = m.lost_share;
     if (timings) object["seconds"] = run.seconds;
     all.push_back(std::move(object));
   }

@@ -72,6 +72,9 @@ class JsonLinesReader {
                                      {"account", &job.account},
                                      {"qos", &job.qos}})
       if (!text(json, key, *field)) return issue(key, "it is no string");
+    for (const auto& [key, field] :
+         {std::pair{"preemptible", &job.preemptible}, {"checkpoints", &job.checkpoints}})
+      if (!flag(json, key, *field)) return issue(key, "it is neither true nor false");
     for (const auto& [key, field] : {std::pair{"preceding", &job.preceding}, {"think", &job.think}})
       if (options_.think_times && !number(json, key, *field))
         return issue(key, "it is no number, or too large");
@@ -94,6 +97,14 @@ class JsonLinesReader {
     if (at == json.end() || at->is_null()) return true;
     if (!at->is_string()) return false;
     into = at->get<std::string>();
+    return true;
+  }
+
+  static bool flag(const nlohmann::json& json, const char* key, bool& into) {
+    const auto at = json.find(key);
+    if (at == json.end() || at->is_null()) return true;
+    if (!at->is_boolean()) return false;
+    into = at->get<bool>();
     return true;
   }
 

@@ -22,6 +22,8 @@ struct TraceJob {
   std::string queue;
   std::string account{};  // these two only in JSON Lines
   std::string qos{};
+  bool preemptible = false;  // as JobRequest has them; these, too
+  bool checkpoints = false;
   std::size_t line = 0;  // of the trace; 0: not from a file
   // It is submitted `think` seconds after this job has ended, whatever `submit` says; kNoJob: when
   // that says.

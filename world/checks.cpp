@@ -67,8 +67,27 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
         cut_off(*task, *instance, *core, "it is of an attempt that is over");
       else if (job->life.place.cores < static_cast<std::int64_t>(task->cores.size()))
         return machine_.history.violation("{} uses more cores than it holds", task->path);
+      else if (task->instance == nullptr && task->child_agent == nullptr)
+        stands_still(*task, job->life, task->agent != nullptr && core->agents.all_connected());
     }
   }
+}
+
+// What the broker says of it is so before long, if its agent is there all the time.
+void Checks::stands_still(const Task& task, const instance::Lifecycle& job, bool is_connected) {
+  constexpr Micros kUnseen = 500 * kMs, kSettled = 8 * kSecond;
+  const bool agree = task.stopped == (job.suspended != 0) || job.state != instance::JobState::run;
+  if (agree || !is_connected) {
+    disagree_.erase(task.pid);
+    return;
+  }
+  Disagreement& since = disagree_[task.pid];
+  if (now() - since.last > kUnseen) since.since = now();
+  since.last = now();
+  if (now() - since.since > kSettled)
+    machine_.history.violation("job {} is {}suspended, and task {} of it {}", task.path,
+                               job.suspended != 0 ? "" : "not ", task.rank,
+                               task.stopped ? "stands still" : "goes on");
 }
 
 void Checks::cut_off(const Task& task, const Instance& instance, const instance::Core& core,
@@ -235,6 +254,7 @@ void Checks::final_record(const std::string& path, const std::optional<msg::JobR
       (last == nullptr || static_cast<int>(last->ran_to_end.size()) < truth->second.tasks))
     machine_.history.violation("job {} is COMPLETED, and did not run to its end", path);
   if (record->result == "FAILED" && last != nullptr) failed(*record, truth->second, *last);
+  if (record->result == "TIMEOUT" && last != nullptr) ended_by_limit(*record, *last);
 }
 
 void Checks::granted(const msg::JobRecord& record, const Wish& wish) {
@@ -245,18 +265,45 @@ void Checks::granted(const msg::JobRecord& record, const Wish& wish) {
     machine_.history.violation("job {} has the index \"{}\", and its tasks had another",
                                record.path, wish.index);
   retried(record, truth->second, wish);
+  preempted(record, wish);
+}
+
+void Checks::preempted(const msg::JobRecord& record, const Wish& wish) {
+  if (record.preemptions > 0 && !wish.preemptible)
+    machine_.history.violation("job {} is preempted, and is not preemptible", record.path);
+  if (record.preemptions > 0)
+    machine_.history.note("job {} was preempted {} times", record.path, record.preemptions);
+  const bool gave_place = record.reason.ends_with(" takes its place");
+  if (!gave_place || !runs_again_ || last_retry_.contains(record.path)) return;
+  const auto over = machine_.tasks.truth().at(record.path).attempts.rbegin()->second.over;
+  const bool is_cancelled = calm_since_ != 0 && over >= calm_since_;
+  if (!is_cancelled && !ends_about(record.path, over))
+    machine_.history.violation("job {} was preempted, and is not run again", record.path);
+}
+
+// Where nothing fails a limit that was acknowledged holds; it takes some time to come to the agent.
+void Checks::ended_by_limit(const msg::JobRecord& record, const Attempt& attempt) {
+  const auto known = limits_.find(record.path);
+  if (has_faults_ || known == limits_.end() || record.reason != "its time limit was reached")
+    return;
+  const auto [limit, since] = known->second;
+  constexpr Micros kOnItsWay = kSecond, kRounded = 10 * kMs;
+  if (attempt.over - since > kOnItsWay && attempt.over - attempt.began < limit - kRounded)
+    machine_.history.violation("job {} was ended after {} ms, and has a limit of {} ms",
+                               record.path, (attempt.over - attempt.began) / kMs, limit / kMs);
 }
 
 void Checks::retried(const msg::JobRecord& record, const Truth& truth, const Wish& wish) {
   const std::uint32_t retries = record.retries;
-  if (retries > wish.requeue)
+  const std::uint32_t free = std::min(record.preemptions, retries);  // the last may be no retry
+  if (retries > wish.requeue + free)
     machine_.history.violation("job {} ran again {} times, and may only {} times", record.path,
                                retries, wish.requeue);
   const auto last = last_retry_.find(record.path);
   if (last != last_retry_.end() && retries > last->second)
     machine_.history.violation("job {} ran again after it was cancelled", record.path);
   const Attempt* const how = attempt_of(truth, retries);
-  if (how == nullptr || record.result != "FAILED" || retries == wish.requeue) return;
+  if (how == nullptr || record.result != "FAILED" || retries >= wish.requeue + free) return;
   const bool has_failed = static_cast<int>(how->ended.size()) == truth.tasks &&
                           !how->codes.empty() && wish.retry_on.contains(*how->codes.rbegin());
   if (has_failed && !ends_about(record.path, how->last_end))

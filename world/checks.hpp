@@ -62,6 +62,7 @@ class Checks {
     std::uint32_t requeue = 0;
     std::set<int> retry_on;
     std::string index;
+    bool preemptible = false;
   };
   // REQUIRES: final_record() found nothing wrong.
   void granted(const msg::JobRecord& record, const Wish& wish);
@@ -69,6 +70,13 @@ class Checks {
   void cancelled(const std::string& path, std::uint32_t retries) {
     last_retry_.try_emplace(path, retries);
   }
+  // What becomes of who is preempted.
+  void runs_again_when_preempted(bool again) { runs_again_ = again; }
+  void has_faults(bool faults) { has_faults_ = faults; }
+  // From now on all jobs are cancelled.
+  void calm() { calm_since_ = now(); }
+  // Its instance has said that the job has this limit from now on.
+  void has_limit(const std::string& path, Micros limit) { limits_[path] = {limit, now()}; }
   // This instance, and all below it, is about to end, or has been killed.
   void ends(const std::string& instance) { ends_[instance].push_back(now()); }
   // Each job went through its life once.
@@ -86,6 +94,9 @@ class Checks {
                const std::string& what);
   void failed(const msg::JobRecord& record, const Truth& truth, const Attempt& attempt);
   void retried(const msg::JobRecord& record, const Truth& truth, const Wish& wish);
+  void preempted(const msg::JobRecord& record, const Wish& wish);
+  void ended_by_limit(const msg::JobRecord& record, const Attempt& attempt);
+  void stands_still(const Task& task, const instance::Lifecycle& job, bool is_connected);
   bool ends_about(const std::string& path, Micros when) const;
   void note_hosts(const Instance& instance);
   bool is_given_up(int host) const;
@@ -93,6 +104,16 @@ class Checks {
 
   Machine& machine_;
   Micros rejoin_timeout_ = 0;
+  bool runs_again_ = false, has_faults_ = true;
+  Micros calm_since_ = 0;  // 0: not yet
+  struct Limit {
+    Micros limit = 0, since = 0;
+  };
+  std::map<std::string, Limit> limits_;  // by path, of jobs that were given another one
+  struct Disagreement {
+    Micros since = 0, last = 0;
+  };
+  std::map<pid_t, Disagreement> disagree_;  // of tasks with their brokers, whether they are stopped
   // Agents on other hosts, by the uri of their instance and their rank: when they were so last.
   std::map<std::pair<std::string, std::uint32_t>, Micros> connected_;
   std::map<std::string, std::vector<Micros>> ends_;  // of instances

@@ -64,6 +64,13 @@ const std::vector<PlantInfo>& all_plants() {
        "a disk that is full says nothing, and what is written is gone"},
       {Plant::lost_remains, "lost-remains",
        "the journal of a child that is gone is read as if there were nothing in it"},
+      {Plant::forgotten_rerun, "forgotten-rerun",
+       "a job whose place was taken is not run again, though its queue says so"},
+      {Plant::told_twice, "told-twice",
+       "a job that is to save what it has done is told so a second time"},
+      {Plant::lost_limit, "lost-limit", "another limit is acknowledged, and no agent hears of it"},
+      {Plant::lost_stop, "lost-stop",
+       "that a job is suspended, or goes on, is acknowledged, and no agent hears of it"},
   };
   return kPlants;
 }

@@ -43,6 +43,10 @@ enum class Plant {
   forged_agent,
   silent_disk,
   lost_remains,
+  forgotten_rerun,
+  told_twice,
+  lost_limit,
+  lost_stop,
 };
 
 struct PlantInfo {

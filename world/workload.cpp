@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "msg/policy.hpp"
@@ -51,6 +52,7 @@ void World::act() {
   if (changes_policies_ && instance->is_root() && machine_.dice.one_in(6))
     return change_policy(*instance);
   if (has_machines_ && machine_.dice.one_in(8)) return change_nodes();
+  if (machine_.edition >= 3 && machine_.dice.one_in(6)) return change_a_job(*instance);
   const auto choice = machine_.dice.between(1, 100);
   if (choice <= 60) return submit_work(*instance);
   if (choice <= 80)
@@ -92,7 +94,18 @@ void World::submit_work(Instance& instance) {
   ask.cores = dice.between(1, 3);
   ask.command = {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"};
   if (machine_.edition >= 2) wish_something(ask);
+  if (!preempt_mode_.empty()) choose_queue(ask);
   submit(instance, ask);
+}
+
+// Most jobs that are preemptible last, so that somebody may find them in the way.
+void World::choose_queue(Ask& ask) {
+  auto& dice = machine_.dice;
+  ask.is_urgent = dice.one_in(4);
+  ask.preemptible = dice.one_in(ask.is_urgent ? 8 : 2);
+  ask.checkpoints = dice.one_in(2);
+  if (ask.preemptible && dice.one_in(2))
+    ask.command[1] = std::to_string(dice.between(3'000, 9'000));
 }
 
 // Some jobs run again when they have failed, after some attempts with success; some are an array.
@@ -110,19 +123,57 @@ void World::wish_something(Ask& ask) {
   ask.step = dice.between(1, 4);
 }
 
+// It is stopped, goes on, or has another limit.
+void World::change_a_job(Instance& instance) {
+  auto& dice = machine_.dice;
+  std::vector<const Acked*> jobs;
+  for (const auto& [path, job] : acked_)
+    if (job.instance == instance.path()) jobs.push_back(&job);
+  if (jobs.empty()) return;
+  const auto last = static_cast<std::int64_t>(jobs.size()) - 1;
+  const auto id =
+      jobs[static_cast<std::size_t>(std::max(dice.between(0, last), dice.between(0, last)))]->id;
+  const auto what = dice.between(1, 5);
+  if (what <= 4) {
+    const bool stops = what <= 2;
+    return user_->ask(
+        instance.uri(), "job.suspend", transport::pack(msg::SuspendRequest{{id}, stops}),
+        [this, id, stops](const Result<std::string>& answer) {
+          if (answer) machine_.history.note("job {} {}", id, stops ? "is suspended" : "goes on");
+        });
+  }
+  msg::UpdateRequest update;
+  update.ids = {id};
+  update.limit = dice.between(4'000, 12'000);
+  user_->ask(instance.uri(), "job.update", transport::pack(update),
+             [this, path = (instance.is_root() ? "" : instance.path()) + "/" + std::to_string(id),
+              limit = update.limit](const Result<std::string>& answer) {
+               if (!answer) return;
+               machine_.history.note("job {} has the limit {} ms", path, limit);
+               checks_.has_limit(path, limit * kMs);
+             });
+}
+
 std::vector<std::string> World::conf() {
   static const std::vector<std::string> kPolicies = {"fcfs", "easy", "conservative", "hybrid"};
   auto& dice = machine_.dice;
   const auto rejoin = has_hosts_ ? rejoin_timeout_ / kSecond : 120;
-  return {"instance.heartbeat=1s",
-          "instance.peer-timeout=4s",
-          "instance.rejoin-timeout=" + std::to_string(rejoin) + "s",
-          "instance.shutdown-timeout=6s",
-          "instance.orphan-timeout=40s",
-          "instance.record-interval=" + std::to_string(dice.between(10, 400)) + "ms",
-          "job.grace=1s",
-          "journal.sync=" + std::string(may_lose_power_ ? "full" : "normal"),
-          "queue.policy=" + kPolicies[static_cast<std::size_t>(dice.between(0, 3))]};
+  std::vector<std::string> all = {
+      "instance.heartbeat=1s",
+      "instance.peer-timeout=4s",
+      "instance.rejoin-timeout=" + std::to_string(rejoin) + "s",
+      "instance.shutdown-timeout=6s",
+      "instance.orphan-timeout=40s",
+      "instance.record-interval=" + std::to_string(dice.between(10, 400)) + "ms",
+      "job.grace=1s",
+      "journal.sync=" + std::string(may_lose_power_ ? "full" : "normal"),
+      "queue.policy=" + kPolicies[static_cast<std::size_t>(dice.between(0, 3))]};
+  if (preempt_mode_.empty()) return all;
+  const bool forgets = machine_.planted(Plant::forgotten_rerun);
+  all.insert(all.end(), {"queue.default=batch", "queues.batch.preemptible=false",
+                         "queues.urgent.preempt.mode=" + (forgets ? "cancel" : preempt_mode_),
+                         fmt::format("queues.urgent.preempt.grace={}ms", dice.between(0, 3'000))});
+  return all;
 }
 
 void World::submit_instance(Instance& instance) {
@@ -149,11 +200,14 @@ std::string World::jobspec_of(const Ask& ask) const {
   shape.command = ask.command;
   shape.cwd = "/";
   shape.environment = {{"HOME", "/"}};
+  if (ask.is_urgent) shape.queue = "urgent";
   std::string text = resource::write_jobspec(*resource::jobspec_for(std::move(shape)));
   nlohmann::json wishes = nlohmann::json::object();
   if (ask.requeue > 0) wishes["requeue"] = ask.requeue;
   if (!ask.retry_on.empty()) wishes["retry_on"] = fmt::format("1-{}", *ask.retry_on.rbegin());
   if (ask.first >= 0) wishes["array"] = {{"first", ask.first}, {"step", ask.step}};
+  if (ask.preemptible) wishes["preemptible"] = true;
+  if (ask.checkpoints) wishes["checkpoint_signal"] = SIGUSR1;
   if (machine_.planted(Plant::forgotten_wish)) wishes.erase("requeue"), wishes.erase("retry_on");
   if (wishes.empty()) return text;
   auto jobspec = nlohmann::json::parse(text);
@@ -180,7 +234,8 @@ void World::acknowledged(const std::string& whose, const Ask& ask, const std::st
     const auto id = reply->first_id + i;
     const auto path = (whose == "/" ? "" : whose) + "/" + std::to_string(id);
     machine_.history.note("job {} is acknowledged", path);
-    if (!acked_.emplace(path, Acked{whose, id, {ask.requeue, ask.retry_on, ""}}).second)
+    if (!acked_.emplace(path, Acked{whose, id, {ask.requeue, ask.retry_on, "", ask.preemptible}})
+             .second)
       machine_.history.violation("the number of job {} is given twice", path);
   }
   // What is above an instance hears of an array as a whole.
@@ -188,7 +243,10 @@ void World::acknowledged(const std::string& whose, const Ask& ask, const std::st
     const auto id = reply->first_id + 1 + i;
     const auto index = std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step);
     const auto path = "/" + std::to_string(id);
-    if (!acked_.emplace(path, Acked{whose, id, {ask.requeue, ask.retry_on, index}, true}).second)
+    if (!acked_
+             .emplace(path,
+                      Acked{whose, id, {ask.requeue, ask.retry_on, index, ask.preemptible}, true})
+             .second)
       machine_.history.violation("the number of task {} is given twice", path);
   }
 }

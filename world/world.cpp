@@ -42,6 +42,10 @@ World::World(std::uint64_t seed, Plant plant, int edition, const std::string& di
   if (has_hosts_) choose_hosts();
   has_machines_ = has_hosts_ && edition >= 2 && machine_.dice.one_in(2);
   if (has_machines_) begin_machines();
+  if (edition >= 3 && machine_.dice.one_in(2))
+    preempt_mode_ = machine_.dice.one_in(3) ? "cancel" : "requeue";
+  checks_.runs_again_when_preempted(preempt_mode_ == "requeue");
+  checks_.has_faults(has_faults_);
   root_conf_ = conf();
   if (has_machines_) {
     root_conf_.push_back(fmt::format("instance.quorum={}", quorum_));
@@ -213,6 +217,7 @@ void World::end_all() {
     const auto counts = core->jobs.counts();
     return counts.pending + counts.running == 0;
   };
+  checks_.calm();
   bool over = false;
   while (!over && !machine_.history.failed() && machine_.timeline.now() < end) {
     if (root_ != nullptr && root_->ready()) {

@@ -29,6 +29,8 @@ struct Outcome {
 // 1  everything else
 // 2  jobs that run again after failures, arrays, children with agents on several hosts, hosts that
 //    are machines: late agents, nodes that are added by hand and leave
+// 3  nodes that are there for a while only; queues that preempt and preemptible jobs; jobs that are
+//    suspended, go on, and are given other limits
 inline constexpr int kEdition = 3;
 
 // `dir` is made, and removed again.
@@ -63,6 +65,7 @@ class World final : public Instances {
     std::uint32_t requeue = 0;
     std::set<int> retry_on = {};
     std::int64_t first = -1, step = 1;  // of an array; negative: it is none
+    bool is_urgent = false, preemptible = false, checkpoints = false;
   };
 
   // workload.cpp
@@ -71,6 +74,8 @@ class World final : public Instances {
   void submit_work(Instance& instance);
   void submit_instance(Instance& instance);
   void wish_something(Ask& ask);
+  void choose_queue(Ask& ask);
+  void change_a_job(Instance& instance);
   std::string jobspec_of(const Ask& ask) const;
   void submit(Instance& instance, const Ask& ask);
   void acknowledged(const std::string& whose, const Ask& ask, const std::string& answer);
@@ -137,6 +142,7 @@ class World final : public Instances {
   std::map<std::string, std::string> held_;  // by instance: what its jobs held when it was killed
   bool calm_ = false;                        // no more work, no more faults
   bool has_faults_ = true, may_lose_power_ = false;
+  std::string preempt_mode_;       // of the queue "urgent" of all instances; "": there is none
   bool changes_policies_ = false;  // of the root's queue, while jobs wait
   bool has_nodes_ = false;  // two of them, with an agent for each, and children with several agents
   bool has_hosts_ = false;  // three of them, with an agent on each

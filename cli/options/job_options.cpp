@@ -20,6 +20,7 @@
 #include "cli/show/units.hpp"
 #include "instance/clock.hpp"
 #include "instance/job/wishes.hpp"
+#include "launch/signal_name.hpp"
 #include "launch/tasks/rlimits.hpp"
 #include "resource/graph/spec.hpp"
 
@@ -173,6 +174,8 @@ void add_scheduling_options(Parser& parser, JobOptions& options) {
           "ID", "run in this advance reservation (holon reserve)")
       .option("-R,--reserve", yes_or_no(options.reserve), "y|n",
               "whether it may hold a reservation while it waits; y unless given")
+      .flag("--preemptible", options.preemptible,
+            "jobs of queues that preempt (preempt.mode) may take its place while it runs")
       .option("--now", yes_or_no(options.immediate), "y|n",
               "y: start at once or fail; n unless given")
       .option(
@@ -264,9 +267,15 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
   if (!options.retry_on.empty() && options.requeue == 0)
     return fail(Errc::invalid_argument, "needs --requeue N: so many times at most", "--retry-on");
   if (!options.retry_on.empty()) ours["retry_on"] = options.retry_on;
+  constexpr std::int64_t kMostKept = std::int64_t{1} << 45;  // of a task; no node has more
+  if (options.memory > 0) ours["memory"] = std::min(options.memory, kMostKept);
+  if (options.preemptible) ours["preemptible"] = true;
+  if (options.checkpoint_signal != 0) ours["checkpoint_signal"] = options.checkpoint_signal;
   if (options.array) {
-    ours["array"] = {{"first", options.array->indices.first},
-                     {"step", options.array->indices.step}};
+    const IndexRange& indices = options.array->indices;
+    ours["array"] = indices.list.empty()
+                        ? nlohmann::ordered_json{{"first", indices.first}, {"step", indices.step}}
+                        : nlohmann::ordered_json{{"indices", indices.list}};
     if (!options.array->entries.empty()) ours["array"]["entries"] = options.array->entries;
     if (options.array->max_running > 0) ours["array"]["max_running"] = options.array->max_running;
     if (options.array->max_fails) ours["array"]["max_fails"] = *options.array->max_fails;
@@ -348,13 +357,16 @@ void add_resource_options(Parser& parser, JobOptions& options, Unit unit) {
               number_up_to(resource::kMaxCount, shape.gpus_per_task), "N", "GPUs " + per)
       .option(
           "-m,--mem",
-          [&shape](const std::string& word) -> Status {
+          [&options](const std::string& word) -> Status {
             const auto size = parse_memory(word);
             if (!size) return tl::unexpected(size.error());
-            shape.memory_per_task = *size;
+            options.memory = *size;
+            options.shape.memory_per_task = whole_gib(*size);
             return {};
           },
-          "SIZE", "memory " + per + ": 512M, 4G; whole GiB are reserved")
+          "SIZE",
+          "memory " + per + ": 512M, 4G; whole GiB are reserved" +
+              (task ? ", and a job that uses more than it asked for is ended" : ""))
       .option("-N,--nodes", nodes_reader(shape), "N",
               task ? "spread over N nodes, one task each unless -n says more; without it, wherever "
                      "there is room"
@@ -446,7 +458,18 @@ void add_task_options(Parser& parser, JobOptions& options) {
             return {};
           },
           "CODES",
-          "with --requeue: also when it ends with one of these exit codes: 75, 1-3,75, any");
+          "with --requeue: also when it ends with one of these exit codes: 75, 1-3,75, any")
+      .option(
+          "--checkpoint-signal",
+          [&options](const std::string& word) -> Status {
+            const auto signal = launch::parse_signal(word);
+            if (!signal) return tl::unexpected(signal.error());
+            options.checkpoint_signal = *signal;
+            return {};
+          },
+          "SIG",
+          "its tasks get this signal before another job takes its place, and the queue's "
+          "preempt.grace to save what they have done");
 }
 
 void add_job_options(Parser& parser, JobOptions& options) {

@@ -16,10 +16,11 @@
 
 namespace holon::cli {
 
-// first, first + step, ...
+// first, first + step, ...; or those of a list, as an idset has them.
 struct IndexRange {
   std::int64_t first = 1, step = 1, count = 1;
   std::int64_t max_running = 0;  // 0: no bound
+  std::string list = {};         // "": first and step hold
   bool operator==(const IndexRange&) const = default;
 };
 // In what the jobs of one submission differ: their indices, and their entries if there are any.
@@ -43,6 +44,9 @@ struct JobOptions {
   bool label_io = false;
   bool kill_on_bad_exit = false;
   std::optional<Warning> warning;
+  std::int64_t memory = 0;                      // bytes that each task may use; 0: no bound
+  bool preemptible = false;                     // jobs of queues that preempt may take its place
+  int checkpoint_signal = 0;                    // that its tasks get before that; 0: none
   std::map<std::string, std::int64_t> rlimits;  // "nofile": 4096; -1: none
   std::optional<std::string> mpi;               // auto, pmi1, pmi2, pmix, none
   std::vector<std::string> environment;         // rules in the order given, see apply_environment()
@@ -75,7 +79,7 @@ void add_job_options(Parser& parser, JobOptions& options);
 // -L, -n, --pe alone.
 void add_license_option(Parser& parser, JobOptions& options);
 void add_slots_option(Parser& parser, JobOptions& options, Unit unit);
-// --mpi, --kill-on-bad-exit, --requeue, --retry-on.
+// --mpi, --kill-on-bad-exit, --rlimit, --requeue, --retry-on, --checkpoint-signal.
 void add_task_options(Parser& parser, JobOptions& options);
 void add_environment_option(Parser& parser, JobOptions& options);
 

@@ -37,8 +37,8 @@ std::string csv_titles() {
   return csv_line({"path",        "name",        "user",        "account", "queue",
                    "result",      "code",        "nodes",       "cores",   "gpus",
                    "tasks",       "submit",      "start",       "end",     "wait_seconds",
-                   "run_seconds", "cpu_seconds", "max_rss_kib", "retries", "nodelist",
-                   "reason",      "command"});
+                   "run_seconds", "cpu_seconds", "max_rss_kib", "retries", "preemptions",
+                   "nodelist",    "reason",      "command"});
 }
 
 std::string csv_row(const msg::JobRecord& job) {
@@ -63,6 +63,7 @@ std::string csv_row(const msg::JobRecord& job) {
                    job.t_start == 0 ? "" : csv_length(1, 1 + job.cpu_ms),
                    job.max_rss_kb > 0 ? number(job.max_rss_kb) : "",
                    std::to_string(job.retries),
+                   std::to_string(job.preemptions),
                    job.nodelist,
                    job.reason,
                    job.command});
@@ -71,14 +72,15 @@ std::string csv_row(const msg::JobRecord& job) {
 std::string csv_text(const std::string& by, const std::vector<msg::Usage>& usages) {
   std::string text = csv_line({by, "jobs", "completed", "failed", "cancelled", "timeout",
                                "rejected", "started", "wait_seconds", "run_seconds", "core_seconds",
-                               "cpu_seconds", "max_rss_kib", "retries"});
+                               "cpu_seconds", "max_rss_kib", "retries", "preemptions"});
   const auto time = [](std::int64_t ms) { return fmt::format("{}.{:03}", ms / 1000, ms % 1000); };
   for (const auto& u : usages)
-    text += csv_line({u.key, std::to_string(u.jobs), std::to_string(u.completed),
-                      std::to_string(u.failed), std::to_string(u.cancelled),
-                      std::to_string(u.timeout), std::to_string(u.rejected),
-                      std::to_string(u.started), time(u.wait_ms), time(u.run_ms), time(u.core_ms),
-                      time(u.cpu_ms), std::to_string(u.max_rss_kb), std::to_string(u.retries)});
+    text +=
+        csv_line({u.key, std::to_string(u.jobs), std::to_string(u.completed),
+                  std::to_string(u.failed), std::to_string(u.cancelled), std::to_string(u.timeout),
+                  std::to_string(u.rejected), std::to_string(u.started), time(u.wait_ms),
+                  time(u.run_ms), time(u.core_ms), time(u.cpu_ms), std::to_string(u.max_rss_kb),
+                  std::to_string(u.retries), std::to_string(u.preemptions)});
   return text;
 }
 

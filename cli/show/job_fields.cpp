@@ -105,6 +105,7 @@ constexpr auto kFields = std::to_array<JobField>({
     {"memory", kRight, memory_of, number_of<&J::max_rss_kb>},
     {"code", kRight, shown_code, number_of<&J::exit_code>},
     {"retries", kRight, count_of<&J::retries>, number_of<&J::retries>},
+    {"preemptions", kRight, count_of<&J::preemptions>, number_of<&J::preemptions>},
     {"submit", kLeft, time_of<&J::t_submit>, number_of<&J::t_submit>},
     {"start", kLeft, time_of<&J::t_start>, number_of<&J::t_start>},
     {"end", kLeft, time_of<&J::t_inactive>, number_of<&J::t_inactive>},

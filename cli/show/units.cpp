@@ -19,6 +19,7 @@ namespace {
 
 constexpr double kMaxSeconds = 1e12;  // some 30,000 years
 constexpr double kMostGib = 1e9;
+constexpr double kGib = 1 << 30;  // bytes
 constexpr Duration kSecond = 1000, kMinute = 60 * kSecond, kHour = 60 * kMinute, kDay = 24 * kHour;
 
 // Takes a number without a sign off the front of `text`.
@@ -200,7 +201,11 @@ Result<std::int64_t> parse_memory(const std::string& text) {
         fmt::format("'{}' is not a size of memory; accepted are 512M, 4G, 1T; a bare number "
                     "is GiB",
                     text));
-  return static_cast<std::int64_t>(std::ceil(*number * factor));
+  return std::max<std::int64_t>(1, std::llround(*number * factor * kGib));
+}
+
+std::int64_t whole_gib(std::int64_t bytes) {
+  return static_cast<std::int64_t>(std::ceil(static_cast<double>(bytes) / kGib));
 }
 
 std::string show_duration(Duration ms) {

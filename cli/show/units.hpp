@@ -13,8 +13,10 @@ namespace holon::cli {
 // limit, which is 0. Errors: invalid_argument.
 Result<Duration> parse_limit(const std::string& text);
 
-// "512M", "4G", "1T" or a number of GiB, to GiB, rounded up. Errors: invalid_argument.
+// "512M", "4G", "1T" or a number of GiB, to bytes, and those to GiB, rounded up. Errors:
+// invalid_argument.
 Result<std::int64_t> parse_memory(const std::string& text);
+std::int64_t whole_gib(std::int64_t bytes);
 
 // A point in time, "+1h", "18:30", "18:30:15" (the next one), "2026-12-24 18:30", with T or a blank
 // between, with or without seconds, to ms since the epoch; local. `now` likewise. Errors:

@@ -56,6 +56,10 @@ std::size_t size_of_start(const lm::Start& start) {
   return bytes;
 }
 
+bool is_to_checkpoint(const ActiveJob& job) {
+  return job.life.preemption.by != 0 && job.submission->wishes.checkpoint_signal != 0;
+}
+
 void add_tasks(lm::Start& start, const std::vector<PlacedNode>& nodes) {
   for (const auto& node : nodes) {
     for (const auto& task : node.tasks)
@@ -196,6 +200,8 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.warn_before = what.warn_before;
   }
   start.rlimits = what.rlimits;
+  if (settings_.keep_memory && !what.is_instance)
+    start.memory = what.wishes.memory * static_cast<std::int64_t>(start.tasks.size());
   if (!what.is_instance) {
     start.prolog = settings_.prolog;
     start.epilog = settings_.epilog;
@@ -300,6 +306,12 @@ void AgentLink::set_limit(JobId job, Duration limit) {
     tell("agent.limit", transport::pack(lm::LimitRequest{job.value(), limit}));
 }
 
+void AgentLink::checkpoint(const ActiveJob& job) {
+  if (connected() && has(job.id))
+    tell("agent.checkpoint", transport::pack(lm::CheckpointRequest{
+                                 job.id.value(), job.submission->wishes.checkpoint_signal}));
+}
+
 void AgentLink::signal(const std::vector<std::uint64_t>& jobs, int number,
                        std::function<void(const Status&)> done) {
   ground_.server.call(peer_,
@@ -390,6 +402,7 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
     ended.finish.cpu_ms += task.cpu_ms;
     ended.finish.max_rss_kb += task.max_rss_kb;
   }
+  ended.finish.max_rss_kb = std::max(ended.finish.max_rss_kb, f.memory_kb);
   const ActiveJob* const job = jobs_.find(JobId(f.job));
   const bool is_news = job != nullptr && next_step(job->life, rank_) != Step::none;
   jobs_.tasks_ended(JobId(f.job), rank_, ended, now);
@@ -535,7 +548,8 @@ bool AgentLink::stands_right(const lm::Started& told) const {
   // A start names the limit as counted from the allocation.
   const Duration since_alloc = life.expiration == 0 ? 0 : life.expiration - life.t_alloc;
   const bool knows_limit = told.limit == time_limit_of(life) || told.limit == since_alloc;
-  return knows_limit && told.suspended == (life.suspended != 0);
+  return knows_limit && told.suspended == (life.suspended != 0) &&
+         (told.checkpointed || !is_to_checkpoint(*jobs_.find(JobId(told.job))));
 }
 
 void AgentLink::put_right(JobId id) {
@@ -543,6 +557,7 @@ void AgentLink::put_right(JobId id) {
   if (job == nullptr || !connected() || next_step(job->life, rank_) != Step::watch) return;
   set_limit(id, time_limit_of(job->life));
   suspend({id.value()}, job->life.suspended != 0, [](const Status&) {});
+  if (is_to_checkpoint(*job)) checkpoint(*job);
 }
 
 // What should run here and is not known to the agent.

@@ -38,6 +38,7 @@ struct TaskSettings {
   std::string prolog, epilog;        // job.prolog, job.epilog
   Duration hook_timeout = 60'000;    // of these
   std::uint64_t output_limit = 0;    // bytes kept of a job's output; 0: all
+  bool keep_memory = true;           // tasks are kept to the memory that they asked for
   bool is_one_machine = true;        // all agents are on that of the broker
   Duration instance_grace = 30'000;  // of a child instance, which has jobs of its own to end first
   // The secret a child instance shows first, the same each time it is asked for; journalled.
@@ -91,6 +92,8 @@ class AgentLink {
   // May its tasks run there, or its output be asked for?
   bool has(JobId job) const { return sent_.count(job) != 0; }
   void set_limit(JobId job, Duration limit);
+  // The signal that the job has asked for before its place is taken; tasks get it once.
+  void checkpoint(const ActiveJob& job);
   // The tasks it runs of these jobs are stopped, or go on; `done` when it has done so. REQUIRES:
   // connected(). One that is away hears of it when it is back.
   void suspend(const std::vector<std::uint64_t>& jobs, bool suspend,

@@ -45,6 +45,10 @@ void Agents::set_limit(const ActiveJob& job, Duration limit) {
     if (!is_led(job.life, link->rank())) link->set_limit(job.id, limit);
 }
 
+void Agents::checkpoint(const ActiveJob& job) {
+  for (AgentLink* const link : running(job)) link->checkpoint(job);
+}
+
 bool Agents::proves_its_rank(const transport::Request& request,
                              const launch::msg::Hello& hello) const {
   return hello.rank < secrets_.size() && may_be_agent(request.principal(), hello.rank) &&

@@ -31,6 +31,7 @@ class Agents {
   void kill_tasks(const ActiveJob& job);
   void forget(JobId job);  // it is INACTIVE
   void set_limit(const ActiveJob& job, Duration limit);
+  void checkpoint(const ActiveJob& job);
 
   void hello(const transport::Request& request, Time now);
   // Was the agent of this rank told to end, because its node leaves? Another one may take its

@@ -68,6 +68,7 @@ class EndedBytes {
     left_.remove_prefix(size);
     return words;
   }
+  bool more() const { return good_ && !left_.empty(); }
   bool whole() const { return good_ && left_.empty(); }
 
  private:
@@ -107,6 +108,7 @@ std::string pack_ended(const Lifecycle& life) {
   out.text(life.environment);
   out.text(life.exception);
   out.text(life.note);
+  if (life.preemptions != 0) out.number(life.preemptions);
   return out.take();
 }
 
@@ -139,6 +141,7 @@ Result<Lifecycle> unpack_ended(std::string_view bytes, const Lifecycle& array) {
   life.environment = in.text();
   life.exception = in.text();
   life.note = in.text();
+  if (in.more()) life.preemptions = static_cast<std::uint32_t>(in.number());
   if (!in.whole()) return fail(Errc::protocol, "what is kept of a task makes no sense");
   return life;
 }

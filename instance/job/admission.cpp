@@ -86,13 +86,14 @@ Status check_file_name(const Submission& submission, const std::string& file, co
     const auto word = std::string_view(file).substr(at + 2, end - at - 2);
     if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) continue;
     if (const auto& array = submission.wishes.array;
-        array && (word == "array.index" || (!array->entries.empty() && is_of_entry(word))))
+        array && (word == "array.index" || word == "array.id" ||
+                  (!array->entries.empty() && is_of_entry(word))))
       continue;
     return fail(
         Errc::invalid_argument,
         fmt::format("'{{{{{}}}}}' stands for nothing; accepted are {{{{id}}}}, {{{{name}}}} "
                     "and {{{{taskid}}}}{}",
-                    word, submission.wishes.array ? ", and {{array.index}}" : ""),
+                    word, submission.wishes.array ? ", and {{array.id}} and {{array.index}}" : ""),
         where);
   }
   return {};

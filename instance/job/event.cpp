@@ -39,7 +39,8 @@ constexpr std::array kNames = {"submit",
                                "suspend",
                                "resume",
                                "array-start",
-                               "array-finish"};
+                               "array-finish",
+                               "preempt"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -116,8 +117,12 @@ struct Context {
     return fmt::format(R"({{"description":{}}})", quoted(e.description));
   }
   std::string operator()(const event::Requeue& e) const {
-    return fmt::format(R"({{"retry":{},"begin_ms":{},"note":{}}})", e.retry, e.begin,
-                       quoted(e.note));
+    return fmt::format(R"({{"retry":{},"begin_ms":{},"note":{}{}}})", e.retry, e.begin,
+                       quoted(e.note), e.preempted ? R"(,"preempted":true)" : "");
+  }
+  std::string operator()(const event::Preempt& e) const {
+    return fmt::format(R"({{"by":{},"mode":"{}","end_ms":{}}})", e.by,
+                       e.requeue ? "requeue" : "cancel", e.end);
   }
   // As Flux names what of a jobspec is another one now.
   std::string operator()(const event::JobspecUpdate& e) const {
@@ -223,7 +228,8 @@ EventBody read_body(std::size_t index, const json& c) {
     case 18:
       return event::RankFinish{c.at("rank"), c.at("reason"), read_finish(c)};
     case 19:
-      return event::Requeue{c.at("retry"), c.at("begin_ms"), c.at("note")};
+      return event::Requeue{c.at("retry"), c.at("begin_ms"), c.at("note"),
+                            c.value("preempted", false)};
     case 20:
       return read_update(c);
     case 21:
@@ -234,6 +240,8 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::ArrayStart{};
     case 24:
       return event::ArrayFinish{c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
+    case 25:
+      return event::Preempt{c.at("by"), c.at("mode") == "requeue", c.at("end_ms")};
     default:
       return event::Clean{};
   }

@@ -84,6 +84,13 @@ struct Transition {
     job.suspended = 0;
     return true;
   }
+  // One that is stopped goes on, to its end.
+  bool operator()(const event::Preempt& e) {
+    if (job.state != JobState::run || !job.holds_resources || job.preemption.by != 0) return false;
+    job.preemption = e;
+    job.suspended = 0;
+    return true;
+  }
   bool operator()(const event::Alloc& e) {
     if (!move(JobState::sched, JobState::run)) return false;
     job.holds_resources = true;
@@ -179,6 +186,7 @@ struct Transition {
     again.user = job.user;
     again.updates = job.updates;
     again.t_submit = job.t_submit;
+    again.preemptions = job.preemptions + (e.preempted ? 1 : 0);
     again.retries = e.retry;
     again.retry_begin = e.begin;
     again.retry_note = e.note;
@@ -333,10 +341,16 @@ Step next_step(const Lifecycle& job) {
 std::string result_of(const Lifecycle& job) {
   if (job.state != JobState::inactive) return {};
   if (job.exception == "invalid") return "REJECTED";
-  if (job.exception == "cancel") return "CANCELED";
+  if (job.exception == "cancel" || job.exception == "preempt") return "CANCELED";
   if (job.exception == "timeout") return "TIMEOUT";
   if (!job.exception.empty() || !job.finished || job.status != 0) return "FAILED";
   return "COMPLETED";
+}
+
+// What its node's loss, meanwhile, has ended was to end anyhow.
+bool has_given_place(const Lifecycle& job) {
+  return job.preemption.by != 0 && (job.exception == "preempt" || job.exception == "orphaned" ||
+                                    job.exception == "node-failure");
 }
 
 int exit_code_of(const Lifecycle& job) {

@@ -11,6 +11,9 @@
 // A job that may run again (--requeue) goes from CLEANUP back to DEPEND once it holds nothing any
 // more (`requeue`), as often as it may.
 //
+// A job whose place another one takes (`preempt`) runs on until it ends or is ended for that; it
+// then goes the same way back, or is over.
+//
 // What was asked for may be changed later (`jobspec-update`), and a job that runs may be stopped
 // for a while (`suspend`, `resume`), which changes neither its state nor what it holds.
 //
@@ -112,7 +115,8 @@ struct Instance {
   bool operator==(const Instance&) const = default;
 };
 struct Exception {
-  std::string type;  // cancel, timeout, exec, abort, node-failure, alloc, instance, dependency
+  // cancel, timeout, exec, abort, node-failure, alloc, instance, dependency, preempt
+  std::string type;
   int severity = 0;  // 0 is fatal, 7 a remark
   std::string note;  // a sentence for the user
   bool operator==(const Exception&) const = default;
@@ -166,8 +170,16 @@ struct Resume {
 struct Requeue {
   std::uint32_t retry = 1;  // the attempt to come, counted from 1 behind the first one
   Time begin = 0;
-  std::string note;  // how the attempt before it ended, for the user
+  std::string note;        // how the attempt before it ended, for the user
+  bool preempted = false;  // because another job took its place: none of the attempts it asked for
   bool operator==(const Requeue&) const = default;
+};
+// It runs, and is to end, because another job takes its place.
+struct Preempt {
+  std::uint64_t by = 0;  // that job
+  bool requeue = false;  // it runs again; else it is over
+  Time end = 0;          // when it is ended, unless it has ended before
+  bool operator==(const Preempt&) const = default;
 };
 
 // Of an array: its first task has its resources.
@@ -189,7 +201,7 @@ using EventBody =
                  event::Exception, event::Finish, event::Release, event::Free, event::Clean,
                  event::DependencyAdd, event::DependencyRemove, event::RankStart, event::RankFinish,
                  event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume,
-                 event::ArrayStart, event::ArrayFinish>;
+                 event::ArrayStart, event::ArrayFinish, event::Preempt>;
 
 struct Event {
   Time time = 0;
@@ -235,15 +247,18 @@ Updates merged(const Updates& before, const event::JobspecUpdate& later);
 struct Lifecycle {
   JobState state = JobState::created;
   bool submitted = false;
-  bool holds_resources = false;  // between alloc and release
-  bool freed = false;            // after free
-  bool started = false;          // some of its tasks have run
-  bool finished = false;         // all of its tasks have ended
-  bool leads = false;            // its first part leads the others
-  bool cancelled = false;        // it is not to run again
-  std::uint32_t retries = 0;     // so many attempts are behind it; all below is of the last one
-  Time retry_begin = 0;          // when that may begin
-  std::string retry_note;        // how the attempt before it ended
+  bool holds_resources = false;   // between alloc and release
+  bool freed = false;             // after free
+  bool started = false;           // some of its tasks have run
+  bool finished = false;          // all of its tasks have ended
+  bool leads = false;             // its first part leads the others
+  bool cancelled = false;         // it is not to run again
+  std::uint32_t preemptions = 0;  // so many attempts ended because others took its place
+  std::uint32_t retries = 0;  // so many attempts, with those, are behind it; all below is of the
+                              // last one
+  event::Preempt preemption;  // `by` 0: nobody takes its place
+  Time retry_begin = 0;       // when that may begin
+  std::string retry_note;     // how the attempt before it ended
   std::uint32_t urgency = 16;
   Updates updates;     // of what was submitted
   Time suspended = 0;  // since when its tasks are stopped; 0: they are not
@@ -280,6 +295,9 @@ std::optional<event::Finish> whole_of(const std::vector<Part>& parts);
 // The job after `event`. Errors: protocol when the event cannot happen in this state; nothing is
 // half applied.
 Result<Lifecycle> apply(const Lifecycle& job, const Event& event);
+
+// Has another job taken its place, so that it is over or runs again?
+bool has_given_place(const Lifecycle& job);
 
 // What the state asks for. Doing it again is harmless.
 enum class Step : std::uint8_t {

@@ -93,6 +93,8 @@ qmanager::JobRequest JobManager::request_of(const ActiveJob& job) const {
   request.advance = wishes.reservation;
   request.reserve = wishes.reserve;
   request.immediate = wishes.immediate && job.life.retries == 0;
+  request.preemptible = wishes.preemptible;
+  request.checkpoints = wishes.checkpoint_signal != 0;
   return request;
 }
 
@@ -203,6 +205,7 @@ void JobManager::resources_changed() {
 
 void JobManager::schedule(Time now) {
   if (paused_) return;
+  end_preempted(now);
   settle_dependencies(now);
   if (!dirty_ && !(wake_ && *wake_ <= now)) return;
   feed_arrays(now);
@@ -222,8 +225,11 @@ void JobManager::carry_out(const std::vector<qmanager::Decision>& decisions, Tim
 std::optional<Time> JobManager::next_turn(Time now) const {
   if (paused_) return std::nullopt;
   if (dirty_) return now;
-  const auto called = waiting_.next();
-  return wake_ && called ? std::min(*wake_, *called) : wake_ ? wake_ : called;
+  std::optional<Time> next = wake_;
+  const auto at = [&next](Time t) { next = next ? std::min(*next, t) : t; };
+  if (const auto called = waiting_.next()) at(*called);
+  if (!preempted_.empty()) at(preempted_.begin()->first);
+  return next;
 }
 
 void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
@@ -234,6 +240,8 @@ void JobManager::apply_decision(const qmanager::Decision& decision, Time now) {
     HOLON_CHECK(job != nullptr);
     post(*job, event::Exception{"alloc", 0, reject->reason}, now);
     advance(reject->job, now);
+  } else if (const auto* given = std::get_if<qmanager::Preempt>(&decision)) {
+    preempt(*given, now);
   }
   // Reserve and Wait change what outlook() answers; it is asked when somebody looks at the job.
 }
@@ -365,7 +373,8 @@ void JobManager::raise(JobId id, const std::string& type, const std::string& not
   const bool queued = job->life.state == JobState::sched || job->life.state == JobState::depend;
   const bool was_ending = job->life.state == JobState::cleanup;
   // A cancel keeps one that is ending from running again.
-  const bool ends_retries = type == "cancel" && job->submission->wishes.requeue > 0;
+  const bool may_run_again = job->submission->wishes.requeue > 0 || job->life.preemption.requeue;
+  const bool ends_retries = type == "cancel" && may_run_again;
   if (!was_ending || (ends_retries && !job->life.cancelled))
     post(*job, event::Exception{type, 0, note}, now);
   if (queued) {
@@ -438,7 +447,9 @@ void JobManager::end_part(ActiveJob& job, const event::RankFinish& end, Time whe
     return advance(job.id, now);
   }
   for (const Part& part : parts) when = std::max(when, part.t_finish);
-  if (const auto whole = whole_of(parts))
+  const auto whole = whole_of(parts);
+  if (whole && whole->status != 0) note_given_place(job, when);
+  if (whole)
     post(job, *whole, when);
   else
     free(job, now);

@@ -65,6 +65,8 @@ class Outside {
   virtual bool may_end(const ActiveJob& job) = 0;
   // It has failed and runs again: nothing of the attempt before is left.
   virtual void requeued(const ActiveJob& job) = 0;
+  // Another job takes its place: it is to be told, where it has asked for that.
+  virtual void preempted(const ActiveJob& job) = 0;
   // A job that holds resources has another `life.expiration`, or end of its allocation, now.
   virtual void limit_changed(const ActiveJob& job) = 0;
 };
@@ -276,6 +278,10 @@ class JobManager {
   void end(ActiveJob& job, Time now);
   void apply_decision(const qmanager::Decision& decision, Time now);
   void start(const qmanager::Start& decision, Time now);
+  void preempt(const qmanager::Preempt& decision, Time now);
+  void end_preempted(Time now);
+  void note_given_place(ActiveJob& job, Time when);
+  Status restore_preemption(const ActiveJob& job, Time now);
   static Standing standing_of_retry(const ActiveJob& job, Time now);
   static bool waits_for_others(const ActiveJob& job);
   Status check_dependencies(const Submission& submission) const;
@@ -299,7 +305,7 @@ class JobManager {
   void record_lost(Time now);
   Status close_torn(const std::set<JobId>& torn, Time now);
   Error condemn(JobId id, const Error& why);
-  Status restore_allocation(ActiveJob& job);
+  Status restore_allocation(ActiveJob& job, Time now);
   Status restore_aside();
   void set_aside(JobId id, Time now);
   void let_back(JobId id);
@@ -433,6 +439,7 @@ class JobManager {
   std::string why_only_lists_;  // "": the journal can be written
   std::set<JobId> unheard_of_;  // of these, those that the scheduler has not been told of
   std::optional<Time> wake_;
+  std::set<std::pair<Time, JobId>> preempted_;  // when they are ended, if they still run
   Orphans orphans_;
   Time last_heard_ = 0;  // when the run before this one wrote an event or its clock last
 };

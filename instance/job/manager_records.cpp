@@ -36,6 +36,7 @@ msg::JobRecord record_of_job(const ActiveJob& job, const std::string& path,
   r.queue = what.queue;
   r.urgency = life.urgency;
   r.retries = life.retries;
+  r.preemptions = life.preemptions + (life.exception == "preempt" ? 1 : 0);
   r.state = name_of(life.state);
   r.result = result_of(life);
   r.exit_code = exit_code_of(life);
@@ -82,6 +83,10 @@ msg::JobRecord JobManager::record_of(const ActiveJob& job) const {
   if (job.life.state == JobState::sched && !is_array(job)) add_outlook(job, r);
   if (job.life.state == JobState::depend) add_wait(job, r);
   if (job.life.state == JobState::run && r.reason.empty()) r.reason = doubt(job);
+  if (const auto& told = job.life.preemption; told.by != 0 && job.life.state == JobState::run)
+    r.reason = fmt::format("job {} takes its place: it is ended at {}{}", told.by,
+                           time_text(clock_.wall(told.end), clock_.wall(told.end)),
+                           told.requeue ? ", and waits for another run" : "");
   if (!why_only_lists_.empty() && is_pending(job.life.state)) r.reason = why_only_lists_;
   return r;
 }
@@ -121,6 +126,8 @@ Event as_shown(Event event, const InstanceClock& clock) {
     update->expiration = clock.wall(update->expiration);
   if (auto* requeue = std::get_if<event::Requeue>(&event.body))
     requeue->begin = clock.wall(requeue->begin);
+  if (auto* preempt = std::get_if<event::Preempt>(&event.body))
+    preempt->end = clock.wall(preempt->end);
   return event;
 }
 

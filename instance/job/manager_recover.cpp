@@ -64,7 +64,7 @@ Status JobManager::take_up_running(const Beginning& beginning, Time now) {
       lose_interrupted(job, now);
     else if (beginning.suspect == Suspect{id, true})
       lose_suspect(job, now);
-    else if (auto held = restore_allocation(job); !held)
+    else if (auto held = restore_allocation(job, now); !held)
       if (auto lost = lose_unreadable(job, held.error(), now); !lost) return lost;
   }
   return {};
@@ -226,7 +226,7 @@ void JobManager::give_up_task(const ActiveJob& job, const std::string& why, Time
   ++counts_.failed;
 }
 
-Status JobManager::restore_allocation(ActiveJob& job) {
+Status JobManager::restore_allocation(ActiveJob& job, Time now) {
   if (!job.life.holds_resources) return {};
   auto allocation = journal_.allocation(job.id);
   if (!allocation) return tl::unexpected(allocation.error());
@@ -234,7 +234,7 @@ Status JobManager::restore_allocation(ActiveJob& job) {
   if (auto held = scheduler_.recover(request_of(job), **allocation); !held) return held;
   job.allocation = std::move(**allocation);
   holding_.insert(job.id);
-  return {};
+  return restore_preemption(job, now);
 }
 
 // All that runs of it, and will have to be ended.

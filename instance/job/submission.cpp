@@ -265,6 +265,12 @@ Status check_requeue(const Submission& s) {
   return {};
 }
 
+Status check_checkpoint(const Submission& s) {
+  if (s.wishes.checkpoint_signal == 0 || !s.is_instance) return {};
+  return fail(Errc::unsupported, "an instance has no checkpoint; the jobs in it may have",
+              "/attributes/system/holon/checkpoint_signal");
+}
+
 Status check_names(const Submission& s) {
   const std::pair<const char*, const std::string&> names[] = {
       {"/attributes/system/job/name", s.name},
@@ -302,7 +308,8 @@ std::string with_words_of(const Submission& submission, JobId id, const std::str
                           bool in_path) {
   const auto index = array_index(submission, id);
   if (!index || text.find("{{") == std::string::npos) return text;
-  launch::ArrayWords words{std::to_string(*index), std::nullopt};
+  launch::ArrayWords words{std::to_string(submission.first.value()), std::to_string(*index),
+                           std::nullopt};
   const auto& entries = submission.wishes.array->entries;
   const std::size_t place = id.value() - submission.first.value() - 1;
   if (place < entries.size()) words.entry = entries[place];
@@ -354,6 +361,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   const auto& argv = parsed->tasks.front().command;
   s.is_instance = is_instance;
   if (auto good = check_requeue(s); !good) return tl::unexpected(good.error());
+  if (auto good = check_checkpoint(s); !good) return tl::unexpected(good.error());
   s.name = parsed->name.empty() ? argv.front().substr(argv.front().rfind('/') + 1) : parsed->name;
   s.queue = parsed->queue;
   if (auto fits = check_names(s); !fits) return tl::unexpected(fits.error());

@@ -68,8 +68,8 @@ struct Submission {
 // Of this task of an array; nothing for the array as a whole, and for jobs that are no array.
 // REQUIRES: `id` is one of its.
 std::optional<std::int64_t> array_index(const Submission& submission, JobId id);
-// `text` with {{array.index}}, {{entry}} and {{entry.FIELD}} replaced, of a task of an array; the
-// same requirement. `in_path`: what an entry puts in is one part of a path.
+// `text` with {{array.id}}, {{array.index}}, {{entry}} and {{entry.FIELD}} replaced, of a task of
+// an array; the same requirement. `in_path`: what an entry puts in is one part of a path.
 std::string with_words_of(const Submission& submission, JobId id, const std::string& text,
                           bool in_path = false);
 // HOLON_ARRAY_ID, HOLON_ARRAY_INDEX, HOLON_ARRAY_COUNT, HOLON_ENTRY; the same requirement.

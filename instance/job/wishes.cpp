@@ -1,6 +1,7 @@
 #include "instance/job/wishes.hpp"
 
 #include <fmt/core.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,8 @@ namespace holon::instance {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::int64_t kMostMemory = std::int64_t{1} << 45;  // of each of as many tasks as may be
 
 tl::unexpected<Error> misfit_wish(const std::string& key, const char* accepted) {
   return fail(Errc::invalid_argument, fmt::format("does not fit; {} is accepted", accepted),
@@ -133,11 +136,25 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
   if (name == "retry_on") return take_retry_on(value, key, wishes);
   if (name == "immediate") return take_bool(value, key, wishes.immediate);
   if (name == "own") return take_bool(value, key, wishes.own);
-  return fail(Errc::invalid_argument,
-              "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
-              "environment, reservation, "
-              "reserve, immediate, requeue, retry_on, own and array",
-              "/attributes/system/" + key);
+  if (name == "preemptible") return take_bool(value, key, wishes.preemptible);
+  if (name == "memory") {
+    if (!value.is_number_unsigned() || value < json(1) || value > json(kMostMemory))
+      return misfit_wish(key, "a number of bytes");
+    wishes.memory = value.get<std::int64_t>();
+    return {};
+  }
+  if (name == "checkpoint_signal") {
+    if (!value.is_number_unsigned() || value < json(1) || value > json(SIGRTMAX))
+      return misfit_wish(key, "the number of a signal");
+    wishes.checkpoint_signal = value.get<int>();
+    return {};
+  }
+  return fail(
+      Errc::invalid_argument,
+      "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
+      "environment, reservation, "
+      "reserve, immediate, requeue, retry_on, own, preemptible, checkpoint_signal, memory and array",
+      "/attributes/system/" + key);
 }
 
 }  // namespace

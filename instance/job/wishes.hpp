@@ -44,6 +44,9 @@ struct Wishes {
   Idset retry_on;             // exit codes of failures that are tried again, beside lost nodes
   bool immediate = false;     // starts in the first pass or fails (-now y)
   bool own = false;           // of an instance: its user's own, which `user.instance` tells
+  bool preemptible = false;   // jobs of queues that preempt may take its place
+  std::int64_t memory = 0;    // bytes that each task may use; 0: no bound
+  int checkpoint_signal = 0;  // that its tasks get before; 0: none
   std::optional<Array> array;
 };
 

@@ -98,6 +98,7 @@ msg::QueueInfo QueueService::info_of(const qmanager::QueueStatus& queue) const {
   info.cancelled = queue.counts.cancelled;
   info.rejected = queue.counts.rejected;
   info.reprioritized = queue.counts.reprioritized;
+  info.preempted = queue.counts.preempted;
   return info;
 }
 

@@ -114,6 +114,7 @@ void QueueCounts::add(const QueueCounts& other) {
   cancelled += other.cancelled;
   rejected += other.rejected;
   reprioritized += other.reprioritized;
+  preempted += other.preempted;
 }
 
 void QueueStatus::add(const QueueStatus& within) {

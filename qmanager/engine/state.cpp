@@ -101,6 +101,8 @@ void Scheduler::State::run(Job& job, Interval when) {
   plan.running.edit().emplace(when.end, job.request.id);
   accounts.limiter.edit().started(job);
   accounts.job_runs(job);
+  if (preemption.active && is_preemptible(job))
+    preemption.candidates.edit().insert(job.request.id);
 }
 
 void Scheduler::State::moved_end(Job& job, Time end) {
@@ -122,6 +124,7 @@ std::unique_ptr<Scheduler::State> Scheduler::State::fork() const {
   fork->progress = progress;
   fork->queues = queues;
   fork->accounts = accounts;
+  fork->preemption = preemption;
   for (Queue& queue : fork->queues.all)
     if (queue.hooks) queue.hooks = queue.hooks->twin();
   for (const auto& [id, advance] : advances.all)

@@ -11,6 +11,7 @@
 #include "qmanager/engine/state/advances.hpp"
 #include "qmanager/engine/state/jobs.hpp"
 #include "qmanager/engine/state/plan.hpp"
+#include "qmanager/engine/state/preemption.hpp"
 #include "qmanager/engine/state/progress.hpp"
 #include "qmanager/engine/state/queues.hpp"
 #include "qmanager/scheduler.hpp"
@@ -39,6 +40,7 @@ struct Scheduler::State {
   Queues queues;
   Accounts accounts;
   Advances advances;
+  Preemption preemption;
   mutable WholeFork whole;
 
   // The same once more, for what-if: nothing that happens there is seen here. This must not change
@@ -51,6 +53,9 @@ struct Scheduler::State {
   const Queue& queue_of(const Job& job) const { return queues.of(job); }
   Duration length_of(const Job& job) const { return queues.length_of(job); }
   const QosConfig& qos_of(const Job& job) const;
+  bool is_preemptible(const Job& job) const {
+    return job.request.preemptible || queues.of(job).config.preemptible;
+  }
   Scheduler* within(JobId id) const { return advances.within(id); }
   void look_at(JobId job) const {
     if (config.looking_at != nullptr)

@@ -93,4 +93,14 @@ std::optional<ReservationThreshold::Type> parse_threshold(std::string_view text)
   return named(kWords, text);
 }
 
+std::optional<PreemptMode> parse_preempt_mode(std::string_view text) {
+  for (const PreemptMode mode : {PreemptMode::off, PreemptMode::cancel, PreemptMode::requeue})
+    if (name_of(mode) == text) return mode;
+  return std::nullopt;
+}
+
+const char* name_of(PreemptMode mode) {
+  return mode == PreemptMode::off ? "off" : mode == PreemptMode::cancel ? "cancel" : "requeue";
+}
+
 }  // namespace holon::qmanager

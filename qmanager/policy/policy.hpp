@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 
 namespace holon::qmanager {
 
@@ -56,6 +57,20 @@ struct ReservationThreshold {
   bool operator==(const ReservationThreshold&) const = default;
 };
 
+// What becomes of a preemptible job whose place a job of the queue takes.
+enum class PreemptMode : std::uint8_t {
+  off,  // nobody's place is taken
+  cancel,
+  requeue,  // it waits for another run
+};
+
+struct PreemptRule {
+  PreemptMode mode = PreemptMode::off;
+  Duration grace = 0;  // ticks that a job which checkpoints is left before it is ended
+
+  bool operator==(const PreemptRule&) const = default;
+};
+
 struct Policy {
   std::string name;
   std::int64_t reservations = 0;  // jobs that may hold a reservation at a time
@@ -77,6 +92,9 @@ std::optional<BackfillOrder> parse_backfill(std::string_view text);
 std::optional<BackfillMetric> parse_metric(std::string_view text);
 std::optional<ReservationPolicy> parse_reservation_policy(std::string_view text);
 std::optional<ReservationThreshold::Type> parse_threshold(std::string_view text);
+// "off", "cancel", "requeue", and back.
+std::optional<PreemptMode> parse_preempt_mode(std::string_view text);
+const char* name_of(PreemptMode mode);
 
 // "fcfs", "easy", "hybrid", "hybrid:8", "conservative", "conservative-rebuild".
 // Errors: invalid_argument with what is accepted.

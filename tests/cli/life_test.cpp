@@ -238,7 +238,7 @@ TEST(History, AsCsvIsReadBySpreadsheets) {
   EXPECT_EQ(run_cli({"history", "--csv"}).out,
             csv_titles() +
                 "/1,\"a,\"\"b\"\"\",'=ann,,,FAILED,3,0,2,0,0,1.000,3.500,13.500,2.500,10.000,"
-                "15.000,2048,0,,,\r\n");
+                "15.000,2048,0,0,,,\r\n");
 }
 
 TEST(History, IsAddedUpOverAllPages) {
@@ -265,7 +265,7 @@ TEST(History, IsAddedUpOverAllPages) {
             "USER  JOBS  COMPLETED  FAILED   WAIT    RUN  CORE-TIME  CPU-TIME  USE  MEMORY\n"
             "ann      4          2       2  2.50s  10.0s      1m20s     1m00s  75%   1 MiB\n");
   EXPECT_THAT(run_cli({"history", "--by", "user", "--csv"}).out,
-              HasSubstr("ann,4,2,2,0,0,0,4,10.000,40.000,80.000,60.000,1024,0\r\n"));
+              HasSubstr("ann,4,2,2,0,0,0,4,10.000,40.000,80.000,60.000,1024,0,0\r\n"));
   const auto told = nlohmann::json::parse(run_cli({"history", "--by", "user", "--json"}).out);
   EXPECT_EQ(told["usage"][0]["core_ms"], 80'000);
   EXPECT_THAT(run_cli({"history", "--by", "size"}).err,

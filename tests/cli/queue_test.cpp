@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "msg/config.hpp"
 #include "msg/instance.hpp"
 #include "msg/queue.hpp"
 #include "msg/reservation.hpp"
@@ -176,6 +177,53 @@ TEST(Submit, ToRunAgainNeedsANumberOfTimesAndExitCodes) {
     EXPECT_EQ(ran.code, kUsage) << ran.err;
     EXPECT_THAT(ran.err, HasSubstr("--re"));
   }
+}
+
+TEST(Submit, APreemptibleJobSaysSoAndWhatItWantsToHear) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.start();
+  EXPECT_EQ(run_cli({"submit", "--preemptible", "--checkpoint-signal", "USR1", "true"}).code, kOk);
+  EXPECT_EQ(system_of(broker)["holon"]["preemptible"], true);
+  EXPECT_EQ(system_of(broker)["holon"]["checkpoint_signal"], SIGUSR1);
+  EXPECT_EQ(run_cli({"submit", "true"}).code, kOk);
+  EXPECT_FALSE(system_of(broker)["holon"].contains("preemptible"));
+  EXPECT_EQ(run_cli({"batch", "--preemptible", "--wrap", "true"}).code, kOk);
+  EXPECT_EQ(system_of(broker)["holon"]["preemptible"], true);
+  const Ran ran = run_cli({"submit", "--checkpoint-signal", "USR9", "true"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr("--checkpoint-signal: 'USR9' is no signal"));
+}
+
+TEST(Submit, MemoryIsReservedInWholeGibibytesAndKeptToTheByte) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.start();
+  EXPECT_EQ(run_cli({"submit", "--mem", "512M", "true"}).code, kOk);
+  EXPECT_EQ(system_of(broker)["holon"]["memory"], 512 << 20);
+}
+
+TEST(Config, IsAskedForByKey) {
+  FakeBroker broker;
+  broker.answer("config.get", msg::ConfigReply{{{"job.grace", "7s", "site.toml:3"},
+                                                {"job.mpi", "auto", "default"}}});
+  broker.answer("config.reload",
+                msg::ReloadReply{{{"job.grace", "7s", ""}, {"queue.depth", "", "3"}}});
+  broker.start();
+  EXPECT_EQ(run_cli({"config", "get", "job"}).out,
+            "KEY        VALUE  SOURCE\n"
+            "job.grace  7s     site.toml:3\n"
+            "job.mpi    auto   default\n");
+  EXPECT_EQ(broker.last<msg::ConfigRequest>("config.get").key, "job");
+  EXPECT_EQ(run_cli({"config", "get", "--set"}).out,
+            "KEY        VALUE  SOURCE\n"
+            "job.grace  7s     site.toml:3\n");
+  const json all = json::parse(run_cli({"config", "get", "--json"}).out);
+  EXPECT_EQ(all["values"][1]["source"], "default");
+  EXPECT_EQ(run_cli({"config", "reload"}).out,
+            "job.grace: 7s -> (not set)\n"
+            "queue.depth: (not set) -> 3\n");
+  EXPECT_EQ(json::parse(run_cli({"config", "reload", "--json"}).out)["changes"][1]["after"], "3");
 }
 
 TEST(Urgency, TakesNumbersAndWords) {

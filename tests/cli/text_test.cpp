@@ -59,11 +59,12 @@ TEST(Durations, AreShownWithTwoFigures) {
 }
 
 TEST(Memory, IsReadInWholeGibibytes) {
-  EXPECT_EQ(parse_memory("4G"), 4);
-  EXPECT_EQ(parse_memory("4"), 4);
-  EXPECT_EQ(parse_memory("512M"), 1);
-  EXPECT_EQ(parse_memory("1025M"), 2);
-  EXPECT_EQ(parse_memory("1T"), 1024);
+  EXPECT_EQ(parse_memory("512M"), 512 << 20);
+  EXPECT_EQ(whole_gib(*parse_memory("4G")), 4);
+  EXPECT_EQ(whole_gib(*parse_memory("4")), 4);
+  EXPECT_EQ(whole_gib(*parse_memory("512M")), 1);
+  EXPECT_EQ(whole_gib(*parse_memory("1025M")), 2);
+  EXPECT_EQ(whole_gib(*parse_memory("1T")), 1024);
   for (const char* text : {"", "G", "-1G", "0", "4X", "4GB", "1e99"})
     EXPECT_FALSE(parse_memory(text)) << text;
 }
@@ -75,7 +76,8 @@ TEST(Jobs, AreNamedByIdRangeOrPath) {
   EXPECT_EQ(child->instance, "/3");
   EXPECT_THAT(child->ids, ElementsAre(7, 8));
   EXPECT_EQ(select_jobs({"/7"})->instance, "/");
-  for (const char* word : {"", "x", "0", "-3", "5-3", "3-", "1-2000000", "/", "a/b", "3/7", "7.", "7.x", ".5"})
+  for (const char* word :
+       {"", "x", "0", "-3", "5-3", "3-", "1-2000000", "/", "a/b", "3/7", "7.", "7.x", ".5"})
     EXPECT_FALSE(parse_jobs(word)) << word;
   EXPECT_THAT(select_jobs({"/3/7", "/4/8"}).error().what, HasSubstr("one command, one instance"));
 }

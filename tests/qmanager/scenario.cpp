@@ -30,6 +30,10 @@ void set_field(ScenarioJob& job, const std::string& key, const std::string& valu
     request.reserve = value == "yes";
   else if (key == "immediate")
     request.immediate = value == "yes";
+  else if (key == "preemptible")
+    request.preemptible = value == "yes";
+  else if (key == "checkpoints")
+    request.checkpoints = value == "yes";
   else if (key == "slots")
     request.slots = resource::parse_count(value).value();
   else if (key == "pe")
@@ -97,20 +101,23 @@ Outcome run(const Scenario& scenario) {
 std::string gantt(const Outcome& outcome) {
   std::vector<std::string> rows(static_cast<std::size_t>(outcome.nodes));
   std::string conflicts;
-  std::vector<std::size_t> by_start;
-  for (std::size_t i = 0; i < outcome.jobs.size(); ++i)
-    if (outcome.result.jobs[i].start) by_start.push_back(i);
-  std::stable_sort(by_start.begin(), by_start.end(),
-                   [&](auto a, auto b) { return outcome.start(a) < outcome.start(b); });
-  for (std::size_t i : by_start) {
+  std::vector<std::pair<Interval, std::size_t>> runs;
+  for (std::size_t i = 0; i < outcome.jobs.size(); ++i) {
+    for (const Interval& lost : outcome.result.jobs[i].lost) runs.emplace_back(lost, i);
+    if (outcome.result.jobs[i].start)
+      runs.push_back({{outcome.start(i), outcome.start(i) + outcome.jobs[i].trace.run}, i});
+  }
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const auto& a, const auto& b) { return a.first.begin < b.first.begin; });
+  for (const auto& [when, i] : runs) {
     const ScenarioJob& job = outcome.jobs[i];
-    const auto begin = static_cast<std::size_t>(outcome.start(i));
+    const auto begin = static_cast<std::size_t>(when.begin);
     std::int64_t missing = job.trace.procs;
     for (std::string& row : rows) {
       if (missing == 0) break;
       if (row.size() > begin) continue;
       row.resize(begin, '.');
-      row.append(static_cast<std::size_t>(job.trace.run), job.name);
+      row.append(static_cast<std::size_t>(when.length()), job.name);
       --missing;
     }
     if (missing != 0) conflicts += std::string("      CONFLICT ") + job.name + "\n";

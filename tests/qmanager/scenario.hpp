@@ -19,8 +19,8 @@ struct ScenarioJob {
 };
 
 // One job a line: name, submit, nodes, limit, runs, then key=value: user, group, account, qos,
-// queue, urgency, reserve=no, immediate=yes, uses=POOL:AMOUNT, each=POOL:AMOUNT (for each slot),
-// slots=RANGE, pe=NAME or pattern. '#' begins a comment.
+// queue, urgency, reserve=no, immediate=yes, preemptible=yes, checkpoints=yes, uses=POOL:AMOUNT,
+// each=POOL:AMOUNT (for each slot), slots=RANGE, pe=NAME or pattern. '#' begins a comment.
 std::vector<ScenarioJob> parse_jobs(const std::string& text);
 
 struct Scenario {

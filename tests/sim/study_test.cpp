@@ -8,6 +8,7 @@
 #include "sim/report.hpp"
 #include "sim/schedule_file.hpp"
 #include "sim/series.hpp"
+#include "sim/trace_file.hpp"
 
 namespace holon::sim {
 namespace {
@@ -50,6 +51,34 @@ TEST(Study, IsTheSameToTheByteWithOneThreadAndWithTwo) {
   const Workload workload = small();
   EXPECT_EQ(html_report({"t", {}, workload, *once, 3}),
             html_report({"t", {}, workload, *again, 3}));
+}
+
+// Both begin on the whole machine; the second one takes the place of the first, which loses ten
+// seconds and then has all that it needs.
+TEST(Study, TellsWhatPreemptionHasCost) {
+  const auto trace = read_json_lines(
+      "{\"submit\":0,\"procs\":4,\"run\":40,\"queue\":\"batch\",\"preemptible\":true}\n"
+      "{\"submit\":10,\"procs\":4,\"run\":50,\"queue\":\"urgent\"}\n",
+      {});
+  ASSERT_TRUE(trace);
+  EXPECT_TRUE(trace->workload.jobs[0].preemptible);
+  StudyPlan plan = plan_for({"easy"}, 4);
+  auto& queues = plan.options.config.queues;
+  queues["batch"] = queues["urgent"] = plan.options.config.defaults;
+  queues["urgent"].preempt.mode = qmanager::PreemptMode::requeue;
+  plan.options.config.default_queue = "batch";
+  const auto runs = run_study(trace->workload, plan);
+  ASSERT_TRUE(runs) << to_string(runs.error());
+  const Metrics& metrics = runs->front().metrics;
+  EXPECT_EQ(metrics.jobs, 2u);
+  EXPECT_EQ(metrics.makespan, 100);
+  EXPECT_EQ(metrics.preempted, 1u);
+  EXPECT_DOUBLE_EQ(metrics.lost_share, 0.1);
+  EXPECT_DOUBLE_EQ(metrics.utilization, 0.9);
+  EXPECT_NE(metrics_summary(*runs).find("easy: 1 preemptions"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(metrics_json(*runs, false))[0]["preempted"], 1);
+  const auto busy = series(trace->workload, runs->front().result, 10).busy;
+  EXPECT_EQ(busy, std::vector<double>(10, 4.0)) << "what was lost was busy";
 }
 
 TEST(Study, JsonHasAnObjectAPolicy) {

@@ -62,6 +62,15 @@ TEST_F(Seeds, ThatHaveFoundSomethingDoSoNoMore) {
   }
 }
 
+// These were failures of a tree that was given up: a broker that died before its run had resources,
+// and nodes that came and left meanwhile.
+TEST_F(Seeds, ThatFailedInAnotherTreeDoNotInThisOne) {
+  for (const std::uint64_t seed : {85099, 80715, 80245}) {
+    const auto outcome = run(seed, Plant::none, 2);
+    EXPECT_EQ(outcome.violation, "") << "seed " << seed << "\n" << last_lines(outcome);
+  }
+}
+
 TEST_F(Seeds, OneReplaysToTheByte) {
   for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8})
     EXPECT_EQ(run(seed).history, run(seed).history);
@@ -96,8 +105,9 @@ std::uint64_t joins_of_children(const Outcome& outcome) {
 // A world that nothing happens in would find nothing, and pass.
 TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   std::uint64_t jobs = 0, deepest = 0, kills = 0, cut = 0, dead = 0, kept = 0, policies = 0;
+  std::uint64_t preempted = 0, saved = 0, suspended = 0, limited = 0;
   std::uint64_t retried = 0, added = 0, left = 0, over_hosts = 0, arrays = 0;
-  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const auto outcome = run(seed);
     jobs += outcome.jobs;
     kills += lines_with(outcome, " is killed");
@@ -110,6 +120,10 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
     left += lines_with(outcome, " has left");
     over_hosts += joins_of_children(outcome);
     arrays += outcome.indices;
+    preempted += lines_with(outcome, " was preempted ");
+    saved += lines_with(outcome, " is told to save");
+    suspended += lines_with(outcome, " is suspended");
+    limited += lines_with(outcome, " has the limit ");
     // An agent on another host that comes back, and what it has run all the time.
     for (const int rank : {1, 2})
       if (lines_with(outcome, "agent " + std::to_string(rank) + " of / asks broker /: agent.join") >
@@ -129,6 +143,10 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   EXPECT_GT(left, 2u);
   EXPECT_GT(over_hosts, 5u);
   EXPECT_GT(arrays, 100u);
+  EXPECT_GT(preempted, 10u);
+  EXPECT_GT(saved, 10u);
+  EXPECT_GT(suspended, 10u);
+  EXPECT_GT(limited, 5u);
 }
 
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};

@@ -139,6 +139,18 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
     auto hello = *transport::unpack<lm::Hello>(message.payload);
     if (change_hello_of_far_agent(hello)) return rewrite(hello);
   }
+  if (machine_.planted(Plant::lost_limit) && message.topic == "agent.limit")
+    return rewrite(lm::LimitRequest{});
+  if (machine_.planted(Plant::lost_stop) && message.topic == "agent.suspend" &&
+      machine_.dice.one_in(2))
+    return rewrite(lm::SuspendRequest{});
+  if (machine_.planted(Plant::told_twice) && message.topic == "agent.checkpoint") {
+    const auto ask = *transport::unpack<lm::CheckpointRequest>(message.payload);
+    machine_.history.note("PLANT: job {} is told once more", ask.job);
+    carry(link, up,
+          transport::encode({Kind::request, kForged, "agent.signal", "",
+                             transport::pack(lm::SignalRequest{{ask.job}, ask.signal})}));
+  }
   if (machine_.planted(Plant::early_leave) && message.topic == "node.leave" && up) {
     machine_.history.note("PLANT: the node is said to have left");
     carry(link, false,

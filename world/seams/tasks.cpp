@@ -107,6 +107,7 @@ void Tasks::note_start(const Process& agent, const Task& task,
   truth.indices.insert(variable_in(request.env, "HOLON_ARRAY_INDEX"));
   Attempt& attempt = truth.attempts[task.attempt];
   attempt.agents.insert(agent.pid());
+  if (attempt.began == 0) attempt.began = machine_.timeline.now();
   if (!attempt.started.insert(task.rank).second)
     machine_.history.violation("job {} is started a second time", task.path);
   const std::string again = task.attempt > 0 ? fmt::format(", retry {},", task.attempt) : "";
@@ -188,22 +189,48 @@ void Tasks::begin_work(const std::shared_ptr<Task>& task, const std::vector<std:
   const Micros lasts = number_in(argv, 1) * kMs;
   const bool succeeds = argv.size() > 4 && task->attempt >= number_in(argv, 4);
   const int code = succeeds ? 0 : static_cast<int>(number_in(argv, 2));
+  machine_.timeline.after(lasts, [this, task, code] { end_of_itself(task, code); });
+}
+
+void Tasks::end_of_itself(const std::shared_ptr<Task>& task, int code) {
+  if (!task->running || task->agent == nullptr) return;
+  if (task->stopped) {
+    task->owed = [this, weak = std::weak_ptr<Task>(task), code] {
+      if (const auto it = weak.lock()) end_of_itself(it, code);
+    };
+    return;
+  }
   const int status = code << 8;
-  machine_.timeline.after(lasts, [this, task, status, code] {
-    if (!task->running || task->agent == nullptr) return;
-    Attempt& attempt = truth_[task->path].attempts[task->attempt];
-    attempt.ended.insert(task->rank);
-    attempt.last_end = machine_.timeline.now();
-    if (code == 0) attempt.ran_to_end.insert(task->rank);
-    if (code != 0) attempt.codes.insert(code);
-    if (machine_.planted(Plant::early_end) && machine_.dice.one_in(6)) {
-      machine_.history.note("PLANT: the end of job {} is told too soon", task->path);
-      task->status = status;
-      tell(task);
-      return machine_.timeline.after(5 * kSecond, [this, task] { finish(task, task->status); });
-    }
-    finish(task, status);
-  });
+  Attempt& attempt = truth_[task->path].attempts[task->attempt];
+  attempt.ended.insert(task->rank);
+  attempt.last_end = machine_.timeline.now();
+  if (code == 0) attempt.ran_to_end.insert(task->rank);
+  if (code != 0) attempt.codes.insert(code);
+  if (machine_.planted(Plant::early_end) && machine_.dice.one_in(6)) {
+    machine_.history.note("PLANT: the end of job {} is told too soon", task->path);
+    task->status = status;
+    tell(task);
+    return machine_.timeline.after(5 * kSecond, [this, task] { finish(task, task->status); });
+  }
+  finish(task, status);
+}
+
+// Told before another job takes its place, some save what they have done and leave, some are just
+// done, and some do not care.
+void Tasks::save(const std::shared_ptr<Task>& task) {
+  if (++task->saves > 1)
+    return machine_.history.violation("job {} task {} is told to save a second time", task->path,
+                                      task->rank);
+  machine_.history.note("job {} task {} is told to save", task->path, task->rank);
+  const auto choice = machine_.dice.between(1, 3);
+  if (choice == 3) return;
+  machine_.timeline.after(machine_.dice.between(kMs, 800 * kMs),
+                          [this, task, choice] { end_of_itself(task, choice == 1 ? 75 : 0); });
+}
+
+void Tasks::go_on(Task& task) {
+  if (!std::exchange(task.stopped, false)) return;
+  if (const auto owed = std::exchange(task.owed, nullptr)) owed();
 }
 
 // `holon remains`: the real function, in this process.
@@ -244,6 +271,9 @@ void Tasks::finish(const std::shared_ptr<Task>& task, int status) {
   if (!std::exchange(task->running, false)) return;
   live_.erase(task->pid);
   task->status = status;
+  task->owed = nullptr;
+  if (const auto truth = truth_.find(task->path); truth != truth_.end())
+    truth->second.attempts[task->attempt].over = machine_.timeline.now();
   if (AgentProcess* const agent = std::exchange(task->child_agent, nullptr)) {
     kill_below(task->pid);  // swept by the agent that has started it, before that says its end
     agent->kill("with its job");
@@ -276,7 +306,11 @@ void Tasks::end(pid_t pid, int status) {
 
 void Tasks::signal(pid_t pid, int number) {
   const auto task = find(pid);
-  if (!task || !task->running || (number != SIGTERM && number != SIGKILL)) return;
+  if (!task || !task->running) return;
+  if (number == SIGCONT) return go_on(*task);
+  if (number == SIGSTOP) task->stopped = true;
+  if (number == SIGUSR1) return save(task);
+  if (number != SIGTERM && number != SIGKILL) return;
   if (task->instance != nullptr) return task->instance->on_signal(number);
   if (task->child_agent != nullptr && number == SIGTERM) return task->child_agent->terminate();
   if (number == SIGTERM && task->ignores) return;

@@ -35,12 +35,15 @@ struct Task {
   std::uint32_t attempt = 0;  // of it, counted from 0
   int rank = 0;
   std::set<std::pair<std::string, std::int64_t>> cores;  // by node
-  bool cores_known = true;  // those of an instance are what its broker says
-  bool running = true;      // something of it is there, and uses its cores
-  bool told = false;        // its agent knows that it has ended
-  bool ignores = false;     // SIGTERM
-  bool survives = false;    // a part of it outlives its agent
-  int status = 0;           // of wait(2)
+  bool cores_known = true;     // those of an instance are what its broker says
+  bool running = true;         // something of it is there, and uses its cores
+  bool told = false;           // its agent knows that it has ended
+  bool ignores = false;        // SIGTERM
+  bool survives = false;       // a part of it outlives its agent
+  bool stopped = false;        // SIGSTOP
+  std::function<void()> owed;  // what it does as soon as it goes on
+  int saves = 0;               // times that it was told to save what it has done
+  int status = 0;              // of wait(2)
   std::function<void(const transport::ChildExit&)> ended;
   std::function<void()> before_reap;
   Process* agent = nullptr;      // nullptr: gone
@@ -51,12 +54,13 @@ struct Task {
 
 // How one attempt of a job went.
 struct Attempt {
-  std::set<int> started;     // ranks of tasks
-  std::set<int> ended;       // of themselves
-  std::set<int> ran_to_end;  // of themselves, with status 0
-  std::set<int> codes;       // other than 0, with which tasks ended of themselves
-  std::set<pid_t> agents;    // that have started them
-  Micros last_end = 0;       // of a task of itself
+  std::set<int> started;       // ranks of tasks
+  std::set<int> ended;         // of themselves
+  std::set<int> ran_to_end;    // of themselves, with status 0
+  std::set<int> codes;         // other than 0, with which tasks ended of themselves
+  std::set<pid_t> agents;      // that have started them
+  Micros last_end = 0;         // of a task of itself
+  Micros began = 0, over = 0;  // the first start and the last end of a task
 };
 // How the jobs of a world's users ended, by path: the truth that records are compared with.
 struct Truth {
@@ -111,6 +115,9 @@ class Tasks {
   void note_start(const Process& agent, const Task& task, const launch::SpawnRequest& request);
   bool is_below(pid_t process, pid_t above) const;
   void begin_work(const std::shared_ptr<Task>& task, const std::vector<std::string>& argv);
+  void end_of_itself(const std::shared_ptr<Task>& task, int code);
+  void go_on(Task& task);
+  void save(const std::shared_ptr<Task>& task);
   pid_t begin_capture(Process& agent, const launch::SpawnRequest& request);
   void finish(const std::shared_ptr<Task>& task, int status);
   void take_grant(Task& task, const Instance& owner) const;

@@ -76,6 +76,9 @@ std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
   sheet.line("nodes", job.nodelist);
   sheet.line("limit", job.limit > 0 ? show_duration(job.limit) : "none");
   sheet.line("attempt", job.retries > 0 ? std::to_string(job.retries + 1) : "");
+  sheet.line("preempted", job.preemptions == 0   ? ""
+                          : job.preemptions == 1 ? "once"
+                                                 : fmt::format("{} times", job.preemptions));
   sheet.line("submitted", at(job.t_submit));
   sheet.line("planned", job.t_start == 0 ? at(job.t_estimate) : "");
   const std::string how = job.selection == "backfill"   ? ", backfilled"

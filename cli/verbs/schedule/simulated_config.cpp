@@ -22,6 +22,7 @@ qmanager::SchedulerConfig in_seconds(qmanager::SchedulerConfig config,
     queue.duration_offset /= kConfigTicks;
     queue.chunk_duration /= kConfigTicks;
     queue.reservation_retry /= kConfigTicks;
+    queue.preempt.grace /= kConfigTicks;
     queue.queue_depth = queue_depth.value_or(queue.queue_depth);
   };
   config.show_length = [](Duration seconds) { return fmt::format("{} s", seconds); };

@@ -37,7 +37,8 @@ std::string sheet_of(const Io& io, const msg::StatsReply& stats) {
                {"BACKFILLED", right},
                {"FINISHED", right},
                {"CANCELLED", right},
-               {"REFUSED", right}});
+               {"REFUSED", right},
+               {"PREEMPTED", right}});
   for (const auto& q : stats.queues)
     table.add({{q.name},
                {q.policy},
@@ -51,7 +52,8 @@ std::string sheet_of(const Io& io, const msg::StatsReply& stats) {
                {std::to_string(q.backfilled)},
                {std::to_string(q.finished)},
                {std::to_string(q.cancelled)},
-               {std::to_string(q.rejected)}});
+               {std::to_string(q.rejected)},
+               {std::to_string(q.preempted)}});
   return text + table.render(io);
 }
 

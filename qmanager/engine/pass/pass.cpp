@@ -6,6 +6,7 @@
 #include "qmanager/engine/pass/due.hpp"
 #include "qmanager/engine/pass/intrusion.hpp"
 #include "qmanager/engine/pass/overruns.hpp"
+#include "qmanager/engine/pass/preempt.hpp"
 #include "qmanager/engine/pass/ranking.hpp"
 #include "qmanager/engine/pass/replan.hpp"
 #include "qmanager/engine/pass/serving.hpp"
@@ -43,19 +44,23 @@ void refuse_the_immediate(Scheduler::State& s, Deciding& deciding) {
   }
 }
 
-// Jobs start, or get reservations, or wait.
-void walk_queues(Scheduler::State& s, Time now, Budget budget, Deciding& deciding) {
+// Jobs start, or get reservations, or wait, or take the places of others.
+// Returns when to look again at those for whom nobody can make room now.
+std::optional<Time> walk_queues(Scheduler::State& s, Time now, Budget budget, Deciding& deciding) {
+  std::optional<Time> wake;
   Trying trying(s, now, deciding);
   Walking walking(s, now, {budget, !s.config.shortcuts}, deciding, trying);
   s.progress.sliced = false;
   walking.go_on();
-  if (s.progress.sliced) return;
+  if (s.progress.sliced) return wake;
   walking.use_leftovers();
+  wake = make_room(s, now, deciding, trying);
   // An idle limit holds for a whole walk. The next one, at once, lets others in.
   if (s.accounts.limiter->idle_eased())
     s.progress.dirty = true;
   else
     refuse_the_immediate(s, deciding);
+  return wake;
 }
 
 // All are looked at, and what is reserved for the entitled is in the plan.
@@ -101,15 +106,16 @@ StepResult run_pass(Scheduler::State& s, Time now, Budget budget) {
   close_advances(s, now, deciding);
   catch_up(s, now);
   const Served served = serve_advances(s, now, budget, deciding);
+  serve_claims(s, now, deciding);
   const std::optional<Time> retry = start_due(s, now, deciding);
-  walk_queues(s, now, budget, deciding);
+  const std::optional<Time> room = walk_queues(s, now, budget, deciding);
   s.progress.boundary = next_change(s, now, retry);
   const std::optional<Time> aging = next_aging(s, now);
   s.look_at(JobId());
   return {.decisions = deciding.take(),
           .more = served.more || s.progress.sliced || s.progress.dirty,
-          .wake = sooner(sooner(s.progress.boundary, served.wake), aging),
-          .only_ages = aging && !s.progress.boundary && !served.wake};
+          .wake = sooner(sooner(sooner(s.progress.boundary, served.wake), room), aging),
+          .only_ages = aging && !s.progress.boundary && !served.wake && !room};
 }
 
 // Where a limit or a reservation has come due, the plan of the last pass is what there is to show.

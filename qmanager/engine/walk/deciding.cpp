@@ -46,6 +46,16 @@ void Deciding::reject(Job& job, std::string reason) {
   decisions_.emplace_back(Reject{id, std::move(reason)});
 }
 
+void Deciding::preempt(Job& victim, const Job& for_job, Time end, Time planned) {
+  const JobId id = victim.request.id;
+  if (s_.plan.machine->set_end(id, planned)) s_.moved_end(victim, planned);
+  victim.preempted_for = for_job.request.id;
+  s_.preemption.no_candidate(id);
+  ++s_.queue_of(victim).counts.preempted;
+  decisions_.emplace_back(
+      Preempt{id, for_job.request.id, s_.queue_of(for_job).config.preempt.mode, end});
+}
+
 void Deciding::stand_aside(Job& job, Why why) {
   s_.queue_of(job).pending.erase(job.key);
   s_.queues.aside.edit().insert(job.request.id);

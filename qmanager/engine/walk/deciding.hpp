@@ -17,6 +17,9 @@ class Deciding {
   void start(Job& job, resource::Allocation allocation);
   void reserve(Job& job, Interval when);
   void reject(Job& job, std::string reason);
+  // The running job is to end by then at the latest, so that `for_job` can start; in the plan it
+  // ends at `planned`.
+  void preempt(Job& victim, const Job& for_job, Time end, Time planned);
   // The job waits outside of its queue until resources change.
   void stand_aside(Job& job, Why why);
   // Why it waits, where that is not what was told last.

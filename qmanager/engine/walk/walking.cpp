@@ -23,12 +23,14 @@ void Walking::go_on() {
     }
     return;
   }
-  for (Queue& queue : s_.queues.all) {
-    if (!queue.started) continue;
-    do walk(queue);
-    while (!sliced && fill_windows(s_, queue, now_, deciding_, trying_));
-    if (sliced) return;
-  }
+  // What those of the first would take back at once is not given away.
+  for (const bool preempts : {true, false})
+    for (Queue& queue : s_.queues.all) {
+      if (!queue.started || (queue.config.preempt.mode != PreemptMode::off) != preempts) continue;
+      do walk(queue);
+      while (!sliced && fill_windows(s_, queue, now_, deciding_, trying_));
+      if (sliced) return;
+    }
 }
 
 void Walking::go_on_in_order() {
@@ -153,6 +155,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
   ++walk.considered;
   count_reservation(s_, queue, job);
   if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
+  if (!queue.policy.backfill) walk.closed = true;
 }
 
 // A policy that a user wrote lets it not overtake those in front.

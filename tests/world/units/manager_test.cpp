@@ -2,6 +2,7 @@
 // an Outside that writes down what it is told, and a clock that the test moves.
 #include "instance/job/manager.hpp"
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ struct Noted final : Outside {
   void ended_unstarted(JobId, JobId, const std::vector<Event>&) override {}
   bool may_end(const ActiveJob&) override { return may; }
   void requeued(const ActiveJob& job) override { say("again", job.id); }
+  void preempted(const ActiveJob& job) override { say("preempted", job.id); }
   void limit_changed(const ActiveJob& job) override { say("limit", job.id); }
   void say(const char* what, JobId job) {
     told.push_back(std::string(what) + " " + std::to_string(job.value()));
@@ -45,8 +47,9 @@ struct Noted final : Outside {
 // One broker's: what is on disk, and all that is made from it.
 struct Life {
   Life(const std::string& file, const std::string& shape, const std::vector<std::uint32_t>& agents,
-       Time& time)
-      : journal(std::move(*Journal::open(file, Journal::Sync::normal, Journal::OnDamage::repair))),
+       const config::Config& conf, Time& time)
+      : config(conf),
+        journal(std::move(*Journal::open(file, Journal::Sync::normal, Journal::OnDamage::repair))),
         clock("boot",
               [&time] {
                 return ClockReading{time, time};
@@ -65,9 +68,9 @@ struct Life {
     return how;
   }
 
+  config::Config config;
   Journal journal;
   InstanceClock clock;
-  config::Config config;
   resource::ResourceStore store;
   qmanager::Scheduler scheduler;
   QueueGates gates;
@@ -99,7 +102,7 @@ class JobManagerTest : public ::testing::Test {
   // What was not committed is gone, and another broker begins.
   void crash() {
     life_.reset();
-    life_ = std::make_unique<Life>(dir_ + "/journal.db", shape_, agents_, time_);
+    life_ = std::make_unique<Life>(dir_ + "/journal.db", shape_, agents_, config_, time_);
   }
   JobManager& jobs() { return life_->jobs; }
   std::vector<std::string> told() { return life_->outside.take(); }
@@ -110,7 +113,15 @@ class JobManagerTest : public ::testing::Test {
     double limit = 0;
     std::string wishes = {};  // JSON of attributes.system.holon
     std::uint64_t count = 1;
+    std::string queue = {};
   };
+  // Jobs of the queue "urgent" take the place of preemptible ones.
+  void preempt(const std::string& mode, Duration grace) {
+    config_ = *config::load_config({"queues.default.policy=easy", "queues.urgent.policy=easy",
+                                    "queues.urgent.preempt.mode=" + mode,
+                                    fmt::format("queues.urgent.preempt.grace={}ms", grace)});
+    begin("node=1/core=4", {0});
+  }
   std::uint64_t submit(const Wanted& wanted) {
     resource::JobShape shape;
     shape.cores_per_task = wanted.cores;
@@ -118,6 +129,7 @@ class JobManagerTest : public ::testing::Test {
     shape.duration_seconds = wanted.limit;
     shape.command = {"/bin/true"};
     shape.cwd = "/";
+    shape.queue = wanted.queue;
     msg::SubmitRequest ask;
     ask.jobspec = resource::write_jobspec(*resource::jobspec_for(shape));
     if (!wanted.wishes.empty()) {
@@ -157,6 +169,7 @@ class JobManagerTest : public ::testing::Test {
   Time time_ = 1'700'000'000'000;
   std::string dir_, shape_;
   std::vector<std::uint32_t> agents_;
+  config::Config config_;
   std::unique_ptr<Life> life_;
 };
 
@@ -333,6 +346,75 @@ TEST_F(JobManagerTest, ALostNodeIsReasonEnoughToRunAgain) {
   end(id, 0);
   EXPECT_EQ(result(id), "COMPLETED");
   EXPECT_EQ(jobs().record(JobId(id))->retries, 1u);
+}
+
+TEST_F(JobManagerTest, WhosePlaceIsTakenRunsAgainAndKeepsItsAttempts) {
+  preempt("requeue", 5'000);
+  const auto id = submit_running(
+      {.cores = 4,
+       .wishes = R"({"preemptible":true,"checkpoint_signal":10,"requeue":1,"retry_on":"75"})"});
+  told();
+  const auto urgent = submit({.cores = 4, .queue = "urgent"});
+  pass(0);
+  EXPECT_THAT(told(), ElementsAre("preempted 1"));
+  EXPECT_THAT(jobs().record(JobId(id))->reason, HasSubstr("job 2 takes its place"));
+  EXPECT_THAT(jobs().record(JobId(urgent))->reason, HasSubstr("job 1 is preempted for it"));
+  commit();
+  crash();
+  pass(4'999);
+  EXPECT_THAT(told(), ::testing::Not(::testing::Contains("kill 1")));
+  pass(1);
+  EXPECT_THAT(told(), ElementsAre("kill 1"));
+  end(id, 143, 0, "killed");
+  pass(0);
+  EXPECT_THAT(told(), ElementsAre("again 1", "start 2"));
+  EXPECT_EQ(life(id).preemptions, 1u);
+  EXPECT_EQ(life(id).preemption.by, 0u);
+  start(urgent);
+  end(urgent, 0);
+  pass(0);
+  told();
+  start(id);
+  end(id, 75);
+  EXPECT_THAT(told(), ::testing::Not(::testing::Contains("FAILED 1")))
+      << "the attempt it asked for is left";
+  pass(1'000);
+  start(id);
+  end(id, 75);
+  EXPECT_EQ(result(id), "FAILED");
+  EXPECT_EQ(jobs().record(JobId(id))->retries, 2u);
+  EXPECT_EQ(jobs().record(JobId(id))->preemptions, 1u);
+}
+
+TEST_F(JobManagerTest, WhosePlaceIsTakenIsCancelledOrComplete) {
+  preempt("cancel", 5'000);
+  const std::string wish = R"({"preemptible":true,"checkpoint_signal":10})";
+  const auto fails = submit_running({.cores = 2, .wishes = wish});
+  const auto done = submit_running({.cores = 2, .wishes = wish});
+  submit({.cores = 4, .queue = "urgent"});
+  pass(0);
+  told();
+  end(done, 0);
+  end(fails, 1);
+  EXPECT_EQ(result(done), "COMPLETED");
+  EXPECT_EQ(result(fails), "CANCELED");
+  EXPECT_EQ(life_->outside.reasons[fails], "job 3 takes its place");
+  EXPECT_EQ(jobs().record(JobId(fails))->preemptions, 1u);
+  EXPECT_EQ(jobs().record(JobId(done))->preemptions, 0u);
+}
+
+TEST_F(JobManagerTest, WithoutASignalItEndsAtOnceAndACancelStays) {
+  preempt("requeue", 5'000);
+  const auto first = submit_running({.cores = 4, .wishes = R"({"preemptible":true})"});
+  told();
+  submit({.cores = 4, .queue = "urgent"});
+  pass(0);
+  EXPECT_THAT(told(), ElementsAre("preempted 1", "kill 1"));
+  jobs().raise(JobId(first), "cancel", "a user says so", time_);
+  told();
+  end(first, 143, 0, "killed");
+  pass(0);
+  EXPECT_THAT(told(), ElementsAre("CANCELED 1", "start 2"));
 }
 
 TEST_F(JobManagerTest, TheEndOfTheInstanceCutsLimitsAndIsTold) {

@@ -1,4 +1,5 @@
-// The part of the JobManager that lets jobs run again that have failed (--requeue, --retry-on).
+// The part of the JobManager that lets jobs run again that have failed (--requeue, --retry-on), or
+// whose place others took.
 //
 // All that is known of it is in the journal, with the end of the attempt: the event `requeue` is
 // committed with the one that gives the resources back, so that a crash leaves either a job that is
@@ -37,7 +38,10 @@ bool has_own_code(const Lifecycle& life) {
 bool JobManager::runs_again(const ActiveJob& job) const {
   const Wishes& wishes = job.submission->wishes;
   const Lifecycle& life = job.life;
-  if (paused_ || life.cancelled || !life.freed || life.retries >= wishes.requeue) return false;
+  if (paused_ || life.cancelled || !life.freed) return false;
+  if (has_given_place(life) && life.preemption.requeue) return true;
+  if (life.exception == "preempt" || life.retries - life.preemptions >= wishes.requeue)
+    return false;
   if (is_node_loss(life)) return true;
   const int code = exit_code_of(life);
   return has_own_code(life) && code > 0 &&
@@ -45,8 +49,11 @@ bool JobManager::runs_again(const ActiveJob& job) const {
 }
 
 void JobManager::requeue(ActiveJob& job, Time now) {
-  const std::uint32_t retry = job.life.retries + 1;
-  post(job, event::Requeue{retry, saturating_add(now, back_off(retry)), end_in_words(job.life)},
+  const Lifecycle& life = job.life;
+  const bool preempted = has_given_place(life) && life.preemption.requeue;
+  const Duration wait = preempted ? 0 : back_off(life.retries - life.preemptions + 1);
+  post(job,
+       event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},
        now);
   outside_.requeued(job);
   outside_.changed(job);
@@ -58,8 +65,9 @@ void JobManager::requeue(ActiveJob& job, Time now) {
 Standing JobManager::standing_of_retry(const ActiveJob& job, Time now) {
   if (now >= job.life.retry_begin) return {};
   return {Standing::Verdict::open,
-          fmt::format("attempt {} of {} failed: {}; waits before the next one", job.life.retries,
-                      job.submission->wishes.requeue + 1, job.life.retry_note)};
+          fmt::format("attempt {} of {} failed: {}; waits before the next one",
+                      job.life.retries - job.life.preemptions, job.submission->wishes.requeue + 1,
+                      job.life.retry_note)};
 }
 
 }  // namespace holon::instance
