@@ -27,6 +27,7 @@ std::span<const Verb> verbs() {
       {"suspend", "stop the tasks of running jobs for a while", Group::work, verb_suspend},
       {"resume", "let suspended jobs go on", Group::work, verb_resume},
       {"urgency", "hold pending jobs, or put them first", Group::work, verb_urgency},
+      {"config", "get, reload: what an instance goes by", Group::look, verb_config},
       {"queue", "status, enable, disable, start, stop: the queues", Group::work, verb_queue},
       {"reserve", "reserve resources for later", Group::work, verb_reserve},
       {"reservation", "list, delete: advance reservations", Group::work, verb_reservation},

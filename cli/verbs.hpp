@@ -39,6 +39,7 @@ int verb_suspend(Invocation& call);
 int verb_resume(Invocation& call);
 int verb_urgency(Invocation& call);
 int verb_queue(Invocation& call);
+int verb_config(Invocation& call);
 int verb_stats(Invocation& call);
 int verb_reserve(Invocation& call);
 int verb_reservation(Invocation& call);

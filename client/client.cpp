@@ -453,6 +453,14 @@ Result<msg::StatsReply> Client::stats() {
   return parts_->call<msg::StatsReply>("stats", msg::Empty{});
 }
 
+Result<msg::ConfigReply> Client::config(const msg::ConfigRequest& request) {
+  return parts_->call<msg::ConfigReply>("config.get", request);
+}
+
+Result<msg::ReloadReply> Client::reload_config() {
+  return parts_->call<msg::ReloadReply>("config.reload", msg::Empty{});
+}
+
 Status Client::load_policy(const msg::PolicyLoadRequest& request) {
   const auto answer = parts_->call<msg::Empty>("policy.load", request);
   return answer ? Status() : tl::unexpected(answer.error());

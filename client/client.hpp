@@ -21,6 +21,7 @@
 
 #include "base/result.hpp"
 #include "msg/audit.hpp"
+#include "msg/config.hpp"
 #include "msg/events.hpp"
 #include "msg/graph.hpp"
 #include "msg/input.hpp"
@@ -158,6 +159,11 @@ class Client {
   // Errors: not_found (the queue), invalid_argument (the gate).
   Status set_gate(const msg::GateRequest& request);
   Result<msg::StatsReply> stats();
+  // Errors: not_found (no such key).
+  Result<msg::ConfigReply> config(const msg::ConfigRequest& request);
+  // Its files are read again. Errors: invalid_argument (what is wrong in them, with the place),
+  // denied (the key, or the job, that is in the way); nothing has changed then.
+  Result<msg::ReloadReply> reload_config();
   // Another policy for a queue. Errors: not_found (the queue), invalid_argument (the policy).
   Status load_policy(const msg::PolicyLoadRequest& request);
   Result<msg::PolicyDisableReply> disable_policy(const msg::PolicyDisableRequest& request);

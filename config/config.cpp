@@ -60,45 +60,46 @@ bool store_text(std::string& target, const Value& value) {
 
 using Setter = bool (*)(Config&, const Value&);
 struct Key {
-  std::string_view name, accepts;
+  std::string_view name, accepts, standard;
   Setter set;
 };
 constexpr Key kKeys[] = {
-    {"policy.keep-promises", "true or false",
+    {"policy.keep-promises", "true or false", "true",
      [](Config& c, const Value& v) { return store(c.scheduler.keep_promises, yes_or_no(v)); }},
-    {"queue.default", "the name of a queue",
+    {"queue.default", "the name of a queue", "default",
      [](Config& c, const Value& v) { return store(c.scheduler.default_queue, text(v)); }},
     {"resource.match-policy",
-     "first, high, low, lonode, hinode, lonodex, hinodex, firstnodex or locality",
+     "first, high, low, lonode, hinode, lonodex, hinodex, firstnodex or locality", "first",
      [](Config& c, const Value& v) {
        return store(c.match_policy, one_of(v, {"first", "high", "low", "lonode", "hinode",
                                                "lonodex", "hinodex", "firstnodex", "locality"}));
      }},
-    {"resource.prune-filters", "a list like ALL:core,ALL:node",
+    {"resource.prune-filters", "a list like ALL:core,ALL:node", "ALL:core,ALL:node,ALL:gpu",
      [](Config& c, const Value& v) { return store(c.prune_filters, prune_filters(v)); }},
-    {"resource.cgroup-limits", "true or false",
+    {"resource.cgroup-limits", "true or false", "true",
      [](Config& c, const Value& v) { return store(c.heeds_cgroups, yes_or_no(v)); }},
-    {"batch.system", "auto, none, slurm, pbs, lsf, oar, grid-engine, flux or holon",
+    {"batch.system", "auto, none, slurm, pbs, lsf, oar, grid-engine, flux or holon", "auto",
      [](Config& c, const Value& v) {
        return store(c.batch_system, one_of(v, {"auto", "none", "slurm", "pbs", "lsf", "oar",
                                                "grid-engine", "flux", "holon"}));
      }},
-    {"batch.follow-walltime", "true or false",
+    {"batch.follow-walltime", "true or false", "true",
      [](Config& c, const Value& v) { return store(c.follow_walltime, yes_or_no(v)); }},
-    {"batch.interval", "a duration from 1s to 30s",
+    {"batch.interval", "a duration from 1s to 30s", "20s",
      [](Config& c, const Value& v) {
        return store(c.walltime_interval, within(duration(v), 1'000, 30'000));
      }},
-    {"batch.margin", kDuration,
+    {"batch.margin", kDuration, "30s",
      [](Config& c, const Value& v) { return store(c.walltime_margin, duration(v)); }},
-    {"job.grace", kDuration, [](Config& c, const Value& v) { return store(c.grace, duration(v)); }},
-    {"job.default-limit", kDuration,
+    {"job.grace", kDuration, "5s",
+     [](Config& c, const Value& v) { return store(c.grace, duration(v)); }},
+    {"job.default-limit", kDuration, "0",
      [](Config& c, const Value& v) { return store(c.default_limit, duration(v)); }},
-    {"job.max-overrun", kDuration,
+    {"job.max-overrun", kDuration, "0",
      [](Config& c, const Value& v) { return store(c.max_overrun, duration(v)); }},
-    {"job.max-count", "a number from 1 to 10000000",
+    {"job.max-count", "a number from 1 to 10000000", "1000000",
      [](Config& c, const Value& v) { return store(c.max_count, whole(v, 1, 10'000'000)); }},
-    {"job.tracking", "auto, cgroup or process",
+    {"job.tracking", "auto, cgroup or process", "auto",
      [](Config& c, const Value& v) {
        const auto name = one_of(v, {"auto", "cgroup", "process"});
        if (name)
@@ -107,29 +108,29 @@ constexpr Key kKeys[] = {
                                            : TrackingKind::automatic;
        return name.has_value();
      }},
-    {"access.users", "user names, or * for everybody",
+    {"access.users", "user names, or * for everybody", "*",
      [](Config& c, const Value& v) { return store(c.access.users, text(v)); }},
-    {"access.operators", "user names",
+    {"access.operators", "user names", "none",
      [](Config& c, const Value& v) { return store(c.access.operators, text(v)); }},
-    {"access.least-uid", "a user id from 1 on",
+    {"access.least-uid", "a user id from 1 on", "1000",
      [](Config& c, const Value& v) {
        return store(c.access.least_uid, whole(v, 1, 2'000'000'000));
      }},
-    {"access.no-new-privileges", "true or false",
+    {"access.no-new-privileges", "true or false", "true",
      [](Config& c, const Value& v) { return store(c.access.no_new_privileges, yes_or_no(v)); }},
-    {"access.munge", "true or false",
+    {"access.munge", "true or false", "false",
      [](Config& c, const Value& v) { return store(c.access.munge, yes_or_no(v)); }},
-    {"access.port", "a port, 0 for any that is free",
+    {"access.port", "a port, 0 for any that is free", "0",
      [](Config& c, const Value& v) { return store(c.access.port, whole(v, 0, 65'535)); }},
-    {"access.munge-socket", "the name of a socket",
+    {"access.munge-socket", "the name of a socket", "none",
      [](Config& c, const Value& v) { return store(c.access.munge_socket, text(v)); }},
-    {"per-user.cores", "a number of cores from 1 on",
+    {"per-user.cores", "a number of cores from 1 on", "none",
      [](Config& c, const Value& v) { return store(c.per_user.cores, whole(v, 1, 1'000'000'000)); }},
-    {"per-user.nodes", "a number of nodes from 1 on",
+    {"per-user.nodes", "a number of nodes from 1 on", "none",
      [](Config& c, const Value& v) { return store(c.per_user.nodes, whole(v, 1, 1'000'000)); }},
-    {"per-user.share", "a number from 0 to 1",
+    {"per-user.share", "a number from 0 to 1", "none",
      [](Config& c, const Value& v) { return store(c.per_user.share, share(v)); }},
-    {"per-user.cores-of", "USER=CORES, as often as needed",
+    {"per-user.cores-of", "USER=CORES, as often as needed", "none",
      [](Config& c, const Value& v) {
        const auto list = text(v);
        if (!list) return false;
@@ -137,75 +138,77 @@ constexpr Key kKeys[] = {
          if (cores_of_user(word, word.substr(0, word.find('='))) == 0) return false;
        return store(c.per_user.cores_of, list);
      }},
-    {"per-user.policy", "as queue.policy; a file by its absolute name",
+    {"per-user.policy", "as queue.policy; a file by its absolute name", "fcfs",
      [](Config& c, const Value& v) {
        const auto policy = text(v);
        if (!policy || (qmanager::is_policy_file(*policy) && policy->front() != '/')) return false;
        return store(c.per_user.policy, policy);
      }},
-    {"per-user.idle", kDuration,
+    {"per-user.idle", kDuration, "10m",
      [](Config& c, const Value& v) { return store(c.per_user.idle, duration(v)); }},
-    {"per-user.limit", kDuration,
+    {"per-user.limit", kDuration, "none",
      [](Config& c, const Value& v) { return store(c.per_user.limit, duration(v)); }},
-    {"job.mpi", "auto, pmi1, pmi2, pmix or none",
+    {"job.mpi", "auto, pmi1, pmi2, pmix or none", "auto",
      [](Config& c, const Value& v) {
        return store(c.mpi, one_of(v, {"auto", "pmi1", "pmi2", "pmix", "none"}));
      }},
-    {"job.prolog", "a line for the shell",
+    {"job.prolog", "a line for the shell", "none",
      [](Config& c, const Value& v) { return store(c.prolog, text(v)); }},
-    {"job.epilog", "a line for the shell",
+    {"job.epilog", "a line for the shell", "none",
      [](Config& c, const Value& v) { return store(c.epilog, text(v)); }},
-    {"job.hook-timeout", kDuration,
+    {"job.hook-timeout", kDuration, "60s",
      [](Config& c, const Value& v) { return store(c.hook_timeout, duration(v)); }},
-    {"job.output-limit", "a number of bytes, 512K, 10M, 2G or 1T, 0 for none",
+    {"job.output-limit", "a number of bytes, 512K, 10M, 2G or 1T, 0 for none", "0",
      [](Config& c, const Value& v) { return store(c.output_limit, bytes(v)); }},
+    {"job.keep-memory", "true or false", "true",
+     [](Config& c, const Value& v) { return store(c.keep_memory, yes_or_no(v)); }},
     // Clients and agents give a sign of life each second and wait for ours for 20.
-    {"instance.heartbeat", "a duration from 10ms to 5s",
+    {"instance.heartbeat", "a duration from 10ms to 5s", "1s",
      [](Config& c, const Value& v) { return store(c.heartbeat, within(duration(v), 10, 5'000)); }},
-    {"instance.peer-timeout", "a duration of 3s and more, and of 3 heartbeats at least",
+    {"instance.peer-timeout", "a duration of 3s and more, and of 3 heartbeats at least", "20s",
      [](Config& c, const Value& v) {
        return store(c.peer_timeout, within(duration(v), 3'000, kTimeMax));
      }},
-    {"instance.idle-timeout", kDuration,
+    {"instance.idle-timeout", kDuration, "0",
      [](Config& c, const Value& v) { return store(c.idle_timeout, duration(v)); }},
-    {"instance.gather-timeout", kDuration,
+    {"instance.gather-timeout", kDuration, "60s",
      [](Config& c, const Value& v) { return store(c.gather_timeout, duration(v)); }},
-    {"instance.joinable", "true or false",
+    {"instance.joinable", "true or false", "false",
      [](Config& c, const Value& v) { return store(c.joinable, yes_or_no(v)); }},
-    {"instance.quorum", "a number of nodes, 0 for all of them",
+    {"instance.quorum", "a number of nodes, 0 for all of them", "0",
      [](Config& c, const Value& v) { return store(c.quorum, whole(v, 0, 1'000'000)); }},
-    {"instance.rejoin-timeout", kDuration,
+    {"instance.rejoin-timeout", kDuration, "2m",
      [](Config& c, const Value& v) { return store(c.rejoin_timeout, duration(v)); }},
-    {"instance.address", "an IPv4 address of this machine, or nothing for all of them",
+    {"instance.address", "an IPv4 address of this machine, or nothing for all of them", "none",
      [](Config& c, const Value& v) { return store(c.address, text(v)); }},
-    {"launch.ssh", "the name of a program",
+    {"launch.ssh", "the name of a program", "ssh",
      [](Config& c, const Value& v) { return store(c.ssh, text(v)); }},
-    {"instance.orphan-timeout", kDuration,
+    {"instance.orphan-timeout", kDuration, "1h",
      [](Config& c, const Value& v) { return store(c.orphan_timeout, duration(v)); }},
     // None at all: one stuck child, and nobody would get an answer.
-    {"instance.tree-timeout", "a duration of 1ms and more",
+    {"instance.tree-timeout", "a duration of 1ms and more", "2s",
      [](Config& c, const Value& v) {
        return store(c.tree_timeout, within(duration(v), 1, kTimeMax));
      }},
-    {"instance.record-interval", kDuration,
+    {"instance.record-interval", kDuration, "200ms",
      [](Config& c, const Value& v) { return store(c.record_interval, duration(v)); }},
-    {"instance.shutdown-timeout", kDuration,
+    {"instance.shutdown-timeout", kDuration, "30s",
      [](Config& c, const Value& v) { return store(c.shutdown_timeout, duration(v)); }},
-    {"instance.watchdog", "0, or a duration of 1s and more, like 60s",
+    {"instance.watchdog", "0, or a duration of 1s and more, like 60s", "60s",
      [](Config& c, const Value& v) {
        const auto patience = duration(v);
        return store(c.watchdog,
                     patience && (*patience == 0 || *patience >= 1'000) ? patience : std::nullopt);
      }},
-    {"instance.monitor", "true or false",
+    {"instance.monitor", "true or false", "false",
      [](Config& c, const Value& v) { return store(c.monitor, yes_or_no(v)); }},
-    {"journal.audit", "a number of requests, 0 for none",
+    {"journal.audit", "a number of requests, 0 for none", "10000",
      [](Config& c, const Value& v) { return store(c.keep_audit, whole(v, 0, 10'000'000)); }},
-    {"journal.keep", "a number of jobs, 0 for all",
+    {"journal.keep", "a number of jobs, 0 for all", "1000000",
      [](Config& c, const Value& v) { return store(c.keep, whole(v, 0, 1'000'000'000)); }},
-    {"journal.keep-age", kDuration,
+    {"journal.keep-age", kDuration, "0",
      [](Config& c, const Value& v) { return store(c.keep_age, duration(v)); }},
-    {"journal.sync", "normal or full",
+    {"journal.sync", "normal or full", "normal",
      [](Config& c, const Value& v) {
        const auto name = one_of(v, {"normal", "full"});
        if (name) c.sync = *name == "full" ? Sync::full : Sync::normal;
@@ -384,7 +387,7 @@ const std::vector<ConfigKey>& config_keys() {
   static const std::vector<ConfigKey> keys = [] {
     std::vector<ConfigKey> all = scheduler_keys();
     all.push_back({"policies.NAME.lua", kPolicyText});
-    for (const auto& k : kKeys) all.push_back({std::string(k.name), k.accepts});
+    for (const auto& k : kKeys) all.push_back({std::string(k.name), k.accepts, k.standard});
     return all;
   }();
   return keys;
@@ -445,6 +448,43 @@ Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defau
     return tl::unexpected(whole_is_sound.error());
   if (auto read = add_policies(config); !read) return tl::unexpected(read.error());
   return config;
+}
+
+namespace {
+
+Status add_settings(const ConfItem& item, std::vector<Setting>& all) {
+  if (is_conf_file(item.word)) {
+    // It was read once already, and was right.
+    const toml::table table = toml::parse(item.text, item.word);
+    // A queue may be there without anything being said of it.
+    if (const auto* queues = table.get_as<toml::table>("queues"))
+      for (const auto& [name, node] : *queues)
+        if (const auto* queue = node.as_table(); queue != nullptr && queue->empty())
+          all.push_back({"queues." + std::string(name.str()), Value{std::string("as [queue]")},
+                         fmt::format("{}:{}", item.word, node.source().begin.line)});
+    return flatten(table, "", item.word, all);
+  }
+  const auto equals = item.word.find('=');
+  const std::string key = item.word.substr(0, equals), value = item.word.substr(equals + 1);
+  all.push_back({key, key.starts_with(kPolicies) ? Value{value} : parse_value(value), "--conf"});
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Effective>> effective(const std::vector<ConfItem>& items) {
+  if (auto sound = config_of(items); !sound) return tl::unexpected(sound.error());
+  std::map<std::string, Effective> all;
+  for (const auto& key : config_keys())
+    if (!key.standard.empty()) all[key.name] = {key.name, std::string(key.standard), "default"};
+  std::vector<Setting> settings;
+  for (const auto& item : items)
+    if (auto added = add_settings(item, settings); !added) return tl::unexpected(added.error());
+  for (const Setting& s : settings)
+    all[s.key] = {s.key, text(s.value).value_or(s.value.text()), s.where};
+  std::vector<Effective> list;
+  for (auto& [key, value] : all) list.push_back(std::move(value));
+  return list;
 }
 
 Result<Duration> parse_duration_ms(std::string_view text) {

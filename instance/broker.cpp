@@ -330,6 +330,11 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   hooks.agent_up = [this] { tell_when_ready(); };
   hooks.invite = [this](const msg::InviteRequest& ask) { return invite(ask); };
   core_->provisions.invite = hooks.invite;
+  hooks.conf = options_.start.conf;
+  hooks.begin_again = [this] {
+    end_reason_ = "its configuration is another one";
+    reactor_.defer([this] { finish(kTryAgain); });
+  };
   service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
   phase_ = Phase::up;
   std::ofstream(options_.runtime_dir + kWasUp).flush();

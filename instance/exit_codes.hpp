@@ -8,7 +8,9 @@ enum BrokerExit : int {
   kCannotStart =
       2,  // wrong options, resources or journal, or turned away by the parent: do not try again
   kTimeIsOver = 3,  // in order, at the end of a root's time limit or of the walltime around it
-  kTryAgain = 4,    // the system refused something: a full disk may have room later
+  // The system refused something: a full disk may have room later. Or another broker is to begin
+  // with another configuration.
+  kTryAgain = 4,
 };
 
 }  // namespace holon::instance

@@ -17,7 +17,7 @@
 
 #include "batch/place.hpp"
 #include "config/config.hpp"
-#include "config/policies.hpp"
+#include "instance/config/kept_files.hpp"
 #include "instance/options.hpp"
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
@@ -119,24 +119,6 @@ Status write_file(const std::string& file, const std::string& text) {
   return {};
 }
 
-// What files named by --conf held is kept beside the other options: a later broker must not stumble
-// over what somebody has written into them since, and a pipe has nothing more to give.
-// So are policies: their texts come first, and what names a policy then means the text.
-Status keep_configuration(BrokerOptions& told, const std::vector<config::ConfItem>& conf) {
-  for (std::size_t i = 0; i < conf.size(); ++i) {
-    if (!config::is_conf_file(conf[i].word)) continue;
-    told.start.conf[i] = fmt::format("{}/conf-{}.toml", told.runtime_dir, i);
-    if (auto kept = write_file(told.start.conf[i], conf[i].text); !kept) return kept;
-  }
-  const auto config = config::config_of(conf);
-  if (!config) return tl::unexpected(config.error());
-  const std::string policies = config::policies_as_toml(*config);
-  if (policies.empty()) return {};
-  const std::string file = told.runtime_dir + "/conf-policies.toml";
-  told.start.conf.insert(told.start.conf.begin(), file);
-  return write_file(file, policies);
-}
-
 // The state directory, made, and what the broker is told, in the runtime directory.
 Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf) {
   std::string& state = options.start.state_dir;
@@ -152,7 +134,9 @@ Status furnish(BrokerOptions& options, const std::vector<config::ConfItem>& conf
   if (auto made = make_state_dir(state, is_typed ? typed : state); !made) return made;
   BrokerOptions told = options;
   told.start.command.clear();  // ours to run; its words may be any bytes
-  if (auto kept = keep_configuration(told, conf); !kept) return kept;
+  auto kept = keep_files(told.runtime_dir, conf);
+  if (!kept) return tl::unexpected(kept.error());
+  told.start.conf = std::move(*kept);
   const auto text = write_options(told);
   if (!text) return tl::unexpected(text.error());
   return write_file(options.runtime_dir + "/instance.json", *text);

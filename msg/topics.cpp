@@ -1,3 +1,4 @@
+#include "msg/config.hpp"
 #include "msg/topics.hpp"
 
 #include <array>
@@ -60,6 +61,8 @@ constexpr std::array kTopics = {
     topic<PolicyShowRequest, PolicyShown>("policy.show"),
     topic<WhatIfRequest, WhatIfReply>("policy.what-if"),
     topic<Empty, StatsReply>("stats"),
+    topic<ConfigRequest, ConfigReply>("config.get"),
+    topic<Empty, ReloadReply>("config.reload"),
     topic<AuditRequest, AuditReply>("audit"),
     topic<OwnInstanceRequest, OwnInstanceReply>("user.instance"),
     topic<transport::ProveRequest, Empty>("user.prove"),

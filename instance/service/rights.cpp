@@ -46,6 +46,8 @@ constexpr std::array kRights = {
     Right{"policy.show", kOperators, Reach::tree},
     Right{"policy.what-if", kOperators, Reach::tree},
     Right{"stats", kOperators, Reach::tree},
+    Right{"config.get", kOperators, Reach::tree},
+    Right{"config.reload", kOperators, Reach::tree, kAudited},
     Right{"audit", kOperators, Reach::tree},
     Right{"reserve", kOperators, Reach::tree, kAudited},
     Right{"reservations", kOperators, Reach::tree},

@@ -59,6 +59,8 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       queues_(reactor, {*core.store, core.scheduler, core.gates, core.jobs, core.after_commit}),
       policies_(reactor, {core.clock, core.scheduler, core.policies, core.jobs, core.portions,
                           core.after_commit}),
+      config_(reactor, {core.jobs, *core.store, core.scheduler, core.after_commit}, hooks_.conf,
+              hooks_.begin_again),
       reservations_(
           reactor, {core.clock, *core.store, core.scheduler, core.reservations, core.after_commit}),
       resources_(
@@ -71,6 +73,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
   schedule_.add_to(dispatcher_);
   queues_.add_to(dispatcher_);
   policies_.add_to(dispatcher_);
+  config_.add_to(dispatcher_);
   reservations_.add_to(dispatcher_);
   resources_.add_to(dispatcher_);
   provisions_.add_to(dispatcher_);

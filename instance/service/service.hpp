@@ -12,6 +12,7 @@
 #include "instance/agents/job_changes.hpp"
 #include "instance/agents/signals.hpp"
 #include "instance/array/array_service.hpp"
+#include "instance/config/config_service.hpp"
 #include "instance/core.hpp"
 #include "instance/policy/policy_service.hpp"
 #include "instance/provision/provision_service.hpp"
@@ -40,6 +41,8 @@ class Service {
     std::function<void()> agent_up;  // it said hello
     // A new invitation for nodes. Errors: unsupported (nobody could reach this instance), busy.
     std::function<Result<std::string>(const msg::InviteRequest&)> invite;
+    std::vector<std::string> conf;      // the words of --conf, as this broker was told them
+    std::function<void()> begin_again;  // another broker takes this one's place
   };
   Service(transport::Reactor& reactor, transport::Server& server, Core& core, Hooks hooks);
 
@@ -93,6 +96,7 @@ class Service {
   ScheduleService schedule_;
   QueueService queues_;
   PolicyService policies_;
+  ConfigService config_;
   ReservationService reservations_;
   ResourceService resources_;
   ProvisionService provisions_;

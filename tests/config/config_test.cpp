@@ -331,6 +331,48 @@ TEST(Config, TheDocumentationNamesEveryKey) {
   for (const auto& key : config_keys()) EXPECT_THAT(text.str(), HasSubstr(std::string(key.name)));
 }
 
+// The third column of the row of a key, without the marks of code.
+TEST(Config, DefaultsAreThoseOfTheDocumentation) {
+  std::ifstream in(HOLON_SOURCE_DIR "/docs/config.md");
+  std::map<std::string, std::string> rows;
+  for (std::string line; std::getline(in, line);)
+    if (const auto end = line.find("` |"); line.starts_with("| `") && end != std::string::npos)
+      rows[line.substr(3, end - 3)] = line;
+  std::size_t seen = 0;
+  for (const auto& key : config_keys()) {
+    const auto row = rows.find(key.name);
+    if (key.standard.empty() || row == rows.end()) continue;
+    std::string rest = row->second;
+    for (int column = 0; column < 2; ++column) rest.erase(0, rest.find(" | ") + 3);
+    EXPECT_THAT(rest.substr(0, rest.find(" | ")), HasSubstr(std::string(key.standard))) << key.name;
+    ++seen;
+  }
+  EXPECT_GT(seen, 50u);
+}
+
+TEST(Config, WhatIsInForceIsToldWithWhoSaysSo) {
+  const std::string file =
+      ::testing::TempDir() + "holon-effective-" + std::to_string(getpid()) + ".toml";
+  std::ofstream(file) << "[job]\ngrace = \"9s\"\nmax-count = 5\n[queues.default]\ndepth = 3\n";
+  const auto items = read_conf({file, "job.grace=7s", "queue.policy=easy"});
+  ASSERT_TRUE(items);
+  const auto all = effective(*items);
+  std::remove(file.c_str());
+  ASSERT_TRUE(all) << to_string(all.error());
+  const auto of = [&](const std::string& key) {
+    for (const auto& one : *all)
+      if (one.key == key) return one.value + " from " + one.source;
+    return std::string("nothing");
+  };
+  EXPECT_EQ(of("job.grace"), "7s from --conf");
+  EXPECT_EQ(of("job.max-count"), "5 from " + file + ":3");
+  EXPECT_EQ(of("queues.default.depth"), "3 from " + file + ":5");
+  EXPECT_EQ(of("queue.policy"), "easy from --conf");
+  EXPECT_EQ(of("instance.heartbeat"), "1s from default");
+  EXPECT_EQ(of("limits.user.ann.max-job"), "nothing");
+  EXPECT_FALSE(effective(*read_conf({"job.grace=x"})));
+}
+
 TEST(Config, APolicyInLuaIsAText) {
   const auto config = load_config({"policies.mine.lua=base = \"easy\" -- 1",
                                    "queue.policy=mine.lua", "policy.keep-promises=false"});

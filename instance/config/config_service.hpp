@@ -1,0 +1,48 @@
+// config_service.hpp - the requests about the configuration (msg/config.hpp).
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/config.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "msg/config.hpp"
+#include "qmanager/scheduler.hpp"
+#include "resource/store.hpp"
+#include "transport/dispatcher.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class ConfigService {
+ public:
+  struct Uses {
+    const JobManager& jobs;
+    const resource::ResourceStore& store;
+    const qmanager::Scheduler& scheduler;
+    AfterCommit& after_commit;
+  };
+  // `words`: those of --conf, as this broker was told them. `begin_again`: another broker begins
+  // with what is kept under these words then.
+  ConfigService(transport::Reactor& reactor, Uses uses, std::vector<std::string> words,
+                std::function<void()> begin_again)
+      : reactor_(reactor),
+        uses_(uses),
+        words_(std::move(words)),
+        begin_again_(std::move(begin_again)) {}
+  void add_to(transport::Dispatcher& dispatcher);
+
+ private:
+  void get(const transport::Request& request) const;
+  void reload(const transport::Request& request);
+  Status may_change(const std::vector<msg::ConfigChange>& changes) const;
+  Status try_out(const config::Config& next) const;
+
+  transport::Reactor& reactor_;
+  const Uses uses_;
+  const std::vector<std::string> words_;
+  const std::function<void()> begin_again_;
+};
+
+}  // namespace holon::instance
