@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/idset.hpp"
 #include "instance/job/wishes.hpp"
 #include "launch/array_words.hpp"
 #include "resource/graph/spec.hpp"
@@ -120,23 +121,41 @@ Result<std::optional<std::vector<std::string>>> take_words(std::vector<std::stri
 
 }  // namespace
 
+namespace {
+
+// "1,3,5-7": ascending, each once; nullopt: it is none.
+std::optional<IndexRange> list_of_indices(const std::string& text, std::int64_t most) {
+  const auto list = Idset::parse(text);
+  if (!list || list->empty() || list->last() > static_cast<std::uint64_t>(instance::kMostIndex))
+    return std::nullopt;
+  IndexRange indices;
+  indices.count = static_cast<std::int64_t>(list->count());
+  indices.max_running = most;
+  indices.list = text;
+  return indices;
+}
+
+}  // namespace
+
 Result<IndexRange> parse_indices(const std::string& word) {
   const auto percent = word.find('%');
   const auto most = percent == std::string::npos ? std::optional<std::int64_t>(0)
                                                  : index_of(word.substr(percent + 1));
   const std::string indices = word.substr(0, percent);
+  const bool bounded = percent == std::string::npos || (most && *most >= 1);
+  if (indices.find(',') != std::string::npos && bounded)
+    if (auto list = list_of_indices(indices, *most)) return *list;
   const auto colon = indices.find(':');
   const std::string range = indices.substr(0, colon);
   const auto dash = range.find('-');
   const auto first = index_of(range.substr(0, dash));
   const auto last = dash == std::string::npos ? first : index_of(range.substr(dash + 1));
   const auto step = colon == std::string::npos ? 1 : index_of(indices.substr(colon + 1));
-  const bool good = first && last && step && most && *first <= *last && *step >= 1;
-  if (good && (percent == std::string::npos || *most >= 1))
-    return IndexRange{*first, *step, (*last - *first) / *step + 1, *most};
+  const bool good = first && last && step && bounded && *first <= *last && *step >= 1;
+  if (good) return IndexRange{*first, *step, (*last - *first) / *step + 1, *most};
   return fail(Errc::invalid_argument,
-              fmt::format("'{}' is no range of indices; 7, 1-10, 0-100:2 and 1-10%4 (four at a "
-                          "time) are, from 0 to {}",
+              fmt::format("'{}' is no range of indices; 7, 1-10, 0-100:2, 1,3,5-7 and 1-10%4 "
+                          "(four at a time) are, from 0 to {}",
                           word, instance::kMostIndex));
 }
 
@@ -151,7 +170,7 @@ void add_array_options(Parser& parser, ArrayOptions& options) {
             return {};
           },
           "RANGE",
-          "an array, a task for each index: 1-10, 0-100:2; it is HOLON_ARRAY_INDEX, and "
+          "an array, a task for each index: 1-10, 0-100:2, 1,3,5-7; it is HOLON_ARRAY_INDEX, and "
           "{{array.index}} in "
           "COMMAND, --output and --error")
       .option("--each-line", options.each_line, "FILE",

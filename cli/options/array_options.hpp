@@ -19,7 +19,7 @@ struct ArrayOptions {
 // --array, --each-line, --each-json, --max-running, --max-fails.
 void add_array_options(Parser& parser, ArrayOptions& options);
 
-// "1-10", "0-100:2", "7", each with "%50" behind it. Errors: invalid_argument.
+// "1-10", "0-100:2", "7", "1,3,5-7", each with "%50" behind it. Errors: invalid_argument.
 Result<IndexRange> parse_indices(const std::string& word);
 
 // What of the options and of a ":::" in the command its jobs differ in, if in anything. What stands

@@ -1,4 +1,4 @@
-// script_options.hpp - options that the script of submit and batch has in lines of its own.
+// script_options.hpp - options that a script has in lines of its own.
 #pragma once
 #include <string>
 

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "cli/options/array_options.hpp"
 #include "cli/options/translation.hpp"
 
 namespace holon::cli {
@@ -12,8 +13,8 @@ Text a_limit(const std::string& value) {
   return value == "UNLIMITED" || value == "INFINITE" || value == "infinite" ? "inf" : value;
 }
 
-// "%j-%t.log" is "{{id}}-{{taskid}}.log".
-Text slurm_file(const std::string& value) {
+// "%j-%t.log" is "{{id}}-{{taskid}}.log". Of an array %A is its id, %a the index of the task.
+Text slurm_file(const std::string& value, bool of_array) {
   std::string ours;
   for (std::size_t i = 0; i < value.size(); ++i) {
     if (value[i] != '%') {
@@ -29,10 +30,19 @@ Text slurm_file(const std::string& value) {
       ours += "{{name}}";
     else if (letter == 't')
       ours += "{{taskid}}";
+    else if (letter == 'A' && of_array)
+      ours += "{{array.id}}";
+    else if (letter == 'a' && of_array)
+      ours += "{{array.index}}";
     else
       return std::nullopt;
   }
   return ours;
+}
+
+// Indices with steps in a list have no equal.
+Text slurm_array(const std::string& value) {
+  return parse_indices(value) ? Text(value) : std::nullopt;
 }
 
 Text one_name(const std::string& value) {
@@ -80,9 +90,7 @@ constexpr Equal kSlurm[] = {
     {"-c", "--cpus-per-task", Takes::value, "-c"},
     {"-t", "--time", Takes::value, "-t", a_limit},
     {"-J", "--job-name", Takes::value, "-J"},
-    {"-o", "--output", Takes::value, "-o", slurm_file},
-    {"-e", "--error", Takes::value, "-e", slurm_file},
-    {"-i", "--input", Takes::value, "--input", slurm_file},
+    {"-a", "--array", Takes::value, "--array", slurm_array},
     {"-D", "--chdir", Takes::value, "-D"},
     {"-p", "--partition", Takes::value, "-q", one_name},
     {"-q", "--qos", Takes::value, "--qos"},
@@ -96,6 +104,9 @@ constexpr Equal kSlurm[] = {
     {"-C", "--constraint", Takes::value, "--requires", features},
     {"", "--gpus-per-task", Takes::value, "-g", a_number},
     // Looked at together with others.
+    {"-o", "--output", Takes::value, ""},
+    {"-e", "--error", Takes::value, ""},
+    {"-i", "--input", Takes::value, ""},
     {"", "--ntasks-per-node", Takes::value, ""},
     {"", "--mem", Takes::value, ""},
     {"", "--mem-per-cpu", Takes::value, ""},
@@ -119,6 +130,19 @@ constexpr Equal kSlurm[] = {
     {"", "--use-min-nodes", Takes::nothing, ""},
     {"", "--nice", Takes::joined_value, ""},
 };
+
+void files(Translation& of) {
+  const bool of_array = of.uses("--array");
+  for (const auto& [theirs, ours] :
+       {std::pair("--output", "-o"), {"--error", "-e"}, {"--input", "--input"}})
+    if (const auto given = of.take(theirs)) {
+      const auto name = slurm_file(given->value, of_array);
+      if (name && given->has_value && of.knows(ours))
+        of.use(*given, {ours, *name});
+      else
+        of.no_equal(*given);
+    }
+}
 
 // "4G", "512" (MiB), in MiB; nullopt also for 0, which is all that a node has.
 std::optional<std::int64_t> mebibytes(std::string text) {
@@ -205,6 +229,7 @@ Translated translate_slurm(const Parser::Layer& lines, const Knows& knows) {
   Translation of(kSlurm, knows);
   of.read(lines);
   of.count_tasks("--ntasks-per-node");
+  files(of);
   memory(of);
   gpus(of);
   exclusive(of);

@@ -50,6 +50,10 @@ class Translation {
   std::optional<std::int64_t> nodes() const { return nodes_; }
   std::optional<std::int64_t> tasks() const { return tasks_; }
   std::int64_t cores_per_task() const;
+  // Has some line become this option of ours?
+  bool uses(const std::string& ours) const { return used_.contains(ours); }
+  // Does the command take it?
+  bool knows(const std::string& ours) const { return knows_(ours); }
   // How many tasks each node has; nullopt: nobody can tell.
   std::optional<std::int64_t> tasks_per_node() const;
 

@@ -23,6 +23,10 @@ TEST(ArrayOptions, IndicesAreANumberARangeOrStepsThroughOne) {
   EXPECT_EQ(*parse_indices("0-10:3"), (IndexRange{0, 3, 4}));
   for (const char* bad : {"", "-", "1-", "-3", "3-1", "1-3:0", "1-3:", "a", "1,2", "1-2000000000"})
     EXPECT_FALSE(parse_indices(bad)) << bad;
+  EXPECT_EQ(*parse_indices("1,3,5-7"), (IndexRange{1, 1, 5, 0, "1,3,5-7"}));
+  EXPECT_EQ(*parse_indices("0,9%2"), (IndexRange{1, 1, 2, 2, "0,9"}));
+  for (const char* bad : {"1,1", "3,2", "1,", ",1", "1-3,7:2", "1,2%0"})
+    EXPECT_FALSE(parse_indices(bad)) << bad;
   EXPECT_EQ(*parse_indices("1-9%2"), (IndexRange{1, 1, 9, 2}));
   EXPECT_EQ(*parse_indices("0-9:3%1"), (IndexRange{0, 3, 4, 1}));
   for (const char* bad : {"1-9%", "1-9%0", "1-9%x", "%2", "1-9%2:3"})
@@ -49,6 +53,12 @@ TEST(ArrayOptions, IndicesLeaveTheCommandAsItIs) {
   const json got = array_spec({"--array", "2-8:2", "-o", "{{array.index}}.log", "./a.sh"});
   EXPECT_EQ(got["tasks"][0]["command"], json{"./a.sh"});
   EXPECT_EQ(got["attributes"]["system"]["holon"]["array"], (json{{"first", 2}, {"step", 2}}));
+}
+
+TEST(ArrayOptions, AListOfIndicesStaysAList) {
+  const json got = array_spec({"--array", "1,3,5-7%2", "./a.sh"});
+  EXPECT_EQ(got["attributes"]["system"]["holon"]["array"],
+            (json{{"indices", "1,3,5-7"}, {"max_running", 2}}));
 }
 
 TEST(ArrayOptions, LinesOfAFileAreEntries) {

@@ -9,7 +9,6 @@
 namespace holon::cli {
 namespace {
 
-
 using Translator = Translated (*)(const Parser::Layer&, const Knows&);
 
 // The options one after the other, and behind them what has no equal, in brackets.
@@ -42,6 +41,10 @@ TEST(Translate, OptionsOfSlurmThatMeanTheSame) {
       {"--time=UNLIMITED", "-t inf"},
       {"-J 'a b' -p long --qos=high -A acct", "-J a b -q long --qos=high -A acct"},
       {"-o %x-%j.%t -e 100%%", "-o {{name}}-{{id}}.{{taskid}} -e 100%"},
+      {"-a 1-10%2 -o %x-%A_%a.out", "--array=1-10%2 -o {{name}}-{{array.id}}_{{array.index}}.out"},
+      {"--array=1,3,5-7", "--array=1,3,5-7"},
+      {"--array=1-10:2,20", " [a.sh:2: --array=1-10:2,20]"},
+      {"-o %a.out", " [a.sh:2: -o %a.out]"},
       {"-D /tmp -L matlab:2,ansys", "-D /tmp -L matlab:2,ansys"},
       {"-d afterok:3:5,afterany:7", "-d afterok:3:5,afterany:7"},
       {"--begin=now+2hours", "--begin-time=+2h"},

@@ -51,6 +51,37 @@ TEST(Scripts, AScriptOfSlurmsRunsOnceInAChildInstance) {
   EXPECT_EQ(sandbox.read_file("old-1.log"), "began\ndone\ndone\n");
 }
 
+TEST(Scripts, AnArrayOfSlurmsIsAnArray) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kCoresOfScripts);
+  sandbox.write_file("array.sh",
+                     "#!/bin/sh\n#SBATCH --array=1,3-4%2 -o out-%A_%a.txt\n"
+                     "echo index $HOLON_ARRAY_INDEX\n",
+                     true);
+  sandbox.ok({"submit", "--translate", "./array.sh"});
+  sandbox.ok({"job", "wait", "1"});
+  for (const char* index : {"1", "3", "4"})
+    EXPECT_EQ(sandbox.read_file(std::string("out-1_") + index + ".txt"),
+              std::string("index ") + index + "\n");
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][0]["tasks"], 3);
+}
+
+TEST(Scripts, RunAndAllocReadTheLinesOfTheirScripts) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kCoresOfScripts);
+  sandbox.write_file("job.sh", "#!/bin/sh\n#HOLON -n 2 -l\necho done\n", true);
+  const std::string both = sandbox.ok({"run", "./job.sh"});
+  EXPECT_EQ(both.size(), std::string("0: done\n1: done\n").size()) << both;
+  EXPECT_EQ(sandbox.ok({"run", "-n", "1", "./job.sh"}), "0: done\n") << "what is typed counts";
+  sandbox.write_file("child.sh",
+                     "#!/bin/sh\n#HOLON -n 3 --conf queue.policy=easy\nholon queue status\n", true);
+  EXPECT_THAT(sandbox.ok({"alloc", "./child.sh"}), HasSubstr("easy"));
+  EXPECT_EQ(sandbox.json({"jobs", "-a"})["jobs"][2]["ncores"], 3);
+  sandbox.write_file("bad.sh", "#!/bin/sh\n#HOLON -q nowhere\n", true);
+  const Ran ran = sandbox.run({"run", "./bad.sh"});
+  EXPECT_THAT(ran.err, HasSubstr("holon run: ./bad.sh:2: --queue nowhere: "));
+}
+
 TEST(Scripts, WhatBatchPrintsIsAChildInstanceWhenItIsSubmitted) {
   Sandbox sandbox;
   Instance instance(sandbox, kCoresOfScripts);

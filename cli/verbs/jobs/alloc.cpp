@@ -13,6 +13,7 @@
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/options/script_options.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/options/submit_error.hpp"
 #include "cli/outcome.hpp"
@@ -26,6 +27,7 @@ struct AllocArgs {
   JobOptions job;
   instance::StartOptions instance;
   bool background = false;
+  ScriptOptions script;
   std::vector<std::string> command;
 };
 
@@ -171,7 +173,9 @@ int verb_alloc(Invocation& call) {
       .example("holon alloc -n 4 --conf queue.policy=easy ./campaign.sh", "a script instead")
       .example("holon alloc --for ann --bg -N 2", "a child of ann's, by an operator")
       .example("holon alloc --bg -n 2", "a child for later: holon -i /ID submit ...");
+  add_script_options(parser, call, "alloc", LookedFor::in_path, args.script);
   if (const auto code = parser.parse(call)) return *code;
+  if (!args.script.file.empty()) args.command.front() = args.script.file;
   if (args.background && !args.command.empty())
     return report(call, "alloc",
                   {Errc::invalid_argument, "nothing is run with --bg", args.command.front()});
@@ -190,14 +194,14 @@ int verb_alloc(Invocation& call) {
                               ? "alloc"
                               : std::filesystem::path(args.command.front()).filename().string();
   auto made = make_request(args.job, std::move(*command));
-  if (!made) return report(call, "alloc", made.error());
+  if (!made) return report(call, "alloc", parser.located(made.error()));
   tell_left_out(call, "alloc", *made);
   made->request.is_instance = true;
   auto client = connect_to_instance(call);
   if (!client) return report(call, "alloc", client.error());
   const auto reply = client->submit(made->request);
   if (!reply) {
-    const int code = report(call, "alloc", as_typed(reply.error(), args.job));
+    const int code = report(call, "alloc", parser.located(as_typed(reply.error(), args.job)));
     return code == kFailed ? kNotRun : code;
   }
   return use(call, args, *client, reply->first_id);

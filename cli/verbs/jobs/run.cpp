@@ -14,6 +14,7 @@
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/options/script_options.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/options/submit_error.hpp"
 #include "cli/outcome.hpp"
@@ -31,6 +32,7 @@ struct RunArgs {
   bool verbose = false;
   bool pty = false;
   bool wrap = false;
+  ScriptOptions script;
   std::vector<std::string> command;
 };
 
@@ -169,6 +171,7 @@ int verb_run(Invocation& call) {
               "who gets this command's standard input: all tasks (unless given), or those of these "
               "ranks; or a file that the tasks open; or nothing")
       .wrap(args.wrap, "COMMAND is one line for the shell: --wrap 'a; b'");
+  add_script_options(parser, call, "run", LookedFor::in_path, args.script);
   parser.group("Other")
       .flag("-v,--verbose", args.verbose, "say the job's id")
       .flag("--pty", args.pty, "lend this terminal to the task: a shell, an editor, a debugger")
@@ -187,6 +190,7 @@ int verb_run(Invocation& call) {
       .example("zcat trace.gz | holon run -c 2 ./filter > short", "a job in a pipeline")
       .example("holon run --pty -c 4 bash", "a shell on four cores of its own");
   if (const auto code = parser.parse(call)) return *code;
+  if (!args.script.file.empty()) args.command.front() = args.script.file;
 
   std::unique_ptr<Terminal> terminal;
   if (args.pty) {
@@ -194,10 +198,10 @@ int verb_run(Invocation& call) {
     if (!lent) return report(call, "run", lent.error());
     terminal = std::move(*lent);
   } else if (auto good = choose_input(call.io, args.job); !good) {
-    return report(call, "run", good.error());
+    return report(call, "run", parser.located(good.error()));
   }
   const auto made = make_request(args.job, std::move(args.command));
-  if (!made) return report(call, "run", made.error());
+  if (!made) return report(call, "run", parser.located(made.error()));
   tell_left_out(call, "run", *made);
   if (args.job.dry_run) {
     call.io.out << indented(made->request.jobspec);
@@ -207,7 +211,7 @@ int verb_run(Invocation& call) {
   if (!client) return report(call, "run", client.error());
   const auto reply = client->submit(made->request);
   if (!reply) {
-    const int code = report(call, "run", as_typed(reply.error(), args.job));
+    const int code = report(call, "run", parser.located(as_typed(reply.error(), args.job)));
     return code == kFailed ? kNotRun : code;
   }
   if (args.verbose) call.io.err << fmt::format("holon run: job {}\n", reply->first_id);
