@@ -60,6 +60,22 @@ TEST(User, WhatIsNotSaidOnTheOutputIsSaidAsAnError) {
   EXPECT_THAT(man.err, HasSubstr("holon jobs --help"));
 }
 
+TEST(User, APageOfAnInstanceThatHasEndedIsMadeFromItsStateDirectory) {
+  Sandbox sandbox;
+  const std::string script = sandbox.write_file(
+      "campaign.sh", "#!/bin/sh\nholon run --name good true\nholon run false\nexit 0\n", true);
+  sandbox.ok({"start", "--resources", "node=1/core=2", "--state-dir", "state", script});
+  const std::string page = sandbox.ok({"report", "state", "-o", "-"});
+  EXPECT_THAT(page, HasSubstr("state directory"));
+  EXPECT_THAT(page, HasSubstr("at least 1 cores"));
+  EXPECT_THAT(sandbox.ok({"report", "state", "-o", "-", "--title", "mine"}), HasSubstr("mine"));
+  const Ran none = sandbox.run({"report", "nowhere"});
+  EXPECT_NE(none.code, 0);
+  EXPECT_THAT(none.err, HasSubstr("there is no journal of an instance"));
+  Instance instance(sandbox, {"--resources", "node=1/core=1", "--state-dir", "live"});
+  EXPECT_THAT(sandbox.run({"report", "live"}).err, HasSubstr("its instance runs"));
+}
+
 TEST(User, TheAuditTellsWhoAskedForWhat) {
   Sandbox sandbox;
   Instance instance(sandbox, kTwoCores);

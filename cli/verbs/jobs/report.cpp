@@ -10,6 +10,8 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
+#include "instance/tree/remains.hpp"
+#include "msg/job_filter.hpp"
 #include "sim/report.hpp"
 
 namespace holon::cli {
@@ -20,6 +22,7 @@ constexpr std::int64_t kTicks = 1'000;  // of a second: records are in ms
 struct ReportArgs {
   std::string file = "report.html";
   std::string title;
+  std::string state_dir;  // of an instance that has ended; "": of one that can be asked
   msg::JobsRequest request;
 };
 
@@ -148,19 +151,63 @@ Status write_report(const std::string& file, const std::string& page, std::ostre
   return {};
 }
 
-Result<std::string> page_of(Client& client, const ReportArgs& args) {
+// What the page shows, and what is known of the instance beside its jobs.
+struct Shown {
+  std::vector<msg::JobRecord> jobs;
+  Result<msg::TreeNode> node = fail(Errc::not_found, "it has ended");
+  std::string depths, state_dir;
+};
+
+Result<Shown> ask(Client& client, const ReportArgs& args) {
   auto jobs = client.jobs(args.request);
   if (!jobs) return tl::unexpected(jobs.error());
-  const Time now = instance::wall_clock_ms();
-  Recorded all = recorded(std::move(jobs->jobs), now);
+  return Shown{std::move(jobs->jobs), client.status(), depths_of(client), ""};
+}
+
+// The jobs of the instance itself, which are those of a root: below it are those of children. What
+// an array's tasks did is in the array.
+Result<Shown> read_ended(const ReportArgs& args) {
+  Shown shown;
+  shown.state_dir = args.state_dir;
+  std::string from;
+  do {
+    auto piece = instance::read_remains(args.state_dir, "/", from);
+    if (piece.busy)
+      return fail(Errc::busy, "its instance runs; holon report without DIR asks it",
+                  args.state_dir);
+    if (!piece.is_there && from.empty())
+      return fail(
+          Errc::not_found,
+          piece.problems.empty() ? "there is no journal of an instance" : piece.problems.front(),
+          args.state_dir);
+    for (auto& job : piece.jobs)
+      if (job.path.rfind('/') == 0 && msg::matches(args.request.filter, job))
+        shown.jobs.push_back(std::move(job));
+    from = std::move(piece.next);
+  } while (!from.empty());
+  return shown;
+}
+
+// Until the last of its jobs was over, where it is over itself.
+Time as_of(const Shown& shown) {
+  if (shown.state_dir.empty()) return instance::wall_clock_ms();
+  Time last = 0;
+  for (const auto& job : shown.jobs)
+    last = std::max({last, job.t_submit, job.t_start, job.t_finish, job.t_inactive});
+  return last;
+}
+
+Result<std::string> page_of(Shown shown, const ReportArgs& args) {
+  const Time now = as_of(shown);
+  Recorded all = recorded(std::move(shown.jobs), now);
   if (all.workload.jobs.empty())
     return fail(Errc::not_found, "no job has been submitted that could be shown");
-  const auto node = client.status();
+  const auto& node = shown.node;
   const std::int64_t most = most_at_once(all);
   const std::int64_t procs = node && node->cores > 0 ? std::max(node->cores, most) : most;
   auto facts = facts_of_instance(node, all, procs, now);
-  if (const auto depths = depths_of(client); !depths.empty())
-    facts.emplace_back("looked at in a pass", depths);
+  if (!shown.depths.empty()) facts.emplace_back("looked at in a pass", shown.depths);
+  if (!shown.state_dir.empty()) facts.emplace_back("state directory", shown.state_dir);
   sim::PolicyRun run;
   run.name = node && !node->policy.empty() ? node->policy : "as recorded";
   run.result = std::move(all.result);
@@ -180,7 +227,11 @@ Result<std::string> page_of(Client& client, const ReportArgs& args) {
 int verb_report(Invocation& call) {
   ReportArgs args;
   Parser parser("report", "a page about what an instance has done");
-  parser.group("Options")
+  parser
+      .positional("DIR", args.state_dir,
+                  "the state directory of an instance that has ended; one that can be asked "
+                  "otherwise")
+      .group("Options")
       .option("-o,--output", args.file, "FILE",
               "where to, report.html unless given; - is standard output")
       .option("--title", args.title, "TEXT", "of the page")
@@ -198,17 +249,27 @@ int verb_report(Invocation& call) {
       .note(
           "Waits, use and the queue over time, and every job on the machine, from the instance's "
           "own "
-          "records: it may still run, or be one that has ended and is asked for by its path. One "
+          "records: it may still run, be one that has ended and is asked for by its path, or a "
+          "root "
+          "that has ended and whose state directory (holon start --state-dir) is there. One "
           "file that needs nothing else; to be looked at in a browser, or printed. The same page "
           "is "
           "what holon simulate --report makes of a trace.")
       .example("holon report", "then look at report.html in a browser")
-      .example("holon report -i /3 -o campaign.html", "of a child, whether it still lives or not");
+      .example("holon report -i /3 -o campaign.html", "of a child, whether it still lives or not")
+      .example("holon report ./state", "of an instance that has ended");
   if (const auto code = parser.parse(call)) return *code;
   args.request.all = true;
-  auto client = connect_to_instance(call);
-  if (!client) return report(call, "report", client.error());
-  const auto page = page_of(*client, args);
+  auto shown = Result<Shown>(Shown());
+  if (args.state_dir.empty()) {
+    auto client = connect_to_instance(call);
+    if (!client) return report(call, "report", client.error());
+    shown = ask(*client, args);
+  } else {
+    shown = read_ended(args);
+  }
+  if (!shown) return report(call, "report", shown.error());
+  const auto page = page_of(std::move(*shown), args);
   if (!page) return report(call, "report", page.error());
   const auto written = write_report(args.file, *page, call.io.out);
   if (!written) return report(call, "report", written.error());
