@@ -9,6 +9,9 @@ namespace holon::pmi {
 namespace {
 
 constexpr const char* kMapping = "PMI_process_mapping";
+// What MPICH's tasks tell each other their addresses by. Every task has put one before the last
+// fence of MPI_Init, and none puts anything after it.
+constexpr std::string_view kAddress = "-allgather-shm-";
 constexpr std::size_t kMaxStored = 64 << 20;  // bytes that the tasks of one job may leave here
 
 }  // namespace
@@ -138,13 +141,29 @@ void Server::enter_fence(Task& task) {
 
 void Server::release(const Pairs& others) {
   for (const auto& [key, value] : others) values_[key] = value;
-  for (Task& task : tasks_) {
-    if (!std::exchange(task.in_fence, false)) continue;
-    if (task.version == 1)
-      answer(task, "barrier_out", {});
-    else
-      answer(task, "kvs-fence-response", {{"rc", "0"}});
-  }
+  const auto address = values_.lower_bound(std::string(kAddress));
+  has_addresses_ = address != values_.end() && address->first.starts_with(kAddress);
+  for (Task& task : tasks_)
+    if (std::exchange(task.in_fence, false) && !std::exchange(task.has_left, false))
+      answer_fence(task);
+}
+
+void Server::answer_fence(Task& task) {
+  if (task.version == 1)
+    answer(task, "barrier_out", {});
+  else
+    answer(task, "kvs-fence-response", {{"rc", "0"}});
+}
+
+bool Server::waits_to_leave() const {
+  return has_addresses_ && put_.empty() &&
+         std::any_of(tasks_.begin(), tasks_.end(),
+                     [](const Task& one) { return one.in_fence && !one.has_left; });
+}
+
+void Server::let_leave() {
+  for (Task& task : tasks_)
+    if (task.in_fence && !std::exchange(task.has_left, true)) answer_fence(task);
 }
 
 void Server::handle_two(Task& task, const Message& message) {

@@ -49,6 +49,13 @@ class Server {
   // Ends the fence that on_fence told of. `others`: what tasks of other nodes have put.
   void release(const Pairs& others);
 
+  // Do tasks wait in the fence with which programs of MPICH end? Up to 4.1 its MPI_Finalize over
+  // UCX waits there without answering other tasks, which still close their connections to it and
+  // come to the fence only after that: neither can go on.
+  bool waits_to_leave() const;
+  // Lets those that do go on without the others. They still count as having come to that fence.
+  void let_leave();
+
   // It has said goodbye, and may say hello again: a script can run one program after the other.
   bool is_finalized(std::size_t task) const { return tasks_[task].finalized; }
   // It has said hello and no goodbye: should it end now, the others may wait for it for ever.
@@ -61,6 +68,7 @@ class Server {
     std::string input, output;
     std::string thread;  // of the request being answered, for PMI-2
     bool in_fence = false, finalized = false, broken = false;
+    bool has_left = false;  // the fence it is in, before the others had come
     std::string waits_for;  // a node attribute
   };
 
@@ -74,6 +82,7 @@ class Server {
   void job_attribute(Task& task, const Message& message);
   void put(Task& task, const Message& message, const std::string& answer);
   void enter_fence(Task& task);
+  void answer_fence(Task& task);
   void say_goodbye(Task& task);
   bool fits(const std::string& key, const std::string& value) const;
   void answer(Task& task, std::string command, Pairs fields);
@@ -82,8 +91,9 @@ class Server {
   Job job_;
   std::vector<Task> tasks_;
   std::map<std::string, std::string> values_, node_values_;
-  std::size_t stored_ = 0;  // bytes of all that was ever put here
-  Pairs put_;               // since the last fence
+  std::size_t stored_ = 0;      // bytes of all that was ever put here
+  Pairs put_;                   // since the last fence
+  bool has_addresses_ = false;  // of MPICH's tasks, which were told each other's
 };
 
 // The mapping of `counts[i]` tasks, one after the other, on node i. "" for no nodes.

@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kReadAtOnce = 4096;
 // Of a task that has ended: more than a socket holds. What it has left behind may go on sending.
 constexpr int kLastReads = 128;
+// In the last fence, until those that are there go on without the others.
+constexpr Duration kLeavePatience = 1'000;
 
 // The name of the job's key-value space: the same on all nodes, and one word.
 std::string space_of(const std::string& path) {
@@ -102,6 +104,7 @@ Status PmiWireUp::release(const std::vector<std::string>& parts) {
       all.emplace_back(std::move(put->words[i]), std::move(put->words[i + 1]));
   }
   server_.release(all);
+  leave_.cancel();
   for (std::size_t place = 0; place < seats_.size(); ++place) flush(place);
   return {};
 }
@@ -141,7 +144,16 @@ bool PmiWireUp::hear(std::size_t place) {
       n > 0 && server_.receive(place, {buffer.data(), static_cast<std::size_t>(n)});
   flush(place);
   if (!understood) close(place);
+  if (!leave_ && server_.waits_to_leave())
+    leave_ = reactor_.after(kLeavePatience, [this] { let_leave(); });
   return understood;
+}
+
+void PmiWireUp::let_leave() {
+  leave_.cancel();
+  if (!server_.waits_to_leave()) return;
+  server_.let_leave();
+  for (std::size_t place = 0; place < seats_.size(); ++place) flush(place);
 }
 
 void PmiWireUp::flush(std::size_t place) {

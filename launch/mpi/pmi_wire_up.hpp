@@ -46,6 +46,7 @@ class PmiWireUp final : public WireUp {
   bool hear(std::size_t place);
   void flush(std::size_t place);
   void close(std::size_t place);
+  void let_leave();
 
   transport::Reactor& reactor_;
   WireUpEvents events_;
@@ -53,6 +54,7 @@ class PmiWireUp final : public WireUp {
   std::uint64_t size_;
   pmi::Server server_;
   std::vector<Seat> seats_;
+  transport::Subscription leave_;  // for tasks that wait in their last fence
 };
 
 }  // namespace holon::launch

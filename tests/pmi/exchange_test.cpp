@@ -115,6 +115,41 @@ INSTANTIATE_TEST_SUITE_P(BothVersions, Exchange, testing::Values(Version::one, V
                            return version.param == Version::one ? "Pmi1" : "Pmi2";
                          });
 
+// As MPICH does it: MPI_Init with two fences, the second one for addresses, MPI_Finalize with one.
+TEST(PmiServer, TasksLeaveTheirLastFenceWithoutThoseThatNeedThemToComeThere) {
+  Server server({"7.0", 2, ""}, {0, 1});
+  int fences = 0;
+  server.on_fence = [&](Pairs put) {
+    ++fences;
+    server.release(put);
+  };
+  const auto say = [&](std::size_t task, const std::string& line) {
+    EXPECT_TRUE(server.receive(task, line + "\n"));
+    return server.take_output(task);
+  };
+  for (const std::size_t task : {0, 1}) say(task, "cmd=init pmi_version=1 pmi_subversion=1");
+  say(0, "cmd=barrier_in");
+  EXPECT_FALSE(server.waits_to_leave()) << "it may be about to tell its address";
+  say(1, "cmd=barrier_in");
+  server.take_output(0);
+  for (const std::size_t task : {0, 1})
+    say(task, fmt::format("cmd=put kvsname=7.0 key=-allgather-shm-1-{} value=x", task));
+  say(0, "cmd=barrier_in");
+  EXPECT_FALSE(server.waits_to_leave()) << "it waits for the other's address";
+  say(1, "cmd=barrier_in");
+  server.take_output(0);
+  say(1, "cmd=barrier_in");
+  EXPECT_TRUE(server.waits_to_leave());
+  server.let_leave();
+  EXPECT_EQ(server.take_output(1), "cmd=barrier_out\n");
+  EXPECT_FALSE(server.waits_to_leave());
+  say(1, "cmd=finalize");
+  EXPECT_EQ(fences, 2);
+  EXPECT_EQ(say(0, "cmd=barrier_in"), "cmd=barrier_out\n") << "the other has been there";
+  EXPECT_EQ(fences, 3);
+  EXPECT_EQ(server.take_output(1), "") << "it was answered before";
+}
+
 TEST(PmiClient, OfASilentServerGivesUp) {
   const Pair pair;
   const auto client = Client::hello({pair.ends[1], 0, 2, "j"}, Version::one, 50);

@@ -46,11 +46,14 @@ class MpiOnHosts : public testing::TestWithParam<MpiKind> {
 };
 
 TEST_P(MpiOnHosts, EightRanksAreOneProgram) {
+  // One of MPICH in two hangs in MPI_Finalize where the agents do not help (docs/mpi.md).
+  for (int i = 0; i < 4; ++i) {
+    const Ran again = run({});
+    EXPECT_EQ(again.code, 0) << again.err;
+    EXPECT_EQ(again.err, "");
+  }
   const Ran ran = run({});
-  // MPICH 4.0.2 over UCX and tcp hangs in MPI_Finalize now and then, under its own mpiexec, too:
-  // some ranks wait there for an answer of others that are through.
-  const bool may_hang = GetParam().name == kMpich.name;
-  EXPECT_TRUE(ran.code == 0 || (may_hang && ran.code == 124)) << ran.code << ran.err;
+  EXPECT_EQ(ran.code, 0) << ran.err;
   for (int rank = 0; rank < 8; ++rank)
     EXPECT_THAT(ran.out,
                 HasSubstr(fmt::format("{} of 8: sum 28, token {}\n", rank, rank * (rank + 1) / 2)));
