@@ -4,6 +4,7 @@
 // Time is the wall's, of a broker and, in one process beside it, all agents and the client; `ready`
 // is from the broker's start until all agents are taken, `run` the time of one job alone.
 #include <benchmark/benchmark.h>
+#include <hwloc.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -21,6 +22,7 @@
 #include "instance/options.hpp"
 #include "instance/process/spawn.hpp"
 #include "launch/messages.hpp"
+#include "launch/topology.hpp"
 #include "msg/instance.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
@@ -44,14 +46,36 @@ T must(Result<T> result) {
   return std::move(*result);
 }
 
+// What the broker knows of its nodes before their agents come.
+enum class Nodes { declared, machines };
+
+std::string synthetic_topology(const char* description) {
+  hwloc_topology_t topology = nullptr;
+  char* buffer = nullptr;
+  int length = 0;
+  hwloc_topology_init(&topology);
+  if (hwloc_topology_set_synthetic(topology, description) != 0 ||
+      hwloc_topology_load(topology) != 0 ||
+      hwloc_topology_export_xmlbuffer(topology, &buffer, &length, 0) != 0)
+    give_up("no topology");
+  std::string xml(buffer, static_cast<std::size_t>(length - 1));
+  hwloc_free_xmlbuffer(topology, buffer);
+  hwloc_topology_destroy(topology);
+  return xml;
+}
+
 // `holon broker` as a supervisor starts it, in a folder of its own.
 class Broker {
  public:
-  explicit Broker(std::size_t agents) {
+  explicit Broker(std::size_t agents, Nodes nodes = Nodes::declared) {
     std::string name = std::filesystem::temp_directory_path() / "holon-agents-XXXXXX";
     if (!mkdtemp(name.data())) give_up("no folder " + name);
     dir_ = name;
-    options_.start.resources = "node=" + std::to_string(agents) + "/core=4";
+    if (nodes == Nodes::declared)
+      options_.start.resources = "node=" + std::to_string(agents) + "/core=4";
+    else
+      for (std::size_t rank = 0; rank < agents; ++rank)
+        options_.hosts.push_back("n" + std::to_string(rank));
     options_.start.state_dir = dir_ + "/state";
     options_.runtime_dir = dir_ + "/run";
     for (std::size_t rank = 0; rank < agents; ++rank)
@@ -91,14 +115,22 @@ class Broker {
   pid_t pid_ = 0;
 };
 
+// How agents say what their nodes are: not at all, each for itself, or when they are asked.
+struct Topology {
+  std::string xml;
+  bool is_always_sent = false;
+};
+
 class Agents {
  public:
-  explicit Agents(const Broker& broker) : reactor_(must(transport::Reactor::create())) {
+  explicit Agents(const Broker& broker, Topology topology = {})
+      : reactor_(must(transport::Reactor::create())), topology_(std::move(topology)) {
     wait_for([&] { return std::filesystem::exists(broker.uri().substr(6)); }, "the broker");
     client_ = must(transport::Client::connect(*reactor_, broker.uri()));
     for (const std::string& secret : broker.secrets()) add(broker, secret);
     wait_for([&] { return taken_ == links_.size(); }, "the agents");
   }
+  double said_in_mib() const { return static_cast<double>(said_) / (1 << 20); }
 
   // Until all of them are over, and the broker has said so of the reports.
   void run(std::uint64_t jobs) {
@@ -136,11 +168,22 @@ class Agents {
     launch::msg::Hello hello;
     hello.rank = static_cast<std::uint32_t>(links_.size() - 1);
     hello.incarnation = links_.size();
+    hello.hostname = "n" + std::to_string(hello.rank);
     hello.secret = secret;
-    link.client->call({"agent.hello", transport::pack(hello)},
-                      [this](const Result<std::string>& answer) {
-                        if (!must(transport::unpack<launch::msg::Welcome>(must(answer))).accepted)
-                          give_up("an agent was not taken");
+    hello.topology_digest = launch::topology_digest(topology_.xml);
+    say_hello(link, std::move(hello), topology_.is_always_sent);
+  }
+
+  void say_hello(Link& link, launch::msg::Hello hello, bool with_topology) {
+    if (with_topology) hello.topology = topology_.xml;
+    std::string packed = transport::pack(hello);
+    said_ += packed.size();
+    link.client->call({"agent.hello", std::move(packed)},
+                      [this, &link, hello = std::move(hello)](const Result<std::string>& answer) {
+                        const auto welcome =
+                            must(transport::unpack<launch::msg::Welcome>(must(answer)));
+                        if (welcome.wants_topology) return say_hello(link, hello, true);
+                        if (!welcome.accepted) give_up("an agent was not taken");
                         ++taken_;
                       });
   }
@@ -180,7 +223,8 @@ class Agents {
   std::unique_ptr<transport::Reactor> reactor_;
   std::unique_ptr<transport::Client> client_;
   std::vector<std::unique_ptr<Link>> links_;
-  std::size_t taken_ = 0;
+  Topology topology_;
+  std::size_t taken_ = 0, said_ = 0;
   std::uint64_t over_ = 0;
 };
 
@@ -213,6 +257,24 @@ BENCHMARK(BM_StubbedTasks)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond)
     ->MinTime(2);
+
+// Agents of equal nodes that are not the broker's equal, with 128 cores each; 1: each sends its
+// topology.
+void BM_Gather(benchmark::State& state) {
+  constexpr const char* kNode = "pack:2 numa:4 l3:2 core:8 pu:2";
+  const Topology topology{launch::portable_topology(synthetic_topology(kNode)),
+                          state.range(1) == 1};
+  for (auto _ : state) {
+    Broker broker(static_cast<std::size_t>(state.range(0)), Nodes::machines);
+    const Agents agents(broker, topology);
+    state.counters["broker_MiB"] = broker.memory_in_mib();
+    state.counters["said_MiB"] = agents.said_in_mib();
+  }
+}
+BENCHMARK(BM_Gather)
+    ->ArgsProduct({{4, 64, 256}, {1, 0}})
+    ->UseRealTime()
+    ->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace holon::instance

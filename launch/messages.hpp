@@ -105,8 +105,11 @@ struct Hello {
   std::string hostname;
   std::int64_t pid = 0;
   std::uint64_t incarnation =
-      0;                 // of this agent process; a new one knows nothing of the old one's jobs
-  std::string topology;  // hwloc XML of what this process may use
+      0;  // of this agent process; a new one knows nothing of the old one's jobs
+  // hwloc XML of what this process may use, without what tells equal nodes apart (topology.hpp);
+  // "": it has not been asked for yet, and topology_digest tells whether the broker knows it.
+  std::string topology;
+  std::string topology_digest;
   std::vector<Started> running;
   std::vector<std::uint64_t> waiting;  // jobs taken over that it will start, unless told not to
   std::vector<Finished> finished;      // unacknowledged; the answer acknowledges them
@@ -117,8 +120,8 @@ struct Hello {
   // The batch job that its node is in, whose end says the same: the system as in batch.system, and
   // the job as the system's commands take it. Empty: none that would end before the instance.
   std::string batch_system, batch_job;
-  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, running, waiting, finished, clock, swept,
-               secret, lasts, batch_system, batch_job)
+  HOLON_FIELDS(rank, hostname, pid, incarnation, topology, topology_digest, running, waiting,
+               finished, clock, swept, secret, lasts, batch_system, batch_job)
 };
 struct Welcome {
   bool accepted = true;             // false: the agent kills its jobs and ends
@@ -130,7 +133,9 @@ struct Welcome {
   // Of `running` and `waiting`: jobs that are over for the broker, which had given this agent up.
   // If there are any the hello was not taken, and is said again when they have ended.
   std::vector<std::uint64_t> given_up;
-  HOLON_FIELDS(accepted, refusal, kill, orphans, given_up)
+  // The hello was not taken, and is said again with the topology.
+  bool wants_topology = false;
+  HOLON_FIELDS(accepted, refusal, kill, orphans, given_up, wants_topology)
 };
 
 // "agent.report": what happened since the last one. The answer (Empty) acknowledges all of it and

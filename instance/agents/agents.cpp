@@ -67,7 +67,8 @@ void Agents::hello(const transport::Request& request, Time now) {
          {}},
         now);
   if (!links_.contains(hello->rank))
-    if (auto taken = take_in(*hello); !taken) return refuse_latecomer(request, taken.error());
+    if (auto taken = take_in(*hello); !taken)
+      return refuse_latecomer(request, *hello, taken.error());
   AgentLink& link = links_.at(hello->rank);
   if (is_second(link, request, *hello)) return refuse_second(request, link);
   const auto before = by_peer_.find(request.peer());
@@ -99,13 +100,17 @@ void Agents::refuse_second(const transport::Request& request, const AgentLink& l
 
 // It came after the beginning: nobody counts on its node yet.
 Status Agents::take_in(const launch::msg::Hello& hello) {
-  if (auto taken = on_latecomer({hello.rank, hello.hostname, hello.topology}); !taken) return taken;
+  const NodeTopology node{hello.rank, hello.hostname, hello.topology, hello.topology_digest};
+  if (auto taken = on_latecomer(node); !taken) return taken;
   links_.try_emplace(hello.rank, ground_, hello.rank);
   return {};
 }
 
-void Agents::refuse_latecomer(const transport::Request& request, const Error& why) {
+void Agents::refuse_latecomer(const transport::Request& request, const launch::msg::Hello& hello,
+                              const Error& why) {
   launch::msg::Welcome welcome;
+  welcome.wants_topology = why.code == Errc::not_found && hello.topology.empty();
+  if (welcome.wants_topology) return request.reply(transport::pack(welcome));
   welcome.accepted = false;
   welcome.refusal = "the instance has begun without it: " + to_string(why);
   request.reply(transport::pack(welcome));

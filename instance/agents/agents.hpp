@@ -86,7 +86,8 @@ class Agents {
   bool is_second(const AgentLink& link, const transport::Request& request,
                  const launch::msg::Hello& hello) const;
   static void refuse_second(const transport::Request& request, const AgentLink& link);
-  static void refuse_latecomer(const transport::Request& request, const Error& why);
+  static void refuse_latecomer(const transport::Request& request, const launch::msg::Hello& hello,
+                               const Error& why);
   bool proves_its_rank(const transport::Request& request, const launch::msg::Hello& hello) const;
 
   AgentGround ground_;

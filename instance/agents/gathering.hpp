@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ class Gathering {
   Gathering(ResourceSource own, std::string own_host, std::vector<std::string> secrets,
             std::uint32_t quorum = 0);
 
-  // Takes what an agent's hello says of its node. Other requests are passed over: the service that
-  // exists once the resources are known answers them.
+  // Takes what an agent's hello says of its node, and asks for the topology where it is the first
+  // one with that. Other requests are passed over: the service that exists once the resources are
+  // known answers them.
   void hear(const transport::Request& request);
   void peer_lost(transport::PeerId peer);
   // Is the agent of this rank here?
@@ -36,8 +38,17 @@ class Gathering {
   std::string own_host_;
   std::vector<std::string> secrets_;
   std::size_t wanted_;  // nodes
-  std::map<std::uint32_t, NodeTopology> others_;
+  struct Other {
+    std::string host, digest;
+    // That was said without the topology; answered where that was asked for.
+    std::optional<transport::Request> hello = {};
+    bool is_asked = false;
+  };
+  void ask_for(const std::string& digest);
+
+  std::map<std::uint32_t, Other> others_;
   std::map<transport::PeerId, std::uint32_t> by_peer_;
+  std::map<std::string, std::string> topologies_;  // by digest
 };
 
 }  // namespace holon::instance

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "base/checksum.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -19,13 +21,6 @@ constexpr std::size_t kLength = 192;  // of the line, filled up with blanks
 
 std::string mark_file(const std::string& state_dir) {
   return state_dir + "/instance.mark";
-}
-
-// FNV-1a: against torn and damaged lines, not against intent.
-std::uint64_t checksum(const std::string& text) {
-  std::uint64_t sum = 0xcbf29ce484222325;
-  for (const unsigned char c : text) sum = (sum ^ c) * 0x100000001b3;
-  return sum;
 }
 
 std::string line_of(const Progress& p) {

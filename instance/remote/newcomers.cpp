@@ -42,10 +42,15 @@ Status Newcomers::check_new(const NodeTopology& node) const {
   return {};
 }
 
-Status Newcomers::take_in(const NodeTopology& node) {
+Status Newcomers::take_in(NodeTopology node) {
   if (auto is_new = check_new(node); !is_new) return is_new;
   const auto source = kept_source(journal_);
   if (!source) return tl::unexpected(source.error());
+  const bool is_of_machines = source->kind == "hosts" || source->kind == "hwloc";
+  if (is_of_machines && source->bind && node.xml.empty() && !node.digest.empty()) {
+    node.xml = topology_in(*source, node.digest);
+    if (node.xml.empty()) return fail(Errc::not_found, "its topology is not known yet", node.host);
+  }
   const auto more = with_another_node(*source, own_host(), node);
   if (!more) return tl::unexpected(more.error());
   const auto part = read_node(node);

@@ -29,8 +29,9 @@ class Newcomers {
 
   // Before the commit. All of the node's units are up and free, and jobs that wait for them are
   // looked at again. Nothing has changed where it fails. Errors: unsupported (declared resources),
+  // not_found (its topology is given by a digest only, and none of the instance's has that),
   // invalid_argument (not a topology), exists (a node of that name or rank is here), system. O(V).
-  Status take_in(const NodeTopology& node);
+  Status take_in(NodeTopology node);
 
   // One more may come, with the rank behind the last one.
   void expect(std::string host) { hosts_.push_back(std::move(host)); }

@@ -57,13 +57,6 @@ std::string name_of_this_host() {
   return name;
 }
 
-// The one thing in which topologies of equal hosts differ.
-std::string without_host_name(const std::string& xml) {
-  const auto at = xml.find("<info name=\"HostName\"");
-  const auto end = at == std::string::npos ? at : xml.find("/>", at);
-  return end == std::string::npos ? xml : xml.substr(0, at) + xml.substr(end + 2);
-}
-
 // {"topologies":[XML, ...],"hosts":[{"rank":0,"host":"a","topology":0}, ...]}
 Result<resource::GraphSpec> read_hosts(const std::string& text) {
   try {
@@ -85,13 +78,16 @@ ResourceSource with_other_nodes(const ResourceSource& own, const std::string& ow
                                 const std::vector<NodeTopology>& others) {
   if (others.empty()) return own;
   json topologies = json::array(), hosts = json::array();
-  std::map<std::string, std::size_t> known;
-  const auto add = [&](std::uint32_t rank, const std::string& host, const std::string& xml) {
-    const auto [topology, is_new] = known.try_emplace(without_host_name(xml), known.size());
-    if (is_new) topologies.push_back(topology->first);
+  std::map<std::string, std::size_t, std::less<>> known;
+  const auto add = [&](std::uint32_t rank, const std::string& host, std::string_view xml) {
+    auto topology = known.find(xml);
+    if (topology == known.end()) {
+      topology = known.emplace(xml, known.size()).first;
+      topologies.push_back(topology->first);
+    }
     hosts.push_back({{"rank", rank}, {"host", host}, {"topology", topology->second}});
   };
-  add(0, own_host.empty() ? name_of_this_host() : own_host, own.text);
+  add(0, own_host.empty() ? name_of_this_host() : own_host, launch::portable_topology(own.text));
   for (const NodeTopology& node : others) add(node.rank, node.host, node.xml);
   const json document = {{"topologies", std::move(topologies)}, {"hosts", std::move(hosts)}};
   return {"hosts", document.dump(-1, ' ', false, json::error_handler_t::replace), own.bind};
@@ -104,13 +100,23 @@ Result<ResourceSource> with_another_node(const ResourceSource& source, const std
   if (!document.is_object())
     return fail(Errc::unsupported, "its resources were declared; no node can be added to them");
   json& topologies = document["topologies"];
-  const std::string xml = without_host_name(node.xml);
+  const std::string xml = launch::portable_topology(node.xml);
   const auto known = std::find(topologies.begin(), topologies.end(), xml);
   const auto place = static_cast<std::size_t>(known - topologies.begin());
   if (known == topologies.end()) topologies.push_back(xml);
   document["hosts"].push_back({{"rank", node.rank}, {"host", node.host}, {"topology", place}});
   return ResourceSource{"hosts", document.dump(-1, ' ', false, json::error_handler_t::replace),
                         source.bind};
+}
+
+std::string topology_in(const ResourceSource& source, const std::string& digest) {
+  std::vector<std::string> known;
+  if (source.kind == "hwloc" && source.bind) known = {launch::portable_topology(source.text)};
+  const json document = source.kind == "hosts" ? json::parse(source.text, nullptr, false) : json();
+  if (document.is_object()) known = document.value("topologies", known);
+  for (auto& xml : known)
+    if (launch::topology_digest(xml) == digest) return std::move(xml);
+  return "";
 }
 
 Result<resource::GraphSpec> read_node(const NodeTopology& node) {

@@ -29,8 +29,10 @@ struct ResourceSource {
 struct NodeTopology {
   std::uint32_t rank = 0;
   std::string host, xml;
+  std::string digest = {};  // of `xml`, where that is "": one that the instance may know
 };
-// `own`, of the node of rank 0, and the others' nodes: one source, with equal topologies once.
+// `own`, of the node of rank 0, and the others' nodes: one source, with equal topologies once
+// (launch/topology.hpp).
 // `own_host`: what the node of rank 0 is called; "": as it calls itself.
 ResourceSource with_other_nodes(const ResourceSource& own, const std::string& own_host,
                                 const std::vector<NodeTopology>& others);
@@ -39,6 +41,8 @@ ResourceSource with_other_nodes(const ResourceSource& own, const std::string& ow
 // topologies).
 Result<ResourceSource> with_another_node(const ResourceSource& source, const std::string& own_host,
                                          const NodeTopology& node);
+// The topology with this digest among those of `source`; "": there is none.
+std::string topology_in(const ResourceSource& source, const std::string& digest);
 // Of that node alone, to be added to the graph that was read from `source`. Errors:
 // invalid_argument (not a topology).
 Result<resource::GraphSpec> read_node(const NodeTopology& node);

@@ -304,10 +304,13 @@ Result<GraphSpec> read_hwloc(std::span<const HostTopology> hosts, const HwlocOpt
   const auto caches =
       options.as_fluxion ? HWLOC_TYPE_FILTER_KEEP_STRUCTURE : HWLOC_TYPE_FILTER_KEEP_ALL;
   std::int32_t next_rank = 0;
+  Result<HwlocTopology> topology = fail(Errc::not_found, "no hosts");  // of the one before
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const auto& host = hosts[i];
     const auto where = host.host.empty() ? fmt::format("hwloc XML {}", i) : host.host;
-    const auto topology = load(host.xml, caches, where);
+    const bool is_as_before = i > 0 && host.xml.data() == hosts[i - 1].xml.data() &&
+                              host.xml.size() == hosts[i - 1].xml.size();
+    if (!is_as_before) topology = load(host.xml, caches, where);
     if (!topology) return tl::unexpected(topology.error());
     const auto rank = host.rank >= 0 ? host.rank : next_rank;
     next_rank = std::max(next_rank, rank + 1);

@@ -372,6 +372,49 @@ TEST_F(FakeAgents, SayWhatTheirNodesAreWhereThatIsNotDeclared) {
   EXPECT_THAT(all.nodes_free, AllOf(HasSubstr("other"), HasSubstr("last")));
 }
 
+// As this machine's, with less memory: no node has been shown to have that.
+std::string another_topology() {
+  std::string xml = launch::portable_topology(*launch::topology_xml());
+  const std::string mark = "local_memory=\"";
+  const auto at = xml.find(mark);
+  EXPECT_NE(at, std::string::npos);
+  if (at == std::string::npos) return xml;
+  const auto begin = at + mark.size();
+  return xml.replace(begin, xml.find('"', begin) - begin, "0");
+}
+
+TEST_F(FakeAgents, OfEqualNodesOneIsAskedForItsTopology) {
+  const LoneBroker live("", 5, {"instance.gather-timeout=60s"}, LoneBroker::not_answering);
+  const std::string xml = another_topology();
+  std::vector<launch::msg::Hello> hellos;
+  for (const std::uint32_t rank : {0U, 1U, 2U, 3U, 4U}) {
+    hellos.push_back(FakeAgent::hello_of(live, rank));
+    hellos.back().hostname = "host" + std::to_string(rank);
+    hellos.back().topology_digest = launch::topology_digest(xml);
+  }
+  hellos[4].topology_digest =
+      launch::topology_digest(launch::portable_topology(*launch::topology_xml()));
+  FakeAgent first(live), second(live), like_the_brokers(live);
+  like_the_brokers.send("agent.hello", hellos[4]);
+  {
+    FakeAgent gone(live, hellos[1]);
+    EXPECT_TRUE(gone.welcome.wants_topology);
+    second.send("agent.hello", hellos[2]);
+  }
+  // One of the others is asked after that.
+  FakeAgent third(live);
+  first.send("agent.hello", hellos[1]);
+  hellos[3].topology = xml;
+  third.send("agent.hello", hellos[3]);
+  const FakeAgent own(live, hellos[0]);
+  EXPECT_TRUE(own.welcome.accepted);
+  EXPECT_FALSE(own.welcome.wants_topology);
+  const auto all = resources_of(live);
+  EXPECT_EQ(all.total.at("node"), 5);
+  for (const char* host : {"host1", "host2", "host3", "host4"})
+    EXPECT_THAT(all.nodes_free, HasSubstr(host));
+}
+
 TEST_F(FakeAgents, AreNotWaitedForBeyondTheGatherTimeout) {
   const LoneBroker live("", 3, {"instance.gather-timeout=1s"}, LoneBroker::not_answering);
   FakeAgent two(live);
@@ -385,6 +428,16 @@ TEST_F(FakeAgents, AreNotWaitedForBeyondTheGatherTimeout) {
   EXPECT_FALSE(late.welcome.accepted) << "it does not say what its node has";
   EXPECT_THAT(late.welcome.refusal, HasSubstr("the instance has begun without it: "));
   EXPECT_EQ(resources_of(live).total.at("node"), 2);
+  auto again = FakeAgent::hello_of(live, 1);
+  again.hostname = "late";
+  again.topology_digest = launch::topology_digest(another_topology());
+  FakeAgent unlike(live, again);
+  EXPECT_TRUE(unlike.welcome.wants_topology);
+  again.topology_digest = launch::topology_digest(launch::portable_topology(last.topology));
+  FakeAgent like_the_others(live, again);
+  EXPECT_TRUE(like_the_others.welcome.accepted);
+  EXPECT_FALSE(like_the_others.welcome.wants_topology);
+  EXPECT_EQ(resources_of(live).total.at("node"), 3);
 }
 
 }  // namespace

@@ -47,6 +47,18 @@ TEST(GrownResources, AreThoseThatAreReadFromTheirText) {
   EXPECT_EQ(grown.total("node"), 3);
 }
 
+TEST(GrownResources, KeepTopologiesThatLaterOnesAreFoundByTheirDigest) {
+  const std::string xml = *launch::topology_xml();
+  const std::string portable = launch::portable_topology(xml);
+  const ResourceSource own{"hwloc", xml, true};
+  EXPECT_EQ(topology_in(own, launch::topology_digest(portable)), portable);
+  EXPECT_EQ(topology_in(own, launch::topology_digest("another")), "");
+  const auto two = with_other_nodes(own, "n1", {{1, "n2", xml}, {2, "n3", "another"}});
+  EXPECT_EQ(topology_in(two, launch::topology_digest("another")), "another");
+  EXPECT_EQ(topology_in(two, launch::topology_digest(portable)), portable);
+  EXPECT_EQ(topology_in({"shape", "node=2/core=4", false}, launch::topology_digest("")), "");
+}
+
 TEST(GrownResources, CannotBeDeclaredOnes) {
   const auto more = with_another_node({"shape", "node=2/core=4", false}, "n0", {2, "late", "<x/>"});
   ASSERT_FALSE(more);
