@@ -39,7 +39,9 @@ struct Allocation {
   // Granted on this node; 0: the batch system does not say.
   std::uint64_t cpus_here = 0;
   std::uint64_t memory_here = 0;  // bytes
-  std::optional<std::uint64_t> gpus_here;
+  // The GPUs granted on this node, as the system's own drivers number them; nullopt: it does not
+  // say.
+  std::optional<std::vector<std::string>> gpus;
   std::optional<std::int64_t> ends_at;   // seconds since the Unix epoch
   std::optional<std::int64_t> walltime;  // seconds, from the job's start
   Place place;                           // among the processes that were started together

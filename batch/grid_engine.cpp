@@ -24,6 +24,7 @@ void read_grid_engine(const Environment& environment, Allocation& allocation) {
       doubt(allocation, "PE_HOSTFILE", nodes.error());
   }
   allocation.node = environment.at("HOSTNAME");
+  read_gpus_of_grid_engine(environment, allocation);
   if (allocation.nodes.empty() && !allocation.node.empty())
     allocation.nodes.push_back(
         {allocation.node, number_in(environment, "NSLOTS", allocation).value_or(0)});

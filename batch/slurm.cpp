@@ -51,7 +51,7 @@ void read_slurm(const Environment& environment, Allocation& allocation) {
   allocation.node = environment.at("SLURMD_NODENAME");
   allocation.cpus_here = number_in(environment, "SLURM_CPUS_ON_NODE", allocation).value_or(0);
   read_memory(environment, allocation);
-  allocation.gpus_here = number_in(environment, "SLURM_GPUS_ON_NODE", allocation);
+  read_gpus_of_slurm(environment, allocation);
   if (const auto end = number_in(environment, "SLURM_JOB_END_TIME", allocation))
     allocation.ends_at = static_cast<std::int64_t>(*end);
   if (number_in(environment, "SLURM_HET_SIZE", allocation).value_or(1) > 1)

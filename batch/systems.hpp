@@ -18,6 +18,10 @@ bool is_in_oar(const Environment& environment);
 void read_oar(const Environment& environment, Allocation& allocation);
 bool is_in_grid_engine(const Environment& environment);
 void read_grid_engine(const Environment& environment, Allocation& allocation);
+// What of this node's GPUs was granted. PBS, LSF and OAR set CUDA_VISIBLE_DEVICES, which counts as
+// it is.
+void read_gpus_of_slurm(const Environment& environment, Allocation& allocation);
+void read_gpus_of_grid_engine(const Environment& environment, Allocation& allocation);
 bool is_in_flux(const Environment& environment);
 void read_flux(const Environment& environment, Allocation& allocation);
 bool is_in_holon(const Environment& environment);

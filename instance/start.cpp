@@ -243,7 +243,7 @@ Nodes nodes_of_child(const ChildPlace& place) {
 }
 
 // A root only: a child has what its parent grants.
-Status fit_in(const Surroundings& around, const StartOptions& options, const Nodes& nodes) {
+Status fit_in(const Surroundings& around, const StartOptions& options, Nodes& nodes) {
   for (const auto& name : around.of_place) unsetenv(name.c_str());
   if (const auto unused = unused_nodes(around.allocation);
       !unused.empty() && !options.here && nodes.hosts.size() < 2)
@@ -251,6 +251,7 @@ Status fit_in(const Surroundings& around, const StartOptions& options, const Nod
   if (!is_this_machine(options)) return {};
   const auto cut = keep_granted_cores(around);
   if (!cut) return tl::unexpected(cut.error());
+  for (auto& name : show_granted_gpus(around)) nodes.step.unset.push_back(std::move(name));
   if (!cut->empty() && options.verbose) say(*cut);
   return {};
 }

@@ -1,8 +1,10 @@
 #include "instance/surroundings.hpp"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "launch/offer.hpp"
 
@@ -77,6 +79,15 @@ Result<std::string> keep_granted_cores(const Surroundings& around) {
                               : fmt::format("{} grants {} CPU{} here", job_of(around.allocation),
                                             cpus, cpus == 1 ? "" : "s");
   return fmt::format("{} of {} cores are offered: {}", (*kept)->cores, (*kept)->of, why);
+}
+
+std::vector<std::string> show_granted_gpus(const Surroundings& around) {
+  const std::vector<std::string> names = {"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
+  const auto is_set = [](const auto& name) { return std::getenv(name.c_str()) != nullptr; };
+  if (!around.allocation.gpus || std::any_of(names.begin(), names.end(), is_set)) return {};
+  const std::string devices = fmt::format("{}", fmt::join(*around.allocation.gpus, ","));
+  for (const auto& name : names) setenv(name.c_str(), devices.c_str(), 1);
+  return names;
 }
 
 }  // namespace holon::instance

@@ -33,4 +33,9 @@ std::uint64_t most_memory(const Surroundings& around);
 // what was cut, "" where nothing was. Errors: of hwloc and of binding.
 Result<std::string> keep_granted_cores(const Surroundings& around);
 
+// Shows this process, and what it starts, the GPUs that the batch system has granted here, where
+// neither CUDA_VISIBLE_DEVICES nor ROCR_VISIBLE_DEVICES is set yet. Returns the
+// variables that were set: they are of this node only.
+std::vector<std::string> show_granted_gpus(const Surroundings& around);
+
 }  // namespace holon::instance

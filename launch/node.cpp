@@ -17,6 +17,7 @@
 #include <cstring>
 #include <memory>
 
+#include "launch/hardware/gpus.hpp"
 #include "launch/topology.hpp"
 
 namespace holon::launch {
@@ -93,6 +94,14 @@ Result<std::string> to_xml(hwloc_topology_t topology) {
   return xml;
 }
 
+// Of this node: what it has, cut to what this process was given.
+Result<std::string> own_xml(hwloc_topology_t topology, bool amd) {
+  auto xml = to_xml(topology);
+  const auto devices = visible_gpus(amd);
+  if (xml && devices) xml = with_gpus(*xml, *devices);
+  return xml;
+}
+
 // Rounded to what the resource graph counts in; what rounding leaves goes to the first nodes that
 // have room for it.
 void limit_memory(hwloc_topology_t topology, std::uint64_t most) {
@@ -134,6 +143,12 @@ bool is_gpu(const hwloc_obj* device) {
   return kind >> 8 == kDisplay &&
          (kind == k3dController || device->attr->pcidev.vendor_id == kAmd ||
           device->attr->pcidev.vendor_id == 0x10de);
+}
+
+bool has_amd_gpus(hwloc_topology_t topology) {
+  for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(topology, device));)
+    if (is_gpu(device) && device->attr->pcidev.vendor_id == kAmd) return true;
+  return false;
 }
 
 }  // namespace
@@ -200,7 +215,12 @@ int CpuMask::apply_quietly() const noexcept {
 Result<Node> Node::discover(const std::string& cpuset) {
   const auto topology = load_restricted(cpuset);
   if (!topology) return tl::unexpected<Error>(topology.error());
-  return read(topology->get());
+  auto node = read(topology->get());
+  if (!node) return node;
+  auto xml = own_xml(topology->get(), node->amd_);
+  if (!xml) return tl::unexpected<Error>(xml.error());
+  node->xml_ = std::move(*xml);
+  return node;
 }
 
 Result<Node> Node::of(const std::string& xml) {
@@ -217,21 +237,16 @@ Result<Node> Node::of(const std::string& xml) {
 }
 
 Result<Node> Node::read(hwloc_topology* raw) {
-  auto xml = to_xml(raw);
-  if (!xml) return tl::unexpected<Error>(xml.error());
   Node node;
-  node.xml_ = std::move(*xml);
   node.cpuset_ = to_list(hwloc_topology_get_topology_cpuset(raw));
   // Some virtual machines show CPUs without cores.
   const hwloc_obj_type_t unit =
       hwloc_get_nbobjs_by_type(raw, HWLOC_OBJ_CORE) > 0 ? HWLOC_OBJ_CORE : HWLOC_OBJ_PU;
   for (hwloc_obj_t core = nullptr; (core = hwloc_get_next_obj_by_type(raw, unit, core));)
     node.cores_.push_back(to_mask(core->cpuset));
-  for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(raw, device));) {
-    if (!is_gpu(device)) continue;
-    ++node.gpus_;
-    node.amd_ |= device->attr->pcidev.vendor_id == kAmd;
-  }
+  for (hwloc_obj_t device = nullptr; (device = hwloc_get_next_pcidev(raw, device));)
+    if (is_gpu(device)) ++node.gpus_;
+  node.amd_ = has_amd_gpus(raw);
   return node;
 }
 
@@ -251,7 +266,7 @@ Result<std::string> topology_xml(const std::string& cpuset, std::uint64_t most_m
   const auto topology = load_restricted(cpuset);
   if (!topology) return tl::unexpected<Error>(topology.error());
   limit_memory(topology->get(), most_memory);
-  return to_xml(topology->get());
+  return own_xml(topology->get(), has_amd_gpus(topology->get()));
 }
 
 Result<std::string> allowed_cpuset() {

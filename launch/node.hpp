@@ -45,6 +45,7 @@ class Node {
   // Of another machine, as its topology_xml() shows it. Errors: invalid_argument.
   static Result<Node> of(const std::string& xml);
 
+  // As topology_xml() of all memory.
   const std::string& xml() const { return xml_; }
   const std::string& cpuset() const { return cpuset_; }  // "0-3": of the operating system's numbers
   std::size_t cores() const { return cores_.size(); }

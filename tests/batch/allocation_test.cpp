@@ -57,6 +57,27 @@ TEST(SlurmAllocation, OfSallocIsOnNoneOfItsNodes) {
   EXPECT_EQ(found.cpus_here, 0U);
 }
 
+TEST(SlurmAllocation, AStepsGpusCountBeforeTheJobs) {
+  const std::string job = "SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=n[1-2]\nSLURM_JOB_GPUS=0-1,3\n";
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(find_allocation(environment_of(job)).gpus, (Names{"0", "1", "3"}));
+  EXPECT_EQ(find_allocation(environment_of(job + "SLURM_STEP_GPUS=2\n")).gpus, Names{"2"});
+  const auto doubtful = find_allocation(environment_of(job + "SLURM_STEP_GPUS=a-b\n"));
+  EXPECT_EQ(doubtful.gpus, std::nullopt);
+  EXPECT_EQ(doubtful.doubts.size(), 1U);
+  const std::string none = "SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=n1\n";
+  EXPECT_EQ(find_allocation(environment_of(none)).gpus, std::nullopt);
+}
+
+TEST(GridEngineAllocation, GpusAreNamedByAResourceMap) {
+  using Names = std::vector<std::string>;
+  const std::string job = "JOB_ID=7\nSGE_TASK_ID=undefined\nHOSTNAME=n1\n";
+  EXPECT_EQ(find_allocation(environment_of(job + "SGE_HGR_gpu=gpu0 gpu3\n")).gpus,
+            (Names{"0", "3"}));
+  EXPECT_EQ(find_allocation(environment_of(job + "SGE_HGR_GPU=1\n")).gpus, Names{"1"});
+  EXPECT_EQ(find_allocation(environment_of(job)).gpus, std::nullopt);
+}
+
 // Several nodes of one machine have the same host name.
 TEST(SlurmAllocation, TheBatchSystemsNameOfTheNodeCountsBeforeTheHostsName) {
   auto environment = recorded("slurm-task.env");
@@ -69,7 +90,7 @@ TEST(SlurmAllocation, MemoryIsPerCpuOrPerNode) {
       "SLURM_JOB_ID=7\nSLURM_JOB_NODELIST=n1\nSLURM_CPUS_ON_NODE=3\nSLURM_MEM_PER_CPU=100\n"
       "SLURM_GPUS_ON_NODE=2\nSLURM_JOB_END_TIME=1700000000\n"));
   EXPECT_EQ(found.memory_here, 300ULL * 1024 * 1024);
-  EXPECT_EQ(found.gpus_here, 2U);
+  EXPECT_EQ(found.gpus, (std::vector<std::string>{"0", "1"}));
   EXPECT_EQ(found.ends_at, 1'700'000'000);
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,7 +127,8 @@ std::string PrivateSlurm::nodes_text(int nodes, int cpus) const {
                           first_port_ + node)
             : fmt::format("NodeAddr={} Port={}",
                           Network::address_of(static_cast<std::size_t>(node)), first_port_ + 1);
-    text += fmt::format("NodeName=n{} {} CPUs={} RealMemory=4000\n", node, here, cpus);
+    text += fmt::format("NodeName=n{} {} CPUs={} RealMemory=4000{}\n", node, here, cpus,
+                        hosts_ == nullptr ? "" : " Gres=gpu:2");
   }
   return text;
 }
@@ -154,6 +157,14 @@ void PrivateSlurm::write_configuration(int nodes, int cpus) {
       "SelectTypeParameters=CR_CPU\nSchedulerType=sched/backfill\n"
       "SchedulerParameters=batch_sched_delay=0,sched_min_interval=0\nReturnToService=2\n"
       "KillWait=30\nMinJobAge=300\n";
+  if (hosts_ != nullptr) {
+    // Devices that stand for others (/dev/null is 1, 3): nothing but their names is asked for.
+    text += "GresTypes=gpu\n";
+    for (const char* device : {"/gpu0", "/gpu1"})
+      EXPECT_EQ(mknod((folder + device).c_str(), S_IFCHR | 0600, makedev(1, 3)), 0);
+    sandbox_.write_file("slurm/gres.conf",
+                        fmt::format("NodeName=n[1-{}] Name=gpu File={}/gpu[0-1]\n", nodes, folder));
+  }
   text += nodes_text(nodes, cpus);
   text += fmt::format("PartitionName=main Nodes=n[1-{}] Default=YES DefaultTime=60\n", nodes);
   sandbox_.write_file("slurm/slurm.conf", text);

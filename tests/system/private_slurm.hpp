@@ -22,7 +22,7 @@ class PrivateSlurm {
   // Nodes n1, n2, ... of so many CPUs each. The sandbox's environment gets SLURM_CONF, and must
   // outlive it.
   PrivateSlurm(Sandbox& sandbox, int nodes, int cpus);
-  // The hosts n1, n2, ..., which must outlive it, with so many CPUs each.
+  // The hosts n1, n2, ..., which must outlive it, with so many CPUs and two pretended GPUs each.
   PrivateSlurm(Sandbox& sandbox, PrivateHosts& hosts, int cpus);
   // Cancels what runs, and ends the daemons.
   ~PrivateSlurm();

@@ -1,0 +1,166 @@
+// What of a node's topology travels: the same text of nodes that the resource graph could not tell
+// apart.
+#include "launch/topology.hpp"
+
+#include <gmock/gmock.h>
+
+#include "launch/hardware/gpus.hpp"
+#include "launch/node.hpp"
+
+namespace holon::launch {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kOne = R"(<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0x1">
+    <info name="HostName" value="n1"/>
+    <info name="DMIProductSerial" value="4711"/>
+    <object type="NUMANode" os_index="0" local_memory="16652500992">
+      <page_type size="4096" count="4065552"/>
+      <page_type size="2097152" count="0"/>
+    </object>
+    <object type="PCIDev" pci_type="0302 [10de:20b0]" pci_link_speed="7.876923">
+      <object type="OSDev" name="cuda0" osdev_type="5">
+        <info name="GPUModel" value="A100"/>
+      </object>
+      <object type="OSDev" name="sda" osdev_type="0">
+        <info name="Size" value="500107608"/>
+        <info name="SerialNumber" value="S1"/>
+      </object>
+    </object>
+  </object>
+</topology>
+)";
+
+TEST(PortableTopology, LeavesOutWhatTellsEqualNodesApart) {
+  const std::string portable = portable_topology(kOne);
+  for (const char* gone : {"HostName", "4711", "page_type", "link_speed", "S1", "16652500992"})
+    EXPECT_THAT(portable, Not(HasSubstr(gone)));
+  for (const char* kept : {"<topology version=\"2.0\">\n", "local_memory=\"16106127360\"", "cuda0",
+                           "500107608", "pci_type=\"0302 [10de:20b0]\">\n", "</topology>\n"})
+    EXPECT_THAT(portable, HasSubstr(kept));
+  EXPECT_EQ(portable_topology(portable), portable);
+  EXPECT_EQ(portable_topology(""), "");
+  EXPECT_EQ(portable_topology("no topology"), "no topology");
+}
+
+TEST(PortableTopology, IsStillOne) {
+  const auto xml = topology_xml();
+  ASSERT_TRUE(xml);
+  const auto whole = Node::of(*xml), portable = Node::of(portable_topology(*xml));
+  ASSERT_TRUE(whole);
+  ASSERT_TRUE(portable) << to_string(portable.error());
+  EXPECT_EQ(portable->cores(), whole->cores());
+  EXPECT_EQ(portable->cpuset(), whole->cpuset());
+  EXPECT_LT(portable->xml().size(), xml->size());
+}
+
+TEST(TopologyDigest, TellsTopologiesApart) {
+  const std::string portable = portable_topology(kOne);
+  EXPECT_EQ(topology_digest(portable), topology_digest(portable_topology(kOne)));
+  EXPECT_NE(topology_digest(portable), topology_digest(kOne));
+  EXPECT_EQ(topology_digest(portable).size(), 16U);
+}
+
+// A machine of four cores with so many GPUs in the words of one library, as hwloc exports it.
+std::string machine_with(const std::string& view, int gpus) {
+  std::string xml = R"(<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0x3" nodeset="0x1">
+    <object type="NUMANode" os_index="0" cpuset="0x3" nodeset="0x1" local_memory="1073741824"/>
+    <object type="Core" os_index="0" cpuset="0x3" nodeset="0x1">
+      <object type="PU" os_index="0" cpuset="0x1" nodeset="0x1"/>
+      <object type="PU" os_index="1" cpuset="0x2" nodeset="0x1"/>
+    </object>
+)";
+  for (int i = 0; i < gpus; ++i)
+    xml +=
+        "    <object type=\"OSDev\" name=\"" + view + std::to_string(i) + "\" osdev_type=\"5\"/>\n";
+  return xml + "  </object>\n</topology>\n";
+}
+
+// The names of devices in it, in their order.
+std::vector<std::string> devices_of(const std::string& xml) {
+  std::vector<std::string> names;
+  for (auto at = xml.find("type=\"OSDev\""); at != std::string::npos;
+       at = xml.find("type=\"OSDev\"", at + 1)) {
+    const auto begin = xml.find("name=\"", at) + 6;
+    names.push_back(xml.substr(begin, xml.find('"', begin) - begin));
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(GpusOfANode, AreThoseThatWereGranted) {
+  const std::string four = machine_with("cuda", 4);
+  EXPECT_EQ(devices_of(with_gpus(four, {"1", "3"})),
+            (Names{"withheld", "cuda0", "withheld", "cuda1"}));
+  EXPECT_EQ(devices_of(with_gpus(four, {"GPU-1a2b"})),
+            (Names{"cuda0", "withheld", "withheld", "withheld"}));
+  EXPECT_EQ(devices_of(with_gpus(four, {})), Names(4, "withheld"));
+  EXPECT_EQ(devices_of(with_gpus(machine_with("rsmi", 2), {"1"})), (Names{"withheld", "rsmi0"}));
+}
+
+TEST(GpusOfANode, AreAllWhereTheLibraryHidesTheOthers) {
+  const std::string two = machine_with("cuda", 2);
+  EXPECT_EQ(with_gpus(two, {"2", "3"}), two);
+  EXPECT_EQ(with_gpus(two, {"2", "3", "4"}), two) << "what is not there cannot be used";
+}
+
+// A package with memory, one whose halves have it, and none at all but the machine.
+TEST(GpusOfANode, AreSpreadWhereHwlocSeesNone) {
+  const std::string two_packages = R"(<topology version="2.0">
+  <object type="Machine" os_index="0" cpuset="0x7" nodeset="0x7">
+    <object type="Package" os_index="0" cpuset="0x1" nodeset="0x1">
+      <object type="NUMANode" os_index="0" cpuset="0x1" nodeset="0x1" local_memory="1"/>
+      <object type="Core" os_index="0" cpuset="0x1" nodeset="0x1">
+        <object type="PU" os_index="0" cpuset="0x1" nodeset="0x1"/>
+      </object>
+    </object>
+    <object type="Package" os_index="1" cpuset="0x6" nodeset="0x6">
+      <object type="Group" cpuset="0x2" nodeset="0x2" kind="1" subkind="0">
+        <object type="NUMANode" os_index="1" cpuset="0x2" nodeset="0x2" local_memory="1"/>
+        <object type="Core" os_index="1" cpuset="0x2" nodeset="0x2">
+          <object type="PU" os_index="1" cpuset="0x2" nodeset="0x2"/>
+        </object>
+      </object>
+      <object type="Group" cpuset="0x4" nodeset="0x4" kind="1" subkind="0">
+        <object type="NUMANode" os_index="2" cpuset="0x4" nodeset="0x4" local_memory="1"/>
+        <object type="Core" os_index="2" cpuset="0x4" nodeset="0x4">
+          <object type="PU" os_index="2" cpuset="0x4" nodeset="0x4"/>
+        </object>
+      </object>
+    </object>
+  </object>
+</topology>
+)";
+  const std::string three = with_gpus(two_packages, {"0", "1", "2"});
+  EXPECT_EQ(devices_of(three), (Names{"cuda0", "cuda1", "cuda2"}));
+  const auto at = [&](const char* word) { return three.find(word); };
+  EXPECT_LT(at("cuda0"), at("<object type=\"Package\" os_index=\"1\""));
+  EXPECT_LT(at("os_index=\"1\" cpuset=\"0x2\" nodeset=\"0x2\""), at("cuda1"));
+  EXPECT_LT(at("cuda1"), at("<object type=\"Group\" cpuset=\"0x4\""));
+  EXPECT_LT(at("<object type=\"Group\" cpuset=\"0x4\""), at("cuda2"));
+}
+
+TEST(GpusOfANode, StandAtTheMachineWhereThatIsAllThereIs) {
+  const std::string none = machine_with("cuda", 0);
+  const std::string two = with_gpus(none, {"4", "7"});
+  EXPECT_EQ(devices_of(two), (Names{"cuda0", "cuda1"}));
+  EXPECT_EQ(with_gpus(none, {}), none);
+  EXPECT_EQ(with_gpus("no topology", {"0"}), "no topology");
+}
+
+TEST(GpusOfANode, LeaveATopologyOne) {
+  const auto xml = topology_xml();
+  ASSERT_TRUE(xml);
+  const auto before = Node::of(*xml), after = Node::of(with_gpus(*xml, {"0", "1", "2"}));
+  ASSERT_TRUE(before);
+  ASSERT_TRUE(after) << to_string(after.error());
+  EXPECT_EQ(after->cores(), before->cores());
+}
+
+}  // namespace
+}  // namespace holon::launch
