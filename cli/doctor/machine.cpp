@@ -1,5 +1,6 @@
 #include <arpa/inet.h>
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include "base/idset.hpp"
 #include "cli/doctor/finding.hpp"
 #include "instance/surroundings.hpp"
+#include "launch/hardware/gpus.hpp"
 #include "launch/node.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -44,6 +46,18 @@ Finding bind_each(const launch::Node& node) {
           "them, or start holon under taskset with those that can be used"};
 }
 
+// Those that an instance here would have: granted by the batch system, or named in the
+// variable of their library.
+void gpus(const instance::Surroundings& around, const launch::Node& node, Findings& all) {
+  const auto shown = launch::visible_gpus(node.amd());
+  const auto& devices = shown ? shown : around.allocation.gpus;
+  if (!devices && node.gpus() == 0) return;
+  const std::size_t count = devices ? devices->size() : node.gpus();
+  std::string found = fmt::format("{} GPU{}", count, count == 1 ? "" : "s");
+  if (devices && count > 0) found += fmt::format(", devices {}", fmt::join(*devices, ","));
+  all.push_back({"gpus", State::ok, found, ""});
+}
+
 // What an instance would offer: cut and bound on a thread of its own, which ends with that.
 void cores(const instance::Surroundings& around, Findings& all) {
   std::thread([&] {
@@ -60,8 +74,9 @@ void cores(const instance::Surroundings& around, Findings& all) {
     if (!node)
       all.push_back(
           {"cores", State::failed, to_string(node.error()), "hwloc must be able to read /sys"});
-    else
-      all.push_back(bind_each(*node));
+    if (!node) return;
+    all.push_back(bind_each(*node));
+    gpus(around, *node, all);
   }).join();
 }
 

@@ -145,5 +145,35 @@ TEST(Doctor, KnowsARealSlurm) {
   EXPECT_THAT(said.checks.at("nodes").found, HasSubstr("1 node, this is n1, 1 CPU granted here"));
 }
 
+// In one step, which its launcher starts: of four nodes one says nothing, one has another version.
+TEST(Doctor, LooksAtTheOtherNodesOfABatchJob) {
+  if (const auto why = PrivateSlurm::missing(); !why.empty()) GTEST_SKIP() << why;
+  Sandbox sandbox;
+  PrivateSlurm slurm(sandbox, 4, 1);
+  ASSERT_TRUE(slurm.up());
+  const auto script = sandbox.write_file("look.sh",
+                                         fmt::format("#!/bin/sh\n{0} doctor --json > all\n"
+                                                     "{0} doctor --json --here > here\n"
+                                                     "squeue -h -s -j $SLURM_JOB_ID > steps\n",
+                                                     HOLON_BINARY),
+                                         true);
+  slurm.submit({"-W", "-N4", "-n4"}, script);
+  const Said all = said_by({0, sandbox.read_file("all"), ""});
+  ASSERT_TRUE(all.checks.contains("other nodes")) << sandbox.read_file("all");
+  EXPECT_THAT(all.checks.at("other nodes").found, HasSubstr("n[2-4]: reached, 3 cores"));
+  EXPECT_FALSE(said_by({0, sandbox.read_file("here"), ""}).checks.contains("other nodes"));
+  put_command(sandbox, "srun",
+              R"(echo '{"host":"n2","version":"0.0.1","now":0,"checks":[]}')"
+              R"(; echo '{"host":"n3","version":"","checks":[{"check":"cores","state":"failed",)"
+              R"("found":"none","remedy":"some"}]}'; echo noise)");
+  slurm.submit({"-W", "-N4", "-n4"}, script);
+  const Said bad = said_by({0, sandbox.read_file("all"), ""});
+  EXPECT_FALSE(bad.works);
+  EXPECT_EQ(bad.checks.at("n2: version").state, "failed");
+  EXPECT_EQ(bad.checks.at("n2: clock").state, "warning");
+  EXPECT_EQ(bad.checks.at("n3: cores").remedy, "some");
+  EXPECT_EQ(bad.checks.at("n4: reached").state, "failed");
+}
+
 }  // namespace
 }  // namespace holon::system_test

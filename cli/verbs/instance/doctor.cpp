@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/doctor/finding.hpp"
+#include "cli/doctor/other_nodes.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/start_options.hpp"
 #include "cli/show/job_json.hpp"
@@ -66,16 +67,21 @@ std::string text_of(const Io& io, const Findings& all) {
 
 int verb_doctor(Invocation& call) {
   instance::StartOptions options;
-  bool json = false;
+  bool json = false, here = false;
+  std::string mark = "-";
   Parser parser("doctor", "where am I, and would `holon start` work here?");
   add_configuration_option(parser, options);
+  parser.flag("--here", here, "only this node, not the others of a batch job");
+  parser.option("--on-node", mark, "FILE", "as one of several: a line of JSON for the first node");
   parser.json(json)
       .note(
           "Looks at the batch system and what it has granted, the walltime, limits of processes "
           "and of "
           "cgroups; binds itself to each core, listens on the loopback, writes into the folders "
           "that an "
-          "instance would use. It leaves nothing behind. Exits with 1 where something has failed: "
+          "instance would use. In a batch job of several nodes it does so on each of them, in one "
+          "step of the batch system's launcher. It leaves nothing behind. Exits with 1 where "
+          "something has failed: "
           "an "
           "instance would not work.")
       .example("holon doctor", "before the first holon start on a machine, or in a batch job")
@@ -85,9 +91,17 @@ int verb_doctor(Invocation& call) {
   if (!config) return report(call, "doctor", config.error());
   const auto around = instance::look_around(*config);
   Findings all = {version()};
-  for (auto& some : {look_at_batch_system(around, *config), look_at_machine(around),
-                     look_at_limits(), look_at_folders()})
+  const bool is_asked = mark != "-";
+  if (is_asked) all.clear();
+  const Findings of_batch = is_asked ? Findings() : look_at_batch_system(around, *config);
+  for (const auto& some : {of_batch, look_at_machine(around), look_at_limits(), look_at_folders()})
     all.insert(all.end(), some.begin(), some.end());
+  if (is_asked) {
+    call.io.out << line_of_node(around.allocation.node, all, mark);
+    return kOk;
+  }
+  if (!here)
+    for (auto& one : look_at_other_nodes(around)) all.push_back(std::move(one));
   call.io.out << (json ? json_of(all) : text_of(call.io, all));
   return works(all) ? kOk : kFailed;
 }
