@@ -17,9 +17,11 @@
 #include <cstdlib>
 #include <random>
 
+#include "launch/hardware/gpus.hpp"
 #include "launch/jobs.hpp"
 #include "launch/lifeline.hpp"
 #include "launch/remote/output_keeper.hpp"
+#include "launch/remote/output_note.hpp"
 #include "launch/remote/relay.hpp"
 #include "launch/streams/capture.hpp"
 #include "launch/tasks/process.hpp"
@@ -74,9 +76,11 @@ std::vector<std::string> split(const char* text) {
 // GPU number i is the i-th device the root's agent was shown; its children pass the root's list on.
 NodeFrame frame_of(const Node& node, bool nested) {
   const char* const lineage = std::getenv(kLineage);
-  const char* const own = node.amd() ? "ROCR_VISIBLE_DEVICES" : "CUDA_VISIBLE_DEVICES";
-  return {node.cpuset(), split(std::getenv(nested ? "HOLON_GPU_DEVICES" : own)), node.gpus() > 0,
-          node.amd(), lineage != nullptr ? lineage : ""};
+  const auto own = visible_gpus(node.amd()).value_or(std::vector<std::string>());
+  auto devices = nested ? split(std::getenv("HOLON_GPU_DEVICES")) : own;
+  const bool has_some = node.gpus() > 0 || !devices.empty();
+  return {node.cpuset(), std::move(devices), has_some, node.amd(),
+          lineage != nullptr ? lineage : ""};
 }
 
 std::shared_ptr<spdlog::logger> make_logger(const AgentOptions& options) {
@@ -96,7 +100,7 @@ class Agent::Impl {
         options_(std::move(options)),
         log_(make_logger(options_)),
         incarnation_(new_incarnation()),
-        topology_(ground.topology.empty() ? ground.node.xml() : std::move(ground.topology)),
+        topology_(portable_topology(ground.topology.empty() ? ground.node.xml() : ground.topology)),
         processes_(*ground.processes),
         tracking_(*tracking),
         jobs_(JobContext{reactor, std::move(ground.processes), std::move(ground.node),
@@ -117,7 +121,8 @@ class Agent::Impl {
     if (!client) return tl::unexpected<Error>(client.error());
     client_ = std::move(*client);
     if (!options_.security.secret_key.empty()) {
-      auto relay = Relay::open(reactor_, *client_, options_.broker_uri, options);
+      auto relay =
+          Relay::open(reactor_, *client_, options_.broker_uri, options, options_.runtime_dir);
       if (!relay) return tl::unexpected<Error>(relay.error());
       relay_ = std::move(*relay);
       if (options_.at_hand)
@@ -263,6 +268,8 @@ class Agent::Impl {
                       "on this node: {}",
                       to_string(keeper.error())));
     keeper_ = std::move(*keeper);
+    if (!options_.runtime_dir.empty())
+      note_output_folder(options_.runtime_dir, keeper_->own_folder());
     keeper_->resume();
     log_->info("the broker's files are not seen here: output is handed over");
   }
@@ -284,7 +291,8 @@ class Agent::Impl {
     hello.hostname = options_.hostname;
     hello.pid = getpid();
     hello.incarnation = incarnation_;
-    hello.topology = topology_;
+    if (std::exchange(shows_topology_, false)) hello.topology = topology_;
+    if (!topology_.empty()) hello.topology_digest = topology_digest(topology_);
     hello.running = jobs_.running();
     hello.waiting = jobs_.waiting();
     hello.finished = jobs_.unacknowledged();
@@ -315,6 +323,8 @@ class Agent::Impl {
     }
     if (!welcome->accepted) return refused(welcome->refusal);
     orphaned_.cancel();
+    shows_topology_ = welcome->wants_topology;
+    if (shows_topology_) return say_hello();
     if (!welcome->orphans.empty() || !welcome->given_up.empty()) return clear_up(*welcome);
     swept_ = false;  // it holds for this hello: whoever is given up later leaves something again
     jobs_.acknowledge(told);
@@ -448,10 +458,11 @@ class Agent::Impl {
   AgentOptions options_;
   std::shared_ptr<spdlog::logger> log_;
   std::uint64_t incarnation_;
-  std::optional<Time> ends_;  // its node does
-  std::string topology_;
-  Processes& processes_;       // of jobs_
-  ProcessTracking& tracking_;  // of jobs_
+  std::optional<Time> ends_;     // its node does
+  std::string topology_;         // a portable one
+  bool shows_topology_ = false;  // in the next hello: the broker has asked for it
+  Processes& processes_;         // of jobs_
+  ProcessTracking& tracking_;    // of jobs_
   Jobs jobs_;
   Captures captures_;
   std::unique_ptr<transport::Client> client_;

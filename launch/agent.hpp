@@ -41,7 +41,10 @@ struct AgentOptions {
   transport::Security security;
   Duration lasts = 0;  // ms from its beginning on until its node is gone; 0: it does not know
   std::string batch_system, batch_job;  // as of Hello
-  bool at_hand = false;                 // somebody has started it himself: Ctrl-C ends it in order
+  // Of such an agent, too: where its socket is, removed when it ends in order; "": a directory of
+  // its own.
+  std::string runtime_dir;
+  bool at_hand = false;  // somebody has started it himself: Ctrl-C ends it in order
 };
 
 // The process's exit codes.

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "instance/journal/durable_file.hpp"
+#include "launch/remote/output_note.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::instance {
@@ -39,7 +40,8 @@ bool is_abandoned(const fs::path& dir) {
   if (lstat(dir.c_str(), &folder) != 0 || !S_ISDIR(folder.st_mode) || folder.st_uid != geteuid())
     return false;
   const auto lock = age_of(dir / transport::SupervisorLock::kFile);
-  const auto options = age_of(dir / "instance.json");
+  const auto instance = age_of(dir / "instance.json");
+  const auto options = instance ? instance : age_of(dir / kAgentFile);
   if (!options || *options <= (lock ? kYoung : kUntouched)) return false;
   return !lock || (*lock > kYoung && !transport::supervisor_lives(dir));
 }
@@ -52,7 +54,9 @@ void remove_abandoned_runtime_dirs(const std::string& base) {
        entry.increment(error)) {
     if (!transport::is_runtime_dir_name(entry->path().filename().string())) continue;
     std::error_code ignored;
-    if (is_abandoned(entry->path())) fs::remove_all(entry->path(), ignored);
+    if (!is_abandoned(entry->path())) continue;
+    launch::remove_noted_output(entry->path());
+    fs::remove_all(entry->path(), ignored);
   }
 }
 

@@ -9,6 +9,9 @@
 
 namespace holon::instance {
 
+// Marks the runtime directory of an agent on another node than its broker's.
+inline constexpr const char* kAgentFile = "agent";
+
 class RuntimeFiles {
  public:
   // Remembers the files that are there now, with what is in them, and takes the supervisor's lock.
@@ -31,9 +34,11 @@ class RuntimeFiles {
 // Its mode where others may pass through it.
 void open_to_everybody(const std::string& runtime_dir);
 
-// Removes the runtime directories in `base` that killed supervisors have left: those of this user
-// with an instance's files whose lock nobody holds. One that is younger than a minute stays: its
-// supervisor may be about to take the lock.
+// Removes the runtime directories in `base` that killed supervisors, and killed agents on other
+// nodes than their broker's, have left: those of this user, with an instance's files or kAgentFile,
+// whose lock nobody holds; and the output that such an agent has kept
+// (launch/remote/output_note.hpp). One that is younger than a minute stays: its owner may be about
+// to take the lock.
 void remove_abandoned_runtime_dirs(const std::string& base);
 
 }  // namespace holon::instance

@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "instance/clock.hpp"
 #include "instance/process/spawn.hpp"
+#include "instance/remote/keeper.hpp"
 #include "instance/surroundings.hpp"
 #include "launch/agent.hpp"
 #include "launch/remote/invitation.hpp"
@@ -67,9 +68,11 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
   redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
   for (const auto& name : around.of_place) unsetenv(name.c_str());
   unsetenv("HOLON_URI");  // of an instance around this one
-  if (!options.cpuset)
+  if (!options.cpuset) {
     if (const auto cut = keep_granted_cores(around); !cut)
       return give_up_on(host, options, cut.error());
+    show_granted_gpus(around);
+  }
   auto place = launch::ask_for_place(invitation, {options.rank, host}, kJoinPatience);
   if (!place) return give_up_on(host, options, place.error());
   if (place->is.rank == 0) return launch::kAgentDone;  // the launcher has started one here, too
@@ -77,7 +80,7 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
     std::fprintf(stderr, "holon join: %s is node %u of the instance at %s\n", host.c_str(),
                  place->is.rank, place->address.c_str());
   if (!place->is.lineage.empty()) setenv(launch::kLineage, place->is.lineage.c_str(), 1);
-  return launch::agent_main(agent_options(invitation, std::move(*place), around, options));
+  return keep_agent(agent_options(invitation, std::move(*place), around, options));
 }
 
 int remote_agent_main(const RemoteAgentOptions& options) {

@@ -23,8 +23,8 @@ struct RemoteAgentOptions {
   bool at_hand = false;  // `holon join`: a person reads what it says, and ends it
 };
 
-// Takes its invitation, offers what was granted on this node, asks for its place and is the agent
-// there. Returns the process's exit code, a launch::AgentExit.
+// Takes its invitation, offers what was granted on this node, asks for its place and keeps an agent
+// there (keeper.hpp). Returns the process's exit code, a launch::AgentExit.
 int remote_agent_main(const RemoteAgentOptions& options);
 // The same with an invitation that has come. REQUIRES: take_standard_descriptors() was called.
 int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOptions& options);

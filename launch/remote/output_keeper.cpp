@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "base/whole_file.hpp"
+#include "launch/remote/output_note.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::launch {
@@ -31,8 +32,8 @@ Result<std::unique_ptr<OutputKeeper>> OutputKeeper::create(transport::Reactor& r
                                                            transport::Client& broker,
                                                            std::string folder) {
   const char* const place = std::getenv("TMPDIR");
-  std::string own =
-      std::string(place != nullptr && *place != '\0' ? place : "/tmp") + "/holon-output-XXXXXX";
+  std::string own = std::string(place != nullptr && *place != '\0' ? place : "/tmp") + "/" +
+                    kOutputFolder + "XXXXXX";
   if (mkdtemp(own.data()) == nullptr) return fail(Errc::system, std::strerror(errno), own);
   return std::unique_ptr<OutputKeeper>(
       new OutputKeeper(reactor, broker, std::move(folder), std::move(own)));

@@ -33,6 +33,9 @@ class OutputKeeper {
   OutputKeeper(const OutputKeeper&) = delete;
   OutputKeeper& operator=(const OutputKeeper&) = delete;
 
+  // Where the files are.
+  const std::string& own_folder() const { return own_; }
+
   // Of a job whose output the instance has named the files: they are here. Others stay.
   void take_over(msg::Start& start) const;
   // The tasks have written all: it is sent, and `done` is called by the loop. False: they have

@@ -30,16 +30,17 @@ Relay::~Relay() {
 }
 
 Result<std::unique_ptr<Relay>> Relay::open(transport::Reactor& reactor, transport::Client& broker,
-                                           std::string uri, transport::Options options) {
+                                           std::string uri, transport::Options options,
+                                           const std::string& dir) {
   std::unique_ptr<Relay> relay(new Relay(reactor, broker, std::move(uri), std::move(options)));
-  if (auto listening = relay->listen(); !listening) return tl::unexpected(listening.error());
+  if (auto listening = relay->listen(dir); !listening) return tl::unexpected(listening.error());
   return relay;
 }
 
-Status Relay::listen() {
-  auto dir = transport::make_runtime_dir();
-  if (!dir) return tl::unexpected(dir.error());
-  dir_ = std::move(*dir);
+Status Relay::listen(const std::string& dir) {
+  auto made = transport::make_runtime_dir(dir);
+  if (!made) return tl::unexpected(made.error());
+  dir_ = std::move(*made);
   const auto here = transport::ipc_uri(dir_, kSocket);
   if (!here) return tl::unexpected(here.error());
   transport::Options options;

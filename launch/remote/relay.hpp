@@ -14,10 +14,12 @@ namespace holon::launch {
 
 class Relay {
  public:
-  // `broker`: the agent's connection. `uri`, `options`: how it was made. All must outlive it.
-  // Errors: system.
+  // `broker`: the agent's connection. `uri`, `options`: how it was made. `dir`: where its socket
+  // is;
+  // "": in a new directory, which it removes. All must outlive it. Errors: system.
   static Result<std::unique_ptr<Relay>> open(transport::Reactor& reactor, transport::Client& broker,
-                                             std::string uri, transport::Options options);
+                                             std::string uri, transport::Options options,
+                                             const std::string& dir = "");
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
@@ -28,7 +30,7 @@ class Relay {
  private:
   Relay(transport::Reactor& reactor, transport::Client& broker, std::string uri,
         transport::Options options);
-  Status listen();
+  Status listen(const std::string& dir);
   void pass_on(const transport::Request& request);
   Result<transport::Client*> own_connection(transport::PeerId child);
 

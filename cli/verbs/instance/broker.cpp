@@ -12,6 +12,7 @@
 #include "instance/tree/remains.hpp"
 #include "launch/agent.hpp"
 #include "launch/mpi/pmix_server.hpp"
+#include "launch/remote/handed.hpp"
 #include "launch/tasks/spawn.hpp"
 #include "transport/secret.hpp"
 
@@ -35,11 +36,22 @@ int verb_broker(Invocation& call) {
                     static_cast<int>(secrets), static_cast<int>(socket)});
 }
 
+namespace {
+
+int be_handed_agent(Invocation& call, int descriptor) {
+  const auto bytes = transport::take_secret(descriptor);
+  const auto options = bytes ? launch::parse_handed(*bytes) : tl::unexpected(bytes.error());
+  if (!options) return report(call, "agent", options.error());
+  return launch::agent_main(*options);
+}
+
+}  // namespace
+
 int verb_agent(Invocation& call) {
   launch::AgentOptions options;
   instance::RemoteAgentOptions remote;
   bool joins = false;
-  std::int64_t rank = -1, supervisor = 0, secret = -1, starter = -1;
+  std::int64_t rank = -1, supervisor = 0, secret = -1, starter = -1, handed = -1;
   Parser parser("agent", "the process that runs tasks; made by start");
   parser.option("--broker-uri", options.broker_uri, "URI", "whom to work for");
   parser.option("--rank", rank, "N", "its number in the instance");
@@ -53,6 +65,8 @@ int verb_agent(Invocation& call) {
   parser.option("--starter", starter, "FD", "who starts tasks as their users");
   parser.flag("--join", joins,
               "on another node than the broker's: an invitation comes by standard input");
+  parser.option("--handed", handed, "FD",
+                "all of this, from the process that keeps it alive there");
   parser.option("--invitation", remote.invitation, "FILE", "or in this file");
   parser.option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off");
   parser.example("holon agent --broker-uri ipc:///run/user/1000/holon-x/broker --rank 0",
@@ -64,6 +78,7 @@ int verb_agent(Invocation& call) {
     put_own_folder_in_path();
     return instance::remote_agent_main(remote);
   }
+  if (handed >= 0) return be_handed_agent(call, static_cast<int>(handed));
   rank = std::max<std::int64_t>(0, rank);
   if (options.broker_uri.empty())
     return report(call, "agent", {Errc::invalid_argument, "an address is missing", "--broker-uri"});

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "launch/remote/output_note.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::instance {
@@ -52,6 +53,19 @@ TEST_F(AbandonedDirs, OldOnesWithoutASupervisorAreRemoved) {
   remove_abandoned_runtime_dirs(base_);
   EXPECT_FALSE(fs::exists(old));
   EXPECT_FALSE(fs::exists(never_begun));
+}
+
+TEST_F(AbandonedDirs, AKilledAgentsGoesWithTheOutputThatItKept) {
+  const auto dir = make("holon-agent1", 3600);
+  fs::rename(dir + "/instance.json", dir + "/" + kAgentFile);
+  const auto output = base_ + "/holon-output-abcdef", foreign = base_ + "/somebodys";
+  for (const auto& folder : {output, foreign}) fs::create_directory(folder);
+  launch::note_output_folder(dir, output);
+  const auto misled = make("holon-agent2", 3600);
+  launch::note_output_folder(misled, foreign);
+  remove_abandoned_runtime_dirs(base_);
+  for (const auto& gone : {dir, output, misled}) EXPECT_FALSE(fs::exists(gone)) << gone;
+  EXPECT_TRUE(fs::exists(foreign)) << "no folder of an agent's is called so";
 }
 
 TEST_F(AbandonedDirs, OthersStay) {

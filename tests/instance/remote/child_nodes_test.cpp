@@ -55,7 +55,15 @@ class ChildNodesTest : public ::testing::Test {
     std::erase_if(all, [&](pid_t pid) { return before_.contains(pid); });
     return all;
   }
-  // Its process on its second node: a task of the parent's agent there, and no supervisor.
+  // No process is left on its second node that could start another agent there.
+  void lose_second_node(const Live& live) const {
+    const pid_t keeper = agent_of_child(live);
+    const auto agents = testing::children_of(keeper);
+    testing::signal_process(keeper, SIGKILL);
+    for (const pid_t agent : agents) testing::signal_process(agent, SIGKILL);
+  }
+  // Its process on its second node, which keeps its agent there: a task of the parent's agent, and
+  // no supervisor.
   pid_t agent_of_child(const Live& live) const {
     for (const pid_t pid : of_child(live)) {
       const auto below = testing::children_of(pid);
@@ -144,7 +152,7 @@ TEST_F(ChildNodesTest, OneThatLosesANodeGoesOnWithoutIt) {
   ASSERT_TRUE(hosts);
   live.when_running(beside, "/1");
   if (live.when_running(lost, "/1").nodelist == hosts->front()) std::swap(lost, beside);
-  testing::signal_process(agent_of_child(live), SIGKILL);
+  lose_second_node(live);
   const auto over = live.wait_one(lost, "/1");
   EXPECT_EQ(over.result, "FAILED");
   EXPECT_THAT(over.reason, HasSubstr("away for 15s"));
@@ -166,7 +174,7 @@ TEST_F(ChildNodesTest, OneThatIsToEndsWithTheFirstNodeThatItLoses) {
                                  options),
                         "", 2);
   live.when_running(live.job({"/bin/sleep", "1000"}, on_nodes(2), "/2"), "/2");
-  testing::signal_process(agent_of_child(live), SIGKILL);
+  lose_second_node(live);
   EXPECT_EQ(live.wait_one(child).result, "FAILED");
   EXPECT_THAT(live.wait_one(1, "/2").reason, HasSubstr("away for 15s"));
 }

@@ -13,6 +13,7 @@
 
 #include "instance/process/spawn.hpp"
 #include "places.hpp"  // written by CMake
+#include "tests/instance/live.hpp"
 
 namespace holon::instance::testing {
 
@@ -30,13 +31,24 @@ class Guest {
   }
   ~Guest() {
     if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
+    for (const pid_t agent : children_of(pid_)) kill(agent, SIGCONT);
+    kill(pid_, SIGTERM);
     waitpid(pid_, nullptr, 0);
   }
   Guest(const Guest&) = delete;
   Guest& operator=(const Guest&) = delete;
 
   void signal(int number) const { kill(pid_, number); }
+  // To the agent that it keeps.
+  void signal_agent(int number) const {
+    for (const pid_t agent : children_of(pid_)) kill(agent, number);
+  }
+  // No process is left there that could start another agent.
+  void lose_for_good() const {
+    const auto agents = children_of(pid_);
+    kill(pid_, SIGKILL);
+    for (const pid_t agent : agents) kill(agent, SIGKILL);
+  }
   // Its exit code, once it has ended.
   int wait() {
     int status = -1;

@@ -33,14 +33,23 @@ class HostsTest : public ::testing::Test {
     return all;
   }
 
-  // Its process, which what stands for ssh has become.
-  static pid_t agent_of(const Live& live, int rank) {
+  static pid_t process_of(const Live& live, const std::string& words) {
     for (const pid_t pid : processes_of(live))
-      if (testing::command_of(pid).find(" agent --join --rank " + std::to_string(rank)) !=
-              std::string::npos &&
+      if (testing::command_of(pid).find(words) != std::string::npos &&
           testing::command_of(pid).find("sh ") == std::string::npos)
         return pid;
     return 0;
+  }
+  // Its process, which the one that keeps it there has started.
+  static pid_t agent_of(const Live& live, int rank) {
+    return process_of(live, " agent --rank " + std::to_string(rank) + " --handed");
+  }
+  // No process is left there that could start another one.
+  static void lose_for_good(const Live& live, int rank) {
+    const pid_t agent = agent_of(live, rank);
+    testing::signal_process(process_of(live, " agent --join --rank " + std::to_string(rank)),
+                            SIGKILL);
+    testing::signal_process(agent, SIGKILL);
   }
 
   testing::FakeSsh ssh_;
@@ -105,6 +114,29 @@ TEST_F(HostsTest, AgentsFindTheNextBrokerAtTheSameAddress) {
   EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
 }
 
+// Its job is lost at once, not when the node is given up, and the next one has its place.
+TEST_F(HostsTest, AnAgentThatDiedIsFollowedByAnotherAndTakesItsJobs) {
+  const Live live(options({"--conf", "instance.rejoin-timeout=1h"}));
+  const auto status = live.status();
+  ASSERT_TRUE(status);
+  JobOptions all;
+  all.tasks = status->cores;
+  const auto lost = live.job({"/bin/sleep", "1000"}, all);
+  ASSERT_TRUE(eventually([&] {
+    return static_cast<std::int64_t>(live.record(lost).pids.size()) == all.tasks;
+  })) << "all of them run";
+  const pid_t agent = agent_of(live, 2);
+  const auto tasks = testing::children_of(agent);
+  EXPECT_FALSE(tasks.empty());
+  testing::signal_process(agent, SIGKILL);
+  const auto over = live.wait_one(lost);
+  EXPECT_EQ(over.result, "FAILED");
+  EXPECT_THAT(over.reason, HasSubstr("the agent on far2 died while the job ran"));
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"}, all)).result, "COMPLETED");
+  for (const pid_t task : tasks) EXPECT_FALSE(alive(task));
+  EXPECT_NE(agent_of(live, 2), agent);
+}
+
 // The one agent on a node is gone for good: nobody starts it again.
 TEST_F(HostsTest, ANodeThatIsLostTakesItsJobsAndNothingElse) {
   const Live live(options({"--conf", "instance.rejoin-timeout=15s"}));
@@ -118,7 +150,7 @@ TEST_F(HostsTest, ANodeThatIsLostTakesItsJobsAndNothingElse) {
   live.when_running(beside);
   const bool is_first =
       nodes.find("far1") != std::string::npos || nodes.find("far[") != std::string::npos;
-  testing::signal_process(agent_of(live, is_first ? 1 : 2), SIGKILL);
+  lose_for_good(live, is_first ? 1 : 2);
   const auto over = live.wait_one(lost);
   EXPECT_EQ(over.result, "FAILED");
   EXPECT_THAT(over.reason, HasSubstr("away for 15s"));
@@ -201,7 +233,7 @@ TEST_F(HostsTest, AnEndDoesNotWaitForANodeThatIsLost) {
   JobOptions all;
   all.tasks = status->cores;
   live.when_running(live.job({"/bin/sleep", "1000"}, all));
-  testing::signal_process(agent_of(live, 2), SIGKILL);
+  lose_for_good(live, 2);
   live.stop();  // within less than `instance.shutdown-timeout`
 }
 

@@ -22,6 +22,12 @@ using testing::said_by;
 
 class JoinTest : public ::testing::Test {
  protected:
+  explicit JoinTest(const std::vector<std::string>& more = {}) : live_(options(more)) {}
+  static std::vector<std::string> options(const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"--joinable", "--conf", "instance.address=127.0.0.1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
   // By the command that people use.
   std::pair<std::string, int> holon(const std::string& words) const {
     return said_by("HOLON_URI=" + live_.uri() + " " HOLON_BINARY " " + words);
@@ -54,7 +60,7 @@ class JoinTest : public ::testing::Test {
     cores_ = status->cores;
   }
 
-  const Live live_{{"--joinable", "--conf", "instance.address=127.0.0.1"}};
+  const Live live_;
   std::int64_t cores_ = 0;
 };
 
@@ -94,10 +100,33 @@ TEST_F(JoinTest, ANodeLeavesInOrderAndComesBack) {
   EXPECT_EQ(run_everywhere(2).result, "COMPLETED");
 }
 
+class JoinAndSoonDown : public JoinTest {
+ protected:
+  JoinAndSoonDown()
+      : JoinTest({"--conf", "instance.heartbeat=500ms", "--conf", "instance.peer-timeout=5s"}) {}
+};
+
+// It is drained, and that its agent is away is no news; also for the next broker.
+TEST_F(JoinAndSoonDown, ANodeThatHasLeftIsNotDownToo) {
+  Guest guest(invitation("key"), "guest"), lost(invitation("other-key"), "lost");
+  ASSERT_TRUE(has_nodes(3));
+  const auto [said, code] = holon("leave guest");
+  EXPECT_EQ(code, 0) << said;
+  EXPECT_EQ(guest.wait(), 0);
+  const auto down = [&] {
+    const auto list = live_.call<msg::ResourceReply>("resource.list", msg::Empty{});
+    return list ? list->nodes_down : "no answer";
+  };
+  lost.lose_for_good();
+  EXPECT_TRUE(eventually([&] { return down() == "lost"; })) << down();
+  live_.kill_broker();
+  EXPECT_TRUE(eventually([&] { return down() == "lost"; })) << down();
+}
+
 TEST_F(JoinTest, WhatWaitsForANodeThatHasLeftIsRunByTheAgentThatCameBack) {
   const Guest guest(invitation("key"), "guest");
   ASSERT_TRUE(has_nodes(2));
-  guest.signal(SIGSTOP);  // it is told to end, and does not yet
+  guest.signal_agent(SIGSTOP);  // it is told to end, and does not yet
   const auto [said, code] = holon("leave guest");
   EXPECT_EQ(code, 0) << said;
   JobOptions all;

@@ -149,17 +149,44 @@ TEST_F(Faults, TheBrokersHostIsCutOffAndAllRunOn) {
   expect_all_completed();
 }
 
-TEST_F(Faults, KilledAgentsTakeTheirJobsAndNothingElse) {
+// Another one is started at once, in the same place.
+TEST_F(Faults, KilledAgentsTakeTheirJobsAndAreFollowedByOthers) {
+  start({"--conf", "instance.rejoin-timeout=1h"});
+  submit_long_ones();
+  for (const int host : {3, 6})
+    for (const pid_t agent : sandbox_.processes({fmt::format("agent --rank {}", host - 1)}))
+      kill(agent, SIGKILL);
+  for (const char* job : {"3", "6"}) EXPECT_NE(hosts_->holon(1, {"job", "wait", job}).code, 0);
+  run_short_ones(40);
+  EXPECT_EQ(ask({"run", "-w", "n3", "hostname"}), "n3\n");
+  EXPECT_EQ(nodes_down(), "");
+  release();
+  for (const auto& [id, job] : when_all_are_over()) {
+    const bool is_lost = id == 3 || id == 6;
+    EXPECT_EQ(job["result"], is_lost ? "FAILED" : "COMPLETED") << job;
+    if (is_lost) {
+      EXPECT_THAT(job["reason"].get<std::string>(), HasSubstr("died while the job ran"));
+    }
+  }
+}
+
+TEST_F(Faults, NodesOnWhichNoAgentIsStartedAgainAreGivenUp) {
   Words conf = kSoonOffline;
   conf.insert(conf.end(), {"--conf", "instance.rejoin-timeout=5s"});
   start(conf);
   submit_long_ones();
   for (const int host : {3, 6})
-    for (const pid_t agent : sandbox_.processes({fmt::format("agent --join --rank {}", host - 1)}))
-      kill(agent, SIGKILL);
+    for (const char* words : {"agent --join --rank {}", "agent --rank {}"})
+      for (const pid_t agent : sandbox_.processes({fmt::format(fmt::runtime(words), host - 1)}))
+        kill(agent, SIGKILL);
   hosts_->let_folders_stay();
   EXPECT_TRUE(eventually([&] { return nodes_down() == "n[3,6]"; })) << nodes_down();
   run_short_ones(40);
+  const auto key = sandbox_.folder() + "/key";
+  ask({"invite", key});
+  Process again = hosts_->start(3, {HOLON_BINARY, "join", "--key", key});
+  EXPECT_TRUE(eventually([&] { return nodes_down() == "n6"; })) << nodes_down();
+  EXPECT_EQ(ask({"run", "-w", "n3", "hostname"}), "n3\n");
   release();
   for (const auto& [id, job] : when_all_are_over()) {
     const bool is_lost = id == 3 || id == 6;
@@ -168,6 +195,9 @@ TEST_F(Faults, KilledAgentsTakeTheirJobsAndNothingElse) {
       EXPECT_THAT(job["reason"].get<std::string>(), HasSubstr("away for 5s"));
     }
   }
+  EXPECT_EQ(instance_->finish().code, 0);
+  instance_.reset();
+  EXPECT_EQ(again.finish().code, 0);
 }
 
 // Every packet takes 200 ms, and a fifth of them is lost.

@@ -106,5 +106,17 @@ TEST_F(Unshared, AnotherBrokerGetsWhatTheFirstOneDidNot) {
   EXPECT_THAT(ok({"job", "info", "1"}), HasSubstr("COMPLETED"));
 }
 
+// What it has kept goes with it, as its socket does: TearDown() looks.
+TEST_F(Unshared, AKilledAgentLeavesNothingBehindAndTheNextOneKeepsOutputAgain) {
+  Process run = gated_run("echo never");
+  EXPECT_EQ(run.read_line(), "on n3");
+  for (const pid_t agent : sandbox_.processes({"agent --rank 2"})) kill(agent, SIGKILL);
+  EXPECT_NE(run.finish().code, 0);
+  EXPECT_THAT(ok({"job", "info", "1"}), HasSubstr("the agent on n3 died while the job ran"));
+  release();
+  Process next = gated_run("echo and on");
+  EXPECT_EQ(next.finish().out, "on n3\nand on\n");
+}
+
 }  // namespace
 }  // namespace holon::system_test

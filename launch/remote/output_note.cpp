@@ -1,0 +1,39 @@
+#include "launch/remote/output_note.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/whole_file.hpp"
+
+namespace holon::launch {
+namespace {
+
+constexpr std::size_t kLongestNote = 4096;
+
+std::string note_in(const std::string& runtime_dir) {
+  return runtime_dir + "/output-folder";
+}
+
+}  // namespace
+
+void note_output_folder(const std::string& runtime_dir, const std::string& folder) {
+  std::ofstream(note_in(runtime_dir), std::ios::binary) << folder;
+}
+
+void remove_noted_output(const std::string& runtime_dir) {
+  namespace fs = std::filesystem;
+  const auto folder = read_regular_file(note_in(runtime_dir), kLongestNote);
+  if (!folder) return;
+  struct stat info {};
+  const bool is_ours = fs::path(*folder).filename().string().starts_with(kOutputFolder) &&
+                       lstat(folder->c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
+                       info.st_uid == geteuid();
+  std::error_code ignored;
+  if (is_ours) fs::remove_all(*folder, ignored);
+  fs::remove(note_in(runtime_dir), ignored);
+}
+
+}  // namespace holon::launch
