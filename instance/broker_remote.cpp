@@ -228,17 +228,22 @@ void Broker::lose_node(std::uint32_t rank) {
   if (!options_.start.exit_on_loss) return;
   const std::string name =
       rank < options_.hosts.size() ? options_.hosts[rank] : fmt::format("agent {}", rank);
-  loss_timer_ = reactor_.after(0, [this, name] { end(name + " is lost (--exit-on-loss)"); });
+  loss_timer_ = reactor_.after(0, [this, name] {
+    spdlog::warn(name + " is lost, and the instance ends for that (--exit-on-loss)");
+    end(name + " is lost (--exit-on-loss)");
+  });
 }
 
 // While the instance ends: true when connected agents have nothing left to report, and the others
-// have had some time. Tasks on nodes without a connection, if any, end for want of a broker.
+// have had some time. Tasks on nodes without a connection, if any, end for want of a broker. The
+// agent beside it is started again by the supervisor, unless that is gone: then the agent may have
+// ended, with its tasks, before the broker had heard of it.
 bool Broker::only_lost_run() const {
   if (!waited_for_lost_ || options_.hosts.empty()) return false;
   for (const JobId id : core_->jobs.holding())
     for (const Part& part : core_->jobs.find(id)->life.parts)
       if (next_step(core_->jobs.find(id)->life, part.rank) != Step::none &&
-          (part.rank == 0 || core_->agents.is_connected(part.rank)))
+          ((part.rank == 0 && !alone_) || core_->agents.is_connected(part.rank)))
         return false;
   return true;
 }

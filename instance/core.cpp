@@ -81,6 +81,7 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
     agents.of(rank).give_up(given_up_after(this->config, is_far), clock.now());
     if (!departures.has_left(rank)) on_node_lost(rank);
   };
+  offline.has_left = [this](std::uint32_t rank) { return departures.is_gone(rank); };
   agents.on_latecomer = [this](const NodeTopology& node) { return newcomers.take_in(node); };
   agents.on_welcome = [this](const launch::msg::Hello& hello) {
     node_ends.agent_came(hello, clock.now());

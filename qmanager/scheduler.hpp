@@ -197,6 +197,7 @@ struct Explanation {
   // Without a reservation: from here on there is room for it, as planned now and whoever else
   // waits; nullopt: there is none, or there is room already.
   std::optional<Time> room_at{};
+  bool has_no_room = false;  // nor will there be any before the end of the resources' lease
 };
 
 enum class Selection { immediate, backfill, reserved };

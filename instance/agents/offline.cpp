@@ -72,7 +72,10 @@ std::optional<Time> Offline::turn(Time now) {
     return due <= now;
   };
   for (auto& [rank, how] : away_) {
-    if (!offline_.contains(rank) && is_due(how.since, patience_.down)) take_down(rank, how);
+    if (!offline_.contains(rank) && is_due(how.since, patience_.down)) {
+      if (has_left(rank)) continue;
+      take_down(rank, how);
+    }
     const Duration given_up = patience_for(rank, patience_);
     if (how.is_given_up || given_up == 0 || !is_due(how.since, given_up)) continue;
     how.is_given_up = true;

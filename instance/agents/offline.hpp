@@ -35,6 +35,8 @@ class Offline {
   // Before the commit. Returns when to call it again at the latest.
   std::optional<Time> turn(Time now);
 
+  // Its node has left the instance in order, and nothing runs there: that it is away is no news.
+  std::function<bool(std::uint32_t rank)> has_left = [](std::uint32_t) { return false; };
   // What this agent runs is to be given up. Called once, by turn().
   std::function<void(std::uint32_t rank)> on_given_up = [](std::uint32_t) {};
 

@@ -49,6 +49,8 @@ class Departures {
   bool is_sent_home(std::uint32_t rank) const { return sent_home_.contains(rank); }
   // Has this node left, or is it about to? Known from the journal, too.
   bool has_left(std::uint32_t rank) const;
+  // It has, and nothing runs there any more.
+  bool is_gone(std::uint32_t rank) const { return has_left(rank) && jobs_on(rank).empty(); }
   // Somebody was given its place: when that agent has come the node takes work again.
   void expect_back(std::uint32_t rank);
   // Of an earlier run: nodes that had left it take work again if this one has them.

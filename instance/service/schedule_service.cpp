@@ -129,6 +129,11 @@ void ScheduleService::add_cause(const ActiveJob& job, msg::Explained& about) {
   // Where it waits for something else than resources, its record says for what.
   if (job.life.state != JobState::sched || stopped || uses_.jobs.is_aside(job.id)) return;
   about.reason = why->reason;
+  if (const Time end = uses_.store.options().horizon.end;
+      why->has_no_room && end != kTimeMax && saturating_add(now(), about.limit) <= end)
+    about.reason +=
+        fmt::format("; nor is there room for it before the lease of these resources ends, at {}",
+                    time_text(uses_.clock.wall(end), uses_.clock.wall(now())));
   about.t_planned = uses_.clock.wall(why->planned_start.value_or(0));
   about.t_room = uses_.clock.wall(why->room_at.value_or(0));
   for (const JobId other : why->in_the_way) about.in_the_way.push_back(obstacle(other));

@@ -207,6 +207,7 @@ Result<Explanation> Scheduler::explain(JobId id, Time now) const {
   if (later) s.plan.machine->release(id, now);
   if (!job.reserved)
     explanation.room_at = s.plan.machine->earliest(job.request, {now, now, s.length_of(job)});
+  explanation.has_no_room = !job.reserved && !explanation.room_at;
   if (explanation.room_at == now) explanation.room_at = std::nullopt;
   explanation.changes = Explainer(s, job, now).changes();
   s.look_at(JobId());

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "launch/topology.hpp"
 #include "launch/tracking/lineage.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/codec/codec.hpp"
@@ -35,6 +36,7 @@ class FakeBroker {
       if (deny_hello) return request.fail({Errc::denied, "that is no secret of mine", ""});
       auto said = welcome;
       if (hellos.back().swept) said.orphans.clear();
+      if (!hellos.back().topology.empty()) said.wants_topology = false;
       request.reply(pack(said));
     });
     table.add("agent.report", [this](const Request& request) {
@@ -132,8 +134,19 @@ TEST_F(AgentTest, SaysWhoItIsAndWhatItHas) {
   EXPECT_EQ(hello.pid, getpid());
   EXPECT_FALSE(hello.hostname.empty());
   EXPECT_NE(hello.incarnation, 0U);
-  EXPECT_NE(hello.topology.find("<topology"), std::string::npos);
+  EXPECT_EQ(hello.topology, "") << "nothing was asked for yet";
+  EXPECT_EQ(hello.topology_digest.size(), 16U);
   EXPECT_TRUE(hello.running.empty());
+}
+
+TEST_F(AgentTest, ShowsItsTopologyWhenItIsAskedForIt) {
+  options_.secret = "given by the supervisor";
+  broker_->welcome.wants_topology = true;
+  begin();
+  EXPECT_TRUE(until([&] { return broker_->hellos.size() == 2; }));
+  const msg::Hello& again = broker_->hellos.back();
+  EXPECT_NE(again.topology.find("<topology"), std::string::npos);
+  EXPECT_EQ(again.topology_digest, topology_digest(again.topology));
 }
 
 TEST_F(AgentTest, AReportThatTheBrokerCouldNotTakeIsMadeAgainWithTheStartsInIt) {

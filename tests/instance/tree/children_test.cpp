@@ -87,6 +87,29 @@ TEST_F(ChildrenTest, WhatItHoldsIsFreeWhenItsProcessesAreGoneAndNotBefore) {
   EXPECT_EQ(connect_child(), 0u) << "nobody is the child of a job that is over";
 }
 
+// What a child shows its parent speaks for no agent, over no connection.
+TEST_F(ChildrenTest, ItsTokenMakesItNoAgent) {
+  ASSERT_EQ(connect_child(), 1u);
+  const auto before = listed();
+  for (const std::uint32_t rank : {0U, 1U}) {
+    launch::msg::Hello hello;
+    hello.rank = rank;
+    hello.incarnation = 4711;
+    hello.secret = hello_.token;
+    for (const char* topic : {"agent.hello", "agent.report", "agent.keep"}) {
+      const auto refused = child_->call<launch::msg::Welcome>(topic, hello);
+      ASSERT_FALSE(refused) << topic;
+      EXPECT_EQ(refused.error().code, Errc::denied) << topic;
+    }
+  }
+  const auto place = child_->call<launch::msg::JoinReply>("agent.join", launch::msg::JoinRequest());
+  ASSERT_FALSE(place);
+  EXPECT_EQ(place.error().code, Errc::denied);
+  EXPECT_EQ(listed().size(), before.size());
+  EXPECT_EQ(agent_->times_told("bye"), 0u);
+  EXPECT_EQ(health(), "up") << "it is the child still";
+}
+
 // An invitation is for the agents that the parent has started for a child of several.
 TEST_F(ChildrenTest, NobodyIsInvitedToAChildOfOneAgentOrWithoutItsToken) {
   ASSERT_EQ(connect_child(), 1u);
