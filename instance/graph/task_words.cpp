@@ -1,5 +1,6 @@
 #include "instance/graph/task_words.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "transport/codec/codec.hpp"
@@ -73,6 +74,17 @@ Result<Submission> with_words(const Submission& shared, JobId id, const TaskWord
     made.dependencies.push_back(std::move(*dependency));
   }
   return made;
+}
+
+void add_dependency_events(std::vector<Event>& events, const TaskWords& words) {
+  const auto valid = std::find_if(events.begin(), events.end(), [](const Event& event) {
+    return std::holds_alternative<event::Validate>(event.body);
+  });
+  if (valid == events.end()) return;
+  std::vector<Event> all;
+  for (const auto& text : words.dependencies)
+    all.push_back({valid->time, event::DependencyAdd{text}});
+  events.insert(valid + 1, all.begin(), all.end());
 }
 
 }  // namespace holon::instance

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "instance/job/job.hpp"
 #include "instance/job/submission.hpp"
 
 namespace holon::instance {
@@ -28,5 +29,8 @@ Result<Dependency> parse_dependency(const std::string& text);
 std::string with_words(const std::string& jobspec, const TaskWords& words);
 // The same of what was read out of it. Errors: invalid_argument (a dependency).
 Result<Submission> with_words(const Submission& shared, JobId id, const TaskWords& words);
+
+// The task's dependency-add events, which were not written for each, behind its validation.
+void add_dependency_events(std::vector<Event>& events, const TaskWords& words);
 
 }  // namespace holon::instance

@@ -66,25 +66,6 @@ JobId job_id(const SQLite::Column& column) {
 
 }  // namespace
 
-void Journal::State::write_batch(const Batch& b, std::int64_t spec_row) {
-  batch.bind(1, number_of(b.first));
-  batch.bind(2, static_cast<std::int64_t>(b.count));
-  batch.bind(3, spec_row);
-  batch.bind(4, b.is_instance ? 1 : 0);
-  batch.bind(5, next_seq);
-  run(batch);
-  given_up_to(b.first.value() + b.count);
-}
-
-void Journal::add_batch(const Batch& b) {
-  auto& s = *state_;
-  s.write([&] {
-    s.spec.bindNoCopy(1, b.jobspec);
-    s.run(s.spec);
-    s.write_batch(b, s.db.getLastInsertRowid());
-  });
-}
-
 void Journal::add_event(JobId first, std::uint64_t count, const Event& e) {
   auto& s = *state_;
   s.write([&] {
@@ -466,20 +447,6 @@ Result<Batch> Journal::batch_of(JobId job) const {
   return std::move(**found);
 }
 
-namespace {
-// Those of a task of a graph follow from its words: they were not written for each.
-void add_dependencies(std::vector<Event>& events, const TaskWords& words) {
-  const auto valid = std::find_if(events.begin(), events.end(), [](const Event& event) {
-    return std::holds_alternative<event::Validate>(event.body);
-  });
-  if (valid == events.end()) return;
-  std::vector<Event> all;
-  for (const auto& text : words.dependencies)
-    all.push_back({valid->time, event::DependencyAdd{text}});
-  events.insert(valid + 1, all.begin(), all.end());
-}
-}  // namespace
-
 Result<std::vector<Event>> Journal::events_of(JobId job) const {
   const auto batch = batch_of(job);
   if (!batch) return tl::unexpected(batch.error());
@@ -503,7 +470,7 @@ Result<std::vector<Event>> Journal::events_of(JobId job) const {
     }
     const auto words = words_of(job, 1);
     if (!words) return tl::unexpected(words.error());
-    if (!words->empty()) add_dependencies(events, words->front().second);
+    if (!words->empty()) add_dependency_events(events, words->front().second);
     return events;
   });
 }

@@ -1,6 +1,6 @@
-// The part of the Journal that keeps tasks of arrays. What happens to one is written as one row
-// with each commit, and taken away when it is over; what is left then is a row of some 40 bytes, in
-// a table that only grows at its end.
+// The part of the Journal that keeps batches, and tasks of arrays and graphs. What happens to one
+// is written as one row with each commit, and taken away when it is over; what is left then is a
+// row of some 40 bytes, in a table that only grows at its end.
 #include <algorithm>
 #include <utility>
 
@@ -69,6 +69,25 @@ void Journal::State::forget_tasks(JobId first, JobId stop, Forgotten& gone) {
     drop.bind(2, row_of(stop));
     drop.exec();
   }
+}
+
+void Journal::State::write_batch(const Batch& b, std::int64_t spec_row) {
+  batch.bind(1, row_of(b.first));
+  batch.bind(2, static_cast<std::int64_t>(b.count));
+  batch.bind(3, spec_row);
+  batch.bind(4, b.is_instance ? 1 : 0);
+  batch.bind(5, next_seq);
+  run(batch);
+  given_up_to(b.first.value() + b.count);
+}
+
+void Journal::add_batch(const Batch& b) {
+  auto& s = *state_;
+  s.write([&] {
+    s.spec.bindNoCopy(1, b.jobspec);
+    s.run(s.spec);
+    s.write_batch(b, s.db.getLastInsertRowid());
+  });
 }
 
 void Journal::add_batch_like(const Batch& batch, JobId same) {
