@@ -77,9 +77,37 @@ void JobTracker::end(std::uint64_t id, Known& job, const std::string& why) {
   on_failure(sentence(id, why));
 }
 
+std::vector<std::uint64_t> JobTracker::known_by_records() const {
+  std::vector<std::uint64_t> ids;
+  for (const auto& [id, job] : jobs_)
+    if (job.by_records && job.at != At::over) ids.push_back(id);
+  return ids;
+}
+
+// Its tasks take the place of what it has counted for before.
+void JobTracker::take_array(const msg::JobRecord& record, Known& array) {
+  ProgressCounts now;
+  now.waiting = record.tasks_pending;
+  now.running = record.tasks_running;
+  now.failed = record.tasks_failed + record.tasks_cancelled;
+  now.ended = record.tasks_completed + now.failed;
+  const ProgressCounts before = array.tasks.total() > 0 ? array.tasks : ProgressCounts{1};
+  counts_.waiting += now.waiting - before.waiting;
+  counts_.running += now.running - before.running;
+  counts_.ended += now.ended - before.ended;
+  counts_.failed += now.failed - before.failed;
+  array.tasks = now;
+  if (record.state == "INACTIVE") array.at = At::over;
+  if (now.failed > before.failed)
+    on_failure(sentence(record.id, fmt::format("{} of its {} tasks {} not completed", now.failed,
+                                               record.tasks, now.failed == 1 ? "has" : "have")));
+}
+
 void JobTracker::take(const msg::JobRecord& record) {
   const auto found = jobs_.find(record.id);
   if (found == jobs_.end() || found->second.at == At::over) return;
+  found->second.by_records = record.array != 0;
+  if (record.tasks > 0) return take_array(record, found->second);
   if (record.state == "INACTIVE")
     return end(record.id, found->second, record.result == "COMPLETED" ? "" : end_of_record(record));
   move(found->second, record.t_start > 0 ? At::running : At::waiting);
@@ -87,7 +115,8 @@ void JobTracker::take(const msg::JobRecord& record) {
 
 bool JobTracker::take(const msg::JobEvent& event) {
   const auto found = jobs_.find(event.id);
-  if (found == jobs_.end() || found->second.at == At::over) return false;
+  if (found == jobs_.end() || found->second.at == At::over || found->second.by_records)
+    return false;
   Known& job = found->second;
   const auto context = context_of_event(event);
   if (event.name == "start") {
@@ -97,7 +126,8 @@ bool JobTracker::take(const msg::JobEvent& event) {
   } else if (event.name == "finish") {
     job.exit_code = launch::exit_code_of(context.value("status", 0));
   } else if (event.name == "requeue") {
-    job = {job.at, 0, ""};
+    job.exit_code = 0;
+    job.trouble.clear();
     move(job, At::waiting);
   } else if (event.name == "invalidate") {
     end(event.id, job, "refused: " + context.value("note", ""));
@@ -140,9 +170,12 @@ Result<ProgressCounts> show_progress(Invocation& call, Client& client,
   // Events that are not kept any more: the records say how far the jobs have come since.
   for (bool lost = false; !tracker.all_over(); lost = false) {
     const auto timer = client.reactor().every(kDrawEvery, draw);
-    const auto followed = client.follow(events_behind(at), [&](const msg::EventsPart& part) {
+    auto request = events_behind(at);
+    request.arrays = tracker.known_by_records();
+    const auto followed = client.follow(request, [&](const msg::EventsPart& part) {
       at = part.cursor;
       lost = part.anew;
+      for (const auto& job : part.jobs) tracker.take(job);
       for (const auto& event : part.events) tracker.take(event);
       return !lost && !tracker.all_over();
     });
@@ -210,7 +243,9 @@ Result<ProgressCounts> show_progress_of_all(Invocation& call, Client& client, bo
   auto request = events_behind("");
   request.node = true;
   const auto followed = client.follow(request, [&](const msg::EventsPart& part) {
+    const bool was_known = node.known();
     for (const auto& now : part.node) node.take(now);
+    if (!was_known && node.known()) progress.show(node.counts(), instance::wall_clock_ms());
     for (const auto& event : part.events) failures.take(event);
     return stay || !node.all_over();
   });

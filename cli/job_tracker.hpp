@@ -1,5 +1,5 @@
 // job_tracker.hpp - how far jobs that somebody waits for are, from their records and from the
-// events that come after these.
+// events that come after these. Of an array each task counts, which are known by its records alone.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,9 @@ class JobTracker {
 
   // A record of any job. It is as far as its events up to now, or further.
   void take(const msg::JobRecord& record);
-  // An event of any job. False: it is known already, or of another job.
+  // Of those that are not over, arrays and tasks of arrays: their records say how far they are.
+  std::vector<std::uint64_t> known_by_records() const;
+  // An event of any job. False: it is known already, of another job, or of an array.
   bool take(const msg::JobEvent& event);
 
   const ProgressCounts& counts() const { return counts_; }
@@ -35,7 +37,10 @@ class JobTracker {
     At at = At::waiting;
     int exit_code = 0;
     std::string trouble;  // of the attempt that runs: "timeout: its time limit was reached"
+    bool by_records = false;
+    ProgressCounts tasks;  // of an array; it counts itself as long as they are not known
   };
+  void take_array(const msg::JobRecord& record, Known& array);
   void move(Known& job, At to);
   void end(std::uint64_t id, Known& job, const std::string& why);
 

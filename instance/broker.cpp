@@ -259,7 +259,7 @@ Status Broker::begin_child() {
   callbacks.lost = [this] { await_parent(); };
   callbacks.request = [this](const transport::Request& request) { take_request(request); };
   callbacks.record = [this](const std::string& path) {
-    return core_ ? core_->record(path) : std::optional<msg::JobRecord>();
+    return core_ ? core_->records.find(path) : std::optional<msg::JobRecord>();
   };
   auto link = ParentLink::connect(reactor_, options_.parent_uri,
                                   peer_options("child " + options_.job_path), std::move(identity),

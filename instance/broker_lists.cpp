@@ -1,9 +1,9 @@
 // A broker whose journal cannot be written: it changes nothing, and shows what there is.
-#include <set>
 #include <utility>
 
 #include "instance/broker.hpp"
 #include "instance/exit_codes.hpp"
+#include "instance/service/rights.hpp"
 
 namespace holon::instance {
 namespace {
@@ -25,13 +25,11 @@ void Broker::finish_listing_turn() {
 // away with this process: the next broker reads what the journal has, and lists that until there is
 // room again. Agents and children say again what they have to say.
 void Broker::refuse_turn(const Error& why) {
-  const std::set<std::string> again = {"agent.hello", "agent.report", "agent.fence", "agent.files",
-                                       "agent.keep",  "hello",        "record"};
   for (const auto& request : std::exchange(of_this_turn_, {})) {
     if (request.done()) continue;
-    const bool neighbour = again.contains(request.topic());
+    const bool again = is_repeated(request.topic());
     request.fail(
-        {neighbour ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
+        {again ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
   }
   end_reason_ = why.what;
   only_lists_ = why;
@@ -39,20 +37,12 @@ void Broker::refuse_turn(const Error& why) {
 }
 
 void Broker::only_list(const transport::Request& request) {
-  const std::set<std::string> looks = {
-      "jobs",    "events",       "job.info",      "job.watch",  "job.wait",   "job.attach",
-      "tree",    "status",       "resource.list", "resource.R", "priority",   "explain",
-      "windows", "reservations", "stats",         "audit",      "policy.show"};
-  // They ask again by themselves: so does who passes on a job's input.
-  const std::set<std::string> neighbours = {"agent.hello", "agent.report", "agent.fence",
-                                            "agent.files", "agent.keep",   "hello",
-                                            "record",      "job.input"};
-  const bool look = looks.contains(request.topic());
+  const bool look = is_look(request.topic());
   // Before the next broker is there: what is in memory may be more than was kept.
   const bool over = phase_ == Phase::over;
   if (!over && service_ && (look || request.topic() == "shutdown"))
     return service_->handle(request);
-  const bool again = look || neighbours.contains(request.topic());
+  const bool again = look || is_repeated(request.topic());
   request.fail(
       {again ? Errc::disconnected : only_lists_->code,
        only_lists_->what + "; jobs run on, and this instance goes on by itself when it can",

@@ -7,7 +7,6 @@
 
 #include "batch/allocation.hpp"
 #include "instance/instance_id.hpp"
-#include "instance/journal/record_order.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/text.hpp"
 
@@ -75,6 +74,8 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       inputs(server, jobs, agents, the_after_commit),
       journal(the_journal),
       after_commit(the_after_commit),
+      records({identity, jobs, the_journal, children, access, parent}),
+      node_view({identity, clock, *store, policies, jobs, children, ending, only_lists_}),
       parent_(parent) {
   offline.on_given_up = [this](std::uint32_t rank) {
     const bool is_far = rank > 0 && identity.spreads;
@@ -279,82 +280,6 @@ void Core::set_lease(Time end, Time now) {
   if (end == identity.lease_end) return;
   if (auto moved = store->set_horizon({store->options().horizon.begin, end}); !moved) return;
   jobs.lease_changed(std::exchange(identity.lease_end, end), now);
-}
-
-std::optional<msg::JobRecord> Core::record(const std::string& path) const {
-  const auto cut = path.rfind('/');
-  if (cut == std::string::npos) return std::nullopt;
-  const std::string above = cut == 0 ? "/" : path.substr(0, cut);
-  if (above == identity.path) {
-    auto own = jobs.record(JobId(std::strtoull(path.c_str() + cut + 1, nullptr, 10)));
-    return own ? std::optional(std::move(*own)) : std::nullopt;
-  }
-  auto below = journal.descendant(path);
-  return below ? std::move(*below) : std::nullopt;
-}
-
-msg::TreeNode Core::node(Time now) const {
-  const auto counts = jobs.counts();
-  msg::TreeNode n;
-  n.path = identity.path;
-  n.name = identity.name;
-  n.policy = policies.of_default_queue();
-  n.policy_trouble = policies.troubles();
-  n.uri = identity.uri;
-  n.health = ending ? "ending" : only_lists_ ? "read-only" : "up";
-  n.pid = getpid();
-  n.nodes = store->total("node");
-  n.cores = store->total("core");
-  n.cores_free = store->available("core", now);
-  n.gpus = store->total("gpu");
-  n.gpus_free = store->available("gpu", now);
-  n.pending = counts.pending;
-  n.running = counts.running;
-  n.inactive = counts.inactive;
-  n.failed = counts.failed;
-  n.cancelled = counts.cancelled;
-  n.t_started = clock.wall(identity.started);
-  n.expiration = identity.lease_end == kTimeMax ? 0 : clock.wall(identity.lease_end);
-  return n;
-}
-
-msg::TreeNode Core::silent_child(const ActiveJob& job) const {
-  msg::TreeNode n;
-  n.path = jobs.path_of(job.id);
-  n.name = job.submission->name;
-  n.uri = job.life.child_uri;
-  const bool leaves = job.life.state == JobState::cleanup || children.ending(job.id);
-  n.health = leaves ? "ending" : job.life.child_uri.empty() ? "starting" : "unreachable";
-  n.nodes = job.life.place.nodes;
-  n.cores = job.life.place.cores;
-  n.gpus = job.life.place.gpus;
-  n.t_started = clock.wall(job.life.t_start);
-  n.expiration = clock.wall(job.life.expiration);
-  return n;
-}
-
-void Core::take_records(const transport::Request& request, Time now) {
-  for (const auto& path : children.records(request, now))
-    if (parent_ != nullptr) parent_->changed(path);
-}
-
-std::optional<msg::JobRecord> Core::shown(JobId child, msg::JobRecord record) {
-  const auto job = job_at(record.path);
-  const bool is_its_own = job && job->value() == record.id &&
-                          child_towards(identity.path, record.path) == child &&
-                          record.path != jobs.path_of(child);
-  if (!is_its_own) return std::nullopt;
-  if (access.serves_users()) record.user = jobs.user_of(child);  // whatever name it gives
-  auto [to_show, is_news] = journal.show_descendant(std::move(record));
-  if (is_news && parent_ != nullptr) parent_->changed(to_show.path);
-  return std::move(to_show);
-}
-
-Time Core::as_of(const msg::JobRecord& record) const {
-  const auto child = child_towards(identity.path, record.path);
-  if (!child || record.state == "INACTIVE" || !children.may_know_more(*child)) return 0;
-  return std::max(
-      {children.told_at(*child), record.t_submit, record.t_alloc, record.t_start, record.t_finish});
 }
 
 void Core::ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) {

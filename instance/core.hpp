@@ -31,12 +31,14 @@
 #include "instance/service/audit.hpp"
 #include "instance/service/portions.hpp"
 #include "instance/service/refusals.hpp"
-#include "instance/service/schedule_log.hpp"
+#include "instance/service/schedule/schedule_log.hpp"
 #include "instance/service/watchers.hpp"
 #include "instance/tree/ancestry.hpp"
 #include "instance/tree/awaited.hpp"
 #include "instance/tree/children.hpp"
+#include "instance/tree/node_view.hpp"
 #include "instance/tree/parent_link.hpp"
+#include "instance/tree/records.hpp"
 #include "instance/tree/takeover.hpp"
 #include "instance/users/access.hpp"
 #include "resource/store.hpp"
@@ -63,19 +65,6 @@ class Core final : public Outside {
   void flush() { agents.flush(); }
 
   void set_lease(Time end, Time now);
-  // The newest record of any job here or below; nullopt: none.
-  std::optional<msg::JobRecord> record(const std::string& path) const;
-  // "record" from a child.
-  void take_records(const transport::Request& request, Time now);
-  // A record that a child has answered with, as it is to be shown, after the commit; nullopt: it is
-  // none of a job of the child's.
-  std::optional<msg::JobRecord> shown(JobId child, msg::JobRecord record);
-  // Of a record of a job below, from the journal: 0 if it is the last word, or as of when it holds.
-  Time as_of(const msg::JobRecord& record) const;
-  // A child that holds resources and does not answer, as a node of the tree.
-  msg::TreeNode silent_child(const ActiveJob& job) const;
-  // This instance as a node of the tree, without its children.
-  msg::TreeNode node(Time now) const;
 
   void start_tasks(const ActiveJob& job) override { agents.start_tasks(job); }
   void kill_tasks(const ActiveJob& job) override { agents.kill_tasks(job); }
@@ -121,6 +110,8 @@ class Core final : public Outside {
   std::optional<ScheduleLog> schedule_log;  // where it is asked for
   Journal& journal;
   AfterCommit& after_commit;
+  Records records;
+  NodeView node_view;
   // The agent of this rank has been away for too long: what ran there has failed. Called in a turn.
   std::function<void(std::uint32_t rank)> on_node_lost = [](std::uint32_t) {};
   std::function<void(JobId)> on_child_ended = [](JobId) {};

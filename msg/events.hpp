@@ -23,7 +23,10 @@ struct EventsRequest {
   // from then on.
   bool bare = false;
   std::vector<std::string> names = {};  // only events of these names; empty: all
-  HOLON_FIELDS(cursor, all, records, node, bare, names)
+  // Arrays, and tasks of them. What happens to tasks is no event: the records of these come behind
+  // the snapshot, and whenever they have changed.
+  std::vector<std::uint64_t> arrays = {};
+  HOLON_FIELDS(cursor, all, records, node, bare, names, arrays)
 };
 
 // What a follower knows after a snapshot and all parts behind it is what the instance knows: no

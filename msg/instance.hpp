@@ -60,6 +60,10 @@ struct JobRecord {
   std::int64_t index = 0;
   std::uint64_t tasks = 0, tasks_pending = 0, tasks_running = 0, tasks_completed = 0,
                 tasks_failed = 0, tasks_cancelled = 0;
+  // Of an array, of its tasks that are over: how many of the failed ones were ended by their limit,
+  // how many have started, and of these what Usage has of jobs.
+  std::uint64_t tasks_timeout = 0, tasks_started = 0;
+  std::int64_t tasks_wait_ms = 0, tasks_run_ms = 0, tasks_core_ms = 0;
   // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
   std::int64_t as_of = 0;
 
@@ -69,9 +73,9 @@ struct JobRecord {
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
                                 t_inactive, t_estimate, expiration, limit, selection, is_instance,
                                 child_uri, output, error, cpu_ms, max_rss_kb, pids, retries,
-                                preemptions, t_suspended, array, index, tasks, tasks_pending,
-                                tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
-                                as_of)
+                                preemptions, t_suspended, array, index, tasks, tasks_pending, tasks_running,
+                                tasks_completed, tasks_failed, tasks_cancelled, tasks_timeout,
+                                tasks_started, tasks_wait_ms, tasks_run_ms, tasks_core_ms, as_of)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is

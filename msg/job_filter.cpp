@@ -65,6 +65,15 @@ bool asks_for_ended(const JobFilter& filter) {
                             kStates.begin() + kOfEnded) != filter.states.end();
 }
 
+bool asks_for_ended_only(const JobFilter& filter) {
+  const auto is_of_ended = [](const std::string& word) {
+    const auto end = kStates.begin() + kOfEnded;
+    return std::find(kStates.begin(), end, word) != end;
+  };
+  return !filter.states.empty() &&
+         std::all_of(filter.states.begin(), filter.states.end(), is_of_ended);
+}
+
 const std::string& state_word(const JobRecord& job) {
   static const std::string kSuspended = "SUSPENDED";
   if (job.t_suspended != 0) return kSuspended;

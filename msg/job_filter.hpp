@@ -20,8 +20,9 @@ Status check_filter(const JobFilter& filter);
 // REQUIRES: check_filter().
 bool matches(const JobFilter& filter, const JobRecord& job);
 
-// Is one of its states one of jobs that are over?
+// Is one of its states one of jobs that are over? Are all, and is there one?
 bool asks_for_ended(const JobFilter& filter);
+bool asks_for_ended_only(const JobFilter& filter);
 
 // The state, of an inactive job its result, of a suspended one SUSPENDED: one word that `states`
 // takes.

@@ -50,24 +50,54 @@ Status check_usage_key(const std::string& by) {
               fmt::format("'{}' is not accepted; {} are", by, fmt::join(kUsageKeys, ", ")), "by");
 }
 
-void add_usage(UsageTable& table, const std::string& by, const JobRecord& job) {
-  if (job.state != "INACTIVE") return;
-  const std::string key = usage_key(by, job);
+namespace {
+
+// The tasks of an array, by their results; `key`: of the array.
+void add_array(UsageTable& table, const std::string& by, const std::string& key,
+               const JobRecord& array) {
+  const auto add = [&](const char* result, std::uint64_t tasks) {
+    if (tasks == 0) return;
+    Usage& usage = table[by == "result" ? result : key];
+    usage.key = by == "result" ? result : key;
+    usage.jobs += tasks;
+    column_of(usage, result) += tasks;
+  };
+  add("COMPLETED", array.tasks_completed);
+  add("FAILED", array.tasks_failed - std::min(array.tasks_failed, array.tasks_timeout));
+  add("TIMEOUT", array.tasks_timeout);
+  add("CANCELED", array.tasks_cancelled);
   Usage& usage = table[key];
   usage.key = key;
-  ++usage.jobs;
-  ++column_of(usage, job.result);
-  usage.retries += job.retries;
-  usage.preemptions += job.preemptions;
-  usage.cpu_ms += job.cpu_ms;
+  usage.started += array.tasks_started;
+  usage.wait_ms += array.tasks_wait_ms;
+  usage.run_ms += array.tasks_run_ms;
+  usage.core_ms += array.tasks_core_ms;
+  usage.cpu_ms += array.cpu_ms;
+  usage.max_rss_kb = std::max(usage.max_rss_kb, array.max_rss_kb);
+}
+
+}  // namespace
+
+void add_usage(UsageTable& table, const std::string& by, const JobRecord& job, std::uint64_t n) {
+  if (job.state != "INACTIVE") return;
+  const std::string key = usage_key(by, job);
+  if (job.tasks > 0) return add_array(table, by, key, job);
+  const auto times = static_cast<std::int64_t>(n);
+  Usage& usage = table[key];
+  usage.key = key;
+  usage.jobs += n;
+  column_of(usage, job.result) += n;
+  usage.retries += job.retries * n;
+  usage.preemptions += job.preemptions * n;
+  usage.cpu_ms += job.cpu_ms * times;
   usage.max_rss_kb = std::max(usage.max_rss_kb, job.max_rss_kb);
   if (job.t_start == 0) return;
   const std::int64_t end = job.t_finish > 0 ? job.t_finish : job.t_inactive;
   const std::int64_t ran = std::max<std::int64_t>(0, end - job.t_start);
-  ++usage.started;
-  usage.wait_ms += std::max<std::int64_t>(0, job.t_start - job.t_submit);
-  usage.run_ms += ran;
-  usage.core_ms += ran * std::max<std::int64_t>(0, job.ncores);
+  usage.started += n;
+  usage.wait_ms += std::max<std::int64_t>(0, job.t_start - job.t_submit) * times;
+  usage.run_ms += ran * times;
+  usage.core_ms += ran * std::max<std::int64_t>(0, job.ncores) * times;
 }
 
 void add_usage(UsageTable& table, const Usage& more) {

@@ -19,8 +19,10 @@ Status check_usage_key(const std::string& by);
 // By the key of each.
 using UsageTable = std::map<std::string, Usage>;
 
-// Adds a job; one that is not over is passed over. REQUIRES: check_usage_key(by).
-void add_usage(UsageTable& table, const std::string& by, const JobRecord& job);
+// Adds a job, `n` times; one that is not over is passed over. An array's record stands for those of
+// its tasks that are over; what they have used together is added by the array's own key.
+// REQUIRES: check_usage_key(by).
+void add_usage(UsageTable& table, const std::string& by, const JobRecord& job, std::uint64_t n = 1);
 // Adds what another table has.
 void add_usage(UsageTable& table, const Usage& more);
 

@@ -392,6 +392,22 @@ Status Scheduler::cancel(JobId id, Time now) {
   return {};
 }
 
+Status Scheduler::withdraw(JobId id, Time now) {
+  State& s = change();
+  if (Scheduler* inner = s.within(id)) {
+    Status gone = inner->withdraw(id, now);
+    if (gone) s.advances.of_job.edit().erase(id);
+    return gone;
+  }
+  const Job* job = s.jobs.find(id);
+  if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
+  QueueCounts& counts = s.queue_of(*job).counts;
+  if (Status gone = cancel(id, now); !gone) return gone;
+  --counts.submitted;
+  --counts.cancelled;
+  return {};
+}
+
 namespace {
 
 // `change` sets what the priority comes from.

@@ -305,6 +305,8 @@ class Scheduler {
   Result<std::optional<Reject>> replace(JobRequest job, Time now);
   // Takes a pending job out. Errors: not_found.
   Status cancel(JobId job, Time now);
+  // The same of a job that was submitted only to see whether it would be taken: no count shows it.
+  Status withdraw(JobId job, Time now);
   // Errors: not_found, invalid_argument (above 31).
   Status set_urgency(JobId job, std::uint32_t urgency);
   // Overrides the priority that urgency gives a pending job, until the next set_urgency(). Errors:

@@ -132,7 +132,7 @@ Micros Checks::now() const {
 void Checks::plan_of(const Instance& instance) {
   const auto* core = instance.core();
   if (core == nullptr || core->only_lists()) return;
-  // What is free on nodes that are down or drained counts for nobody.
+  // Cores of nodes that are down or drained are neither free nor held.
   if (!core->offline.none() || !core->drains.here().empty() || !core->drains.above().empty())
     return;
   const Time now = instance.broker()->reactor().now();
@@ -181,6 +181,33 @@ void Checks::ends_of_nodes(const Instance& root) {
                                             left);
       }
   }
+}
+
+void Checks::counts_of(const Instance& instance) {
+  const auto* core = instance.core();
+  instance::JobCounts::Row counted{};
+  const auto add = [&counted](instance::JobKind kind, std::int64_t n) {
+    counted[static_cast<std::size_t>(kind)] += n;
+  };
+  for (const auto& [id, job] : core->jobs.active()) {
+    if (!instance::is_array(job)) {
+      add(instance::kind_of(job.life), 1);
+      continue;
+    }
+    const auto* const array = core->jobs.array_with(id);
+    const bool waits = job.life.state == instance::JobState::depend;
+    add(waits ? instance::JobKind::depend : instance::JobKind::sched,
+        static_cast<std::int64_t>(array->waiting.count() + array->blocked.count()));
+  }
+  const auto ended = core->journal.inactive_counts();
+  if (!ended) return machine_.history.violation("{}", to_string(ended.error()));
+  for (const auto& [result, n] : *ended) add(instance::kind_of_result(result), n);
+  const auto& kept = core->jobs.kept_counts().total();
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i] != counted[i])
+      machine_.history.violation("{}: {} jobs are {}, and {} are counted", instance.path(),
+                                 counted[i], instance::word_of(static_cast<instance::JobKind>(i)),
+                                 kept[i]);
 }
 
 void Checks::lease_of(const Instance& child, const Instance& parent) {
@@ -322,7 +349,8 @@ bool Checks::ends_about(const std::string& path, Micros when) const {
   }
 }
 
-// A job fails by what its tasks do, or by the loss of who watches them, and then it says so.
+// A job fails by what its tasks do, or because the agent that watched them was lost; its record
+// says which.
 void Checks::failed(const msg::JobRecord& record, const Truth& truth, const Attempt& attempt) {
   const auto are_all = [&](const std::set<int>& ranks) {
     return static_cast<int>(ranks.size()) == truth.tasks;

@@ -26,7 +26,7 @@ class Checks {
   explicit Checks(Machine& machine) : machine_(machine) {}
 
   // Whatever runs is a job that holds its cores, by the word of its broker; or it runs on a host
-  // that has been away for `rejoin_timeout`, and nobody gets those cores.
+  // that has been away for `rejoin_timeout`, and no other job gets those cores.
   void what_runs(const std::vector<std::unique_ptr<Instance>>& instances);
   void rejoin_timeout(Micros timeout) { rejoin_timeout_ = timeout; }
   // The scheduler's plan is the sum of what the jobs hold.
@@ -64,6 +64,8 @@ class Checks {
     std::string index;
     bool preemptible = false;
   };
+  // What a broker keeps of how many jobs it has of each kind is what counting them gives.
+  void counts_of(const Instance& instance);
   // REQUIRES: final_record() found nothing wrong.
   void granted(const msg::JobRecord& record, const Wish& wish);
   // The broker of a job's instance has said that it is cancelled, so many retries after its begin.
@@ -79,8 +81,8 @@ class Checks {
   void has_limit(const std::string& path, Micros limit) { limits_[path] = {limit, now()}; }
   // This instance, and all below it, is about to end, or has been killed.
   void ends(const std::string& instance) { ends_[instance].push_back(now()); }
-  // Each job went through its life once.
-  // A task of an array of the root, when nobody is there any more.
+  // Each job went through its life once, by the events of the journal. task_at_end(): a task of an
+  // array of the root, when all instances are over.
   void task_at_end(const instance::Journal& journal, const std::string& path, std::uint64_t id);
   void array_at_end(const msg::JobRecord& array);
   void events_of(const instance::Journal& journal, const std::string& path, std::uint64_t id);

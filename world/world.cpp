@@ -164,12 +164,13 @@ void World::look_at(Instance& instance) {
   if (core == nullptr || core->only_lists() || !core->journal.look()) return;
   checks_.plan_of(instance);
   if (instance.is_root()) checks_.ends_of_nodes(instance);
+  checks_.counts_of(instance);
   if (const Instance* const parent = parent_of(instance)) checks_.lease_of(instance, *parent);
   const bool has_the_word = !is_disowned(instance);
   for (const auto& [path, job] : acked_) {
     const bool own = job.instance == instance.path();
     if (!own && !instance.is_root() && !path.starts_with(instance.path() + "/")) continue;
-    const auto record = core->record(path);
+    const auto record = core->records.find(path);
     if (!record) {
       if (own) machine_.history.violation("{} has forgotten its job {}", instance.path(), path);
       continue;
@@ -251,7 +252,7 @@ void World::check_end() {
     machine_.history.violation("all is over, and {} of {} cores are free",
                                core->store->available("core", now), core->store->total("core"));
   for (const auto& [path, job] : acked_) {
-    const auto record = core->record(path);
+    const auto record = core->records.find(path);
     checks_.final_record(path, record);
     // Of an array its tasks were granted something.
     if (!machine_.history.failed() && record->tasks == 0) checks_.granted(*record, job.wish);
@@ -262,7 +263,7 @@ void World::check_end() {
   while (!machine_.history.failed() && !root->over() && machine_.timeline.step()) {
   }
   run_until(machine_.timeline.now() + kMs, [] { return false; });
-  // What the disk says, when nobody is there any more.
+  // What the disk says, when all processes are gone.
   const auto journal = instance::Journal::open_frozen(instance::journal_file(state_dir));
   if (!journal)
     return machine_.history.violation("the journal cannot be read: {}", to_string(journal.error()));

@@ -25,8 +25,27 @@ void JobArray::add_ended(const Lifecycle& life, std::uint64_t n) {
   if (const int theirs = status_of_life(life);
       launch::exit_code_of(theirs) > launch::exit_code_of(status))
     status = theirs;
+  timeout += result == "TIMEOUT" ? n : 0;
   cpu_ms += life.cpu_ms;
   max_rss_kb = std::max(max_rss_kb, life.max_rss_kb);
+  if (!life.started) return;
+  const Duration ran =
+      std::max<Duration>(0, (life.finished ? life.t_finish : life.t_inactive) - life.t_start);
+  started += n;
+  wait_ms += std::max<Duration>(0, life.t_start - life.t_submit);
+  run_ms += ran;
+  core_ms += ran * std::max<std::int64_t>(0, life.place.cores);
+}
+
+void JobArray::show_ended(msg::JobRecord& record) const {
+  record.tasks_completed = completed;
+  record.tasks_failed = failed;
+  record.tasks_cancelled = cancelled;
+  record.tasks_timeout = timeout;
+  record.tasks_started = started;
+  record.tasks_wait_ms = wait_ms;
+  record.tasks_run_ms = run_ms;
+  record.tasks_core_ms = core_ms;
 }
 
 void remove_range(Idset& set, std::uint64_t first, std::uint64_t last) {

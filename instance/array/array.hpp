@@ -33,6 +33,9 @@ struct JobArray {
   std::uint64_t completed = 0, failed = 0, cancelled = 0;  // over; a time limit is a failure
   int status = 0;                                          // as from wait(2), the worst of these
   std::int64_t cpu_ms = 0, max_rss_kb = 0;
+  std::uint64_t timeout = 0;                          // of the failed ones
+  std::uint64_t started = 0;                          // of those that are over
+  std::int64_t wait_ms = 0, run_ms = 0, core_ms = 0;  // of these (msg::Usage)
 
   JobId first() const { return JobId(id.value() + 1); }
   std::uint64_t count() const { return submission->count; }
@@ -46,6 +49,8 @@ struct JobArray {
   bool is_over() const { return waiting.empty() && blocked.empty() && active == 0; }
   // `count` tasks of such a life are over.
   void add_ended(const Lifecycle& life, std::uint64_t count);
+  // The fields of its record about tasks that are over.
+  void show_ended(msg::JobRecord& record) const;
 };
 
 // first .. last leave `set`. O(ranges).

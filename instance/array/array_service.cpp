@@ -37,12 +37,12 @@ void ArrayService::tasks(const transport::Request& request) const {
   if (!ask) return request.fail(ask.error());
   const auto indices = Idset::parse(ask->indices);
   if (!indices) return request.fail({Errc::invalid_argument, indices.error().what, "indices"});
-  const auto shape = core_.jobs.shape_of_array(JobId(ask->array));
+  const auto shape = jobs_.shape_of_array(JobId(ask->array));
   if (!shape) return request.fail(shape.error());
   auto numbers = numbers_of(*shape, *indices);
   if (!numbers) return request.fail(numbers.error());
   if (!ask->results.empty()) {
-    auto ended = core_.jobs.tasks_with_result(shape->id, ask->results);
+    auto ended = jobs_.tasks_with_result(shape->id, ask->results);
     if (!ended) return request.fail(ended.error());
     Idset both;
     for (const std::uint64_t id : ended->ids())
@@ -50,8 +50,7 @@ void ArrayService::tasks(const transport::Request& request) const {
     numbers = std::move(both);
   }
   msg::TasksReply reply{numbers->str(), shape->indices_of(*numbers).str()};
-  core_.after_commit.add(
-      [request, reply = std::move(reply)] { request.reply(transport::pack(reply)); });
+  after_commit_.add([request, reply = std::move(reply)] { request.reply(transport::pack(reply)); });
 }
 
 }  // namespace holon::instance

@@ -100,9 +100,9 @@ void JobManager::take_task(JobArray& array, JobId id, Time now) {
 }
 
 // The task has another state now.
-void JobManager::count_task(const ActiveJob& job, JobState from) {
+void JobManager::count_task(const ActiveJob& job, bool was_queued) {
   JobArray& array = arrays_.at(array_of(job));
-  const bool was_queued = from == JobState::sched, is_queued = job.life.state == JobState::sched;
+  const bool is_queued = job.life.state == JobState::sched;
   if (was_queued == is_queued) return;
   array.queued += is_queued ? 1 : std::uint64_t(-1);
   hungry_.insert(array.id);
@@ -123,11 +123,11 @@ msg::SubmitReply JobManager::accept_array(const std::shared_ptr<const Submission
   array.submission = submission;
   array.waiting.insert(id.value() + 1, id.value() + n);
   block_tasks(array);
-  counts_.pending += static_cast<std::int64_t>(n);
   ActiveJob& job = jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, submission, {}, {}})->second;
   post(job, event::Submit{request.urgency, request.user}, now);
   post(job, event::Validate{}, now);
   for (const auto& d : submission->dependencies) post(job, event::DependencyAdd{d.text}, now);
+  count_held_back(array, held_kind(array), static_cast<std::int64_t>(n));
   outside_.changed(job);
   if (submission->dependencies.empty())
     advance(id, now);
@@ -189,10 +189,10 @@ void JobManager::end_waiting(JobArray& array, JobId first, JobId last, const eve
   array.add_ended(life, n);
   journal_.add_ended_tasks({first, n, pack_ended(life)}, result);
   const auto count = static_cast<std::int64_t>(n);
-  counts_.pending -= count;
-  counts_.inactive += count;
-  counts_.failed += count;
-  if (result == "CANCELED") counts_.cancelled += count;
+  const auto owner = owner_of(jobs_.at(array.id));
+  counts_.add(first, owner, held_kind(array), -count);
+  counts_.add(first, owner, kind_of_result(result), count);
+  cancelled_unheard_[queue_of(*array.submission)] += count;
   outside_.ended_unstarted(first, last, events);
   waiting_.happened(first, last);
   tell_counterparts(array.id, first, last, result);
@@ -269,9 +269,7 @@ void JobManager::add_tasks(const ActiveJob& job, msg::JobRecord& record) const {
   }
   record.tasks_running = running;
   record.tasks_pending = array.waiting.count() + array.blocked.count() + array.active - running;
-  record.tasks_completed = array.completed;
-  record.tasks_failed = array.failed;
-  record.tasks_cancelled = array.cancelled;
+  array.show_ended(record);
   if (array.waiting.empty() && array.active == 0 && !array.blocked.empty())
     record.reason = wait_of_blocked(array, JobId(array.blocked.first()));
   // Until one has begun the array waits for what its first task waits for.
@@ -476,7 +474,6 @@ Status JobManager::restore_array(JobArray& array, std::set<JobId>& torn) {
     }
     array.queued += job.life.state == JobState::sched;
   }
-  counts_.pending += static_cast<std::int64_t>(array.waiting.count());
   block_tasks(array);
   hungry_.insert(array.id);
   return sound;

@@ -104,34 +104,21 @@ void JobManager::skip_ids(JobId last) {
 
 // ---- events ----
 
-void JobManager::count(const ActiveJob& job, JobState from) {
-  const JobState to = job.life.state;
-  if (is_array(job)) return;  // its tasks are counted
-  if (is_array_task(job)) count_task(job, from);
-  const auto column = [this](JobState s) -> std::int64_t& {
-    return is_pending(s)             ? counts_.pending
-           : s == JobState::inactive ? counts_.inactive
-                                     : counts_.running;
-  };
-  --column(from);
-  ++column(to);
-  if (to != JobState::inactive || from == to) return;
-  const std::string result = result_of(job.life);
-  counts_.failed += result != "COMPLETED";
-  counts_.cancelled += result == "CANCELED";
-}
-
 void JobManager::post(ActiveJob& job, EventBody body, Time when) {
   const Event e{when, std::move(body)};
   auto next = apply(job.life, e);
   HOLON_CHECK(next.has_value());
-  const JobState from = job.life.state;
+  const bool is_counted = job.life.submitted;
+  const JobKind from = kind_of(job.life);
   job.life = std::move(*next);
   if (is_array_task(job))
     journal_.add_task_event(job.id, e);
   else
     journal_.add_event(job.id, 1, e);
-  count(job, from);
+  if (is_counted)
+    count(job, from);
+  else
+    count_one(job, 1);
   outside_.happened(job.id, e);
 }
 

@@ -22,6 +22,7 @@
 #include "instance/array/array.hpp"
 #include "instance/clock.hpp"
 #include "instance/graph/graph_plan.hpp"
+#include "instance/job/counts/job_counts.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/queue_gates.hpp"
 #include "instance/job/submission.hpp"
@@ -229,6 +230,27 @@ class JobManager {
   // The next task of the array that `after` is, or is a task of; 0: there is none. `all`: also of
   // those that are over.
   JobId next_task(JobId after, bool all) const;
+  // Of the array that `after` is, or is a task of, the records of tasks behind that: of many equal
+  // ones there is one. With `all` those that are over, at most `limit` records of them at a time;
+  // those that are not over come with the first ones. What only the scheduler could say is not in
+  // them.
+  struct TaskRecords {
+    std::vector<std::pair<msg::JobRecord, std::uint64_t>> records;  // with how many they stand for
+    JobId last{0};  // up to which task they are; 0: `after` belongs to no array
+    bool more = false;
+  };
+  Result<TaskRecords> task_records(JobId after, bool all, std::size_t limit) const;
+  // Tasks of arrays by queue that the scheduler has not heard of: those that wait, and how many of
+  // these have been cancelled since this began.
+  struct HeldBack {
+    std::int64_t waiting = 0, cancelled = 0;
+  };
+  std::map<std::string, HeldBack> held_back() const;
+  // The first active array behind `after`; 0: there is none.
+  JobId next_array(JobId after) const {
+    const auto next = arrays_.upper_bound(after);
+    return next == arrays_.end() ? JobId(0) : next->first;
+  }
   // Whom the scheduler can say something about: of an array that waits its first task in the queue.
   const ActiveJob& spokesman_of(const ActiveJob& job) const;
   // Of an array, active or over. Errors: not_found (no such job), invalid_argument (it is no
@@ -259,12 +281,14 @@ class JobManager {
                  failed = 0,  // inactive and not COMPLETED, cancelled ones included
         cancelled = 0;        // of these
   };
-  Counts counts() const { return counts_; }
+  Counts counts() const;
+  // The same by kind, by user and queue (counts/job_counts.hpp).
+  const JobCounts& kept_counts() const { return counts_; }
+  // Some more of those that are over are counted by their users and queues; false: there are no
+  // more, or it cannot be done now.
+  bool count_some_ended();
   // The journal knows these inactive jobs no more.
-  void forgotten(std::uint64_t count, std::uint64_t failed) {
-    counts_.inactive -= static_cast<std::int64_t>(count);
-    counts_.failed -= static_cast<std::int64_t>(failed);
-  }
+  void forgotten(const Forgotten& gone);
 
  private:
   ActiveJob* find_mutable(JobId id);
@@ -348,7 +372,17 @@ class JobManager {
   Error not_taken(const Submission& submission, Error error) const;
   Error refuse(Submission submission, const msg::SubmitRequest& request, const std::string& reason,
                Time now);
-  void count(const ActiveJob& job, JobState from);
+  // Keeping count (counts/manager_counts.cpp).
+  const std::string& queue_of(const Submission& submission) const;
+  JobCounts::Owner owner_of(const ActiveJob& job) const;
+  JobKind held_kind(const JobArray& array) const;
+  void count(const ActiveJob& job, JobKind from);
+  void count_one(const ActiveJob& job, std::int64_t n);
+  void count_held_back(const JobArray& array, JobKind kind, std::int64_t n);
+  msg::JobRecord bare_record(const ActiveJob& job) const;
+  void add_active_tasks(const JobArray& array, TaskRecords& tasks) const;
+  Status count_ended_row(const EndedRow& row);
+  void count_recovered();
   // Of arrays (array/manager_arrays.cpp).
   JobArray* array_with(JobId job);
   std::uint64_t window_of(const JobArray& array) const;
@@ -357,7 +391,7 @@ class JobManager {
   void feed_arrays(Time now);
   void look_for_hungry_arrays();
   void take_task(JobArray& array, JobId id, Time now);
-  void count_task(const ActiveJob& job, JobState from);
+  void count_task(const ActiveJob& job, bool was_queued);
   msg::SubmitReply accept_array(const std::shared_ptr<const Submission>& submission,
                                 const msg::SubmitRequest& request, Time now);
   void end_task(ActiveJob& job, Time now);
@@ -423,13 +457,14 @@ class JobManager {
   std::set<JobId> holding_;
   std::map<JobId, Intake> intakes_;  // by their first jobs
   std::map<JobId, JobArray> arrays_;
+  std::map<std::string, std::int64_t> cancelled_unheard_;  // by queue, see held_back()
   std::set<JobId> hungry_;  // of them, those that the scheduler may be given more tasks of
   std::multimap<JobId, JobId> counterparts_;  // arrays, and those whose tasks wait for theirs
   std::vector<EndedRange> ended_since_;       // of the former, since the last turn
   std::set<JobId> to_unblock_;                // arrays of the latter that have not been looked at
   mutable std::shared_ptr<const ActiveJob> last_over_;  // see over_array()
   JobId next_id_{1};
-  Counts counts_;
+  JobCounts counts_;
   bool dirty_ = false;  // the scheduler has something to look at
   bool paused_ = false;
   bool recovering_ = false;  // the scheduler has not been told of what waits yet

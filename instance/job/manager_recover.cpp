@@ -24,11 +24,7 @@ Status JobManager::recover(const Beginning& beginning, Time now) {
   if (!batches) return tl::unexpected(batches.error());
   if (!ended) return tl::unexpected(ended.error());
   next_id_ = std::max(next_id_, *next);  // reservations have numbers, too
-  for (const auto& [result, n] : *ended) {
-    counts_.inactive += n;
-    if (result != "COMPLETED") counts_.failed += n;
-    if (result == "CANCELED") counts_.cancelled += n;
-  }
+  for (const auto& [result, n] : *ended) counts_.add_ended(kind_of_result(result), n);
   last_heard_ = beginning.last_lived;
   if (auto loaded = load(*batches, beginning, now); !loaded) return loaded;
   if (auto restored = restore_aside(); !restored) return restored;
@@ -80,8 +76,7 @@ void JobManager::record_lost(Time now) {
   const std::uint64_t last = std::min(end.value(), first.value() + kMostLost);
   for (std::uint64_t id = first.value(); id < last; ++id) {
     journal_.add_inactive(lost_record(path_, id, clock_.wall(now)));
-    ++counts_.inactive;
-    ++counts_.failed;
+    counts_.add_ended(JobKind::failed, 1);
   }
   skip_ids(JobId(end.value() == 0 ? 0 : end.value() - 1));
 }
@@ -155,10 +150,17 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
     sound = close_torn(torn, now);
   else if (!sound)
     return tl::unexpected(journal_.condemn(sound.error()));
-  for (const auto& [id, job] : jobs_)
-    if (!is_array(job)) ++(is_pending(job.life.state) ? counts_.pending : counts_.running);
   if (!sound) return sound;
-  return restore_updates(now);
+  if (auto updated = restore_updates(now); !updated) return updated;
+  count_recovered();
+  return {};
+}
+
+void JobManager::count_recovered() {
+  for (const auto& [id, job] : jobs_) count_one(job, 1);
+  for (const auto& [id, array] : arrays_)
+    count_held_back(array, held_kind(array),
+                    static_cast<std::int64_t>(array.waiting.count() + array.blocked.count()));
 }
 
 // What a damaged journal has not lost of a job may make no sense any more, and what its tasks do is
@@ -197,14 +199,8 @@ Status JobManager::close_torn(const std::set<JobId>& torn, Time now) {
       job = jobs_.erase(job);
       continue;
     }
-    if (const auto array = arrays_.find(job->first); array != arrays_.end()) {
-      counts_.pending -=
-          static_cast<std::int64_t>(array->second.waiting.count() + array->second.blocked.count());
-      arrays_.erase(array);
-    }
     journal_.add_inactive(record);
-    ++counts_.inactive;
-    if (record.result != "COMPLETED") ++counts_.failed;
+    if (arrays_.erase(job->first) == 0) counts_.add_ended(kind_of_result(record.result), 1);
     job = jobs_.erase(job);
   }
   return {};
@@ -222,8 +218,7 @@ void JobManager::give_up_task(const ActiveJob& job, const std::string& why, Time
   --array.active;
   array.queued -= job.life.state == JobState::sched;
   journal_.add_ended_tasks({job.id, 1, pack_ended(life)}, result_of(life));
-  ++counts_.inactive;
-  ++counts_.failed;
+  counts_.add_ended(kind_of_result(result_of(life)), 1);
 }
 
 Status JobManager::restore_allocation(ActiveJob& job, Time now) {

@@ -136,7 +136,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
   if (!first) return tl::unexpected(not_taken(*submission, first.error()));
   if (*first) return tl::unexpected(refuse(*submission, request, (*first)->reason, now));
   if (array) {
-    HOLON_CHECK(scheduler_.cancel(job.id, now).has_value());
+    HOLON_CHECK(scheduler_.withdraw(job.id, now).has_value());
     return accept_array(submission, request, now);
   }
   for (std::uint64_t i = 1; i < std::min(request.count, kAtOnce); ++i) {
@@ -145,7 +145,7 @@ Result<msg::SubmitReply> JobManager::submit(const msg::SubmitRequest& request, T
     if (next && !*next) continue;
     // All or none: a queue may take only so many.
     for (std::uint64_t taken = 0; taken < i; ++taken)
-      HOLON_CHECK(scheduler_.cancel(JobId(submission->first.value() + taken), now).has_value());
+      HOLON_CHECK(scheduler_.withdraw(JobId(submission->first.value() + taken), now).has_value());
     if (!next) return tl::unexpected(next.error());
     return tl::unexpected(refuse(*submission, request, (*next)->reason, now));
   }
@@ -195,7 +195,7 @@ ActiveJob& JobManager::take_in(Intake& intake) {
   // this.
   const auto job =
       jobs_.emplace_hint(jobs_.end(), id, ActiveJob{id, std::move(submission), intake.life, {}});
-  ++counts_.pending;
+  count_one(job->second, 1);
   dirty_ = true;
   for (const auto& e : intake.events) outside_.happened(id, e);
   outside_.changed(job->second);
@@ -246,7 +246,6 @@ Error JobManager::refuse(Submission submission, const msg::SubmitRequest& reques
   journal_.add_batch({id, 1, request.jobspec, request.is_instance});
   if (!request.key.empty()) journal_.add_submit_key(request.key, {id, request.count});
   next_id_ = JobId(id.value() + 1);
-  counts_.pending += 1;
   post(job, event::Submit{request.urgency, request.user}, now);
   post(job, event::Invalidate{reason}, now);
   end(job, now);

@@ -264,16 +264,19 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
     q.bind(2, number_of(stop));
     q.exec();
   };
-  forget_tasks(first, stop, gone);
   SQLite::Statement ended(db, "SELECT record, id, result FROM jobs WHERE id >= ? AND id < ?");
   ended.bind(1, number_of(first));
   ended.bind(2, number_of(stop));
   SQLite::Statement below(db, "DELETE FROM descendants WHERE path >= ? AND path < ?");
   while (ended.executeStep()) {
     const auto record = own_record(ended.getColumn(0), job_id(ended.getColumn(1)));
-    if (record.tasks > 0) continue;  // an array: its tasks have been counted
+    if (record.tasks > 0) {  // an array: its tasks are counted
+      forgotten_array = {record.user, record.queue};
+      continue;
+    }
     ++gone.count;
-    gone.failed += ended.getColumn(2).getString() != "COMPLETED";
+    gone.rows.push_back(
+        {job_id(ended.getColumn(1)), 1, ended.getColumn(2).getString(), record.user, record.queue});
     if (!record.is_instance) continue;
     gone.instances.push_back(job_id(ended.getColumn(1)));
     below.reset();
@@ -282,6 +285,7 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
     below.exec();
   }
   ended.reset();
+  forget_tasks(first, stop, gone);
   note_forgotten_events(first, stop);
   drop("DELETE FROM submit_keys WHERE first >= ? AND first < ?");
   drop("DELETE FROM graph_tasks WHERE id >= ? AND id < ?");
@@ -570,19 +574,6 @@ Result<JobId> Journal::next_id() const {
                               "coalesce((SELECT max(id) + 1 FROM jobs), 1))"));
     const auto forgotten = read_number(state_->db, kLastForgotten);
     return forgotten ? std::max(known, JobId(static_cast<std::uint64_t>(*forgotten) + 1)) : known;
-  });
-}
-
-Result<std::map<std::string, std::int64_t>> Journal::inactive_counts() const {
-  return state_->read<std::map<std::string, std::int64_t>>([&] {
-    SQLite::Statement q(
-        state_->db,
-        "SELECT result, sum(n) FROM (SELECT result, 1 AS n FROM jobs WHERE id NOT IN "
-        "(SELECT id FROM arrays) UNION ALL SELECT result, count FROM task_ends) "
-        "GROUP BY result");
-    std::map<std::string, std::int64_t> counts;
-    while (q.executeStep()) counts[q.getColumn(0).getString()] = q.getColumn(1).getInt64();
-    return counts;
   });
 }
 

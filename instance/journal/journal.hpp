@@ -97,11 +97,22 @@ struct ChildGrant {
   bool operator==(const ChildGrant&) const = default;
 };
 
+// An INACTIVE job, or tasks of an array that are over in the same way, as they are counted.
+struct EndedRow {
+  JobId id;
+  std::uint64_t count = 1;
+  std::string result;
+  std::string user = {}, queue = {};  // of a task its array's, as far as that is known
+  bool is_array = false;              // as a whole: its tasks are rows of their own
+  bool is_task = false;
+};
+
 // What a call of Journal::forget() took away.
 struct Forgotten {
   std::vector<std::pair<JobId, JobId>> jobs;  // the first, and the one after the last
   std::vector<JobId> instances;               // of them, those that were children
-  std::uint64_t count = 0, failed = 0;        // failed: of these not COMPLETED
+  std::vector<EndedRow> rows;                 // what they were; no arrays
+  std::uint64_t count = 0;                    // of jobs, in the rows
   bool more = false;                          // a batch is half gone, or more are to go
 };
 
@@ -237,6 +248,9 @@ class Journal {
   Status each_ended(
       JobId first, std::uint64_t count,
       const std::function<void(const EndedTasks&, const std::string& result)>& take) const;
+  // The first rows of those, at most `limit`.
+  Result<std::vector<EndedTasks>> ended_tasks(JobId first, std::uint64_t count,
+                                              std::size_t limit) const;
   Result<std::vector<TaskRun>> runs_of(JobId first, std::uint64_t count) const;
   // nullopt: this task is not over, or there is none.
   Result<std::optional<EndedTasks>> ended_task(JobId task) const;
@@ -287,6 +301,11 @@ class Journal {
   Result<std::vector<JobId>> inactive_ids(JobId first, std::uint64_t count) const;
   // The number after the highest id ever given.
   Result<JobId> next_id() const;
+  // The next rows behind the id `after`, at most `limit`, in the order of their ids. Those of tasks
+  // have no user and no queue.
+  Result<std::vector<EndedRow>> ended_rows(JobId after, std::size_t limit) const;
+  // Is a batch half forgotten?
+  bool is_forgetting() const;
   // How many INACTIVE jobs there are, by result ("COMPLETED", ...).
   Result<std::map<std::string, std::int64_t>> inactive_counts() const;
 

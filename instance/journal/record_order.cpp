@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 namespace holon::instance {
 namespace {
@@ -29,12 +30,16 @@ bool is_further(const msg::JobRecord& next, const msg::JobRecord& known) {
 
 void close_record(msg::JobRecord& record, const std::string& reason, Time now, Time ended) {
   if (record.state == "INACTIVE") return;
+  // Of an array no allocation is known: it began with its first task.
+  const bool began = record.t_alloc != 0 || (record.tasks > 0 && record.t_start != 0);
+  record.tasks_cancelled += std::exchange(record.tasks_pending, 0);
+  record.tasks_failed += std::exchange(record.tasks_running, 0);
   if (record.result.empty()) {
-    record.result = record.t_alloc == 0 ? "CANCELED" : "FAILED";
+    record.result = began ? "FAILED" : "CANCELED";
     record.reason = reason;
   }
   record.state = "INACTIVE";
-  if (record.t_alloc != 0 && record.t_finish == 0)
+  if (began && record.t_finish == 0)
     record.t_finish = std::max({std::min(ended, now), record.t_alloc, record.t_start});
   record.t_inactive =
       std::max({now, record.t_submit, record.t_alloc, record.t_start, record.t_finish});

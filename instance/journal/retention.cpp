@@ -82,7 +82,7 @@ bool Retention::forget_some(Time now) {
   const auto gone = journal_.forget(forgets_ ? inactive - keep_ : 0, kJobsATurn,
                                     age_ > 0 ? jobs_.clock().wall(now) - age_ : 0);
   if (!gone) return false;  // the commit says why
-  jobs_.forgotten(gone->count, gone->failed);
+  jobs_.forgotten(*gone);
   // Where the commit fails the records stay, and the files with them.
   after_commit_.add([this, jobs = gone->jobs, instances = gone->instances] {
     for (const auto& [first, stop] : jobs) remove_outputs(first, stop);

@@ -119,6 +119,9 @@ struct Journal::State {
   Time end_of(JobId first, JobId stop) const;
   // Of the jobs first .. stop-1, which no batch has any more, nothing is left.
   void forget(JobId first, JobId stop, Forgotten& gone);
+  struct {
+    std::string user, queue;
+  } forgotten_array;  // that is going, or went last
   void forget_tasks(JobId first, JobId stop, Forgotten& gone);
   void forget_reservations();
   // Does this record, packed `data`, change what is known of the job of a descendant?

@@ -54,15 +54,20 @@ void Journal::State::write_runs() {
   changed_runs.clear();
 }
 
+// Of an array that goes in several calls only the first one finds its record, and with it whose its
+// tasks are.
 void Journal::State::forget_tasks(JobId first, JobId stop, Forgotten& gone) {
-  SQLite::Statement q(db,
-                      "SELECT coalesce(sum(count), 0), coalesce(sum(CASE result WHEN 'COMPLETED' "
-                      "THEN 0 ELSE count END), 0) FROM task_ends WHERE id >= ? AND id < ?");
+  SQLite::Statement q(
+      db, "SELECT id, count, result FROM task_ends WHERE id >= ? AND id < ? ORDER BY id");
   q.bind(1, row_of(first));
   q.bind(2, row_of(stop));
-  q.executeStep();
-  gone.count += static_cast<std::uint64_t>(q.getColumn(0).getInt64());
-  gone.failed += static_cast<std::uint64_t>(q.getColumn(1).getInt64());
+  while (q.executeStep()) {
+    const auto count = static_cast<std::uint64_t>(q.getColumn(1).getInt64());
+    gone.count += count;
+    gone.rows.push_back({id_in(q.getColumn(0)), count, q.getColumn(2).getString(),
+                         forgotten_array.user, forgotten_array.queue, false, true});
+  }
+  q.reset();
   for (const char* table : {"task_ends", "task_runs", "arrays"}) {
     SQLite::Statement drop(db, fmt::format("DELETE FROM {} WHERE id >= ? AND id < ?", table));
     drop.bind(1, row_of(first));
@@ -212,6 +217,25 @@ Status Journal::each_ended(
             std::string(blob_in(q.getColumn(3)))},
            q.getColumn(2).getString());
     return {};
+  });
+}
+
+Result<std::vector<EndedTasks>> Journal::ended_tasks(JobId first, std::uint64_t count,
+                                                     std::size_t limit) const {
+  using Rows = std::vector<EndedTasks>;
+  return state_->read<Rows>([&] {
+    SQLite::Statement q(
+        state_->db,
+        "SELECT id, count, life FROM task_ends WHERE id >= ? AND id < ? ORDER BY id "
+        "LIMIT ?");
+    q.bind(1, row_of(first));
+    q.bind(2, row_of(first) + static_cast<std::int64_t>(count));
+    q.bind(3, static_cast<std::int64_t>(limit));
+    Rows rows;
+    while (q.executeStep())
+      rows.push_back({id_in(q.getColumn(0)), static_cast<std::uint64_t>(q.getColumn(1).getInt64()),
+                      std::string(blob_in(q.getColumn(2)))});
+    return rows;
   });
 }
 

@@ -44,9 +44,9 @@ Result<std::string> mark_in(const std::string& file) {
 }
 
 // The place of the asking agent among the parts of the job; nullopt: it has none.
-std::optional<std::size_t> part_of(const transport::Request& request, Core& core,
+std::optional<std::size_t> part_of(const transport::Request& request, Agents& agents,
                                    const ActiveJob& job) {
-  for (const AgentLink* const agent : core.agents.running(job))
+  for (const AgentLink* const agent : agents.running(job))
     if (agent->connected() && agent->peer() == request.peer())
       return place_of(job.life, agent->rank());
   return std::nullopt;
@@ -68,21 +68,21 @@ Result<std::uint64_t> put_into(const std::string& file, const launch::msg::KeepR
 
 }  // namespace
 
-void tell_files(const transport::Request& request, const Core& core) {
+void tell_files(const transport::Request& request, const Identity& identity) {
   launch::msg::FilesReply reply;
-  reply.folder = core.identity.state_dir + "/output";
-  reply.mark_file = core.identity.state_dir + "/nodes.mark";
+  reply.folder = identity.state_dir + "/output";
+  reply.mark_file = identity.state_dir + "/nodes.mark";
   auto mark = mark_in(reply.mark_file);
   if (!mark) return request.fail(mark.error());
   reply.mark = std::move(*mark);
   request.reply(transport::pack(reply));
 }
 
-void keep_output(const transport::Request& request, Core& core) {
+void keep_output(const transport::Request& request, JobManager& jobs, Agents& agents) {
   const auto piece = transport::unpack<launch::msg::KeepRequest>(request.payload());
   if (!piece) return request.fail(piece.error());
-  const ActiveJob* const job = core.jobs.find(JobId(piece->job));
-  const auto part = job != nullptr ? part_of(request, core, *job) : std::nullopt;
+  const ActiveJob* const job = jobs.find(JobId(piece->job));
+  const auto part = job != nullptr ? part_of(request, agents, *job) : std::nullopt;
   if (!part || job->life.retries != piece->attempt)
     return request.fail(
         {Errc::not_found, fmt::format("agent.keep: no part of job {} runs there", piece->job), ""});
@@ -90,7 +90,7 @@ void keep_output(const transport::Request& request, Core& core) {
       piece->data.size() > launch::msg::kMostKept)
     return request.fail(
         {Errc::denied, fmt::format("agent.keep: job {} has files of its own", piece->job), ""});
-  const auto files = core.jobs.files_of(*job);
+  const auto files = jobs.files_of(*job);
   const auto size =
       put_into(file_of_part(piece->error ? files.error : files.output, *part), *piece);
   if (!size) return request.fail(size.error());

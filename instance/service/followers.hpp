@@ -12,7 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "instance/core.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/service/portions.hpp"
+#include "instance/tree/node_view.hpp"
 #include "msg/events.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
@@ -21,7 +25,14 @@ namespace holon::instance {
 
 class Followers {
  public:
-  Followers(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
+  struct Uses {
+    const JobManager& jobs;
+    const Journal& journal;
+    const NodeView& node;
+    Portions& portions;
+    AfterCommit& after_commit;
+  };
+  Followers(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
 
   // `viewer`: whose jobs alone are told of; nullopt: all.
   void follow(const transport::Request& request, std::optional<std::string> viewer);
@@ -52,8 +63,10 @@ class Followers {
     bool gap = false;    // it begins anew, without one
     bool began = false;  // its first part is out
     std::vector<Shown> shown;
-    bool works = false;  // a portion of its work is waiting
-    std::string node;    // packed, as it was told last
+    bool works = false;                           // a portion of its work is waiting
+    std::string node;                             // packed, as it was told last
+    std::map<std::uint64_t, std::string> arrays;  // the same of records; those that are over go
+    std::uint64_t next_array = 0;                 // to be looked at
     transport::Subscription pause;
   };
   using Number = std::uint64_t;
@@ -68,14 +81,16 @@ class Followers {
   void take(Follower& follower, const NumberedEvent& event, msg::EventsPart& part) const;
   void add_records(msg::EventsPart& part) const;
   void add_node(Follower& follower, msg::EventsPart& part) const;
+  void add_arrays(Follower& follower, msg::EventsPart& part) const;
+  void add_array(Follower& follower, std::uint64_t id, msg::EventsPart& part) const;
   void send(const Follower& follower, const msg::EventsPart& part) const;
-  void look_at_node();
+  void look_around();
 
   transport::Reactor& reactor_;
-  Core& core_;
+  const Uses uses_;
   Number last_ = 0;
   std::map<Number, Follower> followers_;
-  transport::Subscription nodes_;  // while somebody wants the node
+  transport::Subscription looks_;  // while somebody wants the node, or arrays
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -18,6 +18,7 @@
 #include <set>
 
 #include "base/instance_path.hpp"
+#include "instance/service/asked_ids.hpp"
 #include "instance/text.hpp"
 #include "msg/job_filter.hpp"
 #include "msg/usage.hpp"
@@ -36,7 +37,6 @@ constexpr std::size_t kReadAtOnce = 50;         // records of the journal: some 
 constexpr std::size_t kLookedAt = 2000;         // the same, until a page ends with what it has
 constexpr std::size_t kSifted = 2000;           // own jobs, where a filter may drop most of them
 constexpr std::size_t kChildrenAtOnce = 16;
-constexpr std::size_t kMostIdsOfAPage = 10'000;     // of one request
 constexpr std::size_t kSmallestPart = 32;           // records a child is asked for at least
 constexpr std::size_t kLongestCursor = 1024 << 10;  // bytes
 
@@ -83,10 +83,16 @@ Status check_request(const msg::JobsRequest& ask) {
       return fail(Errc::invalid_argument, "adds up the jobs of one instance", "by");
   }
   if (auto known = msg::check_filter(ask.filter); !known) return known;
-  if (ask.ids.size() <= kMostIdsOfAPage) return {};
-  return fail(Errc::out_of_range,
-              fmt::format("{} ids; one request may have {}", ask.ids.size(), kMostIdsOfAPage),
-              "ids");
+  return check_ids(ask.ids);
+}
+
+// What a filter of states goes by.
+msg::JobRecord job_of_kind(JobKind kind) {
+  msg::JobRecord job;
+  job.state = is_over(kind) ? "INACTIVE" : kind == JobKind::suspended ? "RUN" : word_of(kind);
+  if (is_over(kind)) job.result = word_of(kind);
+  if (kind == JobKind::suspended) job.t_suspended = 1;
+  return job;
 }
 
 std::size_t size_of_page(const msg::JobsRequest& ask) {
@@ -108,19 +114,20 @@ class Sieve {
  public:
   explicit Sieve(const msg::JobsRequest& ask) : ask_(ask) {}
 
-  void add(msg::JobRecord record) {
+  // Of many equal ones the record of one; only where it is not kept.
+  void add(msg::JobRecord record, std::uint64_t n = 1) {
     ++seen_;
     if (ask_.stats && record.tasks > 0) return count_tasks(record);
     if (!msg::matches(ask_.filter, record)) return;
     ++taken_;
-    if (!ask_.by.empty()) return msg::add_usage(usage_, ask_.by, record);
+    if (!ask_.by.empty()) return msg::add_usage(usage_, ask_.by, record, n);
     bytes_ += ask_.stats ? 0 : size_of_record(record);
     if (ask_.stats)
-      ++counts_[msg::state_word(record)];
+      counts_[msg::state_word(record)] += n;
     else
       jobs_.push_back(std::move(record));
   }
-  // Of an array each task is counted.
+  // Of an array that is known by its record alone.
   void count_tasks(const msg::JobRecord& array) {
     const auto add = [&](const char* state, const char* result, std::uint64_t tasks) {
       msg::JobRecord task = array;
@@ -132,7 +139,9 @@ class Sieve {
     add("RUN", "", array.tasks_running);
     if (!ask_.all) return;
     add("INACTIVE", "COMPLETED", array.tasks_completed);
-    add("INACTIVE", "FAILED", array.tasks_failed);
+    add("INACTIVE", "FAILED",
+        array.tasks_failed - std::min(array.tasks_failed, array.tasks_timeout));
+    add("INACTIVE", "TIMEOUT", array.tasks_timeout);
     add("INACTIVE", "CANCELED", array.tasks_cancelled);
   }
   std::size_t seen() const { return seen_; }
@@ -159,13 +168,14 @@ class Sieve {
 // One page in the making; it lives as long as a child is being asked.
 class Page : public std::enable_shared_from_this<Page> {
  public:
-  Page(transport::Server& server, Core& core, Request request, msg::JobsRequest ask, Cursor cursor)
+  Page(transport::Server& server, const JobPages::Uses& uses, Request request, msg::JobsRequest ask,
+       Cursor cursor)
       : server_(server),
-        core_(core),
+        uses_(uses),
         request_(std::move(request)),
         ask_(std::move(ask)),
         cursor_(std::move(cursor)),
-        begun_(core.clock.now()),
+        begun_(uses.clock.now()),
         size_(size_of_page(ask_)),
         page_(ask_) {}
 
@@ -181,7 +191,7 @@ class Page : public std::enable_shared_from_this<Page> {
 
   void finish(bool whole) {
     if (ask_.recursive || ask_.limit > 0 || !ask_.ids.empty()) page_.sort();
-    core_.after_commit.add(
+    uses_.after_commit.add(
         [request = request_, reply = page_.reply(whole ? std::string() : pack(cursor_))] {
           request.reply(pack(reply));
         });
@@ -196,8 +206,8 @@ class Page : public std::enable_shared_from_this<Page> {
     most_ = n;
     bool more = true;
     while (more && page_.taken() < n && page_.seen() < kSifted && !full()) {
-      if (ask_.tasks && cursor_.own > 0) {
-        const auto added = add_tasks();
+      if (takes_tasks() && cursor_.own > 0) {
+        const auto added = ask_.tasks ? add_tasks() : sum_tasks();
         if (!added) return tl::unexpected(added.error());
         if (!*added) break;
       }
@@ -215,7 +225,7 @@ class Page : public std::enable_shared_from_this<Page> {
 
   Status list_named() {
     while (cursor_.own < ask_.ids.size() && !full()) {
-      auto record = core_.jobs.record(JobId(ask_.ids[cursor_.own]));
+      auto record = uses_.jobs.record(JobId(ask_.ids[cursor_.own]));
       if (!record) return tl::unexpected(record.error());
       page_.add(std::move(*record));
       ++cursor_.own;
@@ -225,12 +235,25 @@ class Page : public std::enable_shared_from_this<Page> {
     return {};
   }
 
+  // Are tasks of arrays looked at one by one? Sums are made of them, in place of their arrays.
+  bool takes_tasks() const { return ask_.tasks || sums_tasks(); }
+  bool sums_tasks() const { return (ask_.stats || !ask_.by.empty()) && ask_.limit == 0; }
+
+  // As add_tasks(), for sums: many at a time.
+  Result<bool> sum_tasks() {
+    auto tasks = uses_.jobs.task_records(JobId(cursor_.own), ask_.all, kSifted);
+    if (!tasks) return tl::unexpected(tasks.error());
+    for (auto& [record, n] : tasks->records) page_.add(std::move(record), n);
+    if (tasks->last.value() != 0) cursor_.own = tasks->last.value();
+    return !tasks->more;
+  }
+
   // The tasks of the array that the cursor is at, or has begun. False: there are more than fit.
   Result<bool> add_tasks() {
-    for (JobId task = core_.jobs.next_task(JobId(cursor_.own), ask_.all); task.value() != 0;
-         task = core_.jobs.next_task(task, ask_.all)) {
+    for (JobId task = uses_.jobs.next_task(JobId(cursor_.own), ask_.all); task.value() != 0;
+         task = uses_.jobs.next_task(task, ask_.all)) {
       if (full() || page_.seen() >= kSifted) return false;
-      auto record = core_.jobs.record(task);
+      auto record = uses_.jobs.record(task);
       if (!record) return tl::unexpected(record.error());
       cursor_.own = record->id;
       page_.add(std::move(*record));
@@ -238,12 +261,32 @@ class Page : public std::enable_shared_from_this<Page> {
     return true;
   }
 
+  // Jobs that are not over are passed by, however many there are: but arrays, of which tasks may
+  // be.
+  bool wants_ended_only() const {
+    return !ask_.by.empty() || msg::asks_for_ended_only(ask_.filter);
+  }
+  Result<bool> add_ended_upwards(std::size_t n) {
+    auto ended = uses_.journal.inactive_after(JobId(cursor_.own), n + 1);
+    if (!ended) return tl::unexpected(ended.error());
+    JobId array = takes_tasks() ? uses_.jobs.next_array(JobId(cursor_.own)) : JobId(0);
+    for (auto& record : *ended) {
+      if (array.value() != 0 && array.value() < record.id) break;
+      if (n-- == 0 || full()) return true;
+      if (take_record(std::move(record))) return true;
+    }
+    if (array.value() == 0) return false;
+    cursor_.own = array.value();
+    return true;
+  }
+
   // At most `n` jobs behind the cursor, oldest first. Are there more?
   Result<bool> add_upwards(std::size_t n) {
-    auto ended = ask_.all ? core_.journal.inactive_after(JobId(cursor_.own), n + 1)
+    if (ask_.all && wants_ended_only()) return add_ended_upwards(n);
+    auto ended = ask_.all ? uses_.journal.inactive_after(JobId(cursor_.own), n + 1)
                           : Result<std::vector<msg::JobRecord>>(std::vector<msg::JobRecord>());
     if (!ended) return tl::unexpected(ended.error());
-    const auto& active = core_.jobs.active();
+    const auto& active = uses_.jobs.active();
     return merge(std::move(*ended), n, active.upper_bound(JobId(cursor_.own)), active.end(),
                  std::less<>());
   }
@@ -251,12 +294,13 @@ class Page : public std::enable_shared_from_this<Page> {
   // The same, newest first.
   Result<bool> add_downwards(std::size_t n) {
     const JobId end(cursor_.own == 0 ? INT64_MAX : cursor_.own);
-    auto ended = ask_.all ? core_.journal.inactive_before(end, n + 1)
+    auto ended = ask_.all ? uses_.journal.inactive_before(end, n + 1)
                           : Result<std::vector<msg::JobRecord>>(std::vector<msg::JobRecord>());
     if (!ended) return tl::unexpected(ended.error());
-    const auto& active = core_.jobs.active();
-    return merge(std::move(*ended), n, std::make_reverse_iterator(active.lower_bound(end)),
-                 active.rend(), std::greater<>());
+    const auto& active = uses_.jobs.active();
+    const auto first =
+        wants_ended_only() ? active.rend() : std::make_reverse_iterator(active.lower_bound(end));
+    return merge(std::move(*ended), n, first, active.rend(), std::greater<>());
   }
 
   template <class Active, class Before>
@@ -271,13 +315,18 @@ class Page : public std::enable_shared_from_this<Page> {
       if (n == 0 || full() || page_.taken() >= most_) return true;
       const bool is_over =
           active == active_end || (over != ended.end() && before(over->id, active->first.value()));
-      auto record = is_over ? std::move(*over++) : core_.jobs.record_of((active++)->second);
-      cursor_.own = record.id;
-      const bool has_tasks = ask_.tasks && record.tasks > 0;
-      page_.add(std::move(record));
-      if (has_tasks) return true;  // they come next
+      auto record = is_over ? std::move(*over++) : uses_.jobs.record_of((active++)->second);
+      if (take_record(std::move(record))) return true;
     }
     return false;
+  }
+
+  // Do the tasks of an array come next?
+  bool take_record(msg::JobRecord record) {
+    cursor_.own = record.id;
+    const bool has_tasks = takes_tasks() && record.tasks > 0;
+    if (!has_tasks || ask_.tasks) page_.add(std::move(record));
+    return has_tasks;
   }
 
   // ---- what is below ----
@@ -301,14 +350,14 @@ class Page : public std::enable_shared_from_this<Page> {
   Status read_records() {
     OpenRecords& open = cursor_.gone.back();
     const std::size_t n = std::min(kReadAtOnce, size_ - std::min(size_ - 1, page_.kept()));
-    auto records = core_.journal.descendants_after(open.prefix, open.after, n);
+    auto records = uses_.journal.descendants_after(open.prefix, open.after, n);
     if (!records) return tl::unexpected(records.error());
     looked_at_ += 1 + records->size();
     if (!records->empty()) open.after = records->back().path;
     const bool more = records->size() == n;
     for (auto& record : *records) {
       if (!ask_.all && record.state == "INACTIVE") continue;
-      record.as_of = core_.as_of(record);
+      record.as_of = uses_.records.as_of(record);
       page_.add(std::move(record));
     }
     if (!more) cursor_.gone.pop_back();
@@ -322,9 +371,9 @@ class Page : public std::enable_shared_from_this<Page> {
       const auto child = ask_.ids.empty() ? next_child() : next_named();
       if (!child) return tl::unexpected(child.error());
       if (!*child) break;
-      const std::string path = core_.jobs.path_of(**child);
+      const std::string path = uses_.jobs.path_of(**child);
       cursor_.child = path;
-      if (core_.children.peer(**child).value() != 0)
+      if (uses_.children.peer(**child).value() != 0)
         cursor_.live.push_back({(*child)->value(), {}});
       else
         is_away(**child);
@@ -336,12 +385,12 @@ class Page : public std::enable_shared_from_this<Page> {
 
   // How long a child may take. Who waits above, for so long, still wants to hear of the others.
   Duration patience() const {
-    if (ask_.timeout == 0) return core_.config.tree_timeout;
-    return std::max<Duration>(1, begun_ + ask_.timeout - core_.clock.now());
+    if (ask_.timeout == 0) return uses_.config.tree_timeout;
+    return std::max<Duration>(1, begun_ + ask_.timeout - uses_.clock.now());
   }
   Duration patience_for(JobId away) const {
     const Duration patience_of_all = ask_.timeout == 0 ? patience() : patience() / 2;
-    return core_.children.patience_left(away, patience_of_all, core_.clock.now());
+    return uses_.children.patience_left(away, patience_of_all, uses_.clock.now());
   }
 
   // Each is waited for once.
@@ -349,14 +398,14 @@ class Page : public std::enable_shared_from_this<Page> {
     if (patience_for(child) > 0 && awaited_.insert(child).second)
       away_.push_back(child);
     else
-      cursor_.gone.push_back({core_.jobs.path_of(child) + "/", {}});
+      cursor_.gone.push_back({uses_.jobs.path_of(child) + "/", {}});
   }
 
   void await_children() {
     const auto away = std::exchange(away_, {});
     asked_ = away.size();
     for (const JobId child : away)
-      core_.awaited.wait(
+      uses_.awaited.wait(
           child, patience_for(child),
           [self = shared_from_this(), child](const Result<AwaitedChildren::Outcome>& outcome) {
             self->take_outcome(child, outcome);
@@ -368,7 +417,7 @@ class Page : public std::enable_shared_from_this<Page> {
     if (*outcome == AwaitedChildren::Outcome::connected)
       cursor_.live.push_back({child.value(), {}});
     else
-      cursor_.gone.push_back({core_.jobs.path_of(child) + "/", {}});
+      cursor_.gone.push_back({uses_.jobs.path_of(child) + "/", {}});
     go_on();
   }
 
@@ -380,14 +429,14 @@ class Page : public std::enable_shared_from_this<Page> {
   // The first child behind cursor_.child that lives or has left records, by its path as text.
   Result<std::optional<JobId>> next_child() const {
     std::string first;
-    for (const auto& [id, peer] : core_.children.connected()) {
-      std::string path = core_.jobs.path_of(id);
+    for (const auto& [id, peer] : uses_.children.connected()) {
+      std::string path = uses_.jobs.path_of(id);
       if (path > cursor_.child && (first.empty() || path < first)) first = std::move(path);
     }
     // Behind "/3" come "/3/..." and then "/30": '0' follows '/'.
-    const std::string& base = core_.identity.path;
+    const std::string& base = uses_.identity.path;
     const std::string below = base == "/" ? base : base + "/";
-    const auto left = core_.journal.descendants_after(
+    const auto left = uses_.journal.descendants_after(
         below, cursor_.child.empty() ? std::string() : cursor_.child + "/~", 1);
     if (!left) return tl::unexpected(left.error());
     if (!left->empty()) {
@@ -400,7 +449,7 @@ class Page : public std::enable_shared_from_this<Page> {
 
   void ask_children(std::vector<OpenChild> open) {
     asked_ = open.size();
-    const auto connected = core_.children.connected();
+    const auto connected = uses_.children.connected();
     const std::size_t part =
         std::max(kSmallestPart, (size_ - std::min(size_, page_.kept())) / open.size());
     for (auto& child : open) {
@@ -429,12 +478,12 @@ class Page : public std::enable_shared_from_this<Page> {
     auto reply = answer ? unpack<msg::JobsReply>(*answer) : tl::unexpected<Error>(answer.error());
     // One that is lost is known to be when the turn ends.
     if (!reply)
-      return core_.after_commit.add([self = shared_from_this(), child] {
+      return uses_.after_commit.add([self = shared_from_this(), child] {
         self->is_away(child);
         self->go_on();
       });
     for (auto& record : reply->jobs)
-      if (auto shown = core_.shown(child, std::move(record))) page_.add(std::move(*shown));
+      if (auto shown = uses_.records.shown(child, std::move(record))) page_.add(std::move(*shown));
     if (!reply->next.empty()) cursor_.live.push_back({child.value(), std::move(reply->next)});
     go_on();
   }
@@ -445,7 +494,7 @@ class Page : public std::enable_shared_from_this<Page> {
   }
 
   transport::Server& server_;
-  Core& core_;
+  const JobPages::Uses uses_;
   Request request_;
   msg::JobsRequest ask_;
   Cursor cursor_;
@@ -461,13 +510,52 @@ class Page : public std::enable_shared_from_this<Page> {
 
 }  // namespace
 
+// Can it be answered without looking at any job?
+bool JobPages::has_kept_counts(const Request& request, const msg::JobsRequest& ask) {
+  const auto& filter = ask.filter;
+  const bool is_plain = ask.stats && !ask.recursive && ask.limit == 0 && ask.ids.empty() &&
+                        ask.after.empty() && filter.name.empty() && filter.since == 0 &&
+                        filter.until == 0;
+  if (!is_plain || !ask.all || (filter.user.empty() && filter.queue.empty())) return is_plain;
+  if (uses_.jobs.kept_counts().ended() == JobCounts::Ended::known) return true;
+  // Whoever asks next need not wait.
+  if (!std::exchange(counts_ended_, true))
+    uses_.portions.add(request.peer(),
+                       [this] { return counts_ended_ = uses_.jobs.count_some_ended(); });
+  return false;
+}
+
+std::vector<msg::StateCount> JobPages::kept_counts(const msg::JobsRequest& ask) const {
+  const auto& kept = uses_.jobs.kept_counts();
+  const bool is_of_all = ask.filter.user.empty() && ask.filter.queue.empty();
+  const auto row = is_of_all ? kept.total() : kept.of({ask.filter.user, ask.filter.queue});
+  msg::JobFilter states;
+  states.states = ask.filter.states;
+  std::map<std::string, std::uint64_t> counts;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    const auto kind = static_cast<JobKind>(i);
+    if (row[i] <= 0 || (is_over(kind) && !ask.all)) continue;
+    if (msg::matches(states, job_of_kind(kind)))
+      counts[word_of(kind)] = static_cast<std::uint64_t>(row[i]);
+  }
+  std::vector<msg::StateCount> list;
+  for (const auto& [state, jobs] : counts) list.push_back({state, jobs});
+  return list;
+}
+
 void JobPages::list(const Request& request) {
   auto ask = unpack<msg::JobsRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   auto cursor = read_cursor(*ask);
   if (!cursor) return request.fail(cursor.error());
   if (auto fits = check_request(*ask); !fits) return request.fail(fits.error());
-  std::make_shared<Page>(server_, core_, request, std::move(*ask), std::move(*cursor))->make();
+  if (has_kept_counts(request, *ask)) {
+    msg::JobsReply reply;
+    reply.counts = kept_counts(*ask);
+    return uses_.after_commit.add(
+        [request, reply = std::move(reply)] { request.reply(pack(reply)); });
+  }
+  std::make_shared<Page>(server_, uses_, request, std::move(*ask), std::move(*cursor))->make();
 }
 
 void JobPages::list_gone(const Request& request, const std::string& path) {
@@ -481,7 +569,7 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
   std::string next;
   if (ask->all && !ask->recursive && !ask->ids.empty()) {
     for (; cursor->own < ask->ids.size() && page.seen() < size; ++cursor->own)
-      if (auto record = core_.record(join(path, JobId(ask->ids[cursor->own]))))
+      if (auto record = uses_.records.find(join(path, JobId(ask->ids[cursor->own]))))
         page.add(std::move(*record));
     if (cursor->own < ask->ids.size()) next = pack(*cursor);
   } else if (ask->all) {
@@ -489,7 +577,7 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
     bool more = true;
     // So many are looked at, and those that are asked for taken.
     for (std::size_t seen = 0; more && seen < size && !page.full(size);) {
-      auto records = core_.journal.descendants_after(path + "/", cursor->child, kReadAtOnce);
+      auto records = uses_.journal.descendants_after(path + "/", cursor->child, kReadAtOnce);
       if (!records) return request.fail(records.error());
       more = records->size() == kReadAtOnce;
       seen += records->size();
@@ -505,7 +593,7 @@ void JobPages::list_gone(const Request& request, const std::string& path) {
     if (more) next = pack(*cursor);
     page.sort();
   }
-  core_.after_commit.add(
+  uses_.after_commit.add(
       [request, reply = page.reply(std::move(next))] { request.reply(pack(reply)); });
 }
 

@@ -6,23 +6,50 @@
 // and those of instances that are gone are read from the journal, a page at a time.
 #pragma once
 #include <string>
+#include <vector>
 
-#include "instance/core.hpp"
+#include "config/config.hpp"
+#include "instance/clock.hpp"
+#include "instance/identity.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/service/portions.hpp"
+#include "instance/tree/awaited.hpp"
+#include "instance/tree/children.hpp"
+#include "instance/tree/records.hpp"
+#include "msg/instance.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {
 
 class JobPages {
  public:
-  JobPages(transport::Server& server, Core& core) : server_(server), core_(core) {}
+  struct Uses {
+    const Identity& identity;
+    InstanceClock& clock;
+    const config::Config& config;
+    JobManager& jobs;
+    const Journal& journal;
+    Children& children;
+    AwaitedChildren& awaited;
+    Records& records;
+    Portions& portions;
+    AfterCommit& after_commit;
+  };
+  JobPages(transport::Server& server, Uses uses) : server_(server), uses_(uses) {}
 
   void list(const transport::Request& request);
   // The same for the instance at `path`, which is gone, from the records it has left.
   void list_gone(const transport::Request& request, const std::string& path);
 
  private:
+  bool has_kept_counts(const transport::Request& request, const msg::JobsRequest& ask);
+  std::vector<msg::StateCount> kept_counts(const msg::JobsRequest& ask) const;
+
   transport::Server& server_;
-  Core& core_;
+  const Uses uses_;
+  bool counts_ended_ = false;  // by users and queues, a portion at a time
 };
 
 }  // namespace holon::instance

@@ -15,24 +15,25 @@ constexpr unsigned kOperators = kUser | kOperator;  // not of others' users
 constexpr unsigned kUsers = kOperators | kMember;   // of their own jobs: Access
 constexpr unsigned kAll = kUsers | kVisitor;
 constexpr bool kAudited = true;
+constexpr bool kRepeated = true;
 
 constexpr std::array kRights = {
     Right{"submit", kUsers, Reach::tree, kAudited},
     Right{"submit.graph", kUsers, Reach::tree, kAudited},
-    Right{"jobs", kUsers, Reach::tree},
+    Right{"jobs", kUsers, Reach::tree, !kAudited, Gone::job_list},
     Right{"job.tasks", kUsers, Reach::tree},
-    Right{"job.info", kUsers, Reach::tree},
-    Right{"job.watch", kUsers, Reach::tree},
-    Right{"job.wait", kUsers, Reach::tree},
+    Right{"job.info", kUsers, Reach::tree, !kAudited, Gone::info},
+    Right{"job.watch", kUsers, Reach::tree, !kAudited, Gone::events},
+    Right{"job.wait", kUsers, Reach::tree, !kAudited, Gone::records},
     Right{"events", kUsers, Reach::tree},
-    Right{"job.attach", kUsers, Reach::tree},
-    Right{"job.input", kUsers, Reach::tree},
+    Right{"job.attach", kUsers, Reach::tree, !kAudited, Gone::output},
+    Right{"job.input", kUsers, Reach::tree, !kAudited, Gone::refusal, kRepeated},
     Right{"cancel", kUsers, Reach::tree, kAudited},
     Right{"job.signal", kUsers, Reach::tree, kAudited},
     Right{"job.update", kUsers, Reach::tree, kAudited},
     Right{"job.suspend", kUsers, Reach::tree, kAudited},
-    Right{"tree", kAll, Reach::tree},
-    Right{"status", kAll, Reach::tree},
+    Right{"tree", kAll, Reach::tree, !kAudited, Gone::counts},
+    Right{"status", kAll, Reach::tree, !kAudited, Gone::counts},
     Right{"journal.compact", kOperators, Reach::tree, kAudited},
     Right{"shutdown", kOperators, Reach::tree, kAudited},
     Right{"explain", kUsers, Reach::tree},
@@ -64,16 +65,16 @@ constexpr std::array kRights = {
     Right{"provision.change", kOperators, Reach::tree, kAudited},
     // With these, agents and children prove what they are: before that they are clients, or have an
     // invitation.
-    Right{"agent.hello", kOwner, Reach::neighbours},
-    Right{"hello", kOwner | kMember, Reach::neighbours},
+    Right{"agent.hello", kOwner, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"hello", kOwner | kMember, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"invitation", kOwner | kMember, Reach::neighbours},
     Right{"agent.join", kGuest, Reach::neighbours},
     Right{"user.prove", kGuest, Reach::neighbours},
-    Right{"agent.report", kAgent, Reach::neighbours},
-    Right{"agent.fence", kAgent, Reach::neighbours},
-    Right{"agent.files", kAgent, Reach::neighbours},
-    Right{"agent.keep", kAgent, Reach::neighbours},
-    Right{"record", kChild, Reach::neighbours},
+    Right{"agent.report", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"agent.fence", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"agent.files", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"agent.keep", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
+    Right{"record", kChild, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"ending", kChild, Reach::neighbours},
     Right{"lease", kParent, Reach::neighbours},
     Right{"drain", kParent, Reach::neighbours},
@@ -115,6 +116,21 @@ Status may_ask(std::string_view topic, unsigned askers, bool passed_on) {
 bool is_audited(std::string_view topic) {
   const Right* right = find_right(topic);
   return right != nullptr && right->audited;
+}
+
+bool is_repeated(std::string_view topic) {
+  const Right* right = find_right(topic);
+  return right != nullptr && right->repeated;
+}
+
+Gone answer_of_gone(std::string_view topic) {
+  const Right* right = find_right(topic);
+  return right == nullptr ? Gone::refusal : right->gone;
+}
+
+bool is_look(std::string_view topic) {
+  const Right* right = find_right(topic);
+  return right != nullptr && right->reach == Reach::tree && !right->audited && !right->repeated;
 }
 
 }  // namespace holon::instance

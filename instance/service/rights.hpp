@@ -1,5 +1,6 @@
-// rights.hpp - who may ask a broker what: the only place that knows. A topic without a row does not
-// exist (docs/security.md has the same table for people).
+// rights.hpp - who may ask a broker what, how far that travels in the tree, what answers for an
+// instance that is gone, and what may be asked where nothing can be written: the only place that
+// knows. A topic without a row does not exist (docs/security.md has the same table for people).
 #pragma once
 #include <span>
 #include <string>
@@ -25,11 +26,25 @@ enum Asker : unsigned {
 // May the request be passed on through the tree, or do only neighbours say it to each other?
 enum class Reach { tree, neighbours };
 
+// What answers a request for an instance that has ended, from what it has left
+// (tree/gone_instances.hpp).
+enum class Gone {
+  refusal,   // nothing: it has ended
+  job_list,  // a page of the records of its jobs
+  info,      // all that is kept about a job
+  events,    // the events of jobs, to their ends
+  records,   // the records of jobs
+  output,    // the output of a job
+  counts,    // how many jobs it had
+};
+
 struct Right {
   std::string_view topic;
   unsigned askers;  // any of these
   Reach reach;
   bool audited = false;  // it changes something: who asked is kept (audit.hpp)
+  Gone gone = Gone::refusal;
+  bool repeated = false;  // its sender says it again by itself where it was not taken
 };
 
 std::span<const Right> rights();
@@ -37,7 +52,11 @@ std::span<const Right> rights();
 // May an asker of these kinds ask for it? `passed_on`: the request names a path. Errors:
 // unsupported (no such topic), denied.
 Status may_ask(std::string_view topic, unsigned askers, bool passed_on);
-// False where there is no such topic.
+// Of a topic that does not exist these say false, or nothing.
 bool is_audited(std::string_view topic);
+bool is_repeated(std::string_view topic);
+Gone answer_of_gone(std::string_view topic);
+// Does it only look at what there is? So it may be asked of a broker that cannot write.
+bool is_look(std::string_view topic);
 
 }  // namespace holon::instance

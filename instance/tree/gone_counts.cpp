@@ -19,6 +19,13 @@ struct Count {
 
 void add_to(msg::TreeNode& node, const msg::JobRecord& record) {
   if (record.path.find('/', node.path.size() + 1) != std::string::npos) return;  // of a child
+  if (record.tasks > 0) {  // an array: its tasks count
+    const auto failed = record.tasks_failed + record.tasks_cancelled;
+    node.inactive += static_cast<std::int64_t>(record.tasks_completed + failed);
+    node.failed += static_cast<std::int64_t>(failed);
+    node.cancelled += static_cast<std::int64_t>(record.tasks_cancelled);
+    return;
+  }
   ++node.inactive;
   node.failed += record.result != "COMPLETED";
   node.cancelled += record.result == "CANCELED";

@@ -19,6 +19,8 @@
 #include <set>
 #include <string_view>
 
+#include "instance/array/array.hpp"
+#include "instance/array/ended.hpp"
 #include "instance/clock.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
@@ -293,10 +295,11 @@ class Reader {
       const bool has_words = words_between(db, first, end);
       for (auto id = std::max(first, done + 1); id < stop; id += kIdsAtOnce)
         for (auto& [job, life] : lives(db, first, id, std::min(stop, id + kIdsAtOnce)))
-          if (!add(record_of(where, clock, job,
-                             has_words ? submission_for(db, job, submission) : submission,
-                             std::move(life)),
-                   where, std::to_string(job)))
+          if (auto record =
+                  record_of(where, clock, job,
+                            has_words ? submission_for(db, job, submission) : submission, life);
+              !add(is_array ? with_tasks(db, std::move(record), life) : std::move(record), where,
+                   std::to_string(job)))
             return;
     }
   }
@@ -316,6 +319,34 @@ class Reader {
     SQLite::Statement q(db, "SELECT 1 FROM arrays WHERE id = ?");
     q.bind(1, first);
     return q.executeStep();
+  }
+
+  // How the tasks of an array stood.
+  static msg::JobRecord with_tasks(SQLite::Database& db, msg::JobRecord record,
+                                   const Lifecycle& array) {
+    JobArray counted;
+    SQLite::Statement ended(db,
+                            "SELECT count, life FROM task_ends WHERE id > ?1 AND id <= ?1 + ?2");
+    SQLite::Statement runs(db, "SELECT events FROM task_runs WHERE id > ?1 AND id <= ?1 + ?2");
+    for (auto* const q : {&ended, &runs}) {
+      q->bind(1, static_cast<std::int64_t>(record.id));
+      q->bind(2, static_cast<std::int64_t>(record.tasks));
+    }
+    while (ended.executeStep())
+      if (const auto life = unpack_ended(bytes_of(ended.getColumn(1)), array))
+        counted.add_ended(*life, static_cast<std::uint64_t>(ended.getColumn(0).getInt64()));
+    counted.show_ended(record);
+    while (runs.executeStep()) {
+      Lifecycle life = fresh_task(array);
+      const auto events = events_in_run(bytes_of(runs.getColumn(0)));
+      for (const Event& event : events ? *events : std::vector<Event>())
+        if (auto next = apply(life, event)) life = std::move(*next);
+      record.tasks_running += !is_pending(life.state);
+    }
+    const auto known = record.tasks_completed + record.tasks_failed + record.tasks_cancelled +
+                       record.tasks_running;
+    record.tasks_pending = record.tasks - std::min(record.tasks, known);
+    return record;
   }
 
   // Of the jobs begin .. end-1 of the batch that begins with `first`: those that are not over.
@@ -348,8 +379,8 @@ class Reader {
 
   static msg::JobRecord record_of(const Where& where, const InstanceClock& clock, std::int64_t id,
                                   const std::shared_ptr<const Submission>& submission,
-                                  Lifecycle life) {
-    const ActiveJob job{JobId(static_cast<std::uint64_t>(id)), submission, std::move(life), {}};
+                                  const Lifecycle& life) {
+    const ActiveJob job{JobId(static_cast<std::uint64_t>(id)), submission, life, {}};
     msg::JobRecord record =
         record_of_job(job, where.path, (where.state_dir / "output").string(), clock);
     record.result = result_to_come(job.life);

@@ -51,7 +51,7 @@ void OwnInstances::answer(const transport::Request& request,
   const auto own = find(*user);
   if (!ask->make) return reply_with(request, own && !is_waiting(*own) ? path_of(*own) : "");
   if (own && can_be_asked(*own)) return when_up(*own, request);
-  if (!core_.config.per_user.is_set()) return reply_with(request, "");
+  if (!uses_.config.per_user.is_set()) return reply_with(request, "");
   const auto made = make(*user);
   if (!made) return request.fail(made.error());
   when_up(*made, request);
@@ -61,14 +61,14 @@ void OwnInstances::answer(const transport::Request& request,
 std::optional<JobId> OwnInstances::find(const std::string& user) {
   if (!known_) {
     known_.emplace();
-    for (const auto& [id, job] : core_.jobs.active()) submitted(id);
+    for (const auto& [id, job] : uses_.jobs.active()) submitted(id);
   }
   const auto found = known_->find(user);
   return found == known_->end() ? std::nullopt : std::optional(found->second);
 }
 
 void OwnInstances::submitted(JobId id) {
-  const ActiveJob* const job = core_.jobs.find(id);
+  const ActiveJob* const job = uses_.jobs.find(id);
   if (!known_ || job == nullptr || !job->submission->is_instance || !job->submission->wishes.own)
     return;
   (*known_)[job->life.user] = id;
@@ -76,30 +76,30 @@ void OwnInstances::submitted(JobId id) {
 
 // For what it has asked for; it has nothing to tell until then.
 bool OwnInstances::is_waiting(JobId id) const {
-  const ActiveJob* const job = core_.jobs.find(id);
+  const ActiveJob* const job = uses_.jobs.find(id);
   return job != nullptr && is_pending(job->life.state);
 }
 
 bool OwnInstances::can_be_asked(JobId id) const {
-  const ActiveJob* const job = core_.jobs.find(id);
-  return job != nullptr && job->life.state <= JobState::run && !core_.children.ending(id);
+  const ActiveJob* const job = uses_.jobs.find(id);
+  return job != nullptr && job->life.state <= JobState::run && !uses_.children.ending(id);
 }
 
 Result<std::string> OwnInstances::jobspec_for(const std::string& user) const {
-  const config::PerUserConfig& per_user = core_.config.per_user;
+  const config::PerUserConfig& per_user = uses_.config.per_user;
   resource::JobShape shape;
   const bool has_own_size = config::cores_of_user(per_user.cores_of, user) > 0;
   if (per_user.nodes > 0 && !has_own_size) {
     shape.nodes = shape.tasks = static_cast<std::int64_t>(per_user.nodes);
     shape.exclusive = true;
   } else {
-    shape.tasks = cores_for(per_user, user, core_.node(reactor_.now()).cores);
+    shape.tasks = cores_for(per_user, user, uses_.node.self(reactor_.now()).cores);
   }
   if (shape.tasks == 0)
     return fail(Errc::denied,
                 fmt::format("no part of this instance is {}'s (per-user.cores-of)", user));
   shape.duration_seconds = static_cast<double>(per_user.limit) / 1000;
-  shape.command = command_of(core_.identity.binary, per_user);
+  shape.command = command_of(uses_.identity.binary, per_user);
   shape.name = user;
   shape.cwd = "/";
   shape.inherit_environment = false;
@@ -117,7 +117,7 @@ Result<JobId> OwnInstances::make(const std::string& user) {
   ask.jobspec = std::move(*jobspec);
   ask.user = user;
   ask.is_instance = true;
-  const auto taken = core_.jobs.submit(ask, reactor_.now());
+  const auto taken = uses_.jobs.submit(ask, reactor_.now());
   if (!taken) return tl::unexpected(taken.error());
   const JobId id(taken->first_id);
   (*known_)[user] = id;
@@ -126,9 +126,9 @@ Result<JobId> OwnInstances::make(const std::string& user) {
 
 void OwnInstances::when_up(JobId id, const transport::Request& request) {
   const std::string path = path_of(id);
-  if (core_.children.peer(id).value() != 0) return reply_with(request, path);
+  if (uses_.children.peer(id).value() != 0) return reply_with(request, path);
   using Outcome = AwaitedChildren::Outcome;
-  core_.awaited.wait(id, kOwnPatience, [this, id, request, path](const Result<Outcome>& outcome) {
+  uses_.awaited.wait(id, kOwnPatience, [this, id, request, path](const Result<Outcome>& outcome) {
     if (!outcome) return request.fail(outcome.error());
     if (*outcome == Outcome::connected) return reply_with(request, path);
     request.fail(why_not_up(id, *outcome == Outcome::over));
@@ -137,7 +137,7 @@ void OwnInstances::when_up(JobId id, const transport::Request& request) {
 
 Error OwnInstances::why_not_up(JobId id, bool is_over) const {
   const std::string path = path_of(id);
-  const auto record = core_.jobs.record(id);
+  const auto record = uses_.jobs.record(id);
   const std::string why = record ? record->reason : to_string(record.error());
   if (is_over)
     return {Errc::disconnected,

@@ -8,7 +8,12 @@
 #include <optional>
 #include <string>
 
-#include "instance/core.hpp"
+#include "config/config.hpp"
+#include "instance/identity.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/tree/awaited.hpp"
+#include "instance/tree/children.hpp"
+#include "instance/tree/node_view.hpp"
 #include "msg/users.hpp"
 #include "transport/dispatcher.hpp"
 #include "transport/reactor.hpp"
@@ -17,7 +22,15 @@ namespace holon::instance {
 
 class OwnInstances {
  public:
-  OwnInstances(transport::Reactor& reactor, Core& core) : reactor_(reactor), core_(core) {}
+  struct Uses {
+    const config::Config& config;
+    const Identity& identity;
+    JobManager& jobs;
+    Children& children;
+    AwaitedChildren& awaited;
+    const NodeView& node;
+  };
+  OwnInstances(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
 
   // "user.instance". `user`: who asks; nullopt: who sees the whole instance.
   void answer(const transport::Request& request, const std::optional<std::string>& user);
@@ -28,14 +41,14 @@ class OwnInstances {
   std::optional<JobId> find(const std::string& user);
   bool is_waiting(JobId id) const;
   bool can_be_asked(JobId id) const;
-  std::string path_of(JobId id) const { return core_.jobs.path_of(id); }
+  std::string path_of(JobId id) const { return uses_.jobs.path_of(id); }
   Result<JobId> make(const std::string& user);
   Result<std::string> jobspec_for(const std::string& user) const;
   void when_up(JobId id, const transport::Request& request);
   Error why_not_up(JobId id, bool is_over) const;
 
   transport::Reactor& reactor_;
-  Core& core_;
+  const Uses uses_;
   std::optional<std::map<std::string, JobId>> known_;  // the newest of each user
 };
 

@@ -131,6 +131,49 @@ TEST(JobTracker, CountsByEventsAndNamesFailures) {
               ElementsAre("job 2: exit code 3", "job 3: too long", "job 4: refused: too large"));
 }
 
+TEST(JobTracker, CountsTheTasksOfArraysByTheirRecords) {
+  JobTracker tracker({1, 2, 9});
+  std::vector<std::string> failures;
+  tracker.on_failure = [&](const std::string& line) { failures.push_back(line); };
+  EXPECT_EQ(tracker.counts(), (ProgressCounts{3, 0, 0, 0})) << "what they are is not known yet";
+  msg::JobRecord array, task;
+  array.id = array.array = 1;
+  array.state = "RUN";
+  array.tasks = array.tasks_pending = 100;
+  task.id = 9;
+  task.array = 7;
+  task.state = "SCHED";
+  tracker.take(array);
+  tracker.take(task);
+  EXPECT_EQ(tracker.counts(), (ProgressCounts{102, 0, 0, 0}));
+  EXPECT_EQ(tracker.known_by_records(), (std::vector<std::uint64_t>{1, 9}));
+  EXPECT_FALSE(tracker.take(event(1, "start"))) << "its records say it";
+  array.tasks_pending = 60;
+  array.tasks_running = 4;
+  array.tasks_completed = 35;
+  array.tasks_failed = 1;
+  tracker.take(array);
+  EXPECT_EQ(tracker.counts(), (ProgressCounts{62, 4, 36, 1}));
+  array.state = task.state = "INACTIVE";
+  array.tasks_pending = array.tasks_running = 0;
+  array.tasks_completed = 97;
+  array.tasks_failed = 2;
+  array.tasks_cancelled = 1;
+  task.result = "FAILED";
+  task.exit_code = 3;
+  tracker.take(array);
+  tracker.take(task);
+  EXPECT_TRUE(tracker.known_by_records().empty());
+  EXPECT_FALSE(tracker.all_over());
+  tracker.take(event(2, "start"));
+  tracker.take(event(2, "clean"));
+  EXPECT_TRUE(tracker.all_over());
+  EXPECT_EQ(tracker.counts(), (ProgressCounts{0, 0, 102, 4}));
+  EXPECT_THAT(failures,
+              ElementsAre("job 1: 1 of its 100 tasks has not completed",
+                          "job 1: 3 of its 100 tasks have not completed", "job 9: exit code 3"));
+}
+
 msg::EventsPart part_of_events(std::vector<msg::JobEvent> events, std::string cursor) {
   msg::EventsPart part;
   part.events = std::move(events);

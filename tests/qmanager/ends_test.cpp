@@ -128,6 +128,22 @@ TEST(Ends, ALimitThatIsChangedMovesThem) {
   }
 }
 
+// It was submitted to see whether it would be taken.
+TEST(Ends, AJobThatWasOnlyTriedIsInNoCount) {
+  Ends world(policy("fcfs"), Over::numbers, 2);
+  Scheduler& scheduler = *world.scheduler;
+  world.submit("A 0 4 10 10\nB 1 2 10 10");
+  scheduler.step(0);
+  EXPECT_TRUE(scheduler.withdraw(JobId{2}, 1));
+  EXPECT_EQ(scheduler.queues().front().counts.submitted, 1);
+  EXPECT_EQ(scheduler.queues().front().counts.cancelled, 0);
+  EXPECT_EQ(scheduler.pending(), 0u);
+  EXPECT_EQ(scheduler.withdraw(JobId{2}, 1).error().code, Errc::not_found);
+  EXPECT_EQ(scheduler.withdraw(JobId{1}, 1).error().code, Errc::not_found) << "it runs";
+  EXPECT_EQ(scheduler.queues().front().counts.submitted, 1);
+  scheduler.check_invariants();
+}
+
 TEST(Ends, APendingJobThatAsksForSomethingElseKeepsItsPlace) {
   Ends world(policy("fcfs"), Over::numbers, 2);
   Scheduler& scheduler = *world.scheduler;

@@ -127,6 +127,18 @@ TEST(Includes, ASourceFileIncludesItsOwnHeaderFirst) {
   }
 }
 
+// Of the Core everything hangs. It is put together and taken apart in one place each: what a
+// service or a part of the broker uses stands in its Uses.
+TEST(Includes, OnlyWhoPutsServicesTogetherKnowsTheWholeCore) {
+  const std::set<std::string> known = {"instance/core.cpp", "instance/broker.hpp",
+                                       "instance/service/service.hpp"};
+  for (const auto& file : files_in("instance", kCode))
+    for (const auto& line : file.lines)
+      if (const auto include = include_on(line); include && include->name == "instance/core.hpp") {
+        EXPECT_TRUE(known.contains(file.path)) << file.path;
+      }
+}
+
 TEST(Includes, HeadersAreGuardedAndDoNotOpenNamespaces) {
   for (const auto& [folder, may_use] : kMayUse) {
     for (const auto& file : files_in(folder, {".hpp"})) {

@@ -243,6 +243,8 @@ Status check_history(const HistoryArgs& args) {
   if (by && args.limit > 0) return misfit("not with --by", "--limit");
   if (by && !args.fields.empty()) return misfit("not with --by", "--format");
   if (args.csv && !args.fields.empty()) return misfit("not with --csv, which has all", "--format");
+  if (args.request.tasks && (by || args.limit > 0 || args.request.recursive))
+    return misfit("not with --by, --limit and --recursive", "--tasks");
   return {};
 }
 
@@ -254,6 +256,7 @@ int verb_history(Invocation& call) {
   parser.group("Options")
       .flag("-R,--recursive", args.request.recursive,
             "jobs of child instances, too, whether these still live or not")
+      .flag("--tasks", args.request.tasks, "behind each array its tasks; not with --recursive")
       .instance(call)
       .json(args.json);
   add_sieve(parser, args);
@@ -266,7 +269,8 @@ int verb_history(Invocation& call) {
           "run again (--requeue) all is of the last attempt.")
       .note(
           "Added up, WAIT and RUN are means over the jobs that started, CORE-TIME is the time of "
-          "the cores they held, and MEMORY the most that one job had. A day is that of the end.")
+          "the cores they held, and MEMORY the most that one job had. A day is that of the end. Of "
+          "an array each task counts; in a list it is one line, with --tasks followed by them.")
       .example("holon history --since -1d --by user", "who has used what since yesterday")
       .example("holon history --filter failed --name 'sweep-*'", "what went wrong in a campaign")
       .example("holon history --csv > jobs.csv", "for a spreadsheet");

@@ -20,7 +20,8 @@
 namespace holon::cli {
 namespace {
 
-constexpr std::size_t kLongestName = 20;  // columns
+constexpr std::size_t kLongestName = 20;         // columns
+constexpr std::size_t kMostOnATerminal = 1'000;  // lines
 
 struct JobsArgs {
   msg::JobsRequest request;
@@ -56,6 +57,15 @@ class Lines {
     call_.io.out << table_.render_next(call_.io, more) << std::flush;
   }
 
+  // A person does not read more lines than this.
+  bool is_enough() const { return call_.io.terminal && !args_.json && lines_ >= kMostOnATerminal; }
+  // There are more jobs than are shown: so many in each state.
+  void cut(const std::vector<msg::StateCount>& counts) {
+    counts_.clear();
+    for (const auto& [state, jobs] : counts) count(state, jobs);
+    hint_ += fmt::format("; the first {} are listed: holon jobs | less shows all", lines_);
+  }
+
   void end() {
     if (args_.json)
       call_.io.out << json_.end();
@@ -64,7 +74,7 @@ class Lines {
   }
 
  private:
-  // Fields that were asked for are there for whoever counts columns, whole.
+  // Fields that were asked for are whole, and never empty, for programs that count columns.
   Table::Cell cell_of(const JobField& field, const msg::JobRecord& job) const {
     Table::Cell cell{field.text(job, now_)};
     if (field.name == "state") cell.colour = colour_of(job);
@@ -79,11 +89,17 @@ class Lines {
     std::vector<Table::Cell> row;
     for (const auto* field : fields_) row.push_back(cell_of(*field, job));
     table_.add(std::move(row));
-    const std::string status = msg::state_word(job);
-    const bool stays = job.state == "INACTIVE" || job.t_suspended > 0;
-    ++counts_[stays ? status : status == "RUN" || status == "CLEANUP" ? "RUNNING" : "PENDING"];
+    ++lines_;
+    count(msg::state_word(job), 1);
     if (hint_.empty() && (job.state == "SCHED" || job.state == "DEPEND"))
       hint_ = fmt::format("; holon explain {} says more about a wait", job.path);
+  }
+
+  void count(const std::string& state, std::uint64_t jobs) {
+    const bool waits =
+        state == "NEW" || state == "DEPEND" || state == "PRIORITY" || state == "SCHED";
+    const bool runs = state == "RUN" || state == "CLEANUP";
+    counts_[waits ? "PENDING" : runs ? "RUNNING" : state] += jobs;
   }
 
   // "3 running, 2 pending, 40 completed, 1 failed"
@@ -107,7 +123,8 @@ class Lines {
   Table table_;
   JsonJobs json_;
   Time now_;
-  std::map<std::string, std::size_t> counts_;
+  std::map<std::string, std::uint64_t> counts_;
+  std::size_t lines_ = 0;
   std::string hint_;
 };
 
@@ -122,11 +139,18 @@ Status list(Client& client, const JobsArgs& args, Lines& lines) {
     lines.add(all->jobs, false);
     return {};
   }
-  return client.each_page(args.request,
-                          [&lines](const std::vector<msg::JobRecord>& page, bool more) {
-                            lines.add(page, more);
-                            return true;
-                          });
+  bool is_cut = false;
+  const auto listed =
+      client.each_page(args.request, [&](const std::vector<msg::JobRecord>& page, bool more) {
+        lines.add(page, more);
+        is_cut = more && lines.is_enough();
+        return !is_cut;
+      });
+  if (!listed || !is_cut) return listed;
+  const auto counts = client.count_jobs(args.request);
+  if (!counts) return tl::unexpected(counts.error());
+  lines.cut(*counts);
+  return {};
 }
 
 // Of a tree the records are counted here: a path may come twice.
@@ -256,6 +280,7 @@ int verb_jobs(Invocation& call) {
           "--filter takes states and results, and pending and running for several states; with "
           "one that jobs have at their end, with --since and with --stats jobs that are over "
           "are looked at, too.")
+      .note("On a terminal the first thousand are listed, and how many there are.")
       .note("FIELDs are " + names_of_fields() + ".")
       .example("holon jobs --filter failed --since -2h --sort -end", "what went wrong lately")
       .example("holon jobs -a", "everything this instance has seen")

@@ -99,7 +99,8 @@ int show_to_the_end(Invocation& call, Client& client, const msg::SubmitReply& su
                     const std::string& before) {
   std::vector<std::uint64_t> ids;
   for (std::uint64_t i = 0; i < submitted.count; ++i) ids.push_back(submitted.first_id + i);
-  const auto counts = show_progress(call, client, std::move(ids), before, false);
+  const bool is_array = submitted.tasks > 0;
+  const auto counts = show_progress(call, client, std::move(ids), before, is_array);
   if (!counts) return report(call, "submit", counts.error());
   return counts->failed == 0 ? kOk : kFailed;
 }

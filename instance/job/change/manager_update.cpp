@@ -183,7 +183,9 @@ void JobManager::write_change(const Change& change, Time now) {
   ActiveJob& job = *change.job;
   if (changes_nothing(change.update)) return;
   const bool was_called_otherwise = job.submission->name != change.submission->name;
+  count_one(job, -1);  // its queue may be another one
   job.submission = change.submission;
+  count_one(job, 1);
   post(job, change.update, now);
   if (job.life.state == JobState::run) {
     const Time end = end_of(job, job.life.t_alloc);

@@ -84,6 +84,25 @@ TEST(RecordOrder, AClosedRecordHasAnEndWithinTheLifeOfItsInstance) {
   EXPECT_EQ(ending.t_finish, 130) << "as it was told";
 }
 
+// What of a lost child's array ran has failed, and what waited never will.
+TEST(RecordOrder, AClosedArrayHasNoTaskThatIsNotOver) {
+  auto waits = at("SCHED"), ran = at("RUN");
+  waits.tasks = waits.tasks_pending = 10;
+  ran.tasks = 10;
+  ran.tasks_completed = 3;
+  ran.tasks_running = 2;
+  ran.tasks_pending = 5;
+  ran.t_start = 120;
+  for (auto* r : {&waits, &ran}) close_record(*r, "its instance ended", 150, 140);
+  EXPECT_EQ(waits.result, "CANCELED");
+  EXPECT_EQ(waits.tasks_cancelled, 10u);
+  EXPECT_EQ(ran.result, "FAILED");
+  EXPECT_EQ(ran.t_finish, 140);
+  EXPECT_EQ(ran.tasks_pending + ran.tasks_running, 0u);
+  EXPECT_EQ(ran.tasks_failed, 2u);
+  EXPECT_EQ(ran.tasks_cancelled, 5u);
+}
+
 RC_GTEST_PROP(RecordOrderProperty, TheNewestRecordStandsWhateverTheOrder, ()) {
   const auto all = life_of_a_job();
   auto journal = Journal::open("", Journal::Sync::normal);

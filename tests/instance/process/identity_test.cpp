@@ -68,6 +68,26 @@ TEST(Rights, OfPeopleFollowFromTheirRoles) {
     EXPECT_FALSE(may_ask(topic, kRunsIt, false)) << topic;
 }
 
+TEST(Rights, WhatIsOnlyLookedAtChangesNothing) {
+  for (const Right& right : rights()) {
+    const bool look = is_look(right.topic);
+    EXPECT_FALSE(look && is_audited(right.topic)) << right.topic;
+    EXPECT_FALSE(look && is_repeated(right.topic)) << right.topic;
+    // What an instance that is gone could still do is to be looked at.
+    if (right.gone != Gone::refusal) {
+      EXPECT_TRUE(look) << right.topic;
+    }
+  }
+  for (const char* topic : {"jobs", "job.tasks", "plan", "explain", "audit", "tree"})
+    EXPECT_TRUE(is_look(topic)) << topic;
+  for (const char* topic : {"submit", "shutdown", "job.input", "record", "lease", "no-such-topic"})
+    EXPECT_FALSE(is_look(topic)) << topic;
+  EXPECT_TRUE(is_repeated("agent.report") && is_repeated("job.input") && !is_repeated("submit"));
+  EXPECT_EQ(answer_of_gone("job.attach"), Gone::output);
+  EXPECT_EQ(answer_of_gone("submit"), Gone::refusal);
+  EXPECT_EQ(answer_of_gone("no-such-topic"), Gone::refusal);
+}
+
 TEST(Rights, EveryRowHasAHandlerAndALineForPeople) {
   const std::string page = read_file(HOLON_SOURCE_DIR "/docs/security.md");
   const LoneBroker live("node=1/core=1");

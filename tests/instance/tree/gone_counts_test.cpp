@@ -91,6 +91,25 @@ TEST_F(GoneCountsTest, OfFewAreThereAtOnce) {
   EXPECT_EQ(answer()->inactive, 3);
 }
 
+TEST_F(GoneCountsTest, HaveEachTaskOfAnArray) {
+  fill(3);
+  msg::JobRecord array;
+  array.path = "/1/4";
+  array.state = "INACTIVE";
+  array.result = "FAILED";
+  array.tasks = 100;
+  array.tasks_completed = 90;
+  array.tasks_failed = 7;
+  array.tasks_cancelled = 3;
+  journal_.put_descendant(array);
+  count();
+  after_commit_.run();
+  ASSERT_TRUE(answer());
+  EXPECT_EQ(answer()->inactive, 3 + 100);
+  EXPECT_EQ(answer()->failed, 2 + 10);
+  EXPECT_EQ(answer()->cancelled, 1 + 3);
+}
+
 TEST_F(GoneCountsTest, StopWhenNobodyWaitsForThem) {
   fill(1000);
   count();

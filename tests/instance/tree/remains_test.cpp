@@ -12,7 +12,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "instance/array/ended.hpp"
 #include "instance/journal/journal.hpp"
 #include "tests/instance/a_jobspec.hpp"
 
@@ -103,6 +105,48 @@ TEST_F(RemainsTest, JobsInAllStatesAreToldAsTheyStand) {
   EXPECT_EQ(records.at("/7/4").state, "CLEANUP");
   EXPECT_EQ(records.at("/7/4").result, "TIMEOUT") << "nobody else will say so";
   EXPECT_EQ(records.at("/7/9/1").result, "FAILED");
+}
+
+TEST_F(RemainsTest, AnArrayIsToldWithHowFarItsTasksWere) {
+  {
+    Journal journal = open(dir_);
+    auto spec = nlohmann::json::parse(testing::a_jobspec());
+    spec["attributes"]["system"]["holon"]["array"] = nlohmann::json::object();
+    journal.add_batch({JobId(1), 11, spec.dump(), false});
+    journal.add_array(JobId(1), 10);
+    Lifecycle array;
+    for (const EventBody& body : std::initializer_list<EventBody>{
+             event::Submit{16, "ada"}, event::Validate{}, event::Depend{}, event::Priority{16},
+             event::ArrayStart{}}) {
+      journal.add_event(JobId(1), 1, {100, body});
+      array = *apply(array, {100, body});
+    }
+    Lifecycle over = fresh_task(array);
+    for (const Event& event : std::initializer_list<Event>{{110, event::Alloc{}},
+                                                           {120, event::Start{}},
+                                                           {150, event::Finish{}},
+                                                           {150, event::Release{}},
+                                                           {150, event::Free{}},
+                                                           {150, event::Clean{}}})
+      over = *apply(over, event);
+    journal.add_ended_tasks({JobId(2), 1, pack_ended(over)}, "COMPLETED");
+    Lifecycle never = *apply(fresh_task(array), {130, event::Exception{"cancel", 0, ""}});
+    never = *apply(never, {130, event::Clean{}});
+    journal.add_ended_tasks({JobId(8), 3, pack_ended(never)}, "CANCELED");
+    journal.add_task_event(JobId(3), {140, event::Alloc{}});
+    journal.add_task_event(JobId(4), {140, event::Urgency{20}});
+    ASSERT_TRUE(journal.commit());
+  }
+  const auto records = read("/7");
+  EXPECT_TRUE(problems_.empty());
+  ASSERT_EQ(records.size(), 1u);
+  const auto& array = records.at("/7/1");
+  EXPECT_EQ(array.tasks, 10u);
+  EXPECT_EQ(array.tasks_completed, 1u);
+  EXPECT_EQ(array.tasks_cancelled, 3u);
+  EXPECT_EQ(array.tasks_running, 1u);
+  EXPECT_EQ(array.tasks_pending, 5u);
+  EXPECT_EQ(array.tasks_run_ms, 30);
 }
 
 TEST_F(RemainsTest, AKilledBrokersLastCommitIsSeenAndItsFilesAreLeftAsTheyAre) {

@@ -140,7 +140,7 @@ TEST_F(ChildrenScene, RecordsThatWereAcknowledgedAreThereForEveryLaterBroker) {
               [&](const Result<std::string>& text) { is_acknowledged = text.has_value(); });
     pass(kSecond);
     restart_broker();
-    const auto known = core().record("/1/5");
+    const auto known = core().records.find("/1/5");
     EXPECT_TRUE(known || !is_acknowledged);
     EXPECT_EQ(known ? known->state : "RUN", "RUN");
   }

@@ -1,4 +1,4 @@
-#include "instance/service/reservation_service.hpp"
+#include "instance/service/schedule/reservation_service.hpp"
 
 #include <set>
 

@@ -1,4 +1,4 @@
-#include "instance/service/queue_service.hpp"
+#include "instance/service/schedule/queue_service.hpp"
 
 #include <fmt/core.h>
 
@@ -104,7 +104,16 @@ msg::QueueInfo QueueService::info_of(const qmanager::QueueStatus& queue) const {
 
 void QueueService::stats(const Request& request) {
   msg::StatsReply reply;
-  for (const auto& queue : uses_.scheduler.queues()) reply.queues.push_back(info_of(queue));
+  auto held = uses_.jobs.held_back();
+  for (const auto& queue : uses_.scheduler.queues()) {
+    reply.queues.push_back(info_of(queue));
+    // What counts here are tasks, whether the scheduler has heard of them or not.
+    auto& info = reply.queues.back();
+    const auto& tasks = held[queue.name];
+    info.pending += tasks.waiting;
+    info.submitted += tasks.waiting + tasks.cancelled;
+    info.cancelled += tasks.cancelled;
+  }
   const PassTimes& times = uses_.jobs.pass_times();
   reply.passes = times.passes;
   reply.last_us = times.last;

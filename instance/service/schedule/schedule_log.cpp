@@ -1,4 +1,4 @@
-#include "instance/service/schedule_log.hpp"
+#include "instance/service/schedule/schedule_log.hpp"
 
 #include <fcntl.h>
 #include <spdlog/spdlog.h>

@@ -1,4 +1,4 @@
-#include "instance/service/schedule_service.hpp"
+#include "instance/service/schedule/schedule_service.hpp"
 
 #include <fmt/core.h>
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "instance/service/schedule_service.hpp"
+#include "instance/service/schedule/schedule_service.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {

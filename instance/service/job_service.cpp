@@ -1,0 +1,166 @@
+#include "instance/service/job_service.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "instance/job/change/jobspec_update.hpp"
+#include "instance/resources/resources.hpp"
+#include "instance/service/asked_ids.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::instance {
+namespace {
+
+using transport::pack;
+using transport::unpack;
+
+constexpr std::size_t kCancelsAtOnce = 50;         // in one portion
+constexpr std::size_t kLongestReason = 128 << 10;  // bytes, kept with every job that is ended
+
+template <class Reply>
+void answer_later(AfterCommit& after_commit, const transport::Request& request, Reply reply) {
+  after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
+}
+
+}  // namespace
+
+void JobService::add_to(transport::Dispatcher& dispatcher) {
+  dispatcher.add("submit", [this](const Request& r) { submit(r); });
+  dispatcher.add("submit.graph", [this](const Request& r) { submit_graph(r); });
+  dispatcher.add("job.info", [this](const Request& r) { info(r); });
+  dispatcher.add("cancel", [this](const Request& r) { cancel(r); });
+}
+
+void JobService::submit(const Request& request) {
+  auto ask = unpack<msg::SubmitRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->user.empty()) ask->user = transport::user_of(request.principal());
+  if (hooks_.ending())
+    return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
+  const auto taken = uses_.jobs.submit(*ask, now());
+  if (!taken)
+    return uses_.after_commit.add([request, error = taken.error()] { request.fail(error); });
+  uses_.audit.name_jobs(taken->first_id, taken->count);
+  if (ask->is_instance) hooks_.instance_submitted(JobId(taken->first_id));
+  const JobId first(taken->first_id);
+  if (uses_.jobs.all_taken(first)) return answer_later(uses_.after_commit, request, *taken);
+  uses_.portions.add(request.peer(), [this, request, first, reply = *taken] {
+    if (uses_.jobs.take_more(first, now())) return true;
+    answer_later(uses_.after_commit, request, reply);
+    return false;
+  });
+}
+
+void JobService::submit_graph(const Request& request) {
+  auto ask = unpack<msg::GraphRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (ask->user.empty()) ask->user = transport::user_of(request.principal());
+  if (hooks_.ending())
+    return request.fail({Errc::busy, "this instance is ending and takes no more jobs", {}});
+  auto taken = uses_.jobs.submit_graph(*ask, now());
+  if (!taken)
+    return uses_.after_commit.add([request, error = taken.error()] { request.fail(error); });
+  const std::uint64_t first = taken->ids.front(), last = taken->ids.back();
+  uses_.audit.name_jobs(first, last - first + 1);
+  uses_.portions.add(request.peer(), [this, request, last, reply = std::move(*taken)] {
+    const auto next = uses_.jobs.next_intake();
+    if (next && next->value() <= last) {
+      uses_.jobs.take_more(*next, now());
+      return true;
+    }
+    answer_later(uses_.after_commit, request, reply);
+    return false;
+  });
+}
+
+void JobService::info(const Request& request) {
+  const auto ask = unpack<msg::JobInfoRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  const JobId id(ask->id);
+  auto record = uses_.jobs.record(id);
+  if (!record) return request.fail(record.error());
+  const auto batch = uses_.journal.batch_of(id);
+  const auto events = uses_.journal.events_of(id);
+  const auto allocation = uses_.journal.allocation(id);
+  if (!allocation) return request.fail(allocation.error());
+  // Of a job that a damaged journal has lost there is its record alone.
+  const bool lost = !batch && batch.error().code == Errc::not_found;
+  if (!batch && !lost) return request.fail(batch.error());
+  if (!events && !lost) return request.fail(events.error());
+  msg::JobInfoReply reply{std::move(*record), lost ? std::string() : batch->jobspec, {}, {}};
+  if (events) reply.jobspec = as_updated(reply.jobspec, *events);
+  if (events)
+    for (const auto& e : *events) reply.eventlog += eventlog_line(uses_.jobs.as_shown(e));
+  if (*allocation) {
+    resource::Allocation shown = **allocation;
+    shown.when = {uses_.clock.wall(shown.when.begin), uses_.clock.wall(shown.when.end)};
+    auto R = R_text(uses_.store.graph(), shown);
+    if (!R) return request.fail(R.error());
+    reply.R = std::move(*R);
+  }
+  answer_later(uses_.after_commit, request, std::move(reply));
+}
+
+void JobService::cancel(const Request& request) {
+  const auto ask = unpack<msg::CancelRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (auto fits = check_ids(ask->ids); !fits) return request.fail(fits.error());
+  if (ask->reason.size() > kLongestReason)
+    return request.fail(
+        {Errc::invalid_argument,
+         fmt::format("has {} bytes; at most {} are accepted", ask->reason.size(), kLongestReason),
+         "reason"});
+  msg::CancelReply reply;
+  if (ask->all)
+    reply.cancelled = all_active(hooks_.viewer(request));
+  else if (auto sorted = sort_by_life(ask->ids, reply); !sorted)
+    return request.fail(sorted.error());
+  const auto note = ask->reason.empty() ? std::string("cancelled by a user") : ask->reason;
+  const auto step = [this, request, note, reply = std::make_shared<msg::CancelReply>(reply),
+                     ids = waiting_first(reply.cancelled),
+                     next = std::make_shared<std::size_t>(0)] {
+    for (std::size_t i = 0; i < kCancelsAtOnce && *next < ids.size(); ++i)
+      uses_.jobs.raise(JobId(ids[(*next)++]), "cancel", note, now());
+    if (*next < ids.size()) return true;
+    answer_later(uses_.after_commit, request, std::move(*reply));
+    return false;
+  };
+  if (step()) uses_.portions.add(request.peer(), step);
+}
+
+// Tasks end with their arrays.
+JobService::Ids JobService::all_active(const std::optional<std::string>& user) const {
+  Ids ids;
+  for (const auto& [id, job] : uses_.jobs.active())
+    if (!is_array_task(job) && (!user || job.life.user == *user)) ids.push_back(id.value());
+  return ids;
+}
+
+// A running job that ends gives its cores to a waiting one, which may be in a later portion of the
+// same request.
+JobService::Ids JobService::waiting_first(Ids ids) const {
+  std::stable_partition(ids.begin(), ids.end(), [this](std::uint64_t id) {
+    const ActiveJob* job = uses_.jobs.find(JobId(id));
+    return job == nullptr || job->life.state < JobState::run;
+  });
+  return ids;
+}
+
+// Errors: not_found, of one of them.
+Status JobService::sort_by_life(const Ids& ids, msg::CancelReply& reply) const {
+  for (const auto id : ids) {
+    if (uses_.jobs.is_active(JobId(id))) {
+      reply.cancelled.push_back(id);
+      continue;
+    }
+    auto record = uses_.jobs.record(JobId(id));
+    if (!record) return tl::unexpected(record.error());
+    reply.already_inactive.push_back(id);
+  }
+  return {};
+}
+
+}  // namespace holon::instance

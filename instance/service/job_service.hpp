@@ -1,0 +1,61 @@
+// job_service.hpp - the requests that bring jobs, look at one, and end them (msg/instance.hpp).
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "instance/clock.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/after_commit.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/service/audit.hpp"
+#include "instance/service/portions.hpp"
+#include "msg/instance.hpp"
+#include "resource/store.hpp"
+#include "transport/dispatcher.hpp"
+#include "transport/reactor.hpp"
+
+namespace holon::instance {
+
+class JobService {
+ public:
+  struct Uses {
+    InstanceClock& clock;
+    const resource::ResourceStore& store;
+    JobManager& jobs;
+    const Journal& journal;
+    Audit& audit;
+    Portions& portions;
+    AfterCommit& after_commit;
+  };
+  struct Hooks {
+    std::function<bool()> ending;  // the instance ends, and takes no more jobs
+    // Whose jobs alone the sender sees; nullopt: all.
+    std::function<std::optional<std::string>(const transport::Request&)> viewer;
+    std::function<void(JobId)> instance_submitted;
+  };
+  JobService(transport::Reactor& reactor, Uses uses, Hooks hooks)
+      : reactor_(reactor), uses_(uses), hooks_(std::move(hooks)) {}
+  void add_to(transport::Dispatcher& dispatcher);
+
+ private:
+  using Request = transport::Request;
+  using Ids = std::vector<std::uint64_t>;
+  void submit(const Request& request);
+  void submit_graph(const Request& request);
+  void info(const Request& request);
+  void cancel(const Request& request);
+  Ids all_active(const std::optional<std::string>& user) const;
+  Ids waiting_first(Ids ids) const;
+  Status sort_by_life(const Ids& ids, msg::CancelReply& reply) const;
+  Time now() const { return reactor_.now(); }
+
+  transport::Reactor& reactor_;
+  const Uses uses_;
+  const Hooks hooks_;
+};
+
+}  // namespace holon::instance

@@ -1,0 +1,37 @@
+// node_view.hpp - this instance, and a child that does not answer, as nodes of the tree
+// (msg::TreeNode).
+#pragma once
+#include "instance/clock.hpp"
+#include "instance/identity.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/policy/policies.hpp"
+#include "instance/tree/children.hpp"
+#include "msg/instance.hpp"
+#include "resource/store.hpp"
+
+namespace holon::instance {
+
+class NodeView {
+ public:
+  struct Uses {
+    const Identity& identity;
+    const InstanceClock& clock;
+    const resource::ResourceStore& store;
+    const Policies& policies;
+    const JobManager& jobs;
+    const Children& children;
+    const bool& ending;      // the instance is
+    const bool& only_lists;  // its journal cannot be written
+  };
+  explicit NodeView(Uses uses) : uses_(uses) {}
+
+  // Without its children.
+  msg::TreeNode self(Time now) const;
+  // A child that holds resources and does not answer.
+  msg::TreeNode silent(const ActiveJob& child) const;
+
+ private:
+  const Uses uses_;
+};
+
+}  // namespace holon::instance

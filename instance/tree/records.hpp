@@ -1,0 +1,44 @@
+// records.hpp - the records of jobs here and below, as far as this instance knows them: its own
+// jobs, and what children have told, shown, or left.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "instance/identity.hpp"
+#include "instance/job/manager.hpp"
+#include "instance/journal/journal.hpp"
+#include "instance/tree/children.hpp"
+#include "instance/tree/parent_link.hpp"
+#include "instance/users/access.hpp"
+#include "msg/instance.hpp"
+
+namespace holon::instance {
+
+class Records {
+ public:
+  struct Uses {
+    const Identity& identity;
+    JobManager& jobs;
+    Journal& journal;
+    Children& children;
+    const Access& access;
+    ParentLink* parent;  // hears of what changes; null at a root
+  };
+  explicit Records(Uses uses) : uses_(uses) {}
+
+  // The newest record of any job here or below; nullopt: none.
+  std::optional<msg::JobRecord> find(const std::string& path) const;
+  // "record" from a child.
+  void take(const transport::Request& request, Time now);
+  // A record that a child has answered with, as it is to be shown, after the commit; nullopt: it is
+  // none of a job of the child's.
+  std::optional<msg::JobRecord> shown(JobId child, msg::JobRecord record);
+  // Of a record of a job below, from the journal: 0 if it is the last word, or as of when it holds.
+  Time as_of(const msg::JobRecord& record) const;
+
+ private:
+  const Uses uses_;
+};
+
+}  // namespace holon::instance
