@@ -10,7 +10,7 @@ namespace holon::cli {
 namespace {
 
 // For a job to end that was cancelled because this process was asked to.
-constexpr Duration kPatience = 30'000;
+constexpr Duration kCancelPatience = 30'000;
 
 }  // namespace
 
@@ -34,15 +34,15 @@ void Interrupter::output_is_gone(const std::string& why) {
 void Interrupter::on_signal(int signal) {
   const bool first = std::exchange(signal_, signal) == 0;
   if (first) {
-    // Nobody is there any more to ask again.
+    // After SIGTERM or SIGHUP there may be no person left to press Ctrl-C again.
     if (signal != SIGINT)
-      again_ = client_.reactor().after(kPatience, [this] { on_signal(signal_); });
+      again_ = client_.reactor().after(kCancelPatience, [this] { on_signal(signal_); });
     call_.io.err << fmt::format("{}: cancelling job {}\n", verb_, job_) << std::flush;
     return cancel_job(signal == SIGINT ? "Ctrl-C in " + verb_
                                        : fmt::format("{} was ended by {}", verb_,
                                                      signal == SIGHUP ? "SIGHUP" : "SIGTERM"));
   }
-  // Whoever asks a second time does not want to wait for the job's end.
+  // A second signal: the person does not want to wait for the job's end.
   if (!std::exchange(leaving_, true))
     call_.io.err << fmt::format("{}: job {} is being ended; not waiting for it\n", verb_, job_)
                  << std::flush;
