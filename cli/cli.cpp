@@ -39,8 +39,8 @@ int run_verb(Invocation& call) {
   return dispatch(verbs(), "holon", call);
 }
 
-// What could not be written has not been done. Where nobody reads any more nobody is told, and a
-// verb that has failed has said why.
+// A verb whose output could not be written has failed, and says so; not where the reader has closed
+// its end of the pipe (EPIPE), and not after a failure of which the verb has told already.
 int written(Io& io, const std::string& verb, int code) {
   errno = 0;
   const bool was_bad = !io.out.flush();
@@ -55,9 +55,9 @@ int written(Io& io, const std::string& verb, int code) {
   return kFailed;
 }
 
-// A socket must not become what was closed as this process was started. The output can then only be
-// read: what is written to it fails, as it would have. Not for what is to live without anybody who
-// reads: an instance.
+// Descriptors 0 to 2 that were closed when this process was started are opened, lest a socket gets
+// one of them. Standard output is opened for reading only, so that writing to it fails as it would
+// have; but not for an instance, which is to live without a reader.
 void take_closed_descriptors(bool starts_instance) {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     const bool fails = fd == STDOUT_FILENO && !starts_instance;

@@ -14,15 +14,15 @@ class Interrupter {
   // `verb` as in "holon run", for what is said; while this lives, the first SIGINT, SIGTERM or
   // SIGHUP ends the job instead of the process, the next one the process as soon as the broker
   // knows that the job is to end, a third one at once. SIGTERM and SIGHUP count again after half a
-  // minute: nobody may be there any more, nor the broker.
+  // minute: the person at the terminal, and the broker, may be gone.
   Interrupter(Invocation& call, Client& client, std::uint64_t job, std::string verb);
   Interrupter(const Interrupter&) = delete;
   Interrupter& operator=(const Interrupter&) = delete;
 
   ~Interrupter();
 
-  // Nobody reads what is written here any more, or it cannot be written: ends the job as SIGPIPE
-  // would end this process.
+  // The output of this process has no reader any more, or cannot be written: ends the job as
+  // SIGPIPE would end this process.
   void output_is_gone(const std::string& why);
 
   // The last signal that came; 0: none.

@@ -7,8 +7,8 @@
 
 namespace holon::cli {
 
-// The exit code of whoever ran `job` in the foreground (docs/exit-codes.md). `signal`: the one that
-// made us cancel it, 0 if we did not.
+// The exit code of a verb that ran `job` in the foreground (docs/exit-codes.md). `signal`: the one
+// that made us cancel it, 0 if we did not.
 int exit_code_of(const msg::JobRecord& job, int signal);
 
 // Why an inactive job did not do what it should, for standard error; empty where its exit code says

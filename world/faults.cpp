@@ -109,7 +109,8 @@ void World::fail_a_host() {
   }
 }
 
-// Somebody on the broker's host says to be the agent of that one, and to have looked there.
+// A process on the broker's host claims to be the agent of rank `rank`, and to have found nothing
+// that runs there.
 void World::offer_early(std::uint32_t rank) {
   launch::msg::Hello hello;
   hello.rank = rank;
@@ -192,7 +193,8 @@ void World::send_ghost() {
   if (children.empty()) return;
   const Instance& child = *children[static_cast<std::size_t>(
       machine_.dice.between(0, static_cast<std::int64_t>(children.size()) - 1))];
-  // On another host than the broker's only the token tells who is the child.
+  // A broker sees the processes of its own host only: of a child elsewhere it knows the token
+  // alone.
   const bool belongs = machine_.dice.one_in(2) || has_hosts_;
   msg::Hello hello;
   hello.token = child.token();

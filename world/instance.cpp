@@ -20,10 +20,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr Duration kJoinPatience = 60'000;  // of who waits to be let in
+constexpr Duration kJoinPatience = 60'000;  // of an agent that waits to be let in
 constexpr Duration kJoinAgain = 500;
 
-// Nobody encrypts here: only who shows which key counts.
+// Messages are not encrypted here: all that counts is which key a connection has shown.
 transport::KeyPair key_of(const std::string& whose) {
   return {"public " + whose, "secret " + whose};
 }
@@ -45,7 +45,7 @@ BrokerProcess::BrokerProcess(Machine& machine, const std::string& name, pid_t pi
          machine.hosts.topology(host)});
     if (!broker) {
       if (alive()) machine.history.note("{} cannot begin: {}", name, to_string(broker.error()));
-      close(options.socket);  // where nobody has taken it over
+      close(options.socket);  // which no broker has taken over
       return exit(broker.error().code == Errc::system ? instance::kTryAgain
                                                       : instance::kCannotStart);
     }
@@ -157,7 +157,8 @@ void AgentProcess::join_patiently(const launch::Invitation& invitation,
        {invitation.server_key, invitation.key.public_key, invitation.key.secret_key}, ask);
 }
 
-// Who was started by a launcher is started again by it.
+// Where the broker was lost meanwhile, an agent that waits patiently asks again. Any other ends, and
+// what has started it starts the next one.
 void AgentProcess::hear_place(const Result<std::string>& answer) {
   if (!answer && waits_for_place_ && answer.error().code == Errc::disconnected) {
     again_ = reactor().after(kJoinAgain, [this] { call_for_place(); });
@@ -395,7 +396,7 @@ void Instance::begin_agent(std::uint32_t rank) {
 }
 
 void Instance::agent_ended(std::uint32_t rank, bool killed, int code) {
-  // Its node leaves the instance in order: nobody starts another there.
+  // Its node leaves the instance in order: no other agent is started there.
   const bool has_left = begin_.late > 0 && is_far(rank) && !killed && code == launch::kAgentDone;
   const pid_t pid = agents_[rank].process->pid();
   agents_[rank].process.reset();

@@ -2,7 +2,7 @@
 // and a supervisor that is a model.
 //
 // A root may have several hosts: its agents but that of rank 0 are then on host 1, 2, ..., ask for
-// their place as `holon agent --join` does, and when one ends somebody starts another there. Those
+// their place as `holon agent --join` does, and when one ends the world starts another there. Those
 // of a child over several agents of its parent are started by these, as a part of the job each.
 //
 // The model starts again what crashes, sends signals and ends as instance/process/supervisor.cpp
@@ -58,7 +58,7 @@ class AgentProcess final : public Process {
   // Of one on another host than its broker's: first it asks for its place, with this key.
   void join(const std::string& address, const transport::Security& as,
             const launch::msg::JoinRequest& ask);
-  // The same, again and again for some time where nobody answers.
+  // The same, again and again for a minute as long as no broker answers.
   void join_patiently(const launch::Invitation& invitation, const launch::msg::JoinRequest& ask);
   // Of one that a child's parent has started: first it asks the parent for that key.
   void ask_parent(const instance::ChildAgentOptions& how);
@@ -103,7 +103,7 @@ class Instances {
   virtual void add(std::unique_ptr<class Instance> instance) = 0;
   virtual void add(std::unique_ptr<AgentProcess> agent) = 0;
   virtual void remove(const AgentProcess& agent) = 0;
-  // Is there an agent on this host that somebody has started by hand?
+  // Is there an agent on this host that was started by hand (holon join)?
   virtual bool is_added_by_hand(int host) const = 0;
   // The one that is not over; nullptr: none.
   virtual Instance* find(const std::string& path) const = 0;
@@ -148,7 +148,7 @@ class Instance {
   const std::map<int, std::uint32_t>& ranks() const { return ranks_; }
   std::optional<std::uint32_t> rank_on(int host) const;
   AgentProcess* agent_on(int host) const;
-  // Of an agent that nobody here looks after, from when it has its place until it ends.
+  // Of an agent that this instance did not start, from when it has its place until it ends.
   void attach(std::uint32_t rank, AgentProcess* agent);
   void detach(const AgentProcess& agent) {
     std::erase_if(attached_, [&](const auto& one) { return one.second == &agent; });
@@ -167,11 +167,12 @@ class Instance {
   void on_signal(int number);
   // Its supervisor is killed: broker and agent notice, and end.
   void lose_supervisor();
-  // All of it is gone at once, and nobody is told.
+  // All processes of the instance are gone at once, and none of their connections is closed.
   void vanish();
   int code() const { return code_; }
 
-  // Somebody on this host adds it to a root by hand; `placed`: it has been given a place.
+  // An agent that is started by hand adds this host to a root; `placed` is called once the agent
+  // has been given a place.
   void join_by_hand(int host, const launch::Invitation& invitation, Duration lasts,
                     std::function<void()> placed);
   Micros begun() const { return begun_; }  // its first broker

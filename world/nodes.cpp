@@ -40,7 +40,7 @@ void World::begin_machines() {
   gather_timeout_ = dice.between(2, 12) * kSecond;
 }
 
-// Neither before the quorum, nor before it is known that nobody else comes in time.
+// A root begins once the quorum has come, or once the time for which it waits for agents is over.
 void World::check_quorum(const Instance& root) {
   const auto* core = root.core();
   if (!has_machines_ || !root.is_root() || core == nullptr) return;

@@ -1,5 +1,5 @@
-// user.hpp - whoever submits, cancels and looks: a client of every instance, in a process that is
-// never killed.
+// user.hpp - the user of a world, who submits, cancels and looks: a client of every instance, in a
+// process that is never killed.
 #pragma once
 #include <functional>
 #include <map>

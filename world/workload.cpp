@@ -294,8 +294,8 @@ void World::list() {
              });
 }
 
-// What is read of an instance that is over, or that nobody counts on any more, need not agree with
-// what others say.
+// An instance that is over, or on a host that its root has given up, may be read, and what it says
+// need not agree with what the others say.
 bool World::speaks_for_nobody(const std::string& path) const {
   if (!has_hosts_) return false;
   for (const auto& instance : instances_)

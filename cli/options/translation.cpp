@@ -36,7 +36,7 @@ void Translation::read(const Parser::Layer& lines) {
         given.value = word.substr(is_letter ? 2 : cut + 1);
         given.has_value = true;
       } else {
-        // Of an option that nobody knows here: the next word is its value unless it is an option.
+        // An option that no table has: the next word is its value unless that is an option.
         const bool follows =
             i + 1 < words.size() &&
             (row != nullptr ? row->takes == Takes::value : !words[i + 1].starts_with('-'));

@@ -52,7 +52,7 @@ void Terminal::end() {
   take_back();
 }
 
-// Whoever is not the task's side is let go again.
+// A connection that does not come from the task's side is closed again.
 void Terminal::on_connection() {
   auto socket = launch::accept_from(listener_.get());
   if (!socket) return;

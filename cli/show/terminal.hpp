@@ -25,8 +25,8 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   const std::string& socket() const { return name_; }
-  // Waits for the task beside what `reactor` does. SIGINT, SIGTERM and SIGHUP end the loan; whoever
-  // acts on them subscribes after this. Errors: system.
+  // Waits for the task beside what `reactor` does. SIGINT, SIGTERM and SIGHUP end the loan; a
+  // caller that acts on them subscribes after this. Errors: system.
   Status begin(transport::Reactor& reactor);
   // After the job's end: shows what is still on its way, and gives the terminal back.
   void end();

@@ -32,7 +32,7 @@ struct Link {
   std::weak_ptr<WorldLine> line;
   std::weak_ptr<WorldDoor> door;
   bool dead = false;                          // nothing is delivered any more
-  bool silent = false;                        // and nobody is told
+  bool silent = false;                        // and neither end is told
   bool loses_up = false, loses_down = false;  // what is sent from now on
   std::string key_name;  // by which the server knows the client's key; "": it has shown none
   bool unread = false;   // the server has left it
@@ -102,7 +102,7 @@ class Wires {
   Machine& machine_;
   std::uint64_t last_id_ = 0, messages_ = 0;
   std::map<std::uint64_t, std::shared_ptr<Link>> links_;
-  std::vector<std::weak_ptr<Link>> all_;  // also those that somebody has left
+  std::vector<std::weak_ptr<Link>> all_;  // also those that one end has left
   std::map<std::string, std::weak_ptr<WorldDoor>> listeners_;
   std::map<std::pair<pid_t, std::string>, Micros> blocked_;
   // By the name of the agent: its process, the payload.

@@ -188,7 +188,7 @@ bool Wires::change_hello_of_far_agent(lm::Hello& hello) {
   return false;
 }
 
-// As if nobody looked of which attempt it is.
+// For a plant: the broker as if it did not look of which attempt a report is.
 void Wires::tell_past_end(const std::shared_ptr<Link>& link, const lm::Report& report) {
   for (const auto& finished : report.finished) last_end_[{link->uri, finished.job}] = finished;
   for (const auto& started : report.started) {

@@ -243,7 +243,8 @@ pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) 
   auto err = std::make_shared<transport::UniqueFd>(fcntl(request.err, F_DUPFD_CLOEXEC, 3));
   fcntl(out->get(), F_SETPIPE_SZ, 1 << 20);
   instance::RemainsOptions what{request.argv[2], request.argv[3], request.argv.back()};
-  // Whoever has the journal open is in this thread, and could not let go of it meanwhile.
+  // The broker that has the journal open is in this thread, and could not close it while this
+  // waits.
   what.patience = std::chrono::milliseconds(0);
   task->running = true;
   machine_.timeline.after(machine_.dice.between(kMs, 40 * kMs), [this, task, what, out, err] {
@@ -319,8 +320,8 @@ void Tasks::signal(pid_t pid, int number) {
   machine_.timeline.after(heeds, [this, task, number] { finish(task, number); });
 }
 
-// The kernel ends what an agent has started when the agent ends; what the tasks had started
-// themselves stays until somebody looks for it.
+// When an agent ends, the kernel ends what the agent has started. What the tasks have started stays
+// until the next agent sweeps its host.
 void Tasks::agent_is_gone(Process& agent) {
   for (const auto& [pid, task] : std::map(all_)) {
     if (task->agent != &agent) continue;

@@ -30,7 +30,7 @@ class Timeline {
   // Goes to the next thing that is to happen, and lets it happen. False: there is none.
   bool step();
 
-  // Somebody sets the wall clock.
+  // An operator sets the wall clock.
   void set_wall_clock(Micros by) { wall_offset_ += by; }
   Micros wall_offset() const { return wall_offset_; }
   // For plants: the clock that only goes forward is set with it.

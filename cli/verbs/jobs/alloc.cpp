@@ -140,7 +140,8 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
     return kOk;
   }
   put_own_folder_in_path();
-  // Whatever ends this process must end the program first, and then the child: nobody else would.
+  // A signal that ends this process must end the program first, and then the child instance, which
+  // would run on otherwise.
   auto held = client.catch_signals([](int) {});  // also between the one and the other
   const auto ran = run_here(call, client, id, args.command, job->child_uri);
   if (ran && ran->asked_by != 0) end_soon(ran->asked_by);

@@ -13,7 +13,7 @@ namespace holon::cli {
 namespace {
 
 constexpr std::int64_t kShown = 100;
-// What stands above all that can be computed or set is a number that nobody wants to read.
+// A priority above all that can be computed or set (an expedited job) is shown in words.
 constexpr std::int64_t kSetByHand = INT64_MAX - 2;
 
 struct PriorityArgs {

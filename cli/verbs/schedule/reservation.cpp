@@ -125,7 +125,7 @@ std::function<Status(const std::string&)> time_reader(Time& target) {
   };
 }
 
-// A misspelt name would be let in by nobody's job, ever.
+// A reservation for a misspelt name would be one that no job can ever use.
 std::function<Status(const std::string&)> user_reader(std::vector<std::string>& target) {
   return [&target](const std::string& word) -> Status {
     if (word != "*" && getpwnam(word.c_str()) == nullptr)

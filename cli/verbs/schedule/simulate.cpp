@@ -104,7 +104,7 @@ std::string title_of(const SimulateOptions& options) {
   return name.string();
 }
 
-// What whoever reads the report later needs to get the same.
+// What a reader of the report needs to make the same simulation again.
 std::vector<std::pair<std::string, std::string>> facts_of(const SimulateOptions& options,
                                                           const sim::SwfTrace& trace,
                                                           const std::vector<sim::PolicyRun>& runs,
