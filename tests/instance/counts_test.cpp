@@ -174,7 +174,7 @@ TEST(LiveCounts, AreWhatCountingTheJobsGives) {
 
 // Whose jobs were that are over is counted once somebody asks, and kept from then on.
 TEST(LiveCounts, OfEndedJobsOfAUserAreCountedOnceAndThenKept) {
-  const Live live({"--resources", "node=1/core=4", "--conf", "journal.keep=2000"});
+  const Live live({"--resources", "node=1/core=4"});
   live.wait_one(submit_as(live, "bob", {"/bin/false"}, an_array(2)));
   const auto many = submit_as(live, "ada", {"/bin/true"}, an_array(2'500));
   live.cancel(many);
@@ -235,7 +235,7 @@ TEST(LiveCounts, HistoryAddsUpTheTasksOfAnArray) {
 }
 
 TEST(LiveCounts, QueuesCountTheTasksOfAnArrayAndNothingThatWasOnlyTried) {
-  const Live live({"--resources", "node=1/core=1", "--conf", "queue.max-queue-depth=4"});
+  const Live live({"--resources", "node=1/core=1", "--conf", "queue.depth=4"});
   const auto queue = [&live] {
     const auto stats = live.call<msg::StatsReply>("stats", msg::Empty{});
     EXPECT_TRUE(stats) << stats.error().what;
