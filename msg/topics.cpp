@@ -1,5 +1,6 @@
-#include "msg/config.hpp"
 #include "msg/topics.hpp"
+
+#include "msg/config.hpp"
 
 #include <array>
 

@@ -28,8 +28,8 @@
 namespace holon::instance {
 namespace {
 
-constexpr Duration kTouch = 3'600'000;  // what is old is removed from /tmp
-constexpr Duration kLook = 1'000;       // until folders of killed agents are looked for
+constexpr Duration kFolderTouch = 3'600'000;  // what is old is removed from /tmp
+constexpr Duration kFoldersLook = 1'000;      // until folders of killed agents are looked for
 
 void complain(const std::string& host, const std::string& text) {
   std::fputs(("holon agent on " + host + ": " + printable_lines(text) + "\n").c_str(), stderr);
@@ -64,8 +64,8 @@ class Keeper {
     auto others = reactor_.on_other_children([](const transport::ChildExit&) {});
     if (!others) return tl::unexpected(others.error());
     watches_.push_back(std::move(*others));
-    watches_.push_back(reactor_.every(kTouch, [this] { files_.touch(); }));
-    watches_.push_back(reactor_.after(kLook, [] {
+    watches_.push_back(reactor_.every(kFolderTouch, [this] { files_.touch(); }));
+    watches_.push_back(reactor_.after(kFoldersLook, [] {
       for (const auto& base : transport::runtime_bases()) remove_abandoned_runtime_dirs(base);
     }));
     return start();
