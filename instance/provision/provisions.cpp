@@ -21,7 +21,7 @@ namespace holon::instance {
 namespace {
 
 constexpr const char* kProvisions = "provisions";        // in the journal
-constexpr Duration kLook = 1'000;                        // from one look at the plan to the next
+constexpr Duration kLookAtPlan = 1'000;                  // from one look at the plan to the next
 constexpr Duration kKeyLasts = 30LL * 24 * 3600 * 1000;  // in the batch system's queue
 // A command runs for a minute at most; one that was begun by a broker that is gone is over, too.
 constexpr Duration kUnknownFor = 90'000;
@@ -226,7 +226,7 @@ std::optional<Time> Provisions::turn(Time now) {
   if (std::exchange(keys_are_old_, false)) renew_keys();
   list_if_due(now);
   if (now >= next_look_) {
-    next_look_ = now + kLook;
+    next_look_ = now + kLookAtPlan;
     look_at_nodes(now);
     for (auto& provision : state_.provisions) look(provision, now);
   }
