@@ -142,7 +142,7 @@ class Campaign:
             number, state, retries = line.split()
             if not self.options.graph and "." not in number:
                 continue
-            records[int(number.split(".")[-1].split("/")[-1])] = (state, int(retries))
+            records[int(number.split(".")[-1].split("/")[-1])] = (state, int(retries) if retries.isdigit() else 0)
         for i in range(1, n + 1):
             state, retries = records.get(i, ("none", 0))
             lost += state != "COMPLETED"
