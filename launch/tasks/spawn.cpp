@@ -131,12 +131,14 @@ struct Plan {
 }
 
 // Handlers are gone where the kernel was told to take them away (CLONE_CLEAR_SIGHAND); what is
-// ignored stays so.
+// ignored stays so. Nobody begins to ignore a real-time signal while tasks are started.
 void default_signals(const Plan& plan) {
+  constexpr int kFirstOfRealTime = 32;
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   for (int signal = 1; signal < NSIG; ++signal)
-    if (!plan.has_default_handlers || sigismember(&plan.ignored, signal) == 1)
+    if (signal < kFirstOfRealTime || !plan.has_default_handlers ||
+        sigismember(&plan.ignored, signal) == 1)
       sigaction(signal, &action, nullptr);
 }
 
