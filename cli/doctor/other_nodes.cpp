@@ -20,7 +20,7 @@
 namespace holon::cli {
 namespace {
 
-using nlohmann::json;
+using NodeJson = nlohmann::json;
 using State = Finding::State;
 
 constexpr Duration kStepPatience = 30'000;
@@ -62,13 +62,13 @@ std::vector<std::vector<std::string>> commands_of(const batch::Step& step) {
 }
 
 // By host, what those have said that could be asked.
-using Answers = std::map<std::string, json>;
+using Answers = std::map<std::string, NodeJson>;
 
 Answers answers_in(const std::string& text) {
   Answers answers;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    const json said = json::parse(line, nullptr, false);
+    const NodeJson said = NodeJson::parse(line, nullptr, false);
     if (said.is_object() && said.contains("host") && said.contains("checks"))
       answers[said.value("host", "")] = said;
   }
@@ -79,7 +79,7 @@ State state_named(const std::string& name) {
   return name == "failed" ? State::failed : name == "warning" ? State::warning : State::ok;
 }
 
-void add_checks(const std::string& host, const json& said, Findings& all) {
+void add_checks(const std::string& host, const NodeJson& said, Findings& all) {
   for (const auto& check : said["checks"]) {
     const State state = state_named(check.value("state", ""));
     const bool is_told_here = check.value("check", "") == "grant";  // of equal nodes
@@ -89,7 +89,7 @@ void add_checks(const std::string& host, const json& said, Findings& all) {
   }
 }
 
-void compare(const std::string& host, const json& said, Findings& all) {
+void compare(const std::string& host, const NodeJson& said, Findings& all) {
   if (const auto version = said.value("version", ""); version != HOLON_VERSION)
     all.push_back({host + ": version", State::failed,
                    fmt::format("holon {} there, {} here", version, HOLON_VERSION),
@@ -131,8 +131,8 @@ void add_summary(const Answers& answers, const Findings& trouble, Findings& all)
 }  // namespace
 
 std::string line_of_node(const std::string& host, const Findings& all, const std::string& mark) {
-  json checks = json::array();
-  json said = {{"host", host}, {"version", HOLON_VERSION}, {"now", instance::wall_clock_ms()}};
+  NodeJson checks = NodeJson::array();
+  NodeJson said = {{"host", host}, {"version", HOLON_VERSION}, {"now", instance::wall_clock_ms()}};
   for (const Finding& one : all) {
     checks.push_back({{"check", one.check},
                       {"state", name_of(one.state)},
@@ -143,7 +143,7 @@ std::string line_of_node(const std::string& host, const Findings& all, const std
   }
   said["checks"] = std::move(checks);
   said["sees"] = !mark.empty() && access(mark.c_str(), F_OK) == 0;
-  return said.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return said.dump(-1, ' ', false, NodeJson::error_handler_t::replace) + "\n";
 }
 
 Findings look_at_other_nodes(const instance::Surroundings& around) {
