@@ -160,9 +160,11 @@ void Checks::plan_of(const Instance& instance) {
 void Checks::added(int host, Duration lasts) {
   left_.erase(host);
   gone_.erase(host);
-  if (lasts > 0) gone_[host] = now() + lasts * kMs;
+  if (lasts > 0) gone_[host] = {now(), now() + lasts * kMs};
 }
 
+// Of jobs that were placed when the agent was welcome for sure, and is still the one of its host:
+// what is there when it comes may be older, and ends with the loss of its node.
 void Checks::ends_of_nodes(const Instance& root) {
   const auto* core = root.core();
   if (core == nullptr || gone_.empty()) return;
@@ -173,41 +175,16 @@ void Checks::ends_of_nodes(const Instance& root) {
     if (!job.allocation || job.allocation->when.end <= clock) continue;  // it overruns
     for (const auto& node : instance::nodes_of(core->store->graph(), *job.allocation))
       for (const auto& [host, gone] : gone_) {
-        if (Hosts::name_of(host) != node.host) continue;
-        const Duration left = gone > now() ? (gone - now()) / kMs : 0;
+        const AgentProcess* const agent = root.agent_on(host);
+        if (Hosts::name_of(host) != node.host || agent == nullptr || agent->lasts == 0) continue;
+        if (clock - job.life.t_alloc + kOnItsWay > (now() - gone.added) / kMs) continue;
+        const Duration left = gone.at > now() ? (gone.at - now()) / kMs : 0;
         if (job.allocation->when.end - clock > left + kOnItsWay)
           return machine_.history.violation("job {} has {} ms on {}, which is gone in {} ms",
                                             id.value(), job.allocation->when.end - clock, node.host,
                                             left);
       }
   }
-}
-
-void Checks::counts_of(const Instance& instance) {
-  const auto* core = instance.core();
-  instance::JobCounts::Row counted{};
-  const auto add = [&counted](instance::JobKind kind, std::int64_t n) {
-    counted[static_cast<std::size_t>(kind)] += n;
-  };
-  for (const auto& [id, job] : core->jobs.active()) {
-    if (!instance::is_array(job)) {
-      add(instance::kind_of(job.life), 1);
-      continue;
-    }
-    const auto* const array = core->jobs.array_with(id);
-    const bool waits = job.life.state == instance::JobState::depend;
-    add(waits ? instance::JobKind::depend : instance::JobKind::sched,
-        static_cast<std::int64_t>(array->waiting.count() + array->blocked.count()));
-  }
-  const auto ended = core->journal.inactive_counts();
-  if (!ended) return machine_.history.violation("{}", to_string(ended.error()));
-  for (const auto& [result, n] : *ended) add(instance::kind_of_result(result), n);
-  const auto& kept = core->jobs.kept_counts().total();
-  for (std::size_t i = 0; i < kept.size(); ++i)
-    if (kept[i] != counted[i])
-      machine_.history.violation("{}: {} jobs are {}, and {} are counted", instance.path(),
-                                 counted[i], instance::word_of(static_cast<instance::JobKind>(i)),
-                                 kept[i]);
 }
 
 void Checks::lease_of(const Instance& child, const Instance& parent) {

@@ -120,7 +120,11 @@ class Checks {
   std::map<std::pair<std::string, std::uint32_t>, Micros> connected_;
   std::map<std::string, std::vector<Micros>> ends_;  // of instances
   std::set<int> left_;                               // hosts
-  std::map<int, Micros> gone_;                       // hosts, and when they will be so
+  // Hosts that are there for a while only.
+  struct Gone {
+    Micros added = 0, at = 0;
+  };
+  std::map<int, Gone> gone_;
   std::map<int, Micros> last_heard_;                 // by the root, of hosts
   std::map<std::string, std::uint32_t> last_retry_;  // of jobs that were cancelled, at most
   std::map<std::string, msg::JobRecord> seen_;       // by observer and path

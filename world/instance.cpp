@@ -157,8 +157,8 @@ void AgentProcess::join_patiently(const launch::Invitation& invitation,
        {invitation.server_key, invitation.key.public_key, invitation.key.secret_key}, ask);
 }
 
-// Where the broker was lost meanwhile, an agent that waits patiently asks again. Any other ends, and
-// what has started it starts the next one.
+// Where the broker was lost meanwhile, an agent that waits patiently asks again. Any other ends,
+// and what has started it starts the next one.
 void AgentProcess::hear_place(const Result<std::string>& answer) {
   if (!answer && waits_for_place_ && answer.error().code == Errc::disconnected) {
     again_ = reactor().after(kJoinAgain, [this] { call_for_place(); });

@@ -113,7 +113,7 @@ void World::join_by(const std::string& answer, std::uint64_t uses, const std::ve
 // end.
 Duration World::lasts_for_a_while() {
   if (machine_.edition < 3 || brings_back_ || !machine_.dice.one_in(2)) return 0;
-  return machine_.dice.between(3'000, 40'000);
+  return machine_.dice.between(20'000, 60'000);
 }
 
 void World::remove_node() {
