@@ -39,7 +39,7 @@ BENCHMARK(BM_PosixSpawnAndWait)->ArgName("in_flight")->Arg(1)->Arg(2)->UseRealTi
 
 // The spawner alone: process group, signals, descriptors, and binding or not.
 void BM_SpawnerAndWait(benchmark::State& state) {
-  const auto spawner = std::move(*Spawner::create());
+  auto spawner = std::move(*Spawner::create());
   const auto node = std::move(*Node::discover(""));
   const auto mask = *node.cpus_of(*Idset::parse("0"));
   const std::vector<std::string> argv = {"/bin/true"};
