@@ -182,6 +182,7 @@ Result<msg::SubmitReply> Client::submit(msg::SubmitRequest request) {
 
 Result<msg::GraphReply> Client::submit_graph(msg::GraphRequest request) {
   if (request.key.empty()) request.key = transport::new_secret();
+  if (auto gone = parts_->go_to_own(true); !gone) return tl::unexpected(gone.error());
   return across_restarts(
       *parts_, [&] { return parts_->call<msg::GraphReply>("submit.graph", request, kBulkTimeout); },
       kRestartPatience);

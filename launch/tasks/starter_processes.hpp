@@ -28,7 +28,11 @@ class StarterProcesses final : public Processes {
   bool serves_users() const override { return true; }
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) override;
   int open_file(const std::string& user, const std::string& path, int flags) override;
-  std::uint64_t start_of(pid_t process) const override { return own_->start_of(process); }
+  // Of a task as it was when it began: its keeper may have reaped it since.
+  std::uint64_t start_of(pid_t process) const override {
+    const auto known = keepers_.find(process);
+    return known == keepers_.end() ? own_->start_of(process) : known->second.start;
+  }
   Result<transport::Subscription> on_end(pid_t process,
                                          std::function<void(const transport::ChildExit&)> ended,
                                          std::function<void()> before_reap) override;

@@ -63,6 +63,17 @@ TEST_F(OwnInstances, TheFirstSubmissionMakesIt) {
   EXPECT_EQ(json("eve", {"tree"})["children"].size(), 2U);
 }
 
+TEST_F(OwnInstances, AGraphMayBeTheFirstSubmission) {
+  start({"--conf", "per-user.cores=2"});
+  const std::string file = home_of("ann") + "/graph.toml";
+  std::ofstream(file) << "[[task]]\nname = 'one'\ncommand = ['true']\n"
+                         "[[task]]\nname = 'two'\ncommand = ['true']\nafterok = 'one'\n";
+  EXPECT_EQ(ok("ann", {"submit", "--file", file}), "one 1\ntwo 2");
+  ok("ann", {"job", "wait", "--all"});
+  EXPECT_EQ(own_path("ann"), "/1");
+  EXPECT_EQ(json("ann", {"jobs", "-a"})["jobs"].size(), 2U);
+}
+
 TEST_F(OwnInstances, AShareIsOfAllCores) {
   start({"--conf", "per-user.share=0.5"});
   EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
