@@ -122,7 +122,7 @@ constexpr Key kKeys[] = {
      [](Config& c, const Value& v) { return store(c.access.munge, yes_or_no(v)); }},
     {"access.port", "a port, 0 for any that is free", "0",
      [](Config& c, const Value& v) { return store(c.access.port, whole(v, 0, 65'535)); }},
-    {"access.munge-socket", "the name of a socket", "none",
+    {"access.munge-socket", "the name of a socket", "libmunge's",
      [](Config& c, const Value& v) { return store(c.access.munge_socket, text(v)); }},
     {"per-user.cores", "a number of cores from 1 on", "none",
      [](Config& c, const Value& v) { return store(c.per_user.cores, whole(v, 1, 1'000'000'000)); }},

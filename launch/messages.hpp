@@ -50,8 +50,7 @@ struct Started {
   std::int64_t limit = 0;            // that it keeps, as of Start::limit
   bool suspended = false;            // its tasks are stopped
   bool checkpointed = false;         // its tasks got the signal of agent.checkpoint
-  HOLON_FIELDS_WITHOUT_DEFAULTS(job, t_start, processes, attempt, limit, suspended,
-                                checkpointed)
+  HOLON_FIELDS_WITHOUT_DEFAULTS(job, t_start, processes, attempt, limit, suspended, checkpointed)
 };
 
 // This agent's tasks of one job are over, and so is every process that they left behind.
@@ -70,8 +69,8 @@ struct Finished {
   std::int64_t t_start = 0;  // 0: nothing was started
   std::int64_t t_finish = 0;
   std::vector<TaskResult> tasks;
-  std::uint32_t attempt = 0;  // Start::attempt
-  std::string output, error;  // all that was written into a slot (Start::in_slot); else in files
+  std::uint32_t attempt = 0;   // Start::attempt
+  std::string output, error;   // all that was written into a slot (Start::in_slot); else in files
   std::int64_t memory_kb = 0;  // the most that was seen in use by all of it together; 0: not looked
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt,
                                 output, error, memory_kb)

@@ -73,9 +73,10 @@ struct JobRecord {
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,
                                 t_inactive, t_estimate, expiration, limit, selection, is_instance,
                                 child_uri, output, error, cpu_ms, max_rss_kb, pids, retries,
-                                preemptions, t_suspended, array, index, tasks, tasks_pending, tasks_running,
-                                tasks_completed, tasks_failed, tasks_cancelled, tasks_timeout,
-                                tasks_started, tasks_wait_ms, tasks_run_ms, tasks_core_ms, as_of)
+                                preemptions, t_suspended, array, index, tasks, tasks_pending,
+                                tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
+                                tasks_timeout, tasks_started, tasks_wait_ms, tasks_run_ms,
+                                tasks_core_ms, as_of)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is

@@ -280,7 +280,7 @@ void Checks::preempted(const msg::JobRecord& record, const Wish& wish) {
   const bool gave_place = record.reason.ends_with(" takes its place");
   if (!gave_place || !runs_again_ || last_retry_.contains(record.path)) return;
   const auto over = machine_.tasks.truth().at(record.path).attempts.rbegin()->second.over;
-  const bool is_cancelled = calm_since_ != 0 && over >= calm_since_;
+  const bool is_cancelled = is_calm_ && !over_before_.contains(record.path);
   if (!is_cancelled && !ends_about(record.path, over))
     machine_.history.violation("job {} was preempted, and is not run again", record.path);
 }

@@ -76,7 +76,10 @@ class Checks {
   void runs_again_when_preempted(bool again) { runs_again_ = again; }
   void has_faults(bool faults) { has_faults_ = faults; }
   // From now on all jobs are cancelled.
-  void calm() { calm_since_ = now(); }
+  void calm() {
+    is_calm_ = true;
+    for (const auto& [path, result] : by_owner_) over_before_.insert(path);
+  }
   // Its instance has said that the job has this limit from now on.
   void has_limit(const std::string& path, Micros limit) { limits_[path] = {limit, now()}; }
   // This instance, and all below it, is about to end, or has been killed.
@@ -107,7 +110,8 @@ class Checks {
   Machine& machine_;
   Micros rejoin_timeout_ = 0;
   bool runs_again_ = false, has_faults_ = true;
-  Micros calm_since_ = 0;  // 0: not yet
+  bool is_calm_ = false;
+  std::set<std::string> over_before_;  // jobs that were, by the word of their owners
   struct Limit {
     Micros limit = 0, since = 0;
   };

@@ -149,12 +149,12 @@ Status take(const std::string& name, const json& value, Wishes& wishes) {
     wishes.checkpoint_signal = value.get<int>();
     return {};
   }
-  return fail(
-      Errc::invalid_argument,
-      "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
-      "environment, reservation, "
-      "reserve, immediate, requeue, retry_on, own, preemptible, checkpoint_signal, memory and array",
-      "/attributes/system/" + key);
+  return fail(Errc::invalid_argument,
+              "unknown key; accepted are group, qos, licenses, licenses_per_slot, slots, "
+              "environment, reservation, "
+              "reserve, immediate, requeue, retry_on, own, preemptible, checkpoint_signal, memory "
+              "and array",
+              "/attributes/system/" + key);
 }
 
 }  // namespace

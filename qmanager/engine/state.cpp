@@ -101,8 +101,7 @@ void Scheduler::State::run(Job& job, Interval when) {
   plan.running.edit().emplace(when.end, job.request.id);
   accounts.limiter.edit().started(job);
   accounts.job_runs(job);
-  if (preemption.active && is_preemptible(job))
-    preemption.candidates.edit().insert(job.request.id);
+  if (preemption.active && is_preemptible(job)) preemption.candidates.edit().insert(job.request.id);
 }
 
 void Scheduler::State::moved_end(Job& job, Time end) {

@@ -13,13 +13,13 @@ namespace {
 using qmanager::PreemptMode;
 using qmanager::SchedulerConfig;
 
-// Two queues, of which "urgent" preempts.
+// Two queues, of which "urgent" preempts. It is the first of them by its name, too.
 SchedulerConfig two_queues(const std::string& policy_name, PreemptMode mode, Duration grace) {
   SchedulerConfig config = policy(policy_name);
-  config.queues["batch"] = config.defaults;
+  config.queues["work"] = config.defaults;
   config.queues["urgent"] = config.defaults;
   config.queues["urgent"].preempt = {mode, grace};
-  config.default_queue = "batch";
+  config.default_queue = "work";
   return config;
 }
 
@@ -174,7 +174,7 @@ TEST(Preempt, AsDrawn) {
 
 TEST(Preempt, AllJobsOfAQueueMayBePreemptible) {
   SchedulerConfig config = two_queues("easy", PreemptMode::cancel, 0);
-  config.queues["batch"].preemptible = true;
+  config.queues["work"].preemptible = true;
   EXPECT_EQ(
       gantt(run(
           {.nodes = 1, .jobs = parse_jobs("A 0 1 9 9\nU 2 1 2 2 queue=urgent"), .config = config})),
@@ -398,7 +398,7 @@ TEST(Preempt, ARestartKeepsThePlaceForTheJobThatWaitsForIt) {
   const auto explained = scheduler->explain(JobId{3}, 1);
   ASSERT_TRUE(explained);
   EXPECT_EQ(explained->reason, "job 1 is preempted for it, by 6 at the latest");
-  EXPECT_EQ(scheduler->queues().front().counts.preempted, 1);
+  EXPECT_EQ(scheduler->queues().back().counts.preempted, 1);
 
   auto again = qmanager::Scheduler::create(two_queues("easy", PreemptMode::requeue, 5),
                                            std::make_unique<qmanager::FlatMachine>(2));

@@ -1,5 +1,5 @@
-// preemption.hpp - jobs that may be preempted, and those that wait for the places of others. Private
-// to qmanager/.
+// preemption.hpp - jobs that may be preempted, and those that wait for the places of others.
+// Private to qmanager/.
 #pragma once
 #include <set>
 #include <vector>
