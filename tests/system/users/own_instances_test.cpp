@@ -82,7 +82,7 @@ TEST_F(OwnInstances, AShareIsOfAllCores) {
 
 // What idles goes back to those who wait for it, and comes again when it is wanted.
 TEST_F(OwnInstances, AnIdlePartGoesBack) {
-  start({"--conf", "per-user.cores=4", "--conf", "per-user.idle=300ms"});
+  start({"--conf", "per-user.cores=4", "--conf", "per-user.idle=10s"});
   const std::string job = ok("ann", {"submit", "sleep", "1000"});
   EXPECT_EQ(own_path("ann"), "/1");
   const Ran full = as("bob", {"run", "true"});
