@@ -111,7 +111,7 @@ std::vector<std::size_t> ends_of_holders(const std::vector<std::string>& lines) 
 void add_gpus_to(std::vector<std::string>& lines, std::size_t gpus) {
   const auto ends = ends_of_holders(lines);
   if (ends.empty()) return;
-  for (std::size_t i = 0; i < gpus; ++i) {
+  for (std::size_t i = gpus; i-- > 0;) {  // each stands before those that are there already
     std::string& end = lines[ends[i * ends.size() / gpus]];
     end.insert(0, fmt::format("<object type=\"OSDev\" name=\"cuda{}\" osdev_type=\"5\"/>\n", i));
   }

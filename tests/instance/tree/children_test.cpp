@@ -107,7 +107,7 @@ TEST_F(ChildrenTest, ItsTokenMakesItNoAgent) {
   EXPECT_EQ(place.error().code, Errc::denied);
   EXPECT_EQ(listed().size(), before.size());
   EXPECT_EQ(agent_->times_told("bye"), 0u);
-  EXPECT_EQ(health(), "up") << "it is the child still";
+  EXPECT_TRUE(send_records({record_at("/1/5", "RUN")})) << "it is the child still";
 }
 
 // An invitation is for the agents that the parent has started for a child of several.
