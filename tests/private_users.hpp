@@ -8,9 +8,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <system_error>
 
 namespace holon::testing_users {
 
@@ -62,5 +64,15 @@ class PrivateUsers {
 
   bool is_there_ = false;
 };
+
+// Other tests run at the same time and have users with the same numbers: what this test has started
+// is in its mount namespace. REQUIRES: PrivateUsers has been made.
+inline bool is_of_this_test(const std::string& pid) {
+  const auto namespace_of = [](const std::string& process) {
+    std::error_code none;
+    return std::filesystem::read_symlink("/proc/" + process + "/ns/mnt", none);
+  };
+  return namespace_of(pid) == namespace_of("self");
+}
 
 }  // namespace holon::testing_users

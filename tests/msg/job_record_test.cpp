@@ -55,13 +55,15 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.is_instance = true;
   r.pids = {5};
   r.as_of = 6;
-  r.retries = 7;
+  r.retries = r.preemptions = 7;
   r.t_suspended = 8;
   r.array = r.tasks = r.tasks_pending = r.tasks_running = 9;
   r.tasks_completed = r.tasks_failed = r.tasks_cancelled = 10;
   r.index = 11;
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 47u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x2f", 3));  // a map of 47
+  r.tasks_timeout = r.tasks_started = 12;
+  r.tasks_wait_ms = r.tasks_run_ms = r.tasks_core_ms = 13;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 53u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x35", 3));  // a map of 53
 }
 
 }  // namespace

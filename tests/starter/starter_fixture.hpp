@@ -254,6 +254,7 @@ class Starters : public testing::Test {
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      if (!testing_users::is_of_this_test(name)) continue;
       const std::string status = file_text(entry.path() / "status");
       if (line_of(status, "Uid").starts_with(std::to_string(uid)) &&
           !line_of(status, "State").starts_with("Z"))

@@ -149,6 +149,7 @@ class Users : public testing::Test {
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+      if (!testing_users::is_of_this_test(name)) continue;
       const std::string status = text_of(entry.path() / "status");
       const auto at = status.find("\nUid:\t");
       if (at == std::string::npos || std::stoul(status.substr(at + 6)) != uid) continue;
