@@ -21,7 +21,7 @@ TEST(ArrayOptions, IndicesAreANumberARangeOrStepsThroughOne) {
   EXPECT_EQ(*parse_indices("1-10"), (IndexRange{1, 1, 10}));
   EXPECT_EQ(*parse_indices("0-9:3"), (IndexRange{0, 3, 4}));
   EXPECT_EQ(*parse_indices("0-10:3"), (IndexRange{0, 3, 4}));
-  for (const char* bad : {"", "-", "1-", "-3", "3-1", "1-3:0", "1-3:", "a", "1,2", "1-2000000000"})
+  for (const char* bad : {"", "-", "1-", "-3", "3-1", "1-3:0", "1-3:", "a", "1-2000000000"})
     EXPECT_FALSE(parse_indices(bad)) << bad;
   EXPECT_EQ(*parse_indices("1,3,5-7"), (IndexRange{1, 1, 5, 0, "1,3,5-7"}));
   EXPECT_EQ(*parse_indices("0,9%2"), (IndexRange{1, 1, 2, 2, "0,9"}));
