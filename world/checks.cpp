@@ -149,6 +149,7 @@ void Checks::plan_of(const Instance& instance) {
                                         instance.path(), id.value());
     const auto span = core->store->holding(id);
     if (!job->life.holds_resources && span && span->held.begin <= now) return;  // about to start
+    if (span && span->held.end <= now) return;  // it was preempted, and takes longer than it may
   }
   const auto total = core->store->total("core");
   const auto free = core->store->available("core", now);
@@ -194,6 +195,10 @@ void Checks::lease_of(const Instance& child, const Instance& parent) {
   const auto* job = above->jobs.find(split_path(child.path()).second);
   if (job == nullptr || job->life.expiration == 0) return;
   constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
+  for (std::string path = child.path(); path != "/"; path = instance_of(path))
+    if (const auto told = limits_.find(path);
+        told != limits_.end() && now() - told->second.since < kOnItsWay * kMs)
+      return;
   const Duration left_below = distance(below->clock.now(), below->identity.lease_end);
   const Duration left_above = distance(above->clock.now(), job->life.expiration);
   if (left_below > saturating_add(left_above, kOnItsWay))
