@@ -188,6 +188,33 @@ void Checks::ends_of_nodes(const Instance& root) {
   }
 }
 
+void Checks::counts_of(const Instance& instance) {
+  const auto* core = instance.core();
+  instance::JobCounts::Row counted{};
+  const auto add = [&counted](instance::JobKind kind, std::int64_t n) {
+    counted[static_cast<std::size_t>(kind)] += n;
+  };
+  for (const auto& [id, job] : core->jobs.active()) {
+    if (!instance::is_array(job)) {
+      add(instance::kind_of(job.life), 1);
+      continue;
+    }
+    const auto* const array = core->jobs.array_with(id);
+    const bool waits = job.life.state == instance::JobState::depend;
+    add(waits ? instance::JobKind::depend : instance::JobKind::sched,
+        static_cast<std::int64_t>(array->waiting.count() + array->blocked.count()));
+  }
+  const auto ended = core->journal.inactive_counts();
+  if (!ended) return machine_.history.violation("{}", to_string(ended.error()));
+  for (const auto& [result, n] : *ended) add(instance::kind_of_result(result), n);
+  const auto& kept = core->jobs.kept_counts().total();
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (kept[i] != counted[i])
+      machine_.history.violation("{}: {} jobs are {}, and {} are counted", instance.path(),
+                                 counted[i], instance::word_of(static_cast<instance::JobKind>(i)),
+                                 kept[i]);
+}
+
 void Checks::lease_of(const Instance& child, const Instance& parent) {
   const auto* below = child.core();
   const auto* above = parent.core();
