@@ -135,6 +135,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
   void defer(Callback callback) { deferred_.push_back(std::move(callback)); }
 
   void turn(Duration max_wait) {
+    run_hooks(last_hooks_);  // what was said between two turns waits for no answer
     std::array<epoll_event, 64> events;
     const int n = epoll_wait(epoll_.get(), events.data(), events.size(), wait_ms(max_wait));
     now_ = read_clock();
@@ -142,9 +143,8 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     dispatch_sockets();
     dispatch_timers();
     run_deferred();
-    for (const auto* hooks : {&hooks_, &last_hooks_})
-      for (const auto& hook : std::vector<std::shared_ptr<Hook>>(*hooks))
-        if (hook->live) hook->callback();
+    run_hooks(hooks_);
+    run_hooks(last_hooks_);
   }
 
   Subscription add_timer(std::int64_t delay_ms, std::int64_t period_ms, Callback callback) {
@@ -251,6 +251,11 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
     bool live;
     Callback callback;
   };
+
+  static void run_hooks(std::vector<std::shared_ptr<Hook>> hooks) {
+    for (const auto& hook : hooks)
+      if (hook->live) hook->callback();
+  }
 
   template <class Cancel>
   Subscription subscription(Cancel cancel) {

@@ -134,7 +134,7 @@ class Reactor {
 
   // Called at the end of every turn, in the order of subscription: the place for a group commit.
   [[nodiscard]] Subscription at_turn_end(Callback callback);
-  // Called after all turn-end hooks: the place to send what they have answered.
+  // Called after all turn-end hooks, and before each wait: the place to send what has been said.
   [[nodiscard]] Subscription before_waiting(Callback callback);
 
   // What all ZeroMQ sockets of this reactor's thread are made from. They must be closed before the

@@ -118,6 +118,20 @@ TEST_F(BlockingClientTest, AStreamEndsWhenTheCallerHasEnough) {
   EXPECT_EQ(client->call<Number>("double", Number{1})->value, 2);
 }
 
+// The reactor turns only within a call: nothing else would send what was said before its wait.
+TEST_F(BlockingClientTest, ACallGoesOutBeforeTheWaitForItsAnswer) {
+  begin();
+  Options options;
+  options.heartbeat = 60'000;
+  auto client = BlockingClient::connect(uri_, 20'000, options);
+  ASSERT_TRUE(client) << to_string(client.error());
+  for (int i = 0; i < 20; ++i) {
+    const auto doubled = client->call<Number>("double", Number{i}, "", 20'000);
+    ASSERT_TRUE(doubled) << to_string(doubled.error());
+    EXPECT_EQ(doubled->value, 2 * i);
+  }
+}
+
 TEST_F(BlockingClientTest, TimeoutsAndLossesAreToldApart) {
   begin();
   auto client = BlockingClient::connect(uri_);
