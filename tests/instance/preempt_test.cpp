@@ -137,6 +137,7 @@ TEST(Preempt, AStoppedJobGoesOnToSave) {
   const Live live(conf("requeue", "60s"));
   const auto id = live.job(checkpointing(live, "exit 75"), preemptible(SIGUSR1));
   ASSERT_TRUE(eventually([&] { return lines_of(live, "runs") == 1; }));
+  live.when_running(id);  // the agent tells of a start a little later
   ASSERT_TRUE(live.call<msg::Empty>("job.suspend", msg::SuspendRequest{{id}, true}));
   EXPECT_GT(live.record(id).t_suspended, 0);
   const auto urgent = live.job({"/bin/true"}, of_queue("urgent"));

@@ -128,7 +128,7 @@ TEST(Graphs, NothingIsLeftOfAFileWithATaskThatIsRefused) {
   const Ran ran = sandbox.run({"submit", "--file", "g.toml"});
   EXPECT_NE(ran.code, 0);
   EXPECT_THAT(ran.err, HasSubstr("g.toml:4, task b"));
-  EXPECT_EQ(sandbox.ok({"jobs", "-a", "--format", "id"}), "");
+  EXPECT_EQ(sandbox.ok({"jobs", "-a", "--format", "id"}), "ID\n");
   sandbox.write_file("bad.toml", "[[task]]\nname = 'a'\nshell = 'x'\ntime = 'soon'\n");
   const Ran bad = sandbox.run({"submit", "--file", "bad.toml"});
   EXPECT_EQ(bad.code, 2);

@@ -165,7 +165,9 @@ TEST_F(JournalDamageTest, DamagedBytesAreFoundAtTheBeginning) {
   for (std::uint64_t at = 4096; at < fs::file_size(file()); at += 2 * 4096) flip(file(), at);
   const auto journal = open();
   ASSERT_FALSE(journal);
-  EXPECT_THAT(journal.error().what, HasSubstr("damaged"));
+  // The second word is SQLite's, where the tables' names go on from the first page to another.
+  EXPECT_THAT(journal.error().what, AnyOf(HasSubstr("damaged"), HasSubstr("malformed")));
+  EXPECT_THAT(journal.error().what, HasSubstr("holon journal repair"));
   const auto checked = check_journal(dir_);
   ASSERT_TRUE(checked) << to_string(checked.error());
   EXPECT_FALSE(checked->damage.empty());

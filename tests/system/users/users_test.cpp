@@ -150,6 +150,7 @@ TEST_F(Users, EachSeesAndChangesTheirOwnJobs) {
   ok("ann", {"update", job, "-t", "2h"});
   EXPECT_THAT(as("ann", {"update", job, "--urgency", "31"}).err, HasSubstr("for operators"));
   ok("ann", {"suspend", job});
+  for (int i = 0; state_of(sleeper) != 'T' && i < 1'000; ++i) poll(nullptr, 0, 10);
   EXPECT_EQ(state_of(sleeper), 'T');
   ok("ann", {"resume", job});
   ok("ann", {"signal", "USR1", job});
