@@ -281,6 +281,7 @@ void AgentLink::send_some() {
       [this, ids = std::move(ids)](const Result<std::string>& answer) {
         // A lost connection is settled by the next hello; a refusal is the jobs' end.
         if (answer || answer.error().code == Errc::disconnected) return;
+        programs_.clear();  // what was refused may have carried a program that later ones name only
         const Time now = ground_.reactor.now();
         for (const JobId id : ids)
           jobs_.tasks_ended(

@@ -488,7 +488,9 @@ void Provisions::agent_came(const launch::msg::Hello& hello) {
   for (auto& job : state_.batch_jobs) {
     if (job.id != hello.batch_job) continue;
     msg::Provision* const provision = find(job.provision);
-    if (provision == nullptr || provision->topology == hello.topology) continue;
+    // An agent whose topology is known already sends a digest of it only.
+    if (provision == nullptr || hello.topology.empty() || provision->topology == hello.topology)
+      continue;
     provision->topology = hello.topology;
     keep();
   }

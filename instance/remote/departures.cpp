@@ -153,17 +153,12 @@ bool Departures::has_left(std::uint32_t rank) const {
          (drain != drains_.here().end() && drain->second.reason == kHasLeft);
 }
 
-// Where its agent is on its way out the node is taken back when another one has come: kept in
-// memory. Where it is gone nothing is given to the node before that anyhow.
+// The node is taken back when another agent has come, which says how long it stays: kept in memory.
 void Departures::expect_back(std::uint32_t rank) {
   if (!has_left(rank) || !agents_.has(rank)) return;
-  if (agents_.is_connected(rank)) {
-    sent_home_.try_emplace(rank, SentHome{agents_.of(rank).incarnation(), agents_.of(rank).peer()})
-        .first->second.is_replaced = true;
-    return;
-  }
-  sent_home_.erase(rank);
-  take_back(name_of(rank));
+  const AgentLink& last = agents_.of(rank);
+  sent_home_.try_emplace(rank, SentHome{last.incarnation(), last.peer()})
+      .first->second.is_replaced = true;
 }
 
 void Departures::forget() {

@@ -95,8 +95,8 @@ TEST_F(Provision, ADryRunShowsTheVeryCommand) {
   const std::string all = std::to_string(own_cores_);
   sandbox_.ok({"submit", "-n", all, "-t", "60", "sleep", "1000"});
   sandbox_.ok({"submit", "-n", all, "-t", "5", "true"});
-  const auto would =
-      sandbox_.json({"provision", "slurm", "-t", "20", "--dry-run", "--", "-p", "short"});
+  const auto would = nlohmann::json::parse(sandbox_.ok(
+      {"provision", "slurm", "-t", "20", "--dry-run", "--json", "--", "-p", "short"}));
   EXPECT_EQ(would["batch_jobs"], 1);
   EXPECT_EQ(would["jobs"], nlohmann::json({2}));
   EXPECT_EQ(would["command"][0], "sbatch");
@@ -120,7 +120,7 @@ TEST_F(Provision, ABrokerThatIsKilledNeitherSubmitsTwiceNorForgets) {
     // What it is about to start in its turn has its words for a moment.
     std::vector<pid_t> brokers;
     ASSERT_TRUE(eventually([&] {
-      brokers = sandbox_.processes({"holon", "broker"});
+      brokers = sandbox_.processes({"holon broker"});
       return brokers.size() == 1;
     }));
     // Early and late: before the answer of sbatch, and after it.
@@ -129,7 +129,7 @@ TEST_F(Provision, ABrokerThatIsKilledNeitherSubmitsTwiceNorForgets) {
     }
     kill(brokers[0], SIGKILL);
     EXPECT_TRUE(eventually([&] {
-      const auto now = sandbox_.processes({"holon", "broker"});
+      const auto now = sandbox_.processes({"holon broker"});
       return now.size() == 1 && now != brokers;
     }));
   }
