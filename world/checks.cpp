@@ -314,7 +314,9 @@ void Checks::preempted(const msg::JobRecord& record, const Wish& wish) {
   const auto over = machine_.tasks.truth().at(record.path).attempts.rbegin()->second.over;
   const bool is_cancelled = is_calm_ && !over_before_.contains(record.path);
   if (!is_cancelled && !ends_about(record.path, over))
-    machine_.history.violation("job {} was preempted, and is not run again", record.path);
+    machine_.history.violation(
+        "job {} was preempted, and is not run again: it is {} after {} retries", record.path,
+        record.result, record.retries);
 }
 
 // Where nothing fails a limit that was acknowledged holds; it takes some time to come to the agent.

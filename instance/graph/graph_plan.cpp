@@ -14,6 +14,7 @@ constexpr auto kSchemesOfGraphs = std::to_array<std::string_view>(
     {"after", "afterstart", "afterany", "afterok", "afternotok", "aftercorr"});
 constexpr std::size_t kLongestTaskName = 4096;  // bytes
 constexpr std::uint32_t kMostUrgent = 31;
+constexpr std::uint64_t kMostOfSpecs = std::uint64_t{1} << 30;  // bytes
 
 tl::unexpected<Error> wrong_at(const char* list, std::size_t place, Errc code, std::string what) {
   return fail(code, std::move(what), fmt::format("{}/{}", list, place));
@@ -32,8 +33,23 @@ std::string with_environment(const std::string& jobspec, const msg::GraphRequest
   return spec.dump();
 }
 
+// Each jobspec keeps a copy of the environment: a small request could ask for more memory than a
+// broker has.
+Status check_size_of_specs(const msg::GraphRequest& request) {
+  std::uint64_t environment = 0;
+  for (const auto& [name, value] : request.environment) environment += name.size() + value.size();
+  std::uint64_t all = 0;
+  for (const auto& spec : request.specs) all += spec.jobspec.size() + environment;
+  if (all <= kMostOfSpecs) return {};
+  return fail(Errc::out_of_range,
+              fmt::format("{} jobspecs are {} bytes with the environment; at most {} are accepted",
+                          request.specs.size(), all, kMostOfSpecs),
+              "specs");
+}
+
 Result<std::vector<GraphPlan::Spec>> read_specs(const msg::GraphRequest& request,
                                                 const ReadSpec& read) {
+  if (auto good = check_size_of_specs(request); !good) return tl::unexpected(good.error());
   std::vector<GraphPlan::Spec> specs;
   for (std::size_t i = 0; i < request.specs.size(); ++i) {
     const msg::GraphSpec& asked = request.specs[i];

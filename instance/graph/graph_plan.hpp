@@ -46,7 +46,8 @@ struct GraphPlan {
 // What a jobspec for `count` jobs says, with all that can be wrong with it.
 using ReadSpec = std::function<Result<Submission>(const std::string& jobspec, std::uint64_t count)>;
 
-// Errors: those of `read`, and invalid_argument; `where` is "specs/2" or "tasks/7".
+// Errors: those of `read`, and invalid_argument; `where` is "specs/2" or "tasks/7". out_of_range:
+// the jobspecs are more than 1 GiB with the environment that each of them gets.
 // REQUIRES: there are tasks.
 Result<GraphPlan> plan_graph(const msg::GraphRequest& request, JobId first, const ReadSpec& read);
 

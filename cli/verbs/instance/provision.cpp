@@ -35,6 +35,14 @@ std::function<Status(const std::string&)> length_reader(std::int64_t& target) {
   };
 }
 
+std::function<Status(const std::string&)> number_from_one(std::int64_t most, std::int64_t& target) {
+  return [read = number_up_to(most, target), most, &target](const std::string& word) -> Status {
+    if (auto good = read(word); !good || target >= 1) return good;
+    return fail(Errc::invalid_argument,
+                fmt::format("'{}' is not accepted; 1 to {} are", word, most));
+  };
+}
+
 void tell_dry_run(Invocation& call, const msg::ProvisionReply& reply) {
   if (reply.batch_jobs == 0) {
     call.io.out << "nothing: no waiting job would start on its nodes now\n";
@@ -65,11 +73,11 @@ int add_provision(Invocation& call, const std::string& name, const std::string& 
       .option("--shape", request.shape, "SHAPE",
               "what a node has, core=16,memory=64, until one has come and shows it; as here");
   if (system != "grid-engine")
-    parser.option("-N,--nodes", number_up_to(kMostOfAll, args.nodes_each), "N", "of it; 1");
+    parser.option("-N,--nodes", number_from_one(kMostOfAll, args.nodes_each), "N", "of it; 1");
   parser.group("How many")
-      .option("--max-queued", number_up_to(kMostOfAll, args.most_queued), "N",
+      .option("--max-queued", number_from_one(kMostOfAll, args.most_queued), "N",
               "batch jobs that wait in the batch system's queue at a time; 2")
-      .option("--max-nodes", number_up_to(kMostOfAll, args.most_nodes), "N",
+      .option("--max-nodes", number_from_one(kMostOfAll, args.most_nodes), "N",
               "nodes of all its batch jobs together; 16")
       .option("--idle", length_reader(request.idle), "TIME",
               "a node is given back after so long without a job, and a batch job taken back that "

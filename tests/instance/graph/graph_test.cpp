@@ -113,7 +113,13 @@ TEST(LiveGraphs, NothingIsLeftOfOneThatIsRefused) {
   graph.specs.push_back(spec_of(large));
   graph.tasks[2].ways = {1};
   EXPECT_THAT(refused(graph), HasSubstr("tasks/2"));
+  graph = chain_of_tasks(live, 3);
+  graph.environment["X"] = std::string(1 << 20, 'x');
+  graph.specs.assign(1'100, graph.specs[0]);
+  EXPECT_THAT(refused(graph),
+              ::testing::AllOf(HasSubstr("specs"), HasSubstr("at most 1073741824")));
   graph.tasks.clear();
+  graph.specs.resize(1);
   EXPECT_THAT(refused(graph), HasSubstr("there are 0 tasks"));
   EXPECT_TRUE(live.jobs(true, false).empty());
   EXPECT_EQ(read_file(live.dir() + "/ran"), "");
