@@ -341,7 +341,7 @@ TEST_F(OfSlurm, TheLeaseFollowsAChangedWalltime) {
   moves_to("65", 60);
   EXPECT_EQ(hosts_->holon(1, longer).code, 0);
   moves_to("35", 30);
-  EXPECT_EQ(slurm_->run({"scancel", job}).code, 0);
+  EXPECT_EQ(hosts_->holon(1, {"shutdown"}).code, 0);
   wait_until_over();
   expect_nothing_is_left();
 }
