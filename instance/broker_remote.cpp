@@ -213,7 +213,7 @@ Result<launch::msg::JoinReply> Broker::place_for_guest(const transport::Request&
       },
       clock_->wall(reactor_.now()));
   keep_guests();
-  if (place) core_->departures.expect_back(place->rank);
+  if (place) core_->departures.expect_back(place->rank, clock_->wall(reactor_.now()));
   if (joining_->guests().nodes.size() == before) return place;
   const Guests::Node& guest = joining_->guests().nodes.back();
   options_.hosts.push_back(guest.host);

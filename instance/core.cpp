@@ -142,7 +142,10 @@ Result<std::unique_ptr<Core>> Core::create(transport::Reactor& reactor, Instance
     return tl::unexpected(recovered.error());
   if (auto restored = core->gates.restore(); !restored) return tl::unexpected(restored.error());
   if (auto drained = core->drains.restore(); !drained) return tl::unexpected(drained.error());
-  if (beginning.fresh) core->departures.forget();
+  if (beginning.fresh)
+    core->departures.forget();
+  else
+    core->departures.restore();
   if (auto known = core->offline.restore(reactor.now()); !known)
     return tl::unexpected(known.error());
   if (auto known = core->node_ends.restore(beginning.fresh); !known)
@@ -256,6 +259,8 @@ std::optional<Time> Core::turn(Time now) {
   portions.turn(kPortions);
   auto next = takeovers.turn(now);
   const auto next_away = offline.turn(now);
+  // First: the end of a node that has just come back may be past.
+  departures.look_after_all();
   const auto next_end = node_ends.turn(clock.wall(now), now);
   departures.turn();
   jobs.schedule(now);

@@ -66,7 +66,8 @@ void Agents::hello(const transport::Request& request, Time now) {
                      hello->rank),
          {}},
         now);
-  if (!links_.contains(hello->rank))
+  const bool is_new = !links_.contains(hello->rank);
+  if (is_new)
     if (auto taken = take_in(*hello); !taken)
       return refuse_latecomer(request, *hello, taken.error());
   AgentLink& link = links_.at(hello->rank);
@@ -75,6 +76,7 @@ void Agents::hello(const transport::Request& request, Time now) {
   if (before != by_peer_.end() && before->second != &link) peer_lost(request.peer());
   link.hello(request, *hello, now);
   std::erase_if(by_peer_, [&](const auto& known) { return known.second == &link; });
+  if (is_new && !link.connected()) offline_.agent_is_awaited(link.rank(), hello->hostname, now);
   if (!link.connected()) return;
   by_peer_[link.peer()] = &link;
   offline_.agent_came(link.rank());

@@ -64,6 +64,11 @@ void Offline::agent_left(std::uint32_t rank, const std::string& host, Time now) 
   away_.try_emplace(rank, Away{now, host});
 }
 
+void Offline::agent_is_awaited(std::uint32_t rank, const std::string& host, Time now) {
+  const Away& how = away_[rank] = {now, host};
+  if (!offline_.contains(rank)) close(rank, how);
+}
+
 std::optional<Time> Offline::turn(Time now) {
   std::optional<Time> next;
   const auto is_due = [&](Time since, Duration patience) {
@@ -86,10 +91,14 @@ std::optional<Time> Offline::turn(Time now) {
   return next;
 }
 
-void Offline::take_down(std::uint32_t rank, const Away& how) {
+void Offline::close(std::uint32_t rank, const Away& how) {
   offline_[rank] = {rank, how.host, clock_.wall(how.since)};
   journal_.put_offline(offline_[rank]);
   set_up(rank, false);
+}
+
+void Offline::take_down(std::uint32_t rank, const Away& how) {
+  close(rank, how);
   const Duration patience = how.is_given_up ? patience_for(rank, patience_) : patience_.down;
   spdlog::warn(fmt::format("the agent of rank {} has been away for {}: its nodes are down", rank,
                            duration_text(patience)));

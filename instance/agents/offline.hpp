@@ -32,6 +32,8 @@ class Offline {
   void agent_came(std::uint32_t rank);
   // `host`: as it called itself.
   void agent_left(std::uint32_t rank, const std::string& host, Time now);
+  // Its node is known, and it is not welcome yet: nothing is placed there before that.
+  void agent_is_awaited(std::uint32_t rank, const std::string& host, Time now);
   // Before the commit. Returns when to call it again at the latest.
   std::optional<Time> turn(Time now);
 
@@ -52,6 +54,7 @@ class Offline {
     bool is_given_up = false;
   };
   void take_down(std::uint32_t rank, const Away& how);
+  void close(std::uint32_t rank, const Away& how);
   void set_up(std::uint32_t rank, bool up);
 
   Journal& journal_;

@@ -16,6 +16,11 @@ namespace holon::instance {
 namespace {
 
 constexpr const char* kHasLeft = "it has left (holon leave)";
+constexpr const char* kComesBack = "it had left, and is about to come back";
+
+bool keeps_away(const std::string& reason) {
+  return reason == kHasLeft || reason == kComesBack;
+}
 
 Hostlist hostlist_with(const std::string& host) {
   Hostlist hosts;
@@ -64,9 +69,11 @@ void Departures::ask(const transport::Request& request, Time wall, Time now) {
   if (auto can = can_leave(*node); !can) return request.fail(can.error());
   if (auto drained = drains_.drain(hostlist_with(node->host), {kHasLeft, wall}); !drained)
     return request.fail(drained.error());
+  // A job that ends anyhow is left alone: a cancel would keep it from running again elsewhere.
   if (ask->now)
     for (const JobId id : jobs_on(node->rank))
-      jobs_.raise(id, "cancel", fmt::format("its node {} leaves", node->host), now);
+      if (jobs_.find(id)->life.state == JobState::run)
+        jobs_.raise(id, "cancel", fmt::format("its node {} leaves", node->host), now);
   leaving_.push_back({*node, request});
 }
 
@@ -110,6 +117,13 @@ void Departures::go_on() {
   }
 }
 
+void Departures::look_after_all() {
+  for (auto at = sent_home_.begin(); at != sent_home_.end();) {
+    const auto here = at++;
+    look_after(here->first, here->second);
+  }
+}
+
 void Departures::turn() {
   go_on();
   for (auto at = leaving_.begin(); at != leaving_.end();) {
@@ -119,10 +133,6 @@ void Departures::turn() {
     send_home(rank);
     after_commit_.add([request = here->request] { request.reply(transport::pack(msg::Empty{})); });
     leaving_.erase(here);
-  }
-  for (auto at = sent_home_.begin(); at != sent_home_.end();) {
-    const auto here = at++;
-    look_after(here->first, here->second);
   }
 }
 
@@ -150,15 +160,27 @@ std::string Departures::name_of(std::uint32_t rank) const {
 bool Departures::has_left(std::uint32_t rank) const {
   const auto drain = drains_.here().find(name_of(rank));
   return sent_home_.contains(rank) ||
-         (drain != drains_.here().end() && drain->second.reason == kHasLeft);
+         (drain != drains_.here().end() && keeps_away(drain->second.reason));
 }
 
-// The node is taken back when another agent has come, which says how long it stays: kept in memory.
-void Departures::expect_back(std::uint32_t rank) {
+// The node is taken back when another agent has come, which says how long it stays. A broker that
+// is started again before that finds the reason of the drain, and knows the last agent's number.
+void Departures::expect_back(std::uint32_t rank, Time wall) {
   if (!has_left(rank) || !agents_.has(rank)) return;
   const AgentLink& last = agents_.of(rank);
   sent_home_.try_emplace(rank, SentHome{last.incarnation(), last.peer()})
       .first->second.is_replaced = true;
+  const auto drain = drains_.here().find(name_of(rank));
+  if (drain != drains_.here().end() && drain->second.reason == kHasLeft)
+    static_cast<void>(drains_.drain(hostlist_with(drain->first), {kComesBack, wall}));
+}
+
+void Departures::restore() {
+  for (const auto& [host, drain] : drains_.here()) {
+    const auto node = drain.reason == kComesBack ? node_named(host) : fail(Errc::not_found, "");
+    if (node && agents_.has(node->rank))
+      sent_home_[node->rank] = {agents_.of(node->rank).incarnation(), transport::PeerId{0}, true};
+  }
 }
 
 void Departures::forget() {
@@ -169,7 +191,7 @@ void Departures::forget() {
 
 void Departures::take_back(const std::string& host) {
   const auto drain = drains_.here().find(host);
-  if (drain != drains_.here().end() && drain->second.reason == kHasLeft) drains_.lift(host);
+  if (drain != drains_.here().end() && keeps_away(drain->second.reason)) drains_.lift(host);
 }
 
 void Departures::close(const Error& why) {

@@ -43,6 +43,11 @@ class Departures {
   void send_away(std::uint32_t rank, const Reason& reason, Time wall, Time now);
   // Its agent is here to stay, and nobody has anything on it, now or later.
   bool is_idle(std::uint32_t rank) const;
+  // What an earlier broker of this run knew of nodes that were about to come back.
+  void restore();
+  // Before the commit, and before it is decided which nodes leave: whoever was sent home and is
+  // here is told again, and nodes whose next agent has come take work again.
+  void look_after_all();
   // Before the commit: nodes on which nothing is left are sent home.
   void turn();
   // Was its agent told to end? It may still be on its way out.
@@ -52,7 +57,7 @@ class Departures {
   // It has, and nothing runs there any more.
   bool is_gone(std::uint32_t rank) const { return has_left(rank) && jobs_on(rank).empty(); }
   // Somebody was given its place: when that agent has come the node takes work again.
-  void expect_back(std::uint32_t rank);
+  void expect_back(std::uint32_t rank, Time wall);
   // Of an earlier run: nodes that had left it take work again if this one has them.
   void forget();
   // The instance ends: who waits is told so.
