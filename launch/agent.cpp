@@ -143,7 +143,7 @@ class Agent::Impl {
       hello_again_.cancel();
       given_up_.clear();  // the next hello tells what is left of them
       is_welcome_ = false;
-      early_starts_.clear();
+      early_.clear();
       if (keeper_) keeper_->pause();
       if (alone_) return end_alone();
       await_broker();
@@ -188,44 +188,61 @@ class Agent::Impl {
 
  private:
   template <class Ask, class Act>
-  void on(transport::Dispatcher& table, const char* topic, Act act) {
-    table.add(topic, [act](const Request& request) {
+  static transport::RequestHandler answer_to(Act act) {
+    return [act](const Request& request) {
       auto ask = unpack<Ask>(request.payload());
       if (!ask) return request.fail(ask.error());
       const Status done = act(*ask);
       done ? request.reply(pack(msg::Empty{})) : request.fail(done.error());
+    };
+  }
+
+  template <class Ask, class Act>
+  void on(transport::Dispatcher& table, const char* topic, Act act) {
+    table.add(topic, answer_to<Ask>(act));
+  }
+
+  // Where the tasks of a job write is to be known before their start. What is said of the job comes
+  // after its start then, too: a kill that overtook it would be lost.
+  void in_order(transport::Dispatcher& table, const char* topic,
+                const transport::RequestHandler& act) {
+    table.add(topic, [this, act](const Request& request) {
+      if (relay_ && !knows_files_) return early_.push_back([act, request] { act(request); });
+      act(request);
     });
+  }
+
+  template <class Ask, class Act>
+  void on_job(transport::Dispatcher& table, const char* topic, Act act) {
+    in_order(table, topic, answer_to<Ask>(act));
   }
 
   void serve() {
     transport::Dispatcher table;
-    table.add("agent.start", [this](const Request& request) {
-      // Where the tasks write is to be known first.
-      if (relay_ && !knows_files_) return early_starts_.push_back(request);
-      start(request);
-    });
-    on<msg::SignalRequest>(table, "agent.signal", [this](const msg::SignalRequest& ask) -> Status {
-      jobs_.signal(ask);
-      return {};
-    });
-    on<msg::CheckpointRequest>(table, "agent.checkpoint",
-                               [this](const msg::CheckpointRequest& ask) -> Status {
-                                 jobs_.checkpoint(ask);
+    in_order(table, "agent.start", [this](const Request& request) { start(request); });
+    on_job<msg::SignalRequest>(table, "agent.signal",
+                               [this](const msg::SignalRequest& ask) -> Status {
+                                 jobs_.signal(ask);
                                  return {};
                                });
-    on<msg::KillRequest>(table, "agent.kill", [this](const msg::KillRequest& ask) -> Status {
+    on_job<msg::CheckpointRequest>(table, "agent.checkpoint",
+                                   [this](const msg::CheckpointRequest& ask) -> Status {
+                                     jobs_.checkpoint(ask);
+                                     return {};
+                                   });
+    on_job<msg::KillRequest>(table, "agent.kill", [this](const msg::KillRequest& ask) -> Status {
       jobs_.kill(ask);
       return {};
     });
-    on<msg::LimitRequest>(table, "agent.limit", [this](const msg::LimitRequest& ask) -> Status {
+    on_job<msg::LimitRequest>(table, "agent.limit", [this](const msg::LimitRequest& ask) -> Status {
       jobs_.limit(ask);
       return {};
     });
-    on<msg::SuspendRequest>(table, "agent.suspend",
-                            [this](const msg::SuspendRequest& ask) -> Status {
-                              jobs_.suspend(ask);
-                              return {};
-                            });
+    on_job<msg::SuspendRequest>(table, "agent.suspend",
+                                [this](const msg::SuspendRequest& ask) -> Status {
+                                  jobs_.suspend(ask);
+                                  return {};
+                                });
     on<msg::ShutdownRequest>(table, "agent.shutdown",
                              [this](const msg::ShutdownRequest& ask) -> Status {
                                shut_down(ask.wait, "killed", kAgentDone);
@@ -256,7 +273,7 @@ class Agent::Impl {
           auto files =
               answer ? unpack<msg::FilesReply>(*answer) : tl::unexpected<Error>(answer.error());
           if (files && !OutputKeeper::sees(*files)) keep_output(std::move(files->folder));
-          for (const Request& request : std::exchange(early_starts_, {})) start(request);
+          for (const auto& act : std::exchange(early_, {})) act();
         });
   }
 
@@ -469,8 +486,8 @@ class Agent::Impl {
   std::unique_ptr<Relay> relay_;  // on another node than the broker's; uses client_
   // On a node that does not see the broker's files; uses client_.
   std::unique_ptr<OutputKeeper> keeper_;
-  bool knows_files_ = false;           // whether it sees them
-  std::vector<Request> early_starts_;  // that came before that
+  bool knows_files_ = false;                  // whether it sees them
+  std::vector<std::function<void()>> early_;  // what was asked of jobs before that, in order
   msg::Report report_;
   std::optional<int> ending_;  // the exit code, once decided
   Duration wait_ = 0;

@@ -222,9 +222,10 @@ void Checks::lease_of(const Instance& child, const Instance& parent) {
   const auto* job = above->jobs.find(split_path(child.path()).second);
   if (job == nullptr || job->life.expiration == 0) return;
   constexpr Duration kOnItsWay = 15'000;  // a word may be held up for so long
+  // From the user to the parent, and from there to the child.
   for (std::string path = child.path(); path != "/"; path = instance_of(path))
-    if (const auto told = limits_.find(path);
-        told != limits_.end() && now() - told->second.since < kOnItsWay * kMs)
+    if (const auto asked = limit_asked_.find(path);
+        asked != limit_asked_.end() && now() - asked->second < 2 * kOnItsWay * kMs)
       return;
   const Duration left_below = distance(below->clock.now(), below->identity.lease_end);
   const Duration left_above = distance(above->clock.now(), job->life.expiration);
@@ -312,11 +313,15 @@ void Checks::preempted(const msg::JobRecord& record, const Wish& wish) {
   const bool gave_place = record.reason.ends_with(" takes its place");
   if (!gave_place || !runs_again_ || last_retry_.contains(record.path)) return;
   const auto over = machine_.tasks.truth().at(record.path).attempts.rbegin()->second.over;
-  const bool is_cancelled = is_calm_ && !over_before_.contains(record.path);
-  if (!is_cancelled && !ends_about(record.path, over))
+  if (!may_have_been_cancelled(record.path) && !ends_about(record.path, over))
     machine_.history.violation(
         "job {} was preempted, and is not run again: it is {} after {} retries", record.path,
         record.result, record.retries);
+}
+
+// A cancel, also one of a whole array, keeps a job that ends from running again.
+bool Checks::may_have_been_cancelled(const std::string& path) const {
+  return cancel_asked_.contains(path) || (is_calm_ && !over_before_.contains(path));
 }
 
 // Where nothing fails a limit that was acknowledged holds; it takes some time to come to the agent.
@@ -344,7 +349,8 @@ void Checks::retried(const msg::JobRecord& record, const Truth& truth, const Wis
   if (how == nullptr || record.result != "FAILED" || retries >= wish.requeue + free) return;
   const bool has_failed = static_cast<int>(how->ended.size()) == truth.tasks &&
                           !how->codes.empty() && wish.retry_on.contains(*how->codes.rbegin());
-  if (has_failed && !ends_about(record.path, how->last_end))
+  if (has_failed && !may_have_been_cancelled(record.path) &&
+      !ends_about(record.path, how->last_end))
     machine_.history.violation("job {} failed, and is not run again: {} of {} attempts are left",
                                record.path, wish.requeue - retries, wish.requeue + 1);
 }

@@ -72,6 +72,8 @@ class Checks {
   void cancelled(const std::string& path, std::uint32_t retries) {
     last_retry_.try_emplace(path, retries);
   }
+  // A user asks to cancel it: whether the broker has done so the user may never hear.
+  void may_be_cancelled(const std::string& path) { cancel_asked_.insert(path); }
   // What becomes of who is preempted.
   void runs_again_when_preempted(bool again) { runs_again_ = again; }
   void has_faults(bool faults) { has_faults_ = faults; }
@@ -80,6 +82,8 @@ class Checks {
     is_calm_ = true;
     for (const auto& [path, result] : by_owner_) over_before_.insert(path);
   }
+  // A user asks for another limit of it, of which the user may never hear either.
+  void may_have_limit(const std::string& path) { limit_asked_[path] = now(); }
   // Its instance has said that the job has this limit from now on.
   void has_limit(const std::string& path, Micros limit) { limits_[path] = {limit, now()}; }
   // This instance, and all below it, is about to end, or has been killed.
@@ -103,6 +107,7 @@ class Checks {
   void ended_by_limit(const msg::JobRecord& record, const Attempt& attempt);
   void stands_still(const Task& task, const instance::Lifecycle& job, bool is_connected);
   bool ends_about(const std::string& path, Micros when) const;
+  bool may_have_been_cancelled(const std::string& path) const;
   void note_hosts(const Instance& instance);
   bool is_given_up(int host) const;
   Micros now() const;
@@ -115,7 +120,9 @@ class Checks {
   struct Limit {
     Micros limit = 0, since = 0;
   };
-  std::map<std::string, Limit> limits_;  // by path, of jobs that were given another one
+  std::map<std::string, Limit> limits_;        // by path, of jobs that were given another one
+  std::map<std::string, Micros> limit_asked_;  // when last, by path
+  std::set<std::string> cancel_asked_;         // jobs
   struct Disagreement {
     Micros since = 0, last = 0;
   };

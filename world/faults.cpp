@@ -193,9 +193,11 @@ void World::send_ghost() {
   if (children.empty()) return;
   const Instance& child = *children[static_cast<std::size_t>(
       machine_.dice.between(0, static_cast<std::int64_t>(children.size()) - 1))];
-  // A broker sees the processes of its own host only: of a child elsewhere it knows the token
-  // alone.
-  const bool belongs = machine_.dice.one_in(2) || has_hosts_;
+  // A broker sees the processes of its own host only: of a child elsewhere, or of one that reaches
+  // it through an agent, it knows the token alone.
+  const Instance* const parent = parent_of(child);
+  const bool is_direct = parent != nullptr && child.parent_uri() == parent->uri();
+  const bool belongs = machine_.dice.one_in(2) || has_hosts_ || !is_direct;
   msg::Hello hello;
   hello.token = child.token();
   hello.job = std::strtoull(child.path().c_str() + child.path().rfind('/') + 1, nullptr, 10);

@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kAllHosts = 5;  // the first three belong to the instance from its beginning on
 
-// What hwloc shows of a machine with so many cores.
+}  // namespace
+
 std::string machine_with(std::int64_t cores, const std::string& name) {
   hwloc_topology_t topology = nullptr;
   hwloc_topology_init(&topology);
@@ -28,8 +29,6 @@ std::string machine_with(std::int64_t cores, const std::string& name) {
   hwloc_topology_destroy(topology);
   return xml;
 }
-
-}  // namespace
 
 void World::begin_machines() {
   auto& dice = machine_.dice;

@@ -145,9 +145,10 @@ void World::change_a_job(Instance& instance) {
   msg::UpdateRequest update;
   update.ids = {id};
   update.limit = dice.between(4'000, 12'000);
+  const auto path = (instance.is_root() ? "" : instance.path()) + "/" + std::to_string(id);
+  checks_.may_have_limit(path);
   user_->ask(instance.uri(), "job.update", transport::pack(update),
-             [this, path = (instance.is_root() ? "" : instance.path()) + "/" + std::to_string(id),
-              limit = update.limit](const Result<std::string>& answer) {
+             [this, path, limit = update.limit](const Result<std::string>& answer) {
                if (!answer) return;
                machine_.history.note("job {} has the limit {} ms", path, limit);
                checks_.has_limit(path, limit * kMs);
@@ -244,8 +245,11 @@ void World::acknowledged(const std::string& whose, const Ask& ask, const std::st
     const auto index = std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step);
     const auto path = "/" + std::to_string(id);
     if (!acked_
-             .emplace(path,
-                      Acked{whose, id, {ask.requeue, ask.retry_on, index, ask.preemptible}, true})
+             .emplace(path, Acked{whose,
+                                  id,
+                                  {ask.requeue, ask.retry_on, index, ask.preemptible},
+                                  true,
+                                  reply->first_id})
              .second)
       machine_.history.violation("the number of task {} is given twice", path);
   }
@@ -260,6 +264,10 @@ void World::cancel_some(Instance& instance) {
   ask.ids = {ids[static_cast<std::size_t>(
       machine_.dice.between(0, static_cast<std::int64_t>(ids.size()) - 1))]};
   ask.reason = "a user says so";
+  for (const auto& [path, job] : acked_)
+    if (job.instance == instance.path() &&
+        (job.id == ask.ids.front() || job.array == ask.ids.front()))
+      checks_.may_be_cancelled(path);
   user_->ask(instance.uri(), "cancel", transport::pack(ask),
              [this, whose = instance.path()](const Result<std::string>& answer) {
                if (answer) hear_cancelled(whose, *answer);

@@ -54,7 +54,8 @@ class World final : public Instances {
     std::string instance;  // whose job it is
     std::uint64_t id = 0;
     Checks::Wish wish = {};
-    bool is_task = false;  // of an array
+    bool is_task = false;     // of an array
+    std::uint64_t array = 0;  // that one
   };
   struct Ask {
     std::vector<std::string> command;

@@ -2,6 +2,7 @@
 // die and come back with nothing on it.
 #pragma once
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -10,6 +11,9 @@
 #include "world/seams/timeline.hpp"
 
 namespace holon::world {
+
+// What hwloc shows of a machine with so many cores.
+std::string machine_with(std::int64_t cores, const std::string& name);
 
 class Hosts {
  public:

@@ -38,6 +38,7 @@ class Peer final : public Process {
       client_ = std::move(*transport::Client::connect(reactor(), uri, options));
       client_->on_request([this](const transport::Request& request) {
         heard.emplace_back(request.topic(), request.payload());
+        if (answers && answers(request)) return;
         request.reply(transport::pack(launch::msg::Empty{}));
       });
       client_->on_connected([this](const transport::PeerInfo&) {
@@ -66,11 +67,22 @@ class Peer final : public Process {
     return asked;
   }
 
+  // Of this process, after some time, if there still is one.
+  void later(Machine& machine, Micros delay, std::function<void()> action) {
+    machine.timeline.after(
+        delay, [this, there = std::weak_ptr<bool>(is_there_), action = std::move(action)] {
+          if (!there.expired()) deliver(action);
+        });
+  }
+
   std::vector<std::pair<std::string, std::string>> heard;
+  // False: it is answered with nothing.
+  std::function<bool(const transport::Request&)> answers;
   std::function<void()> on_connected;
 
  private:
   std::unique_ptr<transport::Client> client_;
+  std::shared_ptr<bool> is_there_ = std::make_shared<bool>(true);
 };
 
 // A real broker. A process is one of a job's if the job's agent says that number.
@@ -86,7 +98,8 @@ class LoneBroker final : public Process {
         return std::any_of(known.begin(), known.end(),
                            [&](const auto& one) { return one.pid == process; });
       };
-      auto made = instance::Broker::create(reactor(), options, nullptr, {is_named});
+      auto made = instance::Broker::create(reactor(), options, nullptr,
+                                           {is_named, machine.hosts.topology(0)});
       ASSERT_TRUE(made) << to_string(made.error());
       broker_ = std::move(*made);
       broker_->on_end([this](int code) { exit(code); });
@@ -174,10 +187,11 @@ class Scene : public ::testing::Test {
   }
   // An agent's, over the way that asks for a key.
   Peer& peer_with_key(std::uint32_t rank) {
-    const auto key = key_of(rank);
+    return peer_with("agent " + std::to_string(rank), key_of(rank));
+  }
+  Peer& peer_with(const std::string& name, const transport::KeyPair& key) {
     peers_.push_back(
-        std::make_unique<Peer>(*machine_, "agent " + std::to_string(rank), machine_->new_pid(),
-                               Wires::address_for_keys(uri()),
+        std::make_unique<Peer>(*machine_, name, machine_->new_pid(), Wires::address_for_keys(uri()),
                                transport::Security{options_.secrets.keys.server.public_key,
                                                    key.public_key, key.secret_key}));
     return *peers_.back();
