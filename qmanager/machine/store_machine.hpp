@@ -144,7 +144,10 @@ class StoreMachine : public Machine {
   ShapeId find_shape(const JobRequest& job);
   void keep_uniform_for(const JobRequest& job);
   const JobRequest& counted(const JobRequest& job);
-  const Shape& shape(const JobRequest& job) { return (*shapes_)[shape_of(job)]; }
+  const Shape& shape(const JobRequest& job) {
+    const ShapeId id = shape_of(job);  // may replace what shapes_ refers to
+    return (*shapes_)[id];
+  }
   Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
   Outcome holds(Outcome outcome);
   Outcome hold_now_or_then(const JobRequest& job, Interval when, Time now);

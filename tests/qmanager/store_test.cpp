@@ -254,6 +254,19 @@ TEST(OverTheGraph, MixedShapesAllRunAndPromisesAreKept) {
     }
 }
 
+// What a clone learns of a new size it keeps to itself.
+TEST(OverTheGraph, ACloneAnswersForASizeThatNobodyAskedForBefore) {
+  auto store = store_of("node=2/core=4");
+  qmanager::StoreMachine machine(store);
+  ASSERT_TRUE(
+      std::holds_alternative<resource::Allocation>(machine.start(job(1, spec_of(1), 10), 0, 10)));
+  for (int cores = 2; cores <= 8; ++cores) {
+    auto asks = job(2, spec_of(cores), 10);
+    asks.procs = cores;
+    EXPECT_EQ(machine.clone()->earliest(asks, {0, 0, 10}), cores < 8 ? 0 : 10) << cores;
+  }
+}
+
 // Whatever is left out of the search for it: jobs of every kind, also without end and not before
 // some time, under leases of several lengths.
 TEST(OverTheGraph, TheEarliestStartIsTheFirstInstantAtWhichItFits) {
