@@ -60,11 +60,19 @@ Status check_has_end(const std::string& path) {
   return {};
 }
 
+// A pipe with a name is opened without waiting for somebody to open its other end: whoever gives
+// one that nobody writes into is told so.
 Result<std::string> read_whole_file(const std::string& path, std::size_t most) {
   if (Status ends = check_has_end(path); !ends) return tl::unexpected(ends.error());
-  const auto fd = open_to_read(path, 0);
+  const auto fd = open_to_read(path, O_NONBLOCK);
   if (!fd) return tl::unexpected(fd.error());
-  return read_open_file(*fd, path, most);
+  struct stat file {};
+  const bool is_pipe = fstat(*fd, &file) == 0 && S_ISFIFO(file.st_mode);
+  fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK);
+  auto text = read_open_file(*fd, path, most);
+  if (is_pipe && text && text->empty())
+    return fail(Errc::invalid_argument, "a pipe that nobody writes into", path);
+  return text;
 }
 
 // Without waiting for somebody who writes into a pipe.

@@ -333,7 +333,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
   hooks.conf = options_.start.conf;
   hooks.begin_again = [this] {
     end_reason_ = "its configuration is another one";
-    reactor_.defer([this] { finish(kTryAgain); });
+    reactor_.defer([this] { finish(kBeginAgain); });
   };
   service_ = std::make_unique<Service>(reactor_, *server_, *core_, std::move(hooks));
   phase_ = Phase::up;
@@ -543,10 +543,10 @@ Error Broker::last_word() const {
 void Broker::finish(int code) {
   if (std::exchange(phase_, Phase::over) == Phase::over) return;
   if (code == kEndedInOrder && time_is_over_ && !options_.start.grant) code = kTimeIsOver;
-  ends_for_good_ = code != kTryAgain;
+  ends_for_good_ = code != kTryAgain && code != kBeginAgain;
   if (service_) service_->close(last_word());
   // A broker that cannot write is followed by one that may: the jobs run on for it.
-  if (core_ && code != kTryAgain) core_->agents.shutdown();
+  if (core_ && ends_for_good_) core_->agents.shutdown();
   gather_timer_.cancel();
   // What was done since the last commit, e.g. acknowledgements of records; a failure is told by the
   // exit code.

@@ -8,9 +8,8 @@ enum BrokerExit : int {
   kCannotStart =
       2,  // wrong options, resources or journal, or turned away by the parent: do not try again
   kTimeIsOver = 3,  // in order, at the end of a root's time limit or of the walltime around it
-  // The system refused something: a full disk may have room later. Or another broker is to begin
-  // with another configuration.
-  kTryAgain = 4,
+  kTryAgain = 4,    // the system refused something: a full disk may have room later
+  kBeginAgain = 5,  // another broker is to begin at once, with another configuration
 };
 
 }  // namespace holon::instance

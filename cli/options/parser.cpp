@@ -119,6 +119,7 @@ struct Parser::State {
   std::optional<Error> read_values();
   const Value* find(const std::string& name) const;
   Error unknown_option(const std::string& word) const;
+  std::optional<std::string> value_of_flag(const std::string& word) const;
 };
 
 Parser::Parser(std::string name, std::string summary) : state_(std::make_unique<State>()) {
@@ -343,6 +344,15 @@ Error Parser::State::unknown_option(const std::string& word) const {
   return {Errc::invalid_argument, what, word};
 }
 
+// Of "--preemptible=maybe"; nullopt: it is no flag that is given a value.
+std::optional<std::string> Parser::State::value_of_flag(const std::string& word) const {
+  const auto equals = word.find('=');
+  if (equals == std::string::npos || !word.starts_with('-')) return std::nullopt;
+  for (const Flag& flag : flags)
+    if (has_name(flag.names, word.substr(0, equals))) return word.substr(equals + 1);
+  return std::nullopt;
+}
+
 std::optional<Error> Parser::State::split(const std::vector<std::string>& args) {
   try {
     app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
@@ -355,6 +365,11 @@ std::optional<Error> Parser::State::split(const std::vector<std::string>& args) 
     const std::string text = error.what();  // "--ntasks: 1 required TEXT missing"
     return Error{Errc::invalid_argument, "a value is missing", text.substr(0, text.find(':'))};
   } catch (const CLI::ParseError& error) {
+    for (const auto& word : args)
+      if (const auto value = value_of_flag(word))
+        return Error{Errc::invalid_argument,
+                     fmt::format("'{}' does not fit; true, false and the option alone do", *value),
+                     word.substr(0, word.find('='))};
     return Error{Errc::invalid_argument, error.what(), ""};
   }
   return std::nullopt;

@@ -323,6 +323,9 @@ class Supervisor {
       if (!up_ && !only_a_place()) code_ = timed_out_ ? kExitTimeLimit : kExitFailed;
       return stop();
     }
+    // However short its life was: it was asked to make room for its successor.
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kBeginAgain)
+      return start_later(restart_broker_, 0, [this] { return start_broker(); });
     const bool try_again = WIFEXITED(status) && WEXITSTATUS(status) == kTryAgain;
     if (WIFEXITED(status) && (WEXITSTATUS(status) == kCannotStart || (try_again && !up_))) {
       code_ = kExitFailed;

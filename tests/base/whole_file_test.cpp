@@ -33,6 +33,13 @@ TEST(WholeFile, APipeIsReadToItsEnd) {
   EXPECT_EQ(read_whole_file("/dev/null"), "");
 }
 
+TEST(WholeFile, APipeThatNobodyWritesIntoIsNotWaitedFor) {
+  const std::string fifo = ::testing::TempDir() + "holon-fifo-" + std::to_string(getpid());
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_EQ(code_of(fifo), Errc::invalid_argument);
+  unlink(fifo.c_str());
+}
+
 // Nobody writes into the pipe: it is not waited for.
 TEST(WholeFile, ARegularFileIsNoPipeAndNoDevice) {
   const std::string fifo = ::testing::TempDir() + "holon-pipe-" + std::to_string(getpid());

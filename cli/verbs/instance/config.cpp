@@ -1,6 +1,7 @@
 // holon config: what an instance goes by, and its files read again.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
 
@@ -31,6 +32,9 @@ int verb_get(Invocation& call) {
       .example("holon config get job.grace", "one value")
       .example("holon config get --set", "what differs from the defaults, and where");
   if (const auto code = parser.parse(call)) return *code;
+  if (key.empty() && std::find(call.args.begin(), call.args.end(), "") != call.args.end())
+    return report(call, "config get",
+                  {Errc::invalid_argument, "'' is no key; job.grace is one", "KEY"});
   auto client = connect_to_instance(call);
   if (!client) return report(call, "config get", client.error());
   auto reply = client->config({key});

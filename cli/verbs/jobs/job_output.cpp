@@ -10,6 +10,7 @@
 #include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
+#include "cli/paths.hpp"
 #include "cli/verbs.hpp"
 #include "cli/verbs/jobs/job_verbs.hpp"
 #include "launch/streams/output.hpp"
@@ -49,21 +50,19 @@ Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   return separate ? copy_files(job->error, job->ntasks, call.io.err) : Status{};
 }
 
-// Of an array, each task after the other; of `results`, those that ended so, each under its name.
-Status print_tasks(Invocation& call, Client& client, std::uint64_t array,
-                   const std::string& results) {
-  const auto tasks = client.tasks({array, "", results});
+// Of an array the tasks of `ask`, one after the other; with `named` each under its name.
+Status print_tasks(Invocation& call, Client& client, const msg::TasksRequest& ask, bool named) {
+  const auto tasks = client.tasks(ask);
   if (!tasks) return tl::unexpected(tasks.error());
   const auto ids = Idset::parse(tasks->ids);
   const auto indices = Idset::parse(tasks->indices);
   if (!ids) return tl::unexpected(ids.error());
   if (!indices) return tl::unexpected(indices.error());
-  const std::vector<std::uint64_t> names =
-      results.empty() ? std::vector<std::uint64_t>() : indices->ids();
+  const std::vector<std::uint64_t> names = named ? indices->ids() : std::vector<std::uint64_t>();
   std::size_t place = 0;
   for (const std::uint64_t id : ids->ids()) {
     if (place < names.size())
-      call.io.out << fmt::format("==> {}.{} <==\n", array, names[place++]) << std::flush;
+      call.io.out << fmt::format("==> {}.{} <==\n", ask.array, names[place++]) << std::flush;
     const auto ended = client.attach(id, [&](const msg::OutputChunk& chunk) {
       (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
       return true;
@@ -79,7 +78,7 @@ constexpr const char* kFailedOutputs = "FAILED,TIMEOUT";
 Status print_failed(Invocation& call, Client& client, std::uint64_t id) {
   const auto job = client.record(id);
   if (!job) return tl::unexpected(job.error());
-  if (job->tasks > 0) return print_tasks(call, client, id, kFailedOutputs);
+  if (job->tasks > 0) return print_tasks(call, client, {id, "", kFailedOutputs}, true);
   if (job->result != "FAILED" && job->result != "TIMEOUT") return {};
   return client.attach(id, [&](const msg::OutputChunk& chunk) {
     (chunk.error ? call.io.err : call.io.out) << chunk.data << std::flush;
@@ -95,6 +94,14 @@ void say_why_nothing(Invocation& call, Client& client, std::uint64_t id) {
                              job->result, job->reason.empty() ? "" : ": " + printable(job->reason));
 }
 
+// "7.2-4"; nullopt: it is something else.
+std::optional<JobRef> several_tasks(const std::string& word) {
+  const auto jobs = parse_jobs(word);
+  if (!jobs || jobs->size() != 1 || jobs->front().indices.empty()) return std::nullopt;
+  const auto indices = Idset::parse(jobs->front().indices);
+  return indices && indices->count() > 1 ? std::optional(jobs->front()) : std::nullopt;
+}
+
 int print_output(Invocation& call, const char* verb) {
   std::string job;
   bool failed = false;
@@ -102,7 +109,8 @@ int print_output(Invocation& call, const char* verb) {
   parser
       .required(
           "ID", job,
-          "the job: 7 or /3/7; 7.12 is a task of an array, of which 7 is each task after the other")
+          "the job: 7 or /3/7; 7.12 is a task of an array, of which 7.3-9 are these tasks and 7 is "
+          "each, one after the other")
       .group("Options")
       .flag("--failed", failed, "of an array only the tasks that have failed, each under its name")
       .instance(call)
@@ -111,6 +119,14 @@ int print_output(Invocation& call, const char* verb) {
       .example(fmt::format("holon {} 7", verb), "both streams, each to its own")
       .example(fmt::format("holon {} 7 --failed", verb), "what the tasks wrote that have failed");
   if (const auto code = parser.parse(call)) return *code;
+  if (const auto tasks = several_tasks(job)) {
+    if (!tasks->instance.empty()) call.instance = tasks->instance;
+    auto client = connect_to_instance(call);
+    if (!client) return report(call, verb, client.error());
+    const auto printed = print_tasks(
+        call, *client, {tasks->id, tasks->indices, failed ? kFailedOutputs : ""}, failed);
+    return printed ? kOk : report(call, verb, printed.error());
+  }
   auto selected = connect_to_job(call, job);
   if (!selected) return report(call, verb, selected.error());
   auto& [client, id] = *selected;
@@ -127,7 +143,7 @@ int print_output(Invocation& call, const char* verb) {
   if (ended && !wrote) say_why_nothing(call, client, id);
   if (ended) return kOk;
   if (ended.error().code == Errc::unsupported) {
-    const auto printed = print_tasks(call, client, id, "");
+    const auto printed = print_tasks(call, client, {id, "", ""}, false);
     return printed ? kOk : report(call, verb, printed.error());
   }
   if (client.path().empty() || !print_files(call, client, id))

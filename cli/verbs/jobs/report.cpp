@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <ostream>
 
@@ -167,6 +168,12 @@ Result<Shown> ask(Client& client, const ReportArgs& args) {
 // The jobs of the instance itself, which are those of a root: below it are those of children. What
 // an array's tasks did is in the array.
 Result<Shown> read_ended(const ReportArgs& args) {
+  std::error_code ignored;
+  if (std::filesystem::exists(args.state_dir, ignored) &&
+      !std::filesystem::is_directory(args.state_dir, ignored))
+    return fail(Errc::invalid_argument,
+                "is no state directory of an instance; the page's own file is -o FILE",
+                args.state_dir);
   Shown shown;
   shown.state_dir = args.state_dir;
   std::string from;

@@ -91,6 +91,9 @@ Result<msg::Explained> ScheduleService::explained(JobId id) {
   msg::Explained about;
   about.id = record->id;
   about.path = record->path;
+  // As it was asked for, and not by the number that its array has for it.
+  if (record->array != 0 && record->tasks == 0)
+    about.path = fmt::format("{}.{}", uses_.jobs.path_of(JobId(record->array)), record->index);
   about.name = record->name;
   about.user = record->user;
   about.queue = record->queue;
