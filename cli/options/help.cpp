@@ -215,6 +215,8 @@ std::string render_overview_man(std::span<const Verb> table) {
       ".SH ENVIRONMENT\n"
       ".TP\n\\fBHOLON_URI\\fR\nThe instance to talk to; set in every job and in the shell of "
       "\\fBholon start\\fR. Without it the user's running root instance is used.\n"
+      ".TP\n\\fBHOLON_CONF\\fR\nFiles of configuration, with : between them, that "
+      "\\fBholon start\\fR reads before those of \\fB--conf\\fR.\n"
       ".TP\n\\fBNO_COLOR\\fR\nNo colours, even on a terminal.\n";
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include "config/config.hpp"
 #include "config/policies.hpp"
@@ -23,8 +24,19 @@ void add_configuration_option(Parser& parser, instance::StartOptions& options) {
   parser.group("Instance")
       .option(
           "--conf", options.conf, "KEY=VALUE|FILE",
-          "its configuration, later ones win: queue.policy=easy, or a TOML file; may be repeated")
+          "its configuration, later ones win: queue.policy=easy, or a TOML file; may be repeated; "
+          "files that HOLON_CONF names, with : between them, go before")
       .adds_up();
+}
+
+void add_configuration_of_environment(std::vector<std::string>& conf) {
+  const char* const files = std::getenv("HOLON_CONF");
+  if (files == nullptr) return;
+  std::vector<std::string> all;
+  std::istringstream list(files);
+  for (std::string file; std::getline(list, file, ':');)
+    if (!file.empty()) all.push_back(std::move(file));
+  conf.insert(conf.begin(), all.begin(), all.end());
 }
 
 void add_instance_options(Parser& parser, instance::StartOptions& options) {

@@ -139,5 +139,17 @@ TEST(Habits, AWaitForNodesIsExplained) {
   sandbox.ok({"cancel", "--all"});
 }
 
+TEST(Habits, FilesOfTheEnvironmentAreReadBeforeWhatTheCommandLineSays) {
+  Sandbox sandbox;
+  sandbox.environment()["HOLON_CONF"] =
+      sandbox.write_file("site.toml", "[job]\ngrace = \"3s\"\n") + ":" +
+      sandbox.write_file("group.toml", "[job]\ngrace = \"4s\"\nmax-count = 7\n");
+  Instance instance(sandbox, {"--resources", "node=1/core=2", "--conf", "job.max-count=9"});
+  EXPECT_THAT(sandbox.ok({"config", "get", "job.grace"}),
+              testing::AllOf(testing::HasSubstr("4"), testing::HasSubstr("group.toml:2")));
+  EXPECT_THAT(sandbox.ok({"config", "get", "job.max-count"}),
+              testing::AllOf(testing::HasSubstr("9"), testing::HasSubstr("--conf")));
+}
+
 }  // namespace
 }  // namespace holon::system_test

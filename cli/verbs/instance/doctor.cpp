@@ -87,6 +87,7 @@ int verb_doctor(Invocation& call) {
       .example("holon doctor", "before the first holon start on a machine, or in a batch job")
       .example("holon doctor --json", "the same for a program");
   if (const auto code = parser.parse(call)) return *code;
+  add_configuration_of_environment(options.conf);
   const auto config = config::load_config(options.conf);
   if (!config) return report(call, "doctor", config.error());
   const auto around = instance::look_around(*config);

@@ -171,6 +171,8 @@ int verb_start(Invocation& call) {
   if (!options.grant)
     if (auto good = look_at_others(call, options); !good)
       return report(call, "start", good.error());
+  // A child goes by its parent's word alone: what its job inherits was said for the root.
+  if (!options.grant) add_configuration_of_environment(options.conf);
   options.journal = !no_journal;
   options.agents = static_cast<std::uint32_t>(agents);
   if (joinable) options.conf.push_back("instance.joinable=true");
