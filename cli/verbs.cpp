@@ -21,6 +21,7 @@ std::span<const Verb> verbs() {
       {"submit", "put jobs into the queue, print their ids", Group::work, verb_submit},
       {"run", "run a job and wait for it, with its output here", Group::work, verb_run},
       {"cancel", "end jobs, pending or running", Group::work, verb_cancel},
+      {"close", "say that an open array has all its tasks", Group::work, verb_close},
       {"retry", "submit again what failed of an array, or a job", Group::work, verb_retry},
       {"signal", "send a signal to the tasks of running jobs", Group::work, verb_signal},
       {"update", "change what jobs ask for: limit, size, queue, name", Group::work, verb_update},

@@ -20,6 +20,7 @@ int verb_run(Invocation& call);
 int verb_submit(Invocation& call);
 int verb_users(Invocation& call);
 int verb_cancel(Invocation& call);
+int verb_close(Invocation& call);
 int verb_jobs(Invocation& call);
 int verb_job(Invocation& call);
 int verb_output(Invocation& call);

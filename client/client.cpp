@@ -188,6 +188,13 @@ Result<msg::GraphReply> Client::submit_graph(msg::GraphRequest request) {
       kRestartPatience);
 }
 
+Result<msg::ExtendReply> Client::extend(msg::ExtendRequest request) {
+  if (request.key.empty() && request.tasks > 0) request.key = transport::new_secret();
+  return across_restarts(
+      *parts_, [&] { return parts_->call<msg::ExtendReply>("job.extend", request, kBulkTimeout); },
+      kRestartPatience);
+}
+
 Status Client::each_page(msg::JobsRequest request,
                          const std::function<bool(std::vector<msg::JobRecord>, bool)>& take) {
   // The next page is on its way while this one is dealt with.

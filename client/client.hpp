@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "msg/array.hpp"
 #include "msg/audit.hpp"
 #include "msg/config.hpp"
 #include "msg/events.hpp"
@@ -79,6 +80,8 @@ class Client {
   // Tasks that wait for each other, all or none, as submit() otherwise. `where` of an error is the
   // place in the request, "tasks/7".
   Result<msg::GraphReply> submit_graph(msg::GraphRequest request);
+  // More tasks for an open array, all or none whatever happens, and its close.
+  Result<msg::ExtendReply> extend(msg::ExtendRequest request);
   // Page by page as they come: in the order of their ids (with a limit: reversed), or in none if
   // `recursive`; then a path may come twice. `take(page, more)` returns false to leave early.
   // Errors: not_found (one of the ids).

@@ -20,7 +20,8 @@ struct GraphSpec {
 struct GraphAfter {
   std::string scheme;      // afterok, afterany, afternotok, after, afterstart, aftercorr
   std::uint64_t task = 0;  // its place in the list, before this one
-  HOLON_FIELDS(scheme, task)
+  std::string indices = {};  // "3-9": of its tasks, where it is an array; empty: the whole of it
+  HOLON_FIELDS(scheme, task, indices)
 };
 
 struct GraphTask {

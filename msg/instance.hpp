@@ -64,6 +64,7 @@ struct JobRecord {
   // how many have started, and of these what Usage has of jobs.
   std::uint64_t tasks_timeout = 0, tasks_started = 0;
   std::int64_t tasks_wait_ms = 0, tasks_run_ms = 0, tasks_core_ms = 0;
+  bool tasks_open = false;  // of an array: it may get more, and is not over before it is closed
   // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
   std::int64_t as_of = 0;
 
@@ -76,7 +77,7 @@ struct JobRecord {
                                 preemptions, t_suspended, array, index, tasks, tasks_pending,
                                 tasks_running, tasks_completed, tasks_failed, tasks_cancelled,
                                 tasks_timeout, tasks_started, tasks_wait_ms, tasks_run_ms,
-                                tasks_core_ms, as_of)
+                                tasks_core_ms, tasks_open, as_of)
 };
 
 // "submit": count equal jobs, or an array of so many tasks where attributes.system.holon.array is

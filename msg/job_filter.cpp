@@ -95,6 +95,7 @@ std::string tasks_text(const JobRecord& job) {
   add(job.tasks_completed, "completed");
   add(job.tasks_failed, "failed");
   add(job.tasks_cancelled, "cancelled");
+  if (job.tasks_open) text += text.empty() ? "open" : ", open";
   return text;
 }
 

@@ -181,7 +181,11 @@ void add_array_options(Parser& parser, ArrayOptions& options) {
               "of an entry, in COMMAND, --name, --output and --error")
       .option("--max-running", options.max_running, "N", "so many tasks of an array at a time")
       .option("--max-fails", options.max_fails, "N",
-              "when more than N tasks of an array have failed, cancel the others");
+              "when more than N tasks of an array have failed, cancel the others")
+      .flag("--open", options.open,
+            "an array (of one task, unless other options say of which) that may get more tasks: "
+            "`holon submit --into ID`; it is over once `holon close ID` has said that there are no "
+            "more");
 }
 
 Result<std::optional<ArrayRequest>> take_array(const ArrayOptions& options,
@@ -194,13 +198,15 @@ Result<std::optional<ArrayRequest>> take_array(const ArrayOptions& options,
     return fail(Errc::invalid_argument,
                 "one of --array, --each-line, --each-json and ':::' is accepted, not several of "
                 "them");
-  if (auto good = check_bounds(options, ways > 0); !good) return tl::unexpected(good.error());
-  if (ways == 0) return std::nullopt;
+  if (auto good = check_bounds(options, ways > 0 || options.open); !good)
+    return tl::unexpected(good.error());
+  if (ways == 0 && !options.open) return std::nullopt;
   ArrayRequest array;
+  array.open = options.open;
   if (options.indices) array.indices = *options.indices;
   array.max_running = options.max_running.value_or(array.indices.max_running);
   array.max_fails = options.max_fails;
-  if (options.indices) return array;
+  if (options.indices || ways == 0) return array;
   if (*words) {
     array.entries = std::move(**words);
   } else {

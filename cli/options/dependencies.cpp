@@ -5,6 +5,8 @@
 #include <charconv>
 #include <set>
 
+#include "base/idset.hpp"
+
 namespace holon::cli {
 namespace {
 
@@ -72,12 +74,16 @@ Status check_dependency(const std::string& word) {
         fmt::format("'{}' is none of after, afterany, afterok, afternotok, aftercorr, "
                     "singleton and begin-time",
                     scheme));
-  if (!value.empty() && value.size() < 20 &&
-      value.find_first_not_of("0123456789") == std::string::npos)
-    return {};
+  const auto dot = std::min(value.find('.'), value.size());
+  const bool is_id = dot > 0 && dot < 20 && value.find_first_not_of("0123456789") >= dot;
+  const auto indices = Idset::parse(dot < value.size() ? value.substr(dot + 1) : "0");
+  if (is_id && dot < value.size() && scheme == "aftercorr")
+    return wrong("aftercorr takes an array, whose tasks are waited for one by one");
+  if (is_id && indices && !indices->empty()) return {};
   if (value.find('?') != std::string::npos)
     return wrong("'?' (any of them) is not offered; ':' and ',' ask for all");
-  return wrong(fmt::format("'{}' is no job id; {}:7 is one", value, scheme));
+  return wrong(fmt::format("'{}' is no job id; {}:7 names a job, {}:7.3-9 tasks of an array", value,
+                           scheme, scheme));
 }
 
 }  // namespace holon::cli

@@ -278,6 +278,7 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
                         : nlohmann::ordered_json{{"indices", indices.list}};
     if (!options.array->entries.empty()) ours["array"]["entries"] = options.array->entries;
     if (options.array->max_running > 0) ours["array"]["max_running"] = options.array->max_running;
+    if (options.array->open) ours["array"]["open"] = true;
     if (options.array->max_fails) ours["array"]["max_fails"] = *options.array->max_fails;
   }
   return {};

@@ -29,6 +29,7 @@ struct ArrayRequest {
   std::vector<std::string> entries;
   std::int64_t max_running = 0;                // tasks at a time; 0: no bound
   std::optional<std::int64_t> max_fails = {};  // that may fail
+  bool open = false;                           // it may get more tasks
 };
 
 struct JobOptions {

@@ -232,6 +232,27 @@ std::string circle_from(const std::vector<NamedTask>& tasks,
   return text + tasks[at].task.name;
 }
 
+// What a task waits for, by its place in the file.
+struct Awaited {
+  std::string scheme;
+  std::size_t task = 0;
+  std::string indices;
+};
+
+// "NAME", or else "NAME.3-9": tasks of an array.
+Result<Awaited> awaited_of(const NamedTask& waiter, const std::string& scheme,
+                           const std::string& name,
+                           const std::map<std::string, std::size_t>& by_name) {
+  if (const auto whole = by_name.find(name); whole != by_name.end())
+    return Awaited{scheme, whole->second, {}};
+  const auto dot = name.rfind('.');
+  if (dot != std::string::npos)
+    if (const auto array = by_name.find(name.substr(0, dot)); array != by_name.end())
+      return Awaited{scheme, array->second, name.substr(dot + 1)};
+  return wrong_graph(fmt::format("{} = '{}': there is no task of that name", scheme, name),
+                     fmt::format("{}, task {}", waiter.task.place, waiter.task.name));
+}
+
 // Errors: invalid_argument (a name that no task has, a circle).
 Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
   std::map<std::string, std::size_t> by_name;
@@ -244,14 +265,14 @@ Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
   }
   std::vector<std::vector<std::size_t>> waiters(tasks.size());
   std::vector<std::size_t> open(tasks.size());
+  std::vector<std::vector<Awaited>> awaited(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i)
     for (const auto& [scheme, name] : tasks[i].after) {
-      const auto target = by_name.find(name);
-      if (target == by_name.end())
-        return wrong_graph(fmt::format("{} = '{}': there is no task of that name", scheme, name),
-                           fmt::format("{}, task {}", tasks[i].task.place, tasks[i].task.name));
-      waiters[target->second].push_back(i);
+      auto target = awaited_of(tasks[i], scheme, name, by_name);
+      if (!target) return tl::unexpected(target.error());
+      waiters[target->task].push_back(i);
       ++open[i];
+      awaited[i].push_back(std::move(*target));
     }
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> free;
   for (std::size_t i = 0; i < tasks.size(); ++i)
@@ -271,17 +292,16 @@ Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
     for (std::size_t i = tasks.size(); i-- > 0;) {
       if (rank[i] != tasks.size()) continue;
       first = i;
-      for (const auto& [scheme, name] : tasks[i].after)
-        if (const std::size_t target = by_name.at(name); rank[target] == tasks.size())
-          waits_for[i] = target;
+      for (const auto& one : awaited[i])
+        if (rank[one.task] == tasks.size()) waits_for[i] = one.task;
     }
     return wrong_graph("tasks wait for each other in a circle: " + circle_from(tasks, waits_for),
                        tasks[first].task.place);
   }
   std::vector<GraphTask> sorted;
   for (const std::size_t i : order) {
-    for (const auto& [scheme, name] : tasks[i].after)
-      tasks[i].task.after.push_back({scheme, rank[by_name.at(name)]});
+    for (auto& one : awaited[i])
+      tasks[i].task.after.push_back({one.scheme, rank[one.task], std::move(one.indices)});
     sorted.push_back(std::move(tasks[i].task));
   }
   return sorted;
@@ -290,7 +310,11 @@ Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
 }  // namespace
 
 Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::string& file) {
-  const auto document = file.ends_with(".json") ? read_json(text, file) : read_toml(text, file);
+  // No TOML begins with a brace.
+  const auto begin = text.find_first_not_of(" \t\r\n");
+  const bool is_json =
+      file.ends_with(".json") || (begin != std::string::npos && text[begin] == '{');
+  const auto document = is_json ? read_json(text, file) : read_toml(text, file);
   if (!document) return tl::unexpected(document.error());
   const Json& root = document->root;
   if (!root.is_object()) return wrong_graph("is no object with a list 'task'", file);
@@ -316,9 +340,10 @@ Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::s
 }
 
 Result<std::vector<GraphTask>> read_graph(const std::string& file) {
-  const auto text = read_whole_file(file, kLongestGraph);
-  if (!text) return fail(text.error().code, text.error().what, file);
-  return parse_graph(*text, file);
+  const bool piped = file == "-";
+  const auto text = read_whole_file(piped ? "/dev/stdin" : file, kLongestGraph);
+  if (!text) return fail(text.error().code, text.error().what, piped ? "standard input" : file);
+  return parse_graph(*text, piped ? "standard input" : file);
 }
 
 }  // namespace holon::cli

@@ -18,6 +18,7 @@ struct GraphTask {
   struct After {
     std::string scheme;    // afterok, ...
     std::size_t task = 0;  // its place in the list, before this one
+    std::string indices = {};  // of an array, "3-9": these tasks; empty: the whole
     bool operator==(const After&) const = default;
   };
   std::vector<After> after;
@@ -27,8 +28,9 @@ struct GraphTask {
 // system (the file); invalid_argument with the place: no TOML or JSON, a key or value that is not
 // accepted, two tasks of one name, a name that no task has, tasks that wait for each other in a
 // circle.
+// "-" is standard input.
 Result<std::vector<GraphTask>> read_graph(const std::string& file);
-// The same of a text, which is JSON where `file` ends in ".json".
+// The same of a text, which is JSON where `file` ends in ".json", or where it begins with a brace.
 Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::string& file);
 
 }  // namespace holon::cli

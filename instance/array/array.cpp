@@ -75,6 +75,25 @@ Idset ArrayShape::indices_of(const Idset& numbers) const {
   return indices;
 }
 
+Result<Idset> ArrayShape::numbers_of(const Idset& indices) const {
+  Idset numbers;
+  if (indices.empty()) {
+    numbers.insert(id.value() + 1, id.value() + tasks);
+    return numbers;
+  }
+  for (const auto& range : indices.ranges()) {
+    // As many as it has are as many as can be right.
+    if (range.last - range.first >= tasks)
+      return fail(Errc::not_found, refusal(range.first, range.last));
+    for (std::uint64_t index = range.first; index <= range.last; ++index) {
+      const auto number = number_of(index);
+      if (!number) return fail(Errc::not_found, refusal(index, index));
+      numbers.insert(number->value());
+    }
+  }
+  return numbers;
+}
+
 std::string ArrayShape::refusal(std::uint64_t first_index, std::uint64_t last_index) const {
   const std::string wanted = last_index > first_index
                                  ? fmt::format("{}-{}", first_index, last_index)

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/idset.hpp"
+#include "base/result.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/submission.hpp"
 #include "msg/instance.hpp"
@@ -26,6 +27,8 @@ struct ActiveJob;
 struct JobArray {
   JobId id;
   std::shared_ptr<const Submission> submission;
+  bool open = false;         // it may get more tasks, and is not over before it is closed
+  std::uint64_t room = 0;    // numbers that are its tasks', or will be while it is open
   Idset waiting;             // numbers of tasks that the scheduler has not heard of
   Idset blocked;             // of those that wait for the same task of another array (aftercorr)
   std::uint64_t active = 0;  // tasks that are jobs of their own
@@ -46,12 +49,15 @@ struct JobArray {
   bool holds_back(JobId task) const {
     return waiting.contains(task.value()) || blocked.contains(task.value());
   }
-  bool is_over() const { return waiting.empty() && blocked.empty() && active == 0; }
+  bool is_over() const { return !open && waiting.empty() && blocked.empty() && active == 0; }
   // `count` tasks of such a life are over.
   void add_ended(const Lifecycle& life, std::uint64_t count);
   // The fields of its record about tasks that are over.
   void show_ended(msg::JobRecord& record) const;
 };
+
+// An open array has numbers for so many tasks beyond those that it begins with.
+inline constexpr std::uint64_t kRoomOfOpen = 100'000;
 
 // first .. last leave `set`. O(ranges).
 void remove_range(Idset& set, std::uint64_t first, std::uint64_t last);
@@ -65,6 +71,8 @@ struct ArrayShape {
   // nullopt: it has no such index.
   std::optional<JobId> number_of(std::uint64_t index) const;
   Idset indices_of(const Idset& numbers) const;
+  // All where there are no indices. Errors: not_found (it has no task with one of them).
+  Result<Idset> numbers_of(const Idset& indices) const;
   // Why there is no task with an index of these.
   std::string refusal(std::uint64_t first_index, std::uint64_t last_index) const;
 };

@@ -114,12 +114,16 @@ msg::SubmitReply JobManager::accept_array(const std::shared_ptr<const Submission
                                           const msg::SubmitRequest& request, Time now) {
   const JobId id = submission->first;
   const std::uint64_t n = submission->count;
-  journal_.add_batch({id, n + 1, request.jobspec, request.is_instance});
+  const bool open = submission->wishes.array->open;
+  const std::uint64_t room = n + (open ? kRoomOfOpen : 0);
+  journal_.add_batch({id, room + 1, request.jobspec, request.is_instance});
   journal_.add_array(id, n);
   if (!request.key.empty()) journal_.add_submit_key(request.key, {id, n});
-  next_id_ = std::max(next_id_, JobId(id.value() + n + 1));
+  next_id_ = std::max(next_id_, JobId(id.value() + room + 1));
   JobArray& array = arrays_[id];
   array.id = id;
+  array.open = open;
+  array.room = room;
   array.submission = submission;
   array.waiting.insert(id.value() + 1, id.value() + n);
   block_tasks(array);
@@ -224,6 +228,7 @@ void JobManager::raise_array(ActiveJob& job, const event::Exception& why, Time n
   post(job, why, now);
   outside_.changed(job);
   JobArray& array = arrays_.at(id);
+  array.open = false;
   const event::Exception theirs{why.type == "max-fails" ? "cancel" : why.type, 0, why.note};
   for (const Idset& held : {array.waiting, array.blocked})  // copies
     for (const auto& range : held.ranges())
@@ -270,6 +275,11 @@ void JobManager::add_tasks(const ActiveJob& job, msg::JobRecord& record) const {
   record.tasks_running = running;
   record.tasks_pending = array.waiting.count() + array.blocked.count() + array.active - running;
   array.show_ended(record);
+  record.tasks_open = array.open;
+  if (array.open && array.waiting.empty() && array.blocked.empty() && array.active == 0)
+    record.reason = fmt::format(
+        "is open: `holon submit --into {0}` gives it more tasks, `holon close {0}` lets it end",
+        job.id.value());
   if (array.waiting.empty() && array.active == 0 && !array.blocked.empty())
     record.reason = wait_of_blocked(array, JobId(array.blocked.first()));
   // Until one has begun the array waits for what its first task waits for.
@@ -438,6 +448,8 @@ Status JobManager::charge_past_arrays(Time since) {
 Status JobManager::restore_array(JobArray& array, std::set<JobId>& torn) {
   const JobId first = array.first();
   const ActiveJob& whole = jobs_.at(array.id);
+  array.open = array.submission->wishes.array->open && !whole.life.closed &&
+               whole.life.state < JobState::cleanup;
   array.waiting.insert(first.value(), first.value() + array.count() - 1);
   Status sound;
   const auto read =

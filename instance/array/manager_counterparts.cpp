@@ -55,6 +55,15 @@ Status JobManager::check_counterparts(const Submission& submission, const Depend
     return fail(Errc::invalid_argument,
                 dependency.text + ": only an array can wait task by task; afterok waits for all",
                 where);
+  if (submission.wishes.array->open)
+    return fail(Errc::unsupported,
+                dependency.text + ": an open array cannot wait task by task; afterok waits for all",
+                where);
+  if (const auto open = arrays_.find(dependency.job); open != arrays_.end() && open->second.open)
+    return fail(Errc::denied,
+                fmt::format("{}: array {} is open; `holon close {}` says that it has all its tasks",
+                            dependency.text, dependency.job.value(), dependency.job.value()),
+                where);
   const auto target = shape_of_array(dependency.job);
   if (!target)
     return fail(target.error().code, dependency.text + ": " + target.error().what, where);

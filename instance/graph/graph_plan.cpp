@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "instance/array/array.hpp"
+
 namespace holon::instance {
 namespace {
 
@@ -71,6 +73,33 @@ Result<std::vector<GraphPlan::Spec>> read_specs(const msg::GraphRequest& request
   return specs;
 }
 
+// Of the way that is taken where the first ones can never run.
+const Submission& taken_way(const msg::GraphTask& task, const GraphPlan& plan) {
+  const auto way = std::find_if(task.ways.begin(), task.ways.end(),
+                                [&](std::uint32_t one) { return !plan.specs[one].refusal; });
+  return *plan.specs[way == task.ways.end() ? task.ways.front() : *way].submission;
+}
+
+// Which tasks of an array a task waits for.
+Status check_indices(const msg::GraphRequest& request, const GraphPlan& plan, std::size_t place,
+                     const msg::GraphAfter& after) {
+  if (after.indices.empty()) return {};
+  const msg::GraphTask& target = request.tasks[after.task];
+  const Submission& array = taken_way(target, plan);
+  const auto indices = Idset::parse(after.indices);
+  if (!indices || indices->empty())
+    return wrong_at("tasks", place, Errc::invalid_argument,
+                    fmt::format("'{}' are no indices; 3-9 are", after.indices));
+  if (!array.wishes.array)
+    return wrong_at("tasks", place, Errc::invalid_argument,
+                    fmt::format("task {} is no array", target.name));
+  const ArrayShape shape{JobId(0), array.count, *array.wishes.array};
+  if (shape.numbers_of(*indices)) return {};
+  return wrong_at(
+      "tasks", place, Errc::invalid_argument,
+      fmt::format("array {} has no task with such an index: {}", target.name, after.indices));
+}
+
 // Of what a task waits for: a task before it, with as many tasks where each waits for its own.
 Status check_after(const msg::GraphRequest& request, const GraphPlan& plan, std::size_t place,
                    const msg::GraphAfter& after) {
@@ -86,12 +115,11 @@ Status check_after(const msg::GraphRequest& request, const GraphPlan& plan, std:
         fmt::format("'{}' is no scheme; accepted are after, afterany, afterok, "
                     "afternotok and aftercorr",
                     after.scheme));
-  if (after.scheme != "aftercorr") return {};
+  if (after.scheme != "aftercorr") return check_indices(request, plan, place, after);
+  if (!after.indices.empty())
+    return wrong("aftercorr takes an array, whose tasks are waited for one by one");
   const auto size_of = [&](std::size_t task) -> std::optional<std::uint64_t> {
-    const auto& ways = request.tasks[task].ways;
-    const auto way = std::find_if(ways.begin(), ways.end(),
-                                  [&](std::uint32_t one) { return !plan.specs[one].refusal; });
-    const Submission& what = *plan.specs[way == ways.end() ? ways.front() : *way].submission;
+    const Submission& what = taken_way(request.tasks[task], plan);
     return what.wishes.array ? std::optional(what.count) : std::nullopt;
   };
   const auto own = size_of(place), other = size_of(after.task);
@@ -155,7 +183,8 @@ Result<GraphPlan> plan_graph(const msg::GraphRequest& request, JobId first, cons
     GraphPlan::Task task{plan.end, asked.ways, asked.ways.front(), {asked.name, asked.command, {}}};
     for (const auto& after : asked.after)
       task.words.dependencies.push_back(
-          fmt::format("{}:{}", after.scheme, plan.tasks[after.task].id.value()));
+          fmt::format("{}:{}{}{}", after.scheme, plan.tasks[after.task].id.value(),
+                      after.indices.empty() ? "" : ".", after.indices));
     std::uint64_t numbers = 1;
     for (const std::uint32_t way : asked.ways)
       if (!plan.specs[way].refusal) numbers = plan.specs[way].numbers();

@@ -28,6 +28,12 @@ tl::unexpected<Error> wrong_task(Errc code, std::string what, std::size_t place)
   return fail(code, std::move(what), at_task(place));
 }
 
+// Another way may be taken then: this one can never be.
+bool is_for_good(const Error& error) {
+  return error.code == Errc::unsatisfiable ||
+         (error.code == Errc::not_found && error.where == "queue");
+}
+
 }  // namespace
 
 // Is it journalled, and not made yet?
@@ -52,6 +58,8 @@ Result<Submission> JobManager::graph_submission(const std::string& jobspec, std:
     return fail(Errc::unsupported, "a task of a graph cannot read from a client");
   if (made->wishes.immediate)
     return fail(Errc::unsupported, "a task of a graph cannot be one that is to start at once");
+  if (made->wishes.array && made->wishes.array->open)
+    return fail(Errc::unsupported, "an open array cannot be a task of a graph");
   if (auto sound = check_dependencies(*made); !sound) return tl::unexpected(sound.error());
   return made;
 }
@@ -88,13 +96,12 @@ Status JobManager::choose_ways(GraphPlan& plan, Time now) {
       good = spec.refusal ? Status(tl::unexpected(*spec.refusal)) : Status();
       if (good && (!spec.was_asked || i < kAsked)) {
         good = ask_about(plan, task, now);
-        if (!good && good.error().code == Errc::unsatisfiable && !spec.was_asked)
-          spec.refusal = good.error();
+        if (!good && is_for_good(good.error()) && !spec.was_asked) spec.refusal = good.error();
         spec.was_asked = true;
         if (i >= kAsked && std::exchange(task.is_known, false))
           HOLON_CHECK(scheduler_.cancel(task.id, now).has_value());
       }
-      if (good || good.error().code != Errc::unsatisfiable) break;
+      if (good || !is_for_good(good.error())) break;
     }
     if (!good) good = wrong_task(good.error().code, to_string(good.error()), i);
   }

@@ -61,14 +61,22 @@ Result<Dependency> read_one(const json& entry, const std::string& where) {
     dependency.at = std::llround(*seconds * 1000);
     return dependency;
   }
-  const auto id = parse_whole<std::uint64_t>(value);
+  const auto wrong = [&](const char* what) {
+    return fail(Errc::invalid_argument, fmt::format("\"{}\" {}", value, what), where + "/value");
+  };
+  const auto dot = std::min(value.find('.'), value.size());
+  const auto id = parse_whole<std::uint64_t>(value.substr(0, dot));
   if (!id)
-    return fail(Errc::invalid_argument,
-                fmt::format("\"{}\" is no job id; accepted is one, as a string; more jobs are more "
-                            "entries of the list",
-                            value),
-                where + "/value");
+    return wrong(
+        "is no job id; accepted is one, as a string; more jobs are more entries of the list");
   dependency.job = JobId(*id);
+  if (dot == value.size()) return dependency;
+  auto indices = Idset::parse(std::string_view(value).substr(dot + 1));
+  if (!indices || indices->empty())
+    return wrong("names no tasks; accepted are an array's id, a dot and indices, like \"7.3-9\"");
+  if (dependency.scheme == Scheme::aftercorr)
+    return wrong("names tasks; aftercorr takes an array, whose tasks are waited for one by one");
+  dependency.indices = std::move(*indices);
   return dependency;
 }
 
@@ -89,7 +97,7 @@ Result<std::vector<Dependency>> read_dependencies(const json& system) {
 }
 
 Standing judge(const Dependency& dependency, const TargetState& target, Time now) {
-  const auto id = dependency.job.value();
+  const std::string id = target.name.empty() ? std::to_string(dependency.job.value()) : target.name;
   const bool over = !target.result.empty();
   const bool completed = target.result == "COMPLETED";
   const auto never = [&](std::string_view why) -> Standing {

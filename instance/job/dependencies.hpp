@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/idset.hpp"
 #include "base/result.hpp"
 #include "base/strong.hpp"
 #include "base/time.hpp"
@@ -27,21 +28,24 @@ struct Dependency {
     begin_time,  // it is `at`
   };
   Scheme scheme = Scheme::afterany;
-  JobId job;         // of the first five
+  JobId job;         // of those that name one
+  Idset indices;     // of the tasks of this array that it names; empty: the job as a whole
   Time at = 0;       // ms since the epoch
   std::string text;  // "afterok:7", for listings and event logs
 
   bool operator==(const Dependency&) const = default;
 };
 
-// attributes.system.dependencies: a list of {"scheme": "afterok", "value": "7"}; the value of
-// begin-time is in seconds since the epoch. Errors: invalid_argument with the pointer.
+// attributes.system.dependencies: a list of {"scheme": "afterok", "value": "7"}; "7.12" and "7.3-9"
+// are tasks of an array, and the value of begin-time is in seconds since the epoch. Errors:
+// invalid_argument with the pointer.
 Result<std::vector<Dependency>> read_dependencies(const nlohmann::json& system);
 
 // What is known of the job that a dependency names.
 struct TargetState {
   bool started = false;
-  std::string result;  // empty: it is active
+  std::string result = {};  // empty: it is active
+  std::string name = {};    // "7.12"; empty: the number that the dependency has
 };
 
 // How one dependency stands, or all of a job's together.
@@ -50,7 +54,7 @@ struct Standing {
   Verdict verdict = Verdict::met;
   std::string text;  // what is waited for, or why it will never happen
 };
-// Of the four schemes that name a job, and begin_time.
+// Of the schemes that name a job, but for aftercorr, and begin_time.
 Standing judge(const Dependency& dependency, const TargetState& target, Time now);
 
 // Who waits for whom or when: whom to look at again when a job starts or ends.

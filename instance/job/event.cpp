@@ -40,7 +40,9 @@ constexpr std::array kNames = {"submit",
                                "resume",
                                "array-start",
                                "array-finish",
-                               "preempt"};
+                               "preempt",
+                               "array-extend",
+                               "array-close"};
 static_assert(kNames.size() == std::variant_size_v<EventBody>);
 
 std::string quoted(const std::string& text) {
@@ -140,6 +142,9 @@ struct Context {
   }
   std::string operator()(const event::ArrayFinish& e) const {
     return (*this)(event::Finish{e.status, e.cpu_ms, e.max_rss_kb});
+  }
+  std::string operator()(const event::ArrayExtend& e) const {
+    return fmt::format(R"({{"tasks":{}}})", e.tasks);
   }
   template <class Plain>
   std::string operator()(const Plain&) const {
@@ -242,6 +247,10 @@ EventBody read_body(std::size_t index, const json& c) {
       return event::ArrayFinish{c.at("status"), c.at("cpu_ms"), c.at("max_rss_kb")};
     case 25:
       return event::Preempt{c.at("by"), c.at("mode") == "requeue", c.at("end_ms")};
+    case 26:
+      return event::ArrayExtend{c.at("tasks")};
+    case 27:
+      return event::ArrayClose{};
     default:
       return event::Clean{};
   }

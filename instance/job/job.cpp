@@ -210,6 +210,14 @@ struct Transition {
     job.t_finish = time;
     return true;
   }
+  bool operator()(const event::ArrayExtend&) {
+    return job.submitted && job.state < JobState::cleanup && !job.closed;
+  }
+  bool operator()(const event::ArrayClose&) {
+    if (!job.submitted || job.state >= JobState::cleanup) return false;
+    job.closed = true;
+    return true;
+  }
   bool operator()(const event::Clean&) {
     if (job.holds_resources || !move(JobState::cleanup, JobState::inactive)) return false;
     job.t_inactive = time;

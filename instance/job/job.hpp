@@ -193,6 +193,15 @@ struct ArrayFinish {
   bool operator==(const ArrayFinish&) const = default;
 };
 
+// Of an open array: it has so many tasks more, behind those it had; and it gets no more.
+struct ArrayExtend {
+  std::uint64_t tasks = 0;
+  bool operator==(const ArrayExtend&) const = default;
+};
+struct ArrayClose {
+  bool operator==(const ArrayClose&) const = default;
+};
+
 }  // namespace event
 
 using EventBody =
@@ -201,7 +210,8 @@ using EventBody =
                  event::Exception, event::Finish, event::Release, event::Free, event::Clean,
                  event::DependencyAdd, event::DependencyRemove, event::RankStart, event::RankFinish,
                  event::Requeue, event::JobspecUpdate, event::Suspend, event::Resume,
-                 event::ArrayStart, event::ArrayFinish, event::Preempt>;
+                 event::ArrayStart, event::ArrayFinish, event::Preempt, event::ArrayExtend,
+                 event::ArrayClose>;
 
 struct Event {
   Time time = 0;
@@ -253,6 +263,7 @@ struct Lifecycle {
   bool finished = false;          // all of its tasks have ended
   bool leads = false;             // its first part leads the others
   bool cancelled = false;         // it is not to run again
+  bool closed = false;            // of an array: it gets no more tasks
   std::uint32_t preemptions = 0;  // so many attempts ended because others took its place
   std::uint32_t retries = 0;  // so many attempts, with those, are behind it; all below is of the
                               // last one

@@ -28,6 +28,7 @@
 #include "instance/job/submission.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/process/pulse.hpp"
+#include "msg/array.hpp"
 #include "msg/instance.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/allocation.hpp"
@@ -216,6 +217,10 @@ class JobManager {
   // What its end waited for (Outside::may_end) has happened.
   void go_on(JobId id, Time now) { advance(id, now); }
 
+  // More tasks for an open array, or none and its close. Errors: not_found, invalid_argument (it is
+  // no array; indices or entries that do not fit), denied (it is closed, or over), out_of_range.
+  Result<msg::ExtendReply> extend_array(const msg::ExtendRequest& request, Time now);
+
   // As the scheduler is told of it.
   qmanager::JobRequest request_of(const ActiveJob& job) const;
   // The number that the next job gets, and numbers up to `last` that none may get.
@@ -310,6 +315,11 @@ class JobManager {
   static bool waits_for_others(const ActiveJob& job);
   Status check_dependencies(const Submission& submission) const;
   TargetState state_of_target(JobId id) const;
+  // Of tasks of an array (array/manager_task_dependencies.cpp).
+  Result<Idset> tasks_named(const Dependency& dependency) const;
+  JobId next_awaited(const Dependency& dependency) const;
+  JobId next_awaited(const Dependency& dependency, const Idset& numbers) const;
+  Standing standing_of_tasks(const Dependency& dependency, Time now) const;
   const ActiveJob* namesake_before(const ActiveJob& job) const;
   Standing standing_of(const ActiveJob& job, const Dependency& dependency, Time now) const;
   Standing standing_of(const ActiveJob& job, Time now) const;
@@ -395,6 +405,10 @@ class JobManager {
   msg::SubmitReply accept_array(const std::shared_ptr<const Submission>& submission,
                                 const msg::SubmitRequest& request, Time now);
   void end_task(ActiveJob& job, Time now);
+  // Open arrays (array/manager_open.cpp).
+  Result<JobArray*> open_array(JobId id);
+  Result<std::optional<msg::ExtendReply>> extended_before(const msg::ExtendRequest& request) const;
+  Status add_tasks(JobArray& array, const msg::ExtendRequest& request, Time now);
   // aftercorr (array/manager_counterparts.cpp).
   struct EndedRange {
     JobId array, first, last;

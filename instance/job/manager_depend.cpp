@@ -28,6 +28,12 @@ Status JobManager::check_dependencies(const Submission& submission) const {
       if (auto fits = check_counterparts(submission, d, i); !fits) return fits;
       continue;
     }
+    if (names_a_job && !d.indices.empty()) {
+      if (auto named = tasks_named(d); !named)
+        return fail(named.error().code, d.text + ": " + named.error().what,
+                    fmt::format("/attributes/system/dependencies/{}", i));
+      continue;
+    }
     if (!names_a_job || record(d.job)) continue;
     return fail(Errc::not_found, fmt::format("{}: there is no job {}", d.text, d.job.value()),
                 fmt::format("/attributes/system/dependencies/{}", i));
@@ -60,6 +66,7 @@ Standing JobManager::standing_of(const ActiveJob& job, const Dependency& depende
                                  Time now) const {
   if (dependency.scheme == Dependency::Scheme::begin_time)
     return judge(dependency, {}, clock_.wall(now));
+  if (!dependency.indices.empty()) return standing_of_tasks(dependency, now);
   if (dependency.scheme != Dependency::Scheme::singleton)
     return judge(dependency, state_of_target(dependency.job), now);
   const ActiveJob* other = namesake_before(job);
@@ -85,7 +92,9 @@ std::vector<JobId> JobManager::waits_on(const ActiveJob& job) const {
   if (!waits_for_others(job) || job.life.retries > 0) return targets;
   for (const auto& d : job.submission->dependencies) {
     if (d.scheme == Dependency::Scheme::begin_time) continue;
-    if (d.scheme != Dependency::Scheme::singleton)
+    if (!d.indices.empty())
+      targets.push_back(next_awaited(d));
+    else if (d.scheme != Dependency::Scheme::singleton)
       targets.push_back(d.job);
     else if (const ActiveJob* other = namesake_before(job))
       targets.push_back(other->id);

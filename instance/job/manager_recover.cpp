@@ -99,6 +99,7 @@ Status JobManager::load(const std::vector<Batch>& batches, const Beginning& begi
       JobArray& array = arrays_[batch.first];
       array.id = batch.first;
       array.submission = submission;
+      array.room = batch.count - 1;
       continue;
     }
     const auto gone = journal_.inactive_ids(batch.first, batch.count);

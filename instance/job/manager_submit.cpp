@@ -69,16 +69,17 @@ Result<std::optional<msg::SubmitReply>> JobManager::submitted_before(
   if (!*known) return std::nullopt;
   const auto batch = journal_.batch_of((*known)->first);
   if (!batch) return tl::unexpected(batch.error());
-  if (batch->jobspec != request.jobspec || batch->is_instance != request.is_instance ||
-      (*known)->count != request.count)
+  const auto record = this->record((*known)->first);
+  const bool has_grown = record && record->tasks > (*known)->count;  // its jobspec is another one
+  if ((batch->jobspec != request.jobspec && !has_grown) ||
+      batch->is_instance != request.is_instance || (*known)->count != request.count)
     return fail(
         Errc::exists,
         fmt::format("another submission, that of job {}, had this key", (*known)->first.value()),
         "key");
-  const auto record = this->record((*known)->first);
   if (record && record->result == "REJECTED") return fail(Errc::unsatisfiable, record->reason);
   if (record && record->tasks > 0)
-    return msg::SubmitReply{(*known)->first.value(), 1, record->tasks};
+    return msg::SubmitReply{(*known)->first.value(), 1, (*known)->count};
   return msg::SubmitReply{(*known)->first.value(), (*known)->count, 0};
 }
 

@@ -104,10 +104,11 @@ Status take_array(const json& value, const std::string& key, Wishes& wishes) {
     const std::string where = key + "/" + name;
     const bool is_number =
         name == "first" || name == "step" || name == "max_running" || name == "max_fails";
-    if (!is_number && name != "entries" && name != "indices")
+    if (!is_number && name != "entries" && name != "indices" && name != "open")
       return misfit_wish(
-          where, "one of the keys first, step, indices, entries, max_running and max_fails");
+          where, "one of the keys first, step, indices, entries, max_running, max_fails and open");
     const Status taken = is_number           ? take_array_number(part, where, name, array)
+                         : name == "open"    ? take_bool(part, where, array.open)
                          : name == "entries" ? take_entries(part, where, array.entries)
                                              : take_indices(part, where, array.indices);
     if (!taken) return taken;

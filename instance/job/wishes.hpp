@@ -23,6 +23,7 @@ struct Array {
   std::vector<std::string> entries;
   std::uint64_t max_running = 0;           // so many tasks at a time; 0: no bound
   std::optional<std::uint64_t> max_fails;  // with one more that fails all others are cancelled
+  bool open = false;  // it may get more tasks (job.extend), and is not over before it is closed
 
   std::int64_t index_at(std::uint64_t place) const;
   // nullopt: it has no such index. (How many tasks it has is not known here.)

@@ -154,6 +154,8 @@ class Journal {
   // Of arrays, whose batch has one number more than they have tasks. What happened to a task is
   // kept until it is over: one row a task, written with the commit.
   void add_array(JobId array, std::uint64_t tasks);
+  // It has so many in all now, and another jobspec.
+  void extend_array(JobId array, std::uint64_t tasks, const std::string& jobspec);
   void add_task_event(JobId task, const Event& event);
   // Over are these tasks, in the same way: COMPLETED, FAILED, ... All that was kept of them goes.
   void add_ended_tasks(const EndedTasks& tasks, const std::string& result);

@@ -2,6 +2,7 @@
 // is written as one row with each commit, and taken away when it is over; what is left then is a
 // row of some 40 bytes, in a table that only grows at its end.
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "instance/array/ended.hpp"
@@ -150,6 +151,31 @@ void Journal::add_array(JobId array, std::uint64_t tasks) {
   });
 }
 
+void Journal::extend_array(JobId array, std::uint64_t tasks, const std::string& jobspec) {
+  auto& s = *state_;
+  s.write([&] {
+    SQLite::Statement known(s.db, "SELECT spec FROM batches WHERE first = ?");
+    known.bind(1, row_of(array));
+    if (!known.executeStep()) throw std::runtime_error("an array that is to grow is not there");
+    const std::int64_t old = known.getColumn(0).getInt64();
+    s.spec.bindNoCopy(1, jobspec);
+    s.run(s.spec);
+    const std::int64_t fresh = s.db.getLastInsertRowid();
+    for (const auto& [text, value, key] :
+         {std::tuple("UPDATE batches SET spec = ? WHERE first = ?", fresh, row_of(array)),
+          std::tuple("UPDATE arrays SET tasks = ? WHERE id = ?", static_cast<std::int64_t>(tasks),
+                     row_of(array)),
+          std::tuple("DELETE FROM specs WHERE id = ?1 AND ?1 = ?2 AND NOT EXISTS (SELECT 1 FROM "
+                     "batches WHERE spec = ?1)",
+                     old, old)}) {
+      SQLite::Statement q(s.db, text);
+      q.bind(1, value);
+      q.bind(2, key);
+      q.exec();
+    }
+  });
+}
+
 void Journal::add_task_event(JobId task, const Event& event) {
   auto& s = *state_;
   s.write([&] {
@@ -285,6 +311,8 @@ Result<std::vector<Event>> Journal::events_of_task(JobId array, JobId task) cons
   for (auto& event : *shared) {
     const bool is_own = std::holds_alternative<event::ArrayStart>(event.body) ||
                         std::holds_alternative<event::ArrayFinish>(event.body) ||
+                        std::holds_alternative<event::ArrayExtend>(event.body) ||
+                        std::holds_alternative<event::ArrayClose>(event.body) ||
                         std::holds_alternative<event::Exception>(event.body) ||
                         std::holds_alternative<event::Clean>(event.body);
     if (is_own) continue;

@@ -12,6 +12,7 @@
 #include "base/printable.hpp"
 #include "instance/job/change/jobspec_update.hpp"
 #include "launch/signal_name.hpp"
+#include "msg/array.hpp"
 #include "msg/audit.hpp"
 #include "msg/instance.hpp"
 #include "msg/policy.hpp"
@@ -66,6 +67,10 @@ std::string queue_in_words(const std::string& name) {
 std::string of_cancel(const msg::CancelRequest& ask) {
   return ask.all ? "all jobs" : ids_in_words("job", ask.ids);
 }
+std::string of_extend(const msg::ExtendRequest& ask) {
+  return fmt::format("{} tasks more for job {}{}", ask.tasks, ask.id,
+                     ask.close ? ", and no more" : "");
+}
 std::string of_signal(const msg::SignalRequest& ask) {
   return fmt::format("{} to {}", launch::signal_name(ask.signal), ids_in_words("job", ask.ids));
 }
@@ -106,6 +111,7 @@ std::string of_drain(const msg::DrainRequest& ask) {
 std::string in_words(const Request& request) {
   static const std::map<std::string_view, InWords> kWords = {
       {"cancel", read_as<msg::CancelRequest, of_cancel>},
+      {"job.extend", read_as<msg::ExtendRequest, of_extend>},
       {"job.signal", read_as<msg::SignalRequest, of_signal>},
       {"job.update", read_as<msg::UpdateRequest, of_update>},
       {"job.suspend", read_as<msg::SuspendRequest, of_suspend>},

@@ -30,6 +30,7 @@ void answer_later(AfterCommit& after_commit, const transport::Request& request, 
 void JobService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("submit", [this](const Request& r) { submit(r); });
   dispatcher.add("submit.graph", [this](const Request& r) { submit_graph(r); });
+  dispatcher.add("job.extend", [this](const Request& r) { extend(r); });
   dispatcher.add("job.info", [this](const Request& r) { info(r); });
   dispatcher.add("cancel", [this](const Request& r) { cancel(r); });
 }
@@ -74,6 +75,17 @@ void JobService::submit_graph(const Request& request) {
     answer_later(uses_.after_commit, request, reply);
     return false;
   });
+}
+
+void JobService::extend(const Request& request) {
+  const auto ask = unpack<msg::ExtendRequest>(request.payload());
+  if (!ask) return request.fail(ask.error());
+  if (hooks_.ending() && ask->tasks > 0)
+    return request.fail({Errc::busy, "this instance is ending and takes no more tasks", {}});
+  auto added = uses_.jobs.extend_array(*ask, now());
+  if (!added)
+    return uses_.after_commit.add([request, error = added.error()] { request.fail(error); });
+  answer_later(uses_.after_commit, request, std::move(*added));
 }
 
 void JobService::info(const Request& request) {

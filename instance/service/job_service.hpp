@@ -46,6 +46,7 @@ class JobService {
   using Ids = std::vector<std::uint64_t>;
   void submit(const Request& request);
   void submit_graph(const Request& request);
+  void extend(const Request& request);
   void info(const Request& request);
   void cancel(const Request& request);
   Ids all_active(const std::optional<std::string>& user) const;

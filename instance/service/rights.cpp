@@ -20,6 +20,7 @@ constexpr bool kRepeated = true;
 constexpr std::array kRights = {
     Right{"submit", kUsers, Reach::tree, kAudited},
     Right{"submit.graph", kUsers, Reach::tree, kAudited},
+    Right{"job.extend", kUsers, Reach::tree, kAudited},
     Right{"jobs", kUsers, Reach::tree, !kAudited, Gone::job_list},
     Right{"job.tasks", kUsers, Reach::tree},
     Right{"job.info", kUsers, Reach::tree, !kAudited, Gone::info},

@@ -278,7 +278,8 @@ class Reader {
       if (wrong && first > done)
         problem(where.path, "its jobs that were not over", describe(*wrong));
       const auto end = first + (wrong ? wrong->most : q.getColumn(1).getInt64());
-      const bool is_array = has_array(db, first);
+      const auto tasks = tasks_of_array(db, first);
+      const bool is_array = tasks.has_value();
       if (is_array && first <= done) continue;
       auto made = make_submission(q.getColumn(2).getString(), q.getColumn(3).getInt() != 0);
       if (!made) {  // how it stands can still be told
@@ -288,7 +289,7 @@ class Reader {
       if (made->queue.empty()) made->queue = meta_of(db, kDefaultQueue);
       if (!is_array) made->wishes.array.reset();
       made->first = JobId(static_cast<std::uint64_t>(first));
-      if (is_array) made->count = static_cast<std::uint64_t>(q.getColumn(1).getInt64() - 1);
+      if (is_array) made->count = static_cast<std::uint64_t>(*tasks);
       const auto submission = std::make_shared<const Submission>(std::move(*made));
       // An array is told of as a whole.
       const auto stop = is_array ? std::min(end, first + 1) : end;
@@ -314,11 +315,11 @@ class Reader {
   }
 
   // Journals of earlier versions have no such table.
-  static bool has_array(SQLite::Database& db, std::int64_t first) {
-    if (!db.tableExists("arrays")) return false;
-    SQLite::Statement q(db, "SELECT 1 FROM arrays WHERE id = ?");
+  static std::optional<std::int64_t> tasks_of_array(SQLite::Database& db, std::int64_t first) {
+    if (!db.tableExists("arrays")) return std::nullopt;
+    SQLite::Statement q(db, "SELECT tasks FROM arrays WHERE id = ?");
     q.bind(1, first);
-    return q.executeStep();
+    return q.executeStep() ? std::optional(q.getColumn(0).getInt64()) : std::nullopt;
   }
 
   // How the tasks of an array stood.

@@ -33,7 +33,7 @@ struct NamedOne {
   HOLON_FIELDS(id)
 };
 
-const std::set<std::string> kOfOneJob = {"job.info", "job.attach", "job.input"};
+const std::set<std::string> kOfOneJob = {"job.info", "job.attach", "job.input", "job.extend"};
 const std::set<std::string> kOfJobs = {"job.watch", "job.wait", "job.signal", "job.suspend",
                                        "explain"};
 // What an operator may ask a child of somebody: to end, and what it has done.

@@ -71,6 +71,31 @@ TEST(GraphFile, TasksStandBehindWhatTheyWaitFor) {
               ElementsAre(GraphTask::After{"afterok", 1}, GraphTask::After{"afterok", 2}));
 }
 
+TEST(GraphFile, TasksOfAnArrayAreNamedByTheirIndices) {
+  const auto tasks = parse_graph(R"(
+[[task]]
+name = "a.1"
+command = ["x"]
+[[task]]
+name = "a"
+command = ["x", ":::", "1", "2"]
+[[task]]
+name = "b"
+command = ["y"]
+afterok = ["a.1", "a.2", "a"]
+)",
+                                 "g.toml");
+  ASSERT_TRUE(tasks) << to_string(tasks.error());
+  EXPECT_THAT((*tasks)[2].after,
+              ElementsAre(GraphTask::After{"afterok", 0}, GraphTask::After{"afterok", 1, "2"},
+                          GraphTask::After{"afterok", 1}));
+}
+
+TEST(GraphFile, WhatBeginsWithABraceIsJson) {
+  EXPECT_TRUE(parse_graph(R"( {"task": [{"name": "a", "command": ["x"]}]})", "standard input"));
+  EXPECT_TRUE(parse_graph("[[task]]\nname = \"a\"\ncommand = [\"x\"]\n", "standard input"));
+}
+
 TEST(GraphFile, JsonSaysTheSame) {
   const auto tasks = parse_graph(
       R"({"defaults": {"time": "1m"}, "task": [{"name": "b", "command": ["y"], "afterok": "a"},

@@ -151,7 +151,9 @@ TEST_F(Scripts, ErrorsNameTheLine) {
       {"-n 4 ./a.out", "./a.out: not expected here; only options are"},
       {"-c -2", "-c: -2 is not accepted, at least 1 and at most 4294967295 are"},
       {"-x", "-x,--exclusive: whole nodes"},
-      {"-d afterok:x", "--dependency afterok:x: 'x' is no job id; afterok:7 is one"},
+      {"-d afterok:x",
+       "--dependency afterok:x: 'x' is no job id; afterok:7 names a job, afterok:7.3-9 tasks of an "
+       "array"},
       {"--wrap", "--wrap: accepted on the command line only"},
       {"--help", "--help: accepted on the command line only"},
       {"--name 'a", "a quotation mark has no end"},

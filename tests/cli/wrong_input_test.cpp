@@ -35,6 +35,22 @@ const std::vector<Row> kRows = {
      "holon batch: --conf queue.depth: queue.depth = \"x\" does not fit: accepted is a number from "
      "1 to 1000000"},
     {{"submit"}, kUsage, "holon submit: COMMAND [ARGS...] is missing"},
+    {{"submit", "--preemptible=maybe", "true"},
+     kUsage,
+     "holon submit: --preemptible: 'maybe' does not fit; true, false and the option alone do"},
+    {{"submit", "--dependency", "afterok:7.", "true"},
+     kUsage,
+     "holon submit: --dependency afterok:7.: '7.' is no job id; afterok:7 names a job, "
+     "afterok:7.3-9 tasks of an array"},
+    {{"submit", "--dependency", "aftercorr:7.2", "true"},
+     kUsage,
+     "holon submit: --dependency aftercorr:7.2: aftercorr takes an array, whose tasks are waited "
+     "for one by one"},
+    {{"config", "get", ""}, kUsage, "holon config get: KEY: '' is no key; job.grace is one"},
+    {{"report", "/dev/null"},
+     kUsage,
+     "holon report: /dev/null: is no state directory of an instance; the page's own file is -o "
+     "FILE"},
     {{"submit", "-n"}, kUsage, "holon submit: --ntasks: a value is missing"},
     {{"submit", "-n", "x", "true"},
      kUsage,
@@ -153,7 +169,8 @@ const std::vector<Row> kRows = {
      "holon submit: -N,--nodes: '0' is no number of nodes, at least 1"},
     {{"submit", "--dependency", "afterok:1:x", "true"},
      kUsage,
-     "holon submit: --dependency afterok:x: 'x' is no job id; afterok:7 is one"},
+     "holon submit: --dependency afterok:x: 'x' is no job id; afterok:7 names a job, afterok:7.3-9 "
+     "tasks of an array"},
     {{"submit", "-d", "afterok:1,befor:2", "true"},
      kUsage,
      "holon submit: --dependency befor:2: 'befor' is none of after, afterany, afterok, afternotok, "
@@ -164,7 +181,8 @@ const std::vector<Row> kRows = {
      "',' ask for all"},
     {{"submit", "--dependency", "afterok", "true"},
      kUsage,
-     "holon submit: --dependency afterok: '' is no job id; afterok:7 is one"},
+     "holon submit: --dependency afterok: '' is no job id; afterok:7 names a job, afterok:7.3-9 "
+     "tasks of an array"},
     {{"submit", "--dependency", "befor:1", "true"},
      kUsage,
      "holon submit: --dependency befor:1: 'befor' is none of after, afterany, afterok, afternotok, "

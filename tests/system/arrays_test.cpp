@@ -33,6 +33,35 @@ TEST(Arrays, EachTaskHasItsEntryAsTheLastArgument) {
   EXPECT_EQ(sandbox.ok({"job", "output", "1.1"}), "two words|two words\n");
   EXPECT_EQ(sandbox.ok({"job", "output", "1.2"}), "{{entry}}|{{entry}}\n");
   EXPECT_EQ(sandbox.ok({"job", "output", "1"}), "two words|two words\n{{entry}}|{{entry}}\n");
+  EXPECT_EQ(sandbox.ok({"output", "1.1-2"}), "two words|two words\n{{entry}}|{{entry}}\n");
+  EXPECT_EQ(sandbox.ok({"output", "1.1-2", "--failed"}), "");
+  EXPECT_THAT(sandbox.run({"output", "1.1-3"}).err, HasSubstr("its indices are 1 to 2"));
+}
+
+TEST(Arrays, AnOpenOneIsGivenMoreTasksAndClosed) {
+  Sandbox sandbox;
+  Instance instance(sandbox, kNode);
+  sandbox.ok({"submit", "--open", "echo", ":::", "a", "b"});
+  EXPECT_EQ(sandbox.ok({"submit", "--into", "1", ":::", "c", "d e"}), "1.3-4\n");
+  EXPECT_THAT(sandbox.ok({"jobs"}), HasSubstr("open"));
+  EXPECT_THAT(sandbox.ok({"job", "info", "1"}), HasSubstr("open"));
+  sandbox.ok({"job", "wait", "1.1-4"});
+  EXPECT_THAT(sandbox.ok({"jobs"}), HasSubstr("4 completed, open"));
+  sandbox.ok({"close", "1"});
+  sandbox.ok({"job", "wait", "1"});
+  EXPECT_EQ(sandbox.ok({"output", "1"}), "a\nb\nc\nd e\n");
+  EXPECT_THAT(sandbox.run({"submit", "--into", "1", ":::", "x"}).err,
+              HasSubstr("--into 1: array /1 is over: COMPLETED"));
+  EXPECT_THAT(sandbox.run({"submit", "--into", "1", "echo"}).err,
+              HasSubstr("the tasks of an open array run its command"));
+  EXPECT_THAT(sandbox.run({"submit", "--into", "1", "-n", "3"}).err, HasSubstr("not with --into"));
+  const std::string second = sandbox.ok({"submit", "--open", "true"});
+  const std::string id = second.substr(0, second.find('\n'));
+  EXPECT_EQ(sandbox.ok({"submit", "--into", id, "--array", "5-7"}), id + ".5-7\n");
+  EXPECT_EQ(sandbox.ok({"submit", "--into", id, "--count", "2"}), id + ".8-9\n");
+  sandbox.ok({"close", id});
+  sandbox.ok({"job", "wait", id});
+  EXPECT_NE(sandbox.ok({"retry", id}), "");
 }
 
 TEST(Arrays, IsOneLineAndItsTasksAreNamedByTheirIndices) {

@@ -65,6 +65,8 @@ Result<msg::SubmitRequest> request_for(Client& client, const RetryArgs& args, st
   request.user = job.user;
   request.is_instance = job.is_instance;
   if (job.tasks > 0) {
+    auto& array = spec["attributes"]["system"]["holon"]["array"];
+    if (array.is_object()) array.erase("open");  // what is tried again is known
     const auto tasks = client.tasks({id, "", args.failed ? kFailedTasks : ""});
     if (!tasks) return tl::unexpected(tasks.error());
     const auto ids = Idset::parse(tasks->ids);

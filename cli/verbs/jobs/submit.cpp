@@ -9,6 +9,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/idset.hpp"
 #include "base/whole_file.hpp"
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
@@ -33,6 +34,7 @@ struct SubmitArgs {
   std::int64_t count = 1;
   std::string jobspec;  // a file; "-": standard input; empty: made from the options
   std::string graph;    // a file of tasks
+  std::string into;     // an open array that is to have more tasks
   bool count_given = false;
   bool wrap = false;
   bool json = false;
@@ -186,8 +188,11 @@ void add_submit_options(Parser& parser, SubmitArgs& args) {
               "--dry-run prints; - is standard input")
       .option("--file", args.graph, "FILE",
               "tasks that wait for each other, in one TOML or JSON file, instead of COMMAND "
-              "(docs/formats.md); prints the name and id of each");
+              "(docs/formats.md); - is standard input; prints the name and id of each");
   add_array_options(parser, args.array);
+  parser.option("--into", args.into, "ID",
+                "more tasks for the open array ID, instead of COMMAND: by --array, --each-line, "
+                "--each-json, ':::' or --count; prints their ids");
 }
 
 // ---- --file ----
@@ -234,7 +239,8 @@ class GraphMaker {
       if (!spec) return tl::unexpected(spec.error());
       made.ways.push_back(*spec);
     }
-    for (const auto& after : task.after) made.after.push_back({after.scheme, after.task});
+    for (const auto& after : task.after)
+      made.after.push_back({after.scheme, after.task, after.indices});
     request_.tasks.push_back(std::move(made));
     return {};
   }
@@ -329,6 +335,72 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
   return kOk;
 }
 
+// ---- --into ----
+
+// What else may stand beside --into: the tasks of an array run its command, with what it asks for.
+Status check_alone_with_into(const Invocation& call, const SubmitArgs& args) {
+  static constexpr std::string_view kBeside[] = {"--into",      "--array",     "-a",
+                                                 "--each-line", "--each-json", "--count",
+                                                 "-i",          "--instance",  "--json"};
+  if (!args.command.empty() && args.command.front() != ":::")
+    return fail(Errc::invalid_argument,
+                "the tasks of an open array run its command; ':::' stands before what tells them "
+                "apart",
+                args.command.front());
+  for (const auto& word : call.args) {
+    if (word == ":::") break;
+    if (word.size() < 2 || word.front() != '-') continue;
+    const std::string name = word.substr(0, word.find('='));
+    if (std::find(std::begin(kBeside), std::end(kBeside), name) == std::end(kBeside))
+      return fail(
+          Errc::invalid_argument,
+          fmt::format("not with --into; accepted beside it are {}", fmt::join(kBeside, ", ")),
+          word);
+  }
+  return {};
+}
+
+Result<msg::ExtendRequest> extension_of(const SubmitArgs& args) {
+  msg::ExtendRequest request;
+  std::vector<std::string> command = {"{{entry}}"};
+  command.insert(command.end(), args.command.begin(), args.command.end());
+  auto array = take_array(args.array, command, true);
+  if (!array) return tl::unexpected(array.error());
+  request.tasks = static_cast<std::uint64_t>(*array ? (*array)->indices.count : args.count);
+  if (!*array) return request;
+  request.entries = std::move((*array)->entries);
+  if (!request.entries.empty()) return request;
+  const IndexRange& range = (*array)->indices;
+  request.indices = range.list;
+  if (!range.list.empty()) return request;
+  Idset indices;
+  for (std::int64_t i = 0; i < range.count; ++i)
+    indices.insert(static_cast<std::uint64_t>(range.first + i * range.step));
+  request.indices = indices.str();
+  return request;
+}
+
+int submit_into(Invocation& call, const SubmitArgs& args) {
+  if (auto good = check_alone_with_into(call, args); !good)
+    return report(call, "submit", good.error());
+  auto request = extension_of(args);
+  if (!request) return report(call, "submit", request.error());
+  auto selected = connect_to_job(call, args.into);
+  if (!selected) return report(call, "submit", selected.error());
+  request->id = selected->id;
+  const auto reply = selected->client.extend(*request);
+  if (!reply)
+    return report(call, "submit", {reply.error().code, reply.error().what, "--into " + args.into});
+  if (args.json)
+    call.io.out << pretty({{"array", request->id},
+                           {"tasks", request->tasks},
+                           {"ids", reply->ids},
+                           {"indices", reply->indices}});
+  else
+    call.io.out << fmt::format("{}.{}\n", request->id, reply->indices);
+  return kOk;
+}
+
 // What else may stand beside --file.
 Status check_alone_with_file(const Invocation& call, const SubmitArgs& args) {
   if (!args.command.empty())
@@ -362,6 +434,8 @@ int verb_submit(Invocation& call) {
       .example("holon submit --count 1000 -c 2 ./sweep.sh", "a thousand jobs of two cores")
       .example("holon submit --array 0-100:2 ./sweep.sh", "an array: a task for each index")
       .example("holon submit ./fit.sh ::: a.csv b.csv", "a task for each word behind :::")
+      .example("holon submit --open ./fit.sh ::: a.csv", "an array that may get more tasks")
+      .example("holon submit --into 7 ::: b.csv c.csv", "two more for the open array 7")
       .example("holon submit --file campaign.toml", "tasks that wait for each other")
       .example("holon submit --wrap 'make && make test'", "a line for the shell")
       .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
@@ -380,6 +454,7 @@ int verb_submit(Invocation& call) {
       return report(call, "submit", good.error());
     return submit_graph(call, args);
   }
+  if (!args.into.empty()) return submit_into(call, args);
   if (args.jobspec.empty() && args.command.empty())
     return report(call, "submit", {Errc::invalid_argument, "COMMAND [ARGS...] is missing", ""});
   if (!args.script.file.empty()) args.command.front() = args.script.file;

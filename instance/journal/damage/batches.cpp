@@ -33,6 +33,8 @@ std::optional<WrongBatch> look_at(SQLite::Database& journal, std::int64_t first,
   if (fits && next) return std::nullopt;
   const auto known = submitted(journal, first);
   if (fits && known.value_or(count) == count) return std::nullopt;
+  // An array that is, or was, open has more numbers than tasks.
+  if (fits && *known < count && tasks_of_array(journal, first)) return std::nullopt;
   if (!next) return WrongBatch{first, count, known.value_or(1)};
   return WrongBatch{first, count, std::min(known.value_or(*next - first), *next - first)};
 }

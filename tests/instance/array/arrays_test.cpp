@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "msg/array.hpp"
 #include "msg/queue.hpp"
 #include "tests/instance/live.hpp"
 
@@ -187,6 +188,209 @@ TEST(LiveArrays, IsWaitedForByTaskAndAsAWhole) {
   EXPECT_EQ(read_file(done.output), "50\n");
 }
 
+JobOptions behind_each(std::uint64_t target, std::uint64_t count) {
+  return array_of(
+      count, {},
+      {{"dependencies", {{{"scheme", "aftercorr"}, {"value", std::to_string(target)}}}}});
+}
+
+JobOptions behind_tasks(const std::string& scheme, const std::string& tasks) {
+  JobOptions options;
+  options.system =
+      nlohmann::json{{"dependencies", {{{"scheme", scheme}, {"value", tasks}}}}}.dump();
+  return options;
+}
+
+TEST(LiveArrays, SomeOfItsTasksAreWaitedForByTheirIndices) {
+  const Live live(kFour);
+  mkfifo((live.dir() + "/gate").c_str(), 0600);
+  // Of the indices 2, 4, ..., 100 task 10 waits, and task 20 fails.
+  const auto array = live.job({"/bin/sh", "-c",
+                               "[ $HOLON_ARRAY_INDEX != 10 ] || read line < " + live.dir() +
+                                   "/gate; exit $((HOLON_ARRAY_INDEX == 20))"},
+                              array_of(50, {{"array", {{"first", 2}, {"step", 2}}}}));
+  ASSERT_TRUE(eventually([&] { return live.record(array).tasks_pending == 0; }));
+  const auto waits_for = [&](const char* scheme, const char* tasks) {
+    return live.job({"/bin/true"}, behind_tasks(scheme, tasks));
+  };
+  const auto one = waits_for("afterok", "1.4");
+  const auto failing = waits_for("afternotok", "1.20");
+  const auto begun = waits_for("after", "1.2,4,10");
+  EXPECT_EQ(live.wait_one(one).result, "COMPLETED") << "though the array is not over";
+  EXPECT_EQ(live.wait_one(failing).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(begun).result, "COMPLETED");
+  const auto several = waits_for("afterok", "1.2,4,8,10,12");
+  const auto any = waits_for("afterany", "1.10,20");
+  const auto never = waits_for("afterok", "1.10,20");
+  EXPECT_EQ(live.record(several).state, "DEPEND");
+  EXPECT_EQ(live.record(several).reason, "waits for job 1.10 to complete");
+  live.kill_broker();
+  EXPECT_EQ(live.record(several).reason, "waits for job 1.10 to complete");
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(several).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(any).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(never).reason,
+            "afterok:1.10,20 can never be met: job 1.20 did not complete (FAILED)");
+  EXPECT_EQ(live.wait_one(array).result, "FAILED");
+  EXPECT_EQ(live.wait_one(waits_for("afterok", "1.2,10")).result, "COMPLETED") << "it is over";
+}
+
+TEST(LiveArrays, TasksThatAreNotThereAreNotWaitedFor) {
+  const Live live(kFour);
+  live.wait_one(live.job({"/bin/true"}, array_of(5)));
+  const auto plain = live.job({"/bin/true"});
+  const auto refusal = [&](const char* scheme, const std::string& tasks) {
+    const auto reply = live.submit({"/bin/true"}, behind_tasks(scheme, tasks));
+    return reply ? std::string("taken") : to_string(reply.error());
+  };
+  EXPECT_THAT(refusal("afterok", "1.3-9"), HasSubstr("its indices are 1 to 5"));
+  EXPECT_THAT(refusal("afterok", "99.1"), HasSubstr("99"));
+  EXPECT_THAT(refusal("afterok", std::to_string(plain) + ".1"), HasSubstr("is no array"));
+  EXPECT_THAT(refusal("afterok", "1."), HasSubstr("names no tasks"));
+  EXPECT_THAT(refusal("afterok", "1.x"), HasSubstr("names no tasks"));
+  EXPECT_THAT(refusal("aftercorr", "1.2"), HasSubstr("aftercorr takes an array"));
+}
+
+// Whoever waits for many tasks is looked at for each of them, and reads their ends once.
+TEST(LiveArrays, ManyTasksAreWaitedForOneAtATime) {
+  const Live live(kFour);
+  const auto array = live.job(noted(live, "exit 0"), array_of(2'000));
+  const auto follows = live.job({"/bin/sh", "-c", "wc -l < " + live.dir() + "/ran"},
+                                behind_tasks("afterok", "1.2-2000"));
+  EXPECT_EQ(live.wait_one(follows).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(array).result, "COMPLETED");
+}
+
+JobOptions open_array_of(std::uint64_t count, nlohmann::json array = nlohmann::json::object()) {
+  array["open"] = true;
+  return array_of(count, {{"array", std::move(array)}});
+}
+
+msg::ExtendRequest more_of(std::uint64_t array, std::uint64_t tasks,
+                           const std::string& indices = "", const std::string& key = "") {
+  return {array, tasks, indices, {}, false, key};
+}
+
+msg::ExtendRequest close_of(std::uint64_t array) {
+  return {array, 0, "", {}, true, ""};
+}
+
+TEST(LiveArrays, AnOpenOneGetsMoreTasksUntilItIsClosed) {
+  const Live live(kFour);
+  const auto array = live.job(noted(live, "exit 0"), open_array_of(2));
+  const auto follows = live.job({"/bin/true"}, behind_tasks("afterok", std::to_string(array)));
+  ASSERT_TRUE(eventually([&] { return live.record(array).tasks_completed == 2; }));
+  auto open = live.record(array);
+  EXPECT_TRUE(open.tasks_open);
+  EXPECT_EQ(open.state, "RUN");
+  EXPECT_THAT(open.reason, HasSubstr("holon close 1"));
+  const auto more = live.call<msg::ExtendReply>("job.extend", more_of(array, 3));
+  ASSERT_TRUE(more) << more.error().what;
+  EXPECT_EQ(more->indices, "3-5");
+  EXPECT_EQ(more->ids, fmt::format("{}-{}", array + 3, array + 5));
+  const auto jump = live.call<msg::ExtendReply>("job.extend", more_of(array, 2, "10,20"));
+  ASSERT_TRUE(jump) << jump.error().what;
+  EXPECT_EQ(jump->indices, "10,20");
+  live.kill_broker();
+  const auto last = live.call<msg::ExtendReply>("job.extend", more_of(array, 1));
+  ASSERT_TRUE(last) << last.error().what;
+  EXPECT_EQ(last->indices, "21");
+  ASSERT_TRUE(eventually([&] { return live.record(array).tasks_completed == 8; }));
+  EXPECT_EQ(live.record(array).tasks, 8u);
+  EXPECT_EQ(live.record(follows).state, "DEPEND") << "it is still open";
+  live.kill_broker();
+  EXPECT_EQ(live.record(follows).state, "DEPEND");
+  ASSERT_TRUE(live.call<msg::ExtendReply>("job.extend", close_of(array)));
+  EXPECT_EQ(live.wait_one(array).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(follows).result, "COMPLETED");
+  EXPECT_EQ(
+      ran(live),
+      (std::map<std::string, int>{
+          {"1", 1}, {"2", 1}, {"3", 1}, {"4", 1}, {"5", 1}, {"10", 1}, {"20", 1}, {"21", 1}}));
+  EXPECT_EQ(live.record(array + 7).index, 20);
+  EXPECT_FALSE(live.record(array).tasks_open);
+  EXPECT_FALSE(live.call<msg::ExtendReply>("job.extend", more_of(array, 1))) << "it is over";
+}
+
+TEST(LiveArrays, OneThatIsClosedEndsWithItsLastTask) {
+  const Live live(kFour);
+  mkfifo((live.dir() + "/gate").c_str(), 0600);
+  const auto array =
+      live.job({"/bin/sh", "-c", "read line < " + live.dir() + "/gate"}, open_array_of(1));
+  ASSERT_TRUE(live.call<msg::ExtendReply>("job.extend", close_of(array)));
+  const auto late = live.call<msg::ExtendReply>("job.extend", more_of(array, 1));
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().what, HasSubstr("is closed"));
+  live.kill_broker();
+  EXPECT_FALSE(live.call<msg::ExtendReply>("job.extend", more_of(array, 1)));
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(array).result, "COMPLETED");
+}
+
+TEST(LiveArrays, MoreTasksComeOnceForOneKey) {
+  const Live live(kFour);
+  const auto array = live.job(noted(live, "exit 0"), open_array_of(1));
+  const auto once = live.call<msg::ExtendReply>("job.extend", more_of(array, 3, "", "k"));
+  ASSERT_TRUE(once) << once.error().what;
+  live.kill_broker();
+  const auto again = live.call<msg::ExtendReply>("job.extend", more_of(array, 3, "", "k"));
+  ASSERT_TRUE(again) << again.error().what;
+  EXPECT_EQ(again->ids, once->ids);
+  EXPECT_EQ(again->indices, once->indices);
+  EXPECT_FALSE(live.call<msg::ExtendReply>("job.extend", more_of(array, 4, "", "k")));
+  EXPECT_EQ(live.record(array).tasks, 4u);
+  ASSERT_TRUE(live.call<msg::ExtendReply>("job.extend", close_of(array)));
+  EXPECT_EQ(live.wait_one(array).tasks_completed, 4u);
+}
+
+TEST(LiveArrays, WhatAnOpenOneCannotHaveIsRefusedAsAWhole) {
+  const Live live(kFour);
+  const auto array = live.job({"/bin/true"}, open_array_of(5, {{"first", 10}}));
+  const auto plain = live.job({"/bin/true"});
+  const auto fixed = live.job(live.gated("gate"), array_of(2));
+  const auto refusal = [&](const msg::ExtendRequest& ask) {
+    const auto reply = live.call<msg::ExtendReply>("job.extend", ask);
+    return reply ? std::string("taken") : to_string(reply.error());
+  };
+  EXPECT_THAT(refusal(more_of(array, 2, "13-14")), HasSubstr("13 is not above 14"));
+  EXPECT_THAT(refusal(more_of(array, 3, "20-21")), HasSubstr("2 indices for 3 tasks"));
+  EXPECT_THAT(refusal(more_of(array, 1, "x")), HasSubstr("indices"));
+  EXPECT_THAT(refusal(more_of(array, 0)), HasSubstr("at least 1"));
+  EXPECT_THAT(refusal(more_of(array, 100'001)), HasSubstr("room for 100000 more"));
+  EXPECT_THAT(refusal({array, 1, "", {"a"}, false, ""}), HasSubstr("have no entries"));
+  EXPECT_THAT(refusal(more_of(plain, 1)), HasSubstr("is over"));
+  EXPECT_THAT(refusal(more_of(fixed, 1)), HasSubstr("was not submitted with --open"));
+  EXPECT_THAT(refusal(more_of(999'999, 1)), HasSubstr("999999"));
+  const auto behind = live.submit({"/bin/true"}, behind_each(array, 5));
+  ASSERT_FALSE(behind);
+  EXPECT_THAT(behind.error().what, HasSubstr("is open"));
+  EXPECT_EQ(live.record(array).tasks, 5u);
+  live.cancel(array);
+  EXPECT_NE(live.wait_one(array).result, "") << "a cancel closes it";
+  live.cancel(fixed);
+}
+
+TEST(LiveArrays, EntriesOfAnOpenOneAreKeptWithIt) {
+  const Live live(kFour);
+  const auto array = live.job({"/bin/sh", "-c", "echo $HOLON_ENTRY >> " + live.dir() + "/ran"},
+                              open_array_of(1, {{"entries", {"a"}}}));
+  ASSERT_TRUE(live.call<msg::ExtendReply>("job.extend",
+                                          msg::ExtendRequest{array, 2, "", {"b", "c"}, false, ""}));
+  const auto few =
+      live.call<msg::ExtendReply>("job.extend", msg::ExtendRequest{array, 2, "", {"d"}, false, ""});
+  ASSERT_FALSE(few);
+  EXPECT_THAT(few.error().what, HasSubstr("1 entries for 2 tasks"));
+  live.kill_broker();
+  ASSERT_TRUE(
+      live.call<msg::ExtendReply>("job.extend", msg::ExtendRequest{array, 1, "", {"d"}, true, ""}));
+  EXPECT_EQ(live.wait_one(array).tasks_completed, 4u);
+  EXPECT_EQ(ran(live), (std::map<std::string, int>{{"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}}));
+  const auto info = live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{array});
+  EXPECT_THAT(info->jobspec, HasSubstr(R"(["a","b","c","d"])"));
+  EXPECT_THAT(info->eventlog, HasSubstr(R"("array-extend","context":{"tasks":2})"));
+  EXPECT_THAT(info->eventlog, HasSubstr("array-close"));
+}
+
 TEST(LiveArrays, OneWhoseDependencyFailsEndsAsAWhole) {
   const Live live(kFour);
   mkfifo((live.dir() + "/gate").c_str(), 0600);
@@ -266,12 +470,6 @@ TEST(LiveArrays, StopsWhenMoreHaveFailedThanMay) {
             "FAILED of 1000: 0 pending, 0 running, 5 completed, 3 failed, 992 cancelled");
   EXPECT_EQ(over.reason, "3 of its tasks failed, and 2 may");
   EXPECT_EQ(live.record(array + 900).reason, over.reason);
-}
-
-JobOptions behind_each(std::uint64_t target, std::uint64_t count) {
-  return array_of(
-      count, {},
-      {{"dependencies", {{{"scheme", "aftercorr"}, {"value", std::to_string(target)}}}}});
 }
 
 TEST(LiveArrays, EachTaskMayWaitForTheSameOneOfAnotherArray) {

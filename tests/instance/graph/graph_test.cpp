@@ -134,11 +134,38 @@ TEST(LiveGraphs, OfSeveralWaysTheFirstIsTakenThatCanEverRun) {
   two.cores = 2;
   graph.specs.push_back(spec_of(large));
   graph.specs.push_back(spec_of(two));
-  graph.tasks[1].ways = {1, 2, 0};
+  testing::JobOptions elsewhere;
+  elsewhere.system = R"({"queue": "nowhere"})";
+  graph.specs.push_back(spec_of(elsewhere));
+  graph.tasks[1].ways = {1, 3, 2, 0};
   const auto reply = live.call<msg::GraphReply>("submit.graph", graph);
   ASSERT_TRUE(reply) << to_string(reply.error());
   EXPECT_EQ(live.wait_one(2).ncores, 2);
   EXPECT_EQ(live.jobs(true, false).size(), 2u) << "the way that was refused leaves nothing";
+}
+
+TEST(LiveGraphs, ATaskMayWaitForSomeTasksOfAnArray) {
+  const Live live(kCores);
+  auto graph = chain_of_tasks(live, 2);
+  testing::JobOptions array;
+  array.system = R"({"holon": {"array": {}}})";
+  graph.specs.push_back(spec_of(array));
+  graph.specs.back().count = 5;
+  graph.tasks[0].ways = {1};
+  graph.tasks[0].command = graph_shell("exit $((HOLON_ARRAY_INDEX == 5))");
+  graph.tasks[1].after = {{"afterok", 0, "2-4"}};
+  auto wrong = graph;
+  wrong.tasks[1].after = {{"afterok", 0, "4-6"}};
+  const auto refused = live.call<msg::GraphReply>("submit.graph", wrong);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(to_string(refused.error()),
+              ::testing::AllOf(HasSubstr("tasks/1"), HasSubstr("no task with such an index: 4-6")));
+  wrong.tasks[0].ways = {0};
+  EXPECT_FALSE(live.call<msg::GraphReply>("submit.graph", wrong)) << "it waits for tasks of a job";
+  const auto reply = live.call<msg::GraphReply>("submit.graph", graph);
+  ASSERT_TRUE(reply) << to_string(reply.error());
+  EXPECT_EQ(live.wait_one(reply->ids[1]).result, "COMPLETED");
+  EXPECT_EQ(live.wait_one(reply->ids[0]).result, "FAILED");
 }
 
 TEST(LiveGraphs, TheSameKeyMakesNoMoreJobs) {

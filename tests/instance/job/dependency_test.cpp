@@ -33,8 +33,8 @@ JobOptions after_job(const std::vector<std::string>& dependencies) {
 }
 
 TEST(Judge, FollowsTheStateOfTheOtherJob) {
-  const TargetState waits{false, ""}, runs{true, ""}, ok{true, "COMPLETED"}, failed{true, "FAILED"},
-      never_ran{false, "CANCELED"};
+  const TargetState waits{false, "", ""}, runs{true, "", ""}, ok{true, "COMPLETED", ""},
+      failed{true, "FAILED", ""}, never_ran{false, "CANCELED", ""};
   struct Case {
     Scheme scheme;
     Verdict waits, runs, ok, failed, never_ran;
@@ -44,14 +44,14 @@ TEST(Judge, FollowsTheStateOfTheOtherJob) {
                         Case{Scheme::afterany, open, open, met, met, met},
                         Case{Scheme::afterok, open, open, met, impossible, impossible},
                         Case{Scheme::afternotok, open, open, impossible, met, met}}) {
-    const Dependency d{c.scheme, JobId(7), 0, "it:7"};
+    const Dependency d{c.scheme, JobId(7), {}, 0, "it:7"};
     EXPECT_EQ(judge(d, waits, 0).verdict, c.waits);
     EXPECT_EQ(judge(d, runs, 0).verdict, c.runs);
     EXPECT_EQ(judge(d, ok, 0).verdict, c.ok);
     EXPECT_EQ(judge(d, failed, 0).verdict, c.failed);
     EXPECT_EQ(judge(d, never_ran, 0).verdict, c.never_ran);
   }
-  const Dependency begin{Scheme::begin_time, {}, 100, ""};
+  const Dependency begin{Scheme::begin_time, {}, {}, 100, ""};
   EXPECT_EQ(judge(begin, {}, 99).verdict, open);
   EXPECT_EQ(judge(begin, {}, 100).verdict, met);
 }

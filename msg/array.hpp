@@ -1,0 +1,28 @@
+// array.hpp - what clients ask of open arrays: more tasks, and their end. Conventions as in
+// instance.hpp; docs/protocol.md is the description for others.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "transport/codec/fields.hpp"
+
+namespace holon::msg {
+
+// "job.extend": `tasks` more of an array that was submitted open, all or none, or none; then, with
+// `close`, no more: it is over with its last task.
+struct ExtendRequest {
+  std::uint64_t id = 0;  // the array's
+  std::uint64_t tasks = 0;
+  std::string indices;  // of them, an idset above those that it has; "": those that follow
+  std::vector<std::string> entries;  // of them, where it has entries
+  bool close = false;
+  std::string key;  // as of SubmitRequest, of this array
+  HOLON_FIELDS(id, tasks, indices, entries, close, key)
+};
+struct ExtendReply {
+  std::string ids, indices;  // of the new tasks, idsets
+  HOLON_FIELDS(ids, indices)
+};
+
+}  // namespace holon::msg
