@@ -43,7 +43,15 @@ std::function<Status(const std::string&)> dependencies_reader(std::vector<std::s
     std::size_t begin = 0;
     while (begin <= word.size()) {
       const std::size_t end = std::min(word.find(',', begin), word.size());
-      add_item(word.substr(begin, end - begin), into);
+      const std::string item = word.substr(begin, end - begin);
+      // "afterok:7.3,5-9" are tasks of one array.
+      const bool goes_on = begin > 0 && !into.back().starts_with("begin-time") &&
+                           into.back().find('.') != std::string::npos && !item.empty() &&
+                           item.find_first_not_of("0123456789-") == std::string::npos;
+      if (goes_on)
+        into.back() += "," + item;
+      else
+        add_item(item, into);
       begin = end + 1;
     }
     return {};

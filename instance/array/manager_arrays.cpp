@@ -277,9 +277,9 @@ void JobManager::add_tasks(const ActiveJob& job, msg::JobRecord& record) const {
   array.show_ended(record);
   record.tasks_open = array.open;
   if (array.open && array.waiting.empty() && array.blocked.empty() && array.active == 0)
-    record.reason = fmt::format(
-        "is open: `holon submit --into {0}` gives it more tasks, `holon close {0}` lets it end",
-        job.id.value());
+    record.reason =
+        fmt::format("`holon submit --into {0}` gives it more tasks, `holon close {0}` lets it end",
+                    job.id.value());
   if (array.waiting.empty() && array.active == 0 && !array.blocked.empty())
     record.reason = wait_of_blocked(array, JobId(array.blocked.first()));
   // Until one has begun the array waits for what its first task waits for.
