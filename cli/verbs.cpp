@@ -42,7 +42,7 @@ std::span<const Verb> verbs() {
       {"report", "a page about what an instance has done", Group::look, verb_report},
       {"explain", "why jobs wait, and what would let them start now", Group::look, verb_explain},
       {"priority", "what the places of jobs in their queue come from", Group::look, verb_priority},
-      {"plan", "what is held now and promised for later", Group::look, verb_plan},
+      {"plan", "what is held now and reserved for later", Group::look, verb_plan},
       {"windows", "what could start now, and for how long", Group::look, verb_windows},
       {"users", "who has what: jobs, cores, child instances", Group::look, verb_users},
       {"tree", "show the instances, what they have, do and wait for", Group::look, verb_tree},

@@ -100,7 +100,7 @@ class Diagnosis {
     const std::string nodes = leaving_at(when);
     const std::string leave = nodes.empty() ? "" : fmt::format("{} of it gone", nodes);
     if (whom.empty() && !leave.empty()) return leave;
-    return "promised to " + whom + (leave.empty() ? "" : ", and " + leave);
+    return "reserved for " + whom + (leave.empty() ? "" : ", and " + leave);
   }
 
   Cause reserved_from(Time when) {

@@ -217,12 +217,12 @@ class Simulation {
       JobOutcome& job = result_.jobs[index];
       job.start = now_;
       job.selection = start->selection;
-      if (!job.first_promise) job.first_promise = now_;
+      if (!job.first_planned) job.first_planned = now_;
       const Time end = saturating_add(now_, workload_.jobs[index].run);
       run_until(end, index);
     } else if (const auto* reserve = std::get_if<qmanager::Reserve>(&decision)) {
       JobOutcome& job = result_.jobs[index_.at(reserve->job.value())];
-      if (!job.first_promise) job.first_promise = reserve->when;
+      if (!job.first_planned) job.first_planned = reserve->when;
     } else if (const auto* reject = std::get_if<qmanager::Reject>(&decision)) {
       refuse(index_.at(reject->job.value()), reject->reason);
     } else if (const auto* preempt = std::get_if<qmanager::Preempt>(&decision)) {

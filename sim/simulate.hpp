@@ -35,8 +35,7 @@ struct SimOptions {
 struct JobOutcome {
   Time submitted = 0;                 // as in the trace, or when its preceding job let it
   std::optional<Time> start;          // nullopt: never ran
-  std::optional<Time> first_promise;  // the first planned start it was told, its start if it was
-                                      // never promised another
+  std::optional<Time> first_planned;  // the first start that it was told, planned or real
   qmanager::Selection selection = qmanager::Selection::immediate;
   std::string refused;           // why it never ran, or not to its end
   std::vector<Interval> lost{};  // runs that ended because another job took its place

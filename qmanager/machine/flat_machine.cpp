@@ -139,7 +139,7 @@ Status FlatMachine::set_end(JobId job, Time end) {
   const Held held = *held_.find(job);
   if (end <= held.when.begin) return fail(Errc::invalid_argument, "an end before the begin");
   if (end > held.when.end && plan_.plan().max_used({held.when.end, end}) > capacity() - held.procs)
-    return fail(Errc::overcommitted, "its processors are promised to another job");
+    return fail(Errc::overcommitted, "its processors are reserved for another job");
   plan_.move_end(held.when, held.procs, end);
   held_.set(job, {{held.when.begin, end}, held.procs});
   free_at_ = -1;

@@ -105,7 +105,7 @@ Status HostPools::check_end(JobId job, Time end) const {
   for (const auto& [place, amount] : held->second.amounts)
     if (free(place, {held->second.when.end, end}) < amount)
       return fail(Errc::overcommitted,
-                  fmt::format("{} is promised to another job", name_on_host(place)));
+                  fmt::format("{} is reserved for another job", name_on_host(place)));
   return {};
 }
 

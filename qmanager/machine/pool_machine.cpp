@@ -189,7 +189,7 @@ Status PoolMachine::set_end(JobId job, Time end) {
     for (const Consumes& use : held->second.consumes) {
       const Pool& pool = pools_.at(use.pool);
       if (end > when.end && pool.used.max_used({when.end, end}) + use.amount > pool.capacity())
-        return fail(Errc::overcommitted, use.pool + " is promised to another job");
+        return fail(Errc::overcommitted, use.pool + " is reserved for another job");
     }
     if (Status moved = below().set_end(job, end); !moved) return moved;
     for (const Consumes& use : held->second.consumes)

@@ -394,7 +394,7 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
   if (held == nullptr) return NotNow{};
   const Allocation same = *held;
   if (anything_down() && !all_up(same))
-    return NotNow{"a node that was promised to it is down, or gone too soon"};
+    return NotNow{"a node that was reserved for it is down, or gone too soon"};
   static_cast<void>(store_.edit().release(job.id));
   // These units were given back a line above, so they are free.
   static_cast<void>(store_.edit().update(same, now));

@@ -182,8 +182,8 @@ TEST(LivePolicy, WhatIsWrongIsRefusedAndChangesNothing) {
   EXPECT_THAT(audit->entries[0].refused, HasSubstr("there is no queue"));
 }
 
-// Whatever is loaded later, a start that was promised is not delayed.
-TEST(LivePolicy, PromisesOutliveTheOneThatMadeThem) {
+// Whatever is loaded later, a kept reservation is not delayed.
+TEST(LivePolicy, KeptReservationsOutliveThePolicyThatMadeThem) {
   const Live live({"--resources", "node=1/core=4", "--conf", "queue.policy=conservative"});
   live.when_running(live.job(live.gated("gate"), {4, 600}));
   const auto planned = [&](std::uint64_t id) {
@@ -191,12 +191,12 @@ TEST(LivePolicy, PromisesOutliveTheOneThatMadeThem) {
     return live.record(id).t_estimate;
   };
   const auto first = live.job({"/bin/true"}, {4, 600});
-  const auto promised = planned(first);
+  const auto reserved = planned(first);
   ASSERT_TRUE(load_policy(live, "mine.lua",
                           "base = 'conservative'  function priority(job) return job.id end"));
   const auto second = live.job({"/bin/true"}, {4, 600});
-  EXPECT_GT(planned(second), promised);
-  EXPECT_LE(planned(first), promised);
+  EXPECT_GT(planned(second), reserved);
+  EXPECT_LE(planned(first), reserved);
   live.release("gate");
 }
 

@@ -124,7 +124,7 @@ TEST(Explain, SaysSoOfJobsThatDoNotWaitAndComesInPages) {
   EXPECT_FALSE(second->more);
 }
 
-TEST(Plan, ShowsWhatRunsAndWhatIsPromised) {
+TEST(Plan, ShowsWhatRunsAndWhatIsReserved) {
   const Live live({"--resources", "node=2/core=2", "--conf", "queue.policy=conservative"});
   const auto a = live.job(live.gated("a"), {2, 60}), b = live.job(live.gated("b"), {2, 90});
   live.when_running(a);

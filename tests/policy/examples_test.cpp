@@ -56,7 +56,7 @@ std::vector<Time> starts_of(const sim::SimResult& result) {
   return starts;
 }
 
-// The first that has to wait is promised its start, and that is kept.
+// The first that has to wait gets a reservation, and that is kept.
 TEST(Examples, ShortestFirstWithABoundOnWaiting) {
   const std::string text = example("shortest-first.lua");
   EXPECT_EQ(starts_of(run_jobs(
@@ -165,7 +165,7 @@ void expect_sound(const sim::Workload& workload, const sim::SimResult& result) {
   for (const auto& [when, procs] : changes) ASSERT_LE(used += procs, workload.max_procs);
 }
 
-TEST(RandomPolicies, GiveNoUnitTwiceAndKeepTheirPromises) {
+TEST(RandomPolicies, GiveNoUnitTwiceAndKeepTheirReservations) {
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     const std::string text = random_policy(seed);
     SCOPED_TRACE(text);
@@ -176,7 +176,7 @@ TEST(RandomPolicies, GiveNoUnitTwiceAndKeepTheirPromises) {
     const bool keeps = text.find("function priority") != std::string::npos ||
                        text.find("function may_") != std::string::npos;
     for (std::size_t i = 0; i < workload.jobs.size() && keeps; ++i)
-      ASSERT_LE(*result.jobs[i].start, *result.jobs[i].first_promise)
+      ASSERT_LE(*result.jobs[i].start, *result.jobs[i].first_planned)
           << "seed " << seed << ", job " << workload.jobs[i].id;
   }
 }

@@ -53,7 +53,7 @@ constexpr const char* kBackfill = "function may_backfill() return true end\n";
 TEST(LuaPolicy, EasyWrittenAgain) {
   const std::string text =
       kBackfill + std::string("function may_reserve(job, view) return view.reserved == 0 end");
-  expect_same_starts(config_with(text), built_in("easy"), "easy, promises kept");
+  expect_same_starts(config_with(text), built_in("easy"), "easy, reservations kept");
   expect_same_starts(config_with(text, false), built_in("easy"), "easy");
 }
 
@@ -71,15 +71,15 @@ TEST(LuaPolicy, ConservativeWrittenAgain) {
   expect_same_starts(config_with(text), built_in("conservative"), "conservative");
 }
 
-// Who makes reservations anew in each pass starts some job later than it was promised: no policy
+// Who makes reservations anew in each pass starts some job later than first planned: no policy
 // that keeps promises has these start times, and so `keep-promises = false` belongs to the two
 // above.
-TEST(LuaPolicy, HybridAndRebuildBreakPromisesOfTheirOwn) {
+TEST(LuaPolicy, HybridAndRebuildDelayReservationsOfTheirOwn) {
   for (const char* base : {"hybrid:8", "conservative-rebuild"}) {
     int broken = 0;
     for (std::uint64_t seed = 1; seed <= 8; ++seed)
       for (const auto& job : simulated(made_up(seed, 250), built_in(base)).jobs)
-        broken += job.first_promise && *job.start > *job.first_promise;
+        broken += job.first_planned && *job.start > *job.first_planned;
     EXPECT_GT(broken, 0) << base;
   }
 }

@@ -1,5 +1,5 @@
 // Policies that say where jobs are placed: on the nodes they like best, as long as nothing is in
-// the way; and nobody's units or promises are touched by that.
+// the way; and nobody's units or reservations are touched by that.
 #include <fstream>
 #include <map>
 #include <set>
@@ -125,7 +125,7 @@ TEST(Score, WholeNodesToo) {
 }
 
 // What the best node does not have for as long as the job lasts is taken from the next.
-TEST(Score, APromiseIsInNobodysWay) {
+TEST(Score, AReservationIsInNobodysWay) {
   Cluster cluster("base = 'conservative'\n" + std::string(kByName), "node=4/core=4");
   resource::JobShape all = cores(4);
   all.nodes = all.tasks = 4;
@@ -133,7 +133,7 @@ TEST(Score, APromiseIsInNobodysWay) {
   cluster.submit(1, cores(2), {}, 100);
   cluster.step(0);
   EXPECT_EQ(cluster.nodes(1), "node2");
-  cluster.submit(2, all, {}, 100);  // promised everything at 100
+  cluster.submit(2, all, {}, 100);  // everything is reserved for it at 100
   cluster.submit(3, cores(2), {}, 200);
   cluster.submit(4, cores(2), {}, 50);
   cluster.step(1);

@@ -189,7 +189,7 @@ TEST(PolicyState, OfAnAdvanceReservationIsItsOwn) {
 
 // ---- another policy while jobs wait
 
-TEST(PolicySwap, NobodyIsStartedTwiceAndPromisesOfPoliciesThatKeepThemAreKept) {
+TEST(PolicySwap, NobodyIsStartedTwiceAndReservationsOfPoliciesThatKeepThemAreKept) {
   const char* const kTexts[] = {
       "base = 'easy'  function priority(job) return -job.limit end",
       "base = 'conservative'  function priority(job) return job.cores end",
@@ -216,7 +216,7 @@ TEST(PolicySwap, NobodyIsStartedTwiceAndPromisesOfPoliciesThatKeepThemAreKept) {
     ASSERT_TRUE(result) << to_string(result.error());
     for (const auto& job : result->jobs) {
       ASSERT_TRUE(job.start);
-      ASSERT_LE(*job.start, *job.first_promise) << "seed " << seed;
+      ASSERT_LE(*job.start, *job.first_planned) << "seed " << seed;
     }
   }
 }

@@ -38,7 +38,7 @@ TEST(AdvanceOverTheGraph, ItsJobsGetItsCores) {
   AdvanceRequest request;
   request.resources = cores(90, 3, 0);
   request.when = {15, 25};
-  EXPECT_TRUE(scheduler.reserve_ahead(request, 0)->refused) << "job 2 was promised 10 to 20";
+  EXPECT_TRUE(scheduler.reserve_ahead(request, 0)->refused) << "job 2 has 10 to 20 reserved";
   request.when = {20, 30};
   const auto granted = scheduler.reserve_ahead(request, 0);
   ASSERT_FALSE(granted->refused) << granted->refused->reason;

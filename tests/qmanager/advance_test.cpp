@@ -295,7 +295,7 @@ TEST(Advance, IsRefusedWhereItWouldTakeWhatSomebodyHas) {
   scheduler.check_invariants();
 }
 
-TEST(Advance, AKeptPromiseIsNotBroken) {
+TEST(Advance, AKeptReservationIsNotDelayed) {
   auto scheduler = flat(4, policy("conservative"));
   for (const auto& job : parse_jobs("A 0 3 10 10\nB 0 4 5 5"))
     ASSERT_TRUE(scheduler.submit(job.request, 0));

@@ -59,7 +59,7 @@ const PolicyCase kPolicyCases[] = {
      R"(
       n0 |AABB|
 )"},
-    {"easy: the second blocked job has no promise, a backfilled one delays it", "easy", 2, R"(
+    {"easy: the second blocked job has no reservation, a backfilled one delays it", "easy", 2, R"(
         A   0      1     2     2
         B   0      2     2     2
         C   0      2     2     2
@@ -100,7 +100,7 @@ const PolicyCase kPolicyCases[] = {
       n1 |AABBCC......|
       n2 |EEEECC......|
 )"},
-    {"conservative: kept promises slide forward when a job ends early", "conservative", 2, R"(
+    {"conservative: kept reservations slide forward when a job ends early", "conservative", 2, R"(
         A   0      2     6     2
         B   0      1     3     3
         C   0      2     2     2
@@ -119,7 +119,7 @@ const PolicyCase kPolicyCases[] = {
       n0 |AAAA..BB|
       n1 |..CCCCBB|
 )"},
-    {"Fluxion's ten cores: 8 run, 6 are promised, 4 do not fit, 2 do", "easy", 10, R"(
+    {"Fluxion's ten cores: 8 run, 6 are reserved, 4 do not fit, 2 do", "easy", 10, R"(
         A   0      8     4     4
         B   0      6     4     4
         C   1      4     3     3
@@ -149,14 +149,14 @@ const PolicyCase kPolicyCases[] = {
      R"(
       n0 |AACCBB|
 )"},
-    {"a job that overran keeps its node: the promise slides", "easy", 2, R"(
+    {"a job that overran keeps its node: the reservation slides", "easy", 2, R"(
         A   0      1     3     5
         B   0      2     2     2)",
      R"(
       n0 |AAAAABB|
       n1 |.....BB|
 )"},
-    {"conservative: all promises slide behind a job that overran", "conservative", 2, R"(
+    {"conservative: all reservations slide behind a job that overran", "conservative", 2, R"(
         A   0      2     2     4
         B   0      1     2     2
         C   0      2     1     1)",

@@ -1,5 +1,5 @@
 // The planned end of a running job moves: a changed limit, or the lease of the resources. The plan,
-// the promises in it and what limits count follow.
+// the reservations in it and what limits count follow.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -75,7 +75,7 @@ struct Ends {
 
 const Over kAll[] = {Over::numbers, Over::cores, Over::whole_nodes};
 
-TEST(Ends, PromisesFollowThem) {
+TEST(Ends, ReservationsFollowThem) {
   for (const Over over : kAll) {
     SCOPED_TRACE(static_cast<int>(over));
     Ends world(policy("conservative"), over, 1);
@@ -183,7 +183,7 @@ TEST(Ends, AnEndThatMovesToTheFrontMakesRoomAtOnce) {
     Scheduler& scheduler = *world.scheduler;
     world.submit("A 0 1 50 50\nB 0 2 10 10\nC 0 1 30 30\nD 0 1 40 40");
     scheduler.step(0);
-    ASSERT_EQ(scheduler.running(), 2u) << "A and C; B is promised 50";
+    ASSERT_EQ(scheduler.running(), 2u) << "A and C; B has 50 reserved";
     ASSERT_TRUE(scheduler.finish(JobId{3}, 5));
     ASSERT_TRUE(scheduler.set_end(JobId{1}, 20, 5));
     scheduler.step(5);

@@ -27,7 +27,7 @@ TEST(Explain, NamesWhatIsInTheWayAndWhatWouldHelp) {
         D   0      3     4     4)"));
   const auto c = scheduler.explain(JobId{3}, 0);
   ASSERT_TRUE(c);
-  EXPECT_NE(c->reason.find("promised"), std::string::npos) << c->reason;
+  EXPECT_NE(c->reason.find("reserved for"), std::string::npos) << c->reason;
   ASSERT_EQ(c->changes.size(), 1u);  // fewer nodes do not help: B needs all of them at 10
   EXPECT_EQ(c->changes[0].kind, Change::Kind::limit);
   EXPECT_EQ(c->changes[0].value, 10);
@@ -103,13 +103,13 @@ const Wait kWaits[] = {
     {"an advance reservation that begins before its limit would end",
      "A 0 2 12 12",
      1,
-     "what it needs is free, but from 10 on promised to advance reservation 90 (maint) from 10 to "
+     "what it needs is free, but from 10 on reserved for advance reservation 90 (maint) from 10 to "
      "20, before its time limit would end",
      {90}},
     {"one that has the licences it would need",
      "A 0 1 12 12 uses=lic:2",
      1,
-     "what it needs is free, but from 10 on promised to advance reservation 90 (maint) from 10 to "
+     "what it needs is free, but from 10 on reserved for advance reservation 90 (maint) from 10 to "
      "20, before its time limit would end: until then it needs 2 lic, 1 of 3 is free",
      {90}},
     {"licences that others have",
@@ -122,10 +122,10 @@ const Wait kWaits[] = {
      2,
      "the 2 processors it needs are not free: 1 of 4 is",
      {1}},
-    {"a promise to a job in front of it",
+    {"a reservation of a job in front of it",
      "A 0 2 5 5\nB 0 4 5 5\nC 0 2 6 6",
      3,
-     "what it needs is free, but from 5 on promised to job 2, before its time limit would end",
+     "what it needs is free, but from 5 on reserved for job 2, before its time limit would end",
      {2}},
     {"the head, planned, is told what it waits for",
      "A 0 2 5 5\nB 0 4 5 5\nC 0 2 6 6",
@@ -155,7 +155,7 @@ qmanager::SchedulerConfig with_licences(const std::string& name) {
   return config;
 }
 
-TEST(Explain, NamesWhoHasOrIsPromisedWhatAJobWaitsFor) {
+TEST(Explain, NamesWhoHasOrHasReservedWhatAJobWaitsFor) {
   for (const Wait& wait : kWaits) {
     SCOPED_TRACE(wait.name);
     auto scheduler = with_maintenance(with_licences("easy"), parse_jobs(wait.jobs));

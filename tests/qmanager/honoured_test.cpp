@@ -237,7 +237,7 @@ class HonouredWorld {
     running_.emplace(start.job, Running{cores, now_, now_ + job.run, job.advance});
   }
 
-  // Within its reservation, or on nothing that is promised to one before its limit would end.
+  // Within its reservation, or on nothing that is reserved for one before its limit would end.
   void expect_apart(JobId id, const Waiting& job, const Cores& cores) {
     for (const auto& [number, advance] : advances_) {
       const bool inside = number == job.advance;

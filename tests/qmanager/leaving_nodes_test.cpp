@@ -1,5 +1,6 @@
 // Nodes that leave at a time that is known, as those of a batch job do: no job is placed on one
-// that would outlast it, promises follow when the time moves, and who waits for that is told so.
+// that would outlast it, reservations follow when the time moves, and who waits for that is told
+// so.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -103,7 +104,7 @@ TEST(LeavingNodes, WhoWaitsForThemIsToldWhen) {
   EXPECT_EQ(why->changes.front().value, 60) << "a shorter limit would let it start";
 }
 
-TEST(LeavingNodes, APromiseThatWouldOutlastOneIsMadeAgain) {
+TEST(LeavingNodes, AReservationThatWouldOutlastOneIsMadeAgain) {
   LeavingNodes world("node=2/core=1", "conservative");
   world.leaves(0, 200);
   world.submit(1, 1, 50);

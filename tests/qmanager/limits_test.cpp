@@ -172,7 +172,7 @@ const LimitsCase kLimitsCases[] = {
 )"},
 };
 
-const LimitsCase kPromised[] = {
+const LimitsCase kReserved[] = {
     {"MAXIJOB: who holds a reservation waits as well, also after others have ended",
      [](LimitsConfig& l) { set_limit(l, "user.ann", "max-ijob", "1"); }, 2, R"(
         A   0      1     6     6   user=bob
@@ -183,7 +183,7 @@ const LimitsCase kPromised[] = {
       n0 |AAAAAABBCC|
       n1 |D.....BB..|
 )"},
-    {"what was promised and has come due waits for the hard limit, and no longer",
+    {"what was reserved and has come due waits for the hard limit, and no longer",
      [](LimitsConfig& l) { set_limit(l, "user.ann", "max-wc", "10,20"); }, 3, R"(
         # C is over the soft limit and has what is left over; B, due at 10, is over the hard one
         # until C has 10 left
@@ -195,7 +195,7 @@ const LimitsCase kPromised[] = {
       n1 |XXXXXXXXXX..BBBBBBBBBB|
       n2 |..CCCCCCCCCCCCCCCCCCCC|
 )"},
-    {"MAXPROC: a job of a range of slots gets no more of them where it is promised at once, ...",
+    {"MAXPROC: a job of a range of slots gets no more of them where it has reserved at once, ...",
      [](LimitsConfig& l) { set_limit(l, "user.ann", "max-proc", "2"); }, 4, R"(
         A   0      1     4     4   user=ann slots=1-4)",
      R"(
@@ -204,7 +204,7 @@ const LimitsCase kPromised[] = {
       n2 |....|
       n3 |....|
 )"},
-    {"... nor where it has been promised more than its user may have when it is due",
+    {"... nor where it has reserved more than its user may have when it is due",
      [](LimitsConfig& l) { set_limit(l, "user.ann", "max-proc", "3"); }, 4, R"(
         X   0      3     4     4   user=bob
         A   0      2     4     4   user=ann slots=2-4)",
@@ -231,8 +231,8 @@ TEST(Limits, Drawings) {
   expect_pictures(kLimitsCases, "easy");
 }
 
-TEST(Limits, OfPromisedJobs) {
-  expect_pictures(kPromised, "conservative");
+TEST(Limits, OfReservedJobs) {
+  expect_pictures(kReserved, "conservative");
 }
 
 qmanager::JobRequest with_memory(std::uint64_t id, std::int64_t cores, std::int64_t memory) {

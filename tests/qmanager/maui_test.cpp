@@ -293,7 +293,7 @@ const Drawing kMauiDrawings[] = {
        c.defaults.chunk_duration = 3;
      },
      3, R"(
-        # A ends early at 1; B is promised 9; L, large, has no window; small D may start at 4
+        # A ends early at 1; B has 9 reserved; L, large, has no window; small D may start at 4
         A   0      1     9     1
         C   0      2     9     9
         B   0      2     2     2
@@ -311,8 +311,8 @@ TEST(Maui, Drawings) {
   expect_drawings(kMauiDrawings, "easy");
 }
 
-// The figure of Maui's manual: 8 nodes, two running jobs, job C promised: 4 nodes for an hour, or 1
-// node without end.
+// The figure of Maui's manual: 8 nodes, two running jobs, job C reserved for: 4 nodes for an hour,
+// or 1 node without end.
 TEST(Maui, BackfillWindowsAreMaximalRectanglesWidestFirst) {
   auto scheduler =
       *qmanager::Scheduler::create(policy("easy"), std::make_unique<qmanager::FlatMachine>(8));
@@ -366,7 +366,7 @@ TEST(Maui, FillingWindowsNeverDelaysTheHead) {
       const Outcome outcome = run({.nodes = 5, .jobs = random_jobs(seed, 24, 5), .config = config});
       ASSERT_NO_FATAL_FAILURE(expect_nothing_held_twice(outcome));
       for (std::size_t i = 0; i < outcome.jobs.size(); ++i)
-        ASSERT_LE(outcome.start(i), outcome.result.jobs[i].first_promise.value())
+        ASSERT_LE(outcome.start(i), outcome.result.jobs[i].first_planned.value())
             << "seed " << seed << ", job " << i + 1;
     }
 }

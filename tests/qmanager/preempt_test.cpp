@@ -141,7 +141,7 @@ const PreemptCase kPreemptCases[] = {
      R"(
       n0 |AAAAAUUAAAAAAAAABB|
 )"},
-    {"what is promised to a job that is not preemptible is not taken", "conservative",
+    {"what is reserved for a job that is not preemptible is not taken", "conservative",
      PreemptMode::cancel, 0, 2, R"(
         A   0      1     4     4
         B   0      1     9     9    preemptible=yes
@@ -239,7 +239,7 @@ class PreemptWitness {
  private:
   using Spans = std::vector<std::pair<Interval, std::int64_t>>;
 
-  // The plan without the job and without promises to preemptible ones.
+  // The plan without the job and without reservations of preemptible ones.
   Spans plan_without(Time now, const qmanager::Scheduler& scheduler, JobId job,
                      const std::set<JobId>& unspared) const {
     Spans spans;

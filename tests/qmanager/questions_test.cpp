@@ -116,8 +116,8 @@ TEST(Questions, AReservationIsNotGrantedOnUnitsOfAJobThatOverran) {
   }
 }
 
-// A overruns, so that all is planned again; but C has been promised what is asked for.
-TEST(Questions, AReservationDoesNotTakeThePlaceOfAPromise) {
+// A overruns, so that all is planned again; but C has reserved what is asked for.
+TEST(Questions, AReservationDoesNotTakeThePlaceOfAnother) {
   auto scheduler =
       *Scheduler::create(policy("conservative"), std::make_unique<qmanager::FlatMachine>(2));
   for (const auto& job : parse_jobs("A 0 1 10 15\nD 0 1 30 30\nC 0 2 10 10"))

@@ -28,7 +28,7 @@ std::vector<std::uint64_t> started(const qmanager::StepResult& step) {
 
 using Ids = std::vector<std::uint64_t>;
 
-// X and Y run until 10; A of queue a and B of queue b are promised the two nodes then.
+// X and Y run until 10; A of queue a and B of queue b have the two nodes reserved then.
 TEST(Queues, OneThatIsStoppedHoldsNobodyUp) {
   for (const char* name : {"conservative", "conservative-rebuild", "easy", "fcfs"}) {
     SCOPED_TRACE(name);
@@ -53,7 +53,7 @@ TEST(Queues, OneThatIsStoppedHoldsNobodyUp) {
     ASSERT_TRUE(scheduler.finish(JobId{1}, 10));
     ASSERT_TRUE(scheduler.finish(JobId{2}, 10));
     EXPECT_EQ(started(scheduler.step(10)), (Ids{4}));
-    // What was promised to A is free for others, too.
+    // What was reserved for A is free for others, too.
     auto wide = parse_jobs("C 11 1 50 50 queue=b").front().request;
     wide.id = JobId{5};
     ASSERT_TRUE(scheduler.submit(wide, 11));

@@ -173,8 +173,8 @@ TEST(ReservationPolicy, NoneHasNothingPlanned) {
   for (const auto& span : scheduler.plan(0)) EXPECT_FALSE(span.reserved) << span.job.value();
 }
 
-// More reservations than depth, each where it was promised or earlier, whatever comes.
-TEST(ReservationPolicy, HighestKeepsEveryPromiseOnceMade) {
+// More reservations than depth, each where it was first planned or earlier, whatever comes.
+TEST(ReservationPolicy, HighestKeepsEveryReservationOnceMade) {
   std::size_t most = 0;
   for (const int depth : {1, 2})
     for (unsigned seed = 0; seed < 200; ++seed) {
@@ -187,7 +187,7 @@ TEST(ReservationPolicy, HighestKeepsEveryPromiseOnceMade) {
       const Outcome outcome = run({.nodes = 5, .jobs = jobs, .config = config});
       ASSERT_NO_FATAL_FAILURE(expect_nothing_held_twice(outcome));
       for (std::size_t i = 0; i < jobs.size(); ++i)
-        ASSERT_LE(outcome.start(i), outcome.result.jobs[i].first_promise.value_or(kTimeMax))
+        ASSERT_LE(outcome.start(i), outcome.result.jobs[i].first_planned.value_or(kTimeMax))
             << "job " << i + 1;
     }
   auto config = policy("easy");
@@ -201,7 +201,7 @@ TEST(ReservationPolicy, HighestKeepsEveryPromiseOnceMade) {
   EXPECT_EQ(most, 2u);
 }
 
-// Nothing ended: what was promised to the cancelled job is given to those behind it all the same.
+// Nothing ended: what was reserved for the cancelled job is given to those behind it all the same.
 TEST(ReservationPolicy, KeptReservationsMoveUpWhenOneInFrontIsCancelled) {
   auto scheduler =
       *Scheduler::create(policy("conservative"), std::make_unique<qmanager::FlatMachine>(2));

@@ -124,7 +124,7 @@ TEST(OverTheGraph, AWindowLastsUntilTheFirstReservationOfItsCores) {
   ASSERT_TRUE(scheduler.submit(
       job(2, std::make_shared<resource::Jobspec>(*resource::jobspec_for(wide)), 30), 0));
   scheduler.step(0);
-  // Two of the three free cores are promised.
+  // Two of the three free cores are reserved.
   EXPECT_EQ(scheduler.windows(0), (std::vector<qmanager::Window>{{3, 60}, {1, kTimeMax}}));
 }
 
@@ -218,8 +218,8 @@ TEST(Uniform, OnlyWhereAnyCoresOrNodesWillDo) {
 }
 
 // Jobs for whole nodes, for cores on one node and for cores anywhere, in one queue: invariants
-// hold, everybody runs, and under conservative nobody later than promised.
-TEST(OverTheGraph, MixedShapesAllRunAndPromisesAreKept) {
+// hold, everybody runs, and under conservative nobody later than first planned.
+TEST(OverTheGraph, MixedShapesAllRunAndReservationsAreKept) {
   for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative", "conservative-rebuild"})
     for (unsigned seed = 0; seed < 40; ++seed) {
       const auto jobs = random_jobs(seed, 24, 8);
@@ -247,7 +247,7 @@ TEST(OverTheGraph, MixedShapesAllRunAndPromisesAreKept) {
         ASSERT_TRUE(run->jobs[i].start)
             << name << ", seed " << seed << ", job " << i + 1 << ": " << run->jobs[i].refused;
         if (std::string(name) == "conservative") {
-          ASSERT_LE(*run->jobs[i].start, *run->jobs[i].first_promise)
+          ASSERT_LE(*run->jobs[i].start, *run->jobs[i].first_planned)
               << "seed " << seed << ", job " << i + 1;
         }
       }
@@ -336,7 +336,7 @@ TEST(OverTheGraph, SelectionsAndPlansAreTold) {
   EXPECT_EQ(told(scheduler.step(0)),
             "start 1 @0 immediate; wait 2; reserve 2 @10; start 3 @0 backfill; wait 4");
   EXPECT_EQ(scheduler.outlook(JobId{2})->planned_start, 10);
-  EXPECT_NE(scheduler.outlook(JobId{4})->reason.find("promised"), std::string::npos);
+  EXPECT_NE(scheduler.outlook(JobId{4})->reason.find("reserved for"), std::string::npos);
   EXPECT_EQ(scheduler.plan(0).size(), 3u);
   ASSERT_TRUE(scheduler.finish(JobId{1}, 4));
   ASSERT_TRUE(scheduler.finish(JobId{3}, 4));
@@ -419,7 +419,7 @@ TEST(OverTheGraph, AJobForNodesThatAreUpAndInUseDoesNotStepAside) {
   EXPECT_EQ(scheduler.outlook(JobId{3})->planned_start, 60);
   EXPECT_EQ(scheduler.queues().at(0).blocked, 1u) << "job 4 alone needs both nodes";
   ASSERT_TRUE(scheduler.finish(JobId{1}, 20));
-  EXPECT_EQ(told(scheduler.step(20)), "start 3 @20 reserved") << "it was promised 60 at the latest";
+  EXPECT_EQ(told(scheduler.step(20)), "start 3 @20 reserved") << "60 was planned at the latest";
   ASSERT_TRUE(scheduler.finish(JobId{3}, 50));
   EXPECT_EQ(told(scheduler.step(50)).substr(0, 11), "start 2 @50");
   scheduler.check_invariants();

@@ -40,7 +40,7 @@ TEST(Walks, WindowsEndWithTheLease) {
   EXPECT_EQ(scheduler.windows(0), (std::vector<Window>{{2, 100}}));
 }
 
-TEST(Walks, AWindowBeforeAPromiseWithoutAnEnd) {
+TEST(Walks, AWindowBeforeAReservationWithoutAnEnd) {
   auto scheduler = on(4, policy("easy"), "A 0 2 10 10\nB 0 3 0 30");
   scheduler.step(0);
   EXPECT_EQ(scheduler.windows(0), (std::vector<Window>{{2, 10}, {1, kTimeMax}}));

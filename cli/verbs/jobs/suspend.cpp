@@ -26,8 +26,9 @@ int verb_suspend(Invocation& call) {
       .note(
           "All tasks of the jobs get SIGSTOP, with the processes of their process groups, on all "
           "nodes. What the jobs hold stays theirs: cores, GPUs, memory and licenses are not given "
-          "to others. The time limit counts on, since others were promised the resources for its "
-          "end; `holon update ID -t +1h` moves it. Suspended jobs stay so over restarts of the "
+          "to others. The time limit counts on, since the resources are reserved for others from "
+          "its end on; `holon update ID -t +1h` moves it. Suspended jobs stay so over restarts of "
+          "the "
           "broker until `holon resume`; a cancel and the time limit end them all the same. If one "
           "of several jobs does not run, none is stopped. An instance cannot be suspended; the "
           "jobs in it can.")

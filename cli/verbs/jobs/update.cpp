@@ -67,9 +67,9 @@ int verb_update(Invocation& call) {
           "Of a job that waits everything can be changed; it keeps its place in the queue, and "
           "what "
           "could never run is refused with the reason. Of one that runs the limit can be changed: "
-          "not beyond the end of its instance, and not to less than it has run. Whoever was "
-          "promised "
-          "its resources may start later then. The limits of jobs in a child instance follow the "
+          "not beyond the end of its instance, and not to less than it has run. Jobs that "
+          "have its resources reserved may start later then. The limits of jobs in a child "
+          "instance follow the "
           "child's. If one of several jobs cannot be changed, none is.")
       .example("holon update 7 -t +30m", "it may run half an hour longer")
       .example("holon update 3-9 -q night --urgency 20", "seven jobs wait in another queue")

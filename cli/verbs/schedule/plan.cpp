@@ -118,16 +118,16 @@ Table by_vertex(const msg::PlanPart& plan) {
 
 int verb_plan(Invocation& call) {
   PlanArgs args;
-  Parser parser("plan", "what is held now and promised for later");
+  Parser parser("plan", "what is held now and reserved for later");
   parser.group("Options")
       .flag("--vertices", args.vertices,
             "a line for each vertex of the resource graph, and each pool")
       .instance(call)
       .json(args.json)
       .note(
-          "An allocation is held by a job that runs, up to its time limit; a reservation is "
-          "promised "
-          "to one that waits. Jobs without either are missing here: holon explain says why they "
+          "An allocation is held by a job that runs, up to its time limit; a reservation "
+          "belongs to one that waits. Jobs without either are missing here: holon explain says why "
+          "they "
           "wait.")
       .example("holon plan", "who has what until when, and who is next")
       .example("holon plan --json", "the same with every vertex, for a program");
@@ -141,7 +141,7 @@ int verb_plan(Invocation& call) {
     return kOk;
   }
   if (plan->spans.empty())
-    call.io.out << "nothing is held or promised\n";
+    call.io.out << "nothing is held or reserved\n";
   else
     call.io.out << (args.vertices ? by_vertex(*plan) : by_job(*plan)).render(call.io);
   return kOk;

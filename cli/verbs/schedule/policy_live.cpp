@@ -139,8 +139,8 @@ int verb_policy_load(Invocation& call) {
   add_queue(parser, queue)
       .instance(call)
       .note(
-          "Jobs that wait are put in its order at once. Reservations are made anew, and starts "
-          "that were promised are kept where the policy keeps promises. The text is kept in the "
+          "Jobs that wait are put in its order at once. Reservations are made anew, or "
+          "kept where the policy keeps reservations. The text is kept in the "
           "journal: what is written into the file later changes nothing.")
       .example("holon policy load mine.lua", "the default queue follows it from now on");
   if (const auto code = parser.parse(call)) return *code;

@@ -1,7 +1,7 @@
 // The part of the JobManager that stops running jobs for a while (`holon suspend`, `holon resume`).
 //
-// What a job holds stays with it, and its time limit counts on: the promises to those who wait were
-// made for its end. That a job is suspended is in the journal; an agent that was away, or lost the
+// What a job holds stays with it, and its time limit counts on: the reservations of waiting jobs
+// begin at its end. That a job is suspended is in the journal; an agent that was away, or lost the
 // message, is told at its next hello.
 #include <fmt/core.h>
 

@@ -3,12 +3,12 @@
 //
 // Who may: jobs of a queue whose configuration says so (preempt.mode), in queue order, as far as
 // the walk has looked at them. A preemptible job takes nobody's place, so that no two can drive
-// each other out for ever. What was promised to jobs that are not preemptible stands.
+// each other out for ever. What is reserved for jobs that are not preemptible stands.
 //
 // Whose place: the least urgent first, among those the one that started last, for it loses the
 // least work. As many are given up, in this order, as make room for the job by the end of the
 // grace; then, from the most valuable on, those are spared without whom there is room too. So none
-// that is preempted could have been spared; that no other set has fewer jobs is not promised.
+// that is preempted could have been spared; that no other set has fewer jobs is not guaranteed.
 //
 // A job that is preempted keeps its resources until it has ended. What it leaves is the claim of
 // the job it was ended for, which is served before any other one is looked at.

@@ -38,16 +38,16 @@ TEST(Guarantees, FcfsStartsInQueueOrder) {
   }
 }
 
-TEST(Guarantees, ConservativeStartsNobodyLaterThanFirstPromised) {
+TEST(Guarantees, ConservativeStartsNobodyLaterThanFirstPlanned) {
   for (unsigned seed = 0; seed < kSeeds; ++seed) {
     const Outcome outcome = run_random("conservative", seed);
     for (std::size_t i = 0; i < outcome.jobs.size(); ++i)
-      ASSERT_LE(outcome.start(i), outcome.result.jobs[i].first_promise.value())
+      ASSERT_LE(outcome.start(i), outcome.result.jobs[i].first_planned.value())
           << "job " << i + 1 << ", seed " << seed;
   }
 }
 
-// The head's shadow time, from the running jobs' limits alone: the promise that EASY and hybrid
+// The head's shadow time, from the running jobs' limits alone: the guarantee that EASY and hybrid
 // make.
 Time shadow_time(const Outcome& outcome, std::size_t head, Time now) {
   std::map<Time, std::int64_t> ends;
@@ -64,23 +64,23 @@ Time shadow_time(const Outcome& outcome, std::size_t head, Time now) {
   return kTimeMax;
 }
 
-TEST(Guarantees, TheHeadNeverStartsLaterThanItsFirstPromise) {
+TEST(Guarantees, TheHeadNeverStartsLaterThanFirstPlanned) {
   for (const char* name : {"easy", "hybrid:2", "hybrid:5", "conservative-rebuild"})
     for (unsigned seed = 0; seed < kSeeds; ++seed) {
       const Outcome outcome = run_random(name, seed);
-      std::map<std::size_t, Time> promised;
+      std::map<std::size_t, Time> first_planned;
       for (Time now = 0; now <= outcome.result.end; ++now) {
         std::size_t head = 0;  // the first job that was submitted and has not started
         while (head < outcome.jobs.size() && outcome.start(head) <= now) ++head;
         if (head == outcome.jobs.size() || outcome.jobs[head].trace.submit > now) continue;
-        promised.try_emplace(head, shadow_time(outcome, head, now));
+        first_planned.try_emplace(head, shadow_time(outcome, head, now));
       }
-      for (const auto& [head, when] : promised)
+      for (const auto& [head, when] : first_planned)
         ASSERT_LE(outcome.start(head), when) << name << ", job " << head + 1 << ", seed " << seed;
     }
 }
 
-// Promises are in the plan with what runs: at no instant do both together need more nodes than
+// Reservations are in the plan with what runs: at no instant do both together need more nodes than
 // there are.
 TEST(Guarantees, NoStartOfAPassConflictsWithItsReservations) {
   for (const char* name : {"easy", "hybrid:3", "conservative", "conservative-rebuild"})
@@ -90,7 +90,6 @@ TEST(Guarantees, NoStartOfAPassConflictsWithItsReservations) {
       sim::Workload workload;
       for (const ScenarioJob& job : jobs) workload.jobs.push_back(job.trace);
       std::map<std::uint64_t, Interval> running;
-      std::map<std::uint64_t, Interval> promised;
       sim::SimOptions options;
       options.config = policy(name);
       options.watch = [&](Time now, const qmanager::Scheduler& scheduler,
@@ -99,7 +98,6 @@ TEST(Guarantees, NoStartOfAPassConflictsWithItsReservations) {
           if (const auto* start = std::get_if<qmanager::Start>(&decision))
             running[start->job.value()] = start->allocation.when;
         }
-        promised.clear();
         std::map<Time, std::int64_t> change;
         const auto add = [&](std::uint64_t id, Interval when) {
           change[when.begin] += jobs[id - 1].trace.procs;
@@ -138,7 +136,7 @@ TEST(Guarantees, TheSameInputGivesTheSameOutcome) {
 }
 
 // A pass that runs out of budget goes on where it stopped. Whatever the slices, EASY's head keeps
-// its promise and every job runs; with slices larger than the queue nothing changes.
+// its guarantee and every job runs; with slices larger than the queue nothing changes.
 TEST(Guarantees, ABudgetChangesNothingButWhenTheWorkIsDone) {
   for (const char* name : {"fcfs", "easy", "hybrid:3", "conservative"})
     for (unsigned seed = 0; seed < kSeeds / 4; ++seed) {
