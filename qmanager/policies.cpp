@@ -51,7 +51,7 @@ void order_anew(Scheduler::State& s, Queue& queue, Time now) {
     job.rank_lasts = false;
     job.rank_reason.reset();
     job.reserve_reason.reset();
-    if (is_ranked(s, job)) rank(s, job, now);
+    if (is_ranked(s.queues, job)) rank(s, job, now);
   }
   queue.pending.reorder([&](Job* listed) {
     Job& job = s.jobs.own(*listed);
@@ -85,8 +85,9 @@ Status Scheduler::set_policy(const std::string& name, const std::string& policy,
   queue->ranked_at.reset();
   queue->ranks_change = false;
   order_anew(s, *queue, now);
-  if (!queue->policy.keep) s.unreserve_queue(static_cast<std::size_t>(queue - s.queues.all.data()));
-  s.freed();
+  if (!queue->policy.keep)
+    unreserve_queue(s, static_cast<std::size_t>(queue - s.queues.all.data()), s.progress.clock);
+  freed(s);
   s.progress.sliced = false;
   for (auto& [id, advance] : s.advances.all)
     if (Status told = advance.inner->set_policy(name, policy, queue->program, now); !told)

@@ -27,7 +27,7 @@ class Diagnosis {
   std::optional<Cause> cause() {
     const Obstacle& obstacle = find();
     if (obstacle.shortage) return lacks(*obstacle.shortage);
-    const Duration length = s_.length_of(job_);
+    const Duration length = s_.queues.length_of(job_);
     if (!obstacle.until || distance(now_, *obstacle.until) >= length) return std::nullopt;
     // Its own reservation is for later because of what is reserved before it.
     if (job_.reserved && *job_.planned <= *obstacle.until) return std::nullopt;
@@ -114,7 +114,7 @@ class Diagnosis {
     if (cause.who.size() > kNamed) whom += fmt::format(" and {} more", cause.who.size() - kNamed);
     const auto missing = shortage_until(saturating_add(when, 1));
     const bool pool = missing && !missing->holders.empty();
-    const bool endless = s_.length_of(job_) == kTimeMax;
+    const bool endless = s_.queues.length_of(job_) == kTimeMax;
     cause.text =
         fmt::format("what it needs is free, but from {} on {}{}{}", time(when), taken(when, whom),
                     endless ? ", and it has no time limit to end before that"
@@ -147,7 +147,7 @@ class Diagnosis {
 
 // The rules of its queue keep it back, whatever is free; empty: they do not.
 std::string rule_against(const Scheduler::State& state, const Job& job, Time now) {
-  const Queue& queue = state.queue_of(job);
+  const Queue& queue = state.queues.of(job);
   switch (job.why) {
     case Why::held:
       return "held: its urgency is 0";
@@ -228,7 +228,7 @@ Cause cause_without_policy(Scheduler::State& state, const Job& job, Time now) {
 // With what the policy of its queue has said of it.
 Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
   Cause cause = cause_without_policy(state, job, now);
-  if (state.queue_of(job).hooks == nullptr) return cause;
+  if (state.queues.of(job).hooks == nullptr) return cause;
   for (const auto& reason : {job.reserve_reason, job.rank_reason})
     if (reason != nullptr) cause.text += "; " + *reason;
   return cause;

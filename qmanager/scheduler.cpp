@@ -154,7 +154,7 @@ void measure(Scheduler::State& state, Job& job) {
 
 // Whether the policy of its queue takes it; not asked of one that was taken before a restart.
 std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job& job, Time now) {
-  const Queue& queue = state.queue_of(job);
+  const Queue& queue = state.queues.of(job);
   if (!queue.hooks || job.request.admitted || !queue.hooks->has(Hook::admit)) return std::nullopt;
   Opinion opinion =
       queue.hooks->ask(Hook::admit, view_of(state, job, now), PolicyView(state, queue, now));
@@ -166,7 +166,7 @@ std::optional<std::string> refused_by_policy(Scheduler::State& state, const Job&
 // What is too large for the nodes that are here waits for those that are still to come.
 Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, const Job& job,
                                                       Time now) {
-  auto refusal = state.plan.machine->refuses(job.request, now, state.length_of(job));
+  auto refusal = state.plan.machine->refuses(job.request, now, state.queues.length_of(job));
   const bool is_refused = refusal && *refusal;
   if (!is_refused || !state.config.awaited || state.plan.machine->placeable(job.request) ||
       state.config.awaited().empty())
@@ -175,9 +175,9 @@ Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, c
 }
 
 void place_in_queue(Scheduler::State& state, Job& job, Time now) {
-  if (is_ranked(state, job)) rank(state, job, now);
+  if (is_ranked(state.queues, job)) rank(state, job, now);
   job.key = key_of(state, job);
-  state.enqueue(job);
+  enqueue(state, job);
 }
 
 }  // namespace
@@ -189,9 +189,9 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
   Job& job = **added;
-  Queue& queue = s.queue_of(job);
+  Queue& queue = s.queues.of(job);
   const auto forget = [&] { s.jobs.forget(id); };
-  if (s.qos_of(job).use_reserved) {
+  if (qos_of(s.config, job).use_reserved) {
     std::string reason =
         fmt::format("jobs of QOS {} run in advance reservations only", job.request.qos);
     forget();
@@ -212,12 +212,12 @@ Result<std::optional<Reject>> Scheduler::submit(JobRequest request, Time now) {
     return Reject{id, std::move(**refusal)};
   }
   measure(s, job);
-  if (auto too_large = s.config.limits.refuses(job.procs, s.length_of(job))) {
+  if (auto too_large = s.config.limits.refuses(job.procs, s.queues.length_of(job))) {
     forget();
     ++queue.counts.rejected;
     return Reject{id, std::move(*too_large)};
   }
-  s.clock = std::max(s.clock, now);
+  s.progress.clock = std::max(s.progress.clock, now);
   if (auto unwanted = refused_by_policy(s, job, now)) {
     forget();
     ++queue.counts.rejected;
@@ -235,12 +235,12 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
   const JobId id = request.id;
   if (request.advance.value() != 0) {
     Status recovered = recover_within(s, std::move(request), allocation);
-    if (recovered) s.accounts.job_runs(*s.within(id)->state_->jobs.find(id));
+    if (recovered) s.accounts.job_runs(*s.advances.within(id)->state_->jobs.find(id));
     return recovered;
   }
   const Result<Job*> added = add_job(s, std::move(request));
   if (!added) return tl::unexpected(added.error());
-  const auto refusal = admit(s, (**added).request, s.queue_of(**added), Arrives::with_resources);
+  const auto refusal = admit(s, (**added).request, s.queues.of(**added), Arrives::with_resources);
   if (!refusal) {
     s.jobs.forget(id);
     return tl::unexpected(refusal.error());
@@ -251,21 +251,21 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
     return held;
   }
   (**added).key = key_of(s, **added);
-  s.run(**added, allocation.when);
-  s.freed();
+  run(s, **added, allocation.when);
+  freed(s);
   return {};
 }
 
 Status Scheduler::finish(JobId id, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.within(id)) {
+  if (Scheduler* inner = s.advances.within(id)) {
     const Job* const within = inner->state_->jobs.find(id);
     if (within != nullptr && within->place == Job::Place::running)
       s.accounts.job_ends(*within, now);
     Status finished = inner->finish(id, now);
     if (!finished) return finished;
     // What it had in one that is over is free for everybody.
-    if (s.advances.all.at(s.advances.of_job->at(id)).over(now)) s.freed();
+    if (s.advances.all.at(s.advances.of_job->at(id)).over(now)) freed(s);
     s.advances.of_job.edit().erase(id);
     return finished;
   }
@@ -277,22 +277,22 @@ Status Scheduler::finish(JobId id, Time now) {
   s.preemption.no_candidate(id);
   s.plan.running.edit().erase({job->planned_end, id});
   s.accounts.limiter.edit().ended(*job);
-  s.clock = std::max(s.clock, now);
+  s.progress.clock = std::max(s.progress.clock, now);
   s.accounts.job_ends(*job, now);
   for (Queue& queue : s.queues.all)
     if (queue.config.chunk_duration > 0)
       queue.chunk_until = saturating_add(now, queue.config.chunk_duration);
-  ++s.queue_of(*job).counts.finished;
+  ++s.queues.of(*job).counts.finished;
   tell_policy(s, "finish", *job, now);
   s.jobs.forget(id);
-  s.freed();
+  freed(s);
   s.progress.released = true;
   return {};
 }
 
 Status Scheduler::set_end(JobId id, Time end, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.within(id)) return inner->set_end(id, end, now);
+  if (Scheduler* inner = s.advances.within(id)) return inner->set_end(id, end, now);
   Job* job = s.jobs.find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
@@ -301,31 +301,32 @@ Status Scheduler::set_end(JobId id, Time end, Time now) {
   const Time least = saturating_add(std::max(job->started, now), 1);
   end = std::max(std::min(end, s.plan.machine->horizon().end), least);
   if (job->preempted_for.value() != 0) end = std::min(end, std::max(job->planned_end, least));
-  s.clock = std::max(s.clock, now);
+  s.progress.clock = std::max(s.progress.clock, now);
   // What a job holds that is past its end is settled anew in each pass.
   if (end == job->planned_end || s.advances.intruders.contains(id)) return {};
   Status moved = s.plan.machine->set_end(id, end);
   if (!moved && !s.plan.reservations->empty()) {
-    for (std::size_t queue = 0; queue < s.queues.all.size(); ++queue) s.unreserve_queue(queue);
-    s.freed();
+    for (std::size_t queue = 0; queue < s.queues.all.size(); ++queue)
+      unreserve_queue(s, queue, s.progress.clock);
+    freed(s);
     moved = s.plan.machine->set_end(id, end);
   }
   if (!moved) return moved;
   s.progress.released = s.progress.released || end < job->planned_end;
-  s.moved_end(*job, end);
-  s.freed();
+  moved_end(s, *job, end);
+  freed(s);
   return {};
 }
 
 Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.within(id)) return inner->set_limit(id, limit, now);
+  if (Scheduler* inner = s.advances.within(id)) return inner->set_limit(id, limit, now);
   Job* job = s.jobs.find(id);
   if (job == nullptr || job->place != Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not running", id.value()));
   if (limit < 0) return fail(Errc::invalid_argument, "the time limit is negative", "limit");
   const Duration before = std::exchange(job->request.limit, limit);
-  const Time end = saturating_add(job->started, s.length_of(*job));
+  const Time end = saturating_add(job->started, s.queues.length_of(*job));
   const Time gone = s.plan.machine->end_of_nodes(id);
   if (end > job->planned_end && std::min(end, s.plan.machine->horizon().end) > gone) {
     job->request.limit = before;
@@ -343,7 +344,7 @@ Result<Time> Scheduler::set_limit(JobId id, Duration limit, Time now) {
 Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
   State& s = change();
   const JobId id = request.id;
-  if (Scheduler* inner = s.within(id)) {
+  if (Scheduler* inner = s.advances.within(id)) {
     const Advance& advance = s.advances.all.at(s.advances.of_job->at(id));
     request.advance = {};  // within, it is a job like any other
     return inner->replace(std::move(request), std::max(now, advance.request.when.begin));
@@ -354,7 +355,7 @@ Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
   std::vector<QueueCounts> counts;  // it is one job, before and after
   for (const Queue& queue : s.queues.all) counts.push_back(queue.counts);
   tell_policy(s, "cancel", *job, now);
-  s.dequeue(*job, now);
+  dequeue(s, *job, now);
   Job before = *job;
   before.reserved = false;
   before.why = Why::not_considered;
@@ -366,7 +367,7 @@ Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
     return taken;
   }
   Job& changed = *s.jobs.find(id);
-  s.dequeue(changed, now);
+  dequeue(s, changed, now);
   changed.bypassed = before.bypassed;
   changed.fixed_priority = before.fixed_priority;
   changed.uncounted = before.uncounted;
@@ -377,7 +378,7 @@ Result<std::optional<Reject>> Scheduler::replace(JobRequest request, Time now) {
 
 Status Scheduler::cancel(JobId id, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.within(id)) {
+  if (Scheduler* inner = s.advances.within(id)) {
     Status cancelled = inner->cancel(id, now);
     if (cancelled) s.advances.of_job.edit().erase(id);
     return cancelled;
@@ -386,22 +387,22 @@ Status Scheduler::cancel(JobId id, Time now) {
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
   tell_policy(s, "cancel", *job, now);
-  s.dequeue(*job, now);
-  ++s.queue_of(*job).counts.cancelled;
+  dequeue(s, *job, now);
+  ++s.queues.of(*job).counts.cancelled;
   s.jobs.forget(id);
   return {};
 }
 
 Status Scheduler::withdraw(JobId id, Time now) {
   State& s = change();
-  if (Scheduler* inner = s.within(id)) {
+  if (Scheduler* inner = s.advances.within(id)) {
     Status gone = inner->withdraw(id, now);
     if (gone) s.advances.of_job.edit().erase(id);
     return gone;
   }
   const Job* job = s.jobs.find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
-  QueueCounts& counts = s.queue_of(*job).counts;
+  QueueCounts& counts = s.queues.of(*job).counts;
   if (Status gone = cancel(id, now); !gone) return gone;
   --counts.submitted;
   --counts.cancelled;
@@ -415,15 +416,15 @@ template <class Change>
 Status reprioritize(Scheduler::State& s, JobId id, Change change) {
   Job* job = s.jobs.find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
-  ++s.queue_of(*job).counts.reprioritized;
+  ++s.queues.of(*job).counts.reprioritized;
   if (job->place == Job::Place::running) {
     change(*job);
     return {};
   }
   // A reservation was made for the old place in the queue.
-  s.dequeue(*job, s.clock);
+  dequeue(s, *job, s.progress.clock);
   change(*job);
-  place_in_queue(s, *job, s.clock);
+  place_in_queue(s, *job, s.progress.clock);
   return {};
 }
 
@@ -433,7 +434,7 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
   if (urgency > kUrgencyExpedite)
     return fail(Errc::invalid_argument, fmt::format("urgency {} is not from 0 to 31", urgency),
                 "urgency");
-  if (Scheduler* inner = change().within(id)) return inner->set_urgency(id, urgency);
+  if (Scheduler* inner = change().advances.within(id)) return inner->set_urgency(id, urgency);
   return reprioritize(*state_, id, [urgency](Job& job) {
     job.request.urgency = urgency;
     job.fixed_priority.reset();
@@ -441,7 +442,7 @@ Status Scheduler::set_urgency(JobId id, std::uint32_t urgency) {
 }
 
 Status Scheduler::set_priority(JobId id, std::int64_t priority) {
-  if (Scheduler* inner = change().within(id)) return inner->set_priority(id, priority);
+  if (Scheduler* inner = change().advances.within(id)) return inner->set_priority(id, priority);
   return reprioritize(*state_, id, [priority](Job& job) { job.fixed_priority = priority; });
 }
 
@@ -459,8 +460,8 @@ Status Scheduler::start_queue(const std::string& name, bool started) {
   if (!queue) return tl::unexpected(queue.error());
   state_->queues.all[*queue].started = started;
   // Reservations that cannot be kept meanwhile are in no job's way.
-  if (!started) state_->unreserve_queue(*queue);
-  state_->freed();
+  if (!started) unreserve_queue(*state_, *queue, state_->progress.clock);
+  freed(*state_);
   for (auto& [id, advance] : state_->advances.all)
     if (Status told = advance.inner->start_queue(name, started); !told) return told;
   return {};
@@ -475,7 +476,7 @@ void unreserve_too_long(Scheduler::State& s) {
     if (s.plan.machine->end_of_nodes(id) < s.plan.machine->holding(id).when.end)
       lost.push_back(s.jobs.find(id));
   for (Job* const job : lost) {
-    s.unreserve(*job, s.clock);
+    unreserve(s, *job, s.progress.clock);
     job->why = Why::not_considered;
   }
 }
@@ -487,10 +488,10 @@ void Scheduler::resources_changed() {
   s.plan.machine->resources_changed();
   for (auto& [id, advance] : s.advances.all) advance.inner->resources_changed();
   for (JobId id : std::exchange(s.queues.aside.edit(), {})) {
-    place_in_queue(s, *s.jobs.find(id), s.clock);
+    place_in_queue(s, *s.jobs.find(id), s.progress.clock);
   }
   unreserve_too_long(s);
-  s.freed();
+  freed(s);
 }
 
 StepResult Scheduler::step(Time now, Budget budget) {
@@ -516,7 +517,8 @@ void Scheduler::check_invariants() const {
   s.plan.machine->check_invariants();
   for (const auto& [id, advance] : s.advances.all) advance.inner->check_invariants();
   for (const auto& [job, advance] : *s.advances.of_job)
-    if (!s.advances.all.contains(advance) || s.within(job)->state_->jobs.find(job) == nullptr)
+    if (!s.advances.all.contains(advance) ||
+        s.advances.within(job)->state_->jobs.find(job) == nullptr)
       std::abort();
   std::size_t listed = 0;
   std::size_t held = 0;

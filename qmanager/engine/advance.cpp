@@ -57,7 +57,7 @@ Status open(Scheduler::State& s, AdvanceRequest request, const JobRequest& held)
     if (s.config.queues.at(queue.name).policy == queue.config.policy && !queue.hooks) continue;
     // So is the policy, which may be another one than the configuration's by now.
     const Status set =
-        advance.inner->set_policy(queue.name, queue.config.policy, queue.program, s.clock);
+        advance.inner->set_policy(queue.name, queue.config.policy, queue.program, s.progress.clock);
     if (!set) return set;
   }
   advance.request = std::move(request);
@@ -157,7 +157,7 @@ Status Scheduler::recover_advance(AdvanceRequest request, const Allocation& allo
     return tl::unexpected(refusal.error());
   s.plan.machine->settle();
   if (Status imposed = s.plan.machine->impose(held, allocation); !imposed) return imposed;
-  s.freed();
+  freed(s);
   return open(s, std::move(request), held);
 }
 
@@ -167,7 +167,7 @@ Result<std::vector<JobId>> Scheduler::cancel_advance(JobId id, Time now) {
   if (found == s.advances.all.end())
     return fail(Errc::not_found, fmt::format("there is no advance reservation {}", id.value()));
   found->second.cancelled = true;
-  s.clock = std::max(s.clock, now);
+  s.progress.clock = std::max(s.progress.clock, now);
   s.progress.dirty = true;  // the next step sends its waiting jobs away
   std::vector<JobId> running;
   const State& inner = *found->second.inner->state_;
@@ -182,9 +182,9 @@ std::vector<AdvanceStatus> Scheduler::advances() const {
     AdvanceStatus status;
     status.request = advance.request;
     const Interval when = advance.request.when;
-    if (advance.cancelled || state_->clock >= when.end)
+    if (advance.cancelled || state_->progress.clock >= when.end)
       status.phase = AdvanceStatus::Phase::ending;
-    else if (state_->clock >= when.begin)
+    else if (state_->progress.clock >= when.begin)
       status.phase = AdvanceStatus::Phase::active;
     status.pending = advance.inner->pending();
     status.running = advance.inner->running();

@@ -35,7 +35,7 @@ Result<Scheduler::Outlook> Scheduler::outlook(JobId id) const {
 
 Status Scheduler::check_waits(JobId id) const {
   const State& s = *state_;
-  if (const Scheduler* inner = s.within(id)) return inner->check_waits(id);
+  if (const Scheduler* inner = s.advances.within(id)) return inner->check_waits(id);
   const Job* job = s.jobs.find(id);
   if (job == nullptr || job->place == Job::Place::running)
     return fail(Errc::not_found, fmt::format("job {} is not pending", id.value()));
@@ -44,11 +44,11 @@ Status Scheduler::check_waits(JobId id) const {
 
 Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
   State& s = *state_;
-  if (const Scheduler* inner = s.within(id)) {
+  if (const Scheduler* inner = s.advances.within(id)) {
     Result<Outlook> within = inner->outlook(id);
     const JobId number = s.advances.of_job->at(id);
     const Advance& advance = s.advances.all.at(number);
-    if (within && s.clock < advance.request.when.begin)
+    if (within && s.progress.clock < advance.request.when.begin)
       within->reason =
           fmt::format("advance reservation {}, in which it runs, has not begun", number.value());
     else if (within)
@@ -57,9 +57,10 @@ Result<Scheduler::Outlook> Scheduler::outlook_here(JobId id) const {
   }
   if (Status waits = check_waits(id); !waits) return tl::unexpected(waits.error());
   const Job& job = *std::as_const(s.jobs).find(id);
-  Outlook outlook{cause_of(s, job, s.clock).text, job.reserved ? job.planned : std::nullopt, 0};
+  Outlook outlook{cause_of(s, job, s.progress.clock).text,
+                  job.reserved ? job.planned : std::nullopt, 0};
   if (job.place != Job::Place::pending) return outlook;
-  outlook.position = s.queue_of(job).pending.position(job.key);
+  outlook.position = s.queues.of(job).pending.position(job.key);
   return outlook;
 }
 
@@ -78,18 +79,18 @@ void tell_rank(PriorityBreakdown& breakdown, const Job& job, const std::string& 
 
 Result<PriorityBreakdown> Scheduler::priority(JobId id, Time now) const {
   const State& s = *state_;
-  if (const Scheduler* inner = s.within(id)) return inner->priority(id, now);
+  if (const Scheduler* inner = s.advances.within(id)) return inner->priority(id, now);
   const Job* job = s.jobs.find(id);
   if (job == nullptr) return fail(Errc::not_found, fmt::format("there is no job {}", id.value()));
   PriorityBreakdown breakdown =
-      priority_of(s.config.priority, *s.accounts.fairshare, *job, s.length_of(*job), now);
-  breakdown.fixed =
-      job->fixed_priority || job->request.urgency == kUrgencyExpedite || s.qos_of(*job).next_to_run;
-  const bool ranked = is_ranked(s, *job);
+      priority_of(s.config.priority, *s.accounts.fairshare, *job, s.queues.length_of(*job), now);
+  breakdown.fixed = job->fixed_priority || job->request.urgency == kUrgencyExpedite ||
+                    qos_of(s.config, *job).next_to_run;
+  const bool ranked = is_ranked(s.queues, *job);
   if (breakdown.fixed || (!s.config.priority.active() && !ranked))
     breakdown.priority = job->fixed_priority.value_or(-key_of(s, *job).rank);
   else if (ranked && job->ranked)
-    tell_rank(breakdown, *job, s.queue_of(*job).config.policy);
+    tell_rank(breakdown, *job, s.queues.of(*job).config.policy);
   return breakdown;
 }
 
@@ -166,7 +167,7 @@ PlannedSpan span_of(const Scheduler::State& state, JobId id) {
   resource::Allocation& allocation = units.allocation;
   const std::int64_t procs = job.request.slots ? state.plan.machine->procs_held(id) : job.procs;
   return {.job = id,
-          .queue = state.queue_of(job).name,
+          .queue = state.queues.of(job).name,
           .reserved = job.reserved,
           .when = allocation.when,
           .procs = procs,
@@ -192,7 +193,7 @@ Scheduler& Scheduler::asked(Time now) const {
 }
 
 const Scheduler& Scheduler::asked() const {
-  return state_->whole.fork != nullptr ? *state_->whole.fork : asked(state_->clock);
+  return state_->whole.fork != nullptr ? *state_->whole.fork : asked(state_->progress.clock);
 }
 
 std::vector<PlannedSpan> Scheduler::plan(Time now) const {

@@ -5,8 +5,10 @@
 namespace holon::qmanager {
 
 // As its priority is at `t`, with what was used until then.
-OrderKey key_at(const Scheduler::State& state, const Job& job, const Fairshare& usage, Time t);
+OrderKey key_at(Parts<const SchedulerConfig, const Queues> state, const Job& job,
+                const Fairshare& usage, Time t);
 // As its priority was when all were computed last.
-OrderKey key_of(const Scheduler::State& state, const Job& job);
+OrderKey key_of(Parts<const SchedulerConfig, const Queues, const Accounts, const Progress> state,
+                const Job& job);
 
 }  // namespace holon::qmanager

@@ -58,7 +58,7 @@ std::int64_t NodeView::near(const std::string& key, const std::string& value) co
 // Where the job had a reservation, what it leaves may suit another one.
 resource::Allocation placed_by_policy(Scheduler::State& state, const Job& job,
                                       resource::Allocation given, Time now) {
-  Queue& queue = state.queue_of(job);
+  Queue& queue = state.queues.of(job);
   if (queue.hooks == nullptr || !queue.hooks->has(Hook::score)) return given;
   AttributePlaces jobs(state);
   const PolicyView view(state, queue, now);
@@ -66,7 +66,7 @@ resource::Allocation placed_by_policy(Scheduler::State& state, const Job& job,
       state.plan.machine->place_by(job.request, now, [&](const Place& place) {
         return queue.hooks->score(view_of(state, job, now), NodeView(place, jobs), view);
       });
-  if (placed.shares != given.shares && job.planned) state.freed();
+  if (placed.shares != given.shares && job.planned) freed(state);
   return placed;
 }
 

@@ -40,17 +40,17 @@ Window PolicyView::window() const {
   return windows.empty() ? Window{} : windows.front();
 }
 
-JobView view_of(const Scheduler::State& state, const Job& job, Time now) {
-  return {job, state.length_of(job), now, state.config.priority.ticks_per_second};
+JobView view_of(Parts<const SchedulerConfig, const Queues> state, const Job& job, Time now) {
+  return {job, state.queues.length_of(job), now, state.config.priority.ticks_per_second};
 }
 
-bool is_ranked(const Scheduler::State& state, const Job& job) {
-  const Queue& queue = state.queue_of(job);
+bool is_ranked(const Queues& queues, const Job& job) {
+  const Queue& queue = queues.of(job);
   return queue.hooks != nullptr && queue.hooks->has(Hook::priority);
 }
 
 void rank(Scheduler::State& state, Job& job, Time now) {
-  Queue& queue = state.queue_of(job);
+  Queue& queue = state.queues.of(job);
   const Rank rank = queue.hooks->rank(view_of(state, job, now), PolicyView(state, queue, now));
   job.ranked = rank.priority;
   job.ranked_at = now;
@@ -61,7 +61,7 @@ void rank(Scheduler::State& state, Job& job, Time now) {
 }
 
 void tell_policy(Scheduler::State& state, std::string_view event, const Job& job, Time now) {
-  Queue& queue = state.queue_of(job);
+  Queue& queue = state.queues.of(job);
   if (queue.hooks != nullptr && queue.hooks->has(Hook::on_event))
     queue.hooks->on_event(event, view_of(state, job, now), PolicyView(state, queue, now));
 }

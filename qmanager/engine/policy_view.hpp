@@ -32,9 +32,9 @@ class PolicyView : public QueueView {
   Time now_;
 };
 
-JobView view_of(const Scheduler::State& state, const Job& job, Time now);
+JobView view_of(Parts<const SchedulerConfig, const Queues> state, const Job& job, Time now);
 // Does the policy that a user wrote give the job its place?
-bool is_ranked(const Scheduler::State& state, const Job& job);
+bool is_ranked(const Queues& queues, const Job& job);
 // Asks the policy of the job's queue for its place; the answer is in the job. REQUIRES:
 // is_ranked().
 void rank(Scheduler::State& state, Job& job, Time now);

@@ -7,14 +7,7 @@
 #pragma once
 #include <memory>
 
-#include "qmanager/engine/state/accounts.hpp"
-#include "qmanager/engine/state/advances.hpp"
-#include "qmanager/engine/state/jobs.hpp"
-#include "qmanager/engine/state/plan.hpp"
-#include "qmanager/engine/state/preemption.hpp"
-#include "qmanager/engine/state/progress.hpp"
-#include "qmanager/engine/state/queues.hpp"
-#include "qmanager/scheduler.hpp"
+#include "qmanager/engine/state/parts.hpp"
 
 namespace holon::qmanager {
 
@@ -32,7 +25,6 @@ struct Scheduler::State {
   const SchedulerConfig& config;
   bool tells_waits;
   bool has_hosts = false;  // consumables of queues are per host
-  Time clock = 0;          // the latest time that was told
 
   Jobs jobs;
   Plan plan;
@@ -47,51 +39,49 @@ struct Scheduler::State {
   // as long as the other one is in use.
   std::unique_ptr<State> fork() const;
 
-  // ---- of a job
-
-  Queue& queue_of(const Job& job) { return queues.of(job); }
-  const Queue& queue_of(const Job& job) const { return queues.of(job); }
-  Duration length_of(const Job& job) const { return queues.length_of(job); }
-  const QosConfig& qos_of(const Job& job) const;
-  bool is_preemptible(const Job& job) const {
-    return job.request.preemptible || queues.of(job).config.preemptible;
-  }
-  Scheduler* within(JobId id) const { return advances.within(id); }
-  void look_at(JobId job) const {
-    if (config.looking_at != nullptr)
-      config.looking_at->store(job.value(), std::memory_order_relaxed);
-  }
-
-  // ---- what happens to one
-
-  // Puts a job that is in no list where its urgency says.
-  void enqueue(Job& job);
-  // Takes a pending, held or blocked job out of wherever it is; a reservation of it is given back.
-  void dequeue(Job& job, Time now);
-  // The machine holds `when` for it, later.
-  void reserve(Job& job, Interval when);
-  // Gives its reservation back.
-  void unreserve(Job& job, Time now);
-  void unreserve_queue(std::size_t queue);  // all of its jobs
-  // Its reservation has become an allocation on the machine, or was released there.
-  void no_longer_reserved(Job& job);
-  // The machine holds `when` for it, from now on.
-  void run(Job& job, Interval when);
-  // The planned end of a running job has moved in the machine's plan: all that counts it follows.
-  void moved_end(Job& job, Time end);
-  // From now on its waiting earns priority, or does not.
-  void count_waiting(Job& job, bool counts) const;
-
-  // Something is free that was not: all may be different now.
-  void freed() {
-    ++plan.epoch;
-    ++plan.version;
-    progress.dirty = true;
-  }
-
  private:
   std::shared_ptr<const SchedulerConfig> settings_;
 };
+
+// ---- of a job
+
+const QosConfig& qos_of(const SchedulerConfig& config, const Job& job);
+inline bool is_preemptible(Parts<const Queues> s, const Job& job) {
+  return job.request.preemptible || s.queues.of(job).config.preemptible;
+}
+// This job is the one that is looked at now: where a crash happens, it is known.
+inline void look_at(const SchedulerConfig& config, JobId job) {
+  if (config.looking_at != nullptr)
+    config.looking_at->store(job.value(), std::memory_order_relaxed);
+}
+
+// ---- what happens to one
+
+// Puts a job that is in no list where its urgency says.
+void enqueue(Parts<const SchedulerConfig, Queues, Progress> s, Job& job);
+// Takes a pending, held or blocked job out of wherever it is; a reservation of it is given back.
+void dequeue(Parts<Plan, Queues, Progress> s, Job& job, Time now);
+// The machine holds `when` for it, later.
+void reserve(Parts<Plan, Queues> s, Job& job, Interval when);
+// Gives its reservation back.
+void unreserve(Parts<Plan, Queues> s, Job& job, Time now);
+// Those of all jobs of the queue.
+void unreserve_queue(Parts<Jobs, Plan, Queues> s, std::size_t queue, Time now);
+// Its reservation has become an allocation on the machine, or was released there.
+void no_longer_reserved(Parts<Plan, Queues> s, Job& job);
+// The machine holds `when` for it, from now on.
+void run(Parts<const Queues, Plan, Accounts, Preemption> s, Job& job, Interval when);
+// The planned end of a running job has moved in the machine's plan: all that counts it follows.
+void moved_end(Parts<Plan, Accounts> s, Job& job, Time end);
+// From now on its waiting earns priority, or does not.
+void count_waiting(Job& job, bool counts, Time now);
+
+// Something is free that was not: all may be different now.
+inline void freed(Parts<Plan, Progress> s) {
+  ++s.plan.epoch;
+  ++s.plan.version;
+  s.progress.dirty = true;
+}
 
 // Of a job that names an advance reservation: as submit() and recover().
 Result<std::optional<Reject>> submit_within(Scheduler::State& state, JobRequest job, Time now);

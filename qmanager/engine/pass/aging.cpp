@@ -5,8 +5,9 @@
 
 namespace holon::qmanager {
 
-bool age_priorities(Scheduler::State& s, Time now) {
-  bool changed = rank_by_policies(s, now);
+bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const Progress> s,
+                    Time now) {
+  bool changed = false;
   const PriorityConfig& priority = s.config.priority;
   Accounts& accounts = s.accounts;
   const bool due = !accounts.aged || now >= saturating_add(*accounts.aged, priority.interval);
@@ -25,7 +26,7 @@ bool age_priorities(Scheduler::State& s, Time now) {
   return changed;
 }
 
-std::optional<Time> next_aging(Scheduler::State& s, Time now) {
+std::optional<Time> next_aging(const Scheduler::State& s, Time now) {
   const PriorityConfig& priority = s.config.priority;
   if (ranks_may_change(s, now)) return saturating_add(now, priority.interval);
   if (!priority.ages() || !s.accounts.aged) return std::nullopt;

@@ -6,8 +6,9 @@
 namespace holon::qmanager {
 
 // True: the order of a queue has changed, or keys in it have.
-bool age_priorities(Scheduler::State& state, Time now);
+bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const Progress> s,
+                    Time now);
 // When they are computed next; nullopt: that makes no difference to anybody.
-std::optional<Time> next_aging(Scheduler::State& state, Time now);
+std::optional<Time> next_aging(const Scheduler::State& state, Time now);
 
 }  // namespace holon::qmanager

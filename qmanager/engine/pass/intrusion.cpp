@@ -10,7 +10,7 @@ namespace holon::qmanager {
 namespace {
 
 // An advance reservation that is over uses only what its running jobs hold.
-void outstay(Scheduler::State& s, JobId id, const Advance& advance, Time now) {
+void outstay(Parts<Advances, const Plan> s, JobId id, const Advance& advance, Time now) {
   const Scheduler::State& inner = advance.inner->state();
   Units uses;
   for (const auto& [end, job] : *inner.plan.running) uses.add(inner.plan.machine->units_of(job));
@@ -43,13 +43,14 @@ std::size_t size_of(const Units& units) {
 
 // The intruder holds its share until the next advance reservation begins, whose units it may then
 // occupy. Returns the units that it uses without holding them.
-Units hold_intruder(Scheduler::State& s, JobId id, Intruder& intruder, Time now) {
+Units hold_intruder(Parts<Jobs, Plan, Accounts, const Advances> s, JobId id, Intruder& intruder,
+                    Time now) {
   Time end = std::min(stretched_end(intruder.when.begin, now), s.plan.machine->horizon().end);
   for (const auto& [other, advance] : s.advances.all)
     if (advance.request.when.begin > now) end = std::min(end, advance.request.when.begin);
   intruder.when.end = std::max(end, saturating_add(now, 1));
   Units rest = s.plan.machine->hold_what_is_left(id, intruder.uses, intruder.when, now);
-  if (Job* job = s.jobs.find(id)) s.moved_end(*job, intruder.when.end);
+  if (Job* job = s.jobs.find(id)) moved_end(s, *job, intruder.when.end);
   return rest;
 }
 
@@ -59,7 +60,7 @@ struct Intrusion {
   Units rest;
   std::vector<JobId> who;
 };
-Intrusion hold_each(Scheduler::State& s, Time now) {
+Intrusion hold_each(Parts<Jobs, Plan, Accounts, Advances> s, Time now) {
   Intrusion all;
   auto& intruders = s.advances.intruders;
   for (const auto& [id, intruder] : intruders) s.plan.machine->release(id, now);
@@ -76,19 +77,19 @@ Intrusion hold_each(Scheduler::State& s, Time now) {
 
 }  // namespace
 
-void hold_outstaying(Scheduler::State& s, Time now) {
+void hold_outstaying(Parts<Advances, const Plan, const Progress> s, Time now) {
   for (auto& [id, advance] : s.advances.all)
     if (advance.over(now) && (s.progress.dirty || !s.advances.intruders.contains(id)))
       outstay(s, id, advance, now);
 }
 
-void hold_intruders(Scheduler::State& s, Time now) {
+void hold_intruders(Parts<Jobs, Plan, Progress, Queues, Accounts, Advances> s, Time now) {
   auto& intruders = s.advances.intruders;
   const bool due = std::any_of(intruders.begin(), intruders.end(),
                                [&](const auto& item) { return item.second.when.end <= now; });
   if (!due && (!s.progress.dirty || (intruders.empty() && !s.advances.occupied))) return;
   drop_reservations(s, now, Kept::go);
-  s.freed();
+  freed(s);
   s.progress.sliced = false;
   auto [rest, who] = hold_each(s, now);
   s.advances.occupied = !rest.empty();

@@ -18,9 +18,9 @@ namespace {
 // What can be in the way now is the end of the resources' lease, beyond which nothing is planned,
 // or an advance reservation: up to it the job keeps its units, and then it intrudes. Returns the
 // new end.
-Time stretch(Scheduler::State& s, const Job& job, Time now) {
+Time stretch(Parts<const SchedulerConfig, Plan, Advances> s, const Job& job, Time now) {
   const JobId id = job.request.id;
-  s.look_at(id);
+  look_at(s.config, id);
   std::vector<Time> ends{stretched_end(job.started, now)};
   for (const auto& [advance, held] : s.advances.all)
     if (held.request.when.begin > now) ends.push_back(held.request.when.begin);
@@ -35,8 +35,9 @@ Time stretch(Scheduler::State& s, const Job& job, Time now) {
 
 }  // namespace
 
-void hold_overruns(Scheduler::State& s, Time now) {
-  if (s.progress.boundary && now >= *s.progress.boundary) s.freed();
+void hold_overruns(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts, Advances> s,
+                   Time now) {
+  if (s.progress.boundary && now >= *s.progress.boundary) freed(s);
   if (s.config.ends_on_limit)
     for (const auto& [end, id] : *s.plan.running) {
       if (end > now) break;
@@ -50,12 +51,12 @@ void hold_overruns(Scheduler::State& s, Time now) {
   }
   if (over.empty()) return;
   drop_reservations(s, now, Kept::go);
-  s.freed();
+  freed(s);
   s.progress.sliced = false;
   for (JobId id : over) {
     if (s.advances.intruders.contains(id)) continue;  // hold_intruders() sees to it
     Job& job = *s.jobs.find(id);
-    s.moved_end(job, stretch(s, job, now));
+    moved_end(s, job, stretch(s, job, now));
   }
 }
 

@@ -11,6 +11,7 @@ Time stretched_end(Time began, Time now);
 // The spans of jobs past their planned ends grow; all reservations are dropped then, and made
 // again, in queue order, by the walk. A job whose units are reserved ahead for others becomes an
 // intruder.
-void hold_overruns(Scheduler::State& state, Time now);
+void hold_overruns(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts, Advances> s,
+                   Time now);
 
 }  // namespace holon::qmanager

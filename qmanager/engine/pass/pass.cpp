@@ -20,17 +20,18 @@ namespace {
 // The plan and the clock agree again, before any job is started or gets a reservation. If something
 // was freed, what has to be planned anew is forgotten.
 void catch_up(Scheduler::State& s, Time now) {
-  s.clock = std::max(s.clock, now);
+  s.progress.clock = std::max(s.progress.clock, now);
   hold_overruns(s, now);
   // Policies are asked about the plan that is to be: a reservation which is due, and given back in
   // a moment, made a machine look full on which the order decides.
   if (s.progress.dirty && !s.progress.sliced && drop_reservations(s, now, Kept::stay))
     ++s.plan.epoch;
-  if (age_priorities(s, now)) s.progress.begin_anew();
+  const bool ranked = rank_by_policies(s, now);
+  if (age_priorities(s, now) || ranked) s.progress.begin_anew();
   hold_outstaying(s, now);
   hold_intruders(s, now);
   if (s.plan.machine->must_replan()) replan(s, now);
-  if (!s.config.shortcuts && !s.progress.sliced) s.freed();
+  if (!s.config.shortcuts && !s.progress.sliced) freed(s);
   if (s.progress.dirty && !s.progress.sliced) begin_walks(s, now);
 }
 
@@ -76,7 +77,8 @@ std::optional<Time> sooner(std::optional<Time> a, std::optional<Time> b) {
 }
 
 // The first time after `now` at which the plan changes by itself.
-std::optional<Time> next_change(const Scheduler::State& s, Time now, std::optional<Time> retry) {
+std::optional<Time> next_change(Parts<const Plan, const Queues> s, Time now,
+                                std::optional<Time> retry) {
   std::optional<Time> next;
   const auto at = [&](std::optional<Time> t) {
     if (t && *t > now && *t != kTimeMax) next = sooner(next, t);
@@ -111,7 +113,7 @@ StepResult run_pass(Scheduler::State& s, Time now, Budget budget) {
   const std::optional<Time> room = walk_queues(s, now, budget, deciding);
   s.progress.boundary = next_change(s, now, retry);
   const std::optional<Time> aging = next_aging(s, now);
-  s.look_at(JobId());
+  look_at(s.config, JobId());
   return {.decisions = deciding.take(),
           .more = served.more || s.progress.sliced || s.progress.dirty,
           .wake = sooner(sooner(sooner(s.progress.boundary, served.wake), room), aging),
@@ -123,14 +125,14 @@ Time complete_plan(Scheduler::State& s, Time now) {
   const std::optional<Time> boundary = s.progress.boundary;
   if (boundary && *boundary <= now) return kTimeMax;
   Deciding deciding(s, now);
-  s.clock = std::max(s.clock, now);
+  s.progress.clock = std::max(s.progress.clock, now);
   hold_overruns(s, now);
   hold_outstaying(s, now);
   hold_intruders(s, now);
   // Where something was freed, a job entitled to a reservation could start.
   if (!s.progress.dirty && !s.progress.unseen) plan_all(s, now, deciding);
   if (!s.progress.dirty) Trying(s, now, deciding).reserve_for_the_entitled();
-  s.look_at(JobId());
+  look_at(s.config, JobId());
   Time until = next_change(s, now, std::nullopt).value_or(kTimeMax);
   if (boundary) until = std::min(until, *boundary);
   const auto at = [&](Time t) { until = t > now ? std::min(until, t) : until; };
@@ -149,8 +151,8 @@ std::vector<Decision> make_way(Scheduler::State& s, Time now) {
   }
   // Reservations that time or resources have moved are made again before it is granted.
   plan_all(s, now, deciding);
-  if (drop_reservations(s, now, Kept::stay)) s.freed();
-  s.look_at(JobId());
+  if (drop_reservations(s, now, Kept::stay)) freed(s);
+  look_at(s.config, JobId());
   return deciding.take();
 }
 

@@ -35,15 +35,15 @@ Time end_of_preempted(const Job& victim, const PreemptRule& rule, Time now) {
 // Ends the candidates on a copy of the machine, and takes that back, to ask what would be.
 class Trial {
  public:
-  Trial(const Scheduler::State& state, const Job& job, Time now)
+  Trial(Parts<const Jobs, const Plan, const Queues> state, const Job& job, Time now)
       : job_(job),
-        rule_(state.queue_of(job).config.preempt),
+        rule_(state.queues.of(job).config.preempt),
         now_(now),
-        length_(state.length_of(job)),
+        length_(state.queues.length_of(job)),
         machine_(state.plan.machine->clone()) {
     for (const auto& [when, id] : *state.plan.reservations) {
       const Job& reserved = *state.jobs.find(id);
-      if (id == job.request.id || state.is_preemptible(reserved)) machine_->release(id, now);
+      if (id == job.request.id || is_preemptible(state, reserved)) machine_->release(id, now);
     }
   }
 
@@ -74,7 +74,7 @@ class Trial {
 };
 
 // In the order in which they are given up.
-std::vector<const Job*> candidates(const Scheduler::State& state) {
+std::vector<const Job*> candidates(Parts<const Jobs, const Preemption> state) {
   std::vector<const Job*> all;
   for (const JobId id : *state.preemption.candidates) all.push_back(state.jobs.find(id));
   std::sort(all.begin(), all.end(), [](const Job* a, const Job* b) {
@@ -95,7 +95,8 @@ struct Room {
 
 // Asks a copy of the machine: O(r log r) for r jobs that run and are preemptible, and two questions
 // for each that is chosen.
-Room room_for(const Scheduler::State& state, const Job& job, Time now) {
+Room room_for(Parts<const Jobs, const Plan, const Queues, const Preemption> state, const Job& job,
+              Time now) {
   const std::vector<const Job*> all = candidates(state);
   Trial trial(state, job, now);
   if (trial.fits()) return {};
@@ -125,16 +126,17 @@ Room room_for(const Scheduler::State& state, const Job& job, Time now) {
 }
 
 // One that is to start at once or not at all cannot wait until others have ended.
-bool may_preempt(const Scheduler::State& s, const Job& job, Time now) {
+bool may_preempt(Parts<const Plan, const Queues, const Preemption> s, const Job& job, Time now) {
   const bool lacks_units =
       job.why == Why::resources || job.why == Why::reservations || job.why == Why::reserved;
   const bool was_refused = job.no_room_at == s.plan.version && now < job.no_room_until;
-  return lacks_units && !s.is_preemptible(job) && !job.request.immediate && !was_refused &&
+  return lacks_units && !is_preemptible(s, job) && !job.request.immediate && !was_refused &&
          s.preemption.of(job.request.id) == nullptr;
 }
 
 // Jobs of the queue that the walk has left waiting, in its order.
-std::vector<JobId> who_may_preempt(const Scheduler::State& s, const Queue& queue, Time now) {
+std::vector<JobId> who_may_preempt(Parts<const Jobs, const Plan, const Queues, const Preemption> s,
+                                   const Queue& queue, Time now) {
   std::vector<JobId> waiting;
   const auto& last = queue.walk.last;
   for (std::size_t slot = queue.pending.front(); last && slot < queue.pending.slots(); ++slot) {
@@ -148,7 +150,7 @@ std::vector<JobId> who_may_preempt(const Scheduler::State& s, const Queue& queue
 
 // With the same plan the answer is another one only when the grace, as time goes on, reaches the
 // next end of somebody.
-Time more_room_at(const Scheduler::State& s, const PreemptRule& rule, Time now) {
+Time more_room_at(Parts<const Jobs, const Plan> s, const PreemptRule& rule, Time now) {
   const Duration grace = std::max<Duration>(1, rule.grace);
   const Time reached = saturating_add(now, grace);
   Time end = kTimeMax;
@@ -162,11 +164,11 @@ Time more_room_at(const Scheduler::State& s, const PreemptRule& rule, Time now) 
 }
 
 // What is reserved for the job, and for those whose places may be taken, is in nobody's way.
-void give_back_reservations(Scheduler::State& s, JobId job, Time now) {
+void give_back_reservations(Parts<Jobs, Plan, Queues> s, JobId job, Time now) {
   std::vector<JobId> in_the_way;
   for (const auto& [when, id] : *s.plan.reservations)
-    if (id == job || s.is_preemptible(*s.jobs.find(id))) in_the_way.push_back(id);
-  for (const JobId id : in_the_way) s.unreserve(*s.jobs.find(id), now);
+    if (id == job || is_preemptible(s, *s.jobs.find(id))) in_the_way.push_back(id);
+  for (const JobId id : in_the_way) unreserve(s, *s.jobs.find(id), now);
 }
 
 // One that checkpoints has the grace; any other runs on until the job can start.
@@ -178,10 +180,10 @@ void give_way(Job& victim, const Job& job, const PreemptRule& rule, Time start, 
 }
 
 void preempt_for(Scheduler::State& s, Job& job, Time now, Deciding& deciding, Trying& trying) {
-  s.look_at(job.request.id);
+  look_at(s.config, job.request.id);
   trying.reserve_for_the_entitled();  // what is reserved for others is not taken from them
   if (job.place != Job::Place::pending) return;
-  const PreemptRule& rule = s.queue_of(job).config.preempt;
+  const PreemptRule& rule = s.queues.of(job).config.preempt;
   const Room room = room_for(s, job, now);
   if (room.victims.empty()) {
     job.no_room_at = s.plan.version;
@@ -194,19 +196,19 @@ void preempt_for(Scheduler::State& s, Job& job, Time now, Deciding& deciding, Tr
   s.preemption.claims.push_back({job.request.id, room.victims});
   trying.reserve(job, now);
   s.progress.released = true;
-  s.freed();
+  freed(s);
 }
 
 // False: it waits for nobody's end any more.
 bool serve(Scheduler::State& s, Claim& claim, Time now, Trying& trying) {
   Job* const job = s.jobs.find(claim.job);
-  if (job == nullptr || job->place != Job::Place::pending || !s.queue_of(*job).started)
+  if (job == nullptr || job->place != Job::Place::pending || !s.queues.of(*job).started)
     return false;
   std::erase_if(claim.victims, [&](JobId id) {
     const Job* const victim = std::as_const(s.jobs).find(id);
     return victim == nullptr || victim->preempted_for != claim.job;
   });
-  const Duration length = s.length_of(*job);
+  const Duration length = s.queues.length_of(*job);
   const bool outlives_the_lease =
       length != kTimeMax && saturating_add(now, length) > s.plan.machine->horizon().end;
   if (outlives_the_lease || s.accounts.limiter->over(*job, now, length, false)) return false;
@@ -216,7 +218,7 @@ bool serve(Scheduler::State& s, Claim& claim, Time now, Trying& trying) {
     const auto earlier = s.plan.machine->earlier_start(job->request, now);
     if (!earlier) return !claim.victims.empty();
     not_before = *earlier;
-    s.unreserve(*job, now);
+    unreserve(s, *job, now);
   }
   return trying.reserve(*job, not_before) == Tried::reserved && !claim.victims.empty();
 }
@@ -251,7 +253,7 @@ std::optional<Time> make_room(Scheduler::State& s, Time now, Deciding& deciding,
 
 Status Scheduler::recover_preemption(JobId id, JobId for_job, Time end, Time now) {
   State& s = change();
-  if (Scheduler* const inner = s.within(id))
+  if (Scheduler* const inner = s.advances.within(id))
     return inner->recover_preemption(id, for_job, end, now);
   Job* const job = s.jobs.find(id);
   if (job == nullptr || job->place != Job::Place::running)

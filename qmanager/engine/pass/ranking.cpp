@@ -5,7 +5,8 @@
 
 namespace holon::qmanager {
 
-void begin_policies(Scheduler::State& s, Time now) {
+void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts> s,
+                    Time now) {
   for (Queue& queue : s.queues.all) {
     if (!queue.hooks) continue;
     queue.hooks->begin_pass(now, queue.pending.size());
@@ -18,7 +19,7 @@ void begin_policies(Scheduler::State& s, Time now) {
       Job& job = s.jobs.own(*listed);
       return job.key = key_of(s, job);
     });
-    s.freed();
+    freed(s);
     s.progress.sliced = false;
   }
 }
@@ -33,7 +34,7 @@ Duration rest_after(const Queue& queue, std::int64_t ticks_per_second) {
 }
 
 // Nothing but the order and what is free says who starts and who is reserved for.
-bool is_plain(const Scheduler::State& s, const Queue& queue) {
+bool is_plain(Parts<const SchedulerConfig, const Queues, const Accounts> s, const Queue& queue) {
   const QueueConfig& config = queue.config;
   const auto has = [&](Hook hook) { return queue.hooks->has(hook); };
   return !has(Hook::may_reserve) && !has(Hook::may_backfill) && !s.accounts.has_limits &&
@@ -45,15 +46,15 @@ bool is_plain(const Scheduler::State& s, const Queue& queue) {
 }
 
 // Would it start if it were looked at now, as far as is known? False: certainly not.
-bool could_start(const Scheduler::State& s, const Queue& queue, const Job& job, Time now) {
+bool could_start(Parts<const Plan, const Queues> s, const Queue& queue, const Job& job, Time now) {
   const ShapeMemo& memo = s.plan.shapes[job.shape];
   const bool has_failed =
-      memo.epoch == s.plan.epoch && memo.length <= s.plan.ticks(s.length_of(job), now);
+      memo.epoch == s.plan.epoch && memo.length <= s.plan.ticks(s.queues.length_of(job), now);
   return !(queue.policy.keep && has_failed) && !s.plan.machine->hopeless(job.request, now);
 }
 
 // May its reservation become a start in this pass, so that another job gets one?
-bool may_be_served(const Scheduler::State& s, const Job& job, Time now) {
+bool may_be_served(Parts<const Plan, const Progress> s, const Job& job, Time now) {
   return *job.planned <= now ||
          (s.progress.released && !s.plan.machine->hopeless(job.request, now));
 }
@@ -108,7 +109,7 @@ bool rank_by_policy(Scheduler::State& s, Queue& queue, Time now) {
   }
   if (!asked) return false;
   queue.ranked_at = now;
-  s.look_at(JobId());
+  look_at(s.config, JobId());
   return queue.pending.rekey(queue.walk.last, [&](Job* listed) {
     Job& job = s.jobs.own(*listed);
     return job.key = key_of(s, job);
@@ -125,7 +126,7 @@ bool rank_by_policies(Scheduler::State& s, Time now) {
   return changed;
 }
 
-bool ranks_may_change(Scheduler::State& s, Time now) {
+bool ranks_may_change(const Scheduler::State& s, Time now) {
   for (const Queue& queue : s.queues.all) {
     if (!queue.started || !queue.ranks_change || queue.pending.empty()) continue;
     if (!s.config.shortcuts) return true;

@@ -10,12 +10,13 @@
 namespace holon::qmanager {
 
 // A pass begins. A policy that was given up leaves its queue to the base policy.
-void begin_policies(Scheduler::State& state, Time now);
+void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts> s,
+                    Time now);
 // Asks for the places of the jobs of all queues, where that could make a difference. True: the
 // order of one has changed.
 bool rank_by_policies(Scheduler::State& state, Time now);
 // May time change an order that policies gave, and that with it who starts?
-bool ranks_may_change(Scheduler::State& state, Time now);
+bool ranks_may_change(const Scheduler::State& state, Time now);
 // Why the policy keeps the job behind those that wait in front of it, "" where it gives no reason;
 // nullopt: it does not. REQUIRES: the queue has hooks.
 std::optional<std::string> kept_in_line(Scheduler::State& state, const Queue& queue, const Job& job,

@@ -4,15 +4,15 @@
 
 namespace holon::qmanager {
 
-bool drop_reservations(Scheduler::State& s, Time now, Kept kept) {
+bool drop_reservations(Parts<Jobs, Plan, Queues> s, Time now, Kept kept) {
   std::vector<JobId> drop;
   for (const auto& [when, id] : *s.plan.reservations)
-    if (kept == Kept::go || !s.queue_of(*s.jobs.find(id)).policy.keep) drop.push_back(id);
-  for (JobId id : drop) s.unreserve(*s.jobs.find(id), now);
+    if (kept == Kept::go || !s.queues.of(*s.jobs.find(id)).policy.keep) drop.push_back(id);
+  for (JobId id : drop) unreserve(s, *s.jobs.find(id), now);
   return !drop.empty();
 }
 
-void begin_walks(Scheduler::State& s, Time now) {
+void begin_walks(Parts<Jobs, Plan, Progress, Queues, Accounts> s, Time now) {
   s.progress.dirty = false;
   s.plan.entitled.clear();
   s.accounts.limiter.edit().begin_idle();
@@ -27,7 +27,7 @@ void begin_walks(Scheduler::State& s, Time now) {
 
 void replan(Scheduler::State& s, Time now) {
   drop_reservations(s, now, Kept::go);
-  s.freed();
+  freed(s);
   s.progress.sliced = false;
   rank_by_policies(s, now);  // the order may have made no difference while the reservations stood
   begin_walks(s, now);

@@ -7,9 +7,9 @@ namespace holon::qmanager {
 // Which reservations: those that each pass makes anew, or those that are kept as well.
 enum class Kept { stay, go };
 // True: there were some.
-bool drop_reservations(Scheduler::State& state, Time now, Kept kept);
+bool drop_reservations(Parts<Jobs, Plan, Queues> s, Time now, Kept kept);
 // Everybody is considered again, from the top, and reservations that are not kept are given back.
-void begin_walks(Scheduler::State& state, Time now);
+void begin_walks(Parts<Jobs, Plan, Progress, Queues, Accounts> s, Time now);
 // All reservations are to be made again, in the order that the queues have by now.
 void replan(Scheduler::State& state, Time now);
 

@@ -8,21 +8,22 @@ namespace holon::qmanager {
 
 namespace {
 
-void send_away(Scheduler::State& s, Advance& advance, Time now, const std::string& reason,
+void send_away(Advances& advances, Advance& advance, Time now, const std::string& reason,
                Deciding& deciding) {
   std::vector<JobId> all;
   for (const auto& [id, job] : advance.inner->state().jobs.all()) all.push_back(id);
   std::sort(all.begin(), all.end());
   for (const JobId id : all) {
     if (!advance.inner->cancel(id, now)) continue;  // it runs, and that has been told
-    s.advances.of_job.edit().erase(id);
+    advances.of_job.edit().erase(id);
     deciding.pass_on(Reject{id, reason});
   }
 }
 
 // True: no job of it runs any more, and its resources are free.
-bool close_advance(Scheduler::State& s, JobId id, Advance& advance, Time now, Deciding& deciding) {
-  send_away(s, advance, now,
+bool close_advance(Parts<Plan, Progress, Queues, Advances> s, JobId id, Advance& advance, Time now,
+                   Deciding& deciding) {
+  send_away(s.advances, advance, now,
             fmt::format("advance reservation {} {}", id.value(),
                         advance.cancelled ? "was cancelled" : "is over"),
             deciding);
@@ -31,11 +32,11 @@ bool close_advance(Scheduler::State& s, JobId id, Advance& advance, Time now, De
   for (std::size_t i = 0; i < within.size(); ++i) s.queues.all[i].in_advances.add(within[i].counts);
   s.plan.machine->release(id, now);
   s.advances.intruders.erase(id);
-  s.freed();
+  freed(s);
   return true;
 }
 
-StepResult step_within(Scheduler::State& s, Advance& advance, Time now, Budget budget,
+StepResult step_within(Parts<Accounts, Advances> s, Advance& advance, Time now, Budget budget,
                        Deciding& deciding) {
   StepResult step = advance.inner->step(now, budget);
   for (Decision& decision : step.decisions) {
@@ -50,7 +51,7 @@ StepResult step_within(Scheduler::State& s, Advance& advance, Time now, Budget b
 
 }  // namespace
 
-void close_advances(Scheduler::State& s, Time now, Deciding& deciding) {
+void close_advances(Parts<Plan, Progress, Queues, Advances> s, Time now, Deciding& deciding) {
   auto& all = s.advances.all;
   for (auto at = all.begin(); at != all.end();)
     at = at->second.over(now) && close_advance(s, at->first, at->second, now, deciding)
@@ -58,7 +59,7 @@ void close_advances(Scheduler::State& s, Time now, Deciding& deciding) {
              : std::next(at);
 }
 
-Served serve_advances(Scheduler::State& s, Time now, Budget budget, Deciding& deciding) {
+Served serve_advances(Parts<Accounts, Advances> s, Time now, Budget budget, Deciding& deciding) {
   Served served;
   const auto wake_at = [&](Time t) {
     if (t > now && t != kTimeMax && (!served.wake || t < *served.wake)) served.wake = t;

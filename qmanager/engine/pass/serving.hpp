@@ -6,12 +6,12 @@
 namespace holon::qmanager {
 
 // Jobs that wait in a reservation which is over are sent away; it stays as long as jobs of it run.
-void close_advances(Scheduler::State& state, Time now, Deciding& deciding);
+void close_advances(Parts<Plan, Progress, Queues, Advances> s, Time now, Deciding& deciding);
 
 struct Served {
   bool more = false;           // a scheduler within ran out of budget
   std::optional<Time> wake{};  // when one begins, ends, or wants to be served again
 };
-Served serve_advances(Scheduler::State& state, Time now, Budget budget, Deciding& deciding);
+Served serve_advances(Parts<Accounts, Advances> s, Time now, Budget budget, Deciding& deciding);
 
 }  // namespace holon::qmanager

@@ -7,6 +7,7 @@
 namespace holon::qmanager {
 
 struct Progress {
+  Time clock = 0;       // the latest time that was told
   bool dirty = false;   // walks must begin anew from the top
   bool unseen = false;  // jobs have come since the last pass
   bool sliced = false;  // a walk ran out of budget and goes on first

@@ -9,7 +9,7 @@ namespace holon::qmanager {
 using resource::Allocation;
 
 void Deciding::start(Job& job, Allocation allocation) {
-  Queue& queue = s_.queue_of(job);
+  Queue& queue = s_.queues.of(job);
   // Where reservations are made anew in each pass, whether one was in the plan already may depend
   // on who asked for the plan.
   const bool kept = job.planned && queue.policy.keep;
@@ -21,7 +21,7 @@ void Deciding::start(Job& job, Allocation allocation) {
   s_.accounts.limiter.edit().idle_no_more(job);
   queue.pending.erase(job.key);
   allocation = placed_by_policy(s_, job, std::move(allocation), now_);
-  s_.run(job, allocation.when);
+  run(s_, job, allocation.when);
   ++queue.counts.started;
   tell_policy(s_, "start", job, now_);
   if (selection == Selection::backfill) ++queue.counts.backfilled;
@@ -31,16 +31,16 @@ void Deciding::start(Job& job, Allocation allocation) {
 
 void Deciding::reserve(Job& job, Interval when) {
   const bool moved = job.planned != when.begin;
-  s_.reserve(job, when);
+  qmanager::reserve(s_, job, when);
   job.why = Why::reserved;
   if (moved) decisions_.emplace_back(Reserve{job.request.id, when.begin});
 }
 
 void Deciding::reject(Job& job, std::string reason) {
   const JobId id = job.request.id;
-  Queue& queue = s_.queue_of(job);
+  Queue& queue = s_.queues.of(job);
   tell_policy(s_, "reject", job, now_);
-  s_.dequeue(job, now_);
+  dequeue(s_, job, now_);
   ++queue.counts.rejected;
   s_.jobs.forget(id);
   decisions_.emplace_back(Reject{id, std::move(reason)});
@@ -48,16 +48,16 @@ void Deciding::reject(Job& job, std::string reason) {
 
 void Deciding::preempt(Job& victim, const Job& for_job, Time end, Time planned) {
   const JobId id = victim.request.id;
-  if (s_.plan.machine->set_end(id, planned)) s_.moved_end(victim, planned);
+  if (s_.plan.machine->set_end(id, planned)) moved_end(s_, victim, planned);
   victim.preempted_for = for_job.request.id;
   s_.preemption.no_candidate(id);
-  ++s_.queue_of(victim).counts.preempted;
+  ++s_.queues.of(victim).counts.preempted;
   decisions_.emplace_back(
-      Preempt{id, for_job.request.id, s_.queue_of(for_job).config.preempt.mode, end});
+      Preempt{id, for_job.request.id, s_.queues.of(for_job).config.preempt.mode, end});
 }
 
 void Deciding::stand_aside(Job& job, Why why) {
-  s_.queue_of(job).pending.erase(job.key);
+  s_.queues.of(job).pending.erase(job.key);
   s_.queues.aside.edit().insert(job.request.id);
   job.place = Job::Place::aside;
   tell_why(job, why);

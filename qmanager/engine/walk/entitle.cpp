@@ -47,7 +47,7 @@ bool past_threshold(Queue& queue, const Job& job, Duration length, std::int64_t 
 }  // namespace
 
 bool entitled(Scheduler::State& s, Queue& queue, Job& job, Time now) {
-  const QosConfig& qos = s.qos_of(job);
+  const QosConfig& qos = qos_of(s.config, job);
   if (!job.request.reserve || qos.no_reservation) return false;
   if (qos.reserve_always) return true;
   const auto bucket = bucket_of(queue, job);
@@ -56,7 +56,7 @@ bool entitled(Scheduler::State& s, Queue& queue, Job& job, Time now) {
   if (most && reservations_in_all(s.queues) >= *most) return false;
   if (const auto answer = policy_reserves(s, queue, job, now)) return *answer;
   if (queue.config.threshold.type != ThresholdType::none &&
-      !past_threshold(queue, job, s.length_of(job), s.config.priority.ticks_per_second, now))
+      !past_threshold(queue, job, s.queues.length_of(job), s.config.priority.ticks_per_second, now))
     return false;
   const auto held = queue.walk.reservations.find(*bucket);
   const auto& buckets = queue.config.buckets;
@@ -67,8 +67,8 @@ bool entitled(Scheduler::State& s, Queue& queue, Job& job, Time now) {
   return (held == queue.walk.reservations.end() ? 0 : held->second) < depth;
 }
 
-void count_reservation(const Scheduler::State& s, Queue& queue, const Job& job) {
-  if (s.qos_of(job).reserve_always) return;
+void count_reservation(const SchedulerConfig& config, Queue& queue, const Job& job) {
+  if (qos_of(config, job).reserve_always) return;
   if (const auto bucket = bucket_of(queue, job)) ++queue.walk.reservations[*bucket];
 }
 

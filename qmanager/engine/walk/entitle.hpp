@@ -9,7 +9,7 @@ namespace holon::qmanager {
 // one that time alone entitles is noted in the queue's walk.
 bool entitled(Scheduler::State& state, Queue& queue, Job& job, Time now);
 // The job has a reservation, or is to have one: the walk over its queue counts it.
-void count_reservation(const Scheduler::State& state, Queue& queue, const Job& job);
+void count_reservation(const SchedulerConfig& config, Queue& queue, const Job& job);
 // The job starts, and all that wait in front of it have been passed once more. True: one of them
 // has been passed often enough now to be entitled, and all is to be looked at again.
 bool count_bypassed(Jobs& jobs, Queue& queue, const Job& job);

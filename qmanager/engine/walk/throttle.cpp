@@ -14,7 +14,8 @@ bool opens_chunk(const Queue& queue, const Job& job, Time now) {
   return first_fit && size > 0 && now < queue.chunk_until && job.procs >= size;
 }
 
-bool throttled(Scheduler::State& s, Queue& queue, Job& job, Time now, Deciding& deciding) {
+bool throttled(Parts<const SchedulerConfig, const Progress, const Queues, Accounts> s, Queue& queue,
+               Job& job, Time now, Deciding& deciding) {
   Walk& walk = queue.walk;
   if (walk.chunking && now < queue.chunk_until && job.procs < queue.config.chunk_size) {
     deciding.tell_why(job, Why::chunk);
@@ -22,14 +23,14 @@ bool throttled(Scheduler::State& s, Queue& queue, Job& job, Time now, Deciding& 
   }
   if (!s.accounts.has_limits) return false;
   const Accrual accrual = s.config.priority.accrual;
-  if (auto over = s.accounts.limiter.edit().over_idle(job, s.length_of(job))) {
-    s.count_waiting(job, accrual == Accrual::always);
+  if (auto over = s.accounts.limiter.edit().over_idle(job, s.queues.length_of(job))) {
+    count_waiting(job, accrual == Accrual::always, s.progress.clock);
     job.detail = std::move(*over);
     deciding.tell_why(job, Why::idle_limit);
     return true;
   }
-  auto over = s.accounts.limiter->over(job, now, s.length_of(job), false);
-  s.count_waiting(job, !over || accrual != Accrual::full_policy);
+  auto over = s.accounts.limiter->over(job, now, s.queues.length_of(job), false);
+  count_waiting(job, !over || accrual != Accrual::full_policy, s.progress.clock);
   if (!over) return false;
   walk.over_soft = true;
   wake_when_under(queue, *over);

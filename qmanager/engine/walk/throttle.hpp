@@ -6,7 +6,8 @@
 namespace holon::qmanager {
 
 // Is the job kept back? It neither starts nor is planned, and those behind it go on.
-bool throttled(Scheduler::State& state, Queue& queue, Job& job, Time now, Deciding& deciding);
+bool throttled(Parts<const SchedulerConfig, const Progress, const Queues, Accounts> s, Queue& queue,
+               Job& job, Time now, Deciding& deciding);
 // The walk over the queue notes when the limit gives way.
 void wake_when_under(Queue& queue, const Throttle& over);
 // Is it so large that, as long as it waits, what was freed lately is kept for its like? Maui has

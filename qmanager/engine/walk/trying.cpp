@@ -10,16 +10,17 @@ using resource::Allocation;
 using resource::Never;
 using resource::NotNow;
 
-JobRequest within_limits(const Scheduler::State& s, const Job& job, Time now, Bound bound) {
+JobRequest within_limits(Parts<const Queues, const Accounts> s, const Job& job, Time now,
+                         Bound bound) {
   const std::int64_t least = least_slots(job.request);
   const std::int64_t each = std::max<std::int64_t>(1, job.procs / least);
   const std::int64_t procs =
-      s.accounts.limiter->procs_left(job, now, s.length_of(job), bound == Bound::hard);
+      s.accounts.limiter->procs_left(job, now, s.queues.length_of(job), bound == Bound::hard);
   return with_at_most(job.request, std::max(least, procs / each));
 }
 
 Tried Trying::start(Job& job, Bound bound) {
-  const Duration length = s_.length_of(job);
+  const Duration length = s_.queues.length_of(job);
   const Duration ticks = s_.plan.ticks(length, now_);
   ShapeMemo& memo = s_.plan.shapes[job.shape];
   if (s_.config.shortcuts) {
@@ -27,7 +28,7 @@ Tried Trying::start(Job& job, Bound bound) {
     if (s_.plan.machine->hopeless(job.request, now_)) return Tried::not_now;
   }
   reserve_for_the_entitled();
-  s_.look_at(job.request.id);
+  look_at(s_.config, job.request.id);
   const bool limited = job.request.slots && s_.accounts.has_limits;
   Machine::Outcome outcome =
       limited ? s_.plan.machine->start(within_limits(s_, job, now_, bound), now_, length)
@@ -47,8 +48,8 @@ Tried Trying::start(Job& job, Bound bound) {
 
 Tried Trying::reserve(Job& job, Time not_before) {
   reserve_for_the_entitled();
-  s_.look_at(job.request.id);
-  const Duration length = s_.length_of(job);
+  look_at(s_.config, job.request.id);
+  const Duration length = s_.queues.length_of(job);
   // One that starts at once gets no more slots than its limits leave it; what later ones get is
   // seen when they are due.
   if (job.request.slots && s_.accounts.has_limits) {

@@ -11,7 +11,8 @@ enum class Tried { started, reserved, not_now, gone };
 enum class Bound { soft, hard };
 
 // A job with a range of slots takes no more slots than its limits leave it.
-JobRequest within_limits(const Scheduler::State& state, const Job& job, Time now, Bound bound);
+JobRequest within_limits(Parts<const Queues, const Accounts> s, const Job& job, Time now,
+                         Bound bound);
 
 class Trying {
  public:

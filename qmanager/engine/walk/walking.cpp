@@ -100,13 +100,13 @@ bool Walking::look_at(Queue& queue, std::size_t slot) {
 // ---- what becomes of it
 
 void Walking::consider(Queue& queue, Job& job) {
-  s_.look_at(job.request.id);
+  qmanager::look_at(s_.config, job.request.id);
   Machine& machine = *s_.plan.machine;
   if (job.reserved) return pass_over(queue, job);
   // What is too large for the nodes that are here cannot be planned: it would be refused for ever.
   if (s_.config.awaited && !machine.placeable(job.request))
     return deciding_.stand_aside(job, Why::blocked);
-  const Duration length = s_.length_of(job);
+  const Duration length = s_.queues.length_of(job);
   const bool outlives_the_lease =
       length != kTimeMax && saturating_add(now_, length) > machine.horizon().end;
   if (outlives_the_lease) return deciding_.stand_aside(job, Why::lease);
@@ -119,29 +119,29 @@ void Walking::consider(Queue& queue, Job& job) {
       return keep_in_line(queue, job, std::move(*reason));
   }
   const bool may_reserve = entitled(s_, queue, job, now_);
-  if (!may_reserve && !queue.walk.in_order && s_.qos_of(job).no_backfill) {
+  if (!may_reserve && !queue.walk.in_order && qos_of(s_.config, job).no_backfill) {
     deciding_.tell_why(job, Why::backfill, queue.walk.blocked_by);
     ++queue.walk.considered;
     return;
   }
-  if (queue.walk.by_window && !may_reserve) return leave_to_windows(s_, queue, job, deciding_);
+  if (queue.walk.by_window && !may_reserve) return leave_to_windows(s_.plan, queue, job, deciding_);
   const bool at_once = queue.policy.keep && may_reserve;
   const Tried tried = at_once ? trying_.reserve(job, now_) : trying_.start(job);
-  if (tried == Tried::reserved) count_reservation(s_, queue, job);
+  if (tried == Tried::reserved) count_reservation(s_.config, queue, job);
   if (tried == Tried::reserved || tried == Tried::not_now) wait(queue, job, may_reserve);
 }
 
 // The job still has its kept reservation. One that comes due now is not moved.
 void Walking::pass_over(Queue& queue, Job& job) {
   Walk& walk = queue.walk;
-  const Duration length = s_.length_of(job);
+  const Duration length = s_.queues.length_of(job);
   static_cast<void>(s_.accounts.limiter.edit().over_idle(job, length));  // it waits as others do
   const bool may_start = !s_.accounts.limiter->over(job, now_, length, false);
   if (walk.compress && may_start && *job.planned > now_) {
     trying_.reserve_for_the_entitled();
     if (const auto earlier = s_.plan.machine->earlier_start(job.request, now_)) {
       const Time before = *job.planned;
-      s_.unreserve(job, now_);
+      unreserve(s_, job, now_);
       const Tried tried = trying_.reserve(job, *earlier);
       // What has failed may fit beside the place that was left.
       if (tried != Tried::reserved || *job.planned != before) ++s_.plan.epoch;
@@ -153,7 +153,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
     }
   }
   ++walk.considered;
-  count_reservation(s_, queue, job);
+  count_reservation(s_.config, queue, job);
   if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
   if (!queue.policy.backfill) walk.closed = true;
 }
@@ -176,7 +176,7 @@ void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
   ++walk.considered;
   if (!may_reserve) walk.in_order = false;
   if (!queue.policy.keep && may_reserve) {
-    count_reservation(s_, queue, job);
+    count_reservation(s_.config, queue, job);
     s_.plan.entitled.push_back(id);
     if (!s_.config.shortcuts) trying_.reserve_for_the_entitled();
   }
@@ -197,7 +197,7 @@ void Walking::use_leftovers() {
       if (listed == nullptr) continue;
       Job& job = s_.jobs.own(*listed);
       if (job.why != Why::limit) continue;
-      if (const auto over = s_.accounts.limiter->over(job, now_, s_.length_of(job), true))
+      if (const auto over = s_.accounts.limiter->over(job, now_, s_.queues.length_of(job), true))
         wake_when_under(queue, *over);
       else
         trying_.start(job, Bound::hard);

@@ -77,17 +77,17 @@ bool fits(const Window& window, const Job& job, Duration length) {
 }
 
 // What the job would hold, as long as windows are counted.
-Duration ticks_of(const Scheduler::State& s, const Job& job, Time now) {
-  return s.plan.ticks(s.length_of(job), now);
+Duration ticks_of(Parts<const Plan, const Queues> s, const Job& job, Time now) {
+  return s.plan.ticks(s.queues.length_of(job), now);
 }
 
-bool over_limits(const Scheduler::State& s, const Job& job, Time now) {
-  return s.accounts.limiter->over(job, now, s.length_of(job), false).has_value();
+bool over_limits(Parts<const Queues, const Accounts> s, const Job& job, Time now) {
+  return s.accounts.limiter->over(job, now, s.queues.length_of(job), false).has_value();
 }
 
 // Small jobs behind a large one that fits in no window leave it what is free.
-void keep_chunks(Scheduler::State& s, Queue& queue, const std::vector<Window>& windows, Time now,
-                 Deciding& deciding) {
+void keep_chunks(Parts<Jobs, const Plan, const Queues> s, Queue& queue,
+                 const std::vector<Window>& windows, Time now, Deciding& deciding) {
   if (queue.config.chunk_size == 0 || now >= queue.chunk_until) return;
   bool& chunking = queue.walk.chunking;
   std::erase_if(queue.walk.candidates, [&](JobId id) {
@@ -104,8 +104,8 @@ void keep_chunks(Scheduler::State& s, Queue& queue, const std::vector<Window>& w
 }
 
 // Those of the queue that fit in the window, in queue order.
-std::vector<Candidate> candidates_for(Scheduler::State& s, const Queue& queue, const Window& window,
-                                      Time now) {
+std::vector<Candidate> candidates_for(Parts<Jobs, const Plan, const Queues, const Accounts> s,
+                                      const Queue& queue, const Window& window, Time now) {
   std::vector<Candidate> candidates;
   const std::int64_t depth = queue.config.backfill_depth;
   for (const JobId id : queue.walk.candidates) {
@@ -119,8 +119,8 @@ std::vector<Candidate> candidates_for(Scheduler::State& s, const Queue& queue, c
   return candidates;
 }
 
-void fill_window(Scheduler::State& s, Queue& queue, const Window& window, Time now,
-                 Trying& trying) {
+void fill_window(Parts<Jobs, const Plan, const Queues, const Accounts> s, Queue& queue,
+                 const Window& window, Time now, Trying& trying) {
   std::vector<Candidate> candidates = candidates_for(s, queue, window, now);
   // Jobs started from the window before this one count for the limits as well.
   const auto starts = [&](Job& job) {
@@ -144,14 +144,15 @@ void fill_window(Scheduler::State& s, Queue& queue, const Window& window, Time n
 
 }  // namespace
 
-void leave_to_windows(Scheduler::State& s, Queue& queue, Job& job, Deciding& deciding) {
-  if (!s.plan.machine->placeable(job.request)) return deciding.stand_aside(job, Why::blocked);
+void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Deciding& deciding) {
+  if (!plan.machine->placeable(job.request)) return deciding.stand_aside(job, Why::blocked);
   ++queue.walk.considered;
   queue.walk.candidates.push_back(job.request.id);
   deciding.tell_shortage(job, queue.walk);
 }
 
-bool fill_windows(Scheduler::State& s, Queue& queue, Time now, Deciding& deciding, Trying& trying) {
+bool fill_windows(Parts<const SchedulerConfig, Jobs, const Plan, const Queues, const Accounts> s,
+                  Queue& queue, Time now, Deciding& deciding, Trying& trying) {
   Walk& walk = queue.walk;
   if (walk.candidates.empty()) return false;
   if (s.config.shortcuts && s.plan.machine->exhausted(now)) return false;
