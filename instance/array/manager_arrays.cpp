@@ -334,6 +334,8 @@ Result<std::shared_ptr<const ActiveJob>> JobManager::over_array(JobId task) cons
   const auto tasks = journal_.tasks_of_array(batch->first);
   if (!tasks) return tl::unexpected(tasks.error());
   if (!*tasks || task == batch->first) return Found();
+  // An open array has kept more numbers than it had tasks.
+  if (task.value() - batch->first.value() > **tasks) return Found();
   const auto events = journal_.events_of(batch->first);
   if (!events) return tl::unexpected(events.error());
   auto submission = make_submission(batch->jobspec, batch->is_instance);

@@ -50,6 +50,7 @@ TEST(Arrays, AnOpenOneIsGivenMoreTasksAndClosed) {
   sandbox.ok({"close", "1"});
   sandbox.ok({"job", "wait", "1"});
   EXPECT_EQ(sandbox.ok({"output", "1"}), "a\nb\nc\nd e\n");
+  EXPECT_THAT(sandbox.ok({"history", "--tasks"}), HasSubstr("1.4"));
   EXPECT_THAT(sandbox.run({"submit", "--into", "1", ":::", "x"}).err,
               HasSubstr("--into 1: array /1 is over: COMPLETED"));
   EXPECT_THAT(sandbox.run({"submit", "--into", "1", "echo"}).err,

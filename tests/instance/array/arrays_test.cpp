@@ -309,6 +309,7 @@ TEST(LiveArrays, AnOpenOneGetsMoreTasksUntilItIsClosed) {
           {"1", 1}, {"2", 1}, {"3", 1}, {"4", 1}, {"5", 1}, {"10", 1}, {"20", 1}, {"21", 1}}));
   EXPECT_EQ(live.record(array + 7).index, 20);
   EXPECT_FALSE(live.record(array).tasks_open);
+  EXPECT_FALSE(live.call<msg::JobInfoReply>("job.info", msg::JobInfoRequest{array + 9}));
   EXPECT_FALSE(live.call<msg::ExtendReply>("job.extend", more_of(array, 1))) << "it is over";
 }
 
