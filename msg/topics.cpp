@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "msg/array.hpp"
 #include "msg/audit.hpp"
 #include "msg/events.hpp"
 #include "msg/graph.hpp"
@@ -39,6 +40,7 @@ constexpr std::array kTopics = {
     topic<SignalRequest, Empty>("job.signal"),
     topic<UpdateRequest, Empty>("job.update"),
     topic<SuspendRequest, Empty>("job.suspend"),
+    topic<ExtendRequest, ExtendReply>("job.extend"),
     topic<Empty, ResourceReply>("resource.list"),
     topic<Empty, ResourceReply>("resource.R"),
     topic<DrainRequest, Empty>("resource.drain"),

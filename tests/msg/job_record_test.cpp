@@ -62,8 +62,9 @@ TEST(JobRecord, EveryFieldIsListed) {
   r.index = 11;
   r.tasks_timeout = r.tasks_started = 12;
   r.tasks_wait_ms = r.tasks_run_ms = r.tasks_core_ms = 13;
-  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 53u);
-  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x35", 3));  // a map of 53
+  r.tasks_open = true;
+  EXPECT_EQ(transport::kFieldNames<JobRecord>.size(), 54u);
+  EXPECT_EQ(pack(r).substr(0, 3), std::string("\xde\x00\x36", 3));  // a map of 54
 }
 
 }  // namespace
