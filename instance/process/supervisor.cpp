@@ -314,26 +314,23 @@ class Supervisor {
     // Once, also where it took so long to say its stack that it was killed.
     if (std::exchange(hangs_, false) || is_crash(status)) pulse_->failed();
     if (ending_) return finish_agents();
-    const bool time_is_over = WIFEXITED(status) && WEXITSTATUS(status) == kTimeIsOver;
-    if (time_is_over || (WIFEXITED(status) && WEXITSTATUS(status) == kEndedInOrder)) {
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code == kTimeIsOver || code == kEndedInOrder) {
       // Told to end before its agent was there. A child that is only a place to work in has ended
       // as it was told to; a program that never ran has not.
-      timed_out_ = time_is_over && (program_.pid > 0 || !up_);
+      timed_out_ = code == kTimeIsOver && (program_.pid > 0 || !up_);
       if (timed_out_) say("its time limit was reached; the instance ends");
       if (!up_ && !only_a_place()) code_ = timed_out_ ? kExitTimeLimit : kExitFailed;
       return stop();
     }
-    // However short its life was: it was asked to make room for its successor.
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kBeginAgain)
-      return start_later(restart_broker_, 0, [this] { return start_broker(); });
-    const bool try_again = WIFEXITED(status) && WEXITSTATUS(status) == kTryAgain;
-    if (WIFEXITED(status) && (WEXITSTATUS(status) == kCannotStart || (try_again && !up_))) {
+    if (code == kCannotStart || (code == kTryAgain && !up_)) {
       code_ = kExitFailed;
       return stop();
     }
-    // Jobs run on meanwhile: a full disk is no crash, however long it is full.
-    if (try_again) {
-      const bool at_once = reactor_.now() - broker_started_ > kDiskPatience;
+    // Jobs run on meanwhile: a full disk is no crash, however long it is full. A successor that was
+    // asked for begins at once.
+    if (code == kTryAgain || code == kBeginAgain) {
+      const bool at_once = code == kBeginAgain || reactor_.now() - broker_started_ > kDiskPatience;
       return start_later(restart_broker_, at_once ? 0 : kDiskPatience,
                          [this] { return start_broker(); });
     }

@@ -259,9 +259,10 @@ rc::Gen<EventBody> any_body() {
                      return event::JobspecUpdate{61'234, std::move(t), "night", 2, 8};
                    }),
       rc::gen::just<EventBody>(event::JobspecUpdate{0, {}, {}, {}, {}}),
-      rc::gen::just<EventBody>(event::Suspend{}), rc::gen::just<EventBody>(event::Resume{}),
-      rc::gen::just<EventBody>(event::Release{}), rc::gen::just<EventBody>(event::Free{}),
-      rc::gen::just<EventBody>(event::Clean{}));
+      rc::gen::just<EventBody>(event::ArrayExtend{3}),
+      rc::gen::just<EventBody>(event::ArrayClose{}), rc::gen::just<EventBody>(event::Suspend{}),
+      rc::gen::just<EventBody>(event::Resume{}), rc::gen::just<EventBody>(event::Release{}),
+      rc::gen::just<EventBody>(event::Free{}), rc::gen::just<EventBody>(event::Clean{}));
 }
 
 RC_GTEST_PROP(Event, TextRoundTrips, ()) {
