@@ -485,7 +485,8 @@ void unreserve_too_long(Scheduler::State& s) {
 
 void Scheduler::resources_changed() {
   State& s = change();
-  s.plan.machine->resources_changed();
+  // A node that is back, or stays longer, may have room before a reservation that is kept.
+  if (s.plan.machine->resources_changed()) s.progress.released = true;
   for (auto& [id, advance] : s.advances.all) advance.inner->resources_changed();
   for (JobId id : std::exchange(s.queues.aside.edit(), {})) {
     place_in_queue(s, *s.jobs.find(id), s.progress.clock);

@@ -1,5 +1,5 @@
-// asked.hpp - what the engine asks of a machine. No answer changes what is held: a machine may only
-// remember what it has found out.
+// asked.hpp - what the engine asks of a machine. No answer changes what is held. The questions that
+// are not const match the job: they may make its shape known, and write the matcher's scratch.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -46,7 +46,7 @@ class AskedOfMachine {
 
   // Are all units that the job holds up, and there to the end of its span? True also where it is
   // not decided yet which units the job gets. REQUIRES: the job holds something.
-  virtual bool intact(JobId job) = 0;
+  virtual bool intact(JobId job) const = 0;
   // When the first of the nodes that the job holds something on is gone; kTimeMax: they stay.
   virtual Time end_of_nodes(JobId job) const = 0;
   virtual resource::Allocation holding(JobId job) const = 0;
@@ -65,17 +65,17 @@ class AskedOfMachine {
   // ---- of the machine
 
   // Certainly nothing can start at `now`, whatever it asks for.
-  virtual bool exhausted(Time now) = 0;
+  virtual bool exhausted(Time now) const = 0;
   // What is free from `now` on beside all reservations, widest first.
-  virtual std::vector<Window> windows(Time now) = 0;
+  virtual std::vector<Window> windows(Time now) const = 0;
   // Processors in all, and free in the plan at `now`.
   virtual std::int64_t procs() const = 0;
-  virtual std::int64_t free_procs(Time now) = 0;
+  virtual std::int64_t free_procs(Time now) const = 0;
   // Units of another type in all; a machine that counts processors only has none.
   virtual resource::Amount total(std::string_view type) const = 0;
   virtual Interval horizon() const = 0;
   // How many nodes are down or drained, as a clause: "all 4 nodes are drained"; "": none.
-  virtual std::string outage() = 0;
+  virtual std::string outage() const = 0;
   // The nodes that will be gone at a time after `now` that is known, soonest first.
   virtual std::vector<Leaving> leaving(Time now) const = 0;
 };

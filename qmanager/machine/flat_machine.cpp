@@ -36,7 +36,7 @@ ShapeId FlatMachine::shape_of(const JobRequest& job) {
   return id;
 }
 
-std::int64_t FlatMachine::free_procs(Time now) {
+std::int64_t FlatMachine::free_procs(Time now) const {
   if (free_at_ != now) {
     free_ = capacity() - plan_.plan().used_at(now);
     free_at_ = now;
@@ -179,7 +179,7 @@ Units FlatMachine::occupy(Units units) {
 // The smallest free amount so far only falls as time goes on: a rectangle ends where it does. Ends:
 // each point looked at is later than the one before and within the horizon, of which a span without
 // an end is the last one.
-std::vector<Window> FlatMachine::windows(Time now) {
+std::vector<Window> FlatMachine::windows(Time now) const {
   std::vector<Window> all;
   std::int64_t free = free_procs(now);
   for (Time at = now; free > 0 && at < horizon_.end;) {

@@ -29,18 +29,18 @@ class FlatMachine final : public Machine {
   ShapeId shape_of(const JobRequest& job) override;
   std::int64_t procs_of(const JobRequest& job) const override { return job.procs; }
   bool placeable(const JobRequest& job) override { return job.procs <= capacity(); }
-  bool exhausted(Time now) override { return free_procs(now) <= 0; }
+  bool exhausted(Time now) const override { return free_procs(now) <= 0; }
   bool hopeless(const JobRequest& job, Time now) override { return job.procs > free_procs(now); }
   std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
-  bool intact(JobId) override { return true; }
+  bool intact(JobId) const override { return true; }
   std::vector<NodeId> nodes_of(JobId) const override { return {}; }
   std::vector<std::string> hosts_of(JobId) const override { return {}; }
   Time end_of_nodes(JobId) const override { return kTimeMax; }
   JobRequest settled(const JobRequest& job) const override { return job; }
-  std::string outage() override { return {}; }
+  std::string outage() const override { return {}; }
   std::vector<Leaving> leaving(Time) const override { return {}; }
   Outcome claim(const JobRequest& job, Time, Duration) override { return holding(job.id); }
   Outcome hold_exactly(const JobRequest& job, Interval when, Time) override {
@@ -64,16 +64,19 @@ class FlatMachine final : public Machine {
   Units hold_what_is_left(JobId job, const Units& units, Interval when, Time now) override;
   Units occupy(Units units) override;
   std::int64_t procs_held(JobId job) const override { return held_.find(job)->procs; }
-  std::vector<Window> windows(Time now) override;
+  std::vector<Window> windows(Time now) const override;
   std::int64_t procs() const override { return procs_; }
-  std::int64_t free_procs(Time now) override;
+  std::int64_t free_procs(Time now) const override;
   resource::Amount total(std::string_view) const override { return 0; }
   Interval horizon() const override { return horizon_; }
   void expect_growth() override {}
   Status grow(const resource::GraphSpec&, Time) override {
     return fail(Errc::unsupported, "no node can be added to it");
   }
-  void resources_changed() override { free_at_ = -1; }
+  bool resources_changed() override {
+    free_at_ = -1;
+    return false;
+  }
   bool must_replan() override { return false; }
   bool settle() override { return false; }
   bool add_host_pools(const std::map<std::string, resource::Amount>&) override { return false; }
@@ -100,8 +103,8 @@ class FlatMachine final : public Machine {
   resource::SearchedTimeline plan_;
   SharedMap<JobId, Held> held_;
   Shared<std::unordered_map<std::int64_t, ShapeId>> shapes_;  // by processors
-  Time free_at_ = -1;  // the instant for which free_ holds; -1: none
-  std::int64_t free_ = 0;
+  mutable Time free_at_ = -1;  // the instant for which free_ holds; -1: none
+  mutable std::int64_t free_ = 0;
 };
 
 }  // namespace holon::qmanager

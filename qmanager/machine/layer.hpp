@@ -32,7 +32,7 @@ class Layer : public Machine {
   std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
     return below_->earlier_start(job, now);
   }
-  bool intact(JobId job) override { return below_->intact(job); }
+  bool intact(JobId job) const override { return below_->intact(job); }
   Time end_of_nodes(JobId job) const override { return below_->end_of_nodes(job); }
   resource::Allocation holding(JobId job) const override { return below_->holding(job); }
   Units units_of(JobId job) const override { return below_->units_of(job); }
@@ -40,13 +40,13 @@ class Layer : public Machine {
   std::vector<NodeId> nodes_of(JobId job) const override { return below_->nodes_of(job); }
   std::vector<std::string> hosts_of(JobId job) const override { return below_->hosts_of(job); }
   JobRequest settled(const JobRequest& job) const override { return below_->settled(job); }
-  bool exhausted(Time now) override { return below_->exhausted(now); }
-  std::vector<Window> windows(Time now) override { return below_->windows(now); }
+  bool exhausted(Time now) const override { return below_->exhausted(now); }
+  std::vector<Window> windows(Time now) const override { return below_->windows(now); }
   std::int64_t procs() const override { return below_->procs(); }
-  std::int64_t free_procs(Time now) override { return below_->free_procs(now); }
+  std::int64_t free_procs(Time now) const override { return below_->free_procs(now); }
   resource::Amount total(std::string_view type) const override { return below_->total(type); }
   Interval horizon() const override { return below_->horizon(); }
-  std::string outage() override { return below_->outage(); }
+  std::string outage() const override { return below_->outage(); }
   std::vector<Leaving> leaving(Time now) const override { return below_->leaving(now); }
 
   Outcome start(const JobRequest& job, Time now, Duration length) override {
@@ -80,7 +80,7 @@ class Layer : public Machine {
   Status grow(const resource::GraphSpec& part, Time end) override {
     return below_->grow(part, end);
   }
-  void resources_changed() override { below_->resources_changed(); }
+  bool resources_changed() override { return below_->resources_changed(); }
   bool must_replan() override { return below_->must_replan(); }
   bool settle() override { return below_->settle(); }
   bool add_host_pools(const std::map<std::string, resource::Amount>& each) override {

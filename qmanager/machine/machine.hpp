@@ -30,8 +30,9 @@ class Machine : public AskedOfMachine, public HeldOnMachine {
   // What is new in `part` is there too, until `end`. REQUIRES: it is a clone. Errors: of
   // ResourceStore::grow; unsupported (it is made of numbers).
   virtual Status grow(const resource::GraphSpec& part, Time end) = 0;
-  // What is up, or when it ends, or the horizon, may have changed.
-  virtual void resources_changed() = 0;
+  // What is up, or when it ends, or the horizon, may have changed. True: something is up that was
+  // not, or there for longer, so that what is reserved may have room before its time.
+  virtual bool resources_changed() = 0;
   // Was the way of planning changed since last asked? Then all reservations must be made again.
   virtual bool must_replan() = 0;
   // From now on it is to be known which units a reservation has, not only how many. True: all

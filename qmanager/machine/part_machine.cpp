@@ -35,7 +35,7 @@ class PartMachine : public StoreMachine {
 
   // Vertices that are down in the whole graph, or gone from it, are down here; they end when they
   // end there.
-  void resources_changed() override {
+  bool resources_changed() override {
     const auto all = store()->graph().in_preorder();
     const std::vector<resource::VertexId> vertices(all.begin(), all.end());
     for (const resource::VertexId v : vertices) {
@@ -46,7 +46,7 @@ class PartMachine : public StoreMachine {
       const Time end = same ? whole_.graph().end_of(*same) : kTimeMax;
       if (end != store()->graph().end_of(v)) store().edit().set_end_of(v, end);
     }
-    StoreMachine::resources_changed();
+    return StoreMachine::resources_changed();
   }
 
  private:

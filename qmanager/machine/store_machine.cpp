@@ -60,6 +60,7 @@ StoreMachine::StoreMachine(resource::ResourceStore& store)
   if (cores > 0 && cores == procs_ && !anything_down() && store.jobs().empty())
     uniform_.emplace(cores, store.options().horizon);
   if (uniform_) node_cores_ = cores_of_like_nodes(store.graph());
+  is_more_there();
 }
 
 void StoreMachine::leave_uniform() {
@@ -174,7 +175,7 @@ bool StoreMachine::placeable(const JobRequest& job) {
   return (*shapes_)[id].placeable;
 }
 
-std::string StoreMachine::outage() {
+std::string StoreMachine::outage() const {
   const resource::ResourceGraph& graph = store_->graph();
   std::size_t down = 0, drained = 0;
   const auto nodes = graph.by_type("node");
@@ -192,7 +193,7 @@ std::string StoreMachine::outage() {
                            : "all " + std::to_string(out) + " nodes are " + how;
 }
 
-bool StoreMachine::anything_down() {
+bool StoreMachine::anything_down() const {
   if (down_known_ != status_) {
     const resource::ResourceGraph& graph = store_->graph();
     const auto all = graph.in_preorder();
@@ -204,7 +205,7 @@ bool StoreMachine::anything_down() {
   return down_;
 }
 
-bool StoreMachine::exhausted(Time now) {
+bool StoreMachine::exhausted(Time now) const {
   return !coreless_shapes_ && free_cores_at_most(now) <= 0;
 }
 
@@ -261,7 +262,7 @@ std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval w
   return std::nullopt;
 }
 
-std::int64_t StoreMachine::free_cores_at_most(Time now) {
+std::int64_t StoreMachine::free_cores_at_most(Time now) const {
   if (uniform_) return uniform_->free_procs(now);
   if (free_at_ != now) {
     free_ = store_->free_at_most("core", now);
@@ -375,7 +376,7 @@ bool StoreMachine::all_up(const Allocation& allocation) const {
   });
 }
 
-bool StoreMachine::intact(JobId job) {
+bool StoreMachine::intact(JobId job) const {
   const Allocation* held = uniform_ ? nullptr : store_->find(job);
   return held == nullptr || !anything_down() || all_up(*held);
 }
@@ -558,7 +559,7 @@ std::int64_t StoreMachine::cores_of(const Allocation& allocation) const {
   return cores;
 }
 
-std::int64_t StoreMachine::free_procs(Time now) {
+std::int64_t StoreMachine::free_procs(Time now) const {
   return store_->available("core", now);
 }
 
@@ -566,13 +567,15 @@ Interval StoreMachine::horizon() const {
   return store_->options().horizon;
 }
 
-void StoreMachine::resources_changed() {
+bool StoreMachine::resources_changed() {
   ++status_;
   procs_ = store_->total("core");
   free_at_ = -1;
-  if (!uniform_) return;
+  const bool more = is_more_there();
+  if (!uniform_) return more;
   uniform_->set_horizon(store_->options().horizon);
   if (anything_down() || procs_ != uniform_->procs()) leave_uniform();
+  return more;
 }
 
 std::unique_ptr<Machine> StoreMachine::clone() const {

@@ -60,14 +60,14 @@ class StoreMachine : public Machine {
   std::int64_t procs_of(const JobRequest& job) const override;
   void expect_growth() override { grows_ = true; }
   bool placeable(const JobRequest& job) override;
-  bool exhausted(Time now) override;
+  bool exhausted(Time now) const override;
   bool hopeless(const JobRequest& job, Time now) override;
   std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
   std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
-  bool intact(JobId job) override;
-  std::string outage() override;
+  bool intact(JobId job) const override;
+  std::string outage() const override;
   std::vector<Leaving> leaving(Time now) const override;
   Time end_of_nodes(JobId job) const override;
   std::vector<std::string> hosts_of(JobId job) const override;
@@ -91,13 +91,13 @@ class StoreMachine : public Machine {
   // Only PartMachine can tell which of these units lie in its part: part_machine.cpp.
   Units occupy(Units units) override { return units; }
   std::int64_t procs_held(JobId job) const override;
-  std::vector<Window> windows(Time now) override;
+  std::vector<Window> windows(Time now) const override;
   std::int64_t procs() const override { return procs_; }
-  std::int64_t free_procs(Time now) override;
+  std::int64_t free_procs(Time now) const override;
   resource::Amount total(std::string_view type) const override { return store_->total(type); }
   Interval horizon() const override;
   bool add_host_pools(const std::map<std::string, resource::Amount>& each) override;
-  void resources_changed() override;
+  bool resources_changed() override;
   bool settle() override {
     leave_uniform();
     return replan_;
@@ -160,9 +160,10 @@ class StoreMachine : public Machine {
   void leave_uniform();
   Duration until_horizon(Time from) const;
   Outcome hold_at(const JobRequest& job, const Wish& wish);
-  bool anything_down();  // or gone some day
+  bool anything_down() const;  // or gone some day
+  bool is_more_there();        // than when this was asked last
   bool all_up(const resource::Allocation& allocation) const;
-  std::int64_t free_cores_at_most(Time now);
+  std::int64_t free_cores_at_most(Time now) const;
 
   StoreView store_;
   std::int64_t procs_;  // cores in all: to count them is O(V)
@@ -179,11 +180,12 @@ class StoreMachine : public Machine {
   bool grows_ = false;            // what was accepted may be too large for what is here
   bool coreless_shapes_ = false;  // some job asks for no core: full cores do not stop it
   Shared<Ends> ends_;
-  std::uint64_t status_ = 1;      // grows when resources change
-  std::uint64_t down_known_ = 0;  // the status for which down_ holds
-  bool down_ = false;
-  Time free_at_ = -1;  // the instant for which free_ holds; -1: none
-  std::int64_t free_ = 0;
+  std::uint64_t status_ = 1;              // grows when resources change
+  mutable std::uint64_t down_known_ = 0;  // the status for which down_ holds
+  mutable bool down_ = false;
+  Shared<std::vector<Time>> there_until_;  // each vertex, when is_more_there() was asked last
+  mutable Time free_at_ = -1;              // the instant for which free_ holds; -1: none
+  mutable std::int64_t free_ = 0;
 };
 
 struct StoreOwner {

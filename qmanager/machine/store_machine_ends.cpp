@@ -45,6 +45,19 @@ std::vector<std::string> StoreMachine::hosts_of(JobId job) const {
   return hosts;
 }
 
+bool StoreMachine::is_more_there() {
+  const resource::ResourceGraph& graph = store_->graph();
+  std::vector<Time> now(graph.slots(), 0);
+  bool more = false;
+  for (const resource::VertexId v : graph.in_preorder()) {
+    const std::size_t at = v.value();
+    if (graph[v].schedulable()) now[at] = graph.end_of(v);
+    more = more || now[at] > (at < there_until_->size() ? (*there_until_)[at] : 0);
+  }
+  there_until_ = Shared(std::move(now));
+  return more;
+}
+
 Status StoreMachine::grow(const resource::GraphSpec& part, Time end) {
   resource::ResourceStore& store = store_.edit_graph();
   const std::size_t before = store.graph().slots();

@@ -45,7 +45,7 @@ Units StoreMachine::hold_what_is_left(JobId job, const Units& units, Interval wh
 }
 
 // Every core that is free now, until the first reservation that holds it.
-std::vector<Window> StoreMachine::windows(Time now) {
+std::vector<Window> StoreMachine::windows(Time now) const {
   if (uniform_) return uniform_->windows(now);
   const resource::ResourceGraph& graph = store_->graph();
   const auto core = graph.words().types.find("core");
