@@ -1,5 +1,6 @@
 #include "base/glyph.hpp"
 
+#include <algorithm>
 #include <clocale>
 #include <cwchar>
 
@@ -49,6 +50,10 @@ Glyph first_glyph(std::string_view text) {
   if (is_command(code)) return {length, 1, false};
   const int width = columns_of(static_cast<wchar_t>(code));
   return {length, width < 0 ? 1 : static_cast<std::size_t>(width), true};
+}
+
+bool is_plain(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7F; });
 }
 
 }  // namespace holon

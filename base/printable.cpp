@@ -9,6 +9,7 @@ namespace holon {
 // Names and commands may hold anything: a line feed would break a table, ESC would command the
 // terminal.
 std::string printable(std::string_view text) {
+  if (is_plain(text)) return std::string(text);
   std::string safe;
   safe.reserve(text.size());
   while (!text.empty()) {

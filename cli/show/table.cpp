@@ -12,17 +12,17 @@ constexpr std::size_t kGap = 2;
 constexpr std::size_t kLeastLastColumn = 10;  // narrower than this helps nobody: let it run over
 constexpr std::size_t kReadable = 30;         // columns in which a sentence can be read
 
-std::string padded(const Io& io, const Table::Cell& cell, std::size_t width, Table::Align align,
-                   bool last) {
-  const std::size_t have = display_width(cell.text);
-  const std::string fill(width > have ? width - have : 0, ' ');
-  const std::string text = paint(io, cell.colour, cell.text);
-  if (align == Table::Align::right) return fill + text;
-  return last ? text : text + fill;
+void add_padded(std::string& line, std::string_view text, std::size_t columns, std::size_t width,
+                Table::Align align) {
+  const std::size_t fill = width > columns ? width - columns : 0;
+  if (align == Table::Align::right) line.append(fill, ' ');
+  line += text;
+  if (align != Table::Align::right) line.append(fill, ' ');
 }
 
 // So many bytes of `text` take `width` columns at most.
 std::size_t bytes_within(std::string_view text, std::size_t width) {
+  if (is_plain(text)) return std::min(text.size(), width);
   std::size_t bytes = 0;
   while (bytes < text.size()) {
     const Glyph glyph = first_glyph(text.substr(bytes));
@@ -44,6 +44,7 @@ std::size_t line_end(std::string_view text, std::size_t width) {
 }  // namespace
 
 std::size_t display_width(std::string_view text) {
+  if (is_plain(text)) return text.size();
   std::size_t width = 0;
   while (!text.empty()) {
     const Glyph glyph = first_glyph(text);
@@ -64,7 +65,8 @@ Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void Table::add(std::vector<Cell> row) {
   HOLON_CHECK(row.size() == columns_.size());
-  for (Cell& cell : row) cell.text = printable(cell.text);
+  for (Cell& cell : row)
+    if (!is_plain(cell.text)) cell.text = printable(cell.text);
   rows_.push_back(std::move(row));
 }
 
@@ -116,24 +118,30 @@ std::string Table::lines(const Io& io, const Layout& layout, bool titles) const 
     for (std::size_t i = 0; i < shown.size(); ++i) {
       const std::size_t c = shown[i];
       const bool last = i + 1 == shown.size();
-      Cell cell = cell_at(c);
-      if (last && display_width(cell.text) > last_width) {
-        const std::size_t end = line_end(cell.text, last_width);
-        const std::size_t next = std::min(cell.text.find_first_not_of(' ', end), cell.text.size());
-        Cell more{shorten(io, cell.text.substr(next), std::max(columns - indent, kLeastLastColumn)),
-                  cell.colour};
-        rest = std::string(indent, ' ') + paint(io, more.colour, more.text) + "\n";
-        cell.text.resize(end);
+      const Cell& cell = cell_at(c);
+      std::string_view text = cell.text;
+      std::size_t width = display_width(text);
+      if (last && width > last_width) {
+        const std::size_t end = line_end(text, last_width);
+        const std::size_t next = std::min(text.find_first_not_of(' ', end), text.size());
+        const std::string more =
+            shorten(io, text.substr(next), std::max(columns - indent, kLeastLastColumn));
+        rest = std::string(indent, ' ') + paint(io, cell.colour, more) + "\n";
+        text = text.substr(0, end);
+        width = display_width(text);
       }
-      line += padded(io, cell, widths[c], columns_[c].align, last);
-      if (!last) line += std::string(kGap, ' ');
+      const bool plain = !io.colour || cell.colour == Colour::plain;
+      add_padded(line, plain ? text : paint(io, cell.colour, text), width, widths[c],
+                 columns_[c].align);
+      if (!last) line.append(kGap, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
     return line + "\n" + rest;
   };
   std::string text;
   if (titles) text = line_of([&](std::size_t c) { return Cell{columns_[c].title, Colour::bold}; });
-  for (const auto& row : rows_) text += line_of([&](std::size_t c) { return row[c]; });
+  for (const auto& row : rows_)
+    text += line_of([&](std::size_t c) -> const Cell& { return row[c]; });
   return text;
 }
 
