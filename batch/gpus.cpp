@@ -40,9 +40,10 @@ void read_gpus_of_slurm(const Environment& environment, Allocation& allocation) 
   for (std::uint64_t i = 0; i < *count; ++i) allocation.gpus->push_back(std::to_string(i));
 }
 
-// "gpu0 gpu1", of the resource that most sites call so.
+// "gpu0 gpu1", of the resource that most sites call so: its name is each site's own.
 void read_gpus_of_grid_engine(const Environment& environment, Allocation& allocation) {
-  const std::string list = first_of(environment, {"SGE_HGR_gpu", "SGE_HGR_GPU"});
+  const std::string list = first_of(
+      environment, {"SGE_HGR_gpu", "SGE_HGR_GPU", "SGE_HGR_gpus", "SGE_HGR_cuda", "SGE_HGR_CUDA"});
   if (list.empty()) return;
   allocation.gpus.emplace();
   for (const auto word : words_of(list)) allocation.gpus->push_back(device_of(word));

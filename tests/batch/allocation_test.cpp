@@ -75,6 +75,8 @@ TEST(GridEngineAllocation, GpusAreNamedByAResourceMap) {
   EXPECT_EQ(find_allocation(environment_of(job + "SGE_HGR_gpu=gpu0 gpu3\n")).gpus,
             (Names{"0", "3"}));
   EXPECT_EQ(find_allocation(environment_of(job + "SGE_HGR_GPU=1\n")).gpus, Names{"1"});
+  EXPECT_EQ(find_allocation(environment_of(job + "SGE_HGR_cuda=cuda2 cuda1\n")).gpus,
+            (Names{"2", "1"}));
   EXPECT_EQ(find_allocation(environment_of(job)).gpus, std::nullopt);
 }
 
