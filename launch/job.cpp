@@ -49,9 +49,11 @@ std::vector<std::string> words_of_array(std::vector<std::string> words, const En
 }
 
 // What the job names is opened as its user; the rest is the agent's.
-OpenFile opener(const JobContext& context, const std::string& user) {
-  return [processes = context.processes.get(), user](const std::string& path, int flags, bool own) {
-    return processes->open_file(own ? std::string() : user, path, flags);
+OpenFile opener(const JobContext& context, const msg::Start& spec) {
+  return [processes = context.processes.get(), user = spec.user, mask = spec.file_mask](
+             const std::string& path, int flags, bool own) {
+    return own ? processes->open_file({}, path, flags)
+               : processes->open_file(user, path, flags, mask);
   };
 }
 
@@ -64,9 +66,9 @@ Job::Job(JobContext& context, msg::Start start, std::shared_ptr<const ProgramIma
       program_(std::move(program)),
       events_(std::move(events)),
       fences_(spec_.job),
-      input_(context_.reactor, spec_, program_->cwd, opener(context_, spec_.user)),
+      input_(context_.reactor, spec_, program_->cwd, opener(context_, spec_)),
       slot_(spec_.in_slot && context_.slots ? context_.slots->take(spec_) : nullptr),
-      output_(context_.reactor, spec_, program_->cwd, opener(context_, spec_.user), slot_.get()),
+      output_(context_.reactor, spec_, program_->cwd, opener(context_, spec_), slot_.get()),
       processes_(context_.tracking->track(spec_.job)) {}
 
 bool Job::start() {
@@ -247,6 +249,7 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
     what.limits.push_back(*limit);
   }
   what.user = spec_.user;
+  what.file_mask = spec_.file_mask;
   auto pid = context_.processes->spawn(what);
   if (!pid && pid.error().no_cgroup != 0) {
     processes_->cannot_start_there(pid.error().no_cgroup);
@@ -485,7 +488,7 @@ std::vector<pid_t> Job::running_tasks() const {
 void Job::follow(transport::Request request, const msg::OutputRequest& from) {
   std::erase_if(followers_, [](const auto& follower) { return follower->done(); });
   followers_.push_back(std::make_unique<OutputFollower>(
-      context_.reactor, std::move(request), output_.files(), from, opener(context_, spec_.user)));
+      context_.reactor, std::move(request), output_.files(), from, opener(context_, spec_)));
   if (over_) followers_.back()->job_ended();
 }
 

@@ -83,7 +83,8 @@ struct Finished {
 struct JoinRequest {
   std::int64_t rank = -1;  // that it was told by who started it; negative: it was told none
   std::string host;        // what this node is called
-  HOLON_FIELDS(rank, host)
+  bool for_users = false;  // tasks are started as their users there
+  HOLON_FIELDS(rank, host, for_users)
 };
 // What the agent of that node has to know. Of rank 0, whose agent is beside the broker, there is
 // nothing to be told: who asks is not needed.
@@ -228,6 +229,7 @@ struct Start {
   std::string prolog, epilog;
   std::int64_t hook_timeout = 60'000;
   std::vector<std::string> rlimits;  // of each task's process: "nofile=4096", "core=unlimited"
+  std::int32_t file_mask = -1;       // umask(2) of each; negative: the usual one
   std::int64_t memory = 0;           // bytes that all tasks here may use together; 0: no bound
   bool kill_on_bad_exit = false;     // a task's non-zero exit ends all tasks of the job
   // How the processes of an MPI program find each other: pmi1; pmi2 (both versions); pmix; auto
@@ -247,8 +249,8 @@ struct Start {
                                 nodelist, node_tasks, cores, gpus, bind, input, input_tasks, output,
                                 error, truncate, in_slot, label, output_limit, limit, grace,
                                 warn_signal, warn_before, prolog, epilog, hook_timeout, rlimits,
-                                memory, kill_on_bad_exit, mpi, part_tasks, part, env, user,
-                                own_output, own_error, secrets)
+                                file_mask, memory, kill_on_bad_exit, mpi, part_tasks, part, env,
+                                user, own_output, own_error, secrets)
 };
 
 // "agent.start": many jobs at once. Answered with Empty when all were looked at; what became of

@@ -183,7 +183,7 @@ Stuck become_program(const Request& request, const std::vector<std::string>& env
 
 }  // namespace
 
-int become_user(const Account& account, const Settings& settings) {
+int become_user(const Account& account, const Settings& settings, std::uint32_t file_mask) {
   if (account.uid == 0) return EPERM;
   if (const int error = leave_keyring()) return error;
   if (setgroups(account.groups.size(), account.groups.data()) != 0) return errno;
@@ -193,7 +193,7 @@ int become_user(const Account& account, const Settings& settings) {
       can_come_back())
     return EPERM;
   if (settings.no_new_privileges && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
-  umask(settings.mask);
+  umask(file_mask == kUsualMask ? settings.mask : static_cast<mode_t>(file_mask));
   return 0;
 }
 
@@ -205,7 +205,8 @@ Stuck run_as(const Account& account, const Settings& settings, const Request& re
   if (const int error = put_in_place(streams, report)) return {Step::start, error};
   if (const int error = bind_to(request.cpus)) return {Step::bind, error};
   limit_descriptors(request.descriptors);
-  if (const int error = become_user(account, settings)) return {Step::become, error};
+  if (const int error = become_user(account, settings, request.file_mask))
+    return {Step::become, error};
   // Another user id has taken the signal at the keeper's end away.
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return {Step::start, errno};
   if (getppid() != keeper) return {Step::start, ESRCH};

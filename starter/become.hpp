@@ -19,7 +19,8 @@ struct Stuck {
 
 // Groups, group and user, all three ids of each, and no capability; looked at afterwards, with
 // tries to get back that have to fail. Returns 0, or an errno: then the process must end.
-int become_user(const Account& account, const Settings& settings);
+int become_user(const Account& account, const Settings& settings,
+                std::uint32_t file_mask = kUsualMask);
 
 // What the program finds open: descriptors of this process, -1: nothing.
 struct Streams {

@@ -253,7 +253,8 @@ void serve_open(const Handed& handed, const Settings& settings) {
     refuse(handed.line, Step::request, EINVAL, good.error().what);
   const auto account = find_account(request->user, settings);
   if (!account) refuse(handed.line, Step::account, EPERM, account.error().what);
-  if (const int error = become_user(*account, settings)) refuse(handed.line, Step::become, error);
+  if (const int error = become_user(*account, settings, request->file_mask))
+    refuse(handed.line, Step::become, error);
   constexpr mode_t kMode = 0666;
   constexpr unsigned kLongest = 60;  // s that a file which does not open keeps this process
   alarm(kLongest);

@@ -115,6 +115,7 @@ std::string encode(const Request& request) {
   }
   out.text(request.path);
   out.number(request.flags);
+  out.number(request.file_mask);
   return out.take();
 }
 
@@ -132,9 +133,12 @@ Result<Request> decode(std::string_view bytes) {
   request.limits = in.limits();
   request.path = in.text();
   const std::uint64_t flags = in.number();
-  if (!in.is_at_end() || flags > UINT32_MAX)
+  const std::uint64_t mask = in.number();
+  constexpr std::uint64_t kMostMask = 0777;
+  if (!in.is_at_end() || flags > UINT32_MAX || (mask > kMostMask && mask != kUsualMask))
     return fail(Errc::invalid_argument, "the request cannot be read");
   request.flags = static_cast<std::uint32_t>(flags);
+  request.file_mask = static_cast<std::uint32_t>(mask);
   return request;
 }
 

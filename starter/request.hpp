@@ -16,6 +16,8 @@ inline constexpr std::size_t kMostWords = 200'000;               // of argv, of 
 inline constexpr std::size_t kMostCpus = 1 << 16;
 inline constexpr std::size_t kMostLimits = 64;
 
+inline constexpr std::uint32_t kUsualMask = ~0U;  // as of Settings
+
 // Of setrlimit(2).
 struct Limit {
   std::uint32_t resource = 0;  // RLIMIT_NOFILE, ...
@@ -25,15 +27,16 @@ struct Limit {
 };
 
 struct Request {
-  std::string user;                 // a name of the system's
-  std::vector<std::string> argv;    // run; argv[0] is looked for along the PATH of `env`
-  std::vector<std::string> env;     // run: "KEY=VALUE"
-  std::string cwd;                  // run; "": the user's home
-  std::vector<std::uint64_t> cpus;  // run: mask; empty: the starter's
-  std::uint64_t descriptors = 0;    // run: soft limit of open files; 0: the starter's
-  std::vector<Limit> limits;        // run: set last, with the user's rights
-  std::string path;                 // open; absolute
-  std::uint32_t flags = 0;          // open: as in open(2), of those in kOpenFlags
+  std::string user;                      // a name of the system's
+  std::vector<std::string> argv;         // run; argv[0] is looked for along the PATH of `env`
+  std::vector<std::string> env;          // run: "KEY=VALUE"
+  std::string cwd;                       // run; "": the user's home
+  std::vector<std::uint64_t> cpus;       // run: mask; empty: the starter's
+  std::uint64_t descriptors = 0;         // run: soft limit of open files; 0: the starter's
+  std::vector<Limit> limits;             // run: set last, with the user's rights
+  std::string path;                      // open; absolute
+  std::uint32_t flags = 0;               // open: as in open(2), of those in kOpenFlags
+  std::uint32_t file_mask = kUsualMask;  // umask(2), at most 0777
 
   bool operator==(const Request&) const = default;
 };

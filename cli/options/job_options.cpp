@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <grp.h>
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -49,6 +50,13 @@ void add_shell_options(const JobOptions& options, const std::string& cwd,
   if (options.kill_on_bad_exit) shell["exit-on-error"] = true;
   if (options.mpi) shell["mpi"] = *options.mpi;
   if (!options.rlimits.empty()) shell["rlimit"] = options.rlimits;
+  // What a job writes is as private as what its user writes here. The usual one goes without
+  // saying.
+  constexpr mode_t kUsualMask = 022;
+  const mode_t own_mask = umask(kUsualMask);
+  umask(own_mask);
+  if (options.for_user.empty() && own_mask != kUsualMask)
+    shell["umask"] = fmt::format("{:03o}", own_mask);
   if (options.warning)
     shell["signal"] = {{"signum", options.warning->signal},
                        {"timeleft", static_cast<double>(options.warning->before) / 1000}};

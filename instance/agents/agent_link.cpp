@@ -200,6 +200,7 @@ lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) 
     start.warn_before = what.warn_before;
   }
   start.rlimits = what.rlimits;
+  start.file_mask = what.file_mask;
   if (settings_.keep_memory && !what.is_instance)
     start.memory = what.wishes.memory * static_cast<std::int64_t>(start.tasks.size());
   if (!what.is_instance) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
@@ -95,6 +96,22 @@ Status read_rlimits(const json& options, Submission& s) {
   return {};
 }
 
+// shell.options.umask: octal digits, as umask(1) writes them.
+Status read_file_mask(const json& options, Submission& s) {
+  const auto found = options.find("umask");
+  if (found == options.end()) return {};
+  constexpr int kOctal = 8, kMost = 0777;
+  const std::string text = found->is_string() ? found->get<std::string>() : found->dump();
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), s.file_mask, kOctal);
+  if (error == std::errc() && end == text.data() + text.size() && s.file_mask >= 0 &&
+      s.file_mask <= kMost)
+    return {};
+  return fail(Errc::invalid_argument,
+              fmt::format("{:.40} does not fit; octal digits up to 777 are accepted", text),
+              "/attributes/system/shell/options/umask");
+}
+
 // What a supervisor ends its instance in order for; another one would end it at once.
 Status check_warning(const Submission& s) {
   constexpr const char* kWhere = "/attributes/system/shell/options/signal";
@@ -143,6 +160,7 @@ Status read_shell_options(const json& system, Submission& s) {
   if (const auto mpi = options.find("mpi"); mpi != options.end())
     s.mpi = mpi->is_string() ? mpi->get<std::string>() : mpi->dump();
   if (auto read = read_rlimits(options, s); !read) return read;
+  if (auto read = read_file_mask(options, s); !read) return read;
   return read_warning(options, s);
 }
 

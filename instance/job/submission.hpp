@@ -57,6 +57,7 @@ struct Submission {
   int warn_signal = 0;
   Duration warn_before = 0;
   std::vector<std::string> rlimits;  // shell.options.rlimit: "nofile=4096", "core=unlimited"
+  int file_mask = -1;                // shell.options.umask, "027"; negative: none is asked for
   std::string mpi;  // auto, pmi1, pmi2, pmix, none; "": as the instance has it (job.mpi)
   Wishes wishes;
   // attributes.user: what the submitter says about the job beside what it needs, for policies;

@@ -1,6 +1,7 @@
 #include "launch/tasks/processes.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <csignal>
@@ -41,10 +42,12 @@ class OwnProcesses final : public Processes {
 
 }  // namespace
 
-int Processes::open_file(const std::string& user, const std::string& path, int flags) {
+int Processes::open_file(const std::string& user, const std::string& path, int flags, int mask) {
   if (!user.empty()) return -EPERM;
   constexpr mode_t kMode = 0666;
+  const mode_t usual = mask < 0 ? 0 : umask(static_cast<mode_t>(mask));
   const int fd = ::open(path.c_str(), flags, kMode);
+  if (mask >= 0) umask(usual);
   return fd < 0 ? -errno : fd;
 }
 

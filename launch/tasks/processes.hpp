@@ -23,8 +23,9 @@ class Processes {
   virtual bool serves_users() const { return false; }
   // As Spawner::spawn().
   virtual tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) = 0;
-  // As open(2), with mode 0666, as `user`; "": as this process. Returns the descriptor or -errno.
-  virtual int open_file(const std::string& user, const std::string& path, int flags);
+  // As open(2), with mode 0666, as `user`; "": as this process. `mask`: of permissions that a new
+  // file does not get; negative: the usual one. Returns the descriptor or -errno.
+  virtual int open_file(const std::string& user, const std::string& path, int flags, int mask = -1);
   // As ProcessId::start; 0: not known. REQUIRES: it was not reaped.
   virtual std::uint64_t start_of(pid_t process) const = 0;
   // As Reactor::on_child().

@@ -119,6 +119,7 @@ struct Plan {
   std::uint64_t descriptors;  // soft limit; 0: ours
   const ProcessLimit* limits;
   std::size_t limit_count;
+  int file_mask;  // negative: ours
   pid_t parent;
   sigset_t ignored;  // signals that the caller ignores
   bool has_default_handlers = false;
@@ -191,6 +192,7 @@ int hand_over(const Plan& plan) {
     give_up(progress, Step::start, errno);
   if (const int error = hand_over(plan)) give_up(progress, Step::start, error);
   if (plan.cwd != nullptr && chdir(plan.cwd) != 0) give_up(progress, Step::enter, errno);
+  if (plan.file_mask >= 0) umask(static_cast<mode_t>(plan.file_mask));
   for (std::size_t i = 0; i < plan.limit_count; ++i) {
     const int error = apply_process_limit(plan.limits[i]);
     if (error == 0) continue;
@@ -293,6 +295,7 @@ tl::expected<pid_t, SpawnError> Spawner::spawn(const SpawnRequest& request) {
             task_descriptors_,
             request.limits.data(),
             request.limits.size(),
+            request.file_mask,
             getpid(),
             ignored_};
   progress_->step = Step::start;

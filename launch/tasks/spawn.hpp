@@ -30,6 +30,7 @@ struct SpawnRequest {
   int wire_up = -1;                       // what becomes kWireUpDescriptor; -1: nothing
   std::vector<ProcessLimit> limits = {};  // set last
   std::string user = {};                  // whose it is; "": this process's user
+  int file_mask = -1;                     // umask(2); negative: the caller's, or a user's usual one
 };
 
 // Where a task that is given secrets finds them, and where one that is to find others does.

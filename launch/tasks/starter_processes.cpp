@@ -216,6 +216,7 @@ tl::expected<pid_t, SpawnError> StarterProcesses::spawn(const SpawnRequest& requ
   if (request.cpus != nullptr)
     what.cpus.assign(request.cpus->words().begin(), request.cpus->words().end());
   what.descriptors = task_descriptors_;
+  if (request.file_mask >= 0) what.file_mask = static_cast<std::uint32_t>(request.file_mask);
   for (const ProcessLimit& limit : request.limits)
     what.limits.push_back({static_cast<std::uint32_t>(limit.resource), limit.value});
   const auto or_null = [this](int fd) { return fd < 0 ? null_.get() : fd; };
@@ -254,12 +255,14 @@ tl::expected<pid_t, SpawnError> StarterProcesses::await(UniqueFd line,
   return pid;
 }
 
-int StarterProcesses::open_file(const std::string& user, const std::string& path, int flags) {
-  if (user.empty()) return own_->open_file(user, path, flags);
+int StarterProcesses::open_file(const std::string& user, const std::string& path, int flags,
+                                int mask) {
+  if (user.empty()) return own_->open_file(user, path, flags, mask);
   starter::Request what;
   what.user = user;
   what.path = path;
   what.flags = static_cast<std::uint32_t>(flags);
+  if (mask >= 0) what.file_mask = static_cast<std::uint32_t>(mask);
   const auto line = ask(starter::Kind::open, what, {}, 0);
   if (!line) return -EIO;
   auto answer = hear(line->get(), patience_with(user), user);

@@ -27,7 +27,7 @@ class StarterProcesses final : public Processes {
 
   bool serves_users() const override { return true; }
   tl::expected<pid_t, SpawnError> spawn(const SpawnRequest& request) override;
-  int open_file(const std::string& user, const std::string& path, int flags) override;
+  int open_file(const std::string& user, const std::string& path, int flags, int mask) override;
   // Of a task as it was when it began: its keeper may have reaped it since.
   std::uint64_t start_of(pid_t process) const override {
     const auto known = keepers_.find(process);

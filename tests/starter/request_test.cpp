@@ -21,7 +21,8 @@ Request example() {
           1024,
           {{RLIMIT_CORE, 0}, {RLIMIT_NOFILE, UINT64_MAX}},
           "",
-          0};
+          0,
+          027};
 }
 
 TEST(StarterRequest, ComesBackAsItWas) {
@@ -52,6 +53,16 @@ TEST(StarterRequest, AnyBytesAreARequestOrAnError) {
   }
   EXPECT_FALSE(decode(std::string(kMostBytes + 1, '\0')));
   EXPECT_FALSE(decode(std::string(4096, '\xff')));
+}
+
+TEST(StarterRequest, AMaskIsOneOfPermissions) {
+  Request request = example();
+  for (const std::uint32_t mask : {01000U, 07777U, ~0U - 1}) {
+    request.file_mask = mask;
+    EXPECT_FALSE(decode(encode(request))) << mask;
+  }
+  request.file_mask = kUsualMask;
+  EXPECT_TRUE(decode(encode(request)));
 }
 
 TEST(StarterRequest, LimitsThatNoSystemHasAreNone) {
