@@ -21,6 +21,14 @@ Result<Client> connect_to_instance(const Invocation& call) {
                           }});
 }
 
+Result<Client> connect_to_submit(const Invocation& call, const std::string& for_user) {
+  auto client = connect_to_instance(call);
+  if (!client || for_user.empty()) return client;
+  if (auto may = client->check_serves_users(); !may)
+    return fail(may.error().code, may.error().what, "--for " + for_user);
+  return client;
+}
+
 Result<std::vector<std::uint64_t>> tasks_of(Client& client, std::uint64_t array,
                                             const std::string& indices) {
   const auto reply = client.tasks({array, indices, ""});

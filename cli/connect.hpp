@@ -15,6 +15,10 @@ using client::Client;
 // Waits for a broker that is being started again, and says so. Errors: those of Client::connect().
 Result<Client> connect_to_instance(const Invocation& call);
 
+// The same to submit to. `for_user`: whom the jobs are to run as; "": who asks. Errors: also
+// unsupported (of an instance of one user).
+Result<Client> connect_to_submit(const Invocation& call, const std::string& for_user);
+
 // The jobs that a command line names, and the instance they are in.
 struct SelectedJobs {
   Client client;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "instance/clock.hpp"
@@ -161,7 +162,15 @@ Result<ProgressCounts> show_progress(Invocation& call, Client& client,
     ask.ids = ids;
     const auto jobs = client.jobs(ask);
     if (!jobs) return tl::unexpected(jobs.error());
-    for (const auto& job : jobs->jobs) tracker.take(job);
+    std::set<std::uint64_t> listed;
+    for (const auto& job : jobs->jobs) {
+      tracker.take(job);
+      listed.insert(job.id);
+    }
+    // Of another user's job nothing would ever be heard; whoever asks about it alone is told why.
+    for (const auto id : ids)
+      if (!listed.contains(id))
+        if (const auto one = client.info(id); !one) return tl::unexpected(one.error());
     return {};
   };
   if (known)

@@ -80,6 +80,13 @@ Result<transport::BlockingClient> connect_proved(const transport::KeyedAddress& 
   return client;
 }
 
+// As instances date their records.
+std::int64_t wall_clock() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
 // Root is nobody's guest.
 bool is_of_another_user(const std::string& uri) {
   constexpr std::string_view kIpc = "ipc://";
@@ -172,20 +179,81 @@ void Client::set_path(std::string path) {
   parts_->path = std::move(path);
 }
 
+// "Busy": the instance waits for what it has asked for, and says why.
+Status Client::Parts::await_own() {
+  if (!may_have_own) return {};
+  constexpr Duration kUsual = 1'000, kLater = 15'000;  // until something is said, and said anew
+  std::string said;
+  for (Duration patience = kUsual;; patience = kLater) {
+    path.clear();
+    auto own = across_restarts(*this, [&] {
+      return call<msg::OwnInstanceReply>("user.instance", msg::OwnInstanceRequest{true, patience});
+    });
+    if (own) {
+      path = std::move(own->path);
+      return {};
+    }
+    if (own.error().code != Errc::busy) return tl::unexpected<Error>(own.error());
+    if (on_wait && own.error().what != said)
+      on_wait(own.error().what + "; what is submitted goes there once it is up");
+    said = own.error().what;
+    client.reactor().turn(kLookAgain);
+  }
+}
+
+bool Client::Parts::has_taken_one(std::int64_t since) {
+  msg::JobsRequest request;
+  request.all = true;
+  do {
+    auto page = call<msg::JobsReply>("jobs", request, kBulkTimeout);
+    if (!page) return true;  // nobody knows
+    for (const auto& job : page->jobs)
+      if (job.t_submit >= since) return true;
+    request.after = std::move(page->next);
+  } while (!request.after.empty());
+  return false;
+}
+
+template <class Reply, class Ask>
+Result<Reply> Client::Parts::submit(const std::string& topic, const Ask& ask) {
+  const std::int64_t begin = wall_clock();
+  while (true) {
+    if (auto gone = await_own(); !gone) return tl::unexpected<Error>(gone.error());
+    const std::string asked = path;
+    bool is_unsure = false;  // one that was lost on its way may have arrived
+    auto answer = across_restarts(
+        *this,
+        [&] {
+          auto told = call<Reply>(topic, ask, kBulkTimeout);
+          is_unsure |= !told && told.error().code == Errc::disconnected;
+          return told;
+        },
+        kRestartPatience);
+    if (answer || asked.empty() || !may_have_own) return answer;
+    const Errc code = answer.error().code;
+    if (code != Errc::busy && code != Errc::not_found && code != Errc::disconnected) return answer;
+    if (is_unsure && has_taken_one(begin)) return answer;
+    if (!await_own() || path == asked) return answer;
+  }
+}
+
 Result<msg::SubmitReply> Client::submit(msg::SubmitRequest request) {
   if (request.key.empty()) request.key = transport::new_secret();
-  if (auto gone = parts_->go_to_own(true); !gone) return tl::unexpected(gone.error());
-  return across_restarts(
-      *parts_, [&] { return parts_->call<msg::SubmitReply>("submit", request, kBulkTimeout); },
-      kRestartPatience);
+  return parts_->submit<msg::SubmitReply>("submit", request);
 }
 
 Result<msg::GraphReply> Client::submit_graph(msg::GraphRequest request) {
   if (request.key.empty()) request.key = transport::new_secret();
-  if (auto gone = parts_->go_to_own(true); !gone) return tl::unexpected(gone.error());
-  return across_restarts(
-      *parts_, [&] { return parts_->call<msg::GraphReply>("submit.graph", request, kBulkTimeout); },
-      kRestartPatience);
+  return parts_->submit<msg::GraphReply>("submit.graph", request);
+}
+
+Status Client::check_serves_users() {
+  const auto told = parts_->call<msg::OwnInstanceReply>("user.instance", msg::OwnInstanceRequest{});
+  if (!told) return tl::unexpected<Error>(told.error());
+  if (told->serves_users) return {};
+  return fail(Errc::unsupported,
+              "this instance starts everything as its own user; one that root has started with "
+              "--system starts jobs as others");
 }
 
 Result<msg::ExtendReply> Client::extend(msg::ExtendRequest request) {

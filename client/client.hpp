@@ -72,7 +72,8 @@ class Client {
 
   // Jobs into the queue; once it returns they are in the instance's journal. A connection that is
   // lost before the answer is made again, for up to 30 s, and the request is sent again: its key (a
-  // random one where `request` has none) keeps it from being carried out twice. Errors:
+  // random one where `request` has none) keeps it from being carried out twice. Where it goes to an
+  // instance of the user's own that waits for its resources, so does this call. Errors:
   // invalid_argument, unsupported, out_of_range (the jobspec; the message has the place), not_found
   // (a queue or a job that it names), unsatisfiable (it can never run here; the message says why),
   // exists (another submission had this key), denied (the queue is closed).
@@ -82,6 +83,8 @@ class Client {
   Result<msg::GraphReply> submit_graph(msg::GraphRequest request);
   // More tasks for an open array, all or none whatever happens, and its close.
   Result<msg::ExtendReply> extend(msg::ExtendRequest request);
+  // May a submission name a user to run as? Errors: unsupported (an instance of one user).
+  Status check_serves_users();
   // Page by page as they come: in the order of their ids (with a limit: reversed), or in none if
   // `recursive`; then a path may come twice. `take(page, more)` returns false to leave early.
   // Errors: not_found (one of the ids).

@@ -119,6 +119,13 @@ std::vector<std::string> open_to_all() {
   return found;
 }
 
+// Of another user's instance, which serves this one, too, the lock cannot be looked at: it is there
+// for as long as the instance has not ended in order.
+bool is_anothers(const fs::path& dir) {
+  const std::string lock = (dir / transport::SupervisorLock::kFile).string();
+  return access(lock.c_str(), F_OK) == 0 && access(lock.c_str(), R_OK) != 0;
+}
+
 }  // namespace
 
 std::vector<RunningInstance> running_roots() {
@@ -163,7 +170,8 @@ Result<std::string> find_instance(const Describe& describe) {
 
 bool may_come_back(const std::string& uri) {
   const fs::path dir = runtime_dir_of(uri);
-  return !dir.empty() && (transport::supervisor_lives(dir.string()) || is_to_be_restored(uri));
+  return !dir.empty() &&
+         (transport::supervisor_lives(dir.string()) || is_to_be_restored(uri) || is_anothers(dir));
 }
 
 }  // namespace holon::client

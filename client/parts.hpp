@@ -46,6 +46,14 @@ struct Client::Parts {
   // From here on requests go to the instance of the user's own, if there is one, or with `make` one
   // can be made.
   Status go_to_own(bool make);
+  // One that can be made is waited for, for as long as it waits for its resources.
+  Status await_own();
+  // Sends a submission to the instance of the user's own; to the next one where that one ends
+  // before it has taken it.
+  template <class Reply, class Ask>
+  Result<Reply> submit(const std::string& topic, const Ask& ask);
+  // Has the instance at path() taken a job since, of which it could not tell any more?
+  bool has_taken_one(std::int64_t since);
 
   template <class Reply, class Ask>
   Result<Reply> call(const std::string& topic, const Ask& ask, Duration timeout = kTimeout) {

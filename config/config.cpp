@@ -351,6 +351,19 @@ Status apply_item(Config& config, const ConfItem& read) {
   return set(config, {key, parse_value(item.substr(equals + 1)), "--conf " + key});
 }
 
+// Two sizes would be one too many: which of them counts is nothing to guess.
+Status check_sizes(const PerUserConfig& c, const std::vector<ConfItem>& items) {
+  std::vector<std::string> set;
+  if (c.cores > 0) set.emplace_back("per-user.cores");
+  if (c.nodes > 0) set.emplace_back("per-user.nodes");
+  if (c.share > 0) set.emplace_back("per-user.share");
+  if (set.size() < 2) return {};
+  return fail(Errc::invalid_argument,
+              fmt::format("{} is set, too ({}); one of them says how much each user gets", set[0],
+                          place_of(items, set[0])),
+              place_of(items, set[1]));
+}
+
 Status check_whole(const Config& c) {
   const auto& s = c.scheduler;
   if (!s.queues.empty() && s.queues.count(s.default_queue) == 0) {
@@ -446,6 +459,8 @@ Result<Config> config_of(const std::vector<ConfItem>& items, const Config& defau
     if (auto done = apply_item(config, item); !done) return tl::unexpected(done.error());
   if (auto whole_is_sound = check_whole(config); !whole_is_sound)
     return tl::unexpected(whole_is_sound.error());
+  if (auto one_size = check_sizes(config.per_user, items); !one_size)
+    return tl::unexpected(one_size.error());
   if (auto read = add_policies(config); !read) return tl::unexpected(read.error());
   return config;
 }
@@ -471,6 +486,16 @@ Status add_settings(const ConfItem& item, std::vector<Setting>& all) {
 }
 
 }  // namespace
+
+std::string place_of(const std::vector<ConfItem>& items, const std::string& key) {
+  std::string place = key;
+  std::vector<Setting> settings;
+  for (const auto& item : items)
+    if (!add_settings(item, settings)) return place;
+  for (const Setting& s : settings)
+    if (s.key == key) place = s.where == "--conf" ? "--conf " + key : s.where + ": " + key;
+  return place;
+}
 
 Result<std::vector<Effective>> effective(const std::vector<ConfItem>& items) {
   if (auto sound = config_of(items); !sound) return tl::unexpected(sound.error());

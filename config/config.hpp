@@ -112,6 +112,10 @@ struct Effective {
 // config_of.
 Result<std::vector<Effective>> effective(const std::vector<ConfItem>& items);
 
+// Where the last of `items` that sets `key` does so: "FILE:LINE: KEY" or "--conf KEY"; the key
+// itself where none does.
+std::string place_of(const std::vector<ConfItem>& items, const std::string& key);
+
 // The same for the text of one TOML file; `file` is for messages.
 Status apply_toml(Config& config, std::string_view text, const std::string& file);
 

@@ -179,7 +179,7 @@ Status Broker::begin() {
   if (auto known = recall(); !known) return known;
   server_->on_request([this](const transport::Request& request) { take_request(request); });
   server_->on_peer([this](transport::PeerId peer, const transport::PeerInfo&) {
-    if (munge_) watch_stranger(peer);
+    if (munge_ || options_.start.system) watch_stranger(peer);
   });
   server_->on_peer_lost([this](transport::PeerId peer) {
     unproved_.erase(peer);
@@ -352,6 +352,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
 void Broker::take_request(const transport::Request& request) {
   if (request.topic() == "agent.join") return answer_join(request);
   if (request.topic() == "user.prove") return answer_proof(request);
+  if (request.topic() == "agent.vouch") return answer_vouch(request);
   if (only_lists_) return only_list(request);
   if (phase_ == Phase::over) return request.fail(last_word());
   of_this_turn_.push_back(request);

@@ -97,6 +97,8 @@ class Broker {
   void answer_join(const transport::Request& request);
   std::string keyed_addresses() const;
   void watch_stranger(transport::PeerId peer);
+  void answer_vouch(const transport::Request& request);
+  Result<transport::Principal> vouched(const transport::Request& request) const;
   void answer_proof(const transport::Request& request);
   Result<transport::Principal> proved(const transport::Request& request);
   Result<launch::msg::JoinReply> place_for(const transport::Request& request,

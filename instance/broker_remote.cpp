@@ -10,8 +10,10 @@
 #include "instance/broker.hpp"
 #include "instance/remote/door.hpp"
 #include "launch/remote/invitation.hpp"
+#include "launch/remote/vouch.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/munge/proof.hpp"
+#include "transport/secret.hpp"
 
 namespace holon::instance {
 namespace {
@@ -41,7 +43,8 @@ Status Broker::open_to_nodes() {
   admission.own = options_.secrets.keys.server;
   admission.name_of = [this](const std::string& key) {
     const std::string known = joining_->name_of(key);
-    return known.empty() && munge_ ? kStranger + key : known;
+    const bool may_prove_itself = munge_ || options_.start.system;
+    return known.empty() && may_prove_itself ? kStranger + key : known;
   };
   admission.on_refused = [this](const std::string& source, const std::string& why) {
     if (phase_ == Phase::over) return;  // it leaves, and whoever comes back finds nobody
@@ -89,6 +92,34 @@ void Broker::answer_proof(const transport::Request& request) {
   server_->prove(request.peer(), *who);
   unproved_.erase(request.peer());
   request.reply(transport::pack(msg::Empty{}));
+}
+
+// An agent says for which user of its node a connection is.
+void Broker::answer_vouch(const transport::Request& request) {
+  const auto who = vouched(request);
+  if (!who) {
+    auto why = who.error();
+    why.what = "agent.vouch: " + why.what;
+    return strangers_.refuse(request, why, reactor_.now());
+  }
+  server_->prove(request.peer(), *who);
+  unproved_.erase(request.peer());
+  request.reply(transport::pack(msg::Empty{}));
+}
+
+Result<transport::Principal> Broker::vouched(const transport::Request& request) const {
+  using Kind = transport::Principal::Kind;
+  const auto who = request.principal();
+  if (!options_.start.system || who.kind != Kind::key || !who.name.starts_with(kStranger) ||
+      !request.path().empty())
+    return fail(Errc::denied, "is for connections of users that nobody knows yet");
+  const auto ask = transport::unpack<launch::msg::VouchRequest>(request.payload());
+  if (!ask) return tl::unexpected(ask.error());
+  const auto& secrets = options_.secrets.agents;
+  if (ask->rank == 0 || ask->rank >= secrets.size() ||
+      !transport::is_same_secret(ask->secret, secrets[ask->rank]))
+    return fail(Errc::denied, fmt::format("this is not the agent of rank {}", ask->rank));
+  return transport::Principal{Kind::munge, ask->uid, ask->gid, 0, name_of_agent(ask->rank)};
 }
 
 // A credential is good for the connection whose keys it names, and once.
@@ -193,6 +224,12 @@ void Broker::answer_join(const transport::Request& request) {
 
 Result<launch::msg::JoinReply> Broker::place_for(const transport::Request& request,
                                                  const launch::msg::JoinRequest& ask) {
+  // An agent without a starter would run everybody's tasks as its own user.
+  if (options_.start.system != ask.for_users)
+    return fail(Errc::denied, ask.for_users
+                                  ? "agent.join: this instance is of one user; without --system"
+                                  : "agent.join: this instance serves several users; root lets a "
+                                    "node join it by holon join --system");
   if (request.principal().name != kJoiner) return place_for_guest(request, ask);
   return joining_->place_for(ask, [this](std::uint32_t rank) {
     return gathering_ ? gathering_->has(rank) : core_ && core_->agents.is_connected(rank);

@@ -364,7 +364,7 @@ int start_main(StartOptions options) {
   const bool detaches = options.background && !options.grant;
   if (options.system) {
     options.background = true;  // it has no initial program
-    auto begun = begin_for_users(options, *config, detaches);
+    auto begun = begin_for_users(options, *config, *conf, detaches);
     if (!begun) return refuse(begun.error());
     starter = *begun;
     config->tracking = config::TrackingKind::process;  // its keepers know
@@ -372,8 +372,10 @@ int start_main(StartOptions options) {
   std::uint64_t most = 0;
   bool is_task = options.grant;
   Nodes nodes = options.grant ? nodes_of_child(*place) : Nodes();
-  if (options.system && config->access.munge) {
-    auto door = door_for_users(options.state_dir, *config);
+  const bool is_joinable = options.system && config->joinable && is_this_machine(options);
+  if (is_joinable) nodes.hosts = {host_name()};
+  if (is_joinable || (options.system && config->access.munge)) {
+    auto door = door_for_users(options.state_dir, *config, nodes.hosts.size());
     if (!door) return refuse(door.error());
     nodes.door = std::make_shared<const Door>(std::move(*door));
   }

@@ -121,8 +121,10 @@ class Agent::Impl {
     if (!client) return tl::unexpected<Error>(client.error());
     client_ = std::move(*client);
     if (!options_.security.secret_key.empty()) {
-      auto relay =
-          Relay::open(reactor_, *client_, options_.broker_uri, options, options_.runtime_dir);
+      std::optional<msg::VouchRequest> users;
+      if (options_.starter >= 0) users = {options_.rank, options_.secret, 0, 0};
+      auto relay = Relay::open(reactor_, *client_, options_.broker_uri, options,
+                               options_.runtime_dir, std::move(users));
       if (!relay) return tl::unexpected<Error>(relay.error());
       relay_ = std::move(*relay);
       if (options_.at_hand)

@@ -4,6 +4,7 @@
 
 #include "launch/messages.hpp"
 #include "launch/remote/output_messages.hpp"
+#include "launch/remote/vouch.hpp"
 
 namespace holon::launch {
 namespace {
@@ -13,6 +14,7 @@ using transport::topic;
 
 constexpr std::array kTopics = {
     topic<msg::JoinRequest, msg::JoinReply>("agent.join"),
+    topic<msg::VouchRequest, msg::Empty>("agent.vouch"),
     topic<msg::Hello, msg::Welcome>("agent.hello"),
     topic<msg::Report, msg::Empty>("agent.report"),
     topic<msg::FenceRequest, msg::FenceReply>("agent.fence"),

@@ -1,5 +1,6 @@
 // users.hpp - what the users of an instance that serves several ask of it.
 #pragma once
+#include <cstdint>
 #include <string>
 
 #include "transport/codec/fields.hpp"
@@ -8,8 +9,9 @@ namespace holon::msg {
 
 // "user.instance": which instance is the asker's own, where each user has one.
 struct OwnInstanceRequest {
-  bool make = false;  // where there is none, or it has ended
-  HOLON_FIELDS(make)
+  bool make = false;          // where there is none, or it has ended
+  std::int64_t patience = 0;  // ms until "busy" where it is not up yet, at most a minute; 0: 15 s
+  HOLON_FIELDS(make, patience)
 };
 // Of "make" answered when it can be asked. Errors: busy (it waits for resources, the reason is
 // said), unsatisfiable (there never are as many), and why it ended before it was up.
@@ -17,7 +19,8 @@ struct OwnInstanceReply {
   // "/3", also of the last one that has ended; "": the asker has none, or is asked for what the
   // whole instance has (its operators).
   std::string path;
-  HOLON_FIELDS(path)
+  bool serves_users = false;  // who submits may be somebody else than the instance's owner
+  HOLON_FIELDS(path, serves_users)
 };
 
 }  // namespace holon::msg

@@ -31,8 +31,16 @@ bool is_agent(const transport::Principal& who) {
 }
 
 bool may_be_agent(const transport::Principal& who, std::uint32_t rank) {
-  return who.kind != transport::Principal::Kind::key ||
-         who.name == fmt::format("{}{}", kAgentName, rank);
+  return who.kind != transport::Principal::Kind::key || who.name == name_of_agent(rank);
+}
+
+std::string name_of_agent(std::uint32_t rank) {
+  return fmt::format("{}{}", kAgentName, rank);
+}
+
+// MUNGE gives the address of a machine.
+bool is_vouched_by(const transport::Principal& who, std::uint32_t rank) {
+  return who.kind == transport::Principal::Kind::munge && who.name == name_of_agent(rank);
 }
 
 Joining::Joining(const BrokerOptions& options, Duration orphan_timeout)
@@ -46,7 +54,7 @@ std::string Joining::name_of(const std::string& public_key) const {
       return fmt::format("{}{}", kGuestName, invitation.number);
   for (std::size_t rank = 0; rank < secrets_.keys.agents.size(); ++rank)
     if (public_key == secrets_.keys.agents[rank].public_key)
-      return fmt::format("{}{}", kAgentName, rank);
+      return name_of_agent(static_cast<std::uint32_t>(rank));
   return "";
 }
 

@@ -24,6 +24,10 @@ bool is_joiner(const transport::Principal& who);
 bool may_be_agent(const transport::Principal& who, std::uint32_t rank);
 // Has it shown the key of any agent?
 bool is_agent(const transport::Principal& who);
+// How it is called where it speaks for itself, and where it has said who a user of its node is.
+std::string name_of_agent(std::uint32_t rank);
+// Is it a user of another node, by the word of the agent of that rank?
+bool is_vouched_by(const transport::Principal& who, std::uint32_t rank);
 
 class Joining {
  public:

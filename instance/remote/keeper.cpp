@@ -18,6 +18,7 @@
 #include "instance/process/crash_guard.hpp"
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
+#include "instance/users/starter_line.hpp"
 #include "launch/remote/handed.hpp"
 #include "launch/remote/output_note.hpp"
 #include "launch/tasks/process.hpp"
@@ -37,11 +38,12 @@ void complain(const std::string& host, const std::string& text) {
 
 class Keeper {
  public:
-  Keeper(transport::Reactor& reactor, launch::AgentOptions options, std::string binary)
+  Keeper(transport::Reactor& reactor, launch::AgentOptions options, std::string binary, int starter)
       : reactor_(reactor),
         options_(std::move(options)),
         binary_(std::move(binary)),
-        files_(options_.runtime_dir) {
+        files_(options_.runtime_dir, starter >= 0),
+        starter_(reactor, starter, options_.starter) {
     if (options_.lasts > 0) ends_ = saturating_add(reactor.now(), options_.lasts);
   }
 
@@ -68,6 +70,9 @@ class Keeper {
     watches_.push_back(reactor_.after(kFoldersLook, [] {
       for (const auto& base : transport::runtime_bases()) remove_abandoned_runtime_dirs(base);
     }));
+    if (auto watched = starter_.watch([this] { give_up("the starter of users' tasks has ended"); });
+        !watched)
+      return watched;
     return start();
   }
 
@@ -79,7 +84,7 @@ class Keeper {
     program.argv = {binary_,    "agent",
                     "--rank",   std::to_string(options_.rank),
                     "--handed", std::to_string(handed->get())};
-    program.keep = {handed->get()};
+    program.keep = starter_.hand_over(program.argv, {handed->get()});
     auto child = spawn(program);
     if (!child) return tl::unexpected(child.error());
     agent_ = *child;
@@ -119,7 +124,9 @@ class Keeper {
                       what, kCrashes + 1, kCrashWindow / 1000));
     complain(options_.hostname, what + "; starting it again");
     again_ = reactor_.after(*wait, [this] {
-      if (auto started = start(); !started) give_up(to_string(started.error()));
+      starter_.when_idle([this] {
+        if (auto started = start(); !started) give_up(to_string(started.error()));
+      });
     });
   }
 
@@ -142,6 +149,7 @@ class Keeper {
   launch::AgentOptions options_;
   std::string binary_;
   RuntimeFiles files_;
+  StarterLine starter_;
   CrashGuard guard_;
   std::optional<Time> ends_;  // its node does
   pid_t agent_ = 0;           // 0: the next one is not started yet
@@ -158,7 +166,7 @@ int fail_to_begin(const std::string& host, const Error& error) {
 
 }  // namespace
 
-int keep_agent(launch::AgentOptions options) {
+int keep_agent(launch::AgentOptions options, int starter) {
   setpgid(0,
           0);  // signals meant for the launching group are not for it, as they are not for agents
   for (const int ignored : {SIGPIPE, SIGHUP, SIGQUIT}) std::signal(ignored, SIG_IGN);
@@ -174,7 +182,7 @@ int keep_agent(launch::AgentOptions options) {
   std::ofstream(*dir + "/" + kAgentFile) << getpid() << '\n';
   int code = launch::kAgentCouldNotBegin;
   if (auto reactor = transport::Reactor::create())
-    code = Keeper(**reactor, std::move(options), binary.string()).run();
+    code = Keeper(**reactor, std::move(options), binary.string(), starter).run();
   else
     complain(host, to_string(reactor.error()));
   std::error_code ignored;  // an agent that ended in order has removed it

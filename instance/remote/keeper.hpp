@@ -9,7 +9,8 @@ namespace holon::instance {
 
 // Runs an agent with these options as a process of its own, and the next one when a signal has
 // ended it. Returns the code of the one that ended in order, a launch::AgentExit; where they die
-// again and again, kAgentCouldNotBegin. `options.runtime_dir` is made here.
-int keep_agent(launch::AgentOptions options);
+// again and again, kAgentCouldNotBegin. `options.runtime_dir` is made here. `starter`: this
+// process's connection to the starter whose other one is `options.starter`; -1: there is none.
+int keep_agent(launch::AgentOptions options, int starter = -1);
 
 }  // namespace holon::instance

@@ -47,6 +47,7 @@ launch::AgentOptions agent_options(const launch::Invitation& invitation, launch:
   agent.orphan_timeout = place.is.orphan_timeout;
   agent.log_level = options.log_level;
   agent.at_hand = options.at_hand;
+  agent.starter = options.starter_of_agent;
   if (options.cpuset)
     agent.cpuset = *options.cpuset;
   else
@@ -73,14 +74,15 @@ int remote_agent_with(const launch::Invitation& invitation, const RemoteAgentOpt
       return give_up_on(host, options, cut.error());
     show_granted_gpus(around);
   }
-  auto place = launch::ask_for_place(invitation, {options.rank, host}, kJoinPatience);
+  auto place = launch::ask_for_place(
+      invitation, {options.rank, host, options.starter_of_agent >= 0}, kJoinPatience);
   if (!place) return give_up_on(host, options, place.error());
   if (place->is.rank == 0) return launch::kAgentDone;  // the launcher has started one here, too
   if (options.at_hand)
     std::fprintf(stderr, "holon join: %s is node %u of the instance at %s\n", host.c_str(),
                  place->is.rank, place->address.c_str());
   if (!place->is.lineage.empty()) setenv(launch::kLineage, place->is.lineage.c_str(), 1);
-  return keep_agent(agent_options(invitation, std::move(*place), around, options));
+  return keep_agent(agent_options(invitation, std::move(*place), around, options), options.starter);
 }
 
 int remote_agent_main(const RemoteAgentOptions& options) {

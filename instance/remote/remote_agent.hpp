@@ -21,6 +21,9 @@ struct RemoteAgentOptions {
   std::string uri;   // in place of the addresses of the invitation; "": those
   Time until = 0;    // wall clock: the node is gone then; 0: as its batch job is, if it is in one
   bool at_hand = false;  // `holon join`: a person reads what it says, and ends it
+  // Connections to a starter on this node (users/system_start.hpp), this process's and its agents';
+  // -1: there is none, and tasks are this process's user's.
+  int starter = -1, starter_of_agent = -1;
 };
 
 // Takes its invitation, offers what was granted on this node, asks for its place and keeps an agent

@@ -71,6 +71,7 @@ constexpr std::array kRights = {
     Right{"invitation", kOwner | kMember, Reach::neighbours},
     Right{"agent.join", kGuest, Reach::neighbours},
     Right{"user.prove", kGuest, Reach::neighbours},
+    Right{"agent.vouch", kGuest, Reach::neighbours},
     Right{"agent.report", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"agent.fence", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},
     Right{"agent.files", kAgent, Reach::neighbours, !kAudited, Gone::refusal, kRepeated},

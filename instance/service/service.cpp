@@ -55,6 +55,7 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
                {core.identity, core.jobs, core.agents, core.children, core.awaited, core.refusals,
                 core.audit, core.access, gone_, dispatcher_},
                hooks_.forward_up) {
+  schedule_.viewer_of = [this](const Request& r) { return routing_.viewer_of(r); };
   add_job_requests();
   add_agent_requests();
   add_tree_requests();

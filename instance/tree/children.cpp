@@ -79,9 +79,13 @@ void Children::hello(const transport::Request& request, Time now) {
   welcome(request, *hello, *job, now);
 }
 
-// By the kernel's word; of a process on another node its agent says so, which has passed on the
-// hello of a process of its owner there.
+// By the kernel's word; of a process on another node by its agent's, which has passed on the hello
+// of a process of its owner there, or has said which user the process is.
 bool Children::is_of(const ActiveJob& job, const transport::Principal& who) const {
+  if (who.kind == transport::Principal::Kind::munge)
+    return transport::user_of(who) == job.life.user &&
+           std::any_of(job.life.parts.begin(), job.life.parts.end(),
+                       [&](const Part& part) { return is_vouched_by(who, part.rank); });
   if (!is_agent(who)) return belongs_to_(who.pid, processes_of(job.life));
   const auto& parts = job.life.parts;
   return std::any_of(parts.begin(), parts.end(),

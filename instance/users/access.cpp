@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "config/value.hpp"
+#include "instance/job/dependencies.hpp"
 #include "instance/service/rights.hpp"
 #include "msg/graph.hpp"
 #include "msg/instance.hpp"
@@ -54,6 +56,23 @@ Status check_urgency(std::int64_t urgency) {
   if (urgency <= kUsualUrgency) return {};
   return fail(Errc::denied, fmt::format("urgency {} is above {}, which is for operators", urgency,
                                         kUsualUrgency));
+}
+
+// Whom a job waits for. What cannot be read is for whoever takes the submission to tell.
+std::vector<std::uint64_t> waited_for(const std::string& jobspec) {
+  std::vector<std::uint64_t> ids;
+  // The key may be written with escapes.
+  const bool may_have_some =
+      jobspec.find("dependencies") != std::string::npos || jobspec.find("\\u") != std::string::npos;
+  if (!may_have_some) return ids;
+  const auto spec = nlohmann::json::parse(jobspec, nullptr, false);
+  const auto system = nlohmann::json::json_pointer("/attributes/system");
+  if (!spec.is_object() || !spec.contains(system) || !spec[system].is_object()) return ids;
+  const auto all = read_dependencies(spec[system]);
+  if (!all) return ids;
+  for (const auto& one : *all)
+    if (one.job.value() != 0) ids.push_back(one.job.value());
+  return ids;
 }
 
 // To name no job would mean all there are.
@@ -163,6 +182,9 @@ Status Access::narrow_submit(const Request& request, unsigned kinds, const std::
   if (auto settled = settle_user(ask->user, kinds, name); !settled) return settled;
   if (is_restricted(kinds))
     if (auto usual = check_urgency(ask->urgency); !usual) return usual;
+  // Who waits for a job learns how it ended.
+  if (is_restricted(kinds))
+    if (auto own = are_own(waited_for(ask->jobspec), name); !own) return own;
   if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;
   request.rewrite(transport::pack(*ask));
   return {};
@@ -172,9 +194,11 @@ Status Access::narrow_graph(const Request& request, unsigned kinds, const std::s
   auto ask = transport::unpack<msg::GraphRequest>(request.payload());
   if (!ask) return tl::unexpected<Error>(ask.error());
   if (auto settled = settle_user(ask->user, kinds, name); !settled) return settled;
-  for (const auto& spec : ask->specs)
-    if (is_restricted(kinds))
+  if (is_restricted(kinds))
+    for (const auto& spec : ask->specs) {
       if (auto usual = check_urgency(spec.urgency); !usual) return usual;
+      if (auto own = are_own(waited_for(spec.jobspec), name); !own) return own;
+    }
   if (!ask->key.empty()) ask->key = ask->user + "/" + ask->key;
   request.rewrite(transport::pack(*ask));
   return {};

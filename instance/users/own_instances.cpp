@@ -14,10 +14,10 @@ namespace holon::instance {
 namespace {
 
 // How long its user waits for one that was made and is not up yet.
-constexpr Duration kOwnPatience = 15'000;
+constexpr Duration kOwnPatience = 15'000, kMostPatience = 60'000;
 
-void reply_with(const transport::Request& request, const std::string& path) {
-  request.reply(transport::pack(msg::OwnInstanceReply{path}));
+Duration patience_of(const msg::OwnInstanceRequest& ask) {
+  return ask.patience > 0 ? std::min<Duration>(ask.patience, kMostPatience) : kOwnPatience;
 }
 
 std::int64_t cores_for(const config::PerUserConfig& per_user, const std::string& user,
@@ -43,6 +43,10 @@ std::vector<std::string> command_of(const std::string& binary,
 
 }  // namespace
 
+void OwnInstances::reply_with(const transport::Request& request, const std::string& path) const {
+  request.reply(transport::pack(msg::OwnInstanceReply{path, uses_.identity.serves_users}));
+}
+
 void OwnInstances::answer(const transport::Request& request,
                           const std::optional<std::string>& user) {
   const auto ask = transport::unpack<msg::OwnInstanceRequest>(request.payload());
@@ -50,11 +54,11 @@ void OwnInstances::answer(const transport::Request& request,
   if (!user) return reply_with(request, "");
   const auto own = find(*user);
   if (!ask->make) return reply_with(request, own && !is_waiting(*own) ? path_of(*own) : "");
-  if (own && can_be_asked(*own)) return when_up(*own, request);
+  if (own && can_be_asked(*own)) return when_up(*own, request, patience_of(*ask));
   if (!uses_.config.per_user.is_set()) return reply_with(request, "");
   const auto made = make(*user);
   if (!made) return request.fail(made.error());
-  when_up(*made, request);
+  when_up(*made, request, patience_of(*ask));
 }
 
 // Those of earlier brokers that have ended are not looked for.
@@ -124,11 +128,11 @@ Result<JobId> OwnInstances::make(const std::string& user) {
   return id;
 }
 
-void OwnInstances::when_up(JobId id, const transport::Request& request) {
+void OwnInstances::when_up(JobId id, const transport::Request& request, Duration patience) {
   const std::string path = path_of(id);
   if (uses_.children.peer(id).value() != 0) return reply_with(request, path);
   using Outcome = AwaitedChildren::Outcome;
-  uses_.awaited.wait(id, kOwnPatience, [this, id, request, path](const Result<Outcome>& outcome) {
+  uses_.awaited.wait(id, patience, [this, id, request, path](const Result<Outcome>& outcome) {
     if (!outcome) return request.fail(outcome.error());
     if (*outcome == Outcome::connected) return reply_with(request, path);
     request.fail(why_not_up(id, *outcome == Outcome::over));
@@ -139,8 +143,9 @@ Error OwnInstances::why_not_up(JobId id, bool is_over) const {
   const std::string path = path_of(id);
   const auto record = uses_.jobs.record(id);
   const std::string why = record ? record->reason : to_string(record.error());
+  // Not "disconnected": whoever asks would ask again, and another one would be made.
   if (is_over)
-    return {Errc::disconnected,
+    return {Errc::system,
             fmt::format("{}, the instance of your own, has ended before it was up{}{}; `holon job "
                         "output {}` says more",
                         path, why.empty() ? "" : ": ", why, path),

@@ -44,7 +44,8 @@ class OwnInstances {
   std::string path_of(JobId id) const { return uses_.jobs.path_of(id); }
   Result<JobId> make(const std::string& user);
   Result<std::string> jobspec_for(const std::string& user) const;
-  void when_up(JobId id, const transport::Request& request);
+  void reply_with(const transport::Request& request, const std::string& path) const;
+  void when_up(JobId id, const transport::Request& request, Duration patience);
   Error why_not_up(JobId id, bool is_over) const;
 
   transport::Reactor& reactor_;

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -84,13 +85,15 @@ Status make_place(const std::string& path, const InstanceAccount& account, mode_
 }
 
 Result<starter::Settings> settings_of(const config::AccessConfig& access,
+                                      const std::vector<config::ConfItem>& items,
                                       const InstanceAccount& account) {
   starter::Settings settings;
   settings.instance = account.uid;
   settings.least = static_cast<uid_t>(access.least_uid);
   settings.no_new_privileges = access.no_new_privileges;
   settings.everybody = false;
-  for (const auto& list : {access.users, access.operators}) {
+  for (const auto& [key, list] : {std::pair<std::string, std::string>("access.users", access.users),
+                                  {"access.operators", access.operators}}) {
     for (const auto& name : config::words(list)) {
       if (name == "*") {
         settings.everybody = true;
@@ -99,7 +102,7 @@ Result<starter::Settings> settings_of(const config::AccessConfig& access,
       const passwd* const entry = getpwnam(name.c_str());
       if (entry == nullptr)
         return fail(Errc::not_found, fmt::format("there is no user {} on this machine", name),
-                    "access.users, access.operators");
+                    config::place_of(items, key));
       settings.users.insert(entry->pw_uid);
     }
   }
@@ -138,18 +141,27 @@ void leave_streams(bool detached) {
     if (fd != STDERR_FILENO || detached) dup2(null, fd);
 }
 
-Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detached) {
+enum class Child { own, nobodys };
+
+Result<StarterEnds> fork_starter(const starter::Settings& settings, bool detached,
+                                 Child whose = Child::own) {
   int supervisor[2], agent[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, supervisor) != 0 ||
       socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, agent) != 0)
     return system_error("connections to the starter");
   const pid_t pid = fork();
   if (pid < 0) return system_error("the starter");
+  // Of a process that ends all of its children it is none.
+  if (pid == 0 && whose == Child::nobodys)
+    if (const pid_t own = fork(); own != 0) _exit(own < 0 ? 1 : 0);
   // The agent's before the supervisor's: who counts has all counted.
   if (pid == 0) {
     leave_streams(detached);
     starter::serve({agent[1], supervisor[1]}, settings);
   }
+  int status = 0;
+  if (whose == Child::nobodys && (waitpid(pid, &status, 0) != pid || status != 0))
+    return fail(Errc::system, "it cannot be made", "the starter");
   close(supervisor[1]);
   close(agent[1]);
   return StarterEnds{supervisor[0], agent[0]};
@@ -176,10 +188,11 @@ Result<transport::KeyPair> lasting_key(const std::string& file) {
 
 }  // namespace
 
-Result<Door> door_for_users(const std::string& state_dir, const config::Config& config) {
+Result<Door> door_for_users(const std::string& state_dir, const config::Config& config,
+                            std::size_t nodes) {
   auto key = lasting_key(state_dir + "/server.key");
   if (!key) return tl::unexpected<Error>(key.error());
-  auto door = make_door(0, config.address, static_cast<std::uint16_t>(config.access.port));
+  auto door = make_door(nodes, config.address, static_cast<std::uint16_t>(config.access.port));
   if (!door) return door;
   door->keys.server = std::move(*key);
   door->invitation.server_key = door->keys.server.public_key;
@@ -187,13 +200,13 @@ Result<Door> door_for_users(const std::string& state_dir, const config::Config& 
 }
 
 Result<StarterEnds> begin_for_users(StartOptions& options, const config::Config& config,
-                                    bool detached) {
+                                    const std::vector<config::ConfItem>& items, bool detached) {
   if (auto good = check_together(options, config); !good)
     return tl::unexpected<Error>(good.error());
   const auto account = find_instance_account(options.account);
   if (!account) return tl::unexpected<Error>(account.error());
   if (options.state_dir.empty()) options.state_dir = kStateDir;
-  const auto settings = settings_of(config.access, *account);
+  const auto settings = settings_of(config.access, items, *account);
   if (!settings) return tl::unexpected<Error>(settings.error());
   if (auto made = make_place(options.runtime_place, *account, 0755); !made)
     return tl::unexpected<Error>(made.error());
@@ -203,6 +216,23 @@ Result<StarterEnds> begin_for_users(StartOptions& options, const config::Config&
   if (!ends) return ends;
   make_environment(*account, options.runtime_place);
   if (auto is_it = become(*account); !is_it) return tl::unexpected<Error>(is_it.error());
+  return ends;
+}
+
+Result<StarterEnds> begin_node_for_users(const std::string& account_name, const std::string& place,
+                                         const config::Config& config,
+                                         const std::vector<config::ConfItem>& items) {
+  if (geteuid() != 0)
+    return fail(Errc::denied, "only root can start tasks as other users", "--system");
+  const auto account = find_instance_account(account_name);
+  if (!account) return tl::unexpected(account.error());
+  const auto settings = settings_of(config.access, items, *account);
+  if (!settings) return tl::unexpected(settings.error());
+  if (auto made = make_place(place, *account, 0755); !made) return tl::unexpected(made.error());
+  const auto ends = fork_starter(*settings, false, Child::nobodys);
+  if (!ends) return ends;
+  make_environment(*account, place);
+  if (auto is_it = become(*account); !is_it) return tl::unexpected(is_it.error());
   return ends;
 }
 

@@ -1,9 +1,13 @@
 #include "launch/remote/relay.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <utility>
 
+#include "transport/codec/codec.hpp"
+#include "transport/curve/admission.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::launch {
@@ -19,11 +23,15 @@ bool is_owners(const transport::Principal& who) {
 }  // namespace
 
 Relay::Relay(transport::Reactor& reactor, transport::Client& broker, std::string uri,
-             transport::Options options)
-    : reactor_(reactor), broker_(broker), uri_(std::move(uri)), options_(std::move(options)) {}
+             transport::Options options, std::optional<msg::VouchRequest> users)
+    : reactor_(reactor),
+      broker_(broker),
+      uri_(std::move(uri)),
+      options_(std::move(options)),
+      users_(std::move(users)) {}
 
 Relay::~Relay() {
-  children_.clear();
+  own_.clear();
   server_.reset();
   std::error_code ignored;
   if (!dir_.empty()) std::filesystem::remove_all(dir_, ignored);
@@ -31,13 +39,18 @@ Relay::~Relay() {
 
 Result<std::unique_ptr<Relay>> Relay::open(transport::Reactor& reactor, transport::Client& broker,
                                            std::string uri, transport::Options options,
-                                           const std::string& dir) {
-  std::unique_ptr<Relay> relay(new Relay(reactor, broker, std::move(uri), std::move(options)));
+                                           const std::string& dir,
+                                           std::optional<msg::VouchRequest> users) {
+  std::unique_ptr<Relay> relay(
+      new Relay(reactor, broker, std::move(uri), std::move(options), std::move(users)));
   if (auto listening = relay->listen(dir); !listening) return tl::unexpected(listening.error());
   return relay;
 }
 
 Status Relay::listen(const std::string& dir) {
+  constexpr mode_t kOwners = 0700, kPassedThrough = 0711;
+  // An agent before this one has opened it to the users.
+  if (users_ && !dir.empty()) chmod(dir.c_str(), kOwners);
   auto made = transport::make_runtime_dir(dir);
   if (!made) return tl::unexpected(made.error());
   dir_ = std::move(*made);
@@ -46,44 +59,82 @@ Status Relay::listen(const std::string& dir) {
   transport::Options options;
   options.name = "relay";
   options.kept_for = {"child"};
+  options.for_everybody = users_.has_value();
   auto server = transport::Server::listen(reactor_, *here, options);
   if (!server) return tl::unexpected(server.error());
   server_ = std::move(*server);
+  if (users_ && chmod(dir_.c_str(), kPassedThrough) != 0)
+    return system_error("cannot be opened to users", dir_);
   server_->on_request([this](const transport::Request& request) { pass_on(request); });
   // Not at once: it may be in the middle of a call.
   server_->on_peer_lost(
-      [this](transport::PeerId peer) { reactor_.defer([this, peer] { children_.erase(peer); }); });
+      [this](transport::PeerId peer) { reactor_.defer([this, peer] { own_.erase(peer); }); });
   return {};
 }
 
-// What it passes on counts as asked by the owner, as what comes to the broker's own socket does. It
-// must not count as said by the agent: that only the agent itself says.
+// Root of this node is nobody in particular to an instance that serves users.
+bool Relay::is_users(const transport::Principal& who) const {
+  return users_ && who.kind == transport::Principal::Kind::ipc && who.uid != geteuid();
+}
+
+// What it passes on over the agent's connection counts as asked by the owner, as what comes to the
+// broker's own socket does. It must not count as said by the agent: that only the agent itself
+// says.
 void Relay::pass_on(const transport::Request& request) {
-  if (!is_owners(request.principal()))
+  const bool of_user = is_users(request.principal());
+  if (!of_user && !is_owners(request.principal()))
     return request.fail({Errc::denied, "this instance is of another user", {}});
   if (request.topic().starts_with("agent."))
     return request.fail({Errc::denied, request.topic() + " is not passed on", {}});
-  const auto child = children_.find(request.peer());
-  if (child != children_.end()) return child->second->forward(request, request.path());
-  if (request.topic() != "hello") return broker_.forward(request, request.path());
-  const auto own = own_connection(request.peer());
+  const auto found = own_.find(request.peer());
+  if (found == own_.end() && !of_user && request.topic() != "hello")
+    return broker_.forward(request, request.path());
+  const auto own = found != own_.end() ? Result<Own*>(&found->second) : own_connection(request);
   if (!own) return request.fail(own.error());
-  (*own)->forward(request, request.path());
+  if ((*own)->is_open) return (*own)->client->forward(request, request.path());
+  (*own)->early.push_back(request);
 }
 
-Result<transport::Client*> Relay::own_connection(transport::PeerId child) {
+Result<Relay::Own*> Relay::own_connection(const transport::Request& request) {
+  const transport::PeerId peer = request.peer();
+  const bool of_user = is_users(request.principal());
   transport::Options options = options_;
-  options.name = "child, by the " + options.name;
+  options.name = (request.topic() == "hello" ? "child, by the " : "user, by the ") + options.name;
+  if (of_user) {
+    const auto keys = transport::new_key_pair();
+    if (!keys) return tl::unexpected(keys.error());
+    options.security.public_key = keys->public_key;
+    options.security.secret_key = keys->secret_key;
+  }
   auto client = transport::Client::connect(reactor_, uri_, std::move(options));
   if (!client) return tl::unexpected(client.error());
-  transport::Client& own = *(children_[child] = std::move(*client));
-  own.on_request([this, child](const transport::Request& request) {
-    server_->forward(child, request, request.path());
+  Own& own = own_[peer];
+  own.client = std::move(*client);
+  own.client->on_request([this, peer](const transport::Request& asked) {
+    server_->forward(peer, asked, asked.path());
   });
-  // The child says hello again, and so gets a new one.
-  own.on_lost([this, child] { server_->dismiss(child); });
-  server_->favour(child);
+  // The client says hello again, and so gets a new one.
+  own.client->on_lost([this, peer] { server_->dismiss(peer); });
+  if (of_user) vouch(peer, own, request.principal());
+  if (request.topic() == "hello") server_->favour(peer);
   return &own;
+}
+
+void Relay::vouch(transport::PeerId peer, Own& own, const transport::Principal& who) {
+  own.is_open = false;
+  msg::VouchRequest word = *users_;
+  word.uid = who.uid;
+  word.gid = who.gid;
+  own.client->call({"agent.vouch", transport::pack(word), "", 0},
+                   [this, peer](const Result<std::string>& answer) {
+                     const auto found = own_.find(peer);
+                     if (found == own_.end()) return;
+                     found->second.is_open = answer.has_value();
+                     for (const auto& early : std::exchange(found->second.early, {}))
+                       answer ? found->second.client->forward(early, early.path())
+                              : early.fail(answer.error());
+                     if (!answer) server_->dismiss(peer);
+                   });
 }
 
 }  // namespace holon::launch

@@ -2,12 +2,16 @@
 // this node ask there the agent passes on, over the connection that it has.
 //
 // A child instance has a connection of its own to the broker, with the agent's key: its parent
-// calls it over that.
+// calls it over that. So has each client in an instance that serves several users: the agent says
+// over it who the client is (vouch.hpp).
 #pragma once
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "launch/remote/vouch.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::launch {
@@ -15,11 +19,12 @@ namespace holon::launch {
 class Relay {
  public:
   // `broker`: the agent's connection. `uri`, `options`: how it was made. `dir`: where its socket
-  // is;
-  // "": in a new directory, which it removes. All must outlive it. Errors: system.
+  // is; "": in a new directory, which it removes. `users`: by what the agent proves itself where it
+  // speaks for users; nullopt: all are the owner's. All must outlive it. Errors: system.
   static Result<std::unique_ptr<Relay>> open(transport::Reactor& reactor, transport::Client& broker,
                                              std::string uri, transport::Options options,
-                                             const std::string& dir = "");
+                                             const std::string& dir = "",
+                                             std::optional<msg::VouchRequest> users = {});
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
@@ -29,10 +34,18 @@ class Relay {
 
  private:
   Relay(transport::Reactor& reactor, transport::Client& broker, std::string uri,
-        transport::Options options);
+        transport::Options options, std::optional<msg::VouchRequest> users);
   Status listen(const std::string& dir);
   void pass_on(const transport::Request& request);
-  Result<transport::Client*> own_connection(transport::PeerId child);
+  // Of one peer.
+  struct Own {
+    std::unique_ptr<transport::Client> client;
+    bool is_open = true;                    // the broker knows whose it is
+    std::vector<transport::Request> early;  // that came before
+  };
+  bool is_users(const transport::Principal& who) const;
+  Result<Own*> own_connection(const transport::Request& request);
+  void vouch(transport::PeerId peer, Own& own, const transport::Principal& who);
 
   transport::Reactor& reactor_;
   transport::Client& broker_;
@@ -40,7 +53,8 @@ class Relay {
   transport::Options options_;
   std::string dir_;
   std::unique_ptr<transport::Server> server_;
-  std::map<transport::PeerId, std::unique_ptr<transport::Client>> children_;
+  std::optional<msg::VouchRequest> users_;
+  std::map<transport::PeerId, Own> own_;
 };
 
 }  // namespace holon::launch

@@ -470,6 +470,18 @@ TEST(Config, EachUserHasASizeOrNone) {
     ASSERT_FALSE(refused) << wrong;
     EXPECT_EQ(refused.error().code, Errc::invalid_argument) << wrong;
   }
+  const auto two = load_config({"per-user.share=0.5", "per-user.cores=2"});
+  ASSERT_FALSE(two);
+  EXPECT_EQ(two.error().where, "--conf per-user.share");
+  EXPECT_THAT(two.error().what, HasSubstr("per-user.cores is set, too (--conf per-user.cores)"));
+}
+
+TEST(Config, AKeyIsFoundWhereItWasSetLast) {
+  const std::vector<ConfItem> items = {{"a/one.toml", "[access]\n\nusers = 'ann'\n"},
+                                       {"queue.policy=easy", ""}};
+  EXPECT_EQ(place_of(items, "access.users"), "a/one.toml:3: access.users");
+  EXPECT_EQ(place_of(items, "queue.policy"), "--conf queue.policy");
+  EXPECT_EQ(place_of(items, "access.operators"), "access.operators");
 }
 
 TEST(Config, LimitsOfUsersWithinAQueueOfEverybodyAndOfSingleJobsAreRead) {

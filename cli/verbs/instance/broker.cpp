@@ -38,10 +38,11 @@ int verb_broker(Invocation& call) {
 
 namespace {
 
-int be_handed_agent(Invocation& call, int descriptor) {
+int be_handed_agent(Invocation& call, int descriptor, int starter) {
   const auto bytes = transport::take_secret(descriptor);
-  const auto options = bytes ? launch::parse_handed(*bytes) : tl::unexpected(bytes.error());
+  auto options = bytes ? launch::parse_handed(*bytes) : tl::unexpected(bytes.error());
   if (!options) return report(call, "agent", options.error());
+  options->starter = starter;
   return launch::agent_main(*options);
 }
 
@@ -78,7 +79,8 @@ int verb_agent(Invocation& call) {
     put_own_folder_in_path();
     return instance::remote_agent_main(remote);
   }
-  if (handed >= 0) return be_handed_agent(call, static_cast<int>(handed));
+  if (handed >= 0)
+    return be_handed_agent(call, static_cast<int>(handed), static_cast<int>(starter));
   rank = std::max<std::int64_t>(0, rank);
   if (options.broker_uri.empty())
     return report(call, "agent", {Errc::invalid_argument, "an address is missing", "--broker-uri"});

@@ -17,6 +17,7 @@
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
 #include "instance/remote/remote_agent.hpp"
+#include "instance/users/system_join.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -104,6 +105,9 @@ int verb_invite(Invocation& call) {
 
 int verb_join(Invocation& call) {
   instance::RemoteAgentOptions options;
+  instance::SystemJoin system;
+  std::string account, runtime_place;
+  bool for_users = false;
   options.at_hand = true;
   Parser parser("join", "add this node to a running instance");
   parser
@@ -125,6 +129,16 @@ int verb_join(Invocation& call) {
           "last longer. In a batch job its end counts, too")
       .option("--name", options.name, "NAME", "what this node is called; the host's name")
       .option("--log-level", options.log_level, "LEVEL", "trace, debug, info, warn, error, off")
+      .flag("--system", for_users,
+            "to an instance of several users (holon start --system): as root, which starts their "
+            "tasks here as them by a small process that does nothing else")
+      .option("--account", account, "USER",
+              "with --system: the account, without privilege, of all else here (holon)")
+      .option("--runtime-dir", runtime_place, "DIR",
+              "with --system: where users reach the instance on this node (/run/holon)")
+      .option(
+          "--conf", system.conf, "KEY=VALUE|FILE",
+          "with --system: whom root starts tasks for on this node (access. ...); may be repeated")
       .note(fmt::format(
           "Without --key the invitation is taken from {} or from standard input, never from the "
           "command line, which others can read. It runs until the instance ends, `holon leave` "
@@ -145,8 +159,18 @@ int verb_join(Invocation& call) {
                   {Errc::invalid_argument, "an invitation is needed; `holon invite FILE` makes one",
                    "--key"});
   }
+  const std::string unused = !account.empty()         ? "--account"
+                             : !runtime_place.empty() ? "--runtime-dir"
+                             : !system.conf.empty()   ? "--conf"
+                                                      : "";
+  if (!for_users && !unused.empty())
+    return report(call, "join",
+                  {Errc::invalid_argument, "only with --system: a node for several users", unused});
+  if (!account.empty()) system.account = account;
+  if (!runtime_place.empty()) system.runtime_place = runtime_place;
   put_own_folder_in_path();
-  return instance::remote_agent_main(options);
+  return for_users ? instance::system_join_main(std::move(options), system)
+                   : instance::remote_agent_main(options);
 }
 
 int verb_leave(Invocation& call) {

@@ -92,11 +92,26 @@ Status check_words(const instance::StartOptions& options) {
   return check("--state-dir", options.state_dir);
 }
 
+// They say nothing of an instance of one user.
+Status take_system_options(instance::StartOptions& options, const std::string& account,
+                           const std::string& runtime_place) {
+  const std::string unused = !account.empty()         ? "--account " + account
+                             : !runtime_place.empty() ? "--runtime-dir " + runtime_place
+                                                      : "";
+  if (!options.system && !unused.empty())
+    return fail(Errc::invalid_argument, "only with --system: an instance for several users",
+                unused);
+  if (!account.empty()) options.account = account;
+  if (!runtime_place.empty()) options.runtime_place = runtime_place;
+  return {};
+}
+
 }  // namespace
 
 int verb_start(Invocation& call) {
   instance::StartOptions options;
   bool no_journal = false, joinable = false;
+  std::string account, runtime_place;
   std::int64_t agents = options.agents, quorum = 0;
   Parser parser("start", "make an instance; its end is the end of SCRIPT, or of a shell");
   parser.command("SCRIPT [ARGS...]", options.command,
@@ -142,9 +157,9 @@ int verb_start(Invocation& call) {
       .flag("--system", options.system,
             "serve the users of this machine: as root, which starts their tasks as them by a small "
             "process that does nothing else; all other processes are of --account")
-      .option("--account", options.account, "USER",
+      .option("--account", account, "USER",
               "with --system: the account, without privilege, of the instance (holon)")
-      .option("--runtime-dir", options.runtime_place, "DIR",
+      .option("--runtime-dir", runtime_place, "DIR",
               "with --system: where its socket is (/run/holon)")
       .flag("-v,--verbose", options.verbose, "log more");
   parser.note("With a shape that is larger than this machine, tasks run here, unbound.")
@@ -161,6 +176,8 @@ int verb_start(Invocation& call) {
     return report(
         call, "start",
         {Errc::invalid_argument, "an instance in the background has no initial program", "--bg"});
+  if (auto good = take_system_options(options, account, runtime_place); !good)
+    return report(call, "start", good.error());
   if (auto good = check_words(options); !good) return report(call, "start", good.error());
   if (no_journal && !options.state_dir.empty())
     return report(call, "start",

@@ -41,6 +41,20 @@ Result<msg::JobRecord> record_of(Client& client, std::uint64_t id) {
   return std::move(reply->jobs.front());
 }
 
+// What the child said before it ended is its job's output, which is not looked for by those who
+// wait here.
+void show_last_words(Invocation& call, Client& client, std::uint64_t id) {
+  constexpr std::size_t kMost = 4'096;
+  std::string said;
+  (void)client.attach(id, [&said](const msg::OutputChunk& chunk) {
+    said += chunk.data;
+    return said.size() < kMost;
+  });
+  if (said.size() > kMost) said.resize(kMost);
+  if (!said.empty() && !said.ends_with('\n')) said += '\n';
+  call.io.err << said;
+}
+
 // Looks at the job whenever something happened to it, until its child answers or it is over.
 Result<msg::JobRecord> wait_until_up(Invocation& call, Client& client, std::uint64_t id) {
   Result<msg::JobRecord> job = record_of(client, id);
@@ -128,6 +142,7 @@ int use(Invocation& call, const AllocArgs& args, Client& client, std::uint64_t i
     return up;
   }();
   if (!job) report(call, "alloc", job.error());
+  if (!job && interrupted == 0) show_last_words(call, client, id);
   if (!job || interrupted != 0)  // nobody would ever use it; the interrupter's word may not be out
     (void)client.cancel({{id}, false, "holon alloc gave it up"});
   if (interrupted != 0) return 128 + interrupted;
@@ -198,7 +213,7 @@ int verb_alloc(Invocation& call) {
   if (!made) return report(call, "alloc", parser.located(made.error()));
   tell_left_out(call, "alloc", *made);
   made->request.is_instance = true;
-  auto client = connect_to_instance(call);
+  auto client = connect_to_submit(call, args.job.for_user);
   if (!client) return report(call, "alloc", client.error());
   const auto reply = client->submit(made->request);
   if (!reply) {

@@ -94,7 +94,7 @@ int verb_batch(Invocation& call) {
     call.io.out << indented(made->request.jobspec);
     return kOk;
   }
-  auto client = connect_to_instance(call);
+  auto client = connect_to_submit(call, args.job.for_user);
   if (!client) return report(call, "batch", client.error());
   const auto reply = client->submit(made->request);
   if (!reply) return report(call, "batch", parser.located(as_typed(reply.error(), args.job)));

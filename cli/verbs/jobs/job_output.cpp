@@ -39,7 +39,8 @@ Status copy_files(const std::string& pattern, std::int64_t tasks, std::ostream& 
   return {};
 }
 
-// The instance that ran the job has ended: its files are still where the record says.
+// The instance that ran the job has ended, or does not read what its users have named: the files
+// are still where the record says.
 Status print_files(Invocation& call, Client& client, std::uint64_t id) {
   const auto job = client.record(id);
   if (!job) return tl::unexpected(job.error());
@@ -146,7 +147,8 @@ int print_output(Invocation& call, const char* verb) {
     const auto printed = print_tasks(call, client, {id, "", ""}, false);
     return printed ? kOk : report(call, verb, printed.error());
   }
-  if (client.path().empty() || !print_files(call, client, id))
+  const bool may_be_ours = ended.error().code == Errc::denied;
+  if ((client.path().empty() && !may_be_ours) || !print_files(call, client, id))
     return report(call, verb, ended.error());
   return kOk;
 }

@@ -207,7 +207,7 @@ int verb_run(Invocation& call) {
     call.io.out << indented(made->request.jobspec);
     return kOk;
   }
-  auto client = connect_to_instance(call);
+  auto client = connect_to_submit(call, args.job.for_user);
   if (!client) return report(call, "run", client.error());
   const auto reply = client->submit(made->request);
   if (!reply) {

@@ -245,6 +245,7 @@ class GraphMaker {
     return {};
   }
   msg::GraphRequest& request() { return request_; }
+  const std::string& for_user() const { return for_user_; }
 
  private:
   // An array may put words of its own behind the command.
@@ -271,6 +272,7 @@ class GraphMaker {
     request_.specs.push_back({without_environment(made->request.jobspec),
                               static_cast<std::uint64_t>(args->count), made->request.urgency});
     request_.user = made->request.user;
+    if (!args->job.for_user.empty()) for_user_ = args->job.for_user;
     if (is_shared) known_.emplace(words, place);
     return place;
   }
@@ -293,6 +295,7 @@ class GraphMaker {
 
   TaskOptions options_;
   msg::GraphRequest request_;
+  std::string for_user_;  // "": none of the tasks is another user's
   std::map<std::vector<std::string>, std::uint32_t> known_;
   nlohmann::json environment_;
 };
@@ -319,7 +322,7 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
   GraphMaker maker;
   for (const auto& task : *tasks)
     if (auto added = maker.add(task); !added) return report(call, "submit", added.error());
-  auto client = connect_to_instance(call);
+  auto client = connect_to_submit(call, maker.for_user());
   if (!client) return report(call, "submit", client.error());
   const auto reply = client->submit_graph(maker.request());
   if (!reply) return report(call, "submit", located_in(*tasks, maker.request(), reply.error()));
@@ -472,7 +475,7 @@ int verb_submit(Invocation& call) {
     call.io.out << indented(made->request.jobspec);
     return kOk;
   }
-  auto client = connect_to_instance(call);
+  auto client = connect_to_submit(call, args.job.for_user);
   if (!client) return report(call, "submit", client.error());
   // What happens from here on is shown: nothing of the jobs is missed.
   const auto before = args.progress ? cursor_of_now(*client) : Result<std::string>();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/table.hpp"
@@ -17,7 +18,8 @@ namespace {
 
 struct OneUser {
   std::int64_t running = 0, pending = 0, cores = 0, gpus = 0;
-  std::vector<std::string> children;  // paths of child instances that are theirs
+  std::vector<std::string> children;    // paths of child instances that are theirs
+  std::vector<msg::JobRecord> waiting;  // child instances that have nothing yet
 };
 using AllUsers = std::map<std::string, OneUser>;
 
@@ -25,6 +27,7 @@ void count(AllUsers& users, const msg::JobRecord& job) {
   OneUser& user = users[job.user];
   if (job.state != "RUN" && job.state != "CLEANUP") {
     ++user.pending;
+    if (job.is_instance) user.waiting.push_back(job);
     return;
   }
   ++user.running;
@@ -39,6 +42,15 @@ std::string joined(const std::vector<std::string>& paths) {
   return text.empty() ? "-" : text;
 }
 
+std::string why_they_wait(const std::vector<msg::JobRecord>& waiting) {
+  std::string text;
+  for (const auto& job : waiting) {
+    text += (text.empty() ? "" : "; ") + job.path;
+    if (!job.reason.empty()) text += ": " + printable(job.reason);
+  }
+  return text.empty() ? "-" : text;
+}
+
 std::string users_as_table(const Io& io, const AllUsers& users) {
   using enum Table::Align;
   Table table({{"USER", left},
@@ -46,26 +58,33 @@ std::string users_as_table(const Io& io, const AllUsers& users) {
                {"PENDING", right},
                {"CORES", right},
                {"GPUS", right},
-               {"CHILDREN", left}});
+               {"CHILDREN", left},
+               {"WAITING", left}});
   for (const auto& [name, user] : users)
     table.add({{name},
                {std::to_string(user.running)},
                {std::to_string(user.pending)},
                {std::to_string(user.cores)},
                {std::to_string(user.gpus)},
-               {joined(user.children)}});
+               {joined(user.children)},
+               {why_they_wait(user.waiting)}});
   return table.render(io);
 }
 
 std::string users_as_json(const AllUsers& users) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const auto& [name, user] : users)
+  for (const auto& [name, user] : users) {
+    nlohmann::ordered_json waiting = nlohmann::ordered_json::array();
+    for (const auto& job : user.waiting)
+      waiting.push_back({{"path", job.path}, {"reason", job.reason}});
     list.push_back({{"user", name},
                     {"running", user.running},
                     {"pending", user.pending},
                     {"cores", user.cores},
                     {"gpus", user.gpus},
-                    {"children", user.children}});
+                    {"children", user.children},
+                    {"waiting", waiting}});
+  }
   return nlohmann::ordered_json{{"users", list}}.dump(
              2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
          "\n";
@@ -79,7 +98,8 @@ int verb_users(Invocation& call) {
   parser.instance(call)
       .json(json)
       .note(
-          "Of the jobs that wait and run now. In an instance for several users each sees "
+          "Of the jobs that wait and run now; of child instances that wait, why. In an instance "
+          "for several users each sees "
           "themselves, and operators see all.")
       .example("holon users", "the users of the instance here");
   if (const auto code = parser.parse(call)) return *code;

@@ -44,6 +44,15 @@ std::optional<msg::Remedy> remedy_of(const qmanager::Change& change) {
   return std::nullopt;
 }
 
+// That something is in the way, and for how long, is everybody's to know; what it is is not.
+void hide_others(msg::Explained& about, const std::string& viewer) {
+  for (auto& other : about.in_the_way)
+    if (other.user != viewer) {
+      other.name = "of another user";
+      other.user = "";
+    }
+}
+
 }  // namespace
 
 void ScheduleService::add_to(transport::Dispatcher& dispatcher) {
@@ -66,6 +75,7 @@ void ScheduleService::explain(const Request& request) {
   std::vector<JobId> ids;
   for (const auto id : ask->ids) ids.push_back(JobId(id));
   msg::ExplainReply reply;
+  const auto viewer = viewer_of(request);
   if (ids.empty()) {
     const auto most =
         ask->limit == 0 ? msg::kMaxExplained : std::min(ask->limit, msg::kMaxExplained);
@@ -80,6 +90,7 @@ void ScheduleService::explain(const Request& request) {
   for (const JobId id : ids) {
     auto about = explained(id);
     if (!about) return request.fail(about.error());
+    if (viewer) hide_others(*about, *viewer);
     reply.jobs.push_back(std::move(*about));
   }
   uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });

@@ -1,6 +1,10 @@
 // schedule_service.hpp - the requests about the schedule (msg/schedule.hpp): why jobs wait, the
 // plan, the backfill windows.
 #pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
 #include "instance/clock.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/job/queue_gates.hpp"
@@ -29,6 +33,10 @@ class ScheduleService {
   };
   ScheduleService(transport::Reactor& reactor, Uses uses) : reactor_(reactor), uses_(uses) {}
   void add_to(transport::Dispatcher& dispatcher);
+
+  // Whose jobs alone the asker may look into; nullopt: into all.
+  std::function<std::optional<std::string>(const transport::Request&)> viewer_of =
+      [](const transport::Request&) { return std::nullopt; };
 
  private:
   void explain(const transport::Request& request);

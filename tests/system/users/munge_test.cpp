@@ -1,6 +1,7 @@
 // Users of other machines: over tcp, by MUNGE, with a real munged of the test's own.
 #include <gmock/gmock.h>
 
+#include "launch/remote/vouch.hpp"
 #include "msg/instance.hpp"
 #include "tests/system/users/users_fixture.hpp"
 #include "transport/blocking_client.hpp"
@@ -152,6 +153,26 @@ TEST_F(Munged, ACredentialIsGoodOnceAndForOneConnection) {
               {"HOLON_MUNGE_SOCKET", socket()}})
           .finish();
   EXPECT_NE(elsewhere.code, 0);
+}
+
+// Agents of other nodes say who their clients are, with a secret that nobody else has.
+TEST_F(Munged, WhoIsNoAgentVouchesForNobody) {
+  start_for_all();
+  Stranger liar = stranger();
+  for (const std::uint32_t rank : {0U, 1U, ~0U})
+    for (const std::string& secret : {std::string(), std::string(32, '0')}) {
+      const auto refused = liar.client->call(
+          "agent.vouch", transport::pack(launch::msg::VouchRequest{rank, secret, kAnn, kAnn}), "",
+          10'000);
+      ASSERT_FALSE(refused);
+      EXPECT_EQ(refused.error().code, Errc::denied);
+    }
+  EXPECT_FALSE(liar.client->call("jobs", transport::pack(msg::JobsRequest()), "", 10'000));
+  // Nor does somebody whom everybody knows.
+  ASSERT_TRUE(liar.prove(credential_for(liar)));
+  EXPECT_FALSE(liar.client->call(
+      "agent.vouch", transport::pack(launch::msg::VouchRequest{1, "", kAnn, kAnn}), "", 10'000));
+  EXPECT_THAT(json("eve", {"audit", "--refused"}).dump(), HasSubstr("agent.vouch"));
 }
 
 TEST_F(Munged, ABrokerThatIsStartedAgainIsShownAnotherCredential) {

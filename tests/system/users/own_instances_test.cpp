@@ -85,13 +85,15 @@ TEST_F(OwnInstances, AnIdlePartGoesBack) {
   start({"--conf", "per-user.cores=4", "--conf", "per-user.idle=10s"});
   const std::string job = ok("ann", {"submit", "sleep", "1000"});
   EXPECT_EQ(own_path("ann"), "/1");
-  const Ran full = as("bob", {"run", "true"});
-  EXPECT_NE(full.code, 0);
-  EXPECT_THAT(full.err, HasSubstr("/2, the instance of your own, waits"));
-  EXPECT_THAT(full.err, HasSubstr("processors"));
+  Process first = starts("bob", {HOLON_BINARY, "run", "id", "-un"});
+  const std::string notice = first.read_error_line();
+  EXPECT_THAT(notice, HasSubstr("/2, the instance of your own, waits"));
+  EXPECT_THAT(notice, HasSubstr("processors"));
   ok("ann", {"cancel", job});
   wait_for("root", "1", "INACTIVE");
-  EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");  // in /2, which has waited
+  const Ran ran = first.finish();  // in /2, which has waited
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "bob\n");
   wait_for("root", "2", "INACTIVE");
   wait_for_none_of(kBob);
   // What was done in it is still to be seen, and the next one is another.
@@ -99,6 +101,57 @@ TEST_F(OwnInstances, AnIdlePartGoesBack) {
   EXPECT_THAT(ok("ann", {"jobs", "-a"}), HasSubstr("sleep"));
   EXPECT_EQ(ok("ann", {"run", "id", "-un"}), "ann");
   EXPECT_EQ(own_path("ann"), "/3");
+}
+
+// A first submission on a full machine waits for its instance, also while the broker is another
+// one.
+TEST_F(OwnInstances, TheFirstSubmissionWaitsWithItsInstance) {
+  start({"--conf", "per-user.cores=4"});
+  const std::string job = ok("ann", {"submit", "sleep", "1000"});
+  Process submit = starts("bob", {HOLON_BINARY, "submit", "--name", "patient", "id", "-un"});
+  EXPECT_THAT(submit.read_error_line(), HasSubstr("/2, the instance of your own, waits"));
+  const auto users = json("eve", {"users"})["users"];
+  ASSERT_EQ(users.size(), 2U);
+  EXPECT_EQ(users[1]["user"], "bob");
+  EXPECT_EQ(users[1]["waiting"][0]["path"], "/2");
+  EXPECT_THAT(users[1]["waiting"][0]["reason"].get<std::string>(), HasSubstr("processors"));
+  EXPECT_THAT(ok("bob", {"users"}), HasSubstr("/2"));
+  EXPECT_EQ(json("bob", {"-i", "/", "jobs"})["jobs"][0]["state"], "SCHED");
+  kill(processes_of(kInstance, "holon broker").at(0).pid, SIGKILL);
+  wait_for("root", "1", "RUN");
+  EXPECT_EQ(json("eve", {"users"})["users"][1]["waiting"][0]["path"], "/2");
+  ok("eve", {"cancel", "1"});
+  const Ran ran = submit.finish();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out, "1\n");
+  EXPECT_EQ(own_path("bob"), "/2");
+  ok("bob", {"job", "wait", "1"});
+  EXPECT_EQ(ok("bob", {"job", "output", "1"}), "bob");
+  EXPECT_EQ(json("bob", {"jobs", "-a"})["jobs"].size(), 1U);  // once
+}
+
+// What ends between the question and the submission is not where it is lost: the instance here ends
+// whenever it has nothing to do for a moment.
+TEST_F(OwnInstances, ASubmissionGoesToTheNextOneWhereOneEnds) {
+  start({"--conf", "per-user.cores=2", "--conf", "per-user.idle=1ms"});
+  std::size_t lasts = 0;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "round" + std::to_string(i);
+    const Ran ran = as("ann", {"submit", "--name", name, "true"});
+    // One that idled before anything came says that it ended before it was up.
+    if (ran.code != 0) {
+      EXPECT_THAT(ran.err, HasSubstr("ended before it was up"));
+      continue;
+    }
+    ++lasts;
+    std::size_t found = 0;
+    for (int look = 0; look < 1'000 && found == 0; ++look) {
+      const auto all = json("eve", {"jobs", "-a", "-R"});
+      for (const auto& one : all["jobs"]) found += one["name"] == name ? 1 : 0;
+    }
+    EXPECT_EQ(found, 1U) << name;
+  }
+  EXPECT_GT(lasts, 0U);
 }
 
 TEST_F(OwnInstances, ItsPolicyIsTheFileThatItsUserHas) {
@@ -155,6 +208,15 @@ TEST_F(OwnInstances, AnOperatorGivesOneByHand) {
   EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");  // who has none, in the instance itself
   EXPECT_EQ(own_path("bob"), "/");
   EXPECT_NE(as("bob", {"-i", "/" + id, "run", "true"}).code, 0);
+}
+
+// Whoever waits for a child is told what it said before it ended.
+TEST_F(OwnInstances, AChildThatCannotBeginSaysWhyWhereItIsWaitedFor) {
+  start();
+  ASSERT_EQ(shell_as("ann", "mkdir -p ~/.local && echo > ~/.local/state").code, 0);
+  const Ran ran = as("eve", {"alloc", "--for", "ann", "--bg", "-n", "2"});
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr(".local/state"));
 }
 
 // A broker that is started again knows whose they are.

@@ -31,6 +31,54 @@ TEST_F(Users, OnlyRootStartsAnInstanceForAll) {
   EXPECT_THAT(program.err, HasSubstr("initial program"));
 }
 
+TEST_F(Users, AnInstanceOfOneUserStartsNothingAsAnother) {
+  const Ran ran = sandbox_->run({"start", "--bg", "--resources", "node=1/core=2"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  uri_ = trimmed(ran.out);
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"run", "--for", "ann", "id"},
+        {"submit", "--for", "ann", "id"},
+        {"alloc", "--for", "ann", "--bg"},
+        {"batch", "--for", "ann", "--wrap", "id"}}) {
+    const Ran refused = as("root", words);
+    EXPECT_NE(refused.code, 0) << words.front();
+    EXPECT_THAT(refused.err, HasSubstr("--for ann")) << words.front();
+    EXPECT_THAT(refused.err, HasSubstr("--system")) << words.front();
+  }
+  EXPECT_EQ(json("root", {"jobs", "-a"})["jobs"].size(), 0U);
+  const std::vector<std::vector<std::string>> alone = {{"--account", "ann"},
+                                                       {"--runtime-dir", folder()}};
+  for (const auto& option : alone) {
+    const Ran start = sandbox_->run({"start", "--bg", option[0], option[1]});
+    EXPECT_EQ(start.code, 2) << option[0];
+    EXPECT_THAT(start.err, HasSubstr(option[0] + " " + option[1] + ": only with --system"));
+  }
+}
+
+TEST_F(Users, WhatRootConfiguresWrongIsShownWithItsPlace) {
+  const std::string file = folder() + "/system.toml";
+  std::ofstream(file) << "[access]\nusers = 'ann'\noperators = 'nobody-of-this-name'\n";
+  Ran ran = sandbox_->run(start_words({"--conf", file}));
+  EXPECT_NE(ran.code, 0);
+  EXPECT_THAT(ran.err, HasSubstr("system.toml:3: access.operators: there is no user"));
+  std::ofstream(file) << "[per-user]\ncores = 2\nshare = 0.5\n";
+  ran = sandbox_->run(start_words({"--conf", file}));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, HasSubstr("system.toml:3: per-user.share: per-user.cores is set, too"));
+  EXPECT_THAT(ran.err, HasSubstr("system.toml:2"));
+}
+
+// The instance does not read files that its users have named; their commands do, as them.
+TEST_F(Users, OutputInAFileOfOnesOwnIsReadByItsUser) {
+  start();
+  const std::string file = home_of("ann") + "/out";
+  const std::string id = ok("ann", {"submit", "--output", file, "echo", "written"});
+  ok("ann", {"job", "wait", id});
+  EXPECT_EQ(ok("ann", {"job", "output", id}), "written");
+  EXPECT_NE(as("bob", {"job", "output", id}).code, 0);
+  EXPECT_NE(as("eve", {"job", "output", id}).code, 0);  // it is not hers to read
+}
+
 TEST_F(Users, ItsProcessesHaveNoPrivilegeButTheStarter) {
   start();
   EXPECT_EQ(processes_of(kInstance, "holon broker").size(), 1U);
@@ -114,10 +162,10 @@ TEST_F(Users, EachSeesAndChangesTheirOwnJobs) {
   EXPECT_EQ(json("bob", {"jobs", "-a", job})["jobs"].size(), 0U);
   EXPECT_EQ(json("eve", {"jobs"})["jobs"].size(), 1U);
   const std::vector<std::vector<std::string>> tries = {
-      {"cancel", job},      {"signal", "KILL", job},    {"job", "info", job},
-      {"job", "wait", job}, {"urgency", job, "0"},      {"job", "output", job},
-      {"explain", job},     {"job", "eventlog", job},   {"suspend", job},
-      {"resume", job},      {"update", job, "-t", "1m"}};
+      {"cancel", job},      {"signal", "KILL", job},     {"job", "info", job},
+      {"job", "wait", job}, {"urgency", job, "0"},       {"job", "output", job},
+      {"explain", job},     {"job", "eventlog", job},    {"suspend", job},
+      {"resume", job},      {"update", job, "-t", "1m"}, {"watch", job}};
   for (const auto& words : tries) {
     const Ran ran = as("bob", words);
     EXPECT_NE(ran.code, 0) << testing::PrintToString(words);
