@@ -300,10 +300,13 @@ void Provisions::send(std::uint64_t number) {
   for (const auto& job : state_.batch_jobs) {
     const msg::Provision* const provision = job.number == number ? find(job.provision) : nullptr;
     if (provision == nullptr) continue;
-    return run(
-        batch::submit_command(system_called(provision->how.system),
-                              request_for(*provision, number)),
-        [this, number](const Result<std::string>& answer) { hear_submitted(number, answer); });
+    ++commands_;
+    return run(batch::submit_command(system_called(provision->how.system),
+                                     request_for(*provision, number)),
+               [this, number](const Result<std::string>& answer) {
+                 --commands_;
+                 hear_submitted(number, answer);
+               });
   }
 }
 
@@ -312,8 +315,9 @@ void Provisions::hear_submitted(std::uint64_t number, const Result<std::string>&
                                 [&](const auto& one) { return one.number == number; });
   if (job == state_.batch_jobs.end() || !job->id.empty()) return;
   const auto id = answer ? batch::read_submitted(system_called(job->system), *answer) : answer;
-  // The agent that has run the command is gone: whether it was submitted a listing tells.
-  if (!id && id.error().code == Errc::disconnected) return;
+  // The agent that has run the command is gone, or the command took too long: whether it was
+  // submitted a listing tells.
+  if (!id && (id.error().code == Errc::disconnected || id.error().code == Errc::timed_out)) return;
   if (!id) {
     const std::uint64_t whose = job->provision;
     remove_files(number);
@@ -323,6 +327,8 @@ void Provisions::hear_submitted(std::uint64_t number, const Result<std::string>&
   job->id = *id;
   job->state = "queued";
   job->queued = uses_.clock.now();
+  // Meanwhile it has become of no use.
+  if (is_over_ || find(job->provision) == nullptr) take_back({number});
   keep();
 }
 
@@ -429,30 +435,40 @@ void Provisions::over(const msg::BatchJob& job) {
                                               job.id, file(number, ".out"));
   remove_files(number);
   std::erase_if(state_.batch_jobs, [&](const auto& one) { return one.number == number; });
-  if (!came) failed(whose, id);
+  if (!came && find(whose) != nullptr) failed(whose, id);
 }
 
 void Provisions::take_back(const std::vector<std::uint64_t>& numbers) {
-  std::map<std::string, std::vector<std::string>> ids;  // by system
-  for (const auto& job : state_.batch_jobs)
-    if (std::find(numbers.begin(), numbers.end(), job.number) != numbers.end() && !job.id.empty())
-      ids[job.system].push_back(job.id);
-  for (const auto& [system, of_system] : ids) {
-    ++commands_;
-    run(batch::cancel_command(system_called(system), of_system),
-        [this](const Result<std::string>& answer) {
-          --commands_;
-          if (!answer)
-            spdlog::warn("batch jobs cannot be taken back: " + to_string(answer.error()));
-          next_list_ = 0;
-        });
-  }
+  std::map<std::string, std::vector<msg::BatchJob>> gone;  // by system
   std::erase_if(state_.batch_jobs, [&](const auto& job) {
     const bool goes =
         std::find(numbers.begin(), numbers.end(), job.number) != numbers.end() && !job.id.empty();
-    if (goes) remove_files(job.number);
-    return goes;
+    if (!goes) return false;
+    remove_files(job.number);
+    gone[job.system].push_back(job);
+    return true;
   });
+  for (auto& [system, jobs] : gone) {
+    std::vector<std::string> ids;
+    for (const auto& job : jobs) ids.push_back(job.id);
+    ++commands_;
+    run(batch::cancel_command(system_called(system), ids),
+        [this, jobs = std::move(jobs)](const Result<std::string>& answer) {
+          --commands_;
+          next_list_ = 0;
+          if (!answer) stay(jobs, answer.error());
+        });
+  }
+}
+
+// They are nobody's, and taken back when a listing shows them again.
+void Provisions::stay(const std::vector<msg::BatchJob>& jobs, const Error& why) {
+  spdlog::warn("batch jobs cannot be taken back: " + to_string(why));
+  for (const auto& job : jobs) {
+    state_.batch_jobs.push_back(job);
+    state_.batch_jobs.back().provision = 0;
+  }
+  keep();
 }
 
 // What waits in the batch system's queue for longer than nodes may be idle, and would have nothing

@@ -76,7 +76,8 @@ class Provisions {
   std::optional<Time> turn(Time now);
   void agent_came(const launch::msg::Hello& hello);
 
-  // The instance ends: batch jobs that wait in a queue are taken back. True: that goes on.
+  // The instance ends: batch jobs that wait in a queue are taken back, also one that is being
+  // submitted. is_ending(): that goes on.
   void end();
   bool is_ending() const { return commands_ > 0; }
 
@@ -110,6 +111,7 @@ class Provisions {
   void send(std::uint64_t number);
   void hear_submitted(std::uint64_t number, const Result<std::string>& answer);
   void take_back(const std::vector<std::uint64_t>& numbers);
+  void stay(const std::vector<msg::BatchJob>& jobs, const Error& why);
   void take_back_surplus(const msg::Provision& provision, std::uint32_t needed, Time now);
   void list_if_due(Time now);
   void hear_listed(const std::string& system, Time asked, const Result<std::string>& answer);
@@ -137,7 +139,7 @@ class Provisions {
   bool is_listing_ = false;
   bool keys_are_old_ = false;
   bool is_over_ = false;
-  int commands_ = 0;  // that take back
+  int commands_ = 0;  // that submit or take back
 };
 
 }  // namespace holon::instance

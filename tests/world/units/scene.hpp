@@ -231,10 +231,11 @@ class Scene : public ::testing::Test {
     return one;
   }
   std::uint64_t submit(Peer& user, std::int64_t tasks = 1, bool is_instance = false,
-                       std::int64_t cores = 1) {
+                       std::int64_t cores = 1, double limit = 0) {
     resource::JobShape shape;
     shape.tasks = tasks;
     shape.cores_per_task = cores;
+    shape.duration_seconds = limit;
     shape.command = {"/bin/true"};
     shape.cwd = "/";
     msg::SubmitRequest ask;

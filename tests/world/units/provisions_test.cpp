@@ -1,0 +1,209 @@
+// Batch jobs that bring nodes, and a batch system that is slow, refuses, answers too late, and
+// loses commands; the broker dies in between. The broker is real, the batch system and the agent
+// are the test's.
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "msg/provision.hpp"
+#include "tests/world/units/scene.hpp"
+
+namespace holon::world {
+namespace {
+
+namespace lm = launch::msg;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// What squeue, sbatch and scancel do.
+class BatchSystem {
+ public:
+  struct Answer {
+    bool is_late = false;  // the command has been killed before it could say anything
+    lm::CaptureReply reply;
+  };
+  Answer run(const std::vector<std::string>& command) {
+    Answer answer;
+    const std::string& program = command.front();
+    if (program == "sbatch") {
+      submit(command, answer);
+    } else if (program == "scancel") {
+      if (refuses_cancels > 0) return --refuses_cancels, refused();
+      for (const auto& id : command) queue.erase(id);
+    } else if (program == "squeue") {
+      for (const auto& [id, name] : queue) answer.reply.output += id + "|PD|" + name + "\n";
+    }
+    return answer;
+  }
+  bool is_queued(const std::string& name) const {
+    return std::any_of(queue.begin(), queue.end(),
+                       [&](const auto& job) { return job.second == name; });
+  }
+
+  std::map<std::string, std::string> queue;           // names, by id
+  std::map<std::string, int> submitted;               // how often, by name
+  int refuses = 0, refuses_cancels = 0, is_late = 0;  // so many commands from now on
+
+ private:
+  static Answer refused() {
+    Answer answer;
+    answer.reply.status = 1 << 8;
+    answer.reply.error = "the controller does not respond";
+    return answer;
+  }
+  void submit(const std::vector<std::string>& command, Answer& answer) {
+    if (refuses > 0) return --refuses, void(answer = refused());
+    const std::string option = "--job-name=";
+    for (const auto& word : command) {
+      if (!word.starts_with(option)) continue;
+      const std::string name = word.substr(option.size());
+      ++submitted[name];
+      queue[std::to_string(++last_)] = name;
+    }
+    answer.reply.output = std::to_string(last_) + "\n";
+    if (is_late > 0) --is_late, answer.is_late = true;
+  }
+  int last_ = 100;
+};
+
+class ProvisionsTest : public Scene {
+ protected:
+  void begin() {
+    batch_ = {};
+    machine_->hosts.set_topology(0, machine_with(2, "node0"));
+    begin_broker({"batch.interval=5s"}, "", 1, {"node0"});
+    agent_ = &with_batch_system();
+    user_ = &peer("user");
+    msg::ProvisionRequest ask;
+    ask.system = "slurm";
+    ask.patience = 0;
+    ask.idle = 3'600'000;
+    ask.most_queued = 1;
+    const auto added = answer(*user_, "provision.add", ask);
+    ASSERT_TRUE(added) << added.error().what;
+    number_ = transport::unpack<msg::ProvisionReply>(*added)->number;
+  }
+  void strike() override {
+    agent_ = user_ = nullptr;
+    Scene::strike();
+  }
+  Peer& with_batch_system() {
+    Peer& one = peer("agent 0");
+    one.answers = [this, &one](const transport::Request& request) {
+      if (request.topic() != "agent.capture") return false;
+      const auto ask = *transport::unpack<lm::CaptureRequest>(request.payload());
+      one.later(*machine_, takes_, [this, request, ask] {
+        const auto answer = batch_.run(ask.argv);
+        if (request.done()) return;
+        if (answer.is_late)
+          request.fail({Errc::timed_out, "the program did not end in time", {}});
+        else
+          request.reply(transport::pack(answer.reply));
+      });
+      return true;
+    };
+    EXPECT_TRUE(answer(one, "agent.hello", hello_of(0, 7)));
+    return one;
+  }
+  void restart() {
+    restart_broker();
+    EXPECT_TRUE(answer(*agent_, "agent.hello", hello_of(0, 7)));
+  }
+  // One that needs a node more than there is, for a minute.
+  void submit_large() { submit(*user_, 2, false, 2, 60); }
+  std::size_t commands(const std::string& program) const {
+    const auto all = agent_->all<lm::CaptureRequest>("agent.capture");
+    return static_cast<std::size_t>(std::count_if(
+        all.begin(), all.end(), [&](const auto& one) { return one.argv.front() == program; }));
+  }
+  void shut_down() {
+    bool has_ended = false;
+    broker_->on_death = [&has_ended](bool, int) { has_ended = true; };
+    user_->ask("shutdown", msg::ShutdownRequest{"a user says so"});
+    EXPECT_TRUE(until([&] { return has_ended; }, 120 * kSecond));
+    broker_->on_death = nullptr;
+  }
+  void remove() {
+    EXPECT_TRUE(answer(*user_, "provision.change", msg::ProvisionChange{number_, "remove"}));
+  }
+  void expect_each_submitted_once() const {
+    for (const auto& [name, times] : batch_.submitted) EXPECT_EQ(times, 1) << name;
+  }
+
+  BatchSystem batch_;
+  Micros takes_ = 20 * kMs;  // a command
+  Peer *agent_ = nullptr, *user_ = nullptr;
+  std::uint64_t number_ = 0;
+};
+
+TEST_F(ProvisionsTest, WhatIsBeingSubmittedAsTheRootEndsDoesNotStayQueued) {
+  begin();
+  takes_ = 400 * kMs;
+  submit_large();
+  ASSERT_TRUE(until([&] { return commands("sbatch") == 1; }));
+  ASSERT_THAT(batch_.submitted, IsEmpty()) << "it still runs";
+  shut_down();
+  EXPECT_THAT(batch_.submitted, SizeIs(1));
+  EXPECT_THAT(batch_.queue, IsEmpty());
+}
+
+TEST_F(ProvisionsTest, WhatIsBeingSubmittedForAProvisionThatIsRemovedDoesNotStayQueued) {
+  begin();
+  takes_ = 400 * kMs;
+  submit_large();
+  ASSERT_TRUE(until([&] { return commands("sbatch") == 1; }));
+  remove();
+  ASSERT_TRUE(until([&] { return !batch_.submitted.empty(); }));
+  EXPECT_TRUE(until([&] { return batch_.queue.empty(); }, 20 * kSecond));
+}
+
+// The command was killed after a minute, and the batch system had taken the job.
+TEST_F(ProvisionsTest, AnAnswerThatComesTooLateIsNoRefusal) {
+  begin();
+  batch_.is_late = 1;
+  submit_large();
+  ASSERT_TRUE(until([&] { return batch_.submitted.size() == 1; }));
+  pass(200 * kSecond);
+  EXPECT_THAT(batch_.submitted, SizeIs(1)) << "another one was submitted in its place";
+  shut_down();
+  EXPECT_THAT(batch_.queue, IsEmpty());
+}
+
+TEST_F(ProvisionsTest, WhatCouldNotBeTakenBackIsTakenBackLater) {
+  begin();
+  submit_large();
+  ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
+  pass(kSecond);
+  batch_.refuses_cancels = 1;
+  remove();
+  EXPECT_TRUE(until([&] { return batch_.queue.empty(); }, 30 * kSecond));
+  expect_each_submitted_once();
+}
+
+// Any time at which the broker dies, any trouble of the batch system.
+TEST_F(ProvisionsTest, NothingIsSubmittedTwiceAndNothingStaysQueued) {
+  for (std::uint64_t seed = 1; seed <= 60 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    set(seed);
+    begin();
+    auto& dice = machine_->dice;
+    takes_ = dice.between(5, 3'000) * kMs;
+    batch_.refuses = static_cast<int>(dice.between(0, 2));
+    batch_.is_late = static_cast<int>(dice.between(0, 1));
+    batch_.refuses_cancels = static_cast<int>(dice.between(0, 1));
+    submit_large();
+    for (int i = 0; i < 4; ++i) {
+      pass(dice.between(1, 40'000) * kMs);
+      if (dice.one_in(2)) restart();
+    }
+    batch_.refuses = batch_.is_late = batch_.refuses_cancels = 0;
+    pass(300 * kSecond);  // all that was asked is known
+    takes_ = 20 * kMs;
+    shut_down();
+    expect_each_submitted_once();
+    EXPECT_THAT(batch_.queue, IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace holon::world
