@@ -280,7 +280,10 @@ class Agent::Impl {
   }
 
   void keep_output(std::string folder) {
-    auto keeper = OutputKeeper::create(reactor_, *client_, std::move(folder));
+    const std::string former =
+        options_.runtime_dir.empty() ? "" : noted_output_folder(options_.runtime_dir);
+    if (!former.empty()) rescue_slots(former, options_.rank, slots_of(options_.rank, incarnation_));
+    auto keeper = OutputKeeper::create(reactor_, *client_, std::move(folder), former);
     if (!keeper)
       return log_->error(
           fmt::format("no place for the output of jobs, which the broker's folder is not "

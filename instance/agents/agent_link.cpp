@@ -447,6 +447,9 @@ void AgentLink::hello(const transport::Request& request, const lm::Hello& hello,
   if (!std::exchange(orphans_, {}).empty()) keep_orphans();
   const bool same_agent = hello.incarnation == incarnation_;
   if (!same_agent) sent_.clear();
+  // Before the commit, so that whoever reads the output of a job that is lost here reads all of it.
+  // A broker that dies, or cannot write, in between leaves nothing undone: the next one does it
+  // again, and finds less to do. The agent that had the slots is dead, and so are its tasks.
   if (!same_agent)
     launch::rescue_slots(settings_.state_dir + "/output", rank_,
                          launch::slots_of(rank_, hello.incarnation));
@@ -576,6 +579,7 @@ void AgentLink::give_up(Duration patience, Time now) {
   for (const JobId id : unknown_to({})) {
     const ActiveJob* job = jobs_.find(id);
     if (job == nullptr || next_step(job->life, rank_) == Step::none) continue;
+    left_.note(*job, rank_, jobs_);
     kill_orphans(part_of(job->life, rank_)->processes);
     to_start_.erase(id);
     sent_.erase(id);
@@ -584,6 +588,7 @@ void AgentLink::give_up(Duration patience, Time now) {
 }
 
 void AgentLink::lose(const ActiveJob& job, Time now) {
+  left_.note(job, rank_, jobs_);
   const std::string where = host_.empty() ? job.life.place.nodelist : host_;
   jobs_.tasks_ended(
       job.id, rank_,

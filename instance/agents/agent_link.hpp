@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "instance/agents/left_output.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/output/output_log.hpp"
@@ -109,6 +110,8 @@ class AgentLink {
   // What it runs is lost, though nobody has said so: it has been away for `patience`. Whoever comes
   // with its rank, itself or the one after it, ends what is left before it is taken.
   void give_up(Duration patience, Time now);
+  // Of jobs that ran under an agent of this rank which is gone.
+  const LeftOutput& left() const { return left_; }
   // SIGKILL to everything that runs, at once.
   void kill_all_now();
   void shutdown();
@@ -154,6 +157,7 @@ class AgentLink {
   std::set<std::uint64_t> replaced_;  // incarnations another agent has taken the place of
   std::set<JobId> to_start_, to_kill_;
   std::set<JobId> killed_;  // told already; a child instance takes a second SIGTERM as haste
+  LeftOutput left_;
   std::vector<event::Process> orphans_;
   bool same_numbering_ = true;  // processes of the journal are of this boot
   std::set<JobId> sent_;        // to the agent with incarnation_

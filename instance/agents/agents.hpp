@@ -59,6 +59,11 @@ class Agents {
   void settle(Time now);
   void flush();
 
+  // Of the agent that has this connection; nullptr: it is none.
+  const AgentLink* link_of(transport::PeerId peer) const {
+    const auto known = by_peer_.find(peer);
+    return known == by_peer_.end() ? nullptr : known->second;
+  }
   // Is it the connection of the agent that said hello last as one of this instance?
   bool knows(transport::PeerId peer) const { return by_peer_.contains(peer); }
   bool all_connected() const { return by_peer_.size() == links_.size(); }

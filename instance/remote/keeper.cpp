@@ -107,7 +107,6 @@ class Keeper {
   void agent_ended(int status) {
     agent_ = 0;
     launch::end_own_children();  // what it ran came here when it died
-    launch::remove_noted_output(options_.runtime_dir);
     if (is_ending_ || !has_died(status)) {
       code_ = WIFEXITED(status) ? WEXITSTATUS(status) : static_cast<int>(launch::kAgentDone);
       return reactor_.stop();
@@ -185,6 +184,7 @@ int keep_agent(launch::AgentOptions options, int starter) {
     code = Keeper(**reactor, std::move(options), binary.string(), starter).run();
   else
     complain(host, to_string(reactor.error()));
+  launch::remove_noted_output(*dir);
   std::error_code ignored;  // an agent that ended in order has removed it
   std::filesystem::remove_all(*dir, ignored);
   return code;

@@ -4,10 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include "base/whole_file.hpp"
 #include "launch/remote/output_note.hpp"
@@ -19,6 +22,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFilesAtOnce = 4;
+constexpr const char* kLate = ".late";  // behind the names of files that an earlier agent left
+
+// The next job of that number writes into a file of its own.
+std::string set_aside(const std::string& path) {
+  if (path.ends_with(kLate)) return path;
+  std::string aside = path + kLate;
+  while (fs::exists(aside)) aside += kLate;
+  return std::rename(path.c_str(), aside.c_str()) == 0 ? aside : path;
+}
 
 }  // namespace
 
@@ -30,7 +42,14 @@ bool OutputKeeper::sees(const msg::FilesReply& files) {
 
 Result<std::unique_ptr<OutputKeeper>> OutputKeeper::create(transport::Reactor& reactor,
                                                            transport::Client& broker,
-                                                           std::string folder) {
+                                                           std::string folder,
+                                                           const std::string& former) {
+  if (!former.empty()) {
+    std::unique_ptr<OutputKeeper> keeper(
+        new OutputKeeper(reactor, broker, std::move(folder), former));
+    keeper->take_left();
+    return keeper;
+  }
   const char* const place = std::getenv("TMPDIR");
   std::string own = std::string(place != nullptr && *place != '\0' ? place : "/tmp") + "/" +
                     kOutputFolder + "XXXXXX";
@@ -50,6 +69,38 @@ void OutputKeeper::take_over(msg::Start& start) const {
       *file = own_ + "/" + fs::path(*file).filename().string();
       start.truncate = true;
     }
+}
+
+// Files are called as those of the broker are: "7.out", or "7.err.1" of the second part of job 7.
+void OutputKeeper::take_left() {
+  std::vector<fs::path> left;
+  std::error_code error;
+  for (fs::directory_iterator entry(own_, error), last; !error && entry != last;
+       entry.increment(error))
+    left.push_back(entry->path());
+  std::sort(left.begin(), left.end());
+  const auto all = std::make_shared<Delivery>();
+  all->done = [] {};
+  for (const auto& path : left) {
+    const std::string name = path.filename().string();
+    const auto job = std::strtoull(name.c_str(), nullptr, 10);
+    transport::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    struct stat info {};
+    const bool has_some =
+        fd && fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
+    if (job == 0 || !has_some) {
+      unlink(path.c_str());
+      continue;
+    }
+    File& file = files_.emplace_back();
+    file.of = all;
+    file.next.job = job;
+    file.next.late = true;
+    file.next.error = name.find(".err") != std::string::npos;
+    file.path = set_aside(path.string());
+    file.fd = std::move(fd);
+    ++all->files;
+  }
 }
 
 bool OutputKeeper::deliver(const msg::Start& start, std::function<void()> done) {

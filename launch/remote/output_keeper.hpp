@@ -24,11 +24,12 @@ class OutputKeeper {
   // Does this process see the files that the broker does?
   static bool sees(const msg::FilesReply& files);
 
-  // `folder`: of the broker's output files. `broker` must outlive it. Errors: system (there is no
-  // place for files here).
+  // `folder`: of the broker's output files. `former`: where an agent that was killed kept what it
+  // had still to hand over, which this one does; "": nowhere. `broker` must outlive it. Errors:
+  // system (there is no place for files here).
   static Result<std::unique_ptr<OutputKeeper>> create(transport::Reactor& reactor,
-                                                      transport::Client& broker,
-                                                      std::string folder);
+                                                      transport::Client& broker, std::string folder,
+                                                      const std::string& former = "");
   ~OutputKeeper();  // what was not sent is lost
   OutputKeeper(const OutputKeeper&) = delete;
   OutputKeeper& operator=(const OutputKeeper&) = delete;
@@ -67,6 +68,7 @@ class OutputKeeper {
                std::string own)
       : reactor_(reactor), broker_(broker), folder_(std::move(folder)), own_(std::move(own)) {}
   void add(const msg::Start& start, bool error, const std::shared_ptr<Delivery>& delivery);
+  void take_left();
   void send_some();
   void send(std::list<File>::iterator file);
   void answered(std::list<File>::iterator file, const Result<std::string>& answer);

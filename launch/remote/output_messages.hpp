@@ -30,7 +30,10 @@ struct KeepRequest {
   bool error = false;        // standard error
   std::uint64_t offset = 0;  // in the broker's file
   std::string data;          // "": only asks for the size
-  HOLON_FIELDS(job, attempt, error, offset, data)
+  // It was written under an agent of this rank that is gone, with the attempt, which only the
+  // broker knows.
+  bool late = false;
+  HOLON_FIELDS(job, attempt, error, offset, data, late)
 };
 struct KeepReply {
   std::uint64_t size = 0;  // bytes that the file has

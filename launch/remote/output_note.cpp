@@ -23,17 +23,21 @@ void note_output_folder(const std::string& runtime_dir, const std::string& folde
   std::ofstream(note_in(runtime_dir), std::ios::binary) << folder;
 }
 
-void remove_noted_output(const std::string& runtime_dir) {
-  namespace fs = std::filesystem;
+std::string noted_output_folder(const std::string& runtime_dir) {
   const auto folder = read_regular_file(note_in(runtime_dir), kLongestNote);
-  if (!folder) return;
+  if (!folder) return "";
   struct stat info {};
-  const bool is_ours = fs::path(*folder).filename().string().starts_with(kOutputFolder) &&
-                       lstat(folder->c_str(), &info) == 0 && S_ISDIR(info.st_mode) &&
-                       info.st_uid == geteuid();
+  const bool is_ours =
+      std::filesystem::path(*folder).filename().string().starts_with(kOutputFolder) &&
+      lstat(folder->c_str(), &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
+  return is_ours ? *folder : "";
+}
+
+void remove_noted_output(const std::string& runtime_dir) {
+  const std::string folder = noted_output_folder(runtime_dir);
   std::error_code ignored;
-  if (is_ours) fs::remove_all(*folder, ignored);
-  fs::remove(note_in(runtime_dir), ignored);
+  if (!folder.empty()) std::filesystem::remove_all(folder, ignored);
+  std::filesystem::remove(note_in(runtime_dir), ignored);
 }
 
 }  // namespace holon::launch

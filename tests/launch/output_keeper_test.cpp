@@ -37,6 +37,7 @@ class OutputKeeperTest : public ProcessTest {
     server_->on_request([this](const transport::Request& request) {
       const auto piece = *transport::unpack<msg::KeepRequest>(request.payload());
       ++asked_;
+      late_ += piece.late ? 1 : 0;
       if (refuses_) return request.fail({Errc::system, "no space left", ""});
       std::string& file = kept_[piece.error];
       if (piece.data.empty()) return request.reply(transport::pack(msg::KeepReply{file.size()}));
@@ -67,7 +68,7 @@ class OutputKeeperTest : public ProcessTest {
   std::unique_ptr<transport::Client> broker_;
   std::unique_ptr<OutputKeeper> keeper_;
   std::map<bool, std::string> kept_;
-  int asked_ = 0;
+  int asked_ = 0, late_ = 0;
   bool refuses_ = false;
 };
 
@@ -130,6 +131,26 @@ TEST_F(OutputKeeperTest, GivenUpItLetsAllJobsEnd) {
   EXPECT_TRUE(keeper_->deliver(job("lost"), [&] { done = true; }));
   keeper_->give_up();
   EXPECT_TRUE(until([&] { return done; }));
+}
+
+// The agent after one that was killed: both have the same runtime directory.
+TEST_F(OutputKeeperTest, WhatAKilledAgentHadIsHandedOverByTheNext) {
+  const std::string former = dir_ + "/holon-output-former";
+  std::filesystem::create_directory(former);
+  std::ofstream(former + "/7.out") << "out";
+  std::ofstream(former + "/7.err.1") << "err";
+  std::ofstream(former + "/8.out") << "";
+  keeper_ = std::move(*OutputKeeper::create(*reactor_, *broker_, "/of/the/broker/output", former));
+  // The same job runs again before the broker has all of that.
+  auto again = job("again");
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return late_ == 4; }));
+  EXPECT_EQ(kept_[false], "out");
+  EXPECT_EQ(kept_[true], "err");
+  again.attempt = 1;
+  EXPECT_TRUE(deliver(again));
+  EXPECT_EQ(kept_[false], "outagain");
+  EXPECT_TRUE(std::filesystem::is_empty(former));
 }
 
 TEST_F(OutputKeeperTest, AMarkTellsWhoseFilesTheseAre) {

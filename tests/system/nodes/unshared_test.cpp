@@ -69,6 +69,16 @@ TEST_F(Unshared, OutputIsReadLiveAndKeptBesideTheJournal) {
   EXPECT_EQ(hosts_->run(1, {"cat", state() + "/output/1.out"}).out, "on n3\nand on\n");
 }
 
+TEST_F(Unshared, WhatAKilledAgentHadNotHandedOverTheNextOneBrings) {
+  Process run = gated_run("echo never");
+  EXPECT_EQ(run.read_line(), "on n3");
+  EXPECT_EQ(hosts_->run(3, {"sh", "-c", "kill -9 $(pgrep -f -- --hande[d])"}).code, 0);
+  EXPECT_NE(run.finish().code, 0);
+  const std::string file = state() + "/output/1.out";
+  EXPECT_EQ(hosts_->run(1, {"sh", "-c", "until [ -s " + file + " ]; do sleep 0.05; done"}).code, 0);
+  EXPECT_EQ(ok({"job", "output", "1"}), "on n3\n");
+}
+
 TEST_F(Unshared, EachNodeOfAJobHandsOverItsPart) {
   const std::string script = "echo out of $(hostname); echo error of $(hostname) >&2";
   const Ran ran = hosts_->holon(1, {"run", "-N3", "-n3", "sh", "-c", script});
