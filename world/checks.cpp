@@ -13,6 +13,8 @@
 namespace holon::world {
 namespace {
 
+constexpr Micros kRounded = 10 * kMs;  // a broker's times are whole milliseconds
+
 std::pair<std::string, JobId> split_path(const std::string& path) {
   const auto cut = path.rfind('/');
   return {cut == 0 ? "/" : path.substr(0, cut),
@@ -96,7 +98,6 @@ void Checks::cut_off(const Task& task, const Instance& instance, const instance:
   const auto rank = instance.rank_on(task.host);
   if (!is_far || !rank || is_offered(core, task.host))
     return machine_.history.violation("{} runs, and {}", task.path, what);
-  constexpr Micros kRounded = 10 * kMs;  // a broker's times are whole milliseconds
   const Micros away = now() - connected_[{instance.uri(), *rank}];
   if (away < rejoin_timeout_ - kRounded)
     machine_.history.violation("{} is given up after {} ms, and still runs", task.path, away / kMs);
@@ -105,7 +106,7 @@ void Checks::cut_off(const Task& task, const Instance& instance, const instance:
 // Has the root heard nothing of this host for so long that it does not count on it?
 bool Checks::is_given_up(int host) const {
   const auto away = last_heard_.find(host);
-  return away == last_heard_.end() || now() - away->second >= rejoin_timeout_;
+  return away == last_heard_.end() || now() - away->second >= rejoin_timeout_ - kRounded;
 }
 
 // The agent of a host that has been away for too long may have lost what it ran.
@@ -330,7 +331,7 @@ void Checks::ended_by_limit(const msg::JobRecord& record, const Attempt& attempt
   if (has_faults_ || known == limits_.end() || record.reason != "its time limit was reached")
     return;
   const auto [limit, since] = known->second;
-  constexpr Micros kOnItsWay = kSecond, kRounded = 10 * kMs;
+  constexpr Micros kOnItsWay = kSecond;
   if (attempt.over - since > kOnItsWay && attempt.over - attempt.began < limit - kRounded)
     machine_.history.violation("job {} was ended after {} ms, and has a limit of {} ms",
                                record.path, (attempt.over - attempt.began) / kMs, limit / kMs);

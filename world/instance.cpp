@@ -213,6 +213,7 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   options_.start.conf = begin_.conf;
   options_.start.resources = begin_.resources;
   options_.start.grant = !is_root();
+  options_.start.system = begin_.system;
   options_.runtime_dir = machine_.dir + "/r" + std::to_string(machine_.new_pid());
   options_.binary = "holon";
   options_.parent_uri = begin_.parent_uri;

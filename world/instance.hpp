@@ -120,9 +120,10 @@ class Instance {
     std::vector<std::string> hosts;  // what they are called, where each has an agent
     int host = 0;                    // where it runs
     std::string parent_uri, token;
-    pid_t task = 0;      // that it is, of its parent's agent
-    Micros program = 0;  // how long it runs once it is ready; 0: until it is told to end
-    Micros late = 0;     // some agents on other hosts begin so much later, at most
+    pid_t task = 0;       // that it is, of its parent's agent
+    Micros program = 0;   // how long it runs once it is ready; 0: until it is told to end
+    bool system = false;  // it serves several users
+    Micros late = 0;      // some agents on other hosts begin so much later, at most
   };
   Instance(Machine& machine, Instances& all, Begin begin);
   ~Instance();

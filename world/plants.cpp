@@ -71,6 +71,8 @@ const std::vector<PlantInfo>& all_plants() {
       {Plant::lost_limit, "lost-limit", "another limit is acknowledged, and no agent hears of it"},
       {Plant::lost_stop, "lost-stop",
        "that a job is suspended, or goes on, is acknowledged, and no agent hears of it"},
+      {Plant::open_door, "open-door", "whoever connects is taken for the owner of the instance"},
+      {Plant::wrong_user, "wrong-user", "a user is taken for another one"},
   };
   return kPlants;
 }

@@ -47,6 +47,8 @@ enum class Plant {
   told_twice,
   lost_limit,
   lost_stop,
+  open_door,
+  wrong_user,
 };
 
 struct PlantInfo {

@@ -15,7 +15,8 @@ std::unique_ptr<transport::Client> connected(transport::Reactor& reactor, const 
 
 }  // namespace
 
-User::User(Machine& machine) : Process(machine, "user", machine.new_pid(), Hosts::kEverywhere) {}
+User::User(Machine& machine, const std::string& name)
+    : Process(machine, name, machine.new_pid(), Hosts::kEverywhere) {}
 User::~User() {
   run([this] { clients_.clear(); });
 }

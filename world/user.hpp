@@ -1,4 +1,4 @@
-// user.hpp - the user of a world, who submits, cancels and looks: a client of every instance, in a
+// user.hpp - a user of a world, who submits, cancels and looks: a client of every instance, in a
 // process that is never killed.
 #pragma once
 #include <functional>
@@ -14,7 +14,7 @@ namespace holon::world {
 
 class User final : public Process {
  public:
-  explicit User(Machine& machine);
+  explicit User(Machine& machine, const std::string& name = "user");
   ~User() override;
 
   void ask(const std::string& uri, const std::string& topic, std::string payload,

@@ -53,10 +53,12 @@ void World::act() {
     return change_policy(*instance);
   if (has_machines_ && machine_.dice.one_in(8)) return change_nodes();
   if (machine_.edition >= 3 && machine_.dice.one_in(6)) return change_a_job(*instance);
+  if (!people_.empty() && machine_.dice.one_in(3)) return meddle();
   const auto choice = machine_.dice.between(1, 100);
   if (choice <= 60) return submit_work(*instance);
   if (choice <= 80)
-    return depth(*instance) < 3 ? submit_instance(*instance) : submit_work(*instance);
+    return depth(*instance) < 3 && people_.empty() ? submit_instance(*instance)
+                                                   : submit_work(*instance);
   if (choice <= 95) return cancel_some(*instance);
   if (instance->is_root()) return;
   user_->ask(instance->uri(), "shutdown", transport::pack(msg::ShutdownRequest{"a user says so"}),
@@ -95,6 +97,7 @@ void World::submit_work(Instance& instance) {
   ask.command = {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"};
   if (machine_.edition >= 2) wish_something(ask);
   if (!preempt_mode_.empty()) choose_queue(ask);
+  if (!people_.empty()) ask.user = somebody().name;
   submit(instance, ask);
 }
 
@@ -220,39 +223,36 @@ void World::submit(Instance& instance, const Ask& ask) {
   msg::SubmitRequest request;
   request.jobspec = jobspec_of(ask);
   request.count = ask.count;
-  request.user = "ada";
+  request.user = people_.empty() ? "ada" : "";
   request.is_instance = ask.is_instance;
-  user_->ask(instance.uri(), "submit", transport::pack(request),
-             [this, whose = instance.path(), ask](const Result<std::string>& answer) {
-               if (answer) acknowledged(whose, ask, *answer);
-             });
+  User* from = user_.get();
+  for (const Person& person : people_)
+    if (person.name == ask.user) from = person.client.get();
+  from->ask(instance.uri(), "submit", transport::pack(request),
+            [this, whose = instance.path(), ask](const Result<std::string>& answer) {
+              if (answer) acknowledged(whose, ask, *answer);
+            });
 }
 
 void World::acknowledged(const std::string& whose, const Ask& ask, const std::string& answer) {
   const auto reply = transport::unpack<msg::SubmitReply>(answer);
   if (!reply) return machine_.history.violation("a submit is answered with rubbish");
-  for (std::uint64_t i = 0; i < reply->count; ++i) {
-    const auto id = reply->first_id + i;
+  const auto keep = [&](std::uint64_t id, const std::string& index, const char* what) {
     const auto path = (whose == "/" ? "" : whose) + "/" + std::to_string(id);
-    machine_.history.note("job {} is acknowledged", path);
-    if (!acked_.emplace(path, Acked{whose, id, {ask.requeue, ask.retry_on, "", ask.preemptible}})
-             .second)
-      machine_.history.violation("the number of job {} is given twice", path);
-  }
+    Acked job{whose, id, {ask.requeue, ask.retry_on, index, ask.preemptible}};
+    job.user = ask.user;
+    job.is_task = !index.empty();
+    if (job.is_task) job.array = reply->first_id;
+    if (!acked_.emplace(path, std::move(job)).second)
+      machine_.history.violation("the number of {} {} is given twice", what, path);
+    return path;
+  };
+  for (std::uint64_t i = 0; i < reply->count; ++i)
+    machine_.history.note("job {} is acknowledged", keep(reply->first_id + i, "", "job"));
   // What is above an instance hears of an array as a whole.
-  for (std::uint64_t i = 0; whose == "/" && i < reply->tasks; ++i) {
-    const auto id = reply->first_id + 1 + i;
-    const auto index = std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step);
-    const auto path = "/" + std::to_string(id);
-    if (!acked_
-             .emplace(path, Acked{whose,
-                                  id,
-                                  {ask.requeue, ask.retry_on, index, ask.preemptible},
-                                  true,
-                                  reply->first_id})
-             .second)
-      machine_.history.violation("the number of task {} is given twice", path);
-  }
+  for (std::uint64_t i = 0; whose == "/" && i < reply->tasks; ++i)
+    keep(reply->first_id + 1 + i,
+         std::to_string(ask.first + static_cast<std::int64_t>(i) * ask.step), "task");
 }
 
 void World::cancel_some(Instance& instance) {

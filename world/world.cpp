@@ -52,6 +52,7 @@ World::World(std::uint64_t seed, Plant plant, int edition, const std::string& di
     root_conf_.push_back(fmt::format("instance.gather-timeout={}s", gather_timeout_ / kSecond));
   }
   user_ = std::make_unique<User>(machine_);
+  if (edition >= 4 && kind == 3 && machine_.dice.one_in(2)) begin_people();
 }
 
 void World::choose_hosts() {
@@ -66,6 +67,7 @@ World::~World() {
     if (!instance->over()) instance->vanish();
   loose_.clear();
   instances_.clear();
+  people_.clear();
   user_.reset();
 }
 
@@ -98,6 +100,7 @@ void World::begin_root() {
   begin.conf = root_conf_;
   begin.resources = has_nodes_ ? kTwoNodes : kOneNode;
   begin.agents = has_nodes_ ? 2 : 1;
+  begin.system = !people_.empty();
   if (has_hosts_) {
     begin.resources = kThreeHosts;
     begin.agents = kHosts;
@@ -116,7 +119,10 @@ void World::begin_root() {
 // A root that has ended is started again on its state directory.
 void World::keep_root() {
   for (const auto& instance : instances_)
-    if (instance->over() && left_.insert(instance->uri()).second) user_->leave(instance->uri());
+    if (instance->over() && left_.insert(instance->uri()).second) {
+      user_->leave(instance->uri());
+      for (const Person& person : people_) person.client->leave(instance->uri());
+    }
   if (root_ == nullptr || !root_->over()) return;
   root_ = nullptr;
   held_.clear();
@@ -254,6 +260,7 @@ void World::check_end() {
   for (const auto& [path, job] : acked_) {
     const auto record = core->records.find(path);
     checks_.final_record(path, record);
+    if (record) check_people(path, job, *record);
     // Of an array its tasks were granted something.
     if (!machine_.history.failed() && record->tasks == 0) checks_.granted(*record, job.wish);
   }

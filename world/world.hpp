@@ -31,7 +31,8 @@ struct Outcome {
 //    are machines: late agents, nodes that are added by hand and leave
 // 3  nodes that are there for a while only; queues that preempt and preemptible jobs; jobs that are
 //    suspended, go on, and are given other limits
-inline constexpr int kEdition = 3;
+// 4  roots that serve several users, who meddle with each other's jobs
+inline constexpr int kEdition = 4;
 
 // `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -56,6 +57,7 @@ class World final : public Instances {
     Checks::Wish wish = {};
     bool is_task = false;     // of an array
     std::uint64_t array = 0;  // that one
+    std::string user = {};    // whose it is, where there are several
   };
   struct Ask {
     std::vector<std::string> command;
@@ -67,6 +69,11 @@ class World final : public Instances {
     std::set<int> retry_on = {};
     std::int64_t first = -1, step = 1;  // of an array; negative: it is none
     bool is_urgent = false, preemptible = false, checkpoints = false;
+    std::string user = {};  // who asks; "": the owner of the instance
+  };
+  struct Person {
+    std::string name;
+    std::unique_ptr<User> client;
   };
 
   // workload.cpp
@@ -90,6 +97,17 @@ class World final : public Instances {
   void remove_node();
   void bring_nodes_back();
   void check_quorum(const Instance& root);
+
+  // people.cpp
+  void begin_people();
+  Person& somebody();
+  void meddle();
+  void try_to_rule(Person& who);
+  void touch_another_ones_job(Person& who);
+  void pretend(Person& who);
+  void list_own(Person& who);
+  void must_be_refused(Person& who, const std::string& topic, std::string payload);
+  void check_people(const std::string& path, const Acked& job, const msg::JobRecord& record);
 
   void cancel_some(Instance& instance);
   void change_policy(Instance& root);
@@ -133,6 +151,7 @@ class World final : public Instances {
   Machine machine_;
   Checks checks_;
   std::unique_ptr<User> user_;
+  std::vector<Person> people_;  // beside that one; where there are any the root serves them
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<std::unique_ptr<Ghost>> ghosts_;
   std::vector<std::unique_ptr<AgentProcess>> loose_;  // no supervisor looks after them

@@ -1,7 +1,10 @@
 // hosts.hpp - the hosts of a world, by number. Each may be cut from all others for a time, and may
 // die and come back with nothing on it.
 #pragma once
+#include <sys/types.h>
+
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -11,6 +14,9 @@
 #include "world/seams/timeline.hpp"
 
 namespace holon::world {
+
+// Users that every Debian has, beside the one that the instances belong to.
+inline constexpr std::array<uid_t, 2> kPeople = {1, 65534};
 
 // What hwloc shows of a machine with so many cores.
 std::string machine_with(std::int64_t cores, const std::string& name);

@@ -51,13 +51,23 @@ class WorldDoor final : public transport::Door, public std::enable_shared_from_t
                                   found->second->key_name};
     const auto pid =
         found == links.end() || found->second->client == nullptr ? 0 : found->second->client->pid();
-    return transport::Principal{transport::Principal::Kind::ipc, geteuid(), getegid(), pid};
+    const bool is_known = found != links.end() && found->second->client != nullptr;
+    const uid_t uid = is_known ? uid_of(*found->second->client) : geteuid();
+    return transport::Principal{transport::Principal::Kind::ipc, uid, getegid(), pid};
   }
   std::optional<std::size_t> unsent(ConnectionId) const override { return 0; }
   std::size_t places() const override { return 0; }
   void shut() override {
     while (!links.empty()) close(links.begin()->first);
     is_shut = true;
+  }
+
+  uid_t uid_of(const Process& client) const {
+    const Machine& machine = wires_.machine();
+    if (machine.planted(Plant::open_door)) return geteuid();
+    const bool is_taken_for_another =
+        machine.planted(Plant::wrong_user) && client.uid() == kPeople.front();
+    return is_taken_for_another ? kPeople.back() : client.uid();
   }
 
   Process& owner;

@@ -1,5 +1,7 @@
 #include "world/seams/process.hpp"
 
+#include <unistd.h>
+
 #include <exception>
 
 #include "transport/network.hpp"
@@ -12,6 +14,7 @@ Process::Process(Machine& machine, std::string name, pid_t pid, int host)
       name_(std::move(name)),
       pid_(pid),
       host_(host),
+      uid_(geteuid()),
       network_(machine.wires.port(*this)) {
   auto reactor = transport::Reactor::create(network_.get());
   if (!reactor) {

@@ -30,6 +30,9 @@ class Process {
   const std::string& name() const { return name_; }
   pid_t pid() const { return pid_; }
   int host() const { return host_; }
+  // Whose it is by the kernel's word. At first the user's that this process is.
+  uid_t uid() const { return uid_; }
+  void act_as(uid_t uid) { uid_ = uid; }
   transport::Reactor& reactor() { return *reactor_; }
   bool alive() const { return alive_; }
 
@@ -64,6 +67,7 @@ class Process {
   std::string name_;
   pid_t pid_;
   int host_;
+  uid_t uid_;
   bool alive_ = true, over_ = false, exited_ = false;
   int code_ = 0;
   std::int64_t effects_left_ = -1;
