@@ -32,7 +32,9 @@ class UsersOverNodes : public Users {
   void TearDown() override {
     if (hosts_ && !here_.empty()) {
       EXPECT_EQ(on(1, "root", {HOLON_BINARY, "shutdown"}).code, 0);
-      if (join_) EXPECT_EQ(join_->finish().code, 0);
+      if (join_) {
+        EXPECT_EQ(join_->finish().code, 0);
+      }
     }
     hosts_.reset();
     Users::TearDown();

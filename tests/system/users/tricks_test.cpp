@@ -119,8 +119,9 @@ TEST_F(Tricks, ProcessesOfOthersAndOfTheInstanceAreClosed) {
       "ls /proc/$p/fd /proc/$p/cwd/ 2>/dev/null; for s in KILL STOP TERM USR1; do kill -$s $p "
       "2>/dev/null && echo sent; done; done; echo looked";
   EXPECT_EQ(ok("ann", {"run", "sh", "-c", look}), "looked");
-  if (fs::exists("/usr/bin/strace"))
+  if (fs::exists("/usr/bin/strace")) {
     EXPECT_NE(as("ann", {"run", "sh", "-c", "strace -p $PPID"}).code, 0);
+  }
   if (fs::exists("/usr/bin/python3")) {
     const std::string trace =
         "import ctypes,os,sys\nlibc=ctypes.CDLL(None,use_errno=True)\n"
