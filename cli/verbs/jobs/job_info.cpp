@@ -66,6 +66,7 @@ std::string sheet_of_job(const Io& io, const msg::JobRecord& job, Time now) {
                           (job.exit_code >= 0 ? fmt::format(", exit code {}", job.exit_code) : ""));
   const bool waits = job.state == "DEPEND" || job.state == "SCHED";
   sheet.line("why", job.reason + (waits ? fmt::format(" (more: holon explain {})", shown) : ""));
+  sheet.line("tasks", msg::tasks_text(job));
   sheet.line("command", job.command);
   sheet.line("user", job.user);
   sheet.line("group", job.group);
