@@ -20,7 +20,7 @@ Result<StarterEnds> begin(const SystemJoin& system) {
   return begin_node_for_users(system.account, system.runtime_place, *config, *items);
 }
 
-int refuse(const Error& error) {
+int cannot_join(const Error& error) {
   std::fprintf(stderr, "holon join: %s\n", printable_lines(to_string(error)).c_str());
   return launch::kAgentCouldNotBegin;
 }
@@ -31,10 +31,10 @@ int system_join_main(RemoteAgentOptions options, const SystemJoin& system) {
   transport::take_standard_descriptors();
   // Its file may be root's alone.
   auto invitation = launch::take_invitation(options.invitation);
-  if (!invitation) return refuse(invitation.error());
+  if (!invitation) return cannot_join(invitation.error());
   if (!options.uri.empty()) invitation->addresses = {options.uri};
   const auto starter = begin(system);
-  if (!starter) return refuse(starter.error());
+  if (!starter) return cannot_join(starter.error());
   options.starter = starter->supervisor;
   options.starter_of_agent = starter->agent;
   return remote_agent_with(*invitation, options);
