@@ -26,6 +26,7 @@ namespace {
 
 constexpr Duration kConnectAgain = 10;  // ms, doubled at each failure
 constexpr Duration kConnectAgainAtMost = 250;
+constexpr Duration kRoomAgain = 100;  // ms, where there is no descriptor to wait for room with
 constexpr std::size_t kLineReadAtOnce = 64 << 10;   // bytes
 constexpr std::size_t kLineFlushAbove = 128 << 10;  // bytes: written at once, not at the turn's end
 constexpr std::int64_t kLastWords = 1'000;          // ms for what was said before close()
@@ -175,7 +176,13 @@ class IpcLine final : public Line, public std::enable_shared_from_this<IpcLine> 
     auto watch = reactor_.on_fd(room_.get(), kWritable, [weak = weak_from_this()](unsigned) {
       if (const auto self = weak.lock()) self->flush();
     });
-    if (watch) writable_ = std::move(*watch);
+    if (watch) {
+      writable_ = std::move(*watch);
+    } else {  // there is no descriptor left for that
+      retry_ = reactor_.after(kRoomAgain, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->flush();
+      });
+    }
   }
 
   void end_watch_for_room() {
@@ -203,7 +210,7 @@ class IpcLine final : public Line, public std::enable_shared_from_this<IpcLine> 
   bool made_ = false;  // both have introduced themselves
   bool closed_ = false;
   Duration wait_ = kConnectAgain;
-  Subscription readable_, writable_, again_, flushing_;
+  Subscription readable_, writable_, again_, retry_, flushing_;
 };
 
 }  // namespace
