@@ -177,6 +177,11 @@ bool is_this_machine(const StartOptions& options) {
 Result<Nodes> nodes_for(const StartOptions& options, const config::Config& config,
                         const Surroundings& around) {
   if (!is_this_machine(options)) {
+    if (options.hosts.empty() && config.joinable)
+      return fail(Errc::invalid_argument,
+                  "no node can join an instance whose resources are declared; leave them out, or "
+                  "say instance.joinable=false",
+                  "--resources " + options.resources);
     if (options.hosts.empty()) return Nodes();
     return fail(Errc::invalid_argument, "resources are declared, or those of hosts, not both",
                 "--resources " + options.resources);
