@@ -80,7 +80,7 @@ Status JobManager::ask_about(const GraphPlan& plan, GraphPlan::Task& task, Time 
   if (!taken) return tl::unexpected(not_taken(*spec.submission, taken.error()));
   if (*taken) return fail(Errc::unsatisfiable, (*taken)->reason);
   task.is_known = !spec.is_alone();
-  if (!task.is_known) HOLON_CHECK(scheduler_.cancel(id, now).has_value());
+  if (!task.is_known) HOLON_CHECK(scheduler_.withdraw(id, now).has_value());
   return {};
 }
 
@@ -99,7 +99,7 @@ Status JobManager::choose_ways(GraphPlan& plan, Time now) {
         if (!good && is_for_good(good.error()) && !spec.was_asked) spec.refusal = good.error();
         spec.was_asked = true;
         if (i >= kAsked && std::exchange(task.is_known, false))
-          HOLON_CHECK(scheduler_.cancel(task.id, now).has_value());
+          HOLON_CHECK(scheduler_.withdraw(task.id, now).has_value());
       }
       if (good || !is_for_good(good.error())) break;
     }
@@ -107,7 +107,7 @@ Status JobManager::choose_ways(GraphPlan& plan, Time now) {
   }
   if (good) return good;
   for (const GraphPlan::Task& task : plan.tasks)
-    if (task.is_known) HOLON_CHECK(scheduler_.cancel(task.id, now).has_value());
+    if (task.is_known) HOLON_CHECK(scheduler_.withdraw(task.id, now).has_value());
   return good;
 }
 

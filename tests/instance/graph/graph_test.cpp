@@ -8,6 +8,7 @@
 
 #include "instance/graph/task_words.hpp"
 #include "msg/graph.hpp"
+#include "msg/queue.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {
@@ -123,6 +124,10 @@ TEST(LiveGraphs, NothingIsLeftOfOneThatIsRefused) {
   EXPECT_THAT(refused(graph), HasSubstr("there are 0 tasks"));
   EXPECT_TRUE(live.jobs(true, false).empty());
   EXPECT_EQ(read_file(live.dir() + "/ran"), "");
+  const auto stats = live.call<msg::StatsReply>("stats", msg::Empty{});
+  ASSERT_TRUE(stats && !stats->queues.empty());
+  EXPECT_EQ(stats->queues.front().submitted, 0);
+  EXPECT_EQ(stats->queues.front().cancelled, 0) << "what was only asked about is no job";
   EXPECT_EQ(live.job({"/bin/true"}), 1u) << "no number was given";
 }
 
