@@ -171,8 +171,8 @@ TaskSettings Core::task_settings() {
   settings.hook_timeout = config.hook_timeout;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
-  settings.keep_output = [this](JobId job, const LoggedOutput& written) {
-    keep_output(job, written);
+  settings.keep_output = [this](JobId job, const LoggedOutput& written, bool again) {
+    return keep_output(job, written, again);
   };
   return settings;
 }
@@ -231,12 +231,12 @@ std::string Core::awaited_nodes() const {
   return nodes + (nodes.empty() || more.empty() ? "" : "; ") + more;
 }
 
-// A job that is not over runs again, and its output is to go on where this attempt's ends.
-void Core::keep_output(JobId job, const LoggedOutput& written) {
-  const auto kept = jobs.find(job) == nullptr ? output_log.add(job, written)
-                                              : output_log.add_to_files(job, written);
-  if (!kept)
-    spdlog::error("what job {} wrote cannot be kept: {}", job.value(), to_string(kept.error()));
+// A job that is not over runs again, and its output is to go on where this attempt's ends. What has
+// files goes on there: a row of the log would be read instead of them.
+Status Core::keep_output(JobId job, const LoggedOutput& written, bool again) {
+  if (again && output_log.has_files(job)) return {};
+  return jobs.find(job) == nullptr ? output_log.add(job, written)
+                                   : output_log.add_to_files(job, written);
 }
 
 std::string Core::reasons_of_outage() const {

@@ -124,7 +124,7 @@ class Core final : public Outside {
        ParentLink* parent);
   TaskSettings task_settings();
   Provisions::Settings provision_settings() const;
-  void keep_output(JobId job, const LoggedOutput& written);
+  Status keep_output(JobId job, const LoggedOutput& written, bool again);
   std::string reasons_of_outage() const;
   std::string awaited_nodes() const;
   std::string doubt(const ActiveJob& job) const;

@@ -349,7 +349,7 @@ class Agent::Impl {
     if (shows_topology_) return say_hello();
     if (!welcome->orphans.empty() || !welcome->given_up.empty()) return clear_up(*welcome);
     swept_ = false;  // it holds for this hello: whoever is given up later leaves something again
-    jobs_.acknowledge(told);
+    jobs_.acknowledge(told, welcome->told);
     jobs_.kill({welcome->kill, -1});
     is_welcome_ = true;
     ask_for_files();
@@ -421,12 +421,14 @@ class Agent::Impl {
     std::string payload = pack(report);
     client_->call({"agent.report", std::move(payload), "", 0},
                   [this, told = std::move(report.finished)](const Result<std::string>& answer) {
-                    if (answer) return jobs_.acknowledge(told);
-                    if (answer.error().code == Errc::disconnected) return;
+                    const auto reply = answer ? unpack<msg::Reported>(*answer)
+                                              : tl::unexpected<Error>(answer.error());
+                    if (reply) return jobs_.acknowledge(told, *reply);
+                    if (reply.error().code == Errc::disconnected) return;
                     log_->error(fmt::format("the broker did not take a report: {}",
-                                            to_string(answer.error())));
+                                            to_string(reply.error())));
                     // Whoever is not taken for the agent has to learn where it stands.
-                    const bool denied = answer.error().code == Errc::denied;
+                    const bool denied = reply.error().code == Errc::denied;
                     report_again_ = reactor_.after(kAgain, [this, denied] {
                       if (denied) return say_hello();
                       // All of it, of which the broker knows some: not to hear of a start leaves a

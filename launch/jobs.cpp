@@ -246,11 +246,14 @@ std::vector<msg::Finished> Jobs::unacknowledged() const {
   return all;
 }
 
-void Jobs::acknowledge(const std::vector<msg::Finished>& finished) {
+void Jobs::acknowledge(const std::vector<msg::Finished>& finished, const msg::Reported& told) {
+  const auto& to_files = told.to_files;
   for (const msg::Finished& one : finished) {
     unacknowledged_.erase(one.job);
     const auto slot = slots_.extract(one.job);
-    if (!slot.empty()) slot.mapped()->release();
+    if (slot.empty()) continue;
+    const bool stays = std::find(to_files.begin(), to_files.end(), one.job) != to_files.end();
+    stays ? slot.mapped()->become_files() : slot.mapped()->release();
   }
 }
 

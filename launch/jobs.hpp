@@ -58,7 +58,7 @@ class Jobs {
   std::vector<msg::Started> running() const;
   std::vector<std::uint64_t> waiting() const;
   std::vector<msg::Finished> unacknowledged() const;
-  void acknowledge(const std::vector<msg::Finished>& finished);
+  void acknowledge(const std::vector<msg::Finished>& finished, const msg::Reported& told);
   // Why jobs have no cgroups of their own although the agent was given one; "": they have.
   const std::string& trouble_with_cgroups() const { return context_.tracking->trouble(); }
   // What the lineage of its jobs' processes begins with (lineage.hpp).

@@ -98,6 +98,15 @@ struct JoinReply {
   HOLON_FIELDS(rank, host, public_key, secret_key, secret, lineage, orphan_timeout)
 };
 
+// The answer to "agent.report", and part of that to a hello: what became of `finished`, all of
+// which it acknowledges.
+struct Reported {
+  // The broker cannot write what these jobs wrote, as on a full disk: the agent leaves it in the
+  // files that Start names.
+  std::vector<std::uint64_t> to_files;
+  HOLON_FIELDS(to_files)
+};
+
 // "agent.hello": first request of every connection. All jobs it has, and results that were not
 // acknowledged, are part of it, so that nothing is lost whichever of the two was restarted.
 struct Hello {
@@ -135,12 +144,13 @@ struct Welcome {
   std::vector<std::uint64_t> given_up;
   // The hello was not taken, and is said again with the topology.
   bool wants_topology = false;
-  HOLON_FIELDS(accepted, refusal, kill, orphans, given_up, wants_topology)
+  Reported told;  // of `finished`
+  HOLON_FIELDS(accepted, refusal, kill, orphans, given_up, wants_topology, told)
 };
 
-// "agent.report": what happened since the last one. The answer (Empty) acknowledges all of it and
-// should be sent once it is on disk; until then the agent repeats `finished` after every reconnect,
-// in its Hello.
+// "agent.report": what happened since the last one. The answer (Reported) acknowledges all of it
+// and should be sent once it is on disk; until then the agent repeats `finished` after every
+// reconnect, in its Hello.
 struct Report {
   std::vector<Started> started;
   std::vector<Finished> finished;

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <signal.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -396,8 +397,18 @@ void AgentLink::take_started(const lm::Started& s, Time told, Time now) {
   jobs_.tasks_started(JobId(s.job), rank_, processes, in_order(s.job, {s.t_start, told}, now));
 }
 
-void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
-  if (is_past(f.job, f.attempt)) return;
+// Of an end that is said again it is not known whether the agent has heard what to do.
+void AgentLink::keep_output(const lm::Finished& f, bool is_news, lm::Reported& reply) {
+  if (f.output.empty() && f.error.empty()) return;
+  const Status kept = settings_.keep_output(JobId(f.job), {f.output, f.error}, !is_news);
+  if (kept) return;
+  spdlog::error("what job {} wrote cannot be written down; it stays in the files that it is in: {}",
+                f.job, to_string(kept.error()));
+  reply.to_files.push_back(f.job);
+}
+
+void AgentLink::take_finished(const lm::Finished& f, Time told, Time now, lm::Reported& reply) {
+  if (is_past(f.job, f.attempt)) return keep_output(f, false, reply);
   TasksEnded ended{
       f.reason, f.what, {worst_status(f), 0, 0}, in_order(f.job, {f.t_finish, told}, now)};
   for (const auto& task : f.tasks) {
@@ -408,16 +419,17 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now) {
   const ActiveJob* const job = jobs_.find(JobId(f.job));
   const bool is_news = job != nullptr && next_step(job->life, rank_) != Step::none;
   jobs_.tasks_ended(JobId(f.job), rank_, ended, now);
-  if (is_news && (!f.output.empty() || !f.error.empty()))
-    settings_.keep_output(JobId(f.job), {f.output, f.error});
+  keep_output(f, is_news, reply);
 }
 
 void AgentLink::report(const transport::Request& request, Time now) {
   const auto report = transport::unpack<lm::Report>(request.payload());
   if (!report) return request.fail(report.error());
   for (const auto& s : report->started) take_started(s, report->clock, now);
-  for (const auto& f : report->finished) take_finished(f, report->clock, now);
-  ground_.after_commit.add([request] { request.reply(transport::pack(lm::Empty{})); });
+  lm::Reported reply;
+  for (const auto& f : report->finished) take_finished(f, report->clock, now, reply);
+  ground_.after_commit.add(
+      [request, reply = std::move(reply)] { request.reply(transport::pack(reply)); });
 }
 
 void AgentLink::take_over(transport::PeerId peer, const lm::Hello& hello) {
@@ -522,9 +534,8 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
     if (next_step(jobs_.find(id)->life, rank_) != Step::start) welcome.kill.push_back(number);
   }
   for (const auto& f : hello.finished) {
-    if (is_past(f.job, f.attempt)) continue;
-    there.insert(JobId(f.job));
-    take_finished(f, hello.clock, now);
+    if (!is_past(f.job, f.attempt)) there.insert(JobId(f.job));
+    take_finished(f, hello.clock, now, welcome.told);
   }
   for (const JobId id : unknown_to(there)) {
     const ActiveJob* job = jobs_.find(id);

@@ -45,8 +45,9 @@ struct TaskSettings {
   // The secret a child instance shows first, the same each time it is asked for; journalled.
   std::function<std::string(JobId)> token;
   // What the tasks of a job wrote, where an agent's report has it whole; called behind what their
-  // end has led to.
-  std::function<void(JobId, const LoggedOutput&)> keep_output = [](JobId, const LoggedOutput&) {};
+  // end has led to. True: it may be kept already. Errors: of OutputLog; the agent has it still.
+  std::function<Status(JobId, const LoggedOutput&, bool)> keep_output =
+      [](JobId, const LoggedOutput&, bool) { return Status(); };
 };
 
 // What all links of a broker stand on; each must outlive them.
@@ -133,7 +134,11 @@ class AgentLink {
   };
   Time in_order(std::uint64_t job, AgentTime reported, Time now) const;
   void take_started(const launch::msg::Started& started, Time told, Time now);
-  void take_finished(const launch::msg::Finished& finished, Time told, Time now);
+  // `reply`: what the agent is to do about output that cannot be written.
+  void take_finished(const launch::msg::Finished& finished, Time told, Time now,
+                     launch::msg::Reported& reply);
+  void keep_output(const launch::msg::Finished& finished, bool is_news,
+                   launch::msg::Reported& reply);
   std::string wire_up_of(const Submission& what) const;
   void add_files(launch::msg::Start& start, const ActiveJob& job) const;
   ChildPlace place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const;

@@ -113,8 +113,16 @@ Status OutputLog::add(JobId job, const LoggedOutput& written) {
 
 Status OutputLog::add_to_files(JobId job, const LoggedOutput& written) const {
   const std::string base = fmt::format("{}/{}", folder_, job.value());
-  if (auto done = write_output_file(base + ".out", written.output); !done) return done;
-  return write_output_file(base + ".err", written.error);
+  Status done = write_output_file(base + ".out", written.output);
+  if (done) done = write_output_file(base + ".err", written.error);
+  if (!done)
+    for (const char* const end : {".out", ".err"}) unlink((base + end).c_str());
+  return done;
+}
+
+bool OutputLog::has_files(JobId job) const {
+  const std::string base = fmt::format("{}/{}", folder_, job.value());
+  return fs::exists(base + ".out") || fs::exists(base + ".err");
 }
 
 Result<std::optional<LoggedOutput>> OutputLog::read(JobId job) const {

@@ -30,8 +30,11 @@ class OutputLog {
 
   // Of a job whose end is written in this turn; what is there already stays. Errors: system.
   Status add(JobId job, const LoggedOutput& written);
-  // Of a job that will run again: into the files that its next attempt goes on with.
+  // Of a job that will run again: into the files that its next attempt goes on with. All of it or
+  // nothing.
   Status add_to_files(JobId job, const LoggedOutput& written) const;
+  // Has it files of its own?
+  bool has_files(JobId job) const;
   // nullopt: it has left nothing here. Errors: system.
   Result<std::optional<LoggedOutput>> read(JobId job) const;
   // Removes segments that no row leads to, now and then, where jobs were forgotten. After a commit.

@@ -54,19 +54,18 @@ bool is_empty_file(const std::string& path) {
   return stat(path.c_str(), &info) == 0 && info.st_size == 0;
 }
 
-// Behind what is there: the job's first attempt may have left something.
-void move_behind(const std::string& from, const std::string& to) {
+// Behind what is there: the job's first attempt may have left something. False: `from` stays.
+bool move_behind(const std::string& from, const std::string& to) {
   struct stat info {};
   if (stat(to.c_str(), &info) != 0 || info.st_size == 0) {
-    std::rename(from.c_str(), to.c_str());
-    return;
+    return std::rename(from.c_str(), to.c_str()) == 0;
   }
   const transport::UniqueFd in(open(from.c_str(), O_RDONLY | O_CLOEXEC));
   const transport::UniqueFd out(open(to.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   std::array<char, 65536> piece;
   for (ssize_t n = 0; in && out && (n = read(in.get(), piece.data(), piece.size())) > 0;)
-    if (write(out.get(), piece.data(), static_cast<std::size_t>(n)) != n) return;
-  unlink(from.c_str());
+    if (write(out.get(), piece.data(), static_cast<std::size_t>(n)) != n) return false;
+  return in && out && unlink(from.c_str()) == 0;
 }
 
 void rescue_table(const std::string& folder, const std::string& name) {
@@ -130,11 +129,11 @@ std::unique_ptr<OutputSlot> OutputSlots::take(const msg::Start& start) {
     free_.pop_back();
     if (!has_name(files.output_end) || !has_name(files.error_end)) continue;
     if (!note(files, &start)) return nullptr;
-    return std::make_unique<OutputSlot>(shared_from_this(), std::move(files));
+    return std::make_unique<OutputSlot>(shared_from_this(), std::move(files), start);
   }
   auto files = make();
   if (!files || !note(*files, &start)) return nullptr;
-  return std::make_unique<OutputSlot>(shared_from_this(), std::move(*files));
+  return std::make_unique<OutputSlot>(shared_from_this(), std::move(*files), start);
 }
 
 Result<SlotFiles> OutputSlots::make() {
@@ -163,6 +162,18 @@ void OutputSlot::release() {
   for (const transport::UniqueFd* const end : {&files_.output_end, &files_.error_end})
     if (size_of_slot(*end) > 0 && ftruncate(end->get(), 0) != 0) return;
   all_->give_back(std::move(files_));
+}
+
+void OutputSlot::become_files() {
+  const auto become = [](const std::string& from, const std::string& to, transport::UniqueFd& end) {
+    if (size_of_slot(end) == 0) return true;
+    if (!move_behind(from, to)) return false;
+    end = make_file(from);
+    return true;
+  };
+  const bool out = become(files_.output, output_of_job_, files_.output_end);
+  const bool err = become(files_.error, error_of_job_, files_.error_end);
+  if (out && err) release();
 }
 
 OutputSlot::Written OutputSlot::end(const msg::Start& start, bool asked) {

@@ -34,8 +34,11 @@ class OutputSlot {
   // What a message takes along of both streams together.
   static constexpr std::size_t kLittle = 16 << 10;  // bytes
 
-  OutputSlot(std::shared_ptr<OutputSlots> all, SlotFiles files)
-      : all_(std::move(all)), files_(std::move(files)) {}
+  OutputSlot(std::shared_ptr<OutputSlots> all, SlotFiles files, const msg::Start& start)
+      : all_(std::move(all)),
+        files_(std::move(files)),
+        output_of_job_(start.output),
+        error_of_job_(start.error) {}
   OutputSlot(const OutputSlot&) = delete;
   OutputSlot& operator=(const OutputSlot&) = delete;
 
@@ -50,10 +53,14 @@ class OutputSlot {
   Written end(const msg::Start& start, bool asked);
   // What it holds is kept elsewhere: the next job may have it.
   void release();
+  // What it holds goes behind what is in the job's files, and the next job may have it; where that
+  // fails, too, the next agent tries again.
+  void become_files();
 
  private:
   std::shared_ptr<OutputSlots> all_;
   SlotFiles files_;
+  std::string output_of_job_, error_of_job_;  // as Start names them
 };
 
 class OutputSlots : public std::enable_shared_from_this<OutputSlots> {

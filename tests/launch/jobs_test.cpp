@@ -157,7 +157,7 @@ TEST_F(JobsTest, OutputGoesWhereItWasAskedTo) {
 
   auto add = start(2);
   add.truncate = false;
-  jobs_->acknowledge({finished_[2]});
+  jobs_->acknowledge({finished_[2]}, {});
   finished_.clear();
   run(shell("echo more"), add);
   EXPECT_EQ(output(2), "out\nmore\n");
@@ -421,7 +421,7 @@ TEST_F(JobsTest, AJobIsRunOnceHoweverOftenItIsStarted) {
   EXPECT_EQ(ends_, 1);
   EXPECT_EQ(read(dir_ + "/count"), "once\n");
   ASSERT_EQ(jobs_->unacknowledged().size(), 1U);
-  jobs_->acknowledge(jobs_->unacknowledged());
+  jobs_->acknowledge(jobs_->unacknowledged(), {});
   EXPECT_TRUE(jobs_->unacknowledged().empty());
 }
 

@@ -99,6 +99,37 @@ TEST_F(Slots, WhatSomebodyReadsBecomesFiles) {
   EXPECT_EQ(read(job(1).error), "err");
 }
 
+TEST_F(Slots, WhatNobodyElseCouldKeepGoesBehindTheJobsFiles) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  auto slot = slots->take(job(1));
+  const std::string path = slot->output();
+  write(job(1).output, "before, ");
+  write(slot->output(), "and on");
+  write(slot->error(), "err");
+  slot->end(job(1), false);
+  slot->become_files();
+  EXPECT_EQ(read(job(1).output), "before, and on");
+  EXPECT_EQ(read(job(1).error), "err");
+  const auto next = slots->take(job(2));
+  EXPECT_EQ(next->output(), path) << "the slot is free";
+  EXPECT_EQ(read(next->output()) + read(next->error()), "");
+}
+
+TEST_F(Slots, WhatCannotBecomeFilesStaysForTheNextAgent) {
+  {
+    const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+    auto slot = slots->take(job(1));
+    write(slot->output(), "out");
+    fs::create_directory(job(1).output);
+    slot->end(job(1), false);
+    slot->become_files();
+    EXPECT_NE(slots->take(job(2))->output(), slot->output());
+  }
+  fs::remove(job(1).output);
+  rescue_slots(dir_, 0, "");
+  EXPECT_EQ(read(job(1).output), "out");
+}
+
 TEST_F(Slots, OfAKilledAgentAreFiledUnderTheirJobs) {
   {
     const auto slots = std::make_shared<OutputSlots>(slots_of(3, 7));

@@ -134,6 +134,49 @@ TEST(LiveOutputLog, WhatATaskOfAKilledAgentWroteIsFound) {
   EXPECT_EQ(printed_by(live, array + 2).out, "begun\n");
 }
 
+// A folder in the place of the log's file is to the broker what a full disk is.
+struct Unwritable {
+  explicit Unwritable(const Live& live) : in_the_way(live.dir() + "/state/output/log-1") {
+    fs::create_directories(in_the_way);
+  }
+  std::string in_the_way;
+};
+
+TEST(LiveOutputLog, WhatCannotBeWrittenStaysInFiles) {
+  const Live live({"--resources", "node=1/core=2"});
+  const Unwritable log(live);
+  const auto reads = [&](std::uint64_t task, const std::string& want) {
+    return eventually([&] { return printed_by(live, task).out == want; });
+  };
+  const auto array = live.job({"/bin/sh", "-c", "echo $HOLON_ARRAY_INDEX"}, logged_tasks(60));
+  EXPECT_EQ(live.wait_one(array).result, "COMPLETED") << "the ends need no room in the log";
+  for (const std::uint64_t index : {1, 7, 60})
+    EXPECT_TRUE(reads(array + index, fmt::format("{}\n", index)));
+  live.kill_broker();
+  EXPECT_TRUE(reads(array + 60, "60\n"));
+  fs::remove(log.in_the_way);
+  const auto next = live.job({"/bin/echo", "next"}, logged_tasks(1));
+  live.wait_one(next);
+  EXPECT_TRUE(reads(next + 1, "next\n"));
+  EXPECT_TRUE(fs::is_regular_file(log.in_the_way)) << "the log goes on";
+  EXPECT_TRUE(reads(array + 1, "1\n"));
+}
+
+// The next attempt goes on with the files in which the agent has put what the first one wrote.
+TEST(LiveOutputLog, WhatCannotBeWrittenOfAnAttemptIsBeforeTheNextOne) {
+  const Live live({"--resources", "node=1/core=2"});
+  JobOptions options = logged_tasks(1);
+  options.system = R"({"holon":{"array":{},"requeue":1,"retry_on":"3"}})";
+  // A name that leads nowhere is no file to the broker, and is replaced by the agent's.
+  const auto once = live.dir() + "/state/output/2.out";
+  const auto reply = live.submit(
+      {"/bin/sh", "-c", "echo run; [ -e " + once + " ] || { ln -s nowhere " + once + "; exit 3; }"},
+      options);
+  ASSERT_TRUE(reply) << reply.error().what;
+  live.wait_one(reply->first_id);
+  EXPECT_EQ(printed_by(live, reply->first_id + 1).out, "run\nrun\n");
+}
+
 // Whoever attaches while it runs sees all of it, once.
 TEST(LiveOutputLog, IsFollowedLikeAFile) {
   const Live live({"--resources", "node=1/core=2"});
