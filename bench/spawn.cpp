@@ -76,7 +76,7 @@ void BM_Jobs(benchmark::State& state) {
       std::filesystem::temp_directory_path() / ("holon-bench-" + std::to_string(getpid()));
   for (auto _ : state) {
     reactor->run_until([&] { return running < state.range(0); }, 10000);
-    jobs.acknowledge(jobs.unacknowledged());
+    jobs.acknowledge(jobs.unacknowledged(), {});
     msg::Start start;
     start.job = ++next;
     start.path = "/" + std::to_string(next);
