@@ -16,7 +16,7 @@ constexpr std::array kTopics = {
     topic<msg::JoinRequest, msg::JoinReply>("agent.join"),
     topic<msg::VouchRequest, msg::Empty>("agent.vouch"),
     topic<msg::Hello, msg::Welcome>("agent.hello"),
-    topic<msg::Report, msg::Empty>("agent.report"),
+    topic<msg::Report, msg::Reported>("agent.report"),
     topic<msg::FenceRequest, msg::FenceReply>("agent.fence"),
     topic<msg::Empty, msg::FilesReply>("agent.files"),
     topic<msg::KeepRequest, msg::KeepReply>("agent.keep"),

@@ -16,8 +16,8 @@ TEST(Topics, AreThoseThatSomebodyHasARightTo) {
   for (const auto& right : rights()) known.insert(right.topic);
   for (const auto& topic : msg::topics().topics) described.insert(topic.name);
   // The others are what a broker asks of its agents.
-  described.insert(
-      {"agent.join", "agent.hello", "agent.report", "agent.fence", "agent.files", "agent.keep"});
+  described.insert({"agent.join", "agent.hello", "agent.report", "agent.fence", "agent.files",
+                    "agent.keep", "agent.vouch"});
   EXPECT_EQ(described, known);
   std::set<std::string_view> of_agents;
   for (const auto& topic : launch::topics().topics) of_agents.insert(topic.name);

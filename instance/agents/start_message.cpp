@@ -1,0 +1,129 @@
+// What an agent is told of a job that it is to start: files, tasks, variables, limits.
+#include "instance/agents/agent_link.hpp"
+
+namespace holon::instance {
+namespace {
+
+namespace lm = launch::msg;
+
+void add_tasks(lm::Start& start, const std::vector<PlacedNode>& nodes) {
+  for (const auto& node : nodes) {
+    for (const auto& task : node.tasks)
+      start.tasks.push_back(
+          {static_cast<std::uint32_t>(task.rank), idset_text(task.cores), idset_text(task.gpus)});
+    if (nodes.size() > 1) start.node_tasks.push_back(static_cast<std::uint32_t>(node.tasks.size()));
+  }
+  if (nodes.empty())
+    for (std::uint32_t i = 0; i < start.ntasks; ++i) start.tasks.push_back({i, "", ""});
+}
+
+}  // namespace
+
+void AgentLink::add_files(lm::Start& start, const ActiveJob& job) const {
+  const auto files = jobs_.files_of(job);
+  const std::size_t place = place_of(job.life, rank_);
+  if (!is_led(job.life, rank_)) {
+    start.input = files.input;
+    start.input_tasks = job.submission->input_tasks;
+  }
+  start.output = file_of_part(files.output, place);
+  start.error = file_of_part(files.error, place);
+  start.own_output = job.submission->output.empty();
+  start.own_error = job.submission->error.empty();
+  start.label = job.submission->label;
+  if (!job.submission->output.empty() || !job.submission->error.empty()) return;
+  start.output_limit = settings_.output_limit;
+  // A job by itself keeps a file that somebody may look at. What an attempt has left stands in
+  // files, too, for the next one to go on.
+  const Submission& what = *job.submission;
+  const bool is_one_of_many = what.wishes.array || what.count > 1 || !what.argv.empty();
+  start.in_slot =
+      is_one_of_many && !what.is_instance && job.life.retries == 0 && job.life.parts.size() < 2;
+}
+
+// A lone task has nobody to find, and a child instance is none of several.
+std::string AgentLink::wire_up_of(const Submission& what) const {
+  const std::string& wanted = what.mpi.empty() ? settings_.mpi : what.mpi;
+  if (what.is_instance || wanted == "none") return {};
+  if (wanted != "auto") return wanted;
+  if (what.ntasks <= 1) return {};
+  return settings_.serves_users ? "pmi2" : wanted;  // no PMIx server is another user's
+}
+
+// What the process that this part of a child is has to know of the others.
+ChildPlace AgentLink::place_in(const ActiveJob& job, const std::vector<PlacedNode>& nodes) const {
+  ChildPlace place;
+  place.index = place_of(job.life, rank_);
+  place.is_one_machine = settings_.is_one_machine;
+  if (job.life.parts.size() < 2) return place;
+  for (const Part& part : job.life.parts)
+    place.hosts.push_back(part_for(ground_.hosting, nodes, part.rank).nodes.front().host);
+  return place;
+}
+
+lm::Start AgentLink::start_message(const ActiveJob& job, std::uint32_t program) const {
+  const auto& what = *job.submission;
+  auto nodes = nodes_of(ground_.graph, *job.allocation);
+  place_tasks(nodes, tasks_of(job));
+  const auto place = static_cast<std::uint32_t>(place_of(job.life, rank_));
+  const bool led = is_led(job.life, rank_);
+  lm::Start start;
+  start.job = job.id.value();
+  start.attempt = job.life.retries;
+  start.truncate = job.life.retries == 0;
+  start.path = jobs_.path_of(job.id);
+  start.program = program;
+  start.ntasks = static_cast<std::uint32_t>(tasks_of(job));
+  start.nnodes = static_cast<std::uint32_t>(std::max<std::size_t>(1, nodes.size()));
+  start.nodelist = job.life.place.nodelist;
+  start.bind = settings_.bind;
+  auto part_tasks = tasks_by_part(ground_.hosting, nodes);
+  const PlacedPart part = part_for(ground_.hosting, nodes, rank_);
+  start.node_index = static_cast<std::uint32_t>(part.first);
+  if (what.is_instance)
+    start.tasks.push_back({place, "", ""});  // all of the job's cores
+  else
+    add_tasks(start, part.nodes);
+  if (part.nodes.size() == 1) {
+    start.cores = idset_text(part.nodes.front().cores);
+    start.gpus = idset_text(part.nodes.front().gpus);
+  }
+  add_files(start, job);
+  if (job.life.expiration != 0 && !led)
+    start.limit = std::max<Duration>(1, job.life.expiration - job.life.t_alloc);
+  start.mpi = wire_up_of(what);
+  if (!led) {
+    start.warn_signal = what.warn_signal;
+    start.warn_before = what.warn_before;
+  }
+  start.rlimits = what.rlimits;
+  start.file_mask = what.file_mask;
+  if (settings_.keep_memory && !what.is_instance)
+    start.memory = what.wishes.memory * static_cast<std::int64_t>(start.tasks.size());
+  if (!what.is_instance) {
+    start.prolog = settings_.prolog;
+    start.epilog = settings_.epilog;
+    start.hook_timeout = settings_.hook_timeout;
+  }
+  start.kill_on_bad_exit = what.kill_on_bad_exit;
+  if (!start.mpi.empty() && job.life.parts.size() > 1) {
+    start.part = place;
+    start.part_tasks = std::move(part_tasks);
+  }
+  start.grace = what.is_instance ? settings_.instance_grace : settings_.grace;
+  if (settings_.serves_users) start.user = job.life.user;
+  start.env = array_variables(what, job.id);
+  start.env["HOLON_URI"] = settings_.uri;
+  start.env["HOLON_PE"] = job.life.environment;
+  if (what.is_instance) {
+    start.secrets = {{"HOLON_PARENT_URI", settings_.uri}, {"HOLON_TOKEN", settings_.token(job.id)}};
+    // Another user's child keeps its own where that user's instances do.
+    if (!settings_.serves_users)
+      start.secrets["HOLON_STATE_DIR"] =
+          settings_.state_dir + "/children/" + std::to_string(job.id.value());
+    start.secrets.merge(secrets_of(place_in(job, nodes)));
+  }
+  return start;
+}
+
+}  // namespace holon::instance
