@@ -428,6 +428,7 @@ void Provisions::settle(msg::BatchJob& job, const batch::ListedJob* listed, Time
 void Provisions::over(const msg::BatchJob& job) {
   const std::uint64_t number = job.number, whose = job.provision;
   const bool came = job.came;
+  arrivals_.erase(number);
   const std::string id = job.id.empty() ? "a batch job that was asked for is not there"
                                         : fmt::format(
                                               "batch job {} ended before it had joined; {} "
@@ -519,10 +520,14 @@ void Provisions::look_at_nodes(Time now) {
     msg::Provision* const provision = find(job.provision);
     if (!ranks.empty() && !job.came) {
       job.came = true;
+      arrivals_[job.number].since = now;
       job.state = "running";
       if (provision != nullptr) provision->failures = 0, provision->trouble.clear();
       keep();
     }
+    if (const auto arrival = arrivals_.find(job.number); arrival != arrivals_.end())
+      arrival->second.nodes =
+          std::max(arrival->second.nodes, static_cast<std::uint32_t>(ranks.size()));
     for (const std::uint32_t rank : ranks) {
       if (!uses_.departures.is_idle(rank)) continue;
       idle.insert(rank);

@@ -100,9 +100,12 @@ class Provisions {
   msg::Provision* find(std::uint64_t number);
   std::uint32_t on_their_way(const msg::Provision& provision) const;
   std::uint32_t may_be_asked_for(const msg::Provision& provision) const;
+  std::uint32_t late_nodes(const msg::BatchJob& job, Time now) const;
+  std::uint32_t counted_on(const msg::Provision& provision, const resource::GraphSpec& node,
+                           Time now) const;
   Result<resource::GraphSpec> node_like(const msg::Provision& provision) const;
   Result<Need> need_with(const msg::Provision& provision, const resource::GraphSpec& node,
-                         std::uint32_t batch_jobs, Time now) const;
+                         std::uint32_t counted_on, std::uint32_t batch_jobs, Time now) const;
   Result<Need> need_of(const msg::Provision& provision, Time now) const;
   batch::BatchRequest request_for(const msg::Provision& provision, std::uint64_t number) const;
   std::string script(const msg::Provision& provision, std::uint64_t number) const;
@@ -140,6 +143,11 @@ class Provisions {
   bool keys_are_old_ = false;
   bool is_over_ = false;
   int commands_ = 0;  // that submit or take back
+  struct Arrival {
+    Time since = 0;           // its first node
+    std::uint32_t nodes = 0;  // the most that were there at once
+  };
+  std::map<std::uint64_t, Arrival> arrivals_;  // of batch jobs that have come in this run
 };
 
 }  // namespace holon::instance

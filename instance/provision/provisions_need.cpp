@@ -1,5 +1,7 @@
 // How many batch jobs the plan lacks: what it would do with the nodes of more of them.
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "instance/provision/more_nodes.hpp"
 #include "instance/provision/provisions.hpp"
@@ -9,6 +11,14 @@ namespace {
 
 constexpr std::int64_t kJobsLookedAt = 4'096;   // of those that wait
 constexpr std::uint32_t kMostNodesAsked = 256;  // in one question to the plan
+constexpr Duration kLateFor = 60'000;           // a node of a batch job whose first one has come
+
+// How much of each type there is.
+std::map<std::string, std::int64_t> amounts_of(const resource::GraphSpec& node) {
+  std::map<std::string, std::int64_t> amounts;
+  for (const auto& row : node.rows) amounts[node.words.types.text(row.type)] += row.size;
+  return amounts;
+}
 
 }  // namespace
 
@@ -30,19 +40,51 @@ std::uint32_t Provisions::may_be_asked_for(const msg::Provision& provision) cons
   return std::min(how.most_queued - queued, (how.most_nodes - nodes) / how.nodes_each);
 }
 
+// Nodes of a batch job that begins right now: they come one after the other.
+std::uint32_t Provisions::late_nodes(const msg::BatchJob& job, Time now) const {
+  const auto arrival = arrivals_.find(job.number);
+  if (arrival == arrivals_.end() || now - arrival->second.since >= kLateFor) return 0;
+  return job.nodes - std::min(job.nodes, arrival->second.nodes);
+}
+
+// Nodes that come without any batch job more of this provision: its own that are late, and those
+// of others that have the same and stay for as long.
+std::uint32_t Provisions::counted_on(const msg::Provision& provision,
+                                     const resource::GraphSpec& node, Time now) const {
+  const auto amounts = amounts_of(node);
+  const auto is_as_good = [&](const msg::Provision& other) {
+    if (other.how.walltime < provision.how.walltime) return false;
+    const auto its = node_like(other);
+    return its && amounts_of(*its) == amounts;
+  };
+  std::uint32_t counted = 0;
+  for (const auto& other : state_.provisions) {
+    const bool is_own = other.number == provision.number;
+    std::uint32_t nodes = 0;
+    for (const auto& job : state_.batch_jobs) {
+      if (job.provision != other.number) continue;
+      nodes += late_nodes(job, now);
+      if (!is_own && !job.came) nodes += job.nodes;
+    }
+    if (nodes > 0 && (is_own || is_as_good(other))) counted += nodes;
+  }
+  return counted;
+}
+
 Result<resource::GraphSpec> Provisions::node_like(const msg::Provision& provision) const {
   if (!provision.topology.empty()) return read_node({0, "node", provision.topology});
   if (!provision.how.shape.empty()) return node_of_shape(provision.how.shape);
   return own_node(uses_.store.graph());
 }
 
-// What waiting jobs would use of so many batch jobs.
+// What waiting jobs would use of so many batch jobs, and of nodes that come anyway.
 Result<Provisions::Need> Provisions::need_with(const msg::Provision& provision,
                                                const resource::GraphSpec& node,
-                                               std::uint32_t batch_jobs, Time now) const {
+                                               std::uint32_t counted_on, std::uint32_t batch_jobs,
+                                               Time now) const {
   const auto& how = provision.how;
   const Time end = saturating_add(now, how.walltime) - settings_.margin;
-  const auto more = many_like(node, batch_jobs * how.nodes_each);
+  const auto more = many_like(node, counted_on + batch_jobs * how.nodes_each);
   const auto starts = uses_.scheduler.starts_on(more, end, now, {.jobs = kJobsLookedAt});
   if (!starts) return tl::unexpected(starts.error());
   Need need;
@@ -59,7 +101,8 @@ Result<Provisions::Need> Provisions::need_with(const msg::Provision& provision,
   }
   std::sort(need.jobs.begin(), need.jobs.end());
   need.jobs.erase(std::unique(need.jobs.begin(), need.jobs.end()), need.jobs.end());
-  need.batch_jobs = (used + how.nodes_each - 1) / how.nodes_each;
+  const std::uint32_t missing = used - std::min(used, counted_on);
+  need.batch_jobs = (missing + how.nodes_each - 1) / how.nodes_each;
   return need;
 }
 
@@ -72,16 +115,18 @@ Result<Provisions::Need> Provisions::need_of(const msg::Provision& provision, Ti
   if (most == 0 || uses_.scheduler.pending() == 0) return Need();
   const auto node = node_like(provision);
   if (!node) return tl::unexpected(node.error());
-  auto need = need_with(provision, *node, most, now);
+  const std::uint32_t anyway = counted_on(provision, *node, now);
+  auto need = need_with(provision, *node, anyway, most, now);
   if (!need) return need;
-  for (std::uint32_t too_few = 0; too_few + 1 < need->batch_jobs;) {
-    const std::uint32_t middle = too_few + (need->batch_jobs - too_few) / 2;
-    auto fewer = need_with(provision, *node, middle, now);
+  for (std::uint32_t fewest = 0; fewest < need->batch_jobs;) {
+    const std::uint32_t middle = fewest + (need->batch_jobs - fewest) / 2;
+    const auto fewer = anyway + middle == 0 ? Result<Need>(Need())
+                                            : need_with(provision, *node, anyway, middle, now);
     if (!fewer) return fewer;
     if (fewer->jobs.size() >= need->jobs.size()) {
       need->batch_jobs = middle;
     } else {
-      too_few = middle;
+      fewest = middle + 1;
     }
   }
   return need;
