@@ -31,7 +31,6 @@
 #include "launch/tracking/remains.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/dispatcher.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace holon::launch {
 namespace {
