@@ -427,9 +427,8 @@ class Agent::Impl {
                     log_->error(fmt::format("the broker did not take a report: {}",
                                             to_string(reply.error())));
                     // Whoever is not taken for the agent has to learn where it stands.
-                    const bool denied = reply.error().code == Errc::denied;
-                    report_again_ = reactor_.after(kAgain, [this, denied] {
-                      if (denied) return say_hello();
+                    report_again_ = reactor_.after(kAgain, [this, code = reply.error().code] {
+                      if (code == Errc::denied) return say_hello();
                       // All of it, of which the broker knows some: not to hear of a start leaves a
                       // child of it waiting for ever.
                       report_.started = jobs_.running();

@@ -196,7 +196,12 @@ TEST_F(UsersOverNodes, AnAgentThatIsKilledLeavesNothingOfItsUsersAndTheNextOneSe
   const std::string job = ok_on(1, "ann", {"submit", "-w", "n2", "sleep", "1006"});
   for (int i = 0; i < 3'000 && processes_with(kAnn, "sleep 1006").empty(); ++i)
     poll(nullptr, 0, 10);
-  const auto agents = processes_with(kInstance, "agent --rank 1");
+  // What the agent is starting looks like the agent until it has become another program.
+  auto agents = processes_with(kInstance, "agent --rank 1");
+  for (int i = 0; i < 3'000 && agents.size() != 1; ++i) {
+    poll(nullptr, 0, 10);
+    agents = processes_with(kInstance, "agent --rank 1");
+  }
   ASSERT_EQ(agents.size(), 1U);
   kill(agents.front(), SIGKILL);
   (void)on_as(1, "ann", {"job", "wait", job});  // it has not completed
