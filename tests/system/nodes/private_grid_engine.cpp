@@ -36,6 +36,13 @@ constexpr const char* kParallelEnvironment =
     "stop_proc_args NONE\nallocation_rule $round_robin\ncontrol_slaves TRUE\n"
     "job_is_first_task FALSE\nurgency_slots min\naccounting_summary FALSE\nqsort_args NONE\n";
 
+// A host knows the processes of a job by a group that it gives to no other job. All hosts of all
+// tests are one kernel: two of them that took the same group waited for, or killed, each other's
+// processes.
+std::size_t first_group(std::size_t host) {
+  return 1'000'000 + static_cast<std::size_t>(getpid()) * 100 + host * 10;
+}
+
 }  // namespace
 
 std::string PrivateGridEngine::missing() {
@@ -65,7 +72,8 @@ PrivateGridEngine::PrivateGridEngine(Sandbox& sandbox, PrivateHosts& hosts, int 
 // As scripts/init_cluster of the package does for the whole machine.
 void PrivateGridEngine::make_cell() {
   const std::string script = fmt::format(
-      "set -e\nmkdir -p {0}/default/common {0}/spool/qmaster/job_scripts {0}/spool/execd\n"
+      "set -e\nmkdir -p {0}/settings {0}/default/common {0}/spool/qmaster/job_scripts "
+      "{0}/spool/execd\n"
       "for part in bin lib utilbin; do ln -s /var/lib/gridengine/$part {0}/$part; done\n"
       "ln -s {1}/util {0}/util\n"
       "sed \"s|^spooling_params.*|spooling_params {0}/default/common;{0}/spool/qmaster|; "
@@ -93,9 +101,14 @@ void PrivateGridEngine::start_daemon(std::size_t host, const std::string& name) 
 
 // The daemons answer from some time on: each question is asked until they do.
 bool PrivateGridEngine::configure(int slots) {
-  std::string hosts;
-  for (std::size_t host = 1; host <= hosts_.count(); ++host)
+  std::string hosts, settings;
+  for (std::size_t host = 1; host <= hosts_.count(); ++host) {
     hosts += " " + PrivateHosts::name_of(host);
+    settings += fmt::format(" {}/settings/{}", root(), PrivateHosts::name_of(host));
+    sandbox_.write_file(
+        "sge/settings/" + PrivateHosts::name_of(host),
+        fmt::format("gid_range {0}-{1}\n", first_group(host), first_group(host) + 9));
+  }
   sandbox_.write_file("sge/hosts", "group_name @allhosts\nhostlist" + hosts + "\n");
   sandbox_.write_file("sge/pe", kParallelEnvironment);
   sandbox_.write_file("sge/queue", queue_text(slots));
@@ -103,12 +116,13 @@ bool PrivateGridEngine::configure(int slots) {
       "tries=0\nuntil qconf -sh > /dev/null 2>&1; do tries=$((tries + 1)); [ $tries -lt 300 ] || "
       "exit 1; sleep 0.1; done\nset -e\n"
       "for host in{0}; do qconf -ah $host; qconf -as $host; done\nqconf -as login\n"
+      "for file in{2}; do qconf -Aconf $file; done\n"
       "qconf -Ahgrp {1}/hosts\nqconf -Ap {1}/pe\n"
       "qconf -ssconf | sed 's/^schedule_interval.*/schedule_interval 0:0:1/; "
       "s/^flush_submit_sec.*/flush_submit_sec 1/; s/^flush_finish_sec.*/flush_finish_sec 1/; "
       "s/^job_load_adjustments.*/job_load_adjustments NONE/' > {1}/scheduler\n"
       "qconf -Msconf {1}/scheduler\nqconf -Aq {1}/queue\n",
-      hosts, root());
+      hosts, root(), settings);
   const Ran ran = run({"/bin/sh", sandbox_.write_file("configure.sh", script)});
   EXPECT_EQ(ran.code, 0) << ran.out << ran.err << sandbox_.read_file("sge/sge_qmaster-login.out");
   if (ran.code != 0) return false;
