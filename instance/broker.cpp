@@ -522,8 +522,8 @@ void Broker::drained() {
     const bool nobody_will_say = alone_ && core_->agents.none_connected();
     const bool waits = core_->jobs.counts().running > 0 && !nobody_will_say && !only_lost_run();
     if (ends_queued_ || waits) return;
-    // For as long as it waits for nodes that are away.
-    if (core_->provisions.is_ending() && !waited_for_lost_) return;
+    // A batch system may take its time; hurry() is the end of it.
+    if (core_->provisions.is_ending()) return;
     phase_ = Phase::flushing;
     end_timer_ = reactor_.after(kFlushPatience, [this] { finish(kEndedInOrder); });
   }
