@@ -90,7 +90,7 @@ bool is_scheme(const std::string& key) {
   return std::find(kGraphSchemes.begin(), kGraphSchemes.end(), key) != kGraphSchemes.end();
 }
 
-// "--time" "10m"; true is the option alone, a list the option again and again.
+// "--time=10m"; true is the option alone, a list the option again and again.
 Status add_option(const std::string& key, const Json& value, const std::string& where,
                   Words& words) {
   if (std::find(kNotForTasks.begin(), kNotForTasks.end(), key) != kNotForTasks.end())
@@ -116,8 +116,14 @@ Status add_option(const std::string& key, const Json& value, const std::string& 
   if (!value.is_string() && !value.is_number())
     return wrong_graph(fmt::format("'{}' is a text, a number, true, false or a list of them", key),
                        where);
-  words.push_back(option);
-  words.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+  const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  // In one word: what an option cannot have would be taken for the command's first word.
+  if (key.size() > 1) {
+    words.push_back(option + "=" + text);
+  } else {
+    words.push_back(option);
+    words.push_back(text);
+  }
   return {};
 }
 

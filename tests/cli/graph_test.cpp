@@ -61,12 +61,12 @@ TEST(GraphFile, TasksStandBehindWhatTheyWaitFor) {
   EXPECT_EQ(left.command, (Words{"/bin/sh", "-c", "b 1"}));
   ASSERT_EQ(left.ways.size(), 1u);
   EXPECT_THAT(left.ways[0],
-              testing::UnorderedElementsAre("--ntasks", "2", "--time", "5m", "--kill-on-bad-exit",
-                                            "--attr", "a=1", "--attr", "b=2"));
+              testing::UnorderedElementsAre("--ntasks=2", "--time=5m", "--kill-on-bad-exit",
+                                            "--attr=a=1", "--attr=b=2"));
   const auto& right = (*tasks)[2];
   ASSERT_EQ(right.ways.size(), 2u);
   EXPECT_THAT(right.ways[0],
-              testing::UnorderedElementsAre("--ntasks", "8", "--time", "10m", "--queue", "big"));
+              testing::UnorderedElementsAre("--ntasks=8", "--time=10m", "--queue=big"));
   EXPECT_THAT((*tasks)[3].after,
               ElementsAre(GraphTask::After{"afterok", 1}, GraphTask::After{"afterok", 2}));
 }
