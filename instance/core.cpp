@@ -340,7 +340,7 @@ bool Core::may_end(const ActiveJob& job) {
 
 void Core::ended(const msg::JobRecord& record) {
   const JobId id(record.id);
-  if (const ActiveJob* const job = jobs.find(id)) agents.forget(*job);
+  agents.forget(id);
   watchers.ended(id);
   outputs.ended(id);
   inputs.ended(id);

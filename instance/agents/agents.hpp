@@ -29,8 +29,7 @@ class Agents {
   // Called by the broker's Outside.
   void start_tasks(const ActiveJob& job);
   void kill_tasks(const ActiveJob& job);
-  // It is INACTIVE, or the run that has these parts is over.
-  void forget(const ActiveJob& job);
+  void forget(JobId job);  // it is INACTIVE
   void set_limit(const ActiveJob& job, Duration limit);
   void checkpoint(const ActiveJob& job);
 

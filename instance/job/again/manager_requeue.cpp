@@ -51,11 +51,11 @@ bool JobManager::runs_again(const ActiveJob& job) const {
 void JobManager::requeue(ActiveJob& job, Time now) {
   const Lifecycle& life = job.life;
   const bool preempted = has_given_place(life) && life.preemption.requeue;
-  outside_.requeued(job);  // while the parts of the run that is over are known
   const Duration wait = preempted ? 0 : back_off(life.retries - life.preemptions + 1);
   post(job,
        event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},
        now);
+  outside_.requeued(job);
   outside_.changed(job);
   if (recovering_) return;  // what waits is taken up after what runs
   waiting_.look_at(job.id);
