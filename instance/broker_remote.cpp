@@ -119,6 +119,9 @@ Result<transport::Principal> Broker::vouched(const transport::Request& request) 
   if (ask->rank == 0 || ask->rank >= secrets.size() ||
       !transport::is_same_secret(ask->secret, secrets[ask->rank]))
     return fail(Errc::denied, fmt::format("this is not the agent of rank {}", ask->rank));
+  // Whoever was root of that node still has the agent's secret.
+  if (core_ && core_->departures.is_gone(ask->rank))
+    return fail(Errc::denied, fmt::format("the node of rank {} has left", ask->rank));
   return transport::Principal{Kind::munge, ask->uid, ask->gid, 0, name_of_agent(ask->rank)};
 }
 

@@ -456,8 +456,8 @@ void Provisions::take_back(const std::vector<std::uint64_t>& numbers) {
     run(batch::cancel_command(system_called(system), ids),
         [this, jobs = std::move(jobs)](const Result<std::string>& answer) {
           --commands_;
+          if (!answer) return stay(jobs, answer.error());
           next_list_ = 0;
-          if (!answer) stay(jobs, answer.error());
         });
   }
 }
