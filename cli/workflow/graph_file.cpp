@@ -26,7 +26,7 @@ constexpr auto kGraphSchemes = std::to_array<std::string_view>(
     {"afterok", "afterany", "afternotok", "afterstart", "aftercorr"});
 // What of holon submit's options says the same as something here, or is about more than one task.
 constexpr auto kNotForTasks = std::to_array<std::string_view>(
-    {"file", "jobspec", "json", "dry-run", "instance", "count", "wrap", "help", "now"});
+    {"file", "jobspec", "json", "dry-run", "instance", "count", "wrap", "help", "now", "into"});
 
 struct Document {
   Json root;

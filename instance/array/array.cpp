@@ -85,11 +85,15 @@ Result<Idset> ArrayShape::numbers_of(const Idset& indices) const {
     // As many as it has are as many as can be right.
     if (range.last - range.first >= tasks)
       return fail(Errc::not_found, refusal(range.first, range.last));
-    for (std::uint64_t index = range.first; index <= range.last; ++index) {
-      const auto number = number_of(index);
-      if (!number) return fail(Errc::not_found, refusal(index, index));
-      numbers.insert(number->value());
+    const auto first = number_of(range.first), last = number_of(range.last);
+    // Its first and last index are as far from each other as their tasks: it has all between them.
+    if (first && last && last->value() - first->value() == range.last - range.first) {
+      numbers.insert(first->value(), last->value());
+      continue;
     }
+    std::uint64_t index = range.first;
+    while (index < range.last && number_of(index)) ++index;
+    return fail(Errc::not_found, refusal(index, index));
   }
   return numbers;
 }

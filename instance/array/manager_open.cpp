@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.hpp"
 #include "instance/array/array.hpp"
 #include "instance/job/manager.hpp"
 
@@ -15,6 +16,10 @@ namespace holon::instance {
 namespace {
 
 using nlohmann::json;
+
+// Bytes of all entries of an array, about what one submission may have: each extension writes them
+// anew.
+constexpr std::uint64_t kMostOfEntries = std::uint64_t{16} << 20;
 
 // Of the places from `first` on.
 Idset indices_from(const Submission& submission, std::uint64_t first, std::uint64_t count) {
@@ -35,8 +40,18 @@ Status check_entries(const Array& array, const msg::ExtendRequest& ask) {
         fmt::format("there are {} entries for {} tasks of array {}; as many as tasks are "
                     "accepted",
                     ask.entries.size(), ask.tasks, ask.id));
-  for (const auto& entry : ask.entries)
+  std::uint64_t bytes = 0;
+  for (const auto& entry : array.entries) bytes += entry.size();
+  for (const auto& entry : ask.entries) {
     if (entry.find('\0') != std::string::npos) return wrong("an entry has a zero byte");
+    if (!is_utf8(entry)) return wrong("an entry is not UTF-8");
+    bytes += entry.size();
+  }
+  if (bytes > kMostOfEntries)
+    return fail(Errc::out_of_range,
+                fmt::format("the entries of array {} would have {} bytes; at most {} are accepted",
+                            ask.id, bytes, kMostOfEntries),
+                "entries");
   return {};
 }
 

@@ -464,6 +464,10 @@ Status Journal::rescue() {
                        old.file};
     return tl::unexpected(*old.broken);
   };
+  // Whoever started another instance where the directory was has a journal of their own there.
+  const auto found = read_instance_id(dir);
+  if (found && *found && (*found)->id != old.progress.id)
+    return lost("another instance has begun in " + dir);
   std::error_code error;
   fs::create_directories(dir, error);
   if (error) return lost(error.message());

@@ -64,7 +64,11 @@ bool move_behind(const std::string& from, const std::string& to) {
   const transport::UniqueFd out(open(to.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   std::array<char, 65536> piece;
   for (ssize_t n = 0; in && out && (n = read(in.get(), piece.data(), piece.size())) > 0;)
-    if (write(out.get(), piece.data(), static_cast<std::size_t>(n)) != n) return false;
+    if (write(out.get(), piece.data(), static_cast<std::size_t>(n)) != n) {
+      // Not half of it: the next try begins at its beginning.
+      static_cast<void>(ftruncate(out.get(), info.st_size) == 0);
+      return false;
+    }
   return in && out && unlink(from.c_str()) == 0;
 }
 
@@ -72,6 +76,7 @@ void rescue_table(const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name + kTable;
   const transport::UniqueFd table(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   const std::string rows = read_slot(table, size_of_slot(table));
+  bool has_moved_all = true;
   for (std::size_t number = 0; number * kRow < rows.size(); ++number) {
     const auto job = std::strtoull(rows.substr(number * kRow, kRow).c_str(), nullptr, 10);
     for (const char* const end : {".out", ".err"}) {
@@ -79,10 +84,11 @@ void rescue_table(const std::string& folder, const std::string& name) {
       if (job == 0 || is_empty_file(file))
         unlink(file.c_str());
       else if (fs::exists(file))
-        move_behind(file, fmt::format("{}/{}{}", folder, job, end));
+        has_moved_all =
+            move_behind(file, fmt::format("{}/{}{}", folder, job, end)) && has_moved_all;
     }
   }
-  unlink(path.c_str());
+  if (has_moved_all) unlink(path.c_str());  // otherwise the next agent tries again
 }
 
 }  // namespace

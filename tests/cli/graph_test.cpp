@@ -118,6 +118,7 @@ TEST(GraphFile, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(refusal_of("[[task]]\nname = \"a\"\ncommand = \"x y\"\n"), HasSubstr("'shell'"));
   EXPECT_THAT(refusal_of(a + "after = \"b\"\n"), HasSubstr("'after' says too little"));
   EXPECT_THAT(refusal_of(a + "count = 3\n"), HasSubstr("'count' is no key of a task"));
+  EXPECT_THAT(refusal_of(a + "into = 7\n"), HasSubstr("'into' is no key of a task"));
   EXPECT_THAT(refusal_of(a + "time = { a = 1 }\n"), HasSubstr("'time' is a text, a number"));
   EXPECT_THAT(refusal_of(a + "variants = []\n"), HasSubstr("'variants' is a list"));
   EXPECT_THAT(refusal_of("oops = 1\n" + a), HasSubstr("accepted are defaults and task"));

@@ -125,6 +125,7 @@ TEST_F(Slots, WhatCannotBecomeFilesStaysForTheNextAgent) {
     slot->become_files();
     EXPECT_NE(slots->take(job(2))->output(), slot->output());
   }
+  rescue_slots(dir_, 0, "");  // in vain, too
   fs::remove(job(1).output);
   rescue_slots(dir_, 0, "");
   EXPECT_EQ(read(job(1).output), "out");

@@ -381,6 +381,10 @@ TEST(LiveArrays, EntriesOfAnOpenOneAreKeptWithIt) {
       live.call<msg::ExtendReply>("job.extend", msg::ExtendRequest{array, 2, "", {"d"}, false, ""});
   ASSERT_FALSE(few);
   EXPECT_THAT(few.error().what, HasSubstr("1 entries for 2 tasks"));
+  const auto bytes = live.call<msg::ExtendReply>(
+      "job.extend", msg::ExtendRequest{array, 1, "", {"\xe9t\xe9"}, false, ""});
+  ASSERT_FALSE(bytes);
+  EXPECT_THAT(bytes.error().what, HasSubstr("is not UTF-8"));
   live.kill_broker();
   ASSERT_TRUE(
       live.call<msg::ExtendReply>("job.extend", msg::ExtendRequest{array, 1, "", {"d"}, true, ""}));
@@ -390,6 +394,21 @@ TEST(LiveArrays, EntriesOfAnOpenOneAreKeptWithIt) {
   EXPECT_THAT(info->jobspec, HasSubstr(R"(["a","b","c","d"])"));
   EXPECT_THAT(info->eventlog, HasSubstr(R"("array-extend","context":{"tasks":2})"));
   EXPECT_THAT(info->eventlog, HasSubstr("array-close"));
+}
+
+TEST(LiveArrays, EntriesOfAnOpenOneAreNoMoreThanThoseOfOneSubmission) {
+  const Live live(kFour);
+  const auto array = live.job({"/bin/true"}, open_array_of(1, {{"entries", {"a"}}}));
+  const msg::ExtendRequest many{
+      array, 100, "", std::vector<std::string>(100, std::string(100'000, 'x')), false, ""};
+  ASSERT_TRUE(live.call<msg::ExtendReply>("job.extend", many));
+  const auto more = live.call<msg::ExtendReply>("job.extend", many);
+  ASSERT_FALSE(more);
+  EXPECT_EQ(more.error().code, Errc::out_of_range);
+  EXPECT_THAT(more.error().what, HasSubstr("would have 20000001 bytes; at most 16777216"));
+  EXPECT_EQ(live.record(array).tasks, 101u);
+  live.cancel(array);
+  EXPECT_NE(live.wait_one(array).result, "");
 }
 
 TEST(LiveArrays, OneWhoseDependencyFailsEndsAsAWhole) {

@@ -103,6 +103,39 @@ TEST(ArrayShape, NumbersStandForIndices) {
   EXPECT_THAT(shape.refusal(12, 12), HasSubstr("no task 7.12; its indices are 10 to 25 in steps"));
 }
 
+// Against each index by itself, of arrays with a step and with ranges of indices.
+TEST(ArrayShape, RangesOfIndicesHaveTheNumbersOfEach) {
+  std::mt19937 random(3);
+  int whole = 0;
+  for (int round = 0; round < 3'000; ++round) {
+    ArrayShape shape;
+    shape.id = JobId(100);
+    shape.tasks = 1 + random() % 12;
+    shape.array.first = 5;
+    shape.array.step = 1 + static_cast<std::int64_t>(random() % 2);
+    if (random() % 2 == 0)
+      for (std::uint64_t index = 5; shape.array.indices.count() < shape.tasks; ++index)
+        if (random() % 4 != 0) shape.array.indices.insert(index);
+    Idset asked, want;
+    bool has_all = true;
+    for (int n = 1 + static_cast<int>(random() % 2); n > 0; --n) {
+      const std::uint64_t first = 5 + random() % 12;
+      asked.insert(first, first + random() % 4);
+    }
+    for (const std::uint64_t index : asked.ids()) {
+      const auto number = shape.number_of(index);
+      has_all = has_all && number;
+      if (number) want.insert(number->value());
+    }
+    const auto numbers = shape.numbers_of(asked);
+    ASSERT_EQ(numbers.has_value(), has_all) << asked.str();
+    if (!numbers) continue;
+    ASSERT_EQ(*numbers, want) << asked.str();
+    ++whole;
+  }
+  EXPECT_GT(whole, 300);
+}
+
 TEST(RemoveRange, TakesOutOfAnyPlace) {
   std::mt19937 random(1);
   for (int round = 0; round < 2'000; ++round) {

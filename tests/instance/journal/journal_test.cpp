@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "instance/array/ended.hpp"
+#include "instance/instance_id.hpp"
 #include "msg/instance.hpp"
 
 namespace holon::instance {
@@ -409,6 +410,25 @@ TEST_F(JournalTest, GivesWhatIsFreeBackToTheDisk) {
   EXPECT_LT(*after, before / 4);
   ASSERT_TRUE(journal.look()) << "nobody else has shortened it";
   EXPECT_TRUE(journal.take_news().empty());
+}
+
+// The directory was removed while its instance ran, and somebody started another one there.
+TEST_F(JournalTest, IsNotWrittenAgainWhereAnotherInstanceHasBegun) {
+  Journal journal = open();
+  ASSERT_TRUE(journal.commit());
+  std::filesystem::remove_all(dir_);
+  std::filesystem::create_directory(dir_);
+  const std::string other = new_instance_id();
+  std::ofstream(dir_ + "/instance.id") << other << "\n";
+  std::ofstream(file()) << "theirs";
+  for (const auto& looked : {journal.look(), journal.commit()}) {
+    ASSERT_FALSE(looked);
+    EXPECT_THAT(looked.error().what, ::testing::HasSubstr("another instance has begun in " + dir_));
+  }
+  EXPECT_EQ((*read_instance_id(dir_))->id, other);
+  std::ifstream in(file());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), {}), "theirs");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_), {}), 2);
 }
 
 }  // namespace

@@ -1,10 +1,7 @@
 // More of what users of one instance try: names of files that are something else, processes of
 // others, variables and requests that no command makes.
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
-#include "client/client.hpp"
-#include "resource/jobspec/jobspec.hpp"
 #include "tests/system/users/users_fixture.hpp"
 
 namespace holon::system_test {
@@ -16,33 +13,6 @@ using testing::Not;
 
 class Tricks : public Users {
  protected:
-  // Makes a submission as `user` that no command makes. "": it was taken.
-  std::string refusal_of(const std::string& user, const std::string& path, resource::JobShape shape,
-                         const std::string& named = "") const {
-    shape.name = "forged";
-    const auto spec = resource::jobspec_for(std::move(shape));
-    EXPECT_TRUE(spec);
-    msg::SubmitRequest request;
-    request.jobspec = resource::write_jobspec(*spec);
-    request.user = named;
-    const std::string said = folder() + "/said";
-    std::ofstream(said).close();
-    const unsigned uid = people_.at(user);
-    EXPECT_EQ(chown(said.c_str(), uid, uid), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-      if (setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0) _exit(2);
-      auto client = client::Client::connect({uri_, path, {}});
-      if (!client) _exit(1);
-      const auto taken = client->submit(request);
-      if (!taken) std::ofstream(said) << to_string(taken.error());
-      _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-    return text_of(said);
-  }
   // A file of bob's that says "bob's", in a folder where everybody may write.
   std::string file_of_bob(const std::string& folder_name) const {
     const std::string open = folder() + "/" + folder_name;

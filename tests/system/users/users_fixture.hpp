@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -16,7 +17,9 @@
 #include <set>
 #include <sstream>
 
+#include "client/client.hpp"
 #include "places.hpp"  // written by CMake
+#include "resource/jobspec/jobspec.hpp"
 #include "tests/private_users.hpp"
 #include "tests/system/sandbox.hpp"
 
@@ -31,6 +34,33 @@ class Users : public testing::Test {
     std::ostringstream text;
     text << std::ifstream(file).rdbuf();
     return text.str();
+  }
+  // Makes a submission as `user` that no command makes. "": it was taken.
+  std::string refusal_of(const std::string& user, const std::string& path, resource::JobShape shape,
+                         const std::string& named = "") const {
+    shape.name = "forged";
+    const auto spec = resource::jobspec_for(std::move(shape));
+    EXPECT_TRUE(spec);
+    msg::SubmitRequest request;
+    request.jobspec = resource::write_jobspec(*spec);
+    request.user = named;
+    const std::string said = folder() + "/said";
+    std::ofstream(said).close();
+    const unsigned uid = people_.at(user);
+    EXPECT_EQ(chown(said.c_str(), uid, uid), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0) _exit(2);
+      auto client = client::Client::connect({uri_, path, {}});
+      if (!client) _exit(1);
+      const auto taken = client->submit(request);
+      if (!taken) std::ofstream(said) << to_string(taken.error());
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+    return text_of(said);
   }
 
   static std::string trimmed(std::string text) {
