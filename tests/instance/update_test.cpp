@@ -51,6 +51,8 @@ char state_of(std::int64_t pid) {
   return stat.empty() ? '-' : stat[stat.rfind(')') + 2];
 }
 
+// The tasks are no shells that start something: a child that is stopped on its way from vfork to
+// exec keeps its parent in D.
 bool all_in_state(const msg::JobRecord& record, char state) {
   return eventually([&] {
     for (const auto pid : record.pids)
@@ -163,7 +165,7 @@ TEST(Suspend, StopsAllTasksOnAllNodesUntilTheyMayGoOn) {
   const Live live({"--resources", "node=2/core=2", "--agents", "2"});
   JobOptions wide;
   wide.tasks = 3;
-  const auto id = live.job({"/bin/sh", "-c", "while :; do sleep 0.01; done"}, wide);
+  const auto id = live.job({"/bin/sleep", "600"}, wide);
   ASSERT_TRUE(eventually([&] { return live.record(id).pids.size() == 3; }));
   ASSERT_TRUE(suspend(live, {id}, true));
   const auto record = live.record(id);
@@ -220,7 +222,7 @@ TEST(Suspend, OfWhatDoesNotRunIsOfNone) {
 // The message is lost with the connection: what the broker knows comes with the next hello.
 TEST(Suspend, OfAnAgentThatIsAwayIsMadeGoodWhenItIsBack) {
   const Live live({"--resources", "node=1/core=1"});
-  const auto id = live.job({"/bin/sh", "-c", "while :; do sleep 0.01; done"}, lasting(60));
+  const auto id = live.job({"/bin/sleep", "600"}, lasting(60));
   const auto record = live.when_running(id);
   const pid_t agent = live.agent();
   testing::signal_process(agent, SIGSTOP);
