@@ -171,6 +171,7 @@ TaskSettings Core::task_settings() {
   settings.hook_timeout = config.hook_timeout;
   settings.instance_grace = config.grace + config.shutdown_timeout;
   settings.token = [this](JobId job) { return children.token(job); };
+  settings.left_no_files = [this](JobId job) { retention.left_no_files(job); };
   settings.keep_output = [this](JobId job, const LoggedOutput& written, bool again) {
     return keep_output(job, written, again);
   };

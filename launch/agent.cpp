@@ -19,6 +19,7 @@
 
 #include "launch/hardware/gpus.hpp"
 #include "launch/jobs.hpp"
+#include "launch/late_answers.hpp"
 #include "launch/lifeline.hpp"
 #include "launch/remote/output_keeper.hpp"
 #include "launch/remote/output_note.hpp"
@@ -48,18 +49,13 @@ constexpr Duration kHurry = 15'000;
 constexpr Duration kBrokerFirst = 500;  // for the broker to begin the end
 constexpr Duration kLastWord = 500;     // for the broker to acknowledge results
 constexpr Duration kOrphansAgain = 10;  // ms until it is looked again whether they are gone
+constexpr Duration kAnswerAfter = 20;   // ms after which a start is answered without a report
 constexpr Duration kAgain =
     1000;  // ms until something the broker answered with an error is said again
 
 std::string own_hostname() {
   std::array<char, 256> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
-
-// Of this start of it; no other agent has it.
-std::uint64_t new_incarnation() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32) | random();
 }
 
 std::vector<std::string> split(const char* text) {
@@ -98,7 +94,7 @@ class Agent::Impl {
       : reactor_(reactor),
         options_(std::move(options)),
         log_(make_logger(options_)),
-        incarnation_(new_incarnation()),
+        incarnation_((std::uint64_t{std::random_device()()} << 32) | std::random_device()()),
         topology_(portable_topology(ground.topology.empty() ? ground.node.xml() : ground.topology)),
         processes_(*ground.processes),
         tracking_(*tracking),
@@ -145,6 +141,7 @@ class Agent::Impl {
       given_up_.clear();  // the next hello tells what is left of them
       is_welcome_ = false;
       early_.clear();
+      starts_.drop();
       if (keeper_) keeper_->pause();
       if (alone_) return end_alone();
       await_broker();
@@ -259,8 +256,8 @@ class Agent::Impl {
     auto ask = unpack<msg::StartRequest>(request.payload());
     if (!ask) return request.fail(ask.error());
     if (ending_) return request.fail({Errc::busy, "this agent is shutting down", {}});
-    const Status done = jobs_.start(relay_ ? with_own_address(std::move(*ask)) : *ask);
-    done ? request.reply(pack(msg::Empty{})) : request.fail(done.error());
+    const Status done = jobs_.start(relay_ ? with_own_address(std::move(*ask)) : std::move(*ask));
+    done ? starts_.add(request) : request.fail(done.error());
   }
 
   // Are the broker's files those of this node, too? A broker that does not say takes it for
@@ -418,6 +415,7 @@ class Agent::Impl {
     msg::Report report = std::exchange(report_, {});
     report.clock = reactor_.now();
     std::string payload = pack(report);
+    starts_.give();
     client_->call({"agent.report", std::move(payload), "", 0},
                   [this, told = std::move(report.finished)](const Result<std::string>& answer) {
                     const auto reply = answer ? unpack<msg::Reported>(*answer)
@@ -479,7 +477,7 @@ class Agent::Impl {
   transport::Reactor& reactor_;
   AgentOptions options_;
   std::shared_ptr<spdlog::logger> log_;
-  std::uint64_t incarnation_;
+  std::uint64_t incarnation_;    // of this start of it; no other agent has it
   std::optional<Time> ends_;     // its node does
   std::string topology_;         // a portable one
   bool shows_topology_ = false;  // in the next hello: the broker has asked for it
@@ -491,8 +489,9 @@ class Agent::Impl {
   std::unique_ptr<Relay> relay_;  // on another node than the broker's; uses client_
   // On a node that does not see the broker's files; uses client_.
   std::unique_ptr<OutputKeeper> keeper_;
-  bool knows_files_ = false;                  // whether it sees them
-  std::vector<std::function<void()>> early_;  // what was asked of jobs before that, in order
+  bool knows_files_ = false;                    // whether it sees them
+  std::vector<std::function<void()>> early_;    // what was asked of jobs before that, in order
+  LateAnswers starts_{reactor_, kAnswerAfter};  // to requests for them
   msg::Report report_;
   std::optional<int> ending_;  // the exit code, once decided
   Duration wait_ = 0;

@@ -428,6 +428,7 @@ void Job::end() {
 
 // Whoever still reads goes on reading the files, which are the job's then.
 void Job::end_slot() {
+  was_in_slot_ = slot_ != nullptr;
   if (!slot_) return;
   const bool is_read = std::any_of(followers_.begin(), followers_.end(),
                                    [](const auto& follower) { return !follower->done(); });
@@ -453,6 +454,7 @@ void Job::tell_end() {
     finished.tasks.push_back(task.result);
   }
   if (abort_code_) finished.exit_code = *abort_code_;
+  finished.in_slot = was_in_slot_;
   finished.output = std::move(written_.output);
   finished.error = std::move(written_.error);
   events_.end(std::move(finished));

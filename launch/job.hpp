@@ -125,6 +125,7 @@ class Job {
   PartFences fences_;
   JobInput input_;
   std::unique_ptr<OutputSlot> slot_;  // nullptr: its output goes into files
+  bool was_in_slot_ = false;
   OutputSlot::Written written_;
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;

@@ -50,7 +50,7 @@ Jobs::Jobs(JobContext context) : context_(std::move(context)), inherited_(curren
 
 Jobs::~Jobs() = default;
 
-Status Jobs::start(const msg::StartRequest& request) {
+Status Jobs::start(msg::StartRequest request) {
   if (const Status good = check(request); !good) return good;
   std::vector<std::shared_ptr<const ProgramImage>> programs;
   for (const msg::Program& program : request.programs) {
@@ -59,10 +59,11 @@ Status Jobs::start(const msg::StartRequest& request) {
       return fail(Errc::invalid_argument,
                   "program " + std::to_string(program.number) + " is not kept here");
   }
-  for (const msg::Start& start : request.jobs) {
+  for (msg::Start& start : request.jobs) {
     if (knows(start.job)) continue;
     waiting_ids_.insert(start.job);
-    waiting_.push_back({start, programs[start.program]});
+    auto program = programs[start.program];
+    waiting_.push_back({std::move(start), std::move(program)});
   }
   start_some();
   return {};

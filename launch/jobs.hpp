@@ -38,7 +38,7 @@ class Jobs {
   // The jobs are started by the loop, a few each turn, in this order. Errors: invalid_argument for
   // a request that names a program it does not have, or that is not kept, or a job without tasks:
   // then nothing of it will be started.
-  Status start(const msg::StartRequest& request);
+  Status start(msg::StartRequest request);
   // Programs that are kept are those of one connection.
   void forget_programs() { programs_.clear(); }
   void signal(const msg::SignalRequest& request);

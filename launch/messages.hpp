@@ -72,8 +72,9 @@ struct Finished {
   std::uint32_t attempt = 0;   // Start::attempt
   std::string output, error;   // all that was written into a slot (Start::in_slot); else in files
   std::int64_t memory_kb = 0;  // the most that was seen in use by all of it together; 0: not looked
+  bool in_slot = false;        // its tasks have written into a slot: no file of its own is empty
   HOLON_FIELDS_WITHOUT_DEFAULTS(job, reason, what, exit_code, t_start, t_finish, tasks, attempt,
-                                output, error, memory_kb)
+                                output, error, memory_kb, in_slot)
 };
 
 // ---- agent to broker ----

@@ -393,7 +393,7 @@ class Reactor::Impl : public std::enable_shared_from_this<Impl> {
 
   void dispatch_signal(int signal) {
     std::array<signalfd_siginfo, 8> info;
-    while (read(signals_[signal].fd.get(), info.data(), sizeof info) > 0) {
+    while (read(signals_[signal].fd.get(), info.data(), sizeof info) == sizeof info) {
     }
     const auto callbacks = signals_[signal].callbacks;
     for (const auto& [id, callback] : callbacks) {

@@ -1,5 +1,6 @@
 #include "instance/agents/agent_link.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -149,9 +150,17 @@ lm::StartRequest AgentLink::start_request() {
   return request;
 }
 
+// Somebody may have removed where tasks write: a folder that is gone has no name any more.
+void AgentLink::make_output_folder() {
+  struct stat info {};
+  if (output_folder_ && fstat(output_folder_.get(), &info) == 0 && info.st_nlink > 0) return;
+  const std::string folder = settings_.state_dir + "/output";
+  mkdir(folder.c_str(), 0700);
+  output_folder_.reset(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
 void AgentLink::send_starts() {
-  // Somebody may have removed where they write.
-  if (!to_start_.empty()) mkdir((settings_.state_dir + "/output").c_str(), 0700);
+  if (!to_start_.empty()) make_output_folder();
   while (!to_start_.empty()) send_some();
 }
 
@@ -301,6 +310,7 @@ void AgentLink::take_finished(const lm::Finished& f, Time told, Time now, lm::Re
   const ActiveJob* const job = jobs_.find(JobId(f.job));
   const bool is_news = job != nullptr && next_step(job->life, rank_) != Step::none;
   jobs_.tasks_ended(JobId(f.job), rank_, ended, now);
+  if (f.in_slot) settings_.left_no_files(JobId(f.job));
   keep_output(f, is_news, reply);
 }
 

@@ -21,6 +21,7 @@
 #include "instance/remote/child_place.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
+#include "transport/unique_fd.hpp"
 
 namespace holon::resource {
 class ResourceGraph;
@@ -48,6 +49,9 @@ struct TaskSettings {
   // end has led to. True: it may be kept already. Errors: of OutputLog; the agent has it still.
   std::function<Status(JobId, const LoggedOutput&, bool)> keep_output =
       [](JobId, const LoggedOutput&, bool) { return Status(); };
+  // The tasks of a job have written into a slot, so that no file of it is empty; called behind what
+  // their end has led to.
+  std::function<void(JobId)> left_no_files = [](JobId) {};
 };
 
 // What all links of a broker stand on; each must outlive them.
@@ -147,6 +151,7 @@ class AgentLink {
   launch::msg::StartRequest start_request();
   bool stands_right(const launch::msg::Started& told) const;
   void put_right(JobId id);
+  void make_output_folder();
   void send_starts();
   void send_some();
   void tell(const char* topic, std::string payload);
@@ -169,6 +174,7 @@ class AgentLink {
   // What it keeps of the programs that it was sent over this connection, with their numbers.
   std::deque<std::pair<std::shared_ptr<const Submission>, std::uint64_t>> programs_;
   std::uint64_t last_program_ = 0;
+  transport::UniqueFd output_folder_;  // as it was when a task was last started
   // Running jobs of which the agent that says hello does not know the limit, or whether they are
   // stopped.
   std::vector<JobId> to_put_right_;

@@ -119,9 +119,16 @@ void Retention::ended(const msg::JobRecord& record) {
     if (file.starts_with(output_dir_ + "/") && (own.empty() || own.back() != file))
       own.push_back(file);
   if (own.empty()) return;
-  after_commit_.add([own = std::move(own)] {
+  after_commit_.add([this, id = JobId(record.id), own = std::move(own)] {
+    if (without_files_.erase(id) > 0) return;
     for (const auto& file : own) remove_if_empty(file);
   });
+}
+
+// One whose end is told again, or that runs again, is not looked at in this turn: it is taken out.
+void Retention::left_no_files(JobId job) {
+  without_files_.insert(job);
+  after_commit_.add([this, job] { without_files_.erase(job); });
 }
 
 }  // namespace holon::instance

@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <unordered_set>
 
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
@@ -40,6 +41,8 @@ class Retention {
   // A job has ended. Output files of the instance's own naming that hold nothing go once that is
   // committed.
   void ended(const msg::JobRecord& record);
+  // Behind ended() of it: there are none of such a job, which costs a look at each of them.
+  void left_no_files(JobId job);
   // Jobs were forgotten, and that is committed.
   std::function<void()> on_forgotten = [] {};
 
@@ -55,7 +58,8 @@ class Retention {
   Duration age_;
   std::string output_dir_, children_dir_;
   SlowRemoval removal_;
-  bool forgets_ = false;  // until no more than `keep` are left
+  std::unordered_set<JobId> without_files_;  // of jobs that ended in this turn
+  bool forgets_ = false;                     // until no more than `keep` are left
   bool began_ = false;
   Time not_before_ = 0;
 };

@@ -41,6 +41,15 @@ bool may_make_wait(int fd) {
   return !S_ISCHR(info.st_mode) || isatty(fd) == 1;
 }
 
+// A slot is open already, and empty: all tasks that it is given to write through one description
+// of the open file, whose flags are set anew for each.
+OpenFile copies_of(const OutputSlot& slot) {
+  return [&slot](const std::string& path, int, bool) {
+    const int fd = fcntl(slot.appending_to(path), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return fd < 0 ? -errno : fd;
+  };
+}
+
 }  // namespace
 
 int open_here(const std::string& path, int flags, bool) {
@@ -137,7 +146,7 @@ JobOutput::JobOutput(transport::Reactor& reactor, const msg::Start& start, std::
       cwd_(std::move(cwd)),
       own_output_(start.own_output),
       own_error_(start.own_error),
-      open_file_(std::move(open)),
+      open_file_(slot == nullptr ? std::move(open) : copies_of(*slot)),
       truncate_(start.truncate),
       label_(start.label),
       keep_lines_(start.tasks.size() > 1 && start.tasks.size() <= kTasksWithWholeLines) {

@@ -44,6 +44,12 @@ transport::UniqueFd make_file(const std::string& path) {
   return transport::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
 }
 
+// What a task has written through the descriptor that all tasks are given has moved it on.
+bool empty(const SlotFile& file) {
+  if (size_of_slot(file.reading) == 0) return true;
+  return ftruncate(file.reading.get(), 0) == 0 && lseek(file.appending.get(), 0, SEEK_SET) == 0;
+}
+
 std::string file_of_slot(const std::string& folder, const std::string& name, std::size_t number,
                          const char* end) {
   return fmt::format("{}/{}-{}{}", folder, name, number, end);
@@ -93,6 +99,12 @@ void rescue_table(const std::string& folder, const std::string& name) {
 
 }  // namespace
 
+bool SlotFile::make() {
+  reading = make_file(path);
+  appending.reset(open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  return reading && appending;
+}
+
 std::string slots_of(std::uint32_t rank, std::uint64_t incarnation) {
   return fmt::format("slots-{}-{:x}", rank, incarnation);
 }
@@ -113,7 +125,7 @@ void rescue_slots(const std::string& folder, std::uint32_t rank, const std::stri
 
 OutputSlots::~OutputSlots() {
   for (const SlotFiles& files : free_)
-    for (const std::string& file : {files.output, files.error}) unlink(file.c_str());
+    for (const SlotFile* const file : {&files.output, &files.error}) unlink(file->path.c_str());
   // While a job has a slot its row is needed.
   if (table_ && free_.size() == made_) unlink((folder_ + "/" + name_ + kTable).c_str());
 }
@@ -133,7 +145,7 @@ std::unique_ptr<OutputSlot> OutputSlots::take(const msg::Start& start) {
   while (!free_.empty()) {
     SlotFiles files = std::move(free_.back());
     free_.pop_back();
-    if (!has_name(files.output_end) || !has_name(files.error_end)) continue;
+    if (!has_name(files.output.reading) || !has_name(files.error.reading)) continue;
     if (!note(files, &start)) return nullptr;
     return std::make_unique<OutputSlot>(shared_from_this(), std::move(files), start);
   }
@@ -145,11 +157,9 @@ std::unique_ptr<OutputSlot> OutputSlots::take(const msg::Start& start) {
 Result<SlotFiles> OutputSlots::make() {
   SlotFiles files;
   files.number = made_;
-  files.output = file_of_slot(folder_, name_, files.number, ".out");
-  files.error = file_of_slot(folder_, name_, files.number, ".err");
-  files.output_end = make_file(files.output);
-  files.error_end = make_file(files.error);
-  if (!files.output_end || !files.error_end) return fail(Errc::system, std::strerror(errno));
+  files.output.path = file_of_slot(folder_, name_, files.number, ".out");
+  files.error.path = file_of_slot(folder_, name_, files.number, ".err");
+  if (!files.output.make() || !files.error.make()) return fail(Errc::system, std::strerror(errno));
   ++made_;
   return files;
 }
@@ -165,35 +175,32 @@ void OutputSlots::give_back(SlotFiles files) {
 }
 
 void OutputSlot::release() {
-  for (const transport::UniqueFd* const end : {&files_.output_end, &files_.error_end})
-    if (size_of_slot(*end) > 0 && ftruncate(end->get(), 0) != 0) return;
+  for (const SlotFile* const file : {&files_.output, &files_.error})
+    if (!empty(*file)) return;
   all_->give_back(std::move(files_));
 }
 
 void OutputSlot::become_files() {
-  const auto become = [](const std::string& from, const std::string& to, transport::UniqueFd& end) {
-    if (size_of_slot(end) == 0) return true;
-    if (!move_behind(from, to)) return false;
-    end = make_file(from);
-    return true;
+  const auto become = [](SlotFile& from, const std::string& to) {
+    if (size_of_slot(from.reading) == 0) return true;
+    return move_behind(from.path, to) && from.make();
   };
-  const bool out = become(files_.output, output_of_job_, files_.output_end);
-  const bool err = become(files_.error, error_of_job_, files_.error_end);
+  const bool out = become(files_.output, output_of_job_);
+  const bool err = become(files_.error, error_of_job_);
   if (out && err) release();
 }
 
 OutputSlot::Written OutputSlot::end(const msg::Start& start, bool asked) {
-  const std::uint64_t out = size_of_slot(files_.output_end), err = size_of_slot(files_.error_end);
+  const std::uint64_t out = size_of_slot(files_.output.reading),
+                      err = size_of_slot(files_.error.reading);
   if (out + err == 0) return {};
   if (!asked && out + err <= kLittle)
-    return {read_slot(files_.output_end, out), read_slot(files_.error_end, err)};
-  const auto become = [](const std::string& from, const std::string& to, std::uint64_t size,
-                         transport::UniqueFd& end) {
-    if (size == 0 || std::rename(from.c_str(), to.c_str()) != 0) return;
-    end = make_file(from);
+    return {read_slot(files_.output.reading, out), read_slot(files_.error.reading, err)};
+  const auto become = [](SlotFile& from, const std::string& to, std::uint64_t size) {
+    if (size > 0 && std::rename(from.path.c_str(), to.c_str()) == 0) from.make();
   };
-  become(files_.output, start.output, out, files_.output_end);
-  become(files_.error, start.error, err, files_.error_end);
+  become(files_.output, start.output, out);
+  become(files_.error, start.error, err);
   return {};
 }
 

@@ -20,11 +20,19 @@ namespace holon::launch {
 
 class OutputSlots;
 
-// Both files of a slot.
+// One of both files of a slot.
+struct SlotFile {
+  std::string path;
+  transport::UniqueFd reading;    // and to be emptied
+  transport::UniqueFd appending;  // for tasks
+
+  // Makes it, empty. False: it cannot be made (errno).
+  bool make();
+};
+
 struct SlotFiles {
   std::size_t number = 0;
-  std::string output, error;                  // their paths
-  transport::UniqueFd output_end, error_end;  // for reading, and to be emptied
+  SlotFile output, error;
 };
 
 // A slot as one job has it. One that is not released stays as it is: what it holds is found by its
@@ -42,8 +50,12 @@ class OutputSlot {
   OutputSlot(const OutputSlot&) = delete;
   OutputSlot& operator=(const OutputSlot&) = delete;
 
-  const std::string& output() const { return files_.output; }
-  const std::string& error() const { return files_.error; }
+  const std::string& output() const { return files_.output.path; }
+  const std::string& error() const { return files_.error.path; }
+  // Through which tasks append to one of these files.
+  int appending_to(const std::string& path) const {
+    return (path == output() ? files_.output : files_.error).appending.get();
+  }
 
   struct Written {
     std::string output, error;

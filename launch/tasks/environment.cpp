@@ -126,6 +126,12 @@ void add_entry(Environment& all, std::string_view text) {
     all.emplace(text.substr(0, equals), text.substr(equals + 1));
 }
 
+std::string line_of(const std::string& key, const std::string& value) {
+  std::string line;
+  line.reserve(key.size() + 1 + value.size());
+  return line.append(key).append(1, '=').append(value);
+}
+
 }  // namespace
 
 Environment base_environment(const msg::Program& program, const Environment& inherited) {
@@ -171,11 +177,11 @@ std::vector<std::string> task_environment(const Environment& base, const msg::St
   auto old = base.begin();
   for (const auto& [key, value] : changes) {
     for (; old != base.end() && old->first < key; ++old)
-      result.push_back(old->first + "=" + old->second);
+      result.push_back(line_of(old->first, old->second));
     if (old != base.end() && old->first == key) ++old;
-    if (value) result.push_back(key + "=" + *value);
+    if (value) result.push_back(line_of(key, *value));
   }
-  for (; old != base.end(); ++old) result.push_back(old->first + "=" + old->second);
+  for (; old != base.end(); ++old) result.push_back(line_of(old->first, old->second));
   return result;
 }
 

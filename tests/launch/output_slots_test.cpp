@@ -2,6 +2,7 @@
 #include "launch/streams/output_slots.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -75,6 +76,27 @@ TEST_F(Slots, LittleIsHandedOverAndGoneOnceItIsReleased) {
   EXPECT_EQ(slots->take(job(3))->output(), path);
   EXPECT_EQ(read(path), "");
   EXPECT_FALSE(fs::exists(job(1).output));
+}
+
+TEST_F(Slots, TheNextTaskFindsItsOutputAsIfNobodyHadWrittenThere) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  for (std::uint64_t id = 1; id < 4; ++id) {
+    const auto slot = slots->take(job(id));
+    const int out = slot->appending_to(slot->output()), err = slot->appending_to(slot->error());
+    EXPECT_EQ(lseek(out, 0, SEEK_CUR), 0);
+    EXPECT_EQ(lseek(err, 0, SEEK_CUR), 0);
+    EXPECT_EQ(::write(out, "out", 3), 3);
+    lseek(out, 0, SEEK_SET);
+    EXPECT_EQ(::write(out, "more", 4), 4) << "behind what is there";
+    EXPECT_EQ(::write(err, "err", 3), 3);
+    // The second one's are renamed, and the next job's are others.
+    const auto written = slot->end(job(id), id == 2);
+    EXPECT_EQ(written.output, id == 2 ? "" : "outmore");
+    EXPECT_EQ(written.error, id == 2 ? "" : "err");
+    slot->release();
+  }
+  EXPECT_EQ(read(job(2).output), "outmore");
+  EXPECT_EQ(read(job(2).error), "err");
 }
 
 TEST_F(Slots, MuchBecomesTheJobsOwnFiles) {

@@ -223,7 +223,8 @@ void IpcDoor::on_ready() {
   const auto alive = shared_from_this();
   std::array<epoll_event, kEventsPerTurn> events;
   const int n = epoll_wait(epoll_.get(), events.data(), events.size(), 0);
-  if (listening_) accept_some();
+  const auto is_listener = [](const epoll_event& e) { return e.data.u64 == 0; };
+  if (std::any_of(events.begin(), events.begin() + std::max(n, 0), is_listener)) accept_some();
   // Who has used least is read first; it matters only where there is not time for all.
   const auto used = [this](const epoll_event& e) { return queue_.used(e.data.u64); };
   std::sort(events.begin(), events.begin() + std::max(n, 0),

@@ -1,0 +1,43 @@
+// late_answers.hpp - answers that nobody waits for: they go with the next message, or after a
+// while. A message by itself would wake the other side once more.
+#pragma once
+#include <utility>
+#include <vector>
+
+#include "launch/messages.hpp"
+#include "transport/codec/codec.hpp"
+#include "transport/reactor.hpp"
+#include "transport/rpc.hpp"
+
+namespace holon::launch {
+
+class LateAnswers {
+ public:
+  // `reactor` must outlive it. `wait`: after which they go by themselves, ms.
+  LateAnswers(transport::Reactor& reactor, Duration wait) : reactor_(reactor), wait_(wait) {}
+
+  // This request is to be answered with nothing.
+  void add(const transport::Request& request) {
+    requests_.push_back(request);
+    if (requests_.size() == 1) timer_ = reactor_.after(wait_, [this] { give(); });
+  }
+  // Now: something else is said in this turn.
+  void give() {
+    timer_.cancel();
+    for (const auto& request : std::exchange(requests_, {}))
+      request.reply(transport::pack(msg::Empty{}));
+  }
+  // Whoever has asked is gone.
+  void drop() {
+    timer_.cancel();
+    requests_.clear();
+  }
+
+ private:
+  transport::Reactor& reactor_;
+  Duration wait_;
+  std::vector<transport::Request> requests_;
+  transport::Subscription timer_;
+};
+
+}  // namespace holon::launch
