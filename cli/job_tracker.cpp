@@ -149,11 +149,9 @@ Result<std::string> cursor_of_now(Client& client) {
   return cursor;
 }
 
-Result<ProgressCounts> show_progress(Invocation& call, Client& client,
-                                     std::vector<std::uint64_t> ids, const std::string& cursor,
-                                     bool known) {
+Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& shown, Progress progress) {
+  const auto& ids = shown.ids;
   JobTracker tracker(ids);
-  Progress progress(call.io);
   tracker.on_failure = [&progress](const std::string& line) { progress.failed(line); };
   const auto draw = [&] { progress.show(tracker.counts(), instance::wall_clock_ms()); };
   const auto look = [&]() -> Status {
@@ -173,9 +171,9 @@ Result<ProgressCounts> show_progress(Invocation& call, Client& client,
         if (const auto one = client.info(id); !one) return tl::unexpected(one.error());
     return {};
   };
-  if (known)
+  if (shown.known)
     if (auto looked = look(); !looked) return tl::unexpected(looked.error());
-  std::string at = cursor;
+  std::string at = shown.cursor;
   // Events that are not kept any more: the records say how far the jobs have come since.
   for (bool lost = false; !tracker.all_over(); lost = false) {
     const auto timer = client.reactor().every(kDrawEvery, draw);
@@ -242,8 +240,7 @@ class FailuresOfAll {
 
 }  // namespace
 
-Result<ProgressCounts> show_progress_of_all(Invocation& call, Client& client, bool stay) {
-  Progress progress(call.io);
+Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, Progress progress) {
   NodeCounts node;
   FailuresOfAll failures(progress);
   const auto timer = client.reactor().every(kDrawEvery, [&] {

@@ -52,14 +52,18 @@ class JobTracker {
 // many jobs there are. Errors: those of Client::follow().
 Result<std::string> cursor_of_now(Client& client);
 
-// Shows on call.io.err how far these jobs are until all are over. Events are read from `cursor` on;
-// `known`: were the jobs there when that was taken? Errors: not_found (one of them), those of
-// Client::follow().
-Result<ProgressCounts> show_progress(Invocation& call, Client& client,
-                                     std::vector<std::uint64_t> ids, const std::string& cursor,
-                                     bool known);
+// Jobs whose progress is to be shown.
+struct TrackedJobs {
+  std::vector<std::uint64_t> ids;
+  std::string cursor;  // events are read from here on
+  bool known = true;   // were the jobs there when that was taken, or are some of them arrays?
+};
+
+// Shows on `progress` how far they are until all are over. Errors: not_found (one of them), those
+// of Client::follow().
+Result<ProgressCounts> show_progress(Client& client, const TrackedJobs& jobs, Progress progress);
 
 // The same for all jobs of the instance, until none waits or runs, and then, with `stay`, on.
-Result<ProgressCounts> show_progress_of_all(Invocation& call, Client& client, bool stay);
+Result<ProgressCounts> show_progress_of_all(Client& client, bool stay, Progress progress);
 
 }  // namespace holon::cli

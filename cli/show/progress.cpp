@@ -68,21 +68,20 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
 
 void Progress::show(const ProgressCounts& counts, Time now) {
   rate_.look(now, counts.ended);
-  if (io_.err_terminal) {
-    io_.err << "\r\x1b[K"
-            << progress_line(counts, rate_.per_second(), io_.width > 0 ? io_.width : 80)
-            << std::flush;
+  if (on_terminal_) {
+    to_ << "\r\x1b[K" << progress_line(counts, rate_.per_second(), io_.width > 0 ? io_.width : 80)
+        << std::flush;
     is_drawn_ = true;
     return;
   }
   if (told_ == counts || (told_ && now - told_at_ < kLineEvery)) return;
-  io_.err << progress_line(counts, rate_.per_second(), 0) << "\n" << std::flush;
+  to_ << progress_line(counts, rate_.per_second(), 0) << "\n" << std::flush;
   told_ = counts;
   told_at_ = now;
 }
 
 void Progress::clear() {
-  if (std::exchange(is_drawn_, false)) io_.err << "\r\x1b[K" << std::flush;
+  if (std::exchange(is_drawn_, false)) to_ << "\r\x1b[K" << std::flush;
 }
 
 void Progress::failed(const std::string& line) {
@@ -93,14 +92,14 @@ void Progress::failed(const std::string& line) {
                                : std::string(
                                      "further failures are not named: holon jobs --filter "
                                      "failed,timeout,canceled lists them");
-  io_.err << paint(io_, Colour::red, text) << "\n" << std::flush;
+  to_ << paint(io_, Colour::red, text) << "\n" << std::flush;
 }
 
 void Progress::end(const ProgressCounts& counts, Time now) {
   clear();
   if (told_ == counts) return;
   rate_.look(now, counts.ended);
-  io_.err << progress_line(counts, rate_.per_second(), 0) << "\n" << std::flush;
+  to_ << progress_line(counts, rate_.per_second(), 0) << "\n" << std::flush;
 }
 
 }  // namespace holon::cli

@@ -39,8 +39,9 @@ std::string progress_line(const ProgressCounts& counts, std::optional<double> ra
 
 class Progress {
  public:
-  // Writes to io.err.
-  explicit Progress(Io& io) : io_(io) {}
+  // `to`: io.out, where how far they are is what was asked for, or io.err, beside other output.
+  Progress(Io& io, std::ostream& to)
+      : io_(io), to_(to), on_terminal_(&to == &io.out ? io.terminal : io.err_terminal) {}
 
   // How it stands at `now`: drawn at once on a terminal; elsewhere a line if ten seconds have
   // passed since the last one, and nothing as long as nothing changes.
@@ -54,6 +55,8 @@ class Progress {
 
  private:
   Io& io_;
+  std::ostream& to_;
+  bool on_terminal_;
   EndRate rate_;
   std::optional<ProgressCounts> told_;
   Time told_at_ = 0;

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "cli/outcome.hpp"
 #include "cli/show/table.hpp"
+#include "cli/show/units.hpp"
 #include "instance/clock.hpp"
 
 namespace holon::cli {
@@ -13,11 +15,47 @@ namespace {
 
 constexpr Duration kForPeople = 500;
 constexpr Duration kForFiles = 3'000;
+constexpr Duration kLookEvery = 250;
+constexpr Duration kAskAgain = 5'000;
+constexpr Duration kTellEvery = 10'000;
 
 }  // namespace
 
-WaitNotice::WaitNotice(Invocation& call, Client& client, std::uint64_t job,
-                       const std::string& verb) {
+std::string how_far(const msg::JobRecord& job, Time now) {
+  if (job.state == "INACTIVE") return "";
+  if (job.t_start == 0) {
+    const std::string why = why_it_waits(job, now);
+    return fmt::format("job {} waits{}{}", job.id, why.empty() ? "" : ": ", printable(why));
+  }
+  const std::string limit = job.limit > 0 ? " of " + show_duration(job.limit) : "";
+  return fmt::format("job {} runs on {}, {}{}", job.id, printable(job.nodelist),
+                     show_duration(std::max<Duration>(0, now - job.t_start)), limit);
+}
+
+void WaitNotice::tell(Invocation& call, const std::string& verb, const msg::JobRecord& record) {
+  const Time now = instance::wall_clock_ms();
+  const std::string state = record.t_start > 0 ? "runs" : "waits", text = how_far(record, now);
+  if (text.empty() || (state == told_ && now - told_at_ < kTellEvery)) return;
+  call.io.err << fmt::format("{}: {}\n", verb, text) << std::flush;
+  told_ = state;
+  told_at_ = now;
+}
+
+WaitNotice::WaitNotice(Invocation& call, Client& client, std::uint64_t job, const std::string& verb,
+                       What what) {
+  if (what == What::progress) {
+    timer_ = client.reactor().every(kLookEvery, [this, &call, &client, job, verb] {
+      // An answer that takes long is waited for; one that is lost comes never.
+      const Time now = instance::wall_clock_ms();
+      if (now - asked_at_ < kAskAgain) return;
+      asked_at_ = now;
+      answer_ = client.record_later(job, [this, &call, verb](const msg::JobRecord& record) {
+        asked_at_ = 0;
+        tell(call, verb, record);
+      });
+    });
+    return;
+  }
   const auto tell = [&call, job, verb](const msg::JobRecord& record) {
     if (record.t_alloc > 0 || record.state == "INACTIVE") return;
     const std::string why = why_it_waits(record, instance::wall_clock_ms());

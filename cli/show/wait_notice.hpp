@@ -1,4 +1,5 @@
-// wait_notice.hpp - a verb that waits for its job says once why the job has not started.
+// wait_notice.hpp - a verb that waits for its job says once why the job has not started; or, where
+// that was asked for, also where the job runs and how long it has.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,16 +9,27 @@
 
 namespace holon::cli {
 
+// "job 7 waits: all 4 cores are in use", "job 7 runs on node0, 12.0s of 10m00s"; "" where it is
+// over. `now`: of the wall clock.
+std::string how_far(const msg::JobRecord& job, Time now);
+
 class WaitNotice {
  public:
+  enum class What { wait, progress };
   // `verb` as in "holon run". Written to call.io.err during a call of `client`, while this lives:
-  // to a person soon, into a file only if the job still waits after some seconds.
-  WaitNotice(Invocation& call, Client& client, std::uint64_t job, const std::string& verb);
+  // to a person soon, into a file only if the job still waits after some seconds. With `progress`
+  // when the job starts or waits anew, and every ten seconds.
+  WaitNotice(Invocation& call, Client& client, std::uint64_t job, const std::string& verb,
+             What what = What::wait);
   WaitNotice(const WaitNotice&) = delete;
   WaitNotice& operator=(const WaitNotice&) = delete;
 
  private:
+  void tell(Invocation& call, const std::string& verb, const msg::JobRecord& record);
+
   transport::Subscription timer_, answer_;
+  std::string told_;  // the state of the job when it was told last
+  Time told_at_ = 0, asked_at_ = 0;
 };
 
 }  // namespace holon::cli

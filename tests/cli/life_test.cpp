@@ -206,6 +206,45 @@ TEST(SubmitProgress, FollowsItsJobsFromBeforeTheyWere) {
   EXPECT_THAT(ran.err, HasSubstr("100%  2 of 2 ended, 1 failed\n"));
 }
 
+TEST(SubmitProgress, OfAFileCountsAllItsJobsAndTheTasksOfItsArrays) {
+  FakeBroker broker;
+  broker.answer("submit.graph", msg::GraphReply{{5, 6, 7}});
+  std::vector<msg::JobRecord> jobs(3);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    jobs[i].id = 5 + i;
+    jobs[i].path = "/" + std::to_string(5 + i);
+    jobs[i].state = "SCHED";
+  }
+  msg::JobRecord& array = jobs.back();
+  array.array = array.id;
+  array.tasks = array.tasks_pending = 3;
+  broker.answer("jobs", msg::JobsReply{jobs, ""});
+  broker.handle("events", [array](const transport::Request& request) mutable {
+    const auto ask = *transport::unpack<msg::EventsRequest>(request.payload());
+    if (ask.cursor.empty()) return request.send(transport::pack(part_of_events({}, "a.1.0")));
+    EXPECT_EQ(ask.cursor, "a.1.0") << "of before the submission";
+    EXPECT_THAT(ask.arrays, ElementsAre(7U));
+    msg::EventsPart part = part_of_events({event(5, "clean")}, "a.2.0");
+    array.state = "INACTIVE";
+    array.tasks_pending = 0;
+    array.tasks_completed = 2;
+    array.tasks_failed = 1;
+    part.jobs = {array};
+    request.send(transport::pack(part));
+    request.send(transport::pack(part_of_events({event(6, "clean")}, "a.3.0")));
+  });
+  broker.start();
+  const std::string file = testing::TempDir() + "holon-progress.json";
+  std::ofstream(file) << R"({"task": [{"name": "a", "command": ["true"]},
+    {"name": "b", "command": ["true"], "afterok": "a"},
+    {"name": "c", "command": ["true"], "array": "1-3", "afterok": "b"}]})";
+  const Ran ran = run_cli({"submit", "--file", file, "--progress"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.out, "a 5\nb 6\nc 7\n");
+  EXPECT_THAT(ran.err, HasSubstr("100%  5 of 5 ended, 1 failed\n"));
+  std::remove(file.c_str());
+}
+
 TEST(Watch, OfAllGoesByTheInstancesOwnCounts) {
   FakeBroker broker;
   broker.handle("events", [](const transport::Request& request) {
@@ -231,9 +270,9 @@ TEST(Watch, OfAllGoesByTheInstancesOwnCounts) {
   broker.start();
   const Ran ran = run_cli({"watch"});
   EXPECT_EQ(ran.code, kFailed);
-  EXPECT_EQ(ran.out, "");
-  EXPECT_THAT(ran.err, HasSubstr("job 3: cancel\n"));
-  EXPECT_THAT(ran.err, testing::EndsWith("100%  3 of 3 ended, 1 failed\n"));
+  EXPECT_EQ(ran.err, "") << "what was asked for is on standard output, for a file or a pipe";
+  EXPECT_THAT(ran.out, HasSubstr("job 3: cancel\n"));
+  EXPECT_THAT(ran.out, testing::EndsWith("100%  3 of 3 ended, 1 failed\n"));
 }
 
 msg::JobRecord ended(std::uint64_t id, const std::string& user, const std::string& result) {

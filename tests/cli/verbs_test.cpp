@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "cli/show/wait_notice.hpp"
 #include "msg/instance.hpp"
 #include "msg/resource.hpp"
 #include "tests/cli/fake_broker.hpp"
@@ -162,6 +164,35 @@ TEST(Run, PassesOnOutputAndExitCode) {
   EXPECT_EQ(ran.out, "one\ntwo\n");
   EXPECT_EQ(ran.err, "oops\n");
   EXPECT_EQ(ran.code, 42);
+}
+
+TEST(Run, WithProgressSaysWhyItWaitsAndWhereItRuns) {
+  msg::JobRecord record = job(5, "sh", "SCHED");
+  record.t_start = 0;
+  record.reason = "needs 8 cores, 2 are free";
+  EXPECT_EQ(how_far(record, 1'000), "job 5 waits: needs 8 cores, 2 are free");
+  msg::JobRecord running = job(5, "sh", "RUN");
+  running.t_start = 1'000;
+  running.nodelist = "n0";
+  EXPECT_EQ(how_far(running, 13'000), "job 5 runs on n0, 12.0s");
+  running.limit = 60'000;
+  EXPECT_EQ(how_far(running, 13'000), "job 5 runs on n0, 12.0s of 1m00s");
+  EXPECT_EQ(how_far(ended(5, "sh", "COMPLETED", 0), 13'000), "");
+
+  FakeBroker broker;
+  std::optional<transport::Request> output;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.handle("job.attach", [&output](const transport::Request& request) { output = request; });
+  broker.handle("jobs", [&, asked = 0](const transport::Request& request) mutable {
+    request.reply(transport::pack(msg::JobsReply{{++asked == 1 ? record : running}, ""}));
+    if (asked == 3) output->end();
+  });
+  broker.answer("job.wait", msg::WaitReply{{ended(5, "sh", "COMPLETED", 0)}});
+  broker.start();
+  const Ran ran = run_cli({"run", "--progress", "sh"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.err, testing::MatchesRegex("holon run: job 5 waits: needs 8 cores, 2 are free\n"
+                                             "holon run: job 5 runs on n0, .* of 1m00s\n"));
 }
 
 TEST(Run, ExitCodesSayHowItEnded) {

@@ -47,7 +47,8 @@ Status show_on_the_way(Invocation& call, SelectedJobs& jobs, const JobWaitArgs& 
     });
     if (!listed) return listed;
   }
-  const auto shown = show_progress(call, jobs.client, jobs.ids, *cursor, !jobs.ids.empty());
+  const auto shown = show_progress(jobs.client, {jobs.ids, *cursor, !jobs.ids.empty()},
+                                   Progress(call.io, call.io.err));
   return shown ? Status() : tl::unexpected(shown.error());
 }
 

@@ -30,6 +30,7 @@ namespace {
 struct RunArgs {
   JobOptions job;
   bool verbose = false;
+  bool progress = false;
   bool pty = false;
   bool wrap = false;
   ScriptOptions script;
@@ -133,7 +134,7 @@ int code_of(const msg::JobRecord& job, const Interrupter& interrupter) {
 }
 
 int follow_to_the_end(Invocation& call, Client& client, std::uint64_t id, Terminal* terminal,
-                      bool forwards) {
+                      const RunArgs& args) {
   if (terminal != nullptr) {
     if (auto begun = terminal->begin(client.reactor()); !begun) {
       (void)client.cancel({{id}, false, "there is no terminal for it"});
@@ -142,9 +143,10 @@ int follow_to_the_end(Invocation& call, Client& client, std::uint64_t id, Termin
     }
   }
   Interrupter interrupter(call, client, id, "holon run");
-  const WaitNotice notice(call, client, id, "holon run");
+  const WaitNotice notice(call, client, id, "holon run",
+                          args.progress ? WaitNotice::What::progress : WaitNotice::What::wait);
   std::optional<InputPump> input;
-  if (forwards) input.emplace(call, client, id);
+  if (!args.job.forwarded.empty()) input.emplace(call, client, id);
   const auto job = follow(call, client, id, interrupter);
   if (terminal != nullptr) terminal->end();
   if (!job) {
@@ -174,6 +176,9 @@ int verb_run(Invocation& call) {
   add_script_options(parser, call, "run", LookedFor::in_path, args.script);
   parser.group("Other")
       .flag("-v,--verbose", args.verbose, "say the job's id")
+      .flag("--progress", args.progress,
+            "say on standard error when the job starts, where, and every ten seconds how long it "
+            "has run")
       .flag("--pty", args.pty, "lend this terminal to the task: a shell, an editor, a debugger")
       .instance(call)
       .note(
@@ -215,8 +220,7 @@ int verb_run(Invocation& call) {
     return code == kFailed ? kNotRun : code;
   }
   if (args.verbose) call.io.err << fmt::format("holon run: job {}\n", reply->first_id);
-  return follow_to_the_end(call, *client, reply->first_id, terminal.get(),
-                           !args.job.forwarded.empty());
+  return follow_to_the_end(call, *client, reply->first_id, terminal.get(), args);
 }
 
 }  // namespace holon::cli

@@ -97,12 +97,14 @@ std::string ids_text(const msg::SubmitReply& reply) {
   return fmt::format("jobs {} to {}", reply.first_id, reply.first_id + reply.count - 1);
 }
 
-int show_to_the_end(Invocation& call, Client& client, const msg::SubmitReply& submitted,
-                    const std::string& before) {
+std::vector<std::uint64_t> ids_of(const msg::SubmitReply& submitted) {
   std::vector<std::uint64_t> ids;
   for (std::uint64_t i = 0; i < submitted.count; ++i) ids.push_back(submitted.first_id + i);
-  const bool is_array = submitted.tasks > 0;
-  const auto counts = show_progress(call, client, std::move(ids), before, is_array);
+  return ids;
+}
+
+int show_to_the_end(Invocation& call, Client& client, const TrackedJobs& jobs) {
+  const auto counts = show_progress(client, jobs, Progress(call.io, call.io.err));
   if (!counts) return report(call, "submit", counts.error());
   return counts->failed == 0 ? kOk : kFailed;
 }
@@ -324,6 +326,8 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
     if (auto added = maker.add(task); !added) return report(call, "submit", added.error());
   auto client = connect_to_submit(call, maker.for_user());
   if (!client) return report(call, "submit", client.error());
+  const auto before = args.progress ? cursor_of_now(*client) : Result<std::string>();
+  if (!before) return report(call, "submit", before.error());
   const auto reply = client->submit_graph(maker.request());
   if (!reply) return report(call, "submit", located_in(*tasks, maker.request(), reply.error()));
   nlohmann::ordered_json by_name = nlohmann::ordered_json::object();
@@ -334,8 +338,9 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
     else
       lines += fmt::format("{} {}\n", (*tasks)[i].name, reply->ids[i]);
   }
-  call.io.out << (args.json ? pretty(by_name) : lines);
-  return kOk;
+  call.io.out << (args.json ? pretty(by_name) : lines) << std::flush;
+  if (!args.progress) return kOk;
+  return show_to_the_end(call, *client, {reply->ids, *before, true});
 }
 
 // ---- --into ----
@@ -412,10 +417,12 @@ Status check_alone_with_file(const Invocation& call, const SubmitArgs& args) {
   for (const auto& word : call.args) {
     const std::string name = word.substr(0, word.find('='));
     const bool is_option = word.size() > 1 && word.front() == '-';
-    if (is_option && name != "--file" && name != "--json" && name != "-i" && name != "--instance")
+    static constexpr std::string_view kBeside[] = {"--file", "--json", "--progress", "-i",
+                                                   "--instance"};
+    if (is_option && std::find(std::begin(kBeside), std::end(kBeside), name) == std::end(kBeside))
       return fail(Errc::invalid_argument,
-                  "not with --file, whose tasks have their options; accepted beside it are -i and "
-                  "--json",
+                  "not with --file, whose tasks have their options; accepted beside it are -i, "
+                  "--json and --progress",
                   word);
   }
   return {};
@@ -485,7 +492,8 @@ int verb_submit(Invocation& call) {
   print_ids(call, args, *reply);
   if (!call.io.out.flush())  // who tries again would have them twice
     call.io.err << "holon submit: submitted " << ids_text(*reply) << "\n";
-  if (args.progress) return show_to_the_end(call, *client, *reply, *before);
+  if (args.progress)
+    return show_to_the_end(call, *client, {ids_of(*reply), *before, reply->tasks > 0});
   return args.job.immediate ? started_at_once(call, *client, *reply) : static_cast<int>(kOk);
 }
 

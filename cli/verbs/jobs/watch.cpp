@@ -15,7 +15,8 @@ int verb_watch(Invocation& call) {
       .flag("-f,--follow", stay, "go on when no job waits or runs; without IDs only")
       .instance(call)
       .note(
-          "On a terminal a bar, with how many jobs end per second and how long the rest will take "
+          "Written to standard output: on a terminal a bar, with how many jobs end per second and "
+          "how long the rest will take "
           "at that rate; elsewhere a line every ten seconds. Failures are told as they come. Of "
           "all "
           "jobs of an instance, those count that have ended since the watch began. Exits with 0, "
@@ -31,11 +32,12 @@ int verb_watch(Invocation& call) {
   if (!jobs) return report(call, "watch", jobs.error());
   Result<ProgressCounts> counts;
   if (words.empty()) {
-    counts = show_progress_of_all(call, jobs->client, stay);
+    counts = show_progress_of_all(jobs->client, stay, Progress(call.io, call.io.out));
   } else {
     const auto cursor = cursor_of_now(jobs->client);
     if (!cursor) return report(call, "watch", cursor.error());
-    counts = show_progress(call, jobs->client, jobs->ids, *cursor, true);
+    counts =
+        show_progress(jobs->client, {jobs->ids, *cursor, true}, Progress(call.io, call.io.out));
   }
   if (!counts) return report(call, "watch", counts.error());
   return counts->failed == 0 ? kOk : kFailed;
