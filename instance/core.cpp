@@ -269,7 +269,8 @@ std::optional<Time> Core::turn(Time now) {
   policies.keep();
   if (schedule_log) schedule_log->turn(now);
   agents.settle(now);
-  if (retention.turn(now)) return now;
+  const bool compresses = output_log.turn();
+  if (retention.turn(now) || compresses) return now;
   if (!portions.empty()) return now;
   for (const auto& other : {next_away, next_end, next_provision, jobs.next_turn(now),
                             schedule_log ? schedule_log->next_turn() : std::nullopt})

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,9 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kSegment = 64 << 20;  // bytes at which another one is begun
 constexpr Duration kCleanAgain = 60'000;
-constexpr std::string_view kSegmentName = "log-";
+constexpr std::string_view kSegmentName = "log-", kPacked = ".gz";
 
 Status append_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -42,19 +42,36 @@ Status write_output_file(const std::string& path, const std::string& text) {
   return append_all(fd.get(), text);
 }
 
-std::vector<std::int64_t> segments_in(const std::string& folder) {
-  std::vector<std::int64_t> found;
+struct SegmentFile {
+  std::int64_t number = 0;
+  bool is_packed = false, is_unfinished = false;
+};
+
+// nullopt: another file.
+std::optional<SegmentFile> segment_named(std::string_view name) {
+  if (!name.starts_with(kSegmentName)) return std::nullopt;
+  name.remove_prefix(kSegmentName.size());
+  SegmentFile file;
+  const auto [stop, bad] = std::from_chars(name.data(), name.data() + name.size(), file.number);
+  if (bad != std::errc{}) return std::nullopt;
+  const std::string_view end = name.substr(static_cast<std::size_t>(stop - name.data()));
+  file.is_unfinished = end == unfinished_name(std::string(kPacked));
+  file.is_packed = end == kPacked || file.is_unfinished;
+  return end.empty() || file.is_packed ? std::optional(file) : std::nullopt;
+}
+
+std::vector<SegmentFile> segments_in(const std::string& folder) {
+  std::vector<SegmentFile> found;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error)) {
-    const std::string name = entry->path().filename().string();
-    if (!name.starts_with(kSegmentName)) continue;
-    std::int64_t number = 0;
-    const char* const last = name.data() + name.size();
-    const auto [stop, bad] = std::from_chars(name.data() + kSegmentName.size(), last, number);
-    if (bad == std::errc{} && stop == last) found.push_back(number);
-  }
+       entry.increment(error))
+    if (const auto file = segment_named(entry->path().filename().string())) found.push_back(*file);
   return found;
+}
+
+Result<LoggedOutput> in_two(std::string bytes, const OutputPlace& place) {
+  const auto end = static_cast<std::size_t>(place.output);
+  return LoggedOutput{bytes.substr(0, end), bytes.substr(end)};
 }
 
 }  // namespace
@@ -63,36 +80,84 @@ std::string output_segment(const std::string& folder, std::int64_t segment) {
   return fmt::format("{}/{}{}", folder, kSegmentName, segment);
 }
 
+std::string packed_segment(const std::string& folder, std::int64_t segment) {
+  return output_segment(folder, segment) + std::string(kPacked);
+}
+
 Result<LoggedOutput> read_logged(const std::string& folder, const OutputPlace& place) {
   const std::string file = output_segment(folder, place.segment);
   const transport::UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) return fail(Errc::not_found, "the output is not there any more", file);
+  if (!fd) {
+    auto bytes =
+        read_packed(packed_segment(folder, place.segment), place.begin, place.output + place.error);
+    if (!bytes) return tl::unexpected(bytes.error());
+    return in_two(std::move(*bytes), place);
+  }
   std::string bytes(static_cast<std::size_t>(place.output + place.error), '\0');
   const ssize_t n = pread(fd.get(), bytes.data(), bytes.size(), place.begin);
   if (n != static_cast<ssize_t>(bytes.size()))
     return fail(Errc::system, "the log of outputs is shorter than it was", file);
-  const auto end = static_cast<std::size_t>(place.output);
-  return LoggedOutput{bytes.substr(0, end), bytes.substr(end)};
+  return in_two(std::move(bytes), place);
 }
 
+// One that is compressed is not gone on with.
 std::int64_t OutputLog::last_segment() const {
-  const auto all = segments_in(folder_);
-  return all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+  std::int64_t last = 1;
+  for (const SegmentFile& file : segments_in(folder_))
+    last = std::max(last, file.number + (file.is_packed && !file.is_unfinished ? 1 : 0));
+  return last;
 }
 
 // Behind what is there, of which some may be nobody's. A folder that was removed is made anew.
 Status OutputLog::begin_segment() {
   struct stat info {};
   const bool is_there = fd_ && fstat(fd_.get(), &info) == 0 && info.st_nlink > 0;
-  if (is_there && size_ < kSegment) return {};
-  segment_ = is_there ? segment_ + 1 : std::max<std::int64_t>(last_segment(), 1);
+  if (is_there && size_ < full_) return {};
   std::error_code ignored;
   fs::create_directories(folder_, ignored);
+  segment_ = is_there ? segment_ + 1 : last_segment();
+  auto opened = open_segment();
+  for (; opened && size_ >= full_; opened = open_segment()) ++segment_;
+  look_for_full();
+  return opened;
+}
+
+Status OutputLog::open_segment() {
   const std::string file = output_segment(folder_, segment_);
   fd_.reset(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct stat info {};
   if (!fd_ || fstat(fd_.get(), &info) != 0) return fail(Errc::system, std::strerror(errno), file);
   size_ = info.st_size;
-  return size_ < kSegment ? Status() : begin_segment();
+  return {};
+}
+
+// All but the one that is written. A compressed one whose plain one is still there was whole: the
+// broker ended in between.
+void OutputLog::look_for_full() {
+  for (const SegmentFile& file : segments_in(folder_)) {
+    if (packer_ && file.number == packing_) continue;
+    const std::string packed = packed_segment(folder_, file.number);
+    if (file.is_unfinished)
+      unlink(unfinished_name(packed).c_str());
+    else if (!file.is_packed && file.number < segment_)
+      to_compress_.insert(file.number);
+  }
+}
+
+bool OutputLog::turn() {
+  if (!packer_) {
+    if (to_compress_.empty()) return false;
+    packing_ = *to_compress_.begin();
+    to_compress_.erase(to_compress_.begin());
+    auto begun =
+        SegmentPacker::begin(output_segment(folder_, packing_), packed_segment(folder_, packing_));
+    if (begun) packer_.emplace(std::move(*begun));
+    return packer_ || !to_compress_.empty();
+  }
+  const auto more = packer_->step();
+  if (!more) spdlog::warn("a log of outputs stays uncompressed: {}", to_string(more.error()));
+  if (!more || !*more) packer_.reset();
+  return packer_ || !to_compress_.empty();
 }
 
 Status OutputLog::add(JobId job, const LoggedOutput& written) {
@@ -140,9 +205,9 @@ void OutputLog::clean(Time now) {
   cleaned_ = now;
   const auto used = journal_.output_segments();
   if (!used) return;
-  for (const std::int64_t segment : segments_in(folder_))
-    if (!used->contains(segment) && segment != segment_)
-      unlink(output_segment(folder_, segment).c_str());
+  for (const SegmentFile& file : segments_in(folder_))
+    if (!used->contains(file.number) && file.number != segment_ && !file.is_unfinished)
+      unlink((file.is_packed ? packed_segment : output_segment)(folder_, file.number).c_str());
 }
 
 }  // namespace holon::instance

@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <memory>
 
 #include "tests/instance/live.hpp"
 #include "transport/codec/codec.hpp"
@@ -83,6 +86,90 @@ TEST(OutputLogFile, KeepsEachPieceOnceAndAppends) {
   EXPECT_THAT(names_in(dir + "/output"), ::testing::ElementsAre("log-1"));
   fs::remove(dir + "/output/log-1");
   EXPECT_FALSE(log.read(JobId(1))) << "it is not there any more, and that is said";
+  fs::remove_all(dir);
+}
+
+// A text that no other job has, of some hundred bytes.
+LoggedOutput numbered(std::uint64_t id) {
+  std::string text;
+  while (text.size() < 100 + id % 400) text += fmt::format("line of job {}\n", id * text.size());
+  return {text, id % 3 == 0 ? fmt::format("error {}\n", id) : ""};
+}
+
+std::string printed_by_command(const std::string& command) {
+  std::string text;
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(command.c_str(), "r"), &pclose);
+  for (int c = 0; (c = fgetc(pipe.get())) != EOF;) text += static_cast<char>(c);
+  return text;
+}
+
+// Of jobs 1 .. `last` all is as they wrote it.
+void expect_all_read(const OutputLog& log, std::uint64_t last) {
+  for (std::uint64_t id = 1; id <= last; ++id) {
+    const auto found = log.read(JobId(id));
+    ASSERT_TRUE(found && *found) << id << (found ? "" : to_string(found.error()));
+    EXPECT_EQ((*found)->output, numbered(id).output);
+    EXPECT_EQ((*found)->error, numbered(id).error);
+  }
+}
+
+TEST(OutputLogFile, AFullSegmentIsCompressedAndReadAsBefore) {
+  std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
+  const std::string dir = mkdtemp(name.data()), first = dir + "/log-1.gz";
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  constexpr std::int64_t kFull = 150'000;  // more than two blocks
+  std::string all;
+  {
+    OutputLog log(*journal, dir, kFull);
+    EXPECT_FALSE(log.turn());
+    for (std::uint64_t id = 1; id <= 1'200; ++id) {
+      ASSERT_TRUE(log.add(JobId(id), numbered(id)));
+      if (id < 300) all += numbered(id).output + numbered(id).error;
+      // Three steps while it is written, and then the broker is gone.
+      EXPECT_TRUE(id < 1'198 || log.turn());
+    }
+    expect_all_read(log, 1'200);
+    EXPECT_TRUE(fs::exists(first + ".new"));
+  }
+  OutputLog log(*journal, dir, kFull);
+  ASSERT_TRUE(log.add(JobId(1'201), numbered(1'201)));
+  while (log.turn()) continue;
+  const auto names = names_in(dir);
+  EXPECT_THAT(names, ::testing::UnorderedElementsAre("log-1.gz", "log-2.gz", "log-3"));
+  expect_all_read(log, 1'201);
+  EXPECT_LT(fs::file_size(first) * 3, static_cast<std::uintmax_t>(kFull));
+  EXPECT_THAT(printed_by_command("zcat " + first), ::testing::StartsWith(all))
+      << "people can read it, too";
+  fs::resize_file(first, fs::file_size(first) - 1);
+  const auto damaged = log.read(JobId(7));
+  ASSERT_FALSE(damaged);
+  EXPECT_THAT(to_string(damaged.error()), ::testing::HasSubstr("damaged"));
+  EXPECT_TRUE(log.read(JobId(1'201)));
+  fs::remove_all(dir);
+}
+
+TEST(OutputLogFile, WhatIsCompressedGoesWithItsJobsAndIsNotGoneOnWith) {
+  std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
+  const std::string dir = mkdtemp(name.data());
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  {
+    OutputLog log(*journal, dir, 1'000);
+    ASSERT_TRUE(log.add(JobId(1), {std::string(2'000, 'x'), ""}));
+    ASSERT_TRUE(log.add(JobId(2), {"two", ""}));
+    while (log.turn()) continue;
+    EXPECT_THAT(names_in(dir), ::testing::UnorderedElementsAre("log-1.gz", "log-2"));
+  }
+  fs::remove(dir + "/log-2");
+  OutputLog log(*journal, dir, 1'000);
+  ASSERT_TRUE(log.add(JobId(3), {"three", ""}));
+  EXPECT_EQ((*log.read(JobId(1)))->output, std::string(2'000, 'x'));
+  EXPECT_EQ((*log.read(JobId(3)))->output, "three");
+  EXPECT_THAT(names_in(dir), ::testing::UnorderedElementsAre("log-1.gz", "log-2"));
+  std::ofstream(dir + "/log-7.gz") << "of jobs that were forgotten";
+  log.clean(100'000);
+  EXPECT_THAT(names_in(dir), ::testing::UnorderedElementsAre("log-1.gz", "log-2"));
   fs::remove_all(dir);
 }
 
