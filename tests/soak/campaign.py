@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """campaign.py BINARY [--tasks N] [--graph] [--kills N] [--fail-every N] [--seed N] [--cores N] [--conf KEY=VALUE]...
+    [--most-memory MIB] [--most-journal BYTES]
 
 A campaign of N tasks, as one array or as the graph of one file, of which one in --fail-every fails the first time and is run
 again. On the way the broker or the agent is sent SIGKILL, --kills times, each in turn. When all are over it is looked whether
@@ -8,7 +9,7 @@ again. On the way the broker or the agent is sent SIGKILL, --kills times, each i
   often     tasks that ran more often than their record says (once, and once for each retry), or not at all
   early     tasks of a graph that ran before the one they wait for had ended
 
-and the exit code is 1 if there was any. What it took is printed: the submission, the rate by tenths, the broker's memory at its
+and the exit code is 1 if there was any, or if the broker had more memory, or the journal more bytes a task, than it may. What it took is printed: the submission, the rate by tenths, the broker's memory at its
 greatest, the journal's size.
 """
 import argparse, json, os, random, shutil, signal, subprocess, sys, tempfile, time
@@ -55,6 +56,15 @@ class Campaign:
             if words[0].decode(errors="replace") == self.holon and len(words) > 1 and words[1].decode() == verb:
                 found.append(int(name))
         return found
+
+    # False: it has just ended by itself.
+    @staticmethod
+    def kill(pid):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return False
+        return True
 
     def look_at_memory(self):
         for pid in self.pids("broker"):
@@ -124,8 +134,7 @@ class Campaign:
                 kills.pop(0)
                 self.look_at_memory()
                 for pid in self.pids(self.random.choice(["broker", "agent"])):
-                    os.kill(pid, signal.SIGKILL)
-                    self.killed += 1
+                    self.killed += self.kill(pid)
             if share >= tenth / 10:
                 now = time.monotonic()
                 print(f"{10 * tenth} %: {self.options.tasks / 10 / (now - since):.0f} tasks/s", flush=True)
@@ -168,7 +177,13 @@ class Campaign:
         print(f"killed {self.killed} processes, {retries_in_all} retries; broker {self.peak / 1024:.0f} MiB at most; journal {size / n:.0f} "
               f"bytes a task; {files} files of output")
         print(f"lost {lost}, often {often}, early {early}")
-        return lost + often + early == 0
+        large = [f"{what}: {found:.0f}, at most {most} was asked for"
+                 for what, found, most in (("MiB of the broker", self.peak / 1024, self.options.most_memory),
+                                           ("bytes of the journal a task", size / n, self.options.most_journal))
+                 if most and found > most]
+        for line in large:
+            print(line)
+        return lost + often + early + len(large) == 0
 
 
 def main():
@@ -180,6 +195,8 @@ def main():
     parser.add_argument("--fail-every", type=int, default=100, choices=[0, 10, 100, 1000])
     parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most-memory", type=int, default=0)
+    parser.add_argument("--most-journal", type=int, default=0)
     parser.add_argument("--conf", action="append", default=[])
     parser.add_argument("--dir", default=None)
     options = parser.parse_args()
@@ -192,7 +209,7 @@ def main():
     finally:
         for verb in ("start", "broker", "agent"):
             for pid in campaign.pids(verb):
-                os.kill(pid, signal.SIGKILL)
+                campaign.kill(pid)
     if good:
         shutil.rmtree(campaign.dir, ignore_errors=True)
     else:
