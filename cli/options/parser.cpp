@@ -265,6 +265,16 @@ bool Parser::knows(const std::string& name) const {
   return state_->app.get_option_no_throw(name) != nullptr;
 }
 
+std::vector<std::string> Parser::names() const {
+  std::vector<std::string> all;
+  const CLI::App& app = state_->app;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const auto& name : option->get_lnames()) all.push_back("--" + name);
+    for (const auto& name : option->get_snames()) all.push_back("-" + name);
+  }
+  return all;
+}
+
 std::string Parser::typed(const std::string& name) const {
   const State::Value* value = state_->find(name);
   return value == nullptr || value->typed.empty() ? "" : value->typed.back().text;
@@ -324,6 +334,7 @@ constexpr Foreign kForeign[] = {
     {"--hold", "--urgency", "a job is held by --urgency hold"},
     {"--export", "--env", "a variable is --env NAME=VALUE"},
     {"--immediate", "--now", "it is --now y"},
+    {"--memory", "--mem", "memory is --mem"},
 };
 
 }  // namespace

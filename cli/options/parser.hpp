@@ -86,6 +86,7 @@ class Parser {
   // The option declared last has the values of all layers, in their order.
   Parser& adds_up();
   bool knows(const std::string& name) const;  // "-n", "--ntasks"
+  std::vector<std::string> names() const;     // of all options that the help shows
   // What the command line gives last for this option; empty: nothing.
   std::string typed(const std::string& name) const;
   // The error with the line of the script in front, if it is about an option that came from there.

@@ -1,19 +1,21 @@
-// TOML is turned into the JSON that says the same, with the line of each task beside it. The order
-// is Kahn's, with the first task of the file that is free next.
+// The order is Kahn's, with the first task of the file that is free next.
 #include "cli/workflow/graph_file.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <queue>
-#include <sstream>
 
+#include "base/similar.hpp"
 #include "base/whole_file.hpp"
+#include "cli/verb.hpp"
+#include "cli/workflow/graph_document.hpp"
 
 namespace holon::cli {
 namespace {
@@ -22,84 +24,43 @@ using Json = nlohmann::ordered_json;
 using Words = std::vector<std::string>;
 
 constexpr std::size_t kLongestGraph = 256 << 20;  // bytes
+constexpr auto kOwnKeys = std::to_array<std::string_view>({"name", "command", "shell", "variants"});
 constexpr auto kGraphSchemes = std::to_array<std::string_view>(
     {"afterok", "afterany", "afternotok", "afterstart", "aftercorr"});
 // What of holon submit's options says the same as something here, or is about more than one task.
 constexpr auto kNotForTasks = std::to_array<std::string_view>(
     {"file", "jobspec", "json", "dry-run", "instance", "count", "wrap", "help", "now", "into"});
 
-struct Document {
-  Json root;
-  std::vector<std::string> places;  // of the tasks
-};
-
 tl::unexpected<Error> wrong_graph(std::string what, std::string where) {
   return fail(Errc::invalid_argument, std::move(what), std::move(where));
-}
-
-Json json_of_toml(const toml::node& node) {
-  if (const auto* table = node.as_table()) {
-    Json object = Json::object();
-    for (const auto& [key, value] : *table) object[std::string(key.str())] = json_of_toml(value);
-    return object;
-  }
-  if (const auto* list = node.as_array()) {
-    Json array = Json::array();
-    for (const auto& value : *list) array.push_back(json_of_toml(value));
-    return array;
-  }
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* number = node.as_integer()) return number->get();
-  if (const auto* number = node.as_floating_point()) return number->get();
-  if (const auto* flag = node.as_boolean()) return flag->get();
-  std::ostringstream other;  // a date, a time
-  node.visit([&](const auto& value) {
-    if constexpr (toml::is_value<decltype(value)>) other << value.get();
-  });
-  return other.str();
-}
-
-Result<Document> read_toml(const std::string& text, const std::string& file) {
-  try {
-    const toml::table table = toml::parse(text, file);
-    Document document{json_of_toml(table), {}};
-    if (const auto* tasks = table["task"].as_array())
-      for (const auto& task : *tasks)
-        document.places.push_back(fmt::format("{}:{}", file, task.source().begin.line));
-    return document;
-  } catch (const toml::parse_error& e) {
-    return wrong_graph(std::string(e.description()),
-                       fmt::format("{}:{}", file, e.source().begin.line));
-  }
-}
-
-Result<Document> read_json(const std::string& text, const std::string& file) {
-  try {
-    Document document{Json::parse(text), {}};
-    if (const auto tasks = document.root.find("task");
-        tasks != document.root.end() && tasks->is_array())
-      for (std::size_t i = 0; i < tasks->size(); ++i)
-        document.places.push_back(fmt::format("{}/task/{}", file, i));
-    return document;
-  } catch (const nlohmann::json::exception& e) {
-    return wrong_graph(e.what(), file);
-  }
 }
 
 bool is_scheme(const std::string& key) {
   return std::find(kGraphSchemes.begin(), kGraphSchemes.end(), key) != kGraphSchemes.end();
 }
 
+bool is_own_key(const std::string& key) {
+  return is_scheme(key) || std::find(kOwnKeys.begin(), kOwnKeys.end(), key) != kOwnKeys.end();
+}
+
+bool is_not_for_tasks(const std::string& key) {
+  return std::find(kNotForTasks.begin(), kNotForTasks.end(), key) != kNotForTasks.end();
+}
+
+// The place of a key; asked for only where something is wrong.
+using Places = std::function<std::string(const std::string& key)>;
+
 // "--time=10m"; true is the option alone, a list the option again and again.
-Status add_option(const std::string& key, const Json& value, const std::string& where,
-                  Words& words) {
-  if (std::find(kNotForTasks.begin(), kNotForTasks.end(), key) != kNotForTasks.end())
-    return wrong_graph(fmt::format("'{}' is no key of a task", key), where);
+Status add_option(const std::string& key, const Json& value, const Places& where, Words& words) {
+  if (is_not_for_tasks(key))
+    return wrong_graph(
+        fmt::format("'{}' is no key of a task, but an option of the command line", key),
+        where(key));
   if (key == "after")
     return wrong_graph(
         "'after' says too little; afterok (it has completed), afterany (it is over), "
         "afternotok and afterstart are accepted",
-        where);
+        where(key));
   const std::string option = (key.size() == 1 ? "-" : "--") + key;
   if (value.is_boolean()) {
     if (value.get<bool>()) words.push_back(option);
@@ -108,27 +69,22 @@ Status add_option(const std::string& key, const Json& value, const std::string& 
   if (value.is_array()) {
     for (const auto& one : value) {
       if (one.is_array() || one.is_object())
-        return wrong_graph(fmt::format("'{}' holds a list of values", key), where);
+        return wrong_graph(fmt::format("'{}' holds a list of values", key), where(key));
       if (auto added = add_option(key, one, where, words); !added) return added;
     }
     return {};
   }
   if (!value.is_string() && !value.is_number())
     return wrong_graph(fmt::format("'{}' is a text, a number, true, false or a list of them", key),
-                       where);
+                       where(key));
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
   // In one word: what an option cannot have would be taken for the command's first word.
-  if (key.size() > 1) {
-    words.push_back(option + "=" + text);
-  } else {
-    words.push_back(option);
-    words.push_back(text);
-  }
+  words.push_back(option + (key.size() > 1 ? "=" : "") + text);
   return {};
 }
 
 // Of two tables the options of the second one count where both have one.
-Result<Words> words_of(Json options, const Json& more, const std::string& where) {
+Result<Words> words_of(Json options, const Json& more, const Places& where) {
   options.update(more);
   Words words;
   for (const auto& [key, value] : options.items())
@@ -137,7 +93,7 @@ Result<Words> words_of(Json options, const Json& more, const std::string& where)
   return words;
 }
 
-Result<Words> texts_of(const Json& value, const std::string& key, const std::string& where) {
+Result<Words> texts_of(const Json& value, const std::string& key, const Places& where) {
   if (value.is_string()) return Words{value.get<std::string>()};
   Words texts;
   bool good = value.is_array();
@@ -146,7 +102,7 @@ Result<Words> texts_of(const Json& value, const std::string& key, const std::str
     if (good) texts.push_back(value[i].get<std::string>());
   }
   if (good) return texts;
-  return wrong_graph(fmt::format("'{}' is a text or a list of texts", key), where);
+  return wrong_graph(fmt::format("'{}' is a text or a list of texts", key), where(key));
 }
 
 // A task as the file has it: it names those it waits for.
@@ -155,27 +111,34 @@ struct NamedTask {
   std::vector<std::pair<std::string, std::string>> after;  // scheme, name
 };
 
+// "campaign.toml:14, task fit".
+Places places_in(const GraphTask& task, std::size_t way = 0) {
+  return [&task, way](const std::string& key) {
+    return fmt::format("{}, task {}", task.place_of(key, way), task.name);
+  };
+}
+
 // One way for each of the variants; without any there is one way.
-Status take_ways(const Json& options, const Json& variants, const std::string& where,
-                 GraphTask& task) {
-  if (!variants.is_array() || variants.empty())
-    return wrong_graph("'variants' is a list of tables of options", where);
+Status take_ways(const Json& options, const Json& variants, GraphTask& task) {
+  const auto no_list = [&] {
+    return wrong_graph("'variants' is a list of tables of options", places_in(task)("variants"));
+  };
+  if (!variants.is_array() || variants.empty()) return no_list();
   for (const auto& variant : variants) {
-    if (!variant.is_object())
-      return wrong_graph("'variants' is a list of tables of options", where);
-    auto words = words_of(options, variant, where);
+    if (!variant.is_object()) return no_list();
+    auto words = words_of(options, variant, places_in(task, task.ways.size()));
     if (!words) return tl::unexpected(words.error());
     task.ways.push_back(std::move(*words));
   }
   return {};
 }
 
-Status take_command(const Json& value, const std::string& key, const std::string& where,
+Status take_command(const Json& value, const std::string& key, const Places& where,
                     GraphTask& task) {
   if (!task.command.empty())
-    return wrong_graph("has both 'command' and 'shell'; one of them is accepted", where);
+    return wrong_graph("has both 'command' and 'shell'; one of them is accepted", where(key));
   if (key == "shell") {
-    if (!value.is_string()) return wrong_graph("'shell' is one line for the shell", where);
+    if (!value.is_string()) return wrong_graph("'shell' is one line for the shell", where(key));
     task.command = {"/bin/sh", "-c", value.get<std::string>()};
     return {};
   }
@@ -184,25 +147,59 @@ Status take_command(const Json& value, const std::string& key, const std::string
     return wrong_graph(
         "'command' is a list of texts, the program first; a line for the shell is "
         "'shell'",
-        where);
+        where(key));
   task.command = std::move(*words);
   return {};
 }
 
-Result<NamedTask> read_task(const Json& table, Json options, const std::string& place) {
-  NamedTask named;
-  named.task.place = place;
-  if (!table.is_object()) return wrong_graph("is no table", place);
+// A task without `wanted` has, it may be, a key that was meant to be it.
+std::string meant_by_misspelt(const Json& table, std::string_view wanted) {
+  const std::size_t close = wanted.size() > 5 ? 2 : 1;
+  for (const auto& [key, value] : table.items())
+    if (key != wanted && edit_distance(key, wanted) <= close) return key;
+  return {};
+}
+
+Result<std::string> name_in(const Json& table, const GraphTask& task) {
   const auto name = table.find("name");
-  if (name == table.end() || !name->is_string() || name->get<std::string>().empty())
-    return wrong_graph("has no 'name'", place);
-  named.task.name = name->get<std::string>();
-  const std::string where = fmt::format("{}, task {}", place, named.task.name);
+  if (name == table.end()) {
+    const std::string key = meant_by_misspelt(table, "name");
+    if (key.empty()) return wrong_graph("has no 'name'", task.place);
+    return wrong_graph(fmt::format("has no 'name'; is '{}' meant to be it?", key),
+                       task.place_of(key, 0));
+  }
+  if (name->is_string() && !name->get<std::string>().empty()) return name->get<std::string>();
+  return wrong_graph("'name' is a text, and not an empty one", task.place_of("name", 0));
+}
+
+tl::unexpected<Error> no_command(const Json& table, const GraphTask& task) {
+  for (const std::string_view wanted : {"command", "shell"})
+    if (const std::string key = meant_by_misspelt(table, wanted); !key.empty())
+      return wrong_graph(
+          fmt::format("has no 'command' and no 'shell'; is '{}' meant to be '{}'?", key, wanted),
+          places_in(task)(key));
+  return wrong_graph("has no 'command' and no 'shell'", places_in(task)(""));
+}
+
+Result<NamedTask> read_task(const std::shared_ptr<const GraphDocument>& document,
+                            std::size_t number, Json options) {
+  const std::vector<std::string> way = {"task", std::to_string(number)};
+  const Json& table = document->root()["task"][number];
+  NamedTask named;
+  GraphTask& task = named.task;
+  task.place = document->place(way);
+  task.document = document;
+  task.number = number;
+  if (!table.is_object()) return wrong_graph("is no table", task.place);
+  auto name = name_in(table, task);
+  if (!name) return tl::unexpected(name.error());
+  task.name = std::move(*name);
+  const Places where = places_in(task);
   Json variants = Json::array({Json::object()});
   for (const auto& [key, value] : table.items()) {
     Status taken;
     if (key == "command" || key == "shell") {
-      taken = take_command(value, key, where, named.task);
+      taken = take_command(value, key, where, task);
     } else if (key == "variants") {
       variants = value;
     } else if (is_scheme(key)) {
@@ -214,9 +211,8 @@ Result<NamedTask> read_task(const Json& table, Json options, const std::string& 
     }
     if (!taken) return tl::unexpected(taken.error());
   }
-  if (named.task.command.empty()) return wrong_graph("has no 'command' and no 'shell'", where);
-  if (auto taken = take_ways(options, variants, where, named.task); !taken)
-    return tl::unexpected(taken.error());
+  if (task.command.empty()) return no_command(table, task);
+  if (auto taken = take_ways(options, variants, task); !taken) return tl::unexpected(taken.error());
   return named;
 }
 
@@ -256,7 +252,7 @@ Result<Awaited> awaited_of(const NamedTask& waiter, const std::string& scheme,
     if (const auto array = by_name.find(name.substr(0, dot)); array != by_name.end())
       return Awaited{scheme, array->second, name.substr(dot + 1)};
   return wrong_graph(fmt::format("{} = '{}': there is no task of that name", scheme, name),
-                     fmt::format("{}, task {}", waiter.task.place, waiter.task.name));
+                     places_in(waiter.task)(scheme));
 }
 
 // Errors: invalid_argument (a name that no task has, a circle).
@@ -267,7 +263,7 @@ Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
     if (!fresh)
       return wrong_graph(fmt::format("a task '{}' stands at {} already", tasks[i].task.name,
                                      tasks[known->second].task.place),
-                         tasks[i].task.place);
+                         tasks[i].task.place_of("name", 0));
   }
   std::vector<std::vector<std::size_t>> waiters(tasks.size());
   std::vector<std::size_t> open(tasks.size());
@@ -313,32 +309,71 @@ Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
   return sorted;
 }
 
+// Options only: what tells tasks apart is said by each of them.
+Status check_defaults(const GraphDocument& document, const Json& defaults) {
+  const Places where = [&document](const std::string& key) {
+    return document.place({"defaults", key}) + ", defaults";
+  };
+  if (!defaults.is_object())
+    return wrong_graph("'defaults' is a table of options", document.place({"defaults"}));
+  for (const auto& [key, value] : defaults.items())
+    if (is_own_key(key))
+      return wrong_graph(
+          fmt::format("'{}' belongs to a task; [defaults] has options of holon submit only", key),
+          where(key));
+  const auto words = words_of(defaults, Json::object(), where);
+  return words ? Status{} : tl::unexpected(words.error());
+}
+
 }  // namespace
 
+std::string GraphTask::place_of(const std::string& key, std::size_t way) const {
+  const std::string task = std::to_string(number);
+  const std::vector<std::string> places[] = {
+      {"task", task, "variants", std::to_string(way), key}, {"task", task, key}, {"defaults", key}};
+  if (document != nullptr && !key.empty())
+    for (const auto& steps : places)
+      if (document->has(steps)) return document->place(steps);
+  return place;
+}
+
+std::string key_of_option(const std::string& word) {
+  if (!word.starts_with("--")) return word.substr(std::min<std::size_t>(1, word.size()), 1);
+  return word.substr(2, word.find('=') - 2);
+}
+
+std::string about_unknown_key(const std::string& key, std::vector<std::string> options) {
+  std::erase_if(options, is_not_for_tasks);
+  options.insert(options.end(), kOwnKeys.begin(), kOwnKeys.end());
+  options.insert(options.end(), kGraphSchemes.begin(), kGraphSchemes.end());
+  const auto close = nearest(key, options);
+  if (!close.empty())
+    return fmt::format("'{}' is no key of a task; did you mean {}?", key, fmt::join(close, " or "));
+  return fmt::format(
+      "'{}' is no key of a task; accepted are {}, {}, and the options of holon submit without "
+      "their "
+      "dashes",
+      key, fmt::join(kOwnKeys, ", "), fmt::join(kGraphSchemes, ", "));
+}
+
 Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::string& file) {
-  // No TOML begins with a brace.
-  const auto begin = text.find_first_not_of(" \t\r\n");
-  const bool is_json =
-      file.ends_with(".json") || (begin != std::string::npos && text[begin] == '{');
-  const auto document = is_json ? read_json(text, file) : read_toml(text, file);
-  if (!document) return tl::unexpected(document.error());
-  const Json& root = document->root;
+  auto parsed = GraphDocument::parse(text, file);
+  if (!parsed) return tl::unexpected(parsed.error());
+  const auto document = std::make_shared<const GraphDocument>(std::move(*parsed));
+  const Json& root = document->root();
   if (!root.is_object()) return wrong_graph("is no object with a list 'task'", file);
   for (const auto& [key, value] : root.items())
     if (key != "defaults" && key != "task")
       return wrong_graph(fmt::format("'{}' is no key here; accepted are defaults and task", key),
-                         file);
+                         document->place({key}));
   const Json defaults = root.value("defaults", Json::object());
-  if (!defaults.is_object() || defaults.contains("name"))
-    return wrong_graph("'defaults' is a table of options, without 'name'", file + ", defaults");
-  if (auto words = words_of(defaults, Json::object(), file + ", defaults"); !words)
-    return tl::unexpected(words.error());
+  if (auto good = check_defaults(*document, defaults); !good) return tl::unexpected(good.error());
   const auto list = root.find("task");
   if (list == root.end() || !list->is_array() || list->empty())
     return wrong_graph("has no tasks; each is a table [[task]]", file);
   std::vector<NamedTask> tasks;
   for (std::size_t i = 0; i < list->size(); ++i) {
-    auto task = read_task((*list)[i], defaults, document->places[i]);
+    auto task = read_task(document, i, defaults);
     if (!task) return tl::unexpected(task.error());
     tasks.push_back(std::move(*task));
   }
@@ -348,7 +383,7 @@ Result<std::vector<GraphTask>> parse_graph(const std::string& text, const std::s
 Result<std::vector<GraphTask>> read_graph(const std::string& file) {
   const bool piped = file == "-";
   const auto text = read_whole_file(piped ? "/dev/stdin" : file, kLongestGraph);
-  if (!text) return fail(text.error().code, text.error().what, piped ? "standard input" : file);
+  if (!text) return wrong_graph(text.error().what, piped ? "standard input" : "--file " + file);
   return parse_graph(*text, piped ? "standard input" : file);
 }
 

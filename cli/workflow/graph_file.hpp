@@ -2,6 +2,7 @@
 // "Task graphs"). Nothing is known of options here: they are words for the parser of holon submit.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,23 +10,40 @@
 
 namespace holon::cli {
 
+class GraphDocument;
+
 struct GraphTask {
   std::string name;
   std::string place;  // "campaign.toml:12", "campaign.json/task/3"
-  // Options, those of [defaults] among them; of several ways the first is taken that can ever run.
+  // Options, one a word, those of [defaults] among them; of several ways the first is taken that
+  // can ever run.
   std::vector<std::vector<std::string>> ways;
   std::vector<std::string> command;
   struct After {
-    std::string scheme;    // afterok, ...
-    std::size_t task = 0;  // its place in the list, before this one
+    std::string scheme;        // afterok, ...
+    std::size_t task = 0;      // its place in the list, before this one
     std::string indices = {};  // of an array, "3-9": these tasks; empty: the whole
     bool operator==(const After&) const = default;
   };
   std::vector<After> after;
+
+  std::shared_ptr<const GraphDocument> document;
+  std::size_t number = 0;  // of the tasks of the file, in its order
+
+  // Where the option `key` of the way stands: in its variant, in the task or in [defaults];
+  // "campaign.toml:14". `place` where it stands nowhere.
+  std::string place_of(const std::string& key, std::size_t way) const;
 };
 
-// Each behind all that it waits for, otherwise in the order of the file. Errors: not_found and
-// system (the file); invalid_argument with the place: no TOML or JSON, a key or value that is not
+// Of the option "--time=10m" of a way: "time".
+std::string key_of_option(const std::string& word);
+
+// What is said of a key that is neither of a task nor one of `options`: the nearest that is, or
+// what is accepted.
+std::string about_unknown_key(const std::string& key, std::vector<std::string> options);
+
+// Each behind all that it waits for, otherwise in the order of the file. Errors: invalid_argument
+// with the place: a file that cannot be read: no TOML or JSON, a key or value that is not
 // accepted, two tasks of one name, a name that no task has, tasks that wait for each other in a
 // circle.
 // "-" is standard input.

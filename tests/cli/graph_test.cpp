@@ -2,11 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "cli/workflow/graph_file.hpp"
+#include "tests/cli/run.hpp"
 
 namespace holon::cli {
 namespace {
@@ -109,9 +114,9 @@ TEST(GraphFile, JsonSaysTheSame) {
 TEST(GraphFile, WhatIsWrongIsSaidWithItsPlace) {
   const std::string a = "[[task]]\nname = \"a\"\ncommand = [\"x\"]\n";
   EXPECT_THAT(refusal_of(a + "afterok = \"b\"\n"),
-              testing::AllOf(HasSubstr("g.toml:1, task a"), HasSubstr("there is no task of that")));
+              testing::AllOf(HasSubstr("g.toml:4, task a"), HasSubstr("there is no task of that")));
   EXPECT_THAT(refusal_of(a + a),
-              testing::AllOf(HasSubstr("g.toml:4"), HasSubstr("stands at g.toml:1")));
+              testing::AllOf(HasSubstr("g.toml:5"), HasSubstr("stands at g.toml:1")));
   EXPECT_THAT(refusal_of("[[task]]\ncommand = [\"x\"]\n"), HasSubstr("g.toml:1: has no 'name'"));
   EXPECT_THAT(refusal_of("[[task]]\nname = \"a\"\n"), HasSubstr("has no 'command'"));
   EXPECT_THAT(refusal_of(a + "shell = \"y\"\n"), HasSubstr("both 'command' and 'shell'"));
@@ -124,8 +129,66 @@ TEST(GraphFile, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(refusal_of("oops = 1\n" + a), HasSubstr("accepted are defaults and task"));
   EXPECT_THAT(refusal_of(""), HasSubstr("has no tasks"));
   EXPECT_THAT(refusal_of(a + "x = [\n"), HasSubstr("g.toml:"));
-  EXPECT_THAT(refusal_of("{", "g.json"), HasSubstr("g.json"));
+  EXPECT_THAT(refusal_of("{\n", "g.json"), HasSubstr("g.json:2: syntax error"));
   EXPECT_THAT(refusal_of("[]", "g.json"), HasSubstr("is no object"));
+}
+
+TEST(GraphFile, TheLineIsThatOfTheKey) {
+  const std::string a = "[defaults]\ntime = \"1m\"\n[[task]]\nname = \"a\"\ncommand = [\"x\"]\n";
+  EXPECT_THAT(refusal_of(a + "into = 7\n"), HasSubstr("g.toml:6, task a: 'into'"));
+  EXPECT_THAT(refusal_of(a + "shell = \"y\"\n"), HasSubstr("g.toml:6, task a: has both"));
+  EXPECT_THAT(refusal_of(a + "variants = [\n{ ntasks = 1 },\n{ into = 7 }]\n"),
+              HasSubstr("g.toml:8, task a: 'into'"));
+  EXPECT_THAT(refusal_of("[defaults]\ninto = 1\n" + a.substr(a.find("[[task"))),
+              HasSubstr("g.toml:2, defaults: 'into'"));
+  EXPECT_THAT(refusal_of("[defaults]\nshell = \"x\"\n" + a.substr(a.find("[[task"))),
+              HasSubstr("g.toml:2, defaults: 'shell' belongs to a task"));
+  EXPECT_THAT(refusal_of("[default]\ntime = 1\n" + a.substr(a.find("[[task"))),
+              HasSubstr("g.toml:1: 'default' is no key here"));
+  EXPECT_THAT(refusal_of(R"({"task": [{"name": "a", "command": ["x"], "into": 7}]})", "g.json"),
+              HasSubstr("g.json/task/0/into, task a: 'into'"));
+  const auto tasks = parse_graph(a + "variants = [{ ntasks = 1 },\n{ queue = \"q\" }]\n", "g.toml");
+  ASSERT_TRUE(tasks) << to_string(tasks.error());
+  EXPECT_EQ(tasks->front().place_of("queue", 1), "g.toml:7");
+  EXPECT_EQ(tasks->front().place_of("time", 1), "g.toml:2");
+  EXPECT_EQ(tasks->front().place_of("gpus", 1), "g.toml:3");
+}
+
+TEST(GraphFile, OfAMisspeltKeyTheNearestOneIsNamed) {
+  EXPECT_THAT(
+      refusal_of("[[task]]\nname = \"a\"\ncomand = [\"x\"]\n"),
+      HasSubstr("g.toml:3, task a: has no 'command' and no 'shell'; is 'comand' meant to be "
+                "'command'?"));
+  EXPECT_THAT(refusal_of("[[task]]\nnam = \"a\"\ncommand = [\"x\"]\n"),
+              HasSubstr("g.toml:2: has no 'name'; is 'nam' meant to be it?"));
+  EXPECT_EQ(about_unknown_key("varients", {"time"}),
+            "'varients' is no key of a task; did you mean variants?");
+  EXPECT_THAT(about_unknown_key("afterokk", {}), HasSubstr("; did you mean afterok"));
+  EXPECT_THAT(about_unknown_key("zzzzzzzz", {"time"}), HasSubstr("accepted are name, command"));
+}
+
+// Said by `holon submit` itself, which knows the options.
+TEST(GraphFile, AnOptionThatIsWrongIsFoundInTheFile) {
+  const std::string file = testing::TempDir() + "holon-graph-" + std::to_string(getpid()) + ".toml";
+  const auto said_of = [&](const std::string& lines) {
+    std::ofstream(file) << "[defaults]\nntasks = 2\n\n[[task]]\nname = \"a\"\nshell = \"x\"\n"
+                        << lines;
+    const Ran ran = run_cli({"submit", "--file", file});
+    EXPECT_EQ(ran.code, kUsage);
+    return ran.err;
+  };
+  const std::string place = "holon submit: " + file;
+  EXPECT_EQ(said_of("cores-per-task = 1\ntiem = \"10m\"\n"),
+            place + ":8, task a: 'tiem' is no key of a task; did you mean time?\n");
+  EXPECT_THAT(said_of("cores-per-task = 1\n\ntime = \"soon\"\n"),
+              testing::AllOf(testing::StartsWith(place + ":9, task a: "), HasSubstr("'soon'")));
+  EXPECT_THAT(said_of("c = \"many\"\n"),
+              testing::AllOf(testing::StartsWith(place + ":7, task a: "), HasSubstr("'many'")));
+  std::filesystem::remove(file);
+  const Ran gone = run_cli({"submit", "--file", file});
+  EXPECT_EQ(gone.code, kUsage);
+  EXPECT_EQ(gone.err, "holon submit: --file " + file + ": No such file or directory\n");
+  EXPECT_EQ(run_cli({"submit", "--jobspec", file}).code, kUsage);
 }
 
 TEST(GraphFile, CirclesAreNamed) {

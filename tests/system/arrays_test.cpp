@@ -162,7 +162,7 @@ TEST(Graphs, NothingIsLeftOfAFileWithATaskThatIsRefused) {
   sandbox.write_file("bad.toml", "[[task]]\nname = 'a'\nshell = 'x'\ntime = 'soon'\n");
   const Ran bad = sandbox.run({"submit", "--file", "bad.toml"});
   EXPECT_EQ(bad.code, 2);
-  EXPECT_THAT(bad.err, testing::AllOf(HasSubstr("bad.toml:1, task a"), HasSubstr("soon")));
+  EXPECT_THAT(bad.err, testing::AllOf(HasSubstr("bad.toml:4, task a"), HasSubstr("soon")));
 }
 
 TEST(Arrays, AJobWithoutAnIndexKeepsItsWords) {

@@ -14,6 +14,7 @@
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
 #include "cli/options/array_options.hpp"
+#include "cli/options/help.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/options/script_options.hpp"
@@ -160,7 +161,8 @@ Result<JobRequest> request_of_file(const Invocation& call, const SubmitArgs& arg
   const auto text =
       read_whole_file(piped ? "/dev/stdin" : args.jobspec, resource::kMaxJobspecBytes);
   const std::string where = piped ? "standard input" : args.jobspec;
-  if (!text) return fail(text.error().code, text.error().what, where);
+  if (!text)
+    return fail(Errc::invalid_argument, text.error().what, piped ? where : "--jobspec " + where);
   const auto parsed = resource::parse_jobspec(*text);
   const Status good =
       parsed ? resource::check_submittable(*parsed) : tl::unexpected(parsed.error());
@@ -202,27 +204,44 @@ void add_submit_options(Parser& parser, SubmitArgs& args) {
 // The options of a task, read once for all tasks that have the same.
 class TaskOptions {
  public:
-  // Errors: invalid_argument, as the parser words it.
-  Result<SubmitArgs> read(const std::vector<std::string>& words, const std::string& where) {
-    const auto [known, fresh] = known_.try_emplace(words);
-    if (!fresh) return known->second;
+  // Errors: invalid_argument; where: the key of the option that is wrong, if it is one alone.
+  Result<SubmitArgs> read(const std::vector<std::string>& words) {
+    if (const auto known = known_.find(words); known != known_.end()) return known->second;
+    auto args = parsed(words);
+    if (args) return known_.emplace(words, std::move(*args)).first->second;
+    for (const auto& word : words)
+      if (auto alone = parsed({word}); !alone) return tl::unexpected(alone.error());
+    return fail(args.error().code, args.error().what);
+  }
+
+ private:
+  // Errors: as the parser of the command line words them.
+  static Result<SubmitArgs> parsed(const std::vector<std::string>& words) {
     std::ostringstream out, err;
     Io io{out, err};
     Invocation inner{io, words, {}, false};
     SubmitArgs args;
     Parser parser("submit", "");
     add_submit_options(parser, args);
-    if (parser.parse(inner)) {
-      std::string what = err.str();
-      constexpr std::string_view kVerb = "holon submit: ";
-      if (what.starts_with(kVerb)) what.erase(0, kVerb.size());
-      what.erase(std::min(what.find('\n'), what.size()));
-      return fail(Errc::invalid_argument, what, where);
-    }
-    return known->second = std::move(args);
+    if (words.size() == 1)
+      if (const std::string key = key_of_option(words.front());
+          !parser.knows((key.size() == 1 ? "-" : "--") + key))
+        return fail(Errc::invalid_argument, about_unknown_key(key, long_names(parser)), key);
+    if (!parser.parse(inner)) return args;
+    std::string what = err.str();
+    constexpr std::string_view kVerb = "holon submit: ";
+    if (what.starts_with(kVerb)) what.erase(0, kVerb.size());
+    what.erase(std::min(what.find('\n'), what.size()));
+    return fail(Errc::invalid_argument, what, key_of_option(words.front()));
   }
 
- private:
+  static std::vector<std::string> long_names(const Parser& parser) {
+    std::vector<std::string> names;
+    for (const std::string& name : parser.names())
+      if (name.starts_with("--")) names.push_back(name.substr(2));
+    return names;
+  }
+
   std::map<std::vector<std::string>, SubmitArgs> known_;
 };
 
@@ -232,12 +251,11 @@ class GraphMaker {
  public:
   // Errors: as the parser of holon submit words them, with the task's place.
   Status add(const GraphTask& task) {
-    const std::string where = fmt::format("{}, task {}", task.place, task.name);
     msg::GraphTask made;
     made.name = task.name;
     made.command = task.command;
-    for (const auto& words : task.ways) {
-      const auto spec = spec_of(words, made, where);
+    for (std::size_t way = 0; way < task.ways.size(); ++way) {
+      const auto spec = spec_of(task, way, made);
       if (!spec) return tl::unexpected(spec.error());
       made.ways.push_back(*spec);
     }
@@ -251,15 +269,24 @@ class GraphMaker {
 
  private:
   // An array may put words of its own behind the command.
-  Result<std::uint32_t> spec_of(const std::vector<std::string>& words, msg::GraphTask& task,
-                                const std::string& where) {
-    auto args = options_.read(words, where);
-    if (!args) return tl::unexpected(args.error());
+  Result<std::uint32_t> spec_of(const GraphTask& read, std::size_t way, msg::GraphTask& task) {
+    const auto& words = read.ways[way];
+    // Of a key, or of an option as errors name it: "ntasks", "-n,--ntasks", "--output run.log".
+    const auto place = [&](const std::string& where) {
+      std::string found = read.place;
+      for (std::string name : split_names(where.substr(0, where.find(' ')))) {
+        name.erase(0, name.find_first_not_of('-'));
+        if (const auto at = read.place_of(name, way); at != read.place) found = at;
+      }
+      return fmt::format("{}, task {}", found, read.name);
+    };
+    auto args = options_.read(words);
+    if (!args) return fail(args.error().code, args.error().what, place(args.error().where));
     const bool takes_entries =
         std::find(task.command.begin(), task.command.end(), ":::") != task.command.end();
     const auto known = known_.find(words);
     if (known != known_.end() && !takes_entries) return known->second;
-    const auto at = [&where](const Error& e) { return fail(e.code, to_string(e), where); };
+    const auto at = [&](const Error& e) { return fail(e.code, to_string(e), place(e.where)); };
     args->command = task.command;
     args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
     if (auto good = use_array(*args); !good) return at(good.error());
@@ -270,13 +297,13 @@ class GraphMaker {
     const bool is_shared = !args->job.array && args->count == 1 && !is_named;
     auto made = make_request(args->job, std::move(args->command));
     if (!made) return at(made.error());
-    const auto place = static_cast<std::uint32_t>(request_.specs.size());
+    const auto number = static_cast<std::uint32_t>(request_.specs.size());
     request_.specs.push_back({without_environment(made->request.jobspec),
                               static_cast<std::uint64_t>(args->count), made->request.urgency});
     request_.user = made->request.user;
     if (!args->job.for_user.empty()) for_user_ = args->job.for_user;
-    if (is_shared) known_.emplace(words, place);
-    return place;
+    if (is_shared) known_.emplace(words, number);
+    return number;
   }
 
   std::string without_environment(const std::string& jobspec) {
