@@ -23,6 +23,16 @@ int exit_code_for(Errc code) {
   }
 }
 
+// Fields of messages, by which an instance names the place to programs; nobody types them.
+bool is_of_the_protocol(std::string_view where) {
+  static constexpr std::string_view kFields[] = {"ids", "id", "key", "host", "hosts", "queue"};
+  return std::find(std::begin(kFields), std::end(kFields), where) != std::end(kFields);
+}
+
+bool is_typed(const Invocation& call, const std::string& word) {
+  return std::find(call.args.begin(), call.args.end(), word) != call.args.end();
+}
+
 int unknown_verb(std::span<const Verb> table, std::string_view prefix, Invocation& call) {
   std::vector<std::string> names;
   for (const auto& verb : table)
@@ -77,7 +87,9 @@ int run_group(const VerbGroup& group, Invocation& call) {
 }
 
 int report(Invocation& call, std::string_view verb, const Error& error) {
-  call.io.err << fmt::format("holon {}: {}\n", verb, printable_lines(to_string(error)));
+  const bool has_place = !is_of_the_protocol(error.where) || is_typed(call, error.where);
+  const std::string text = has_place ? to_string(error) : error.what;
+  call.io.err << fmt::format("holon {}: {}\n", verb, printable_lines(text));
   return exit_code_for(error.code);
 }
 

@@ -44,6 +44,11 @@ Error unreachable(const std::string& uri, const Error& error) {
   if (error.code == Errc::not_found)
     return {Errc::disconnected, "no instance listens there; it has ended, or HOLON_URI is wrong",
             uri};
+  if (error.code == Errc::invalid_argument)
+    return {Errc::disconnected,
+            "is no address of an instance; accepted are ipc:///DIR/SOCKET, "
+            "tcp://HOST:PORT?key=KEY and the name of a socket",
+            uri};
   return {Errc::disconnected, "the instance does not answer: " + error.what, uri};
 }
 

@@ -26,9 +26,11 @@ struct Obstacle {
   std::string name;
   std::string user;
   std::string state;
-  std::string nodelist;      // of a running one
-  std::int64_t until = 0;    // when its limit, or its interval, ends it at the latest; 0: unknown
-  std::string kind = "job";  // job, advance
+  std::string nodelist;  // of a running one
+  // When its limit, its interval, or the grace of one that is preempted, ends it at the latest; 0:
+  // unknown.
+  std::int64_t until = 0;
+  std::string kind = "job";  // job, preempted (a job that was told to end), advance
   std::int64_t from = 0;     // when an advance reservation begins
   HOLON_FIELDS(kind, id, name, user, state, nodelist, from, until)
 };

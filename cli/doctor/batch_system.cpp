@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <ctime>
+#include <future>
+#include <vector>
 
 #include "batch/provision.hpp"
 #include "batch/step.hpp"
@@ -134,15 +136,22 @@ void provisioning(Findings& all) {
                   {batch::System::grid_engine, "qconf", "sge"},
                   {batch::System::pbs, "qselect", "pbs"}};
   const passwd* const user = getpwuid(geteuid());
-  for (const auto& [system, submits, verb] : kSystems) {
-    if (user == nullptr || !is_in_path(submits)) continue;
-    const auto answer = ask(batch::list_command(system, user->pw_name), kAnswerPatience);
-    if (answer && batch::read_listed(system, *answer))
+  if (user == nullptr) return;
+  // All at once: some of these commands take long, and each may have to be waited for.
+  const std::string name = user->pw_name;
+  std::vector<std::future<bool>> answers;
+  for (const auto& one : kSystems)
+    answers.push_back(std::async(std::launch::async, [&one, &name] {
+      if (!is_in_path(one.submits)) return false;
+      const auto answer = ask(batch::list_command(one.system, name), kAnswerPatience);
+      return answer && batch::read_listed(one.system, *answer);
+    }));
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    if (answers[i].get())
       all.push_back({"provisioning", State::ok,
                      fmt::format("{} answers: holon provision {} gets nodes from it",
-                                 batch::title_of(system), verb),
+                                 batch::title_of(kSystems[i].system), kSystems[i].verb),
                      ""});
-  }
 }
 
 }  // namespace

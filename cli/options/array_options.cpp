@@ -45,9 +45,7 @@ Result<std::vector<std::string>> lines_of_file(const std::string& file, const ch
   }
   if (in.eof() && !lines.empty()) return lines;
   if (in.eof()) return fail(Errc::invalid_argument, file + " has no lines", option);
-  const int error = errno;
-  return fail(error == ENOENT ? Errc::not_found : Errc::system,
-              fmt::format("{}: {}", file, std::strerror(error)), option);
+  return fail(Errc::invalid_argument, fmt::format("{}: {}", file, std::strerror(errno)), option);
 }
 
 // A list, whose elements they are, or one value a line.

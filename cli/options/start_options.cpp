@@ -1,6 +1,10 @@
 #include "cli/options/start_options.hpp"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <sstream>
 
@@ -18,6 +22,21 @@ std::string portable_conf(const std::string& item) {
   return error ? item : absolute.string();
 }
 
+// Said here, where it is known that nobody typed --conf.
+Status check_file_of_environment(const std::string& word) {
+  const auto wrong = [&word](std::string what) {
+    return fail(Errc::invalid_argument,
+                std::move(what) + "; accepted are names of TOML files, with : between them",
+                "HOLON_CONF: " + word);
+  };
+  if (!config::is_conf_file(word)) return wrong("is KEY=VALUE, as --conf takes it");
+  std::error_code error;
+  if (!std::filesystem::exists(word, error)) return wrong("no such file");
+  if (std::filesystem::is_directory(word, error)) return wrong("a folder");
+  if (access(word.c_str(), R_OK) != 0) return wrong(std::strerror(errno));
+  return {};
+}
+
 }  // namespace
 
 void add_configuration_option(Parser& parser, instance::StartOptions& options) {
@@ -29,14 +48,18 @@ void add_configuration_option(Parser& parser, instance::StartOptions& options) {
       .adds_up();
 }
 
-void add_configuration_of_environment(std::vector<std::string>& conf) {
+Status add_configuration_of_environment(std::vector<std::string>& conf) {
   const char* const files = std::getenv("HOLON_CONF");
-  if (files == nullptr) return;
+  if (files == nullptr) return {};
   std::vector<std::string> all;
   std::istringstream list(files);
-  for (std::string file; std::getline(list, file, ':');)
-    if (!file.empty()) all.push_back(std::move(file));
+  for (std::string file; std::getline(list, file, ':');) {
+    if (file.empty()) continue;
+    if (auto good = check_file_of_environment(file); !good) return good;
+    all.push_back(std::move(file));
+  }
   conf.insert(conf.begin(), all.begin(), all.end());
+  return {};
 }
 
 void add_instance_options(Parser& parser, instance::StartOptions& options) {

@@ -10,8 +10,9 @@ namespace holon::cli {
 
 // --conf
 void add_configuration_option(Parser& parser, instance::StartOptions& options);
-// The files that HOLON_CONF names, with ':' between them, before all others: --conf wins.
-void add_configuration_of_environment(std::vector<std::string>& conf);
+// The files that HOLON_CONF names, with ':' between them, before all others: --conf wins. Errors:
+// invalid_argument (a word that is no file, or a file that cannot be read).
+Status add_configuration_of_environment(std::vector<std::string>& conf);
 // Besides, what it is to do when it has lost a node.
 void add_instance_options(Parser& parser, instance::StartOptions& options);
 

@@ -8,6 +8,7 @@
 #include "base/check.hpp"
 #include "instance/array/array.hpp"
 #include "instance/array/ended.hpp"
+#include "instance/array/no_array.hpp"
 #include "instance/job/manager.hpp"
 #include "resource/store.hpp"
 
@@ -370,9 +371,7 @@ Result<ArrayShape> JobManager::shape_of_array(JobId id) const {
     return shape(*array->second.submission);
   const auto known = record(id);
   if (!known) return tl::unexpected(known.error());
-  if (known->tasks == 0)
-    return fail(Errc::invalid_argument,
-                fmt::format("job {} is no array: it has no tasks with numbers", path_of(id)));
+  if (known->tasks == 0) return fail(Errc::invalid_argument, about_no_array(*known));
   const auto over = over_array(JobId(id.value() + 1));
   if (!over) return tl::unexpected(over.error());
   if (!*over) return fail(Errc::not_found, fmt::format("no job {}", path_of(id)));

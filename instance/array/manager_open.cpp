@@ -10,6 +10,7 @@
 
 #include "base/utf8.hpp"
 #include "instance/array/array.hpp"
+#include "instance/array/no_array.hpp"
 #include "instance/job/manager.hpp"
 
 namespace holon::instance {
@@ -34,7 +35,15 @@ Status check_entries(const Array& array, const msg::ExtendRequest& ask) {
     return fail(Errc::invalid_argument, std::move(what), "entries");
   };
   if (array.entries.empty() && !ask.entries.empty())
-    return wrong(fmt::format("the tasks of array {} have no entries, only indices", ask.id));
+    return wrong(
+        fmt::format("the tasks of array {} have no entries, only indices; --array and "
+                    "--count give more of them",
+                    ask.id));
+  if (!array.entries.empty() && ask.entries.empty())
+    return wrong(
+        fmt::format("each task of array {} has an entry, and there is none for the {} more; "
+                    "':::', --each-line and --each-json give them",
+                    ask.id, ask.tasks));
   if (!array.entries.empty() && ask.entries.size() != ask.tasks)
     return wrong(
         fmt::format("there are {} entries for {} tasks of array {}; as many as tasks are "
@@ -124,8 +133,7 @@ Result<JobArray*> JobManager::open_array(JobId id) {
   if (found == arrays_.end()) {
     const auto known = record(id);
     if (!known) return tl::unexpected(known.error());
-    if (known->tasks == 0)
-      return fail(Errc::invalid_argument, fmt::format("job {} is no array", path_of(id)));
+    if (known->tasks == 0) return fail(Errc::invalid_argument, about_no_array(*known));
     return fail(Errc::denied, fmt::format("array {} is over: {}", path_of(id), known->result));
   }
   if (found->second.open) return &found->second;

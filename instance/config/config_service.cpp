@@ -64,6 +64,24 @@ std::vector<msg::ConfigChange> changes_between(const std::vector<Effective>& bef
   return changes;
 }
 
+// The line that sets it; "": nothing does.
+std::string source_of(const std::string& key, const std::vector<Effective>& all) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Effective& one) { return one.key == key; });
+  return found == all.end() || found->source == "default" ? "" : found->source;
+}
+
+// "'2s'", and of a key that nobody sets what holds then: "'1s' by default".
+std::string shown(const std::string& key, const std::string& value) {
+  if (!value.empty()) return fmt::format("'{}'", value);
+  const auto& keys = config::config_keys();
+  const auto known =
+      std::find_if(keys.begin(), keys.end(), [&](const auto& one) { return one.name == key; });
+  return known == keys.end() || known->standard.empty()
+             ? "not set"
+             : fmt::format("'{}' by default", known->standard);
+}
+
 bool is_asked_for(const std::string& key, const std::string& asked) {
   return asked.empty() || key == asked || key.starts_with(asked + ".");
 }
@@ -91,14 +109,17 @@ void ConfigService::get(const Request& request) const {
   request.reply(pack(reply));
 }
 
-Status ConfigService::may_change(const std::vector<msg::ConfigChange>& changes) const {
-  for (const auto& change : changes)
-    if (is_of_the_start(change.key))
-      return fail(Errc::denied,
-                  fmt::format("is '{}', and is to be '{}': only the next start of the instance can "
-                              "change it; nothing was changed",
-                              change.before, change.after),
-                  change.key);
+Status ConfigService::may_change(const std::vector<msg::ConfigChange>& changes,
+                                 const std::vector<Effective>& after) const {
+  for (const auto& change : changes) {
+    if (!is_of_the_start(change.key)) continue;
+    const std::string source = source_of(change.key, after);
+    return fail(Errc::denied,
+                fmt::format("is {}, and is to be {}: only the next start of the instance can "
+                            "change it; nothing was changed",
+                            shown(change.key, change.before), shown(change.key, change.after)),
+                source.empty() ? change.key : source + ": " + change.key);
+  }
   return {};
 }
 
@@ -148,7 +169,7 @@ void ConfigService::reload(const Request& request) {
   const auto next = config::config_of(*items);
   if (!next) return request.fail(next.error());
   msg::ReloadReply reply{changes_between(*before, *after)};
-  if (auto may = may_change(reply.changes); !may) return request.fail(may.error());
+  if (auto may = may_change(reply.changes, *after); !may) return request.fail(may.error());
   const auto old = config::config_of(*kept);
   if (old && config::policies_as_toml(*old) != config::policies_as_toml(*next))
     return request.fail({Errc::denied,

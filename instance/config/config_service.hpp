@@ -36,7 +36,8 @@ class ConfigService {
  private:
   void get(const transport::Request& request) const;
   void reload(const transport::Request& request);
-  Status may_change(const std::vector<msg::ConfigChange>& changes) const;
+  Status may_change(const std::vector<msg::ConfigChange>& changes,
+                    const std::vector<config::Effective>& after) const;
   Status try_out(const config::Config& next) const;
 
   transport::Reactor& reactor_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +39,12 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
+}
+
+// A script that was written just now.
+bool lacks_mode(const std::string& file) {
+  struct stat info {};
+  return stat(file.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(file.c_str(), X_OK) != 0;
 }
 
 }  // namespace
@@ -77,8 +84,9 @@ Result<pid_t> spawn(const Program& program) {
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (problem != 0)
-    return fail(problem == ENOENT ? Errc::not_found : Errc::system, std::strerror(problem),
-                program.argv.front());
+    return fail(
+        problem == ENOENT ? Errc::not_found : Errc::system,
+        std::string(std::strerror(problem)) + (lacks_mode(file) ? "; `chmod +x` helps" : ""), file);
   return pid;
 }
 

@@ -1,20 +1,25 @@
 #include "instance/process/state_claim.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 
 #include "instance/instance_id.hpp"
 #include "instance/journal/durable_file.hpp"
+#include "transport/endpoint.hpp"
 
 namespace holon::instance {
 namespace {
@@ -22,35 +27,83 @@ namespace {
 constexpr int kTries = 120;
 constexpr useconds_t kBetweenTries = 25'000;
 
-// For whoever finds it locked.
-void say_supervisor(int fd) {
-  const std::string text = std::to_string(getpid()) + "\n";
-  if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) < 0) return;
+// proc(5): the state and the flags behind the name, which may hold blanks and parentheses.
+bool is_exiting(pid_t pid) {
+  constexpr unsigned long kExiting = 0x4;  // PF_EXITING
+  std::ifstream in(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(in, text);
+  std::istringstream fields(text.substr(std::min(text.rfind(')') + 1, text.size())));
+  std::string state, skipped;
+  unsigned long flags = 0;
+  fields >> state;
+  for (int i = 0; i < 5; ++i) fields >> skipped;
+  if (!(fields >> flags)) return true;  // it is gone
+  return state == "Z" || state == "X" || (flags & kExiting) != 0;
 }
 
-// "" where it is not known.
-std::string supervisor_of(int fd) {
-  std::array<char, 20> text{};
-  const ssize_t n = pread(fd, text.data(), text.size() - 1, 0);
-  const long pid = n > 0 ? std::strtol(text.data(), nullptr, 10) : 0;
-  return pid > 0 ? "; its supervisor is process " + std::to_string(pid) : "";
+bool is_killed(pid_t pid) {
+  std::ifstream in(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("SigPnd:") && !line.starts_with("ShdPnd:")) continue;
+    const auto pending = std::strtoull(line.c_str() + line.find(':') + 1, nullptr, 16);
+    if ((pending >> (SIGKILL - 1) & 1) != 0) return true;
+  }
+  return false;
 }
 
-Result<transport::UniqueFd> lock_directory(const std::string& dir, int tries) {
+// For whoever finds the file locked.
+void write_holder(int lock, const Holder& holder) {
+  const std::string text = fmt::format("{}\n{}\n", holder.supervisor, holder.uri);
+  if (ftruncate(lock, 0) != 0 || pwrite(lock, text.data(), text.size(), 0) < 0) return;
+}
+
+Holder read_holder(int lock) {
+  std::array<char, 512> bytes{};
+  const ssize_t n = pread(lock, bytes.data(), bytes.size(), 0);
+  std::istringstream lines(std::string(bytes.data(), n > 0 ? static_cast<std::size_t>(n) : 0));
+  Holder holder;
+  std::string pid;
+  std::getline(lines, pid);
+  holder.supervisor = static_cast<pid_t>(std::strtol(pid.c_str(), nullptr, 10));
+  std::getline(lines, holder.uri);
+  return holder;
+}
+
+// "; its supervisor is process 12, HOLON_URI=ipc:///..."; as much of it as is known.
+std::string text_of(const Holder& holder) {
+  if (holder.supervisor <= 0) return {};
+  return fmt::format("; its supervisor is process {}{}", holder.supervisor,
+                     holder.uri.empty() ? "" : ", HOLON_URI=" + holder.uri);
+}
+
+// Somebody listens at its address, and its supervisor is not about to end: a process that was
+// killed has its locks until the kernel is done with it.
+bool is_at_work(const Holder& holder) {
+  if (holder.supervisor <= 0 || holder.uri.empty()) return false;
+  const auto listens = transport::probe_ipc(holder.uri);
+  return listens && *listens == transport::IpcState::alive && !is_exiting(holder.supervisor) &&
+         !is_killed(holder.supervisor);
+}
+
+Result<transport::UniqueFd> lock_directory(const std::string& dir, const std::string& uri,
+                                           int tries) {
   const std::string file = dir + "/lock";
   transport::UniqueFd lock(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) return system_error({}, file);
   // A supervisor that was killed just now holds it until the kernel is done with it.
   for (int i = 0; i < tries; ++i) {
     if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
-      say_supervisor(lock.get());
+      write_holder(lock.get(), {getpid(), uri});
       return lock;
     }
     if (errno != EWOULDBLOCK) return system_error({}, file);
+    if (is_at_work(read_holder(lock.get()))) break;
     usleep(kBetweenTries);
   }
   return fail(Errc::busy,
-              "a running instance uses this state directory" + supervisor_of(lock.get()), dir);
+              "a running instance uses this state directory" + text_of(read_holder(lock.get())),
+              dir);
 }
 
 std::string lineage_file(const std::string& dir) {
@@ -84,9 +137,17 @@ Status write_id_if_missing(const std::string& dir, const std::string& id) {
 
 }  // namespace
 
-Result<StateClaim> StateClaim::take(const std::string& dir) {
+Holder at_work_on(const std::string& state_dir) {
+  const transport::UniqueFd lock(open((state_dir + "/lock").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!lock || flock(lock.get(), LOCK_SH | LOCK_NB) == 0) return {};
+  Holder holder = read_holder(lock.get());
+  return is_at_work(holder) ? holder : Holder();
+}
+
+Result<StateClaim> StateClaim::take(const std::string& dir, const std::string& runtime_dir) {
   StateClaim claim;
-  auto lock = lock_directory(dir, kTries);
+  if (const auto uri = transport::ipc_uri(runtime_dir, "broker")) claim.uri = *uri;
+  auto lock = lock_directory(dir, claim.uri, kTries);
   if (!lock) return tl::unexpected(lock.error());
   claim.lock = std::move(*lock);
   const auto known = read_instance_id(dir);
@@ -113,7 +174,7 @@ Status StateClaim::take_again(const std::string& dir) {
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(dir).parent_path(), error);
   if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) return system_error(dir);
-  auto again = lock_directory(dir, 1);
+  auto again = lock_directory(dir, uri, 1);
   if (!again) return tl::unexpected(again.error());
   lock = std::move(*again);
   if (auto written = write_id_if_missing(dir, id); !written) return written;

@@ -6,6 +6,8 @@
 // is made again, with its mark in `instance.lineage`: the processes of the instance bear that
 // mark, and the next start has to know them by it.
 #pragma once
+#include <sys/types.h>
+
 #include <string>
 
 #include "base/result.hpp"
@@ -13,14 +15,26 @@
 
 namespace holon::instance {
 
+// The running instance that a state directory belongs to, as the file `lock` in it says.
+struct Holder {
+  pid_t supervisor = 0;  // 0: not known
+  std::string uri;       // of the broker; "": not known
+};
+
+// The instance that runs on this state directory and is at work; no address: there is none, or it
+// is another user's.
+Holder at_work_on(const std::string& state_dir);
+
 struct StateClaim {
   std::string id;
   std::string mark;    // for the lineage of its processes; a copy of the directory has another one
   bool is_new = true;  // the id was made just now: nothing can be left of an earlier run
+  std::string uri;     // of the broker
   transport::UniqueFd lock;
 
   // REQUIRES: the directory is there. Errors: busy (an instance runs on it), system.
-  static Result<StateClaim> take(const std::string& dir);
+  // `runtime_dir`: where the broker's socket is, for whoever finds the directory taken.
+  static Result<StateClaim> take(const std::string& dir, const std::string& runtime_dir);
   // Was the directory, or the lock in it, removed since?
   bool is_lost(const std::string& dir) const;
   // Makes the directory, the lock, the id and the mark again, as far as they are missing. Errors:

@@ -138,7 +138,7 @@ class Supervisor {
     if (auto watched = starter_.watch([this] { lose("the starter of users' tasks has ended"); });
         !watched)
       return watched;
-    auto claim = StateClaim::take(options_.start.state_dir);
+    auto claim = StateClaim::take(options_.start.state_dir, options_.runtime_dir);
     if (!claim) return tl::unexpected(claim.error());
     claim_ = std::move(*claim);
     mark_processes();

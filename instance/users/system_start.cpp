@@ -49,17 +49,16 @@ Result<InstanceAccount> find_instance_account(const std::string& name) {
 }
 
 Status check_together(const StartOptions& options, const config::Config& config) {
-  const auto no = [](const char* with) {
+  const auto no = [](std::string with) {
     return fail(Errc::invalid_argument,
-                fmt::format("an instance of several users has no {} so far", with), "--system");
+                "is not accepted with --system, for an instance of several users", std::move(with));
   };
   if (geteuid() != 0)
     return fail(Errc::denied, "only root can start tasks as other users", "--system");
-  if (!options.command.empty()) return no("initial program");
-  if (!options.hosts.empty()) return no("other hosts");
-  if (options.agents > 1) return no("agents beside the one of this machine");
+  if (!options.hosts.empty()) return no("--hosts");
+  if (options.agents > 1) return no(fmt::format("--agents {}", options.agents));
   if (!options.journal) return no("--no-journal");
-  if (config.tracking == config::TrackingKind::cgroup) return no("job.tracking=cgroup");
+  if (config.tracking == config::TrackingKind::cgroup) return no("job.tracking = \"cgroup\"");
   return {};
 }
 

@@ -300,15 +300,46 @@ const std::vector<Row> kRows = {
     {{"provision", "slurm", "-N", "0"},
      kUsage,
      "holon provision slurm: -N,--nodes: '0' is not accepted; 1 to 100000 are"},
+    {{"provision", "slurm", "--dry-run", "x", "y"},
+     kUsage,
+     "holon provision slurm: x: not expected here; options of the batch system stand behind --"},
+    {{"provision", "slurm", "x", "--", "-p", "short"},
+     kUsage,
+     "holon provision slurm: x: not expected here; options of the batch system stand behind --"},
+    {{"provision", "pbs", "-N", "20"},
+     kUsage,
+     "holon provision pbs: -N 20: a batch job would have more nodes than the 16 that all may have "
+     "together; --max-nodes 20 would do"},
+    {{"start", "--system", "./jobs.sh"},
+     kUsage,
+     "holon start: SCRIPT ./jobs.sh: an instance of several users runs no script; their jobs come "
+     "by holon submit"},
+    {{"start", "--system", "/etc/holon.toml", "--bg"},
+     kUsage,
+     "holon start: SCRIPT /etc/holon.toml: an instance of several users runs no script; their jobs "
+     "come by holon submit. Options such as --bg stand before a script's name"},
+    {{"simulate", "/nowhere/trace.swf"},
+     kUsage,
+     "holon simulate: /nowhere/trace.swf: No such file or directory"},
+    {{"submit", "--each-line", "/nowhere/list", "true"},
+     kUsage,
+     "holon submit: --each-line: /nowhere/list: No such file or directory"},
+    {{"submit", "--memory", "4G", "true"},
+     kUsage,
+     "holon submit: --memory: no such option; memory is --mem"},
     {{"job"}, kUsage, "holon job: look at a job, wait for it, read its output"},
     {{"job", "inof"}, kUsage, "holon job: there is no 'inof'; did you mean info?"},
     {{"job", "info"}, kUsage, "holon job info: ID is missing"},
     {{"job", "info", "7-9"},
      kUsage,
      "holon job info: 7-9: one job at a time: an id (7) or a path (/3/7)"},
-    {{"job", "output", "7-9"},
+    {{"job", "output", "9-7"},
      kUsage,
-     "holon job output: 7-9: one job at a time: an id (7) or a path (/3/7)"},
+     "holon job output: 9-7: not a range of job ids, such as 3-9"},
+    {{"output", "7", "/0"},
+     kUsage,
+     "holon output: /0: '0' is not a job id; a path is written /, /3, /3/7, .. or 7"},
+    {{"output"}, kUsage, "holon output: ID is missing"},
     {{"submit", "-n", "--16", "true"},
      kUsage,
      "holon submit: -n,--ntasks: '--16' is no number of tasks; accepted are 4, 4-16, 4-, -16 and "
@@ -388,6 +419,28 @@ TEST(WrongInput, OfStartIsRefusedBeforeThereIsAnInstance) {
       refusal_of_start({"--conf", "queue.policy=\x1b[31mred"}),
       "holon start: --conf queue.policy: queue.policy = \"?[31mred\" does not fit: accepted is "
       "fcfs, easy, hybrid[:N], conservative[:N], conservative-rebuild[:N] or FILE.lua\n");
+}
+
+TEST(WrongInput, OfTheEnvironmentIsSaidToBeTheEnvironments) {
+  const auto said_of = [](const char* value) {
+    setenv("HOLON_CONF", value, 1);
+    const Ran ran = run_cli({"doctor", "--here"});
+    unsetenv("HOLON_CONF");
+    EXPECT_EQ(ran.code, kUsage) << value;
+    return ran.err;
+  };
+  EXPECT_EQ(
+      said_of("queue.policy=easy"),
+      "holon doctor: HOLON_CONF: queue.policy=easy: is KEY=VALUE, as --conf takes it; accepted "
+      "are names of TOML files, with : between them\n");
+  EXPECT_EQ(
+      said_of("/nowhere/site.toml"),
+      "holon doctor: HOLON_CONF: /nowhere/site.toml: no such file; accepted are names of TOML "
+      "files, with : between them\n");
+  EXPECT_EQ(
+      said_of("/"),
+      "holon doctor: HOLON_CONF: /: a folder; accepted are names of TOML files, with : between "
+      "them\n");
 }
 
 }  // namespace

@@ -104,8 +104,10 @@ TEST_F(ReloadedConfig, WhatMayNotChangeIsRefusedByNameAndNothingChanges) {
     EXPECT_FALSE(answer) << text;
     return answer ? "" : to_string(answer.error());
   };
-  EXPECT_THAT(refused("[job]\ngrace = \"9s\"\n[instance]\nheartbeat = \"2s\"\n"),
-              HasSubstr("instance.heartbeat: is '', and is to be '2s': only the next start"));
+  EXPECT_THAT(
+      refused("[job]\ngrace = \"9s\"\n[instance]\nheartbeat = \"2s\"\n"),
+      HasSubstr(file() + ":4: instance.heartbeat: is '1s' by default, and is to be '2s': only "
+                         "the next start"));
   EXPECT_THAT(refused("[job]\ngrace = \"9s\"\ngrce = 1\n"), HasSubstr("unknown key 'job.grce'"));
   EXPECT_THAT(refused("[job\n"), HasSubstr(file() + ":1"));
   std::filesystem::remove(file());

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "instance/clock.hpp"
 #include "msg/queue.hpp"
+#include "msg/schedule.hpp"
 #include "tests/instance/live.hpp"
 
 namespace holon::instance {
@@ -93,6 +95,13 @@ TEST(Preempt, BothAreToldWhy) {
   ASSERT_TRUE(eventually([&] { return lines_of(live, "saved") == 1; }));
   EXPECT_THAT(live.record(id).reason, HasSubstr("takes its place: it is ended at"));
   EXPECT_THAT(live.record(urgent).reason, HasSubstr("is preempted for it, by"));
+  const auto why = live.call<msg::ExplainReply>("explain", msg::ExplainRequest{{urgent}});
+  ASSERT_TRUE(why && why->jobs.size() == 1 && why->jobs[0].in_the_way.size() == 1);
+  EXPECT_EQ(why->jobs[0].in_the_way[0].id, id);
+  EXPECT_EQ(why->jobs[0].in_the_way[0].kind, "preempted");
+  const Time grace_ends = why->jobs[0].in_the_way[0].until;
+  EXPECT_GE(grace_ends, live.record(id).t_start + 60'000);
+  EXPECT_LE(grace_ends, wall_clock_ms() + 60'000);
   live.cancel(id);
   EXPECT_EQ(live.wait_one(id).result, "CANCELED") << "it does not run again";
   EXPECT_EQ(live.wait_one(urgent).result, "COMPLETED");

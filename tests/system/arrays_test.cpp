@@ -35,6 +35,12 @@ TEST(Arrays, EachTaskHasItsEntryAsTheLastArgument) {
   EXPECT_EQ(sandbox.ok({"job", "output", "1"}), "two words|two words\n{{entry}}|{{entry}}\n");
   EXPECT_EQ(sandbox.ok({"output", "1.1-2"}), "two words|two words\n{{entry}}|{{entry}}\n");
   EXPECT_EQ(sandbox.ok({"output", "1.1-2", "--failed"}), "");
+  EXPECT_EQ(sandbox.ok({"output", "1.2", "1.1"}),
+            "==> 1.2 <==\n{{entry}}|{{entry}}\n==> 1.1 <==\ntwo words|two words\n");
+  const Ran one_of_two = sandbox.run({"output", "1.1", "99"});
+  EXPECT_EQ(one_of_two.code, 1);
+  EXPECT_THAT(one_of_two.out, HasSubstr("two words|two words\n"));
+  EXPECT_THAT(one_of_two.err, HasSubstr("no job /99"));
   EXPECT_THAT(sandbox.run({"output", "1.1-3"}).err, HasSubstr("its indices are 1 to 2"));
 }
 

@@ -39,6 +39,14 @@ TEST(OneInstance, TheInitialProgramDecidesLifetimeAndExitCode) {
   EXPECT_EQ(ran.code, 7);
 }
 
+TEST(OneInstance, AScriptThatMayNotBeExecutedIsToldHowItMay) {
+  Sandbox sandbox;
+  const std::string script = sandbox.write_file("new.sh", "#!/bin/sh\n");
+  const Ran ran = sandbox.run({"start", "--resources", "node=1/core=2", script});
+  EXPECT_EQ(ran.code, 126);
+  EXPECT_THAT(ran.err, HasSubstr(script + ": Permission denied; `chmod +x` helps"));
+}
+
 TEST(OneInstance, AScriptWithoutFirstLineIsRunByTheShell) {
   Sandbox sandbox;
   const std::string script = sandbox.write_file("plain.sh", "holon run echo ran $1\n", true);

@@ -73,7 +73,23 @@ TEST(User, APageOfAnInstanceThatHasEndedIsMadeFromItsStateDirectory) {
   EXPECT_NE(none.code, 0);
   EXPECT_THAT(none.err, HasSubstr("there is no journal of an instance"));
   Instance instance(sandbox, {"--resources", "node=1/core=1", "--state-dir", "live"});
-  EXPECT_THAT(sandbox.run({"report", "live"}).err, HasSubstr("its instance runs"));
+  EXPECT_THAT(sandbox.run({"report", "live"}).err,
+              testing::AllOf(HasSubstr("its instance runs"), HasSubstr(instance.uri())));
+}
+
+// Its runtime directory is elsewhere, as where a login and a job have different ones.
+TEST(User, AStateDirectoryInUseIsToldWithTheAddressOfItsInstance) {
+  Sandbox sandbox;
+  Instance instance(sandbox, {"--resources", "node=1/core=1", "--state-dir", "live"});
+  const std::string elsewhere = sandbox.folder() + "/elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  std::filesystem::permissions(elsewhere, std::filesystem::perms(0700));
+  sandbox.environment()["XDG_RUNTIME_DIR"] = elsewhere;
+  sandbox.environment().erase("HOLON_URI");
+  const Ran second = sandbox.run({"start", "--bg", "--state-dir", "live"});
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.err, testing::AllOf(HasSubstr("a running instance uses this state directory"),
+                                         HasSubstr("HOLON_URI=" + instance.uri())));
 }
 
 TEST(User, TheAuditTellsWhoAskedForWhat) {

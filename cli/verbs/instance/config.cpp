@@ -1,5 +1,6 @@
 // holon config: what an instance goes by, and its files read again.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,11 +10,24 @@
 #include "cli/options/parser.hpp"
 #include "cli/show/table.hpp"
 #include "cli/verbs.hpp"
+#include "config/config.hpp"
 #include "msg/config.hpp"
 #include "transport/codec/json.hpp"
 
 namespace holon::cli {
 namespace {
+
+// The instance knows what is set; which keys there are is known here, too.
+Error with_nearest_key(Error error, const std::string& key) {
+  if (error.code != Errc::not_found) return error;
+  std::vector<std::string> names;
+  for (const auto& known : config::config_keys()) names.push_back(known.name);
+  if (std::find(names.begin(), names.end(), key) != names.end()) return error;
+  const auto close = nearest(key, names);
+  error.what += close.empty() ? "; `holon config get` lists all"
+                              : fmt::format("; did you mean {}?", fmt::join(close, " or "));
+  return error;
+}
 
 int verb_get(Invocation& call) {
   std::string key;
@@ -38,7 +52,7 @@ int verb_get(Invocation& call) {
   auto client = connect_to_instance(call);
   if (!client) return report(call, "config get", client.error());
   auto reply = client->config({key});
-  if (!reply) return report(call, "config get", reply.error());
+  if (!reply) return report(call, "config get", with_nearest_key(reply.error(), key));
   if (all_that_is_set)
     std::erase_if(reply->values, [](const auto& value) { return value.source == "default"; });
   if (json) {

@@ -87,7 +87,8 @@ int verb_doctor(Invocation& call) {
       .example("holon doctor", "before the first holon start on a machine, or in a batch job")
       .example("holon doctor --json", "the same for a program");
   if (const auto code = parser.parse(call)) return *code;
-  add_configuration_of_environment(options.conf);
+  if (auto added = add_configuration_of_environment(options.conf); !added)
+    return report(call, "doctor", added.error());
   const auto config = config::load_config(options.conf);
   if (!config) return report(call, "doctor", config.error());
   const auto around = instance::look_around(*config);

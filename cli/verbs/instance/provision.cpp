@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
 
@@ -41,6 +42,25 @@ std::function<Status(const std::string&)> number_from_one(std::int64_t most, std
     return fail(Errc::invalid_argument,
                 fmt::format("'{}' is not accepted; 1 to {} are", word, most));
   };
+}
+
+// A word that is no option of ours may be a slip; what is meant for the batch system stands behind
+// "--".
+Status check_passed_through(const Invocation& call, const std::vector<std::string>& options) {
+  const auto dashes = std::find(call.args.begin(), call.args.end(), "--");
+  const auto behind = dashes == call.args.end() ? 0 : std::distance(dashes, call.args.end()) - 1;
+  if (static_cast<std::size_t>(behind) == options.size()) return {};
+  return fail(Errc::invalid_argument,
+              "not expected here; options of the batch system stand behind --", options.front());
+}
+
+Status check_sizes(const ProvisionArgs& args) {
+  if (args.nodes_each <= args.most_nodes) return {};
+  return fail(Errc::invalid_argument,
+              fmt::format("a batch job would have more nodes than the {} that all may have "
+                          "together; --max-nodes {} would do",
+                          args.most_nodes, args.nodes_each),
+              fmt::format("-N {}", args.nodes_each));
 }
 
 void tell_dry_run(Invocation& call, const msg::ProvisionReply& reply) {
@@ -102,6 +122,9 @@ int add_provision(Invocation& call, const std::string& name, const std::string& 
                "up to eight nodes, two hours each")
       .example(fmt::format("holon provision {} --dry-run", name), "what would it do now?");
   if (const auto code = parser.parse(call)) return *code;
+  if (auto good = check_passed_through(call, request.options); !good)
+    return report(call, "provision " + name, good.error());
+  if (auto good = check_sizes(args); !good) return report(call, "provision " + name, good.error());
   request.nodes_each = static_cast<std::uint32_t>(args.nodes_each);
   request.most_queued = static_cast<std::uint32_t>(args.most_queued);
   request.most_nodes = static_cast<std::uint32_t>(args.most_nodes);

@@ -101,6 +101,16 @@ Status take_system_options(instance::StartOptions& options, const std::string& a
   if (!options.system && !unused.empty())
     return fail(Errc::invalid_argument, "only with --system: an instance for several users",
                 unused);
+  if (options.system && !options.command.empty()) {
+    const bool is_option = options.command.size() > 1 && options.command[1].starts_with('-');
+    return fail(Errc::invalid_argument,
+                std::string("an instance of several users runs no script; their jobs come by "
+                            "holon submit") +
+                    (is_option ? fmt::format(". Options such as {} stand before a script's name",
+                                             options.command[1])
+                               : ""),
+                "SCRIPT " + options.command.front());
+  }
   if (!account.empty()) options.account = account;
   if (!runtime_place.empty()) options.runtime_place = runtime_place;
   return {};
@@ -189,7 +199,9 @@ int verb_start(Invocation& call) {
     if (auto good = look_at_others(call, options); !good)
       return report(call, "start", good.error());
   // A child goes by its parent's word alone: what its job inherits was said for the root.
-  if (!options.grant) add_configuration_of_environment(options.conf);
+  if (!options.grant)
+    if (auto added = add_configuration_of_environment(options.conf); !added)
+      return report(call, "start", added.error());
   options.journal = !no_journal;
   options.agents = static_cast<std::uint32_t>(agents);
   if (joinable) options.conf.push_back("instance.joinable=true");

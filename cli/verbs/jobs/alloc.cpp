@@ -214,12 +214,13 @@ int verb_alloc(Invocation& call) {
   tell_left_out(call, "alloc", *made);
   made->request.is_instance = true;
   auto client = connect_to_submit(call, args.job.for_user);
-  if (!client) return report(call, "alloc", client.error());
-  const auto reply = client->submit(made->request);
-  if (!reply) {
-    const int code = report(call, "alloc", parser.located(as_typed(reply.error(), args.job)));
+  const auto refused = [&call](const Error& error) {
+    const int code = report(call, "alloc", error);
     return code == kFailed ? kNotRun : code;
-  }
+  };
+  if (!client) return refused(client.error());
+  const auto reply = client->submit(made->request);
+  if (!reply) return refused(parser.located(as_typed(reply.error(), args.job)));
   return use(call, args, *client, reply->first_id);
 }
 

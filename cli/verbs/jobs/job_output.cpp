@@ -2,6 +2,7 @@
 // write.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <ostream>
@@ -103,24 +104,9 @@ std::optional<JobRef> several_tasks(const std::string& word) {
   return indices && indices->count() > 1 ? std::optional(jobs->front()) : std::nullopt;
 }
 
-int print_output(Invocation& call, const char* verb) {
-  std::string job;
-  bool failed = false;
-  Parser parser(verb, "what a job wrote");
-  parser
-      .required(
-          "ID", job,
-          "the job: 7 or /3/7; 7.12 is a task of an array, of which 7.3-9 are these tasks and 7 is "
-          "each, one after the other")
-      .group("Options")
-      .flag("--failed", failed, "of an array only the tasks that have failed, each under its name")
-      .instance(call)
-      .note(
-          "Of a job that is not over, it goes on until the job ends; Ctrl-C leaves the job alone.")
-      .example(fmt::format("holon {} 7", verb), "both streams, each to its own")
-      .example(fmt::format("holon {} 7 --failed", verb), "what the tasks wrote that have failed");
-  if (const auto code = parser.parse(call)) return *code;
-  if (const auto tasks = several_tasks(job)) {
+// What one job, or one list of tasks of an array, wrote.
+int output_of(Invocation& call, const char* verb, const std::string& word, bool failed) {
+  if (const auto tasks = several_tasks(word)) {
     if (!tasks->instance.empty()) call.instance = tasks->instance;
     auto client = connect_to_instance(call);
     if (!client) return report(call, verb, client.error());
@@ -128,7 +114,7 @@ int print_output(Invocation& call, const char* verb) {
         call, *client, {tasks->id, tasks->indices, failed ? kFailedOutputs : ""}, failed);
     return printed ? kOk : report(call, verb, printed.error());
   }
-  auto selected = connect_to_job(call, job);
+  auto selected = connect_to_job(call, word);
   if (!selected) return report(call, verb, selected.error());
   auto& [client, id] = *selected;
   if (failed) {
@@ -151,6 +137,51 @@ int print_output(Invocation& call, const char* verb) {
   if ((client.path().empty() && !may_be_ours) || !print_files(call, client, id))
     return report(call, verb, ended.error());
   return kOk;
+}
+
+// "3-5" as "3", "4", "5". Errors: as of parse_jobs.
+Result<std::vector<std::string>> one_by_one(const std::vector<std::string>& words) {
+  std::vector<std::string> all;
+  for (const std::string& word : words) {
+    const auto jobs = parse_jobs(word);
+    if (!jobs) return tl::unexpected(jobs.error());
+    if (jobs->size() == 1)
+      all.push_back(word);
+    else
+      for (const JobRef& job : *jobs) all.push_back(std::to_string(job.id));
+  }
+  return all;
+}
+
+int print_output(Invocation& call, const char* verb) {
+  std::vector<std::string> words;
+  bool failed = false;
+  Parser parser(verb, "what a job wrote");
+  parser
+      .positional(
+          "ID", words,
+          "the job: 7 or /3/7; 7.12 is a task of an array, of which 7.3-9 are these tasks and 7 is "
+          "each, one after the other; of several jobs (7 9 12-14) each under its id")
+      .group("Options")
+      .flag("--failed", failed, "of an array only the tasks that have failed, each under its name")
+      .instance(call)
+      .note(
+          "Of a job that is not over, it goes on until the job ends; Ctrl-C leaves the job alone.")
+      .example(fmt::format("holon {} 7", verb), "both streams, each to its own")
+      .example(fmt::format("holon {} 7 9", verb), "of two jobs, each under its id")
+      .example(fmt::format("holon {} 7 --failed", verb), "what the tasks wrote that have failed");
+  if (const auto code = parser.parse(call)) return *code;
+  if (words.empty()) return report(call, verb, {Errc::invalid_argument, "ID is missing", ""});
+  const auto jobs = one_by_one(words);
+  if (!jobs) return report(call, verb, jobs.error());
+  const std::string instance = call.instance;
+  int worst = kOk;
+  for (const std::string& job : *jobs) {
+    call.instance = instance;  // a path of the job before may have led elsewhere
+    if (jobs->size() > 1) call.io.out << fmt::format("==> {} <==\n", job) << std::flush;
+    worst = std::max(worst, output_of(call, verb, job, failed));
+  }
+  return worst;
 }
 
 }  // namespace

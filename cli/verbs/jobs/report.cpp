@@ -11,6 +11,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
+#include "instance/process/state_claim.hpp"
 #include "instance/tree/remains.hpp"
 #include "msg/job_filter.hpp"
 #include "sim/report.hpp"
@@ -174,14 +175,18 @@ Result<Shown> read_ended(const ReportArgs& args) {
     return fail(Errc::invalid_argument,
                 "is no state directory of an instance; the page's own file is -o FILE",
                 args.state_dir);
+  const auto runs = [&](const std::string& where) {
+    return fail(Errc::busy, "its instance runs; holon report without DIR asks it" + where,
+                args.state_dir);
+  };
+  if (const auto holder = instance::at_work_on(args.state_dir); !holder.uri.empty())
+    return runs(", HOLON_URI=" + holder.uri);
   Shown shown;
   shown.state_dir = args.state_dir;
   std::string from;
   do {
     auto piece = instance::read_remains(args.state_dir, "/", from);
-    if (piece.busy)
-      return fail(Errc::busy, "its instance runs; holon report without DIR asks it",
-                  args.state_dir);
+    if (piece.busy) return runs("");
     if (!piece.is_there && from.empty())
       return fail(
           Errc::not_found,

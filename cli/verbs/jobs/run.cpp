@@ -213,12 +213,13 @@ int verb_run(Invocation& call) {
     return kOk;
   }
   auto client = connect_to_submit(call, args.job.for_user);
-  if (!client) return report(call, "run", client.error());
-  const auto reply = client->submit(made->request);
-  if (!reply) {
-    const int code = report(call, "run", parser.located(as_typed(reply.error(), args.job)));
+  const auto refused = [&call](const Error& error) {
+    const int code = report(call, "run", error);
     return code == kFailed ? kNotRun : code;
-  }
+  };
+  if (!client) return refused(client.error());
+  const auto reply = client->submit(made->request);
+  if (!reply) return refused(parser.located(as_typed(reply.error(), args.job)));
   if (args.verbose) call.io.err << fmt::format("holon run: job {}\n", reply->first_id);
   return follow_to_the_end(call, *client, reply->first_id, terminal.get(), args);
 }

@@ -10,7 +10,7 @@ int verb_signal(Invocation& call) {
   std::vector<std::string> words;
   Parser parser("signal", "send a signal to the tasks of running jobs");
   parser
-      .positional("SIG ID...", words,
+      .positional("SIG ID", words,
                   "the signal (USR1, SIGUSR1, RTMIN+1 or its number), then the jobs (7, 3-9, /3/7)")
       .group("Options")
       .instance(call)

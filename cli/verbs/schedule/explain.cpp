@@ -85,6 +85,8 @@ class ReasonSheet {
                          show_time(other.from, now_), show_time(other.until, now_));
     std::string text = fmt::format("job {}  {}", other.id, name);
     if (!other.nodelist.empty()) text += " on " + other.nodelist;
+    if (other.kind == "preempted")
+      return text + ", preempted: told to end, and ended at " + show_time(other.until, now_);
     if (other.nodelist.empty()) return text + ", in front of it";
     return text + (other.until > 0 ? ", until " + show_time(other.until, now_) + " at the latest"
                                    : ", without an end");

@@ -212,7 +212,8 @@ int verb_simulate(Invocation& call) {
                                            .overrun = config->max_overrun / kConfigTicks,
                                            .think_times = options.think_times,
                                            .procs = procs});
-  if (!trace) return failed(trace.error());
+  // A trace that cannot be read is a slip on the command line, as one that is no trace is.
+  if (!trace) return failed({Errc::invalid_argument, trace.error().what, trace.error().where});
   tell_issues(call.io, options.trace, *trace);
   const auto machine = graph ? Result<sim::GraphMachine>(std::move(*graph))
                              : flat_of(procs > 0 ? procs : trace->workload.max_procs);

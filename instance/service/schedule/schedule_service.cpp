@@ -176,6 +176,10 @@ msg::Obstacle ScheduleService::obstacle(JobId id) const {
   obstacle.state = name_of(job->life.state);
   obstacle.nodelist = job->life.place.nodelist;
   obstacle.until = uses_.clock.wall(job->life.expiration);
+  if (const auto& told = job->life.preemption; told.by != 0) {
+    obstacle.kind = "preempted";
+    obstacle.until = uses_.clock.wall(told.end);
+  }
   return obstacle;
 }
 

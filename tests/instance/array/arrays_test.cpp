@@ -360,6 +360,7 @@ TEST(LiveArrays, WhatAnOpenOneCannotHaveIsRefusedAsAWhole) {
   EXPECT_THAT(refusal(more_of(array, 100'001)), HasSubstr("room for 100000 more"));
   EXPECT_THAT(refusal({array, 1, "", {"a"}, false, ""}), HasSubstr("have no entries"));
   EXPECT_THAT(refusal(more_of(plain, 1)), HasSubstr("is no array"));
+  EXPECT_THAT(refusal(more_of(array + 2, 1)), HasSubstr("is task 11 of array"));
   EXPECT_THAT(refusal(more_of(fixed, 1)), HasSubstr("was not submitted with --open"));
   EXPECT_THAT(refusal(more_of(999'999, 1)), HasSubstr("999999"));
   const auto behind = live.submit({"/bin/true"}, behind_each(array, 5));
@@ -381,6 +382,10 @@ TEST(LiveArrays, EntriesOfAnOpenOneAreKeptWithIt) {
       live.call<msg::ExtendReply>("job.extend", msg::ExtendRequest{array, 2, "", {"d"}, false, ""});
   ASSERT_FALSE(few);
   EXPECT_THAT(few.error().what, HasSubstr("1 entries for 2 tasks"));
+  const auto none =
+      live.call<msg::ExtendReply>("job.extend", msg::ExtendRequest{array, 2, "", {}, false, ""});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().what, HasSubstr("has an entry, and there is none for the 2 more"));
   const auto bytes = live.call<msg::ExtendReply>(
       "job.extend", msg::ExtendRequest{array, 1, "", {"\xe9t\xe9"}, false, ""});
   ASSERT_FALSE(bytes);

@@ -1,0 +1,19 @@
+// no_array.hpp - what is said to whoever names a job where only an array can be meant.
+#pragma once
+#include <fmt/core.h>
+
+#include <string>
+
+#include "msg/instance.hpp"
+
+namespace holon::instance {
+
+// A task of an array is a likely slip: its array is named.
+inline std::string about_no_array(const msg::JobRecord& job) {
+  if (job.array == 0)
+    return fmt::format("job {} is no array: it has no tasks with indices", job.path);
+  return fmt::format("job {} is task {} of array {}; accepted is the id of the array", job.path,
+                     job.index, job.array);
+}
+
+}  // namespace holon::instance
