@@ -15,13 +15,16 @@ std::string behind(const Job& job) {
                                      : fmt::format("; job {} is in front", job.because_of.value());
 }
 
-std::string time_text(const Scheduler::State& state, Time when, Time now) {
-  return state.config.show_time ? state.config.show_time(when, now) : std::to_string(when);
+std::string time_text(const SchedulerConfig& config, Time when, Time now) {
+  return config.show_time ? config.show_time(when, now) : std::to_string(when);
 }
+
+// What an obstacle is made of; that it was found is noted in the plan.
+using ObstacleParts = Parts<const SchedulerConfig, Plan, const Queues, const Advances>;
 
 class Diagnosis {
  public:
-  Diagnosis(Scheduler::State& state, const Job& job, Time now) : s_(state), job_(job), now_(now) {}
+  Diagnosis(ObstacleParts s, const Job& job, Time now) : s_(s), job_(job), now_(now) {}
 
   // What is in use, or reserved for others; nullopt: nothing that it needs is.
   std::optional<Cause> cause() {
@@ -51,7 +54,7 @@ class Diagnosis {
     return known;
   }
 
-  std::optional<Shortage> shortage_until(Time end) {
+  std::optional<Shortage> shortage_until(Time end) const {
     return s_.plan.machine->shortage(job_.request, {now_, end});
   }
 
@@ -103,7 +106,7 @@ class Diagnosis {
     return "reserved for " + whom + (leave.empty() ? "" : ", and " + leave);
   }
 
-  Cause reserved_from(Time when) {
+  Cause reserved_from(Time when) const {
     Cause cause;
     std::string whom;
     for (auto at = s_.plan.reservations->lower_bound({when, JobId{}});
@@ -138,24 +141,25 @@ class Diagnosis {
                        time(request.when.begin), time(request.when.end));
   }
 
-  std::string time(Time when) const { return time_text(s_, when, now_); }
+  std::string time(Time when) const { return time_text(s_.config, when, now_); }
 
-  Scheduler::State& s_;
+  ObstacleParts s_;
   const Job& job_;
   Time now_;
 };
 
 // The rules of its queue keep it back, whatever is free; empty: they do not.
-std::string rule_against(const Scheduler::State& state, const Job& job, Time now) {
-  const Queue& queue = state.queues.of(job);
+std::string rule_against(Parts<const SchedulerConfig, const Plan, const Queues> s, const Job& job,
+                         Time now) {
+  const Queue& queue = s.queues.of(job);
   switch (job.why) {
     case Why::held:
       return "held: its urgency is 0";
     case Why::blocked: {
-      const std::string outage = told_outage(state);
+      const std::string outage = told_outage(s);
       const bool all = outage.starts_with("all ") || outage.starts_with("its only ");
       if (all) return outage;
-      const std::string awaited = state.config.awaited ? state.config.awaited() : "";
+      const std::string awaited = s.config.awaited ? s.config.awaited() : "";
       if (outage.empty() && !awaited.empty()) return "it needs more than is here, and " + awaited;
       return "what could serve it is down or drained" + (outage.empty() ? "" : ": " + outage) +
              (awaited.empty() ? "" : "; " + awaited);
@@ -174,7 +178,7 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
                          queue.config.chunk_size);
     case Why::lease:
       return fmt::format("it would end after the lease of these resources, at {}",
-                         time_text(state, state.plan.machine->horizon().end, now));
+                         time_text(s.config, s.plan.machine->horizon().end, now));
     default:
       break;
   }
@@ -191,16 +195,16 @@ std::string rule_against(const Scheduler::State& state, const Job& job, Time now
 
 }  // namespace
 
-std::string told_outage(const Scheduler::State& state) {
-  const std::string outage = state.plan.machine->outage();
-  if (outage.empty() || !state.config.show_drains) return outage;
-  const std::string drains = state.config.show_drains();
+std::string told_outage(Parts<const SchedulerConfig, const Plan> s) {
+  const std::string outage = s.plan.machine->outage();
+  if (outage.empty() || !s.config.show_drains) return outage;
+  const std::string drains = s.config.show_drains();
   return drains.empty() ? outage : outage + ": " + drains;
 }
 
 namespace {
 
-Cause makes_room(const Scheduler::State& state, const Claim& claim, const Job& job, Time now) {
+Cause makes_room(const SchedulerConfig& config, const Claim& claim, const Job& job, Time now) {
   Cause cause{{}, claim.victims, false};
   std::string names;
   for (std::size_t i = 0; i < std::min(kNamed, claim.victims.size()); ++i)
@@ -208,27 +212,30 @@ Cause makes_room(const Scheduler::State& state, const Claim& claim, const Job& j
   if (claim.victims.size() > kNamed)
     names += fmt::format(" and {} more", claim.victims.size() - kNamed);
   const std::string when =
-      job.reserved ? ", by " + time_text(state, *job.planned, now) + " at the latest" : "";
+      job.reserved ? ", by " + time_text(config, *job.planned, now) + " at the latest" : "";
   cause.text = fmt::format("job{} {} {} preempted for it{}", claim.victims.size() == 1 ? "" : "s",
                            names, claim.victims.size() == 1 ? "is" : "are", when);
   return cause;
 }
 
-Cause cause_without_policy(Scheduler::State& state, const Job& job, Time now) {
-  if (const Claim* const claim = state.preemption.of(job.request.id))
-    return makes_room(state, *claim, job, now);
-  if (std::string rule = rule_against(state, job, now); !rule.empty())
+Cause cause_without_policy(
+    Parts<const SchedulerConfig, Plan, const Queues, const Advances, const Preemption> s,
+    const Job& job, Time now) {
+  if (const Claim* const claim = s.preemption.of(job.request.id))
+    return makes_room(s.config, *claim, job, now);
+  if (std::string rule = rule_against(s, job, now); !rule.empty())
     return {std::move(rule), {}, false};
-  if (auto cause = Diagnosis(state, job, now).cause()) return std::move(*cause);
+  if (auto cause = Diagnosis(s, job, now).cause()) return std::move(*cause);
   return {job.reserved ? "planned" : "not considered yet", {}, false};
 }
 
 }  // namespace
 
 // With what the policy of its queue has said of it.
-Cause cause_of(Scheduler::State& state, const Job& job, Time now) {
-  Cause cause = cause_without_policy(state, job, now);
-  if (state.queues.of(job).hooks == nullptr) return cause;
+Cause cause_of(Parts<const SchedulerConfig, Plan, const Queues, const Advances, const Preemption> s,
+               const Job& job, Time now) {
+  Cause cause = cause_without_policy(s, job, now);
+  if (s.queues.of(job).hooks == nullptr) return cause;
   for (const auto& reason : {job.reserve_reason, job.rank_reason})
     if (reason != nullptr) cause.text += "; " + *reason;
   return cause;

@@ -20,9 +20,10 @@ struct Cause {
 };
 
 // Asks the machine some times, but once for all jobs of a shape until the plan changes.
-Cause cause_of(Scheduler::State& state, const Job& job, Time now);
+Cause cause_of(Parts<const SchedulerConfig, Plan, const Queues, const Advances, const Preemption> s,
+               const Job& job, Time now);
 
 // How many nodes are out of service, and why, as far as somebody said so; empty: none is.
-std::string told_outage(const Scheduler::State& state);
+std::string told_outage(Parts<const SchedulerConfig, const Plan> s);
 
 }  // namespace holon::qmanager

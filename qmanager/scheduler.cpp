@@ -175,6 +175,7 @@ Result<std::optional<std::string>> refused_by_machine(Scheduler::State& state, c
 }
 
 void place_in_queue(Scheduler::State& state, Job& job, Time now) {
+  state.plan.machine->expect(job.request);
   if (is_ranked(state.queues, job)) rank(state, job, now);
   job.key = key_of(state, job);
   enqueue(state, job);
@@ -246,6 +247,7 @@ Status Scheduler::recover(JobRequest request, const resource::Allocation& alloca
     return tl::unexpected(refusal.error());
   }
   measure(s, **added);
+  s.plan.machine->expect((**added).request);
   if (Status held = s.plan.machine->impose((**added).request, allocation); !held) {
     s.jobs.forget(id);
     return held;

@@ -56,17 +56,17 @@ std::int64_t NodeView::near(const std::string& key, const std::string& value) co
 }
 
 // Where the job had a reservation, what it leaves may suit another one.
-resource::Allocation placed_by_policy(Scheduler::State& state, const Job& job,
-                                      resource::Allocation given, Time now) {
-  Queue& queue = state.queues.of(job);
+resource::Allocation placed_by_policy(
+    Parts<const SchedulerConfig, const Jobs, Plan, Progress, const Queues, Accounts> s,
+    const Job& job, resource::Allocation given, Time now) {
+  const Queue& queue = s.queues.of(job);
   if (queue.hooks == nullptr || !queue.hooks->has(Hook::score)) return given;
-  AttributePlaces jobs(state);
-  const PolicyView view(state, queue, now);
-  resource::Allocation placed =
-      state.plan.machine->place_by(job.request, now, [&](const Place& place) {
-        return queue.hooks->score(view_of(state, job, now), NodeView(place, jobs), view);
-      });
-  if (placed.shares != given.shares && job.planned) freed(state);
+  AttributePlaces jobs(s);
+  const PolicyView view(s, queue, now);
+  resource::Allocation placed = s.plan.machine->place_by(job.request, now, [&](const Place& place) {
+    return queue.hooks->score(view_of(s, job, now), NodeView(place, jobs), view);
+  });
+  if (placed.shares != given.shares && job.planned) freed(s);
   return placed;
 }
 

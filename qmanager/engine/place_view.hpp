@@ -17,11 +17,11 @@ class AttributePlaces {
     std::map<resource::VertexId, std::int64_t> below;  // by what their nodes stand in
   };
 
-  explicit AttributePlaces(const Scheduler::State& state) : s_(state) {}
+  explicit AttributePlaces(Parts<const Jobs, const Plan> s) : s_(s) {}
   const Counts& with(const std::string& key, const std::string& value);
 
  private:
-  const Scheduler::State& s_;
+  Parts<const Jobs, const Plan> s_;
   std::map<std::pair<std::string, std::string>, Counts> known_;
   const Counts none_;
 };

@@ -21,7 +21,7 @@ UserUse PolicyView::user(const std::string& name) const {
   if (accounts.users_at != s_.plan.version) {
     accounts.users.clear();
     for (const auto& [end, id] : *s_.plan.running) {
-      const Job& job = *std::as_const(s_.jobs).find(id);
+      const Job& job = *s_.jobs.find(id);
       UserUse& use = accounts.users[job.request.user];
       ++use.running;
       use.procs += job.procs;
@@ -49,9 +49,10 @@ bool is_ranked(const Queues& queues, const Job& job) {
   return queue.hooks != nullptr && queue.hooks->has(Hook::priority);
 }
 
-void rank(Scheduler::State& state, Job& job, Time now) {
-  Queue& queue = state.queues.of(job);
-  const Rank rank = queue.hooks->rank(view_of(state, job, now), PolicyView(state, queue, now));
+void rank(Parts<const SchedulerConfig, const Jobs, const Plan, Queues, Accounts> s, Job& job,
+          Time now) {
+  Queue& queue = s.queues.of(job);
+  const Rank rank = queue.hooks->rank(view_of(s, job, now), PolicyView(s, queue, now));
   job.ranked = rank.priority;
   job.ranked_at = now;
   job.rank_lasts = rank.lasts;
@@ -60,10 +61,10 @@ void rank(Scheduler::State& state, Job& job, Time now) {
       rank.reason.empty() ? nullptr : std::make_shared<const std::string>(rank.reason);
 }
 
-void tell_policy(Scheduler::State& state, std::string_view event, const Job& job, Time now) {
-  Queue& queue = state.queues.of(job);
+void tell_policy(PolicyParts s, std::string_view event, const Job& job, Time now) {
+  const Queue& queue = s.queues.of(job);
   if (queue.hooks != nullptr && queue.hooks->has(Hook::on_event))
-    queue.hooks->on_event(event, view_of(state, job, now), PolicyView(state, queue, now));
+    queue.hooks->on_event(event, view_of(s, job, now), PolicyView(s, queue, now));
 }
 
 }  // namespace holon::qmanager

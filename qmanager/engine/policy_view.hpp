@@ -5,11 +5,14 @@
 
 namespace holon::qmanager {
 
+// What a policy may know of beside its queue. Of the accounts it asks what users use by now, which
+// is counted up to then.
+using PolicyParts = Parts<const SchedulerConfig, const Jobs, const Plan, const Queues, Accounts>;
+
 // Valid as long as the state is not changed elsewhere.
 class PolicyView : public QueueView {
  public:
-  PolicyView(Scheduler::State& state, const Queue& queue, Time now)
-      : s_(state), queue_(queue), now_(now) {}
+  PolicyView(PolicyParts s, const Queue& queue, Time now) : s_(s), queue_(queue), now_(now) {}
 
   const std::string& name() const override { return queue_.name; }
   Time now() const override { return now_; }
@@ -27,7 +30,7 @@ class PolicyView : public QueueView {
   Time grant_ends() const override { return s_.plan.machine->horizon().end; }
 
  private:
-  Scheduler::State& s_;
+  PolicyParts s_;
   const Queue& queue_;
   Time now_;
 };
@@ -37,12 +40,14 @@ JobView view_of(Parts<const SchedulerConfig, const Queues> state, const Job& job
 bool is_ranked(const Queues& queues, const Job& job);
 // Asks the policy of the job's queue for its place; the answer is in the job. REQUIRES:
 // is_ranked().
-void rank(Scheduler::State& state, Job& job, Time now);
+void rank(Parts<const SchedulerConfig, const Jobs, const Plan, Queues, Accounts> s, Job& job,
+          Time now);
 // An event of a job's life, told to the policy of its queue if that wants to know.
-void tell_policy(Scheduler::State& state, std::string_view event, const Job& job, Time now);
+void tell_policy(PolicyParts s, std::string_view event, const Job& job, Time now);
 // What the job, which starts now, holds after the policy of its queue has said where it is best
 // placed. REQUIRES: it holds `given`.
-resource::Allocation placed_by_policy(Scheduler::State& state, const Job& job,
-                                      resource::Allocation given, Time now);
+resource::Allocation placed_by_policy(
+    Parts<const SchedulerConfig, const Jobs, Plan, Progress, const Queues, Accounts> s,
+    const Job& job, resource::Allocation given, Time now);
 
 }  // namespace holon::qmanager

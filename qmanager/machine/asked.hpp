@@ -1,5 +1,6 @@
-// asked.hpp - what the engine asks of a machine. No answer changes what is held. The questions that
-// are not const match the job: they may make its shape known, and write the matcher's scratch.
+// asked.hpp - what the engine asks of a machine. Every question is const: it changes neither what
+// is held nor whether and when a job fits. A machine may remember what it has found out, as long as
+// that stays so.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -25,22 +26,24 @@ class AskedOfMachine {
   // Could it run on the idle machine? nullopt: yes; else why not. Errors: a request that makes no
   // sense.
   virtual Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
-                                                     Duration length) = 0;
-  virtual ShapeId shape_of(const JobRequest& job) = 0;
+                                                     Duration length) const = 0;
+  // Its number is given to a shape when somebody first asks for it; none is given twice.
+  virtual ShapeId shape_of(const JobRequest& job) const = 0;
   // Processors the job counts for in limits, priorities and metrics, >= 1.
   virtual std::int64_t procs_of(const JobRequest& job) const = 0;
   // Could it run on what is up now, were it idle? false sends the job aside until resources change.
-  virtual bool placeable(const JobRequest& job) = 0;
+  virtual bool placeable(const JobRequest& job) const = 0;
   // Certainly not startable at `now`; a cheap look that may say false for a job that does not fit,
   // never the reverse.
-  virtual bool hopeless(const JobRequest& job, Time now) = 0;
-  // What the job lacks over `when`, which begins at `now`. nullopt: nothing, it fits.
-  virtual std::optional<Shortage> shortage(const JobRequest& job, Interval when) = 0;
+  virtual bool hopeless(const JobRequest& job, Time now) const = 0;
+  // What the job lacks over `when`, which begins at `now`. nullopt: nothing, it fits. The text may
+  // count what is free for a shorter time, if it does not fit for that either.
+  virtual std::optional<Shortage> shortage(const JobRequest& job, Interval when) const = 0;
   // The start that HeldOnMachine::reserve() would give.
-  virtual std::optional<Time> earliest(const JobRequest& job, const Wish& wish) = 0;
+  virtual std::optional<Time> earliest(const JobRequest& job, const Wish& wish) const = 0;
   // Were the job's reservation given back, reserve() could make it anew at this time >= now or
   // later, not before. nullopt: certainly not before the time it has. REQUIRES: it holds one.
-  virtual std::optional<Time> earlier_start(const JobRequest& job, Time now) = 0;
+  virtual std::optional<Time> earlier_start(const JobRequest& job, Time now) const = 0;
 
   // ---- of what a job holds
 

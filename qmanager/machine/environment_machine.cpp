@@ -31,7 +31,7 @@ JobRequest EnvironmentMachine::settled(const JobRequest& job) const {
 }
 
 Result<std::optional<std::string>> EnvironmentMachine::refuses(const JobRequest& job, Time now,
-                                                               Duration length) {
+                                                               Duration length) const {
   if (job.environments.empty()) return below().refuses(job, now, length);
   std::optional<Result<std::optional<std::string>>> first;
   for (const JobRequest& one : each(job)) {
@@ -42,7 +42,7 @@ Result<std::optional<std::string>> EnvironmentMachine::refuses(const JobRequest&
   return std::move(*first);
 }
 
-ShapeId EnvironmentMachine::shape_of(const JobRequest& job) {
+ShapeId EnvironmentMachine::shape_of(const JobRequest& job) const {
   std::vector<ShapeId> within;
   if (job.environments.empty())
     within.push_back(below().shape_of(job));
@@ -54,21 +54,21 @@ ShapeId EnvironmentMachine::shape_of(const JobRequest& job) {
   return id;
 }
 
-bool EnvironmentMachine::placeable(const JobRequest& job) {
+bool EnvironmentMachine::placeable(const JobRequest& job) const {
   if (job.environments.empty()) return below().placeable(job);
   const auto all = each(job);
   return std::any_of(all.begin(), all.end(),
                      [&](const JobRequest& one) { return below().placeable(one); });
 }
 
-bool EnvironmentMachine::hopeless(const JobRequest& job, Time now) {
+bool EnvironmentMachine::hopeless(const JobRequest& job, Time now) const {
   if (job.environments.empty()) return below().hopeless(job, now);
   const auto all = each(job);
   return std::all_of(all.begin(), all.end(),
                      [&](const JobRequest& one) { return below().hopeless(one, now); });
 }
 
-std::optional<Shortage> EnvironmentMachine::shortage(const JobRequest& job, Interval when) {
+std::optional<Shortage> EnvironmentMachine::shortage(const JobRequest& job, Interval when) const {
   if (job.environments.empty()) return below().shortage(job, when);
   std::optional<Shortage> first;
   for (const JobRequest& one : each(job)) {
@@ -134,7 +134,7 @@ Machine::Outcome EnvironmentMachine::reserve(const JobRequest& job, const Wish& 
                             [&](const JobRequest& one) { return below().reserve(one, wish); });
 }
 
-std::optional<Time> EnvironmentMachine::earliest(const JobRequest& job, const Wish& wish) {
+std::optional<Time> EnvironmentMachine::earliest(const JobRequest& job, const Wish& wish) const {
   if (job.environments.empty()) return below().earliest(job, wish);
   std::optional<Time> earliest;
   for (const JobRequest& one : each(job)) {

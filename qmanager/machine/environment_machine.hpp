@@ -29,14 +29,17 @@ class EnvironmentMachine final : public Layer {
   }
 
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
-                                             Duration length) override;
-  ShapeId shape_of(const JobRequest& job) override;
-  bool placeable(const JobRequest& job) override;
-  bool hopeless(const JobRequest& job, Time now) override;
-  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
+                                             Duration length) const override;
+  ShapeId shape_of(const JobRequest& job) const override;
+  void expect(const JobRequest& job) override {
+    for (const JobRequest& one : each(job)) below().expect(one);
+  }
+  bool placeable(const JobRequest& job) const override;
+  bool hopeless(const JobRequest& job, Time now) const override;
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) const override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
-  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) const override;
   Outcome claim(const JobRequest& job, Time now, Duration length) override {
     return below().claim(settled(job), now, length);
   }
@@ -45,7 +48,7 @@ class EnvironmentMachine final : public Layer {
   }
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   JobRequest settled(const JobRequest& job) const override;
-  std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) const override {
     return job.environments.empty() ? below().earlier_start(job, now) : now;
   }
   void release(JobId job, Time now) override;
@@ -61,8 +64,8 @@ class EnvironmentMachine final : public Layer {
   Shared<std::map<std::string, ParallelEnvironment>> environments_;
   // The environment chosen for each job that holds something and matched several.
   Shared<std::unordered_map<JobId, std::string>> chosen_;
-  // By those within, one for each environment.
-  Shared<std::map<std::vector<ShapeId>, ShapeId>> shapes_;
+  // By those within, one for each environment; one that is asked about gets its number.
+  mutable Shared<std::map<std::vector<ShapeId>, ShapeId>> shapes_;
 };
 
 }  // namespace holon::qmanager

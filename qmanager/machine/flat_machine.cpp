@@ -18,7 +18,8 @@ std::string processors_short(std::int64_t wanted, std::int64_t free, std::int64_
                      free == 1 ? "is" : "are");
 }
 
-Result<std::optional<std::string>> FlatMachine::refuses(const JobRequest& job, Time, Duration) {
+Result<std::optional<std::string>> FlatMachine::refuses(const JobRequest& job, Time,
+                                                        Duration) const {
   if (job.procs < 1)
     return fail(Errc::invalid_argument, "a job needs at least 1 processor", "procs");
   if (job.procs > procs_)
@@ -29,7 +30,7 @@ Result<std::optional<std::string>> FlatMachine::refuses(const JobRequest& job, T
   return std::nullopt;
 }
 
-ShapeId FlatMachine::shape_of(const JobRequest& job) {
+ShapeId FlatMachine::shape_of(const JobRequest& job) const {
   if (const auto known = shapes_->find(job.procs); known != shapes_->end()) return known->second;
   const auto id = static_cast<ShapeId>(shapes_->size());
   shapes_.edit().emplace(job.procs, id);
@@ -44,7 +45,7 @@ std::int64_t FlatMachine::free_procs(Time now) const {
   return free_;
 }
 
-std::optional<Shortage> FlatMachine::shortage(const JobRequest& job, Interval when) {
+std::optional<Shortage> FlatMachine::shortage(const JobRequest& job, Interval when) const {
   const std::int64_t free = capacity() - plan_.plan().max_used(when);
   if (job.procs <= free) return std::nullopt;
   return Shortage{processors_short(job.procs, free, procs_), {}};
@@ -78,7 +79,7 @@ Machine::Outcome FlatMachine::start(const JobRequest& job, Time now, Duration le
   return hold(job, when);
 }
 
-std::optional<Time> FlatMachine::earliest(const JobRequest& job, const Wish& wish) {
+std::optional<Time> FlatMachine::earliest(const JobRequest& job, const Wish& wish) const {
   // Nothing is planned past the horizon, so that "free until the horizon" and "free for ever" are
   // the same.
   const std::optional<Time> begin =
@@ -101,7 +102,7 @@ Machine::Outcome FlatMachine::reserve(const JobRequest& job, const Wish& wish) {
 }
 
 // From some instant there is room up to its begin; or for all of it, sooner still.
-std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) {
+std::optional<Time> FlatMachine::earlier_start(const JobRequest& job, Time now) const {
   const Held& held = *held_.find(job.id);
   const Time from = std::max(now, horizon_.begin);
   if (held.when.begin <= from) return std::nullopt;

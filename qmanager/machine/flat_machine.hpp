@@ -25,16 +25,18 @@ class FlatMachine final : public Machine {
   std::unique_ptr<Machine> clone() const override { return std::make_unique<FlatMachine>(*this); }
 
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
-                                             Duration length) override;
-  ShapeId shape_of(const JobRequest& job) override;
+                                             Duration length) const override;
+  ShapeId shape_of(const JobRequest& job) const override;
   std::int64_t procs_of(const JobRequest& job) const override { return job.procs; }
-  bool placeable(const JobRequest& job) override { return job.procs <= capacity(); }
+  bool placeable(const JobRequest& job) const override { return job.procs <= capacity(); }
   bool exhausted(Time now) const override { return free_procs(now) <= 0; }
-  bool hopeless(const JobRequest& job, Time now) override { return job.procs > free_procs(now); }
-  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
+  bool hopeless(const JobRequest& job, Time now) const override {
+    return job.procs > free_procs(now);
+  }
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) const override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
-  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) const override;
   bool intact(JobId) const override { return true; }
   std::vector<NodeId> nodes_of(JobId) const override { return {}; }
   std::vector<std::string> hosts_of(JobId) const override { return {}; }
@@ -51,7 +53,7 @@ class FlatMachine final : public Machine {
     return std::make_unique<FlatMachine>(held.procs, held.when);
   }
   bool holds(JobId job) const { return held_.contains(job); }
-  std::optional<Time> earlier_start(const JobRequest& job, Time now) override;
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) const override;
   resource::Allocation place_by(const JobRequest& job, Time, const PlaceScore&) override {
     return holding(job.id);
   }
@@ -69,6 +71,7 @@ class FlatMachine final : public Machine {
   std::int64_t free_procs(Time now) const override;
   resource::Amount total(std::string_view) const override { return 0; }
   Interval horizon() const override { return horizon_; }
+  void expect(const JobRequest&) override {}
   void expect_growth() override {}
   Status grow(const resource::GraphSpec&, Time) override {
     return fail(Errc::unsupported, "no node can be added to it");
@@ -100,9 +103,10 @@ class FlatMachine final : public Machine {
   std::int64_t procs_;
   std::int64_t occupied_ = 0;
   Interval horizon_;
-  resource::SearchedTimeline plan_;
+  mutable resource::SearchedTimeline plan_;  // a question may add to what was searched for in vain
   SharedMap<JobId, Held> held_;
-  Shared<std::unordered_map<std::int64_t, ShapeId>> shapes_;  // by processors
+  // By processors; one that is asked about gets its number.
+  mutable Shared<std::unordered_map<std::int64_t, ShapeId>> shapes_;
   mutable Time free_at_ = -1;  // the instant for which free_ holds; -1: none
   mutable std::int64_t free_ = 0;
 };

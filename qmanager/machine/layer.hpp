@@ -16,20 +16,22 @@ class Layer : public Machine {
   explicit Layer(std::unique_ptr<Machine> below) : below_(std::move(below)) {}
 
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
-                                             Duration length) override {
+                                             Duration length) const override {
     return below_->refuses(job, now, length);
   }
-  ShapeId shape_of(const JobRequest& job) override { return below_->shape_of(job); }
+  ShapeId shape_of(const JobRequest& job) const override { return below_->shape_of(job); }
   std::int64_t procs_of(const JobRequest& job) const override { return below_->procs_of(job); }
-  bool placeable(const JobRequest& job) override { return below_->placeable(job); }
-  bool hopeless(const JobRequest& job, Time now) override { return below_->hopeless(job, now); }
-  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override {
+  bool placeable(const JobRequest& job) const override { return below_->placeable(job); }
+  bool hopeless(const JobRequest& job, Time now) const override {
+    return below_->hopeless(job, now);
+  }
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) const override {
     return below_->shortage(job, when);
   }
-  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override {
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) const override {
     return below_->earliest(job, wish);
   }
-  std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) const override {
     return below_->earlier_start(job, now);
   }
   bool intact(JobId job) const override { return below_->intact(job); }
@@ -76,6 +78,7 @@ class Layer : public Machine {
   Units occupy(Units units) override { return below_->occupy(std::move(units)); }
 
   Result<std::unique_ptr<Machine>> part(JobId holder) override { return below_->part(holder); }
+  void expect(const JobRequest& job) override { below_->expect(job); }
   void expect_growth() override { below_->expect_growth(); }
   Status grow(const resource::GraphSpec& part, Time end) override {
     return below_->grow(part, end);

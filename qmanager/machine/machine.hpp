@@ -25,6 +25,10 @@ class Machine : public AskedOfMachine, public HeldOnMachine {
   // it have the names of this machine. Errors: internal faults of the resources' formats.
   virtual Result<std::unique_ptr<Machine>> part(JobId holder) = 0;
 
+  // A job like this one has come, and something may be held for it: the plan is kept in a way that
+  // suits it from now on (must_replan()). REQUIRED before a question of the job's place in the
+  // plan.
+  virtual void expect(const JobRequest& job) = 0;
   // Jobs may come that refuses() tells against: placeable() keeps them aside until there is more.
   virtual void expect_growth() = 0;
   // What is new in `part` is there too, until `end`. REQUIRES: it is a clone. Errors: of

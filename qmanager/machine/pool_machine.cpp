@@ -19,7 +19,7 @@ PoolMachine::PoolMachine(std::unique_ptr<Machine> below,
 }
 
 Result<std::optional<std::string>> PoolMachine::refuses(const JobRequest& job, Time now,
-                                                        Duration length) {
+                                                        Duration length) const {
   for (const Consumes& use : job.consumes) {
     const auto pool = pools_.find(use.pool);
     if (pool == pools_.end()) return fmt::format("there is no consumable \"{}\" here", use.pool);
@@ -32,7 +32,7 @@ Result<std::optional<std::string>> PoolMachine::refuses(const JobRequest& job, T
   return below().refuses(job, now, length);
 }
 
-ShapeId PoolMachine::shape_of(const JobRequest& job) {
+ShapeId PoolMachine::shape_of(const JobRequest& job) const {
   std::string needs;
   for (const Consumes& use : job.consumes)
     needs += fmt::format("{}={};", use.pool, least(job, use));
@@ -61,7 +61,7 @@ std::string PoolMachine::text(const Lack& lack) const {
                      pools_.at(*lack.pool).total, lack.free == 1 ? "is" : "are");
 }
 
-std::optional<Shortage> PoolMachine::shortage(const JobRequest& job, Interval when) {
+std::optional<Shortage> PoolMachine::shortage(const JobRequest& job, Interval when) const {
   const auto missing = lack(job, when);
   if (!missing) return below().shortage(job, when);
   std::vector<std::pair<Time, std::pair<JobId, resource::Amount>>> by_end;
@@ -93,7 +93,7 @@ std::int64_t PoolMachine::slots_over(const JobRequest& job, Interval when) const
   return slots;
 }
 
-bool PoolMachine::hopeless(const JobRequest& job, Time now) {
+bool PoolMachine::hopeless(const JobRequest& job, Time now) const {
   return below().hopeless(job, now) || lack(job, {now, saturating_add(now, 1)});
 }
 
@@ -140,7 +140,7 @@ std::optional<Time> PoolMachine::pools_fit(const JobRequest& job, Time from,
 
 // Each side pushes the time on until both agree. Ends: the time grows in each round, and always to
 // a point of one of the plans, of which there are finitely many.
-std::optional<Time> PoolMachine::earliest(const JobRequest& job, const Wish& wish) {
+std::optional<Time> PoolMachine::earliest(const JobRequest& job, const Wish& wish) const {
   Wish next = wish;
   for (;;) {
     const auto pools = pools_fit(job, next.not_before, wish.length);

@@ -19,13 +19,13 @@ class PoolMachine final : public Layer {
   std::unique_ptr<Machine> clone() const override { return std::make_unique<PoolMachine>(*this); }
 
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
-                                             Duration length) override;
-  ShapeId shape_of(const JobRequest& job) override;
-  bool hopeless(const JobRequest& job, Time now) override;
-  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
+                                             Duration length) const override;
+  ShapeId shape_of(const JobRequest& job) const override;
+  bool hopeless(const JobRequest& job, Time now) const override;
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) const override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
-  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) const override;
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   void release(JobId job, Time now) override;
   Status impose(const JobRequest& job, const resource::Allocation& allocation) override;
@@ -66,8 +66,8 @@ class PoolMachine final : public Layer {
 
   std::map<std::string, Pool> pools_;
   Shared<std::unordered_map<JobId, Held>> held_;
-  // A shape below with these needs is a shape of its own.
-  Shared<std::map<std::pair<ShapeId, std::string>, ShapeId>> shapes_;
+  // A shape below with these needs is a shape of its own; one that is asked about gets its number.
+  mutable Shared<std::map<std::pair<ShapeId, std::string>, ShapeId>> shapes_;
 };
 
 }  // namespace holon::qmanager

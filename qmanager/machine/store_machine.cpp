@@ -18,32 +18,6 @@ using resource::MatchOp;
 using resource::Never;
 using resource::NotNow;
 
-namespace {
-
-// Jobs that ask for the same resources under the same constraints are of one shape, whatever they
-// run.
-std::size_t content_hash(const resource::Request& request) {
-  std::size_t hash = std::hash<std::string>{}(request.type);
-  const auto mix = [&](std::size_t value) { hash = (hash ^ value) * 0x9E3779B97F4A7C15ULL; };
-  mix(static_cast<std::size_t>(request.count.min));
-  mix(static_cast<std::size_t>(request.count.max));
-  mix(request.exclusive.has_value() ? 1U + *request.exclusive : 0U);
-  for (const resource::Request& child : request.with) mix(content_hash(child));
-  return hash;
-}
-
-std::size_t content_hash(const resource::Jobspec& spec) {
-  std::size_t hash = 0;
-  for (const resource::Request& request : spec.resources) hash = hash * 31 + content_hash(request);
-  return hash;
-}
-
-bool same_content(const resource::Jobspec& a, const resource::Jobspec& b) {
-  return a.resources == b.resources && a.constraints == b.constraints;
-}
-
-}  // namespace
-
 bool StoreMachine::goes_by_host(const JobRequest& job) const {
   return spread_over_hosts(job) || (!job.on_hosts.empty() && check_host_placement(job));
 }
@@ -71,7 +45,7 @@ void StoreMachine::leave_uniform() {
 }
 
 Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, Time now,
-                                                         Duration length) {
+                                                         Duration length) const {
   if (!job.spec) return fail(Errc::invalid_argument, "a job needs a jobspec", "spec");
   const ShapeId id = shape_of(job);
   const Shape& known = (*shapes_)[id];
@@ -80,7 +54,7 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
   // Whether a range of slots can be spread is a question of its own.
   if (!job.slots && known.satisfiable_at == status_ && asked <= known.satisfiable_for)
     return std::nullopt;
-  auto outcome = store_.edit().match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
+  auto outcome = store_.to_ask().match(job.id, *job.spec, MatchOp::satisfiability, now, asked);
   if (!outcome) return tl::unexpected(outcome.error());
   if (auto* never = std::get_if<Never>(&*outcome)) return std::move(never->reason);
   if (spread_over_hosts(job))
@@ -99,62 +73,6 @@ Result<std::optional<std::string>> StoreMachine::refuses(const JobRequest& job, 
   return std::nullopt;
 }
 
-ShapeId StoreMachine::shape_of(const JobRequest& job) {
-  // Jobs of one size share a jobspec; those that were asked about lately are not read again.
-  const std::size_t place = (reinterpret_cast<std::uintptr_t>(job.spec.get()) >> 6) % kRecent;
-  const Recent& recent = (*recent_)[place];
-  if (recent.spec == job.spec && recent.slots == job.slots.has_value() &&
-      (*shapes_)[recent.shape].rule == job.rule &&
-      (*shapes_)[recent.shape].on_hosts == job.on_hosts)
-    return recent.shape;
-  const ShapeId id = find_shape(job);
-  recent_.edit()[place] = {job.spec, job.slots.has_value(), id};
-  return id;
-}
-
-ShapeId StoreMachine::find_shape(const JobRequest& job) {
-  const std::size_t hash = content_hash(*job.spec);
-  keep_uniform_for(job);
-  const auto [begin, end] = by_content_->equal_range(hash);
-  for (auto at = begin; at != end; ++at) {
-    const Shape& known = (*shapes_)[at->second];
-    if (known.rule == job.rule && known.on_hosts == job.on_hosts &&
-        same_content(*known.spec, *job.spec))
-      return at->second;
-  }
-  const auto id = static_cast<ShapeId>(shapes_->size());
-  std::int64_t cores = least_units(*job.spec, "core");
-  if (uniform_ && unit_ == Unit::node)
-    cores = cores_of_whole_nodes(*job.spec, *node_cores_).value_or(cores);
-  shapes_.edit().push_back({job.spec, job.rule, job.on_hosts, cores});
-  by_content_.edit().emplace(hash, id);
-  coreless_shapes_ = coreless_shapes_ || cores == 0;
-  return id;
-}
-
-// All jobs must be of one kind: single cores, or whole nodes.
-void StoreMachine::keep_uniform_for(const JobRequest& job) {
-  if (!uniform_) return;
-  Unit unit = Unit::none;
-  if (single_cores(*job.spec))
-    unit = Unit::core;
-  else if (!job.slots && node_cores_ && cores_of_whole_nodes(*job.spec, *node_cores_))
-    unit = Unit::node;
-  if (unit == Unit::none || spread_over_hosts(job) || !job.on_hosts.empty() ||
-      (unit_ != Unit::none && unit_ != unit))
-    return leave_uniform();
-  unit_ = unit;
-}
-
-// As the numbers are to see it: one that is to be alone on its nodes has all of their cores.
-const JobRequest& StoreMachine::counted(const JobRequest& job) {
-  const std::int64_t cores = shape(job).cores;
-  if (job.slots || cores == job.procs) return job;
-  counted_ = job;
-  counted_.procs = cores;
-  return counted_;
-}
-
 std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
   return std::max<std::int64_t>(1, least_units(*job.spec, "core"));
 }
@@ -163,12 +81,12 @@ std::int64_t StoreMachine::procs_of(const JobRequest& job) const {
 // day. Otherwise the idle graph of what is up decides, not the plan: the plan has no place for a
 // job that waits past the end of the lease or behind a job without end, though units may be given
 // back at any time.
-bool StoreMachine::placeable(const JobRequest& job) {
+bool StoreMachine::placeable(const JobRequest& job) const {
   if (!grows_ && !anything_down()) return true;
   const ShapeId id = shape_of(job);
   if ((*shapes_)[id].placeable_at != status_) {
     Shape& of_job = shapes_.edit()[id];
-    of_job.placeable = store_.edit().placeable(*job.spec).value_or(false) &&
+    of_job.placeable = store_.to_ask().placeable(*job.spec).value_or(false) &&
                        (!goes_by_host(job) || could_be_spread(*store_, *host_pools_, job, true));
     of_job.placeable_at = status_;
   }
@@ -206,11 +124,11 @@ bool StoreMachine::anything_down() const {
 }
 
 bool StoreMachine::exhausted(Time now) const {
-  return !coreless_shapes_ && free_cores_at_most(now) <= 0;
+  return !coreless_jobs_ && free_cores_at_most(now) <= 0;
 }
 
-bool StoreMachine::hopeless(const JobRequest& job, Time now) {
-  return shape(job).cores > free_cores_at_most(now);
+bool StoreMachine::hopeless(const JobRequest& job, Time now) const {
+  return least_cores(shape(job)) > free_cores_at_most(now);
 }
 
 namespace {
@@ -242,17 +160,18 @@ std::string slot_text(const resource::Jobspec& spec, const std::string& reason) 
 
 }  // namespace
 
-std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval when) {
-  if (uniform_) return uniform_->shortage(counted(job), when);
+std::optional<Shortage> StoreMachine::shortage(const JobRequest& job, Interval when) const {
+  if (goes_by_number(job)) return uniform_->shortage(counted(job), when);
   const std::int64_t free = free_cores_at_most(when.begin);
-  if (const std::int64_t cores = shape(job).cores; cores > free)
+  if (const std::int64_t cores = least_cores(shape(job)); cores > free)
     return Shortage{processors_short(cores, free, procs()), {}};
   if (goes_by_host(job)) {
     if (place_on_hosts(*store_, *host_pools_, job, when)) return std::nullopt;
     return Shortage{not_on_hosts(job), {}};
   }
   // A range of slots has its smallest count in the jobspec.
-  const Outcome outcome = match(job, MatchOp::without_allocating, when.begin, when.length());
+  const Outcome outcome =
+      match_in(store_.to_ask(), job, MatchOp::without_allocating, when.begin, when.length());
   if (const auto* short_of = std::get_if<NotNow>(&outcome))
     return Shortage{
         short_of->reason + slot_text(*job.spec, short_of->reason) + nodes_text(*job.spec), {}};
@@ -271,9 +190,10 @@ std::int64_t StoreMachine::free_cores_at_most(Time now) const {
   return free_;
 }
 
-Machine::Outcome StoreMachine::match(const JobRequest& job, MatchOp op, Time now, Duration length) {
+Machine::Outcome StoreMachine::match_in(resource::ResourceStore& store, const JobRequest& job,
+                                        MatchOp op, Time now, Duration length) const {
   free_at_ = -1;
-  auto outcome = store_.edit().match(job.id, *job.spec, op, now, length);
+  auto outcome = store.match(job.id, *job.spec, op, now, length);
   // What the matcher cannot understand will not be understood later either.
   if (!outcome) return Never{to_string(outcome.error())};
   return std::move(*outcome);
@@ -298,16 +218,17 @@ Machine::Outcome StoreMachine::allocate(const JobRequest& job, Time now, Duratio
   const Duration asked = length == kTimeMax ? until_horizon(now) : length;
   if (asked <= 0) return NotNow{"the lease of these resources is over"};
   if (!is_plain(job)) return hold_now_or_then(job, {now, saturating_add(now, asked)}, now);
-  return holds(match(job, MatchOp::allocate, now, asked));
+  return holds(match_in(store_.edit(), job, MatchOp::allocate, now, asked));
 }
 
 // The largest number of slots that suits the job and that the matcher places over `when`; 0: none.
 // Asks the matcher O(log of the range) times.
-std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, Time now) {
+std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, Time now) const {
+  resource::ResourceStore& store = store_.to_ask();
   const auto fits = [&](std::int64_t count) {
-    const auto outcome = store_.edit().allocate(kQuestion, *with_slots(job, count).spec, when, now);
+    const auto outcome = store.allocate(kQuestion, *with_slots(job, count).spec, when, now);
     const bool found = outcome && std::holds_alternative<Allocation>(*outcome);
-    if (found) static_cast<void>(store_.edit().release(kQuestion));
+    if (found) static_cast<void>(store.release(kQuestion));
     return found;
   };
   free_at_ = -1;
@@ -330,27 +251,52 @@ std::int64_t StoreMachine::most_that_fit(const JobRequest& job, Interval when, T
   return low;
 }
 
-// A job that takes a range of slots, or whose slots are spread over hosts.
-Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval when, Time now) {
+std::optional<NotNow> StoreMachine::out_of_horizon(Interval when) const {
+  const Interval horizon = store_->options().horizon;
+  if (!when.empty() && when.end <= horizon.end && when.begin >= horizon.begin) return std::nullopt;
+  return NotNow{"it would not end before the end of the resources' lease"};
+}
+
+// What the matcher finds, where the consumables of the hosts have room for it too.
+Machine::Outcome StoreMachine::allocate_in(resource::ResourceStore& store, const JobRequest& job,
+                                           Interval when, Time now) const {
   free_at_ = -1;
-  if (when.empty() || when.end > store_->options().horizon.end ||
-      when.begin < store_->options().horizon.begin)
-    return NotNow{"it would not end before the end of the resources' lease"};
-  if (goes_by_host(job)) return hold_on_hosts(job, when, now);
   const std::int64_t count = job.slots ? most_that_fit(job, when, now) : least_slots(job);
   if (count == 0) return NotNow{"not even its smallest number of slots is free"};
   const auto spec = job.slots ? with_slots(job, count).spec : job.spec;
-  auto outcome = store_.edit().allocate(job.id, *spec, when, now);
+  auto outcome = store.allocate(job.id, *spec, when, now);
   if (!outcome) return Never{to_string(outcome.error())};
-  if (const auto* found = std::get_if<Allocation>(&*outcome)) {
-    const HostSlots slots = slots_on_hosts(job, *found);
-    if (!host_pools_->fits(job.on_hosts, slots, when)) {
-      static_cast<void>(store_.edit().release(job.id));
-      return NotNow{not_on_hosts(job)};
-    }
-    host_pools_.edit().hold(job.id, job.on_hosts, slots, when);
+  const auto* found = std::get_if<Allocation>(&*outcome);
+  if (found == nullptr || host_pools_->fits(job.on_hosts, slots_on_hosts(job, *found), when))
+    return std::move(*outcome);
+  static_cast<void>(store.release(job.id));
+  return NotNow{not_on_hosts(job)};
+}
+
+// A job that takes a range of slots, or whose slots are spread over hosts.
+Machine::Outcome StoreMachine::hold_now_or_then(const JobRequest& job, Interval when, Time now) {
+  free_at_ = -1;
+  if (auto outside = out_of_horizon(when)) return std::move(*outside);
+  if (goes_by_host(job)) return hold_on_hosts(job, when, now);
+  Outcome outcome = allocate_in(store_.edit(), job, when, now);
+  if (const auto* found = std::get_if<Allocation>(&outcome))
+    host_pools_.edit().hold(job.id, job.on_hosts, slots_on_hosts(job, *found), when);
+  return holds(std::move(outcome));
+}
+
+// What hold_now_or_then() would hold. REQUIRES: the job has the number of a question; it may hold
+// something under its own already.
+Machine::Outcome StoreMachine::would_hold(const JobRequest& job, Interval when, Time now) const {
+  if (auto outside = out_of_horizon(when)) return std::move(*outside);
+  if (goes_by_host(job)) {
+    auto placed = place_on_hosts(*store_, *host_pools_, job, when);
+    if (!placed) return NotNow{not_on_hosts(job)};
+    return std::move(placed->allocation);
   }
-  return holds(std::move(*outcome));
+  resource::ResourceStore& store = store_.to_ask();
+  Outcome outcome = allocate_in(store, job, when, now);
+  if (std::holds_alternative<Allocation>(outcome)) static_cast<void>(store.release(job.id));
+  return outcome;
 }
 
 Machine::Outcome StoreMachine::hold_on_hosts(const JobRequest& job, Interval when, Time now) {
@@ -403,12 +349,14 @@ Machine::Outcome StoreMachine::claim(const JobRequest& job, Time now, Duration l
 }
 
 Machine::Outcome StoreMachine::start(const JobRequest& job, Time now, Duration length) {
+  expect(job);
   if (!uniform_) return allocate(job, now, length);
   Outcome outcome = uniform_->start(counted(job), now, length);
   return std::holds_alternative<Allocation>(outcome) ? claim(job, now, length) : outcome;
 }
 
 Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) {
+  expect(job);
   if (uniform_) {
     Outcome outcome = uniform_->reserve(counted(job), wish);
     auto* planned = std::get_if<Allocation>(&outcome);
@@ -418,26 +366,31 @@ Machine::Outcome StoreMachine::reserve(const JobRequest& job, const Wish& wish) 
     return outcome;
   }
   if (is_plain(job) && wish.length != kTimeMax && wish.not_before == wish.now)
-    return holds(match(job, MatchOp::allocate_orelse_reserve, wish.now, wish.length));
-  return hold_at(job, wish);
+    return holds(
+        match_in(store_.edit(), job, MatchOp::allocate_orelse_reserve, wish.now, wish.length));
+  return first_time(job, wish,
+                    [&](Interval when) { return hold_now_or_then(job, when, wish.now); });
 }
 
 // The first of `not_before` and the times at which something ends that suits it; there is no other
 // earliest start. Those that the counters of the whole machine rule out are not searched.
-Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) {
+// `try_over` says what comes of it over an interval.
+template <class Try>
+Machine::Outcome StoreMachine::first_time(const JobRequest& job, const Wish& wish,
+                                          Try try_over) const {
   const Time horizon = store_->options().horizon.end;
   const bool to_the_end = wish.length == kTimeMax;
   // A span beyond the horizon delays no job.
   const Duration counted = to_the_end && horizon != kTimeMax ? 1 : wish.length;
   Time begin = wish.not_before;
   for (;;) {
-    const auto offer = store_.edit().earliest_offer(*job.spec, begin, counted);
+    const auto offer = store_.to_ask().earliest_offer(*job.spec, begin, counted);
     if (!offer) return Never{to_string(offer.error())};
     if (!*offer) break;
     begin = **offer;
     const Time end = to_the_end ? horizon : saturating_add(begin, wish.length);
     if (begin >= end || end > horizon) break;
-    Outcome outcome = hold_now_or_then(job, {begin, end}, wish.now);
+    Outcome outcome = try_over(Interval{begin, end});
     if (!std::holds_alternative<NotNow>(outcome)) return outcome;
     const auto later = ends_->all.upper_bound(begin);
     if (later == ends_->all.end()) break;
@@ -446,21 +399,20 @@ Machine::Outcome StoreMachine::hold_at(const JobRequest& job, const Wish& wish) 
   return NotNow{"no time is known at which what it needs will be free"};
 }
 
-std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wish) {
-  if (uniform_) return uniform_->earliest(counted(job), wish);
+std::optional<Time> StoreMachine::earliest(const JobRequest& job, const Wish& wish) const {
+  if (goes_by_number(job)) return uniform_->earliest(counted(job), wish);
   const auto begin_of = [](const Outcome& outcome) {
     const auto* found = std::get_if<Allocation>(&outcome);
     return found == nullptr ? std::nullopt : std::optional(found->when.begin);
   };
   const bool plain = !spread_over_hosts(job) && job.on_hosts.empty();
   if (plain && wish.length != kTimeMax && wish.not_before == wish.now)
-    return begin_of(match(job, MatchOp::without_allocating_future, wish.now, wish.length));
-  // Held for the question only, and not under the job's own number: it may hold something already.
+    return begin_of(
+        match_in(store_.to_ask(), job, MatchOp::without_allocating_future, wish.now, wish.length));
   JobRequest question = job;
   question.id = kQuestion;
-  const auto begin = begin_of(hold_at(question, wish));
-  if (begin) release(kQuestion, wish.now);
-  return begin;
+  return begin_of(first_time(question, wish,
+                             [&](Interval when) { return would_hold(question, when, wish.now); }));
 }
 
 Machine::Outcome StoreMachine::hold_exactly(const JobRequest& job, Interval when, Time now) {

@@ -7,6 +7,10 @@
 // and some thousand vertices each. The first job of another kind, an advance reservation, a node
 // that goes down, or one that will be gone at a known time, ends this: all reservations are then
 // made again, in the store.
+//
+// Questions are const. What they write is mutable, and does not say whether a job fits: shapes that
+// are asked about for the first time, answers that hold until resources change, and in the store
+// the matcher's scratch and what is held for the length of a question (resource/question.hpp).
 #pragma once
 #include <memory>
 #include <set>
@@ -22,8 +26,8 @@
 
 namespace holon::qmanager {
 
-// The store that a machine is over. A copy looks at the same one until it changes it, and then has
-// a fork of it.
+// The store that a machine is over. A copy looks at the same one until it changes it or has to
+// match, and then has a fork of it.
 class StoreView {
  public:
   explicit StoreView(resource::ResourceStore& store) : seen_(&store), own_(&store) {}
@@ -32,7 +36,9 @@ class StoreView {
 
   const resource::ResourceStore& operator*() const { return *seen_; }
   const resource::ResourceStore* operator->() const { return seen_; }
-  resource::ResourceStore& edit() {
+  resource::ResourceStore& edit() { return to_ask(); }
+  // To match for a question in. REQUIRES: what is held for the question is given back at once.
+  resource::ResourceStore& to_ask() const {
     if (own_ == nullptr) seen_ = own_ = &fork_.emplace(seen_->fork());
     return *own_;
   }
@@ -43,9 +49,10 @@ class StoreView {
   }
 
  private:
-  const resource::ResourceStore* seen_;
-  resource::ResourceStore* own_ = nullptr;  // null: it was not changed yet
-  std::optional<resource::ResourceStore> fork_;
+  // A fork has what its origin has: to make it changes no answer.
+  mutable const resource::ResourceStore* seen_;
+  mutable resource::ResourceStore* own_ = nullptr;  // null: it was not changed yet
+  mutable std::optional<resource::ResourceStore> fork_;
 };
 
 class StoreMachine : public Machine {
@@ -55,17 +62,18 @@ class StoreMachine : public Machine {
 
   std::unique_ptr<Machine> clone() const override;
   Result<std::optional<std::string>> refuses(const JobRequest& job, Time now,
-                                             Duration length) override;
-  ShapeId shape_of(const JobRequest& job) override;
+                                             Duration length) const override;
+  ShapeId shape_of(const JobRequest& job) const override;
   std::int64_t procs_of(const JobRequest& job) const override;
+  void expect(const JobRequest& job) override;
   void expect_growth() override { grows_ = true; }
-  bool placeable(const JobRequest& job) override;
+  bool placeable(const JobRequest& job) const override;
   bool exhausted(Time now) const override;
-  bool hopeless(const JobRequest& job, Time now) override;
-  std::optional<Shortage> shortage(const JobRequest& job, Interval when) override;
+  bool hopeless(const JobRequest& job, Time now) const override;
+  std::optional<Shortage> shortage(const JobRequest& job, Interval when) const override;
   Outcome start(const JobRequest& job, Time now, Duration length) override;
   Outcome reserve(const JobRequest& job, const Wish& wish) override;
-  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) override;
+  std::optional<Time> earliest(const JobRequest& job, const Wish& wish) const override;
   bool intact(JobId job) const override;
   std::string outage() const override;
   std::vector<Leaving> leaving(Time now) const override;
@@ -79,7 +87,7 @@ class StoreMachine : public Machine {
   Outcome hold_exactly(const JobRequest& job, Interval when, Time now) override;
   Result<std::unique_ptr<Machine>> part(JobId holder) override;
   void vacate(JobId job, Time now) override;
-  std::optional<Time> earlier_start(const JobRequest& job, Time now) override {
+  std::optional<Time> earlier_start(const JobRequest& job, Time now) const override {
     return uniform_ && uniform_->holds(job.id) ? uniform_->earlier_start(job, now) : now;
   }
   void release(JobId job, Time now) override;
@@ -111,22 +119,24 @@ class StoreMachine : public Machine {
   StoreView& store() { return store_; }
 
  private:
+  enum class Unit : std::uint8_t {
+    none,
+    core,
+    node
+  };  // what jobs ask for; none: no job has come yet, or something else
+
   struct Shape {
     std::shared_ptr<const resource::Jobspec> spec;  // one of those that have it
     AllocationRule rule;
     std::vector<Consumes> on_hosts;
-    std::int64_t cores = 0;          // the least it needs
+    Unit unit = Unit::none;          // that its jobs ask for
+    std::int64_t cores = 0;          // the least that it asks for
+    std::int64_t all_cores = 0;      // of the nodes, where it takes whole ones
     std::uint64_t placeable_at = 0;  // status generation of the answer below
     bool placeable = false;
     std::uint64_t satisfiable_at = 0;  // status generation at which it was found to be ...
     Duration satisfiable_for = 0;      // ... for so long
   };
-
-  enum class Unit : std::uint8_t {
-    none,
-    core,
-    node
-  };  // what jobs ask for; none: no job has come yet
 
   struct Recent {
     std::shared_ptr<const resource::Jobspec> spec;
@@ -141,25 +151,36 @@ class StoreMachine : public Machine {
     std::multiset<Time> all;
   };
 
-  ShapeId find_shape(const JobRequest& job);
-  void keep_uniform_for(const JobRequest& job);
-  const JobRequest& counted(const JobRequest& job);
-  const Shape& shape(const JobRequest& job) {
+  ShapeId find_shape(const JobRequest& job) const;
+  Unit unit_of(const JobRequest& job) const;
+  Unit unit_of(const Shape& shape, const JobRequest& job) const;
+  std::int64_t least_cores(const Shape& shape) const;
+  // Are there only numbers to be asked about the job?
+  bool goes_by_number(const JobRequest& job) const;
+  const JobRequest& counted(const JobRequest& job) const;
+  const Shape& shape(const JobRequest& job) const {
     const ShapeId id = shape_of(job);  // may replace what shapes_ refers to
     return (*shapes_)[id];
   }
-  Outcome match(const JobRequest& job, resource::MatchOp op, Time now, Duration length);
+  // In this store, which is the machine's own. What it holds there is not in ends_ or host_pools_.
+  Outcome match_in(resource::ResourceStore& store, const JobRequest& job, resource::MatchOp op,
+                   Time now, Duration length) const;
+  Outcome allocate_in(resource::ResourceStore& store, const JobRequest& job, Interval when,
+                      Time now) const;
   Outcome holds(Outcome outcome);
   Outcome hold_now_or_then(const JobRequest& job, Interval when, Time now);
   Outcome hold_on_hosts(const JobRequest& job, Interval when, Time now);
+  Outcome would_hold(const JobRequest& job, Interval when, Time now) const;
+  std::optional<resource::NotNow> out_of_horizon(Interval when) const;
   HostSlots slots_on_hosts(const JobRequest& job, const resource::Allocation& allocation) const;
   bool goes_by_host(const JobRequest& job) const;
   std::int64_t cores_of(const resource::Allocation& allocation) const;
-  std::int64_t most_that_fit(const JobRequest& job, Interval when, Time now);
+  std::int64_t most_that_fit(const JobRequest& job, Interval when, Time now) const;
   Outcome allocate(const JobRequest& job, Time now, Duration length);
   void leave_uniform();
   Duration until_horizon(Time from) const;
-  Outcome hold_at(const JobRequest& job, const Wish& wish);
+  template <class Try>
+  Outcome first_time(const JobRequest& job, const Wish& wish, Try try_over) const;
   bool anything_down() const;  // or gone some day
   bool is_more_there();        // than when this was asked last
   bool all_up(const resource::Allocation& allocation) const;
@@ -172,13 +193,13 @@ class StoreMachine : public Machine {
       uniform_;             // running jobs and reservations by number of cores; see above
   Unit unit_ = Unit::none;  // while uniform_
   std::optional<std::int64_t> node_cores_;  // of each node, where all are alike
-  JobRequest counted_;                      // of the last call of counted()
+  mutable JobRequest counted_;              // of the last call of counted()
   bool replan_ = false;
-  Shared<std::vector<Shape>> shapes_;
-  Shared<std::unordered_multimap<std::size_t, ShapeId>> by_content_;
-  Shared<std::vector<Recent>> recent_{std::vector<Recent>(kRecent)};
-  bool grows_ = false;            // what was accepted may be too large for what is here
-  bool coreless_shapes_ = false;  // some job asks for no core: full cores do not stop it
+  mutable Shared<std::vector<Shape>> shapes_;
+  mutable Shared<std::unordered_multimap<std::size_t, ShapeId>> by_content_;
+  mutable Shared<std::vector<Recent>> recent_{std::vector<Recent>(kRecent)};
+  bool grows_ = false;          // what was accepted may be too large for what is here
+  bool coreless_jobs_ = false;  // some job asks for no core: full cores do not stop it
   Shared<Ends> ends_;
   std::uint64_t status_ = 1;              // grows when resources change
   mutable std::uint64_t down_known_ = 0;  // the status for which down_ holds

@@ -344,6 +344,17 @@ TEST(OverTheGraph, SelectionsAndPlansAreTold) {
   scheduler.check_invariants();
 }
 
+TEST(OverTheGraph, AWholeNodeThatIsSmallerThanThoseThatWereThereServesAsWell) {
+  auto store = store_of("node=2/core=4");
+  auto scheduler = *Scheduler::create(policy("easy"), store);
+  ASSERT_TRUE(scheduler.submit(job(1, spec_of(2, 2, 0, true), 10), 0));
+  ASSERT_TRUE(scheduler.submit(job(2, spec_of(1, 1, 0, true), 10), 0));
+  EXPECT_EQ(told(scheduler.step(0)), "start 1 @0 immediate; wait 2");
+  ASSERT_TRUE(store.grow(*resource::read_shape("node=3/core=2")));
+  scheduler.resources_changed();
+  EXPECT_EQ(told(scheduler.step(1)), "start 2 @1 immediate");
+}
+
 TEST(OverTheGraph, AJobForDownNodesStepsAsideAndComesBack) {
   for (const char* name : {"fcfs", "easy", "conservative"}) {
     SCOPED_TRACE(name);

@@ -1,7 +1,6 @@
 #include "qmanager/engine/pass/aging.hpp"
 
 #include "qmanager/engine/order.hpp"
-#include "qmanager/engine/pass/ranking.hpp"
 
 namespace holon::qmanager {
 
@@ -26,7 +25,7 @@ bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const P
   return changed;
 }
 
-std::optional<Time> next_aging(const Scheduler::State& s, Time now) {
+std::optional<Time> next_aging(RankedParts s, Time now) {
   const PriorityConfig& priority = s.config.priority;
   if (ranks_may_change(s, now)) return saturating_add(now, priority.interval);
   if (!priority.ages() || !s.accounts.aged) return std::nullopt;

@@ -1,7 +1,7 @@
 // aging.hpp - priorities that change with time are computed anew every so often, and the queues
 // sorted by them. Private to qmanager/.
 #pragma once
-#include "qmanager/engine/state.hpp"
+#include "qmanager/engine/pass/ranking.hpp"
 
 namespace holon::qmanager {
 
@@ -9,6 +9,6 @@ namespace holon::qmanager {
 bool age_priorities(Parts<const SchedulerConfig, Jobs, Queues, Accounts, const Progress> s,
                     Time now);
 // When they are computed next; nullopt: that makes no difference to anybody.
-std::optional<Time> next_aging(const Scheduler::State& state, Time now);
+std::optional<Time> next_aging(RankedParts s, Time now);
 
 }  // namespace holon::qmanager

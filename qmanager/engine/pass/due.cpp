@@ -45,7 +45,9 @@ Machine::Outcome outcome_of(Parts<Plan, Queues, const Accounts> s, Job& job, Tim
 
 }  // namespace
 
-std::optional<Time> start_due(Scheduler::State& s, Time now, Deciding& deciding) {
+std::optional<Time> start_due(
+    Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts> s, Time now,
+    Deciding& deciding) {
   std::optional<Time> patience;
   for (;;) {
     const NextDue next = next_due(s, now);

@@ -35,7 +35,8 @@ void catch_up(Scheduler::State& s, Time now) {
   if (s.progress.dirty && !s.progress.sliced) begin_walks(s, now);
 }
 
-void refuse_the_immediate(Scheduler::State& s, Deciding& deciding) {
+void refuse_the_immediate(Parts<const SchedulerConfig, Jobs, const Plan, Queues> s,
+                          Deciding& deciding) {
   for (JobId id : std::exchange(s.queues.immediate, {})) {
     Job* const job = s.jobs.find(id);
     if (job == nullptr || job->place == Job::Place::running) continue;
@@ -102,7 +103,7 @@ std::optional<Time> next_change(Parts<const Plan, const Queues> s, Time now,
 }  // namespace
 
 StepResult run_pass(Scheduler::State& s, Time now, Budget budget) {
-  Deciding deciding(s, now);
+  Deciding deciding(s, now, s.tells_waits);
   s.progress.unseen = false;
   begin_policies(s, now);
   close_advances(s, now, deciding);
@@ -124,7 +125,7 @@ StepResult run_pass(Scheduler::State& s, Time now, Budget budget) {
 Time complete_plan(Scheduler::State& s, Time now) {
   const std::optional<Time> boundary = s.progress.boundary;
   if (boundary && *boundary <= now) return kTimeMax;
-  Deciding deciding(s, now);
+  Deciding deciding(s, now, s.tells_waits);
   s.progress.clock = std::max(s.progress.clock, now);
   hold_overruns(s, now);
   hold_outstaying(s, now);
@@ -143,7 +144,7 @@ Time complete_plan(Scheduler::State& s, Time now) {
 }
 
 std::vector<Decision> make_way(Scheduler::State& s, Time now) {
-  Deciding deciding(s, now);
+  Deciding deciding(s, now, s.tells_waits);
   catch_up(s, now);
   if (s.plan.machine->settle()) {
     s.plan.machine->must_replan();

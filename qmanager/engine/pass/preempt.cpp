@@ -179,7 +179,7 @@ void give_way(Job& victim, const Job& job, const PreemptRule& rule, Time start, 
                    std::min(victim.planned_end, std::max(last, saturating_add(now, 1))));
 }
 
-void preempt_for(Scheduler::State& s, Job& job, Time now, Deciding& deciding, Trying& trying) {
+void preempt_for(PreemptParts s, Job& job, Time now, Deciding& deciding, Trying& trying) {
   look_at(s.config, job.request.id);
   trying.reserve_for_the_entitled();  // what is reserved for others is not taken from them
   if (job.place != Job::Place::pending) return;
@@ -200,7 +200,7 @@ void preempt_for(Scheduler::State& s, Job& job, Time now, Deciding& deciding, Tr
 }
 
 // False: it waits for nobody's end any more.
-bool serve(Scheduler::State& s, Claim& claim, Time now, Trying& trying) {
+bool serve(PreemptParts s, Claim& claim, Time now, Trying& trying) {
   Job* const job = s.jobs.find(claim.job);
   if (job == nullptr || job->place != Job::Place::pending || !s.queues.of(*job).started)
     return false;
@@ -225,7 +225,7 @@ bool serve(Scheduler::State& s, Claim& claim, Time now, Trying& trying) {
 
 }  // namespace
 
-void serve_claims(Scheduler::State& s, Time now, Deciding& deciding) {
+void serve_claims(PreemptParts s, Time now, Deciding& deciding) {
   if (s.preemption.claims.empty()) return;
   Trying trying(s, now, deciding);
   std::vector<Claim> claims = std::exchange(s.preemption.claims, {});
@@ -233,7 +233,7 @@ void serve_claims(Scheduler::State& s, Time now, Deciding& deciding) {
     if (serve(s, claim, now, trying)) s.preemption.claims.push_back(std::move(claim));
 }
 
-std::optional<Time> make_room(Scheduler::State& s, Time now, Deciding& deciding, Trying& trying) {
+std::optional<Time> make_room(PreemptParts s, Time now, Deciding& deciding, Trying& trying) {
   std::optional<Time> again;
   for (const Queue& queue : s.queues.all) {
     const bool preempts = queue.started && queue.config.preempt.mode != PreemptMode::off;

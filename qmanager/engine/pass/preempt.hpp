@@ -6,13 +6,15 @@
 
 namespace holon::qmanager {
 
+using PreemptParts =
+    Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts, Preemption>;
+
 // Jobs that wait for the end of others start as soon as there is room, before anybody else is
 // looked at; until then their places are reserved for them.
-void serve_claims(Scheduler::State& state, Time now, Deciding& deciding);
+void serve_claims(PreemptParts s, Time now, Deciding& deciding);
 
 // After a walk: who may preempt, and could not start, does. Returns when to look again where nobody
 // could make room for a job; nullopt: when something changes.
-std::optional<Time> make_room(Scheduler::State& state, Time now, Deciding& deciding,
-                              Trying& trying);
+std::optional<Time> make_room(PreemptParts s, Time now, Deciding& deciding, Trying& trying);
 
 }  // namespace holon::qmanager

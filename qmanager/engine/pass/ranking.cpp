@@ -1,7 +1,6 @@
 #include "qmanager/engine/pass/ranking.hpp"
 
 #include "qmanager/engine/order.hpp"
-#include "qmanager/engine/policy_view.hpp"
 
 namespace holon::qmanager {
 
@@ -62,7 +61,7 @@ bool may_be_served(Parts<const Plan, const Progress> s, const Job& job, Time now
 // Can the order of the queue make a difference now? Where reservations are kept, it does to two of
 // whom both could start or be reserved for, and to reservations that may move or be served. Without
 // any, who is in front may keep anybody from starting who could.
-bool order_matters(const Scheduler::State& s, const Queue& queue, Time now) {
+bool order_matters(RankedParts s, const Queue& queue, Time now) {
   if (queue.pending.size() < 2) return false;
   if (!is_plain(s, queue)) return true;
   // Reservations that are made anew in each pass are made in its order: of one that is in front for
@@ -85,14 +84,16 @@ bool order_matters(const Scheduler::State& s, const Queue& queue, Time now) {
 }
 
 // Is nobody asked, since no answer could make a difference?
-bool order_is_idle(const Scheduler::State& s, const Queue& queue, Time now) {
+bool order_is_idle(RankedParts s, const Queue& queue, Time now) {
   if (!s.config.shortcuts) return false;
   if (!queue.policy.keep && s.plan.machine->exhausted(now)) return true;
   return !order_matters(s, queue, now);
 }
 
 // True: the order has changed.
-bool rank_by_policy(Scheduler::State& s, Queue& queue, Time now) {
+bool rank_by_policy(
+    Parts<const SchedulerConfig, Jobs, const Plan, const Progress, Queues, Accounts> s,
+    Queue& queue, Time now) {
   if (queue.pending.empty()) return false;
   const Duration rest = rest_after(queue, s.config.priority.ticks_per_second);
   if (queue.ranked_at && now < saturating_add(*queue.ranked_at, rest)) return false;
@@ -118,7 +119,8 @@ bool rank_by_policy(Scheduler::State& s, Queue& queue, Time now) {
 
 }  // namespace
 
-bool rank_by_policies(Scheduler::State& s, Time now) {
+bool rank_by_policies(
+    Parts<const SchedulerConfig, Jobs, const Plan, const Progress, Queues, Accounts> s, Time now) {
   bool changed = false;
   for (Queue& queue : s.queues.all)
     if (queue.hooks && queue.started && queue.hooks->has(Hook::priority))
@@ -126,7 +128,7 @@ bool rank_by_policies(Scheduler::State& s, Time now) {
   return changed;
 }
 
-bool ranks_may_change(const Scheduler::State& s, Time now) {
+bool ranks_may_change(RankedParts s, Time now) {
   for (const Queue& queue : s.queues.all) {
     if (!queue.started || !queue.ranks_change || queue.pending.empty()) continue;
     if (!s.config.shortcuts) return true;
@@ -135,7 +137,7 @@ bool ranks_may_change(const Scheduler::State& s, Time now) {
   return false;
 }
 
-std::optional<std::string> kept_in_line(Scheduler::State& s, const Queue& queue, const Job& job,
+std::optional<std::string> kept_in_line(const PolicyParts& s, const Queue& queue, const Job& job,
                                         Time now) {
   if (queue.walk.blocked_by.value() == 0 || !queue.policy.backfill) return std::nullopt;
   Opinion opinion;
@@ -145,7 +147,7 @@ std::optional<std::string> kept_in_line(Scheduler::State& s, const Queue& queue,
   return std::move(opinion.reason);
 }
 
-std::optional<bool> policy_reserves(Scheduler::State& s, Queue& queue, Job& job, Time now) {
+std::optional<bool> policy_reserves(const PolicyParts& s, const Queue& queue, Job& job, Time now) {
   if (!queue.hooks || !queue.hooks->has(Hook::may_reserve)) return std::nullopt;
   Opinion opinion =
       queue.hooks->ask(Hook::may_reserve, view_of(s, job, now), PolicyView(s, queue, now));

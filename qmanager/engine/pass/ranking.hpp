@@ -5,23 +5,28 @@
 // difference; those that were made of unchanging facts alone are asked for once. A reservation that
 // outlives the pass is kept, so that no answer given later can delay it.
 #pragma once
-#include "qmanager/engine/state.hpp"
+#include "qmanager/engine/policy_view.hpp"
 
 namespace holon::qmanager {
+
+// By what it is known whether the order of a queue makes a difference.
+using RankedParts = Parts<const SchedulerConfig, const Jobs, const Plan, const Progress,
+                          const Queues, const Accounts>;
 
 // A pass begins. A policy that was given up leaves its queue to the base policy.
 void begin_policies(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, const Accounts> s,
                     Time now);
 // Asks for the places of the jobs of all queues, where that could make a difference. True: the
 // order of one has changed.
-bool rank_by_policies(Scheduler::State& state, Time now);
+bool rank_by_policies(
+    Parts<const SchedulerConfig, Jobs, const Plan, const Progress, Queues, Accounts> s, Time now);
 // May time change an order that policies gave, and that with it who starts?
-bool ranks_may_change(const Scheduler::State& state, Time now);
+bool ranks_may_change(RankedParts s, Time now);
 // Why the policy keeps the job behind those that wait in front of it, "" where it gives no reason;
 // nullopt: it does not. REQUIRES: the queue has hooks.
-std::optional<std::string> kept_in_line(Scheduler::State& state, const Queue& queue, const Job& job,
+std::optional<std::string> kept_in_line(const PolicyParts& s, const Queue& queue, const Job& job,
                                         Time now);
 // nullopt: the policy has no opinion. What it says is kept in the job.
-std::optional<bool> policy_reserves(Scheduler::State& state, Queue& queue, Job& job, Time now);
+std::optional<bool> policy_reserves(const PolicyParts& s, const Queue& queue, Job& job, Time now);
 
 }  // namespace holon::qmanager

@@ -25,7 +25,7 @@ void begin_walks(Parts<Jobs, Plan, Progress, Queues, Accounts> s, Time now) {
   s.progress.released = false;
 }
 
-void replan(Scheduler::State& s, Time now) {
+void replan(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts> s, Time now) {
   drop_reservations(s, now, Kept::go);
   freed(s);
   s.progress.sliced = false;

@@ -11,6 +11,6 @@ bool drop_reservations(Parts<Jobs, Plan, Queues> s, Time now, Kept kept);
 // Everybody is considered again, from the top, and reservations that are not kept are given back.
 void begin_walks(Parts<Jobs, Plan, Progress, Queues, Accounts> s, Time now);
 // All reservations are to be made again, in the order that the queues have by now.
-void replan(Scheduler::State& state, Time now);
+void replan(Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts> s, Time now);
 
 }  // namespace holon::qmanager

@@ -5,6 +5,7 @@
 // of the two lists.
 #pragma once
 #include <cstdint>
+#include <experimental/propagate_const>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,7 +37,8 @@ struct Obstacle {
 struct Plan {
   using ByTime = std::set<std::pair<Time, JobId>>;
 
-  std::unique_ptr<Machine> machine;
+  // Of a const plan the machine can be asked, and nothing can be held on it.
+  std::experimental::propagate_const<std::unique_ptr<Machine>> machine;
   Shared<ByTime> running;       // jobs by planned end
   Shared<ByTime> reservations;  // jobs by planned start
   // Jobs that are to have a reservation which no pass has needed yet, in the order in which they

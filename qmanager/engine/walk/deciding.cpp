@@ -67,7 +67,7 @@ void Deciding::tell_why(Job& job, Why why, JobId because_of) {
   if (job.why == why && job.because_of == because_of) return;
   job.why = why;
   job.because_of = because_of;
-  if (s_.tells_waits) decisions_.emplace_back(Wait{job.request.id, cause_of(s_, job, now_).text});
+  if (tells_waits_) decisions_.emplace_back(Wait{job.request.id, cause_of(s_, job, now_).text});
 }
 
 void Deciding::tell_shortage(Job& job, const Walk& walk) {

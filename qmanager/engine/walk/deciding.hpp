@@ -9,9 +9,15 @@
 
 namespace holon::qmanager {
 
+// What a decision changes, and what a reason is made of. Advance reservations decide within.
+using DecidingParts = Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts,
+                            const Advances, Preemption>;
+
 class Deciding {
  public:
-  Deciding(Scheduler::State& state, Time now) : s_(state), now_(now) {}
+  // `tells_waits`: it is told why jobs wait, too.
+  Deciding(DecidingParts s, Time now, bool tells_waits)
+      : s_(s), now_(now), tells_waits_(tells_waits) {}
 
   // REQUIRES of start and reserve: the machine holds that for the job.
   void start(Job& job, resource::Allocation allocation);
@@ -31,8 +37,9 @@ class Deciding {
   std::vector<Decision> take() { return std::move(decisions_); }
 
  private:
-  Scheduler::State& s_;
+  DecidingParts s_;
   Time now_;
+  bool tells_waits_;
   std::vector<Decision> decisions_;
 };
 

@@ -46,7 +46,7 @@ bool past_threshold(Queue& queue, const Job& job, Duration length, std::int64_t 
 
 }  // namespace
 
-bool entitled(Scheduler::State& s, Queue& queue, Job& job, Time now) {
+bool entitled(const PolicyParts& s, Queue& queue, Job& job, Time now) {
   const QosConfig& qos = qos_of(s.config, job);
   if (!job.request.reserve || qos.no_reservation) return false;
   if (qos.reserve_always) return true;

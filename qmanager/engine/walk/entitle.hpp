@@ -1,13 +1,13 @@
 // entitle.hpp - which of the jobs that cannot start get a reservation: depth, QOS flags, Maui's
 // buckets and thresholds. Private to qmanager/.
 #pragma once
-#include "qmanager/engine/state.hpp"
+#include "qmanager/engine/policy_view.hpp"
 
 namespace holon::qmanager {
 
 // Does the job get a reservation if it cannot start? The policy of its queue may say so, and why;
 // one that time alone entitles is noted in the queue's walk.
-bool entitled(Scheduler::State& state, Queue& queue, Job& job, Time now);
+bool entitled(const PolicyParts& s, Queue& queue, Job& job, Time now);
 // The job has a reservation, or is to have one: the walk over its queue counts it.
 void count_reservation(const SchedulerConfig& config, Queue& queue, const Job& job);
 // The job starts, and all that wait in front of it have been passed once more. True: one of them

@@ -16,8 +16,9 @@ JobRequest within_limits(Parts<const Queues, const Accounts> s, const Job& job, 
 
 class Trying {
  public:
-  Trying(Scheduler::State& state, Time now, Deciding& deciding)
-      : s_(state), now_(now), deciding_(deciding) {}
+  using TriedParts = Parts<const SchedulerConfig, Jobs, Plan, const Queues, const Accounts>;
+
+  Trying(TriedParts s, Time now, Deciding& deciding) : s_(s), now_(now), deciding_(deciding) {}
 
   // Now or not: `not_now` also where a job of its shape has failed since something was freed last.
   Tried start(Job& job, Bound bound = Bound::soft);
@@ -28,7 +29,7 @@ class Trying {
   void reserve_for_the_entitled();
 
  private:
-  Scheduler::State& s_;
+  TriedParts s_;
   Time now_;
   Deciding& deciding_;
 };

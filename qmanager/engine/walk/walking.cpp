@@ -115,10 +115,10 @@ void Walking::consider(Queue& queue, Job& job) {
     return;
   }
   if (queue.hooks) {
-    if (auto reason = kept_in_line(s_, queue, job, now_))
+    if (auto reason = kept_in_line(policy_, queue, job, now_))
       return keep_in_line(queue, job, std::move(*reason));
   }
-  const bool may_reserve = entitled(s_, queue, job, now_);
+  const bool may_reserve = entitled(policy_, queue, job, now_);
   if (!may_reserve && !queue.walk.in_order && qos_of(s_.config, job).no_backfill) {
     deciding_.tell_why(job, Why::backfill, queue.walk.blocked_by);
     ++queue.walk.considered;

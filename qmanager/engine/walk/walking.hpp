@@ -5,6 +5,7 @@
 // A kept reservation is moved to the earliest place that the rest of the plan leaves it, once after
 // each end of a job (compression).
 #pragma once
+#include "qmanager/engine/policy_view.hpp"
 #include "qmanager/engine/walk/trying.hpp"
 
 namespace holon::qmanager {
@@ -17,8 +18,10 @@ struct Effort {
 
 class Walking {
  public:
-  Walking(Scheduler::State& state, Time now, Effort effort, Deciding& deciding, Trying& trying)
-      : s_(state), now_(now), effort_(effort), deciding_(deciding), trying_(trying) {}
+  using WalkedParts = Parts<const SchedulerConfig, Jobs, Plan, Progress, Queues, Accounts>;
+
+  Walking(WalkedParts s, Time now, Effort effort, Deciding& deciding, Trying& trying)
+      : s_(s), policy_(s), now_(now), effort_(effort), deciding_(deciding), trying_(trying) {}
 
   // Queue by queue, or the jobs of all in one order, those that wait for backfill windows among
   // them, from where the walks stopped.
@@ -38,7 +41,8 @@ class Walking {
   void keep_in_line(Queue& queue, Job& job, std::string reason);
   void wait(Queue& queue, Job& job, bool may_reserve);
 
-  Scheduler::State& s_;
+  WalkedParts s_;
+  PolicyParts policy_;  // what is asked of one
   Time now_;
   Effort effort_;
   Deciding& deciding_;
