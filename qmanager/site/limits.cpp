@@ -95,7 +95,7 @@ void add_if_there(std::vector<const Limits*>& named, const Map& map, const Key& 
 }  // namespace
 
 Limiter::Limiter(LimitsConfig config, std::map<std::string, QosConfig> qos)
-    : config_(std::move(config)), qos_(std::move(qos)) {
+    : config_(std::move(config)), qos_(std::move(qos)), active_(!config_.empty()) {
   for (const auto& [key, limits] : config_.of) limited_[static_cast<std::size_t>(key.first)] = true;
   for (const auto& [scope, limits] : config_.within_queue)
     limited_within_[static_cast<std::size_t>(*scope.kind)] = true;

@@ -115,7 +115,7 @@ class Limiter {
  public:
   explicit Limiter(LimitsConfig config = {}, std::map<std::string, QosConfig> qos = {});
 
-  bool active() const { return !config_.empty(); }
+  bool active() const { return active_; }
   bool counts_idle() const;  // some limit is over jobs that wait
   void started(const Job& job) { count(job, 1); }
   void ended(const Job& job) { count(job, -1); }
@@ -174,6 +174,7 @@ class Limiter {
 
   LimitsConfig config_;
   std::map<std::string, QosConfig> qos_;
+  bool active_;                                      // there are limits
   std::array<bool, kCredentials> limited_{};         // somebody of this kind has limits ...
   std::array<bool, kCredentials> limited_within_{};  // ... within a queue
   std::map<Scope, Sums> running_;

@@ -15,7 +15,7 @@ namespace holon::qmanager {
 
 struct Accounts {
   Shared<Limiter> limiter;
-  bool has_limits = false;  // Limiter::active(), which looks at all of them
+  bool has_limits = false;  // Limiter::active()
   Shared<Fairshare> fairshare;
   bool counts_usage = false;             // fairshare plays a part
   bool counts_bypass = false;            // so does how often a job was passed by others
