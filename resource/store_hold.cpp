@@ -72,7 +72,7 @@ void ResourceStore::State::exchange(JobId job, std::vector<Share> shares, Time f
 void ResourceStore::State::touch(std::span<const Chosen> selection, Interval when, Time now,
                                  bool dry) {
   // Who only asks changes nothing, but in Fluxion.
-  if (!policy.stop_at_first || (dry && !options.as_fluxion)) return;
+  if (!policy.stop_at_first || ((dry || when.begin > now) && !options.as_fluxion)) return;
   for (const Chosen& chosen : selection) {
     if (occupancy.is_leaf(chosen.vertex)) continue;
     Amount left = occupancy.scarcest_free(graph[chosen.vertex].type, chosen.vertex, now);

@@ -7,6 +7,7 @@
 #include "qmanager/job.hpp"
 #include "qmanager/machine/flat_machine.hpp"
 #include "resource/formats/readers.hpp"
+#include "resource/jobspec/jobspec.hpp"
 #include "resource/store.hpp"
 #include "scenario.hpp"
 
@@ -225,6 +226,30 @@ void expect_pictures(std::span<const LimitsCase> cases, const char* policy_name)
     c.set(config.limits);
     EXPECT_EQ(gantt(run({.nodes = c.nodes, .jobs = parse_jobs(c.jobs), .config = config})), c.want);
   }
+}
+
+// A job that nothing which is up can serve stands aside, and waits no more.
+TEST(Limits, WhoStandsAsideLetsTheNextOneBeConsideredAtOnce) {
+  auto store = *resource::ResourceStore::load(*resource::read_shape("node=2/core=1"), {});
+  qmanager::SchedulerConfig config = policy("easy");
+  limit(config, "user", "ann", "max-ijob", "1");
+  auto scheduler = *qmanager::Scheduler::create(config, store);
+  ASSERT_TRUE(store.set_status("/cluster0/node1", false));
+  scheduler.resources_changed();
+  for (const std::int64_t cores : {2, 1}) {
+    qmanager::JobRequest request;
+    request.id = JobId{cores == 2 ? 1U : 2U};
+    request.user = "ann";
+    request.limit = 10;
+    resource::JobShape shape;
+    shape.tasks = cores;
+    shape.command = {"true"};
+    request.spec = std::make_shared<const resource::Jobspec>(*resource::jobspec_for(shape));
+    ASSERT_FALSE(scheduler.submit(request, 0)->has_value());
+  }
+  while (scheduler.step(0).more) {
+  }
+  EXPECT_EQ(scheduler.running(), 1U);
 }
 
 TEST(Limits, Drawings) {

@@ -290,6 +290,25 @@ TEST(Priority, HeldTimeEarnsNothingUnlessItIsToCount) {
   }
 }
 
+// A limit that a later job's start has reached keeps back those in front of it as well, from then
+// on, whenever the next pass over them is.
+TEST(Priority, WaitingUnderFullPolicyEarnsNothingAsSoonAsAJobBehindHasReachedTheLimit) {
+  auto config = weighted("easy", {{"queuetime-weight", "1"}});
+  config.priority.accrual = qmanager::Accrual::full_policy;
+  limit(config, "user", "ann", "max-job", "1");
+  auto scheduler = *qmanager::Scheduler::create(config, std::make_unique<qmanager::FlatMachine>(4));
+  const auto jobs =
+      parse_jobs("R 0 3 9000 9000 user=bob\nA 0 4 9000 9000 user=ann\nB 0 1 1200 1200 user=ann");
+  for (const auto& job : jobs) ASSERT_TRUE(scheduler.submit(job.request, 0));
+  while (scheduler.step(0).more) {
+  }
+  ASSERT_EQ(scheduler.running(), 2U);
+  ASSERT_TRUE(scheduler.finish(jobs[2].request.id, 1200));
+  while (scheduler.step(1200).more) {
+  }
+  EXPECT_EQ(scheduler.priority(jobs[1].request.id, 1800)->priority, 10);
+}
+
 TEST(Priority, SettingsThatDoNotFitAreRefusedAndChangeNothing) {
   PriorityConfig config;
   for (const auto& [key, value] :

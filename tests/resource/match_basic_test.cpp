@@ -180,6 +180,25 @@ TEST(Match, ReservesAtTheFirstTimeThatFits) {
   EXPECT_EQ(late.when, (Interval{40, 61}));
 }
 
+// Who waits may be reserved for again and again, as often as somebody looks.
+TEST(Match, AReservationThatIsGivenBackLeavesTheNextChoiceAsItWas) {
+  const auto placed = [](bool is_reserved_for) {
+    ResourceStore store = store_of_graph(cluster(3, 4));
+    match_once(store, 1, shaped(1, 1, 3), MatchOp::allocate);
+    match_once(store, 2, shaped(2, 2, 2), MatchOp::allocate, 0, 20);
+    EXPECT_TRUE(store.release(JobId{1}));
+    if (is_reserved_for) {
+      const auto outcome =
+          match_once(store, 3, shaped(3, 3, 4, true), MatchOp::allocate_orelse_reserve);
+      EXPECT_EQ(as<Allocation>(outcome).when.begin, 20);
+      EXPECT_TRUE(store.release(JobId{3}));
+    }
+    return held_text(store,
+                     as<Allocation>(match_once(store, 4, shaped(0, 1, 1), MatchOp::allocate)));
+  };
+  EXPECT_EQ(placed(true), placed(false));
+}
+
 TEST(Match, NothingIsPlannedPastTheHorizon) {
   ResourceStore store = store_of_graph(cluster(1, 1), "first", {0, 100});
   EXPECT_EQ(as<Allocation>(match_once(store, 1, shaped(0, 1, 1), MatchOp::allocate, 0, 60)).when,

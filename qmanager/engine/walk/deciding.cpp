@@ -22,6 +22,9 @@ void Deciding::start(Job& job, Allocation allocation) {
   queue.pending.erase(job.key);
   allocation = placed_by_policy(s_, job, std::move(allocation), now_);
   run(s_, job, allocation.when);
+  // The waiting of jobs that a limit keeps back from now on, in front of this one too, counts no
+  // more: they are looked at again, at once.
+  if (s_.accounts.limits_stop_aging) s_.progress.dirty = true;
   ++queue.counts.started;
   tell_policy(s_, "start", job, now_);
   if (selection == Selection::backfill) ++queue.counts.backfilled;
@@ -59,6 +62,7 @@ void Deciding::preempt(Job& victim, const Job& for_job, Time end, Time planned) 
 void Deciding::stand_aside(Job& job, Why why) {
   s_.queues.of(job).pending.erase(job.key);
   s_.queues.aside.edit().insert(job.request.id);
+  s_.accounts.limiter.edit().idle_no_more(job);
   job.place = Job::Place::aside;
   tell_why(job, why);
 }

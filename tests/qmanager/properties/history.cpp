@@ -177,7 +177,8 @@ class World {
         manner_(manner),
         config_(config) {
     store_.emplace(*resource::ResourceStore::load(
-        *resource::read_shape(fmt::format("node={}/core={}", kNodes, kCores)), {}));
+        *resource::read_shape(fmt::format("node={}/core={}", kNodes, kCores)),
+        {.match_policy = manner.match_policy}));
     scheduler_.emplace(*Scheduler::create(config, machine()));
     make_jobs();
   }

@@ -27,6 +27,7 @@ struct Manner {
   bool shortcuts = true;    // SchedulerConfig::shortcuts
   bool every_tick = false;  // a pass at each tick, not only at events and when it is due
   bool layered = false;     // the machine is below a layer that says nothing
+  const char* match_policy = "first";  // of the graph
 };
 
 // What was decided.
