@@ -170,6 +170,7 @@ Result<bool> Followers::list_some(Follower& follower) {
   part.jobs = std::move(*records);
   if (follower.viewer)
     std::erase_if(part.jobs, [&](const auto& job) { return job.user != *follower.viewer; });
+  for (auto& job : part.jobs) hiding_from(follower).record(job);
   send(follower, part);
   return true;
 }
@@ -183,7 +184,8 @@ void Followers::take(Follower& follower, const NumberedEvent& event, msg::Events
     follower.place = {event.number + 1, 0};
     return;
   }
-  const Event shown = uses_.jobs.as_shown(event.event);
+  Event shown = uses_.jobs.as_shown(event.event);
+  hiding_from(follower).event(shown);
   const msg::JobEvent one{0, shown.time, name_of(shown.body), context_of(shown.body)};
   Place& place = follower.place;
   if (place.number != event.number) place = {event.number, 0};
@@ -234,17 +236,24 @@ Result<bool> Followers::tell_some(Follower& follower) {
   // at again.
   for (const auto& event : part.events)
     if (follower.arrays.contains(event.id)) add_array(follower, event.id, part);
-  if (follower.ask.records) add_records(part);
+  if (follower.ask.records) add_records(follower, part);
   if (begins || !part.events.empty() || (was_snapshot && complete)) send(follower, part);
   return follower.place.number < uses_.journal.next_event();
 }
 
+Hiding Followers::hiding_from(const Follower& follower) const {
+  return {follower.viewer, [this](JobId id) { return uses_.jobs.user_of(id); }};
+}
+
 // As they are now; of those that are forgotten there is none.
-void Followers::add_records(msg::EventsPart& part) const {
+void Followers::add_records(const Follower& follower, msg::EventsPart& part) const {
   std::set<std::uint64_t> ids;
   for (const auto& event : part.events) ids.insert(event.id);
   for (const auto id : ids)
-    if (auto record = uses_.jobs.record(JobId(id))) part.jobs.push_back(std::move(*record));
+    if (auto record = uses_.jobs.record(JobId(id))) {
+      hiding_from(follower).record(*record);
+      part.jobs.push_back(std::move(*record));
+    }
 }
 
 void Followers::add_node(Follower& follower, msg::EventsPart& part) const {
@@ -265,6 +274,7 @@ void Followers::add_array(Follower& follower, std::uint64_t id, msg::EventsPart&
     follower.arrays.erase(known);  // of somebody else
     return;
   }
+  hiding_from(follower).record(*record);
   std::string packed = pack(*record);
   if (packed != known->second) part.jobs.push_back(*record);
   if (record->state == "INACTIVE")

@@ -17,6 +17,7 @@
 #include "instance/journal/journal.hpp"
 #include "instance/service/portions.hpp"
 #include "instance/tree/node_view.hpp"
+#include "instance/users/hiding.hpp"
 #include "msg/events.hpp"
 #include "transport/reactor.hpp"
 #include "transport/rpc.hpp"
@@ -79,7 +80,8 @@ class Followers {
   Result<bool> tell_some(Follower& follower);
   Result<std::vector<msg::JobRecord>> next_records(const Follower& follower, JobId last) const;
   void take(Follower& follower, const NumberedEvent& event, msg::EventsPart& part) const;
-  void add_records(msg::EventsPart& part) const;
+  void add_records(const Follower& follower, msg::EventsPart& part) const;
+  Hiding hiding_from(const Follower& follower) const;
   void add_node(Follower& follower, msg::EventsPart& part) const;
   void add_arrays(Follower& follower, msg::EventsPart& part) const;
   void add_array(Follower& follower, std::uint64_t id, msg::EventsPart& part) const;

@@ -20,6 +20,7 @@
 #include "base/instance_path.hpp"
 #include "instance/service/asked_ids.hpp"
 #include "instance/text.hpp"
+#include "instance/users/hiding.hpp"
 #include "msg/job_filter.hpp"
 #include "msg/usage.hpp"
 #include "transport/codec/codec.hpp"
@@ -69,21 +70,6 @@ Result<Cursor> read_cursor(const msg::JobsRequest& ask) {
   if (!cursor || cursor->live.size() + cursor->gone.size() > kChildrenAtOnce)
     return fail(Errc::invalid_argument, "is none that was given out", "after");
   return cursor;
-}
-
-Status check_request(const msg::JobsRequest& ask) {
-  if (ask.tasks && (ask.recursive || ask.limit > 0 || !ask.ids.empty()))
-    return fail(Errc::invalid_argument,
-                "is of all arrays of one instance: without recursive, limit and ids", "tasks");
-  if (ask.stats && ask.recursive)
-    return fail(Errc::invalid_argument, "counts the jobs of one instance", "stats");
-  if (!ask.by.empty()) {
-    if (auto known = msg::check_usage_key(ask.by); !known) return known;
-    if (ask.recursive || ask.stats)
-      return fail(Errc::invalid_argument, "adds up the jobs of one instance", "by");
-  }
-  if (auto known = msg::check_filter(ask.filter); !known) return known;
-  return check_ids(ask.ids);
 }
 
 // What a filter of states goes by.
@@ -169,12 +155,13 @@ class Sieve {
 class Page : public std::enable_shared_from_this<Page> {
  public:
   Page(transport::Server& server, const JobPages::Uses& uses, Request request, msg::JobsRequest ask,
-       Cursor cursor)
+       Cursor cursor, std::optional<std::string> viewer)
       : server_(server),
         uses_(uses),
         request_(std::move(request)),
         ask_(std::move(ask)),
         cursor_(std::move(cursor)),
+        hiding_(std::move(viewer), [this](JobId id) { return uses_.jobs.user_of(id); }),
         begun_(uses.clock.now()),
         size_(size_of_page(ask_)),
         page_(ask_) {}
@@ -227,6 +214,7 @@ class Page : public std::enable_shared_from_this<Page> {
     while (cursor_.own < ask_.ids.size() && !full()) {
       auto record = uses_.jobs.record(JobId(ask_.ids[cursor_.own]));
       if (!record) return tl::unexpected(record.error());
+      hiding_.record(*record);
       page_.add(std::move(*record));
       ++cursor_.own;
     }
@@ -256,6 +244,7 @@ class Page : public std::enable_shared_from_this<Page> {
       auto record = uses_.jobs.record(task);
       if (!record) return tl::unexpected(record.error());
       cursor_.own = record->id;
+      hiding_.record(*record);
       page_.add(std::move(*record));
     }
     return true;
@@ -324,6 +313,7 @@ class Page : public std::enable_shared_from_this<Page> {
   // Do the tasks of an array come next?
   bool take_record(msg::JobRecord record) {
     cursor_.own = record.id;
+    hiding_.record(record);
     const bool has_tasks = takes_tasks() && record.tasks > 0;
     if (!has_tasks || ask_.tasks) page_.add(std::move(record));
     return has_tasks;
@@ -498,6 +488,7 @@ class Page : public std::enable_shared_from_this<Page> {
   Request request_;
   msg::JobsRequest ask_;
   Cursor cursor_;
+  const Hiding hiding_;
   Time begun_;
   std::size_t size_;
   Sieve page_;            // of ask_
@@ -543,7 +534,7 @@ std::vector<msg::StateCount> JobPages::kept_counts(const msg::JobsRequest& ask) 
   return list;
 }
 
-void JobPages::list(const Request& request) {
+void JobPages::list(const Request& request, std::optional<std::string> viewer) {
   auto ask = unpack<msg::JobsRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   auto cursor = read_cursor(*ask);
@@ -555,7 +546,9 @@ void JobPages::list(const Request& request) {
     return uses_.after_commit.add(
         [request, reply = std::move(reply)] { request.reply(pack(reply)); });
   }
-  std::make_shared<Page>(server_, uses_, request, std::move(*ask), std::move(*cursor))->make();
+  std::make_shared<Page>(server_, uses_, request, std::move(*ask), std::move(*cursor),
+                         std::move(viewer))
+      ->make();
 }
 
 void JobPages::list_gone(const Request& request, const std::string& path) {

@@ -5,6 +5,7 @@
 // all pages are asked for is in one of them; one that comes or goes meanwhile may be. Inactive jobs
 // and those of instances that are gone are read from the journal, a page at a time.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ class JobPages {
   };
   JobPages(transport::Server& server, Uses uses) : server_(server), uses_(uses) {}
 
-  void list(const transport::Request& request);
+  // `viewer`: who is not to read of jobs of others; nullopt: somebody who sees all.
+  void list(const transport::Request& request, std::optional<std::string> viewer = {});
   // The same for the instance at `path`, which is gone, from the records it has left.
   void list_gone(const transport::Request& request, const std::string& path);
 

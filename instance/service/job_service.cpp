@@ -9,6 +9,7 @@
 #include "instance/job/change/jobspec_update.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/service/asked_ids.hpp"
+#include "instance/users/hiding.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -92,8 +93,11 @@ void JobService::info(const Request& request) {
   const auto ask = unpack<msg::JobInfoRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   const JobId id(ask->id);
+  const Hiding hiding(hooks_.viewer(request),
+                      [this](JobId job) { return uses_.jobs.user_of(job); });
   auto record = uses_.jobs.record(id);
   if (!record) return request.fail(record.error());
+  hiding.record(*record);
   const auto batch = uses_.journal.batch_of(id);
   const auto events = uses_.journal.events_of(id);
   const auto allocation = uses_.journal.allocation(id);
@@ -105,7 +109,11 @@ void JobService::info(const Request& request) {
   msg::JobInfoReply reply{std::move(*record), lost ? std::string() : batch->jobspec, {}, {}};
   if (events) reply.jobspec = as_updated(reply.jobspec, *events);
   if (events)
-    for (const auto& e : *events) reply.eventlog += eventlog_line(uses_.jobs.as_shown(e));
+    for (const auto& e : *events) {
+      Event shown = uses_.jobs.as_shown(e);
+      hiding.event(shown);
+      reply.eventlog += eventlog_line(shown);
+    }
   if (*allocation) {
     resource::Allocation shown = **allocation;
     shown.when = {uses_.clock.wall(shown.when.begin), uses_.clock.wall(shown.when.end)};

@@ -70,10 +70,12 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
 
 void Service::add_job_requests() {
   jobs_.add_to(dispatcher_);
-  dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r); });
+  dispatcher_.add("jobs", [this](const Request& r) { pages_.list(r, routing_.viewer_of(r)); });
   dispatcher_.add("job.tasks", [this](const Request& r) { arrays_.tasks(r); });
-  dispatcher_.add("job.watch", [this](const Request& r) { core_.watchers.watch(r); });
-  dispatcher_.add("job.wait", [this](const Request& r) { core_.watchers.wait(r); });
+  dispatcher_.add("job.watch",
+                  [this](const Request& r) { core_.watchers.watch(r, routing_.viewer_of(r)); });
+  dispatcher_.add("job.wait",
+                  [this](const Request& r) { core_.watchers.wait(r, routing_.viewer_of(r)); });
   dispatcher_.add("job.attach", [this](const Request& r) { core_.outputs.attach(r); });
   dispatcher_.add("job.input", [this](const Request& r) { core_.inputs.take(r); });
   dispatcher_.add("job.signal", [this](const Request& r) { signals_.take(r); });

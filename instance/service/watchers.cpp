@@ -74,7 +74,7 @@ Status Watchers::check(const transport::Request& request,
 
 // ---- job.wait ----
 
-void Watchers::wait(const transport::Request& request) {
+void Watchers::wait(const transport::Request& request, std::optional<std::string> viewer) {
   const auto ask = transport::unpack<msg::WaitRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   std::vector<std::uint64_t> ids = ask->ids;
@@ -86,6 +86,7 @@ void Watchers::wait(const transport::Request& request) {
     }
   if (auto fits = check(request, ids); !fits) return request.fail(fits.error());
   Watcher& wait = add(request, ids.size());
+  wait.viewer = std::move(viewer);
   const Number number = last_;
   for (const auto id : ids) {
     wait.asked.emplace_back(id);
@@ -105,16 +106,18 @@ void Watchers::answer(Number number) {
   struct Making {
     transport::Request request;
     std::vector<JobId> asked;
+    Hiding hiding;
     msg::WaitReply reply;
   };
-  const auto making =
-      std::make_shared<Making>(Making{std::move(wait.request), std::move(wait.asked), {}});
+  const auto making = std::make_shared<Making>(Making{
+      std::move(wait.request), std::move(wait.asked), hiding_from(std::move(wait.viewer)), {}});
   const auto step = [this, making] {
-    auto& [request, asked, reply] = *making;
+    auto& [request, asked, hiding, reply] = *making;
     const std::size_t end = std::min(asked.size(), reply.jobs.size() + kEventsAtOnce);
     while (reply.jobs.size() < end && !request.done()) {
       auto record = jobs_.record(asked[reply.jobs.size()]);
       if (!record) return request.fail(record.error()), false;
+      hiding.record(*record);
       reply.jobs.push_back(std::move(*record));
     }
     if (request.done()) return false;
@@ -152,7 +155,7 @@ void Watchers::ended_unstarted(JobId first, JobId last, const std::vector<Event>
 
 // ---- job.watch ----
 
-void Watchers::watch(const transport::Request& request) {
+void Watchers::watch(const transport::Request& request, std::optional<std::string> viewer) {
   const auto ask = transport::unpack<msg::WatchRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   if (auto fits = check(request, ask->ids); !fits) return request.fail(fits.error());
@@ -160,6 +163,7 @@ void Watchers::watch(const transport::Request& request) {
     if (auto record = jobs_.record(JobId(id)); !record) return request.fail(record.error());
   Watcher& watch = add(request, ask->ids.size());
   const Number number = last_;
+  watch.viewer = std::move(viewer);
   watch.streams = true;
   watch.all = ask->ids.empty() && ask->follow_all;
   for (const auto id : ask->ids) watch.asked.emplace_back(id);
@@ -200,7 +204,7 @@ bool Watchers::replay_some(Number number, std::size_t& next) {
 Result<bool> Watchers::replay(const Watcher& watch, JobId job) {
   const auto events = journal_.events_of(job);
   if (!events) return tl::unexpected(events.error());
-  for (const auto& e : *events) send(watch, pack_event(job, e));
+  for (const auto& e : *events) send(watch, pack_event(job, e, hiding_from(watch.viewer)));
   return !events->empty() && is_last(events->back().body);
 }
 
@@ -211,8 +215,14 @@ void Watchers::end_if_over(Number number) {
   drop(number);
 }
 
-std::shared_ptr<const std::string> Watchers::pack_event(JobId job, const Event& e) const {
-  const Event shown = jobs_.as_shown(e);
+Hiding Watchers::hiding_from(std::optional<std::string> viewer) const {
+  return {std::move(viewer), [this](JobId id) { return jobs_.user_of(id); }};
+}
+
+std::shared_ptr<const std::string> Watchers::pack_event(JobId job, const Event& e,
+                                                        const Hiding& hiding) const {
+  Event shown = jobs_.as_shown(e);
+  hiding.event(shown);
   const msg::JobEvent event{job.value(), shown.time, name_of(shown.body), context_of(shown.body)};
   return std::make_shared<const std::string>(transport::pack(event));
 }
@@ -225,14 +235,14 @@ void Watchers::send(const Watcher& watcher, std::shared_ptr<const std::string> e
 void Watchers::happened(JobId job, const Event& event) {
   const auto those = by_job_.find(job);
   if (of_all_.empty() && those == by_job_.end()) return;
-  const auto packed = pack_event(job, event);
+  const auto packed = pack_event(job, event, hiding_from({}));
   for (const Number number : of_all_) send(watchers_.at(number), packed);
   if (those == by_job_.end()) return;
   const auto numbers = those->second;
   for (const Number number : numbers) {
     Watcher& watcher = watchers_.at(number);
     if (!watcher.streams || !watcher.left.contains(job)) continue;
-    send(watcher, packed);
+    send(watcher, watcher.viewer ? pack_event(job, event, hiding_from(watcher.viewer)) : packed);
     if (!is_last(event.body)) continue;
     watcher.left.erase(job);
     those->second.erase(number);

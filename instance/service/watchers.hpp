@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -13,6 +14,7 @@
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
 #include "instance/service/portions.hpp"
+#include "instance/users/hiding.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::instance {
@@ -23,8 +25,10 @@ class Watchers {
            Portions& portions)
       : jobs_(jobs), journal_(journal), after_commit_(after_commit), portions_(portions) {}
 
-  void wait(const transport::Request& request);
-  void watch(const transport::Request& request);
+  // `viewer`: whose jobs these are, and who is not to read of those of others; nullopt: somebody
+  // who sees all.
+  void wait(const transport::Request& request, std::optional<std::string> viewer = {});
+  void watch(const transport::Request& request, std::optional<std::string> viewer = {});
 
   void happened(JobId job, const Event& event);
   void ended(JobId job);
@@ -38,6 +42,7 @@ class Watchers {
   struct Watcher {
     transport::Request request;
     transport::PeerId peer{};
+    std::optional<std::string> viewer;
     std::vector<JobId> asked;  // of a wait: whose records are its answer
     std::unordered_set<JobId> left;
     std::size_t counted = 0;  // of jobs that were asked for, in asked_for_
@@ -55,7 +60,9 @@ class Watchers {
   bool replay_some(Number number, std::size_t& next);
   Result<bool> replay(const Watcher& watcher, JobId job);
   void end_if_over(Number number);
-  std::shared_ptr<const std::string> pack_event(JobId job, const Event& event) const;
+  std::shared_ptr<const std::string> pack_event(JobId job, const Event& event,
+                                                const Hiding& hiding) const;
+  Hiding hiding_from(std::optional<std::string> viewer) const;
   void send(const Watcher& watcher, std::shared_ptr<const std::string> event);
 
   const JobManager& jobs_;

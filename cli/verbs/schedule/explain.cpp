@@ -78,16 +78,17 @@ class ReasonSheet {
   }
 
   std::string obstacle(const msg::Obstacle& other) const {
+    // Of what is another user's there is no number.
+    const std::string number = other.id == 0 ? "" : fmt::format(" {} ", other.id);
     const std::string name = printable(other.name);
+    const std::string where = other.nodelist.empty() ? "" : " on " + other.nodelist;
     if (other.kind == "advance")
-      return fmt::format("advance reservation {}  {}{} from {} until {}", other.id, name,
-                         other.nodelist.empty() ? "" : " on " + other.nodelist,
+      return fmt::format("advance reservation{} {}{} from {} until {}", number, name, where,
                          show_time(other.from, now_), show_time(other.until, now_));
-    std::string text = fmt::format("job {}  {}", other.id, name);
-    if (!other.nodelist.empty()) text += " on " + other.nodelist;
+    const std::string text = fmt::format("job{} {}{}", number, name, where);
     if (other.kind == "preempted")
       return text + ", preempted: told to end, and ended at " + show_time(other.until, now_);
-    if (other.nodelist.empty()) return text + ", in front of it";
+    if (other.state != "RUN" && other.state != "CLEANUP") return text + ", in front of it";
     return text + (other.until > 0 ? ", until " + show_time(other.until, now_) + " at the latest"
                                    : ", without an end");
   }

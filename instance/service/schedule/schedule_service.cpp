@@ -7,6 +7,7 @@
 
 #include "instance/job/placement.hpp"
 #include "instance/text.hpp"
+#include "instance/users/hiding.hpp"
 #include "resource/graph/graph.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -44,13 +45,17 @@ std::optional<msg::Remedy> remedy_of(const qmanager::Change& change) {
   return std::nullopt;
 }
 
-// That something is in the way, and for how long, is everybody's to know; what it is is not.
-void hide_others(msg::Explained& about, const std::string& viewer) {
-  for (auto& other : about.in_the_way)
-    if (other.user != viewer) {
-      other.name = "of another user";
-      other.user = "";
-    }
+// That something is in the way, and for how long, is everybody's to know; what it is is not, nor
+// where it runs.
+void hide_others(msg::Explained& about, const std::string& viewer, const Hiding& hiding) {
+  about.reason = hiding.reason(about.reason);
+  for (auto& other : about.in_the_way) {
+    if (other.user == viewer) continue;
+    other.id = 0;
+    other.name = "of another user";
+    other.user = "";
+    other.nodelist = "";
+  }
 }
 
 }  // namespace
@@ -76,6 +81,7 @@ void ScheduleService::explain(const Request& request) {
   for (const auto id : ask->ids) ids.push_back(JobId(id));
   msg::ExplainReply reply;
   const auto viewer = viewer_of(request);
+  const Hiding hiding(viewer, [this](JobId id) { return uses_.jobs.user_of(id); });
   if (ids.empty()) {
     const auto most =
         ask->limit == 0 ? msg::kMaxExplained : std::min(ask->limit, msg::kMaxExplained);
@@ -90,7 +96,7 @@ void ScheduleService::explain(const Request& request) {
   for (const JobId id : ids) {
     auto about = explained(id);
     if (!about) return request.fail(about.error());
-    if (viewer) hide_others(*about, *viewer);
+    if (viewer) hide_others(*about, *viewer, hiding);
     reply.jobs.push_back(std::move(*about));
   }
   uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
@@ -239,8 +245,9 @@ void ScheduleService::windows(const Request& request) {
   for (const auto& window : uses_.scheduler.windows(now()))
     if (window.procs > 0)
       reply.windows.push_back({window.procs, window.length == kTimeMax ? 0 : window.length});
-  for (auto& [queue, reason] : uses_.scheduler.closed_queues(now()))
-    reply.closed.push_back({queue, std::move(reason)});
+  const Hiding hiding(viewer_of(request), [this](JobId id) { return uses_.jobs.user_of(id); });
+  for (const auto& [queue, reason] : uses_.scheduler.closed_queues(now()))
+    reply.closed.push_back({queue, hiding.reason(reason)});
   uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });
 }
 

@@ -1,0 +1,123 @@
+#include "instance/users/hiding.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+namespace holon::instance {
+
+// What stands at the beginning of a text, and what a viewer reads in place of it.
+struct Hiding::Named {
+  std::size_t length = 0;
+  std::string shown;
+};
+
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// Digits at the beginning of the text; nullopt: there are none, or they are no number of a job.
+struct Number {
+  std::uint64_t value = 0;
+  std::size_t length = 0;
+};
+std::optional<Number> number_at(std::string_view text) {
+  Number number;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number.value);
+  number.length = static_cast<std::size_t>(read.ptr - text.data());
+  return read.ec == std::errc() && number.length > 0 ? std::optional(number) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Hiding::Named> Hiding::job_at(std::string_view text) const {
+  for (const std::string_view word : {"job ", "array "}) {
+    if (!text.starts_with(word)) continue;
+    const auto id = number_at(text.substr(word.size()));
+    if (!id || !is_others(JobId(id->value))) return std::nullopt;
+    return Named{word.size() + id->length,
+                 "another user's " + std::string(word.substr(0, word.size() - 1))};
+  }
+  return std::nullopt;
+}
+
+// "jobs 3, 4, 5 and 2 more"
+std::optional<Hiding::Named> Hiding::jobs_at(std::string_view text) const {
+  constexpr std::string_view kWord = "jobs ", kComma = ", ", kAnd = " and ", kMore = " more";
+  if (!text.starts_with(kWord)) return std::nullopt;
+  std::size_t at = kWord.size();
+  std::uint64_t count = 0;
+  bool has_others = false;
+  for (auto id = number_at(text.substr(at)); id; id = number_at(text.substr(at))) {
+    ++count;
+    has_others = has_others || is_others(JobId(id->value));
+    at += id->length;
+    const bool goes_on = text.substr(at).starts_with(kComma) && at + kComma.size() < text.size() &&
+                         is_digit(text[at + kComma.size()]);
+    if (!goes_on) break;
+    at += kComma.size();
+  }
+  if (!has_others) return std::nullopt;
+  if (text.substr(at).starts_with(kAnd))
+    if (const auto more = number_at(text.substr(at + kAnd.size()));
+        more && text.substr(at + kAnd.size() + more->length).starts_with(kMore)) {
+      count += more->value;
+      at += kAnd.size() + more->length + kMore.size();
+    }
+  return Named{at, fmt::format("{} jobs", count)};
+}
+
+std::optional<Hiding::Named> Hiding::reservation_at(std::string_view text) const {
+  constexpr std::string_view kWord = "advance reservation ", kEndOfName = ") from ";
+  if (!text.starts_with(kWord)) return std::nullopt;
+  const auto id = number_at(text.substr(kWord.size()));
+  if (!id || !is_others(JobId(id->value))) return std::nullopt;
+  std::size_t at = kWord.size() + id->length;
+  if (text.substr(at).starts_with(" ("))
+    if (const auto end = text.find(kEndOfName, at); end != std::string_view::npos) at = end + 1;
+  return Named{at, "an advance reservation"};
+}
+
+std::string Hiding::reason(std::string_view text) const {
+  if (hides_nothing()) return std::string(text);
+  std::string shown;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool begins_word = at == 0 || !is_letter(text[at - 1]);
+    std::optional<Named> named;
+    if (begins_word) {
+      const std::string_view rest = text.substr(at);
+      named = job_at(rest);
+      if (!named) named = jobs_at(rest);
+      if (!named) named = reservation_at(rest);
+    }
+    shown += named ? named->shown : std::string(1, text[at]);
+    at += named ? named->length : 1;
+  }
+  return shown;
+}
+
+void Hiding::record(msg::JobRecord& record) const {
+  if (!hides_nothing() && !record.reason.empty()) record.reason = reason(record.reason);
+}
+
+void Hiding::event(Event& event) const {
+  if (hides_nothing()) return;
+  if (auto* const preempt = std::get_if<event::Preempt>(&event.body);
+      preempt != nullptr && is_others(JobId(preempt->by)))
+    preempt->by = 0;
+  if (auto* const exception = std::get_if<event::Exception>(&event.body))
+    exception->note = reason(exception->note);
+  if (auto* const requeue = std::get_if<event::Requeue>(&event.body))
+    requeue->note = reason(requeue->note);
+}
+
+}  // namespace holon::instance

@@ -1,0 +1,46 @@
+// hiding.hpp - what a user of an instance for several is told of a job of their own, without the
+// jobs of others that it is about.
+//
+// Reasons are made for whoever runs the instance, and name jobs by their numbers ("job 7 is in
+// front of it"). Before one goes to somebody who may not look into job 7 the number is taken out.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/strong.hpp"
+#include "instance/job/job.hpp"
+#include "msg/instance.hpp"
+
+namespace holon::instance {
+
+class Hiding {
+ public:
+  // `user_of`: whose job that is, also one that is over; "": there is none.
+  Hiding(std::optional<std::string> viewer, std::function<std::string(JobId)> user_of)
+      : viewer_(std::move(viewer)), user_of_(std::move(user_of)) {}
+
+  // Does the viewer see everything?
+  bool hides_nothing() const { return !viewer_; }
+  bool is_others(JobId job) const { return viewer_ && user_of_(job) != *viewer_; }
+
+  // "job 7", "array 7" and "jobs 7, 8" of others are "another user's job" and so many "jobs of
+  // others"; "advance reservation 9 (name)" of others is "an advance reservation".
+  std::string reason(std::string_view text) const;
+  // In place. A record or event has to be about a job of this instance: in a child's, numbers are
+  // the child's.
+  void record(msg::JobRecord& record) const;
+  void event(Event& event) const;
+
+ private:
+  struct Named;
+  std::optional<Named> job_at(std::string_view text) const;
+  std::optional<Named> jobs_at(std::string_view text) const;
+  std::optional<Named> reservation_at(std::string_view text) const;
+
+  std::optional<std::string> viewer_;
+  std::function<std::string(JobId)> user_of_;
+};
+
+}  // namespace holon::instance
