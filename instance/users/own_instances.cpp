@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "instance/text.hpp"
+#include "instance/users/hiding.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -15,6 +17,20 @@ namespace {
 
 // How long its user waits for one that was made and is not up yet.
 constexpr Duration kOwnPatience = 15'000, kMostPatience = 60'000;
+// After one that ended before it was up no other is made for the first of these, which doubles with
+// each further one up to the second.
+constexpr Duration kFirstWait = 5'000, kLongestWait = 60'000;
+
+Duration pause_after(unsigned failures) {
+  constexpr unsigned kMostDoublings = 4;
+  return std::min(kLongestWait, kFirstWait << std::min(failures - 1, kMostDoublings));
+}
+
+// One that was given up while it waited has not failed, nor has one that had nothing to do.
+bool has_failed(const msg::JobRecord& record) {
+  const bool went_wrong = record.result == "FAILED" || record.result == "TIMEOUT";
+  return went_wrong && record.child_uri.empty();
+}
 
 Duration patience_of(const msg::OwnInstanceRequest& ask) {
   return ask.patience > 0 ? std::min<Duration>(ask.patience, kMostPatience) : kOwnPatience;
@@ -68,14 +84,15 @@ std::optional<JobId> OwnInstances::find(const std::string& user) {
     for (const auto& [id, job] : uses_.jobs.active()) submitted(id);
   }
   const auto found = known_->find(user);
-  return found == known_->end() ? std::nullopt : std::optional(found->second);
+  return found == known_->end() ? std::nullopt : std::optional(found->second.id);
 }
 
 void OwnInstances::submitted(JobId id) {
   const ActiveJob* const job = uses_.jobs.find(id);
   if (!known_ || job == nullptr || !job->submission->is_instance || !job->submission->wishes.own)
     return;
-  (*known_)[job->life.user] = id;
+  Own& own = (*known_)[job->life.user];
+  if (own.id != id) own = {id, 0};
 }
 
 // For what it has asked for; it has nothing to tell until then.
@@ -114,7 +131,25 @@ Result<std::string> OwnInstances::jobspec_for(const std::string& user) const {
   return text.dump();
 }
 
+// How many of the user's instances before the next one have failed in a row. Errors: system (the
+// last one only just has).
+Result<unsigned> OwnInstances::failures_before(const std::string& user) const {
+  const auto last = known_->find(user);
+  if (last == known_->end()) return 0U;
+  const auto record = uses_.jobs.record(last->second.id);
+  if (!record || !has_failed(*record)) return 0U;
+  const unsigned failures = last->second.failures + 1;
+  const auto& clock = uses_.jobs.clock();
+  const Time now = clock.wall(reactor_.now());
+  const Time next = record->t_inactive + pause_after(failures);
+  if (now >= next) return failures;
+  return fail(Errc::system, fmt::format("{}; another one is made from {} on",
+                                        how_it_failed(*record), time_text(next, now)));
+}
+
 Result<JobId> OwnInstances::make(const std::string& user) {
+  const auto failures = failures_before(user);
+  if (!failures) return tl::unexpected(failures.error());
   auto jobspec = jobspec_for(user);
   if (!jobspec) return tl::unexpected(jobspec.error());
   msg::SubmitRequest ask;
@@ -124,7 +159,7 @@ Result<JobId> OwnInstances::make(const std::string& user) {
   const auto taken = uses_.jobs.submit(ask, reactor_.now());
   if (!taken) return tl::unexpected(taken.error());
   const JobId id(taken->first_id);
-  (*known_)[user] = id;
+  (*known_)[user] = {id, *failures};
   return id;
 }
 
@@ -139,17 +174,21 @@ void OwnInstances::when_up(JobId id, const transport::Request& request, Duration
   });
 }
 
+std::string OwnInstances::how_it_failed(const msg::JobRecord& record) const {
+  return fmt::format(
+      "{0}, the instance of your own, has ended before it was up{1}{2}; `holon job output {0}` "
+      "says more",
+      record.path, record.reason.empty() ? "" : ": ", record.reason);
+}
+
 Error OwnInstances::why_not_up(JobId id, bool is_over) const {
   const std::string path = path_of(id);
-  const auto record = uses_.jobs.record(id);
-  const std::string why = record ? record->reason : to_string(record.error());
+  auto record = uses_.jobs.record(id);
+  if (!record) return record.error();
+  Hiding(record->user, [this](JobId job) { return uses_.jobs.user_of(job); }).record(*record);
+  const std::string& why = record->reason;
   // Not "disconnected": whoever asks would ask again, and another one would be made.
-  if (is_over)
-    return {Errc::system,
-            fmt::format("{}, the instance of your own, has ended before it was up{}{}; `holon job "
-                        "output {}` says more",
-                        path, why.empty() ? "" : ": ", why, path),
-            {}};
+  if (is_over) return {Errc::system, how_it_failed(*record), {}};
   return {Errc::busy,
           fmt::format("{}, the instance of your own, {}{}", path,
                       why.empty() ? "is not up yet" : "waits: ", why),

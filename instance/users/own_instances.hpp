@@ -42,15 +42,22 @@ class OwnInstances {
   bool is_waiting(JobId id) const;
   bool can_be_asked(JobId id) const;
   std::string path_of(JobId id) const { return uses_.jobs.path_of(id); }
+  Result<unsigned> failures_before(const std::string& user) const;
   Result<JobId> make(const std::string& user);
   Result<std::string> jobspec_for(const std::string& user) const;
   void reply_with(const transport::Request& request, const std::string& path) const;
   void when_up(JobId id, const transport::Request& request, Duration patience);
   Error why_not_up(JobId id, bool is_over) const;
+  std::string how_it_failed(const msg::JobRecord& record) const;
 
   transport::Reactor& reactor_;
   const Uses uses_;
-  std::optional<std::map<std::string, JobId>> known_;  // the newest of each user
+  // The newest instance of a user.
+  struct Own {
+    JobId id;
+    unsigned failures = 0;  // so many before it ended in a row before they were up
+  };
+  std::optional<std::map<std::string, Own>> known_;
 };
 
 }  // namespace holon::instance

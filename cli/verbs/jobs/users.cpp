@@ -23,8 +23,17 @@ struct OneUser {
 };
 using AllUsers = std::map<std::string, OneUser>;
 
+// Its record says what one task has: an open array that waits for more tasks has nothing.
+void count_tasks(OneUser& user, const msg::JobRecord& array) {
+  const auto running = static_cast<std::int64_t>(array.tasks_running);
+  ++(running > 0 ? user.running : user.pending);
+  user.cores += running * array.ncores;
+  user.gpus += running * array.ngpus;
+}
+
 void count(AllUsers& users, const msg::JobRecord& job) {
   OneUser& user = users[job.user];
+  if (job.tasks > 0 || job.tasks_open) return count_tasks(user, job);
   if (job.state != "RUN" && job.state != "CLEANUP") {
     ++user.pending;
     if (job.is_instance) user.waiting.push_back(job);

@@ -228,5 +228,48 @@ TEST_F(OwnInstances, TheyOutliveABroker) {
   EXPECT_EQ(own_path("ann"), "/1");
 }
 
+// One that cannot come up is not made again with each submission: whoever submits is told at once
+// how the last one failed.
+TEST_F(OwnInstances, OneThatCannotComeUpIsNotMadeOverAndOver) {
+  start({"--conf", "per-user.cores=2"});
+  ASSERT_EQ(shell_as("ann", "mkdir -p ~/.local && echo > ~/.local/state").code, 0);
+  const Ran first = as("ann", {"run", "true"});
+  EXPECT_NE(first.code, 0);
+  EXPECT_THAT(first.err, HasSubstr("/1, the instance of your own, has ended before it was up"));
+  for (int i = 0; i < 3; ++i) {
+    const Ran next = as("ann", {"run", "true"});
+    EXPECT_NE(next.code, 0);
+    EXPECT_THAT(next.err, HasSubstr("/1, the instance of your own, has ended before it was up"));
+    EXPECT_THAT(next.err, HasSubstr("another one is made from"));
+  }
+  EXPECT_EQ(json("root", {"jobs", "-a"})["jobs"].size(), 1U);
+  EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");  // who has nothing to do with it
+  ASSERT_EQ(shell_as("ann", "rm ~/.local/state").code, 0);
+  Ran later = as("ann", {"run", "id", "-un"});
+  for (int i = 0; i < 3'000 && later.code != 0; ++i) later = as("ann", {"run", "id", "-un"});
+  EXPECT_EQ(later.out, "ann\n") << later.err;
+  EXPECT_EQ(json("root", {"jobs", "-a"})["jobs"].size(), 3U);
+  EXPECT_EQ(own_path("ann"), "/3");
+}
+
+// An open array without tasks is nothing to do.
+TEST_F(OwnInstances, OneThatHasButOpenArraysEndsAndClosesThem) {
+  start({"--conf", "per-user.cores=2", "--conf", "per-user.idle=2s"});
+  const std::string array = ok("ann", {"submit", "--open", "true", ":::", "a"});
+  EXPECT_EQ(own_path("ann"), "/1");
+  wait_for("root", "1", "INACTIVE");
+  wait_for_none_of(kAnn);
+  const auto jobs = json("eve", {"jobs", "-a", "-R", "--user", "ann"})["jobs"];
+  std::size_t found = 0;
+  for (const auto& job : jobs) {
+    if (job["path"] != "/1/" + array) continue;
+    ++found;
+    EXPECT_EQ(job["result"], "COMPLETED") << job;
+    EXPECT_EQ(job["tasks_completed"], 1) << job;
+  }
+  EXPECT_EQ(found, 1U) << jobs;
+  EXPECT_EQ(json("root", {"jobs", "-a", "1"})["jobs"][0]["result"], "COMPLETED");
+}
+
 }  // namespace
 }  // namespace holon::system_test

@@ -332,6 +332,26 @@ TEST_F(Users, AnArrayIsItsUsers) {
   }
 }
 
+// What its tasks have counts, and nothing where it waits for more of them.
+TEST_F(Users, AnIdleOpenArrayHoldsNothing) {
+  start();
+  const std::string id = ok("ann", {"submit", "--open", "-c", "2", "sleep", ":::", "1000", "1000"});
+  for (int i = 0; i < 3'000 && json("ann", {"jobs", id})["jobs"][0]["tasks_running"] != 2; ++i)
+    poll(nullptr, 0, 10);
+  const auto busy = json("eve", {"users"})["users"];
+  ASSERT_EQ(busy.size(), 1U);
+  EXPECT_EQ(busy[0]["cores"], 4);
+  EXPECT_EQ(busy[0]["running"], 1);
+  ok("ann", {"cancel", id + ".1", id + ".2"});
+  for (int i = 0; i < 3'000 && json("ann", {"jobs", id})["jobs"][0]["tasks_cancelled"] != 2; ++i)
+    poll(nullptr, 0, 10);
+  const auto idle = json("eve", {"users"})["users"];
+  ASSERT_EQ(idle.size(), 1U);
+  EXPECT_EQ(idle[0]["cores"], 0);
+  EXPECT_EQ(idle[0]["running"], 0);
+  ok("ann", {"close", id});
+}
+
 // ---- children ----
 
 TEST_F(Users, AChildIsItsUsersAndNobodyElseReachesIt) {
