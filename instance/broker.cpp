@@ -463,6 +463,10 @@ void Broker::end_by_signal() {
   end(fmt::format("job {} was told to stop; its record says why", core_->identity.path));
 }
 
+void Broker::end_without_starter() {
+  end("the starter, which starts tasks as their users, has ended or was killed");
+}
+
 void Broker::begin_end(const std::string& type, const std::string& reason) {
   if (!core_) {
     spdlog::error(fmt::format("the instance ends before it had resources: {}", reason));

@@ -68,6 +68,7 @@ class Broker {
   void end_alone(const std::string& reason);
   // The same, by a signal: whoever sent it to a child whose parent is gone clears up after that.
   void end_by_signal();
+  void end_without_starter();
   // Of an end that has begun: SIGKILL for what still runs.
   void hurry();
 

@@ -17,6 +17,7 @@
 #include "instance/process/lifeline.hpp"
 #include "instance/process/own_log.hpp"
 #include "instance/process/pulse.hpp"
+#include "instance/users/starter_line.hpp"
 #include "transport/secret.hpp"
 #include "transport/unique_fd.hpp"
 
@@ -94,6 +95,12 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
   const auto on_term = loop.on_signal(SIGTERM, [&, told = false]() mutable {
     std::exchange(told, true) ? (*broker)->hurry() : (*broker)->end_by_signal();
   });
+  transport::Subscription starter_ended;
+  if (options.start.system) {
+    auto watch = loop.on_signal(kStarterEnded, [&] { (*broker)->end_without_starter(); });
+    if (!watch) return refuse(watch.error());
+    starter_ended = std::move(*watch);
+  }
   const auto on_int =
       loop.on_signal(SIGINT, [] {});  // the terminal's Ctrl-C is meant for the initial program
   if (!on_term || !on_int) return refuse(on_term ? on_int.error() : on_term.error());

@@ -135,8 +135,7 @@ class Supervisor {
     watches_.push_back(reactor_.after(kFilesLook, [base = parent_of(options_.runtime_dir)] {
       remove_abandoned_runtime_dirs(base);
     }));
-    if (auto watched = starter_.watch([this] { lose("the starter of users' tasks has ended"); });
-        !watched)
+    if (auto watched = starter_.watch([this] { lose(kNoStarter, kStarterEnded); }); !watched)
       return watched;
     auto claim = StateClaim::take(options_.start.state_dir, options_.runtime_dir);
     if (!claim) return tl::unexpected(claim.error());
@@ -445,8 +444,9 @@ class Supervisor {
     needed ? lose(said) : say(said);
   }
 
-  void lose(const std::string& what) {
+  void lose(const std::string& what, int broker_signal = 0) {
     say(what);
+    if (broker_signal != 0 && broker_.pid > 0) kill(broker_.pid, broker_signal);
     code_ = kExitGaveUp;
     stop();
   }

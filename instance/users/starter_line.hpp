@@ -1,5 +1,6 @@
 // starter_line.hpp - the supervisor's connection to the starter.
 #pragma once
+#include <csignal>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -11,6 +12,14 @@
 #include "transport/unique_fd.hpp"
 
 namespace holon::instance {
+
+// What the supervisor signals its broker with where the starter has ended.
+inline constexpr int kStarterEnded = SIGUSR2;
+// Root alone can make another one, and no process of the instance is root: whoever has started the
+// instance starts it again (a unit of systemd by Restart=on-failure).
+inline constexpr const char* kNoStarter =
+    "the starter, which root has made to start tasks as their users, has ended or was killed; the "
+    "instance ends, and a later start on its state directory goes on with its queue";
 
 class StarterLine {
  public:
