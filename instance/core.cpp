@@ -342,7 +342,6 @@ bool Core::may_end(const ActiveJob& job) {
 
 void Core::ended(const msg::JobRecord& record) {
   const JobId id(record.id);
-  agents.forget(id);
   watchers.ended(id);
   outputs.ended(id);
   inputs.ended(id);

@@ -74,7 +74,7 @@ class Core final : public Outside {
   void ended_unstarted(JobId first, JobId last, const std::vector<Event>& events) override;
   void limit_changed(const ActiveJob& job) override;
   bool may_end(const ActiveJob& job) override;
-  void requeued(const ActiveJob& job) override { agents.forget(job.id); }
+  void run_is_over(const ActiveJob& job) override { agents.forget(job); }
   void preempted(const ActiveJob& job) override;
 
   bool ending = false;  // the instance is

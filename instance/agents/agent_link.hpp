@@ -76,7 +76,7 @@ class AgentLink {
   // Called by the broker's Outside, of jobs that have a part of this rank.
   void start_tasks(const ActiveJob& job);
   void kill_tasks(const ActiveJob& job);
-  void forget(JobId job);  // it is INACTIVE
+  void forget(JobId job);  // nothing of it runs any more
 
   // Of an agent that has proved its rank.
   void hello(const transport::Request& request, const launch::msg::Hello& hello, Time now);

@@ -35,9 +35,9 @@ void Agents::kill_tasks(const ActiveJob& job) {
     if (next_step(job.life, link->rank()) == Step::kill) link->kill_tasks(job);
 }
 
-void Agents::forget(JobId job) {
-  for (auto& [rank, link] : links_) link.forget(job);
-  fences_.forget(job);
+void Agents::forget(const ActiveJob& job) {
+  for (AgentLink* const link : running(job)) link->forget(job.id);
+  fences_.forget(job.id);
 }
 
 void Agents::set_limit(const ActiveJob& job, Duration limit) {

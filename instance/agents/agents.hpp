@@ -29,7 +29,8 @@ class Agents {
   // Called by the broker's Outside.
   void start_tasks(const ActiveJob& job);
   void kill_tasks(const ActiveJob& job);
-  void forget(JobId job);  // it is INACTIVE
+  // Nothing of it runs any more. REQUIRES: it has the parts that it ran with. O(parts).
+  void forget(const ActiveJob& job);
   void set_limit(const ActiveJob& job, Duration limit);
   void checkpoint(const ActiveJob& job);
 
@@ -76,6 +77,7 @@ class Agents {
   bool none_connected() const { return by_peer_.empty(); }
   // REQUIRES: there is one.
   AgentLink& of(std::uint32_t rank) { return links_.at(rank); }
+  const AgentLink& of(std::uint32_t rank) const { return links_.at(rank); }
   // The one that sees the same files as the broker.
   AgentLink& beside_broker() { return links_.begin()->second; }
   const AgentLink& beside_broker() const { return links_.begin()->second; }

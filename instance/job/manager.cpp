@@ -142,6 +142,7 @@ void JobManager::advance(JobId id, Time now) {
         if (const auto array = arrays_.find(id); array != arrays_.end() && !job->life.finished)
           return;  // its tasks are not all over
         if (!outside_.may_end(*job)) return outside_.changed(*job);
+        outside_.run_is_over(*job);
         if (runs_again(*job)) return requeue(*job, now);
         post(*job, event::Clean{}, now);
         end(*job, now);

@@ -65,8 +65,9 @@ class Outside {
   // Its end is all that is left to write down. False: what it leaves behind is not settled yet;
   // go_on() is called when it is.
   virtual bool may_end(const ActiveJob& job) = 0;
-  // It has failed and runs again: nothing of the attempt before is left.
-  virtual void requeued(const ActiveJob& job) = 0;
+  // Nothing of it runs any more, and next it is INACTIVE or waits to run again. Its parts are still
+  // those that it had.
+  virtual void run_is_over(const ActiveJob& job) = 0;
   // Another job takes its place: it is to be told, where it has asked for that.
   virtual void preempted(const ActiveJob& job) = 0;
   // A job that holds resources has another `life.expiration`, or end of its allocation, now.

@@ -55,7 +55,6 @@ void JobManager::requeue(ActiveJob& job, Time now) {
   post(job,
        event::Requeue{life.retries + 1, saturating_add(now, wait), end_in_words(life), preempted},
        now);
-  outside_.requeued(job);
   outside_.changed(job);
   if (recovering_) return;  // what waits is taken up after what runs
   waiting_.look_at(job.id);

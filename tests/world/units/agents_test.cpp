@@ -135,8 +135,11 @@ TEST_F(AgentsTest, EachIsToldItsPartAndEndsNoOther) {
   EXPECT_EQ(result(job), "COMPLETED");
 }
 
+  for (const std::uint32_t rank : {0, 1}) EXPECT_TRUE(core().agents.of(rank).has(JobId(job)));
 TEST_F(AgentsTest, NobodySpeaksForARankWithoutItsSecret) {
   begin_broker({}, "node=2/core=1", 2);
+  for (const std::uint32_t rank : {0, 1})
+    EXPECT_FALSE(core().agents.of(rank).has(JobId(job))) << "nobody asks about it any more";
   agent(hello_of(1, 8));
   auto forged = hello_of(1, 9);
   forged.secret = hello_of(0, 0).secret;

@@ -22,7 +22,9 @@ using ::testing::IsEmpty;
 struct Noted final : Outside {
   void start_tasks(const ActiveJob& job) override { say("start", job.id); }
   void kill_tasks(const ActiveJob& job) override { say("kill", job.id); }
-  void happened(JobId, const Event&) override {}
+  void happened(JobId job, const Event& event) override {
+    if (std::holds_alternative<event::Requeue>(event.body)) say("again", job);
+  }
   void changed(const ActiveJob& job) override { last_state[job.id] = job.life.state; }
   void ended(const msg::JobRecord& record) override {
     say(record.result.c_str(), JobId(record.id));
@@ -30,7 +32,9 @@ struct Noted final : Outside {
   }
   void ended_unstarted(JobId, JobId, const std::vector<Event>&) override {}
   bool may_end(const ActiveJob&) override { return may; }
-  void requeued(const ActiveJob& job) override { say("again", job.id); }
+  void run_is_over(const ActiveJob& job) override {
+    for (const Part& part : job.life.parts) ranks_that_ran[job.id].push_back(part.rank);
+  }
   void preempted(const ActiveJob& job) override { say("preempted", job.id); }
   void limit_changed(const ActiveJob& job) override { say("limit", job.id); }
   void say(const char* what, JobId job) {
@@ -41,6 +45,7 @@ struct Noted final : Outside {
   std::vector<std::string> told;
   std::map<JobId, JobState> last_state;
   std::map<std::uint64_t, std::string> reasons;
+  std::map<JobId, std::vector<std::uint32_t>> ranks_that_ran;
   bool may = true;
 };
 
@@ -277,6 +282,7 @@ TEST_F(JobManagerTest, OfSeveralPartsTheJobIsOverWithTheLastAndFailsWithTheWorst
   EXPECT_TRUE(part_of(life(id), 1)->finished);
   EXPECT_FALSE(part_of(life(id), 0)->finished);
   end(id, 3, 0);
+  EXPECT_THAT(life_->outside.ranks_that_ran[JobId(id)], ElementsAre(0, 1));
   EXPECT_EQ(result(id), "FAILED");
   EXPECT_EQ(jobs().record(JobId(id))->exit_code, 3);
   EXPECT_EQ(free_cores(), 4);
@@ -299,6 +305,7 @@ TEST_F(JobManagerTest, OneThatMayRunAgainDoesSoAfterPausesThatGrow) {
   told();
   end(id, 75);
   EXPECT_THAT(told(), ElementsAre("again 1"));
+  EXPECT_THAT(life_->outside.ranks_that_ran[JobId(id)], ElementsAre(0));
   EXPECT_EQ(free_cores(), 4);
   EXPECT_THAT(jobs().record(JobId(id))->reason, HasSubstr("attempt 1 of 3 failed"));
   pass(999);
