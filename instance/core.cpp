@@ -75,7 +75,8 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
       journal(the_journal),
       after_commit(the_after_commit),
       records({identity, jobs, the_journal, children, access, parent}),
-      node_view({identity, clock, *store, policies, jobs, children, ending, only_lists_}),
+      node_view(
+          {identity, clock, *store, policies, jobs, children, departures, ending, only_lists_}),
       parent_(parent) {
   offline.on_given_up = [this](std::uint32_t rank) {
     const bool is_far = rank > 0 && identity.spreads;

@@ -157,10 +157,25 @@ std::string Departures::name_of(std::uint32_t rank) const {
   return "";
 }
 
-bool Departures::has_left(std::uint32_t rank) const {
-  const auto drain = drains_.here().find(name_of(rank));
-  return sent_home_.contains(rank) ||
+bool Departures::has_left(const Node& node) const {
+  const auto drain = drains_.here().find(node.host);
+  return sent_home_.contains(node.rank) ||
          (drain != drains_.here().end() && keeps_away(drain->second.reason));
+}
+
+bool Departures::has_left(std::uint32_t rank) const {
+  return has_left(Node{rank, name_of(rank)});
+}
+
+std::vector<resource::VertexId> Departures::gone() const {
+  std::vector<resource::VertexId> nodes;
+  if (sent_home_.empty() && drains_.here().empty()) return nodes;
+  const auto& graph = store_.graph();
+  for (const auto v : graph.by_type("node")) {
+    const Node node{static_cast<std::uint32_t>(graph[v].rank), graph.name(v)};
+    if (graph[v].rank >= 0 && has_left(node) && jobs_on(node.rank).empty()) nodes.push_back(v);
+  }
+  return nodes;
 }
 
 // The node is taken back when another agent has come, which says how long it stays. A broker that

@@ -56,6 +56,9 @@ class Departures {
   bool has_left(std::uint32_t rank) const;
   // It has, and nothing runs there any more.
   bool is_gone(std::uint32_t rank) const { return has_left(rank) && jobs_on(rank).empty(); }
+  // All that are gone; the graph knows them still. O(nodes), and O(jobs that run) for each that has
+  // left.
+  std::vector<resource::VertexId> gone() const;
   // Somebody was given its place: when that agent has come the node takes work again.
   void expect_back(std::uint32_t rank, Time wall);
   // Of an earlier run: nodes that had left it take work again if this one has them.
@@ -85,6 +88,7 @@ class Departures {
   void send_home(std::uint32_t rank);
   void go_on();
   std::string name_of(std::uint32_t rank) const;
+  bool has_left(const Node& node) const;
   void take_back(const std::string& host);
   std::vector<JobId> jobs_on(std::uint32_t rank) const;
 

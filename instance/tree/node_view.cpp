@@ -2,11 +2,39 @@
 
 #include <unistd.h>
 
+#include <string>
+#include <vector>
+
+#include "resource/graph/graph.hpp"
+
 namespace holon::instance {
+namespace {
+
+struct NodeAmounts {
+  resource::Amount nodes = 0, cores = 0, gpus = 0;
+};
+
+// What has left is not the instance's any more, though its graph knows it.
+NodeAmounts totals_without(const resource::ResourceStore& store,
+                           const std::vector<resource::VertexId>& gone) {
+  const auto& graph = store.graph();
+  NodeAmounts totals{store.total("node"), store.total("core"), store.total("gpu")};
+  for (const auto node : gone)
+    for (const auto v : graph.subtree(node)) {
+      const std::string& type = graph.type_name(v);
+      totals.nodes -= type == "node" ? graph[v].size : 0;
+      totals.cores -= type == "core" ? graph[v].size : 0;
+      totals.gpus -= type == "gpu" ? graph[v].size : 0;
+    }
+  return totals;
+}
+
+}  // namespace
 
 msg::TreeNode NodeView::self(Time now) const {
   const auto counts = uses_.jobs.counts();
   const auto& store = uses_.store;
+  const NodeAmounts totals = totals_without(store, uses_.departures.gone());
   msg::TreeNode n;
   n.path = uses_.identity.path;
   n.name = uses_.identity.name;
@@ -15,10 +43,10 @@ msg::TreeNode NodeView::self(Time now) const {
   n.uri = uses_.identity.uri;
   n.health = uses_.ending ? "ending" : uses_.only_lists ? "read-only" : "up";
   n.pid = getpid();
-  n.nodes = store.total("node");
-  n.cores = store.total("core");
+  n.nodes = totals.nodes;
+  n.cores = totals.cores;
   n.cores_free = store.available("core", now);
-  n.gpus = store.total("gpu");
+  n.gpus = totals.gpus;
   n.gpus_free = store.available("gpu", now);
   n.pending = counts.pending;
   n.running = counts.running;

@@ -5,6 +5,7 @@
 #include "instance/identity.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/policy/policies.hpp"
+#include "instance/remote/departures.hpp"
 #include "instance/tree/children.hpp"
 #include "msg/instance.hpp"
 #include "resource/store.hpp"
@@ -20,6 +21,7 @@ class NodeView {
     const Policies& policies;
     const JobManager& jobs;
     const Children& children;
+    const Departures& departures;
     const bool& ending;      // the instance is
     const bool& only_lists;  // its journal cannot be written
   };

@@ -19,14 +19,15 @@ class GuestsTest : public Scene {
   void begin() {
     machine_->hosts.set_topology(0, machine_with(2, "node0"));
     begin_broker({"instance.rejoin-timeout=20s"}, "", 1, {"node0"});
-    agent(hello_of(0, 7));
+    own_agent_ = &agent(hello_of(0, 7));
     user_ = &peer("user");
   }
   void strike() override {
-    user_ = nullptr;
+    user_ = own_agent_ = nullptr;
     Scene::strike();
   }
   Peer& user() { return *user_; }
+  Peer& own_agent() { return *own_agent_; }
   // A place for node1, as `holon join` asks for it.
   lm::JoinReply place() {
     const auto text = answer(user(), "node.invite", msg::InviteRequest{});
@@ -67,7 +68,7 @@ class GuestsTest : public Scene {
   }
 
  private:
-  Peer* user_ = nullptr;
+  Peer *user_ = nullptr, *own_agent_ = nullptr;
 };
 
 // Its agent has yet to end what an earlier broker has given up, and may never say hello again.
@@ -84,6 +85,32 @@ TEST_F(GuestsTest, ANewNodeGetsNothingBeforeItsAgentIsWelcome) {
   hello.running.clear();
   ASSERT_TRUE(answer(guest, "agent.hello", hello));
   EXPECT_TRUE(until([&] { return state(job) == "RUN"; }, 10 * kSecond));
+}
+
+TEST_F(GuestsTest, ANodeThatHasLeftIsNotCountedUntilItComesBack) {
+  begin();
+  const auto shown = [&] { return core().node_view.self(core().clock.now()); };
+  const auto first = place();
+  Peer& guest = come(first, hello_at(first, 8));
+  EXPECT_EQ(shown().nodes, 2);
+  EXPECT_EQ(shown().cores, 4);
+  const auto job = submit(user(), 4);
+  ASSERT_TRUE(until([&] { return state(job) == "RUN"; }, 10 * kSecond));
+  user().ask("node.leave", msg::LeaveRequest{"node1", true});
+  ASSERT_TRUE(until([&] { return !guest.all<lm::KillRequest>("agent.kill").empty(); }));
+  EXPECT_EQ(shown().cores, 4) << "a job still runs there";
+  for (Peer* one : {&own_agent(), &guest})
+    ASSERT_TRUE(answer(*one, "agent.report", finished(job, 9)));
+  ASSERT_TRUE(until([&] { return is_sent_home(guest); }));
+  lose(guest);
+  EXPECT_EQ(shown().nodes, 1);
+  EXPECT_EQ(shown().cores, 2);
+  EXPECT_EQ(shown().cores_free, 2);
+  const auto second = place();
+  come(second, hello_at(second, 9));
+  ASSERT_TRUE(until([&] { return core().drains.here().empty(); }, 10 * kSecond));
+  EXPECT_EQ(shown().nodes, 2);
+  EXPECT_EQ(shown().cores, 4);
 }
 
 // The margin before the end of its batch job (batch.walltime-margin) has begun already.
