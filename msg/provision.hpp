@@ -43,7 +43,7 @@ struct BatchJob {
   std::string system;
   std::string name;   // in the batch system, which tells it apart from all others
   std::string id;     // "": the batch system has not answered yet
-  std::string state;  // asked, queued, running
+  std::string state;  // asked, queued, running; leaving: it is taken back
   std::uint32_t nodes = 1;
   std::string here;         // those of its nodes that have joined, a hostlist
   std::int64_t asked = 0;   // when, ms

@@ -23,13 +23,7 @@ namespace {
 constexpr const char* kProvisions = "provisions";        // in the journal
 constexpr Duration kLookAtPlan = 1'000;                  // from one look at the plan to the next
 constexpr Duration kKeyLasts = 30LL * 24 * 3600 * 1000;  // in the batch system's queue
-// A command runs for a minute at most; one that was begun by a broker that is gone is over, too.
-constexpr Duration kUnknownFor = 90'000;
 constexpr Duration kFirstPause = 30'000, kLongestPause = 3'600'000;
-
-batch::System system_called(const std::string& name) {
-  return batch::system_of(name).value_or(batch::System::none);
-}
 
 Status write_anew(const std::string& name, const std::string& text, mode_t mode) {
   unlink(name.c_str());
@@ -40,7 +34,7 @@ Status write_anew(const std::string& name, const std::string& text, mode_t mode)
 }
 
 Status check_provision(const msg::ProvisionRequest& how) {
-  const auto system = system_called(how.system);
+  const auto system = batch::system_of(how.system).value_or(batch::System::none);
   if (!batch::can_submit(system))
     return fail(Errc::invalid_argument, "slurm, sge and pbs are accepted", how.system);
   if (how.walltime < 60'000 || how.walltime > 366LL * 24 * 3600 * 1000)
@@ -62,6 +56,10 @@ Status check_provision(const msg::ProvisionRequest& how) {
 Provisions::Provisions(const Uses& uses, Settings settings)
     : uses_(uses), settings_(std::move(settings)) {}
 
+batch::System Provisions::system_called(const std::string& name) {
+  return batch::system_of(name).value_or(batch::System::none);
+}
+
 // ---- what is kept ----
 
 Status Provisions::restore(bool fresh) {
@@ -80,6 +78,12 @@ Status Provisions::restore(bool fresh) {
   keys_are_old_ = fresh;
   for (const auto& job : state_.batch_jobs) unlisted_.insert(job.system);
   return {};
+}
+
+msg::BatchJob* Provisions::batch_job(std::uint64_t number) {
+  for (auto& job : state_.batch_jobs)
+    if (job.number == number) return &job;
+  return nullptr;
 }
 
 void Provisions::keep() {
@@ -146,7 +150,7 @@ Status Provisions::change(const msg::ProvisionChange& what) {
     std::vector<std::uint64_t> queued;
     for (const auto& job : state_.batch_jobs) {
       if (job.provision != what.number) continue;
-      if (is_queued(job)) queued.push_back(job.number);
+      if (is_queued(job) && !is_here(job)) queued.push_back(job.number);
       for (const std::uint32_t rank : ranks_of(job)) give_back(job, rank, uses_.clock.now());
     }
     take_back(queued);
@@ -182,7 +186,7 @@ std::string Provisions::note_for(JobId job) const {
       if (provision.number != number) continue;
       const char* const title = batch::title_of(system_called(provision.how.system));
       for (const auto& batch : state_.batch_jobs)
-        if (batch.provision == number && !batch.came)
+        if (batch.provision == number && !batch.came && !is_leaving(batch))
           return batch.id.empty() ? fmt::format("a batch job of {} was asked for", title)
                                   : fmt::format("{} job {}, which is {}, is to bring nodes", title,
                                                 batch.id, batch.state);
@@ -292,43 +296,44 @@ void Provisions::submit(const msg::Provision& provision, Time now) {
   uses_.after_commit.add([this, number = job.number] { send(number); });
 }
 
-// It is in the journal now.
+// It is in the journal now. What has become of no use meanwhile is not asked for.
 void Provisions::send(std::uint64_t number) {
+  const msg::BatchJob* const job = batch_job(number);
+  const msg::Provision* const provision = job == nullptr ? nullptr : find(job->provision);
+  if (provision == nullptr || is_leaving(*job)) {
+    keys_.erase(number);
+    return forget(number);
+  }
   const auto written = write_files(number);
   keys_.erase(number);
   if (!written) return hear_submitted(number, tl::unexpected(written.error()));
-  for (const auto& job : state_.batch_jobs) {
-    const msg::Provision* const provision = job.number == number ? find(job.provision) : nullptr;
-    if (provision == nullptr) continue;
-    ++commands_;
-    return run(batch::submit_command(system_called(provision->how.system),
-                                     request_for(*provision, number)),
-               [this, number](const Result<std::string>& answer) {
-                 --commands_;
-                 hear_submitted(number, answer);
-               });
-  }
+  in_hand_.insert(number);
+  run(batch::submit_command(system_called(job->system), request_for(*provision, number)),
+      [this, number](const Result<std::string>& answer) {
+        in_hand_.erase(number);
+        hear_submitted(number, answer);
+      });
 }
 
 void Provisions::hear_submitted(std::uint64_t number, const Result<std::string>& answer) {
-  const auto job = std::find_if(state_.batch_jobs.begin(), state_.batch_jobs.end(),
-                                [&](const auto& one) { return one.number == number; });
-  if (job == state_.batch_jobs.end() || !job->id.empty()) return;
+  msg::BatchJob* const job = batch_job(number);
+  if (job == nullptr || !job->id.empty()) return;
   const auto id = answer ? batch::read_submitted(system_called(job->system), *answer) : answer;
   // The agent that has run the command is gone, or the command took too long: whether it was
   // submitted a listing tells.
-  if (!id && (id.error().code == Errc::disconnected || id.error().code == Errc::timed_out)) return;
+  if (!id && (id.error().code == Errc::disconnected || id.error().code == Errc::timed_out))
+    return is_over_ ? list(job->system) : void();
   if (!id) {
     const std::uint64_t whose = job->provision;
-    remove_files(number);
-    state_.batch_jobs.erase(job);
+    forget(number);
     return failed(whose, to_string(id.error()));
   }
   job->id = *id;
-  job->state = "queued";
   job->queued = uses_.clock.now();
-  // Meanwhile it has become of no use.
-  if (is_over_ || find(job->provision) == nullptr) take_back({number});
+  if (is_leaving(*job))  // meanwhile it has become of no use
+    cancel_after_commit({number});
+  else
+    job->state = "queued";
   keep();
 }
 
@@ -348,7 +353,7 @@ void Provisions::failed(std::uint64_t number, const std::string& why) {
 // Batch jobs of an earlier run that wait in a queue join this one.
 void Provisions::renew_keys() {
   for (const auto& job : state_.batch_jobs) {
-    if (job.came || find(job.provision) == nullptr) continue;
+    if (job.came || is_leaving(job) || find(job.provision) == nullptr) continue;
     auto key = invite({kKeyLasts, job.nodes});
     if (!key) continue;
     keys_[job.number] = std::move(*key);
@@ -358,140 +363,6 @@ void Provisions::renew_keys() {
       keys_.erase(number);
     });
   }
-}
-
-// ---- what became of them ----
-
-void Provisions::run(std::vector<std::string> command,
-                     std::function<void(const Result<std::string>&)> done) {
-  if (!uses_.agents.beside_broker().connected())
-    return done(fail(Errc::disconnected, "the agent is being started again"));
-  const std::string program = command.front();
-  uses_.agents.beside_broker().capture(
-      std::move(command),
-      [done = std::move(done), program](const Result<launch::msg::CaptureReply>& reply) {
-        done(output_of(reply, program));
-      });
-}
-
-void Provisions::list_if_due(Time now) {
-  if (is_listing_ || now < next_list_ || state_.batch_jobs.empty()) return;
-  next_list_ = now + settings_.interval;
-  std::set<std::string> systems;
-  for (const auto& job : state_.batch_jobs) systems.insert(job.system);
-  for (const auto& system : systems) {
-    is_listing_ = true;
-    run(batch::list_command(system_called(system), settings_.user),
-        [this, system, now](const Result<std::string>& answer) {
-          is_listing_ = false;
-          hear_listed(system, now, answer);
-        });
-  }
-}
-
-void Provisions::hear_listed(const std::string& system, Time asked,
-                             const Result<std::string>& answer) {
-  const auto listed = answer ? batch::read_listed(system_called(system), *answer)
-                             : Listed(tl::unexpected(answer.error()));
-  if (!listed) {
-    if (listed.error().code != Errc::disconnected)
-      spdlog::warn("batch jobs cannot be listed: " + to_string(listed.error()));
-    return;
-  }
-  unlisted_.erase(system);
-  const auto before = state_.batch_jobs;
-  for (const auto& known : before) {
-    if (known.system != system) continue;
-    const auto its = std::find_if(listed->begin(), listed->end(),
-                                  [&](const auto& one) { return one.name == known.name; });
-    const auto job = std::find_if(state_.batch_jobs.begin(), state_.batch_jobs.end(),
-                                  [&](const auto& one) { return one.number == known.number; });
-    if (job != state_.batch_jobs.end()) settle(*job, its == listed->end() ? nullptr : &*its, asked);
-  }
-  keep();
-}
-
-// `asked`: when the list was; what was submitted after that is not on it.
-void Provisions::settle(msg::BatchJob& job, const batch::ListedJob* listed, Time asked) {
-  if (listed != nullptr) {
-    if (job.id.empty()) job.queued = uses_.clock.now();
-    job.id = listed->id;
-    job.state = listed->state == batch::ListedJob::State::running ? "running" : "queued";
-    if (find(job.provision) == nullptr && is_queued(job)) take_back({job.number});
-    return;
-  }
-  const bool may_be_submitted = job.id.empty() && uses_.clock.now() - job.asked < kUnknownFor;
-  if (may_be_submitted || (!job.id.empty() && job.queued >= asked)) return;
-  over(job);
-}
-
-void Provisions::over(const msg::BatchJob& job) {
-  const std::uint64_t number = job.number, whose = job.provision;
-  const bool came = job.came;
-  arrivals_.erase(number);
-  const std::string id = job.id.empty() ? "a batch job that was asked for is not there"
-                                        : fmt::format(
-                                              "batch job {} ended before it had joined; {} "
-                                              "has what it wrote",
-                                              job.id, file(number, ".out"));
-  remove_files(number);
-  std::erase_if(state_.batch_jobs, [&](const auto& one) { return one.number == number; });
-  if (!came && find(whose) != nullptr) failed(whose, id);
-}
-
-void Provisions::take_back(const std::vector<std::uint64_t>& numbers) {
-  std::map<std::string, std::vector<msg::BatchJob>> gone;  // by system
-  std::erase_if(state_.batch_jobs, [&](const auto& job) {
-    const bool goes =
-        std::find(numbers.begin(), numbers.end(), job.number) != numbers.end() && !job.id.empty();
-    if (!goes) return false;
-    remove_files(job.number);
-    gone[job.system].push_back(job);
-    return true;
-  });
-  for (auto& [system, jobs] : gone) {
-    std::vector<std::string> ids;
-    for (const auto& job : jobs) ids.push_back(job.id);
-    ++commands_;
-    run(batch::cancel_command(system_called(system), ids),
-        [this, jobs = std::move(jobs)](const Result<std::string>& answer) {
-          --commands_;
-          if (!answer) return stay(jobs, answer.error());
-          next_list_ = 0;
-        });
-  }
-}
-
-// They are nobody's, and taken back when a listing shows them again.
-void Provisions::stay(const std::vector<msg::BatchJob>& jobs, const Error& why) {
-  spdlog::warn("batch jobs cannot be taken back: " + to_string(why));
-  for (const auto& job : jobs) {
-    state_.batch_jobs.push_back(job);
-    state_.batch_jobs.back().provision = 0;
-  }
-  keep();
-}
-
-// What waits in the batch system's queue for longer than nodes may be idle, and would have nothing
-// to do, is taken back, the last first.
-void Provisions::take_back_surplus(const msg::Provision& provision, std::uint32_t needed,
-                                   Time now) {
-  const std::uint32_t coming = on_their_way(provision);
-  if (needed >= coming) {
-    surplus_since_.erase(provision.number);
-    return;
-  }
-  const Time since = surplus_since_.try_emplace(provision.number, now).first->second;
-  if (now - since < provision.how.idle) return;
-  std::vector<std::uint64_t> numbers;
-  for (auto job = state_.batch_jobs.rbegin(); job != state_.batch_jobs.rend(); ++job)
-    if (job->provision == provision.number && job->state == "queued" &&
-        numbers.size() < coming - needed)
-      numbers.push_back(job->number);
-  surplus_since_.erase(provision.number);
-  if (numbers.empty()) return;
-  take_back(numbers);
-  keep();
 }
 
 // ---- their nodes ----
@@ -521,6 +392,7 @@ void Provisions::look_at_nodes(Time now) {
     if (!ranks.empty() && !job.came) {
       job.came = true;
       arrivals_[job.number].since = now;
+      if (is_leaving(job)) job.provision = 0;  // nobody's: they go when nothing runs there
       job.state = "running";
       if (provision != nullptr) provision->failures = 0, provision->trouble.clear();
       keep();
@@ -546,11 +418,14 @@ void Provisions::give_back(const msg::BatchJob& job, std::uint32_t rank, Time no
 void Provisions::end() {
   if (std::exchange(is_over_, true)) return;
   std::vector<std::uint64_t> queued;
-  for (const auto& job : state_.batch_jobs)
-    if (is_queued(job)) queued.push_back(job.number);
-  if (queued.empty()) return;
+  std::set<std::string> unknown;  // systems that may have taken what they have not answered
+  for (const auto& job : state_.batch_jobs) {
+    if (!is_queued(job) || is_here(job)) continue;
+    queued.push_back(job.number);
+    if (job.id.empty() && !in_hand_.contains(job.number)) unknown.insert(job.system);
+  }
   take_back(queued);
-  keep();
+  for (const auto& system : unknown) list(system);
 }
 
 }  // namespace holon::instance

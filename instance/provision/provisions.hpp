@@ -79,7 +79,7 @@ class Provisions {
   // The instance ends: batch jobs that wait in a queue are taken back, also one that is being
   // submitted. is_ending(): that goes on.
   void end();
-  bool is_ending() const { return commands_ > 0; }
+  bool is_ending() const { return is_over_ && (!in_hand_.empty() || listings_ > 0); }
 
   // Of a job that waits: which batch job is to bring a node for it; "": none.
   std::string note_for(JobId job) const;
@@ -93,11 +93,15 @@ class Provisions {
   };
   using Listed = Result<std::vector<batch::ListedJob>>;
 
+  static constexpr const char* kLeaves = "leaving";  // a batch job's state
   static bool is_queued(const msg::BatchJob& job) { return job.state != "running"; }
+  static bool is_leaving(const msg::BatchJob& job) { return job.state == kLeaves; }
+  static batch::System system_called(const std::string& name);
   std::string folder() const { return settings_.state_dir + "/provision"; }
   std::string file(std::uint64_t number, const char* ending) const;
   std::string name_of(std::uint64_t number) const;
   msg::Provision* find(std::uint64_t number);
+  msg::BatchJob* batch_job(std::uint64_t number);
   std::uint32_t on_their_way(const msg::Provision& provision) const;
   std::uint32_t may_be_asked_for(const msg::Provision& provision) const;
   std::uint32_t late_nodes(const msg::BatchJob& job, Time now) const;
@@ -114,16 +118,21 @@ class Provisions {
   void send(std::uint64_t number);
   void hear_submitted(std::uint64_t number, const Result<std::string>& answer);
   void take_back(const std::vector<std::uint64_t>& numbers);
-  void stay(const std::vector<msg::BatchJob>& jobs, const Error& why);
+  void cancel_after_commit(const std::vector<std::uint64_t>& numbers);
+  void cancel(const std::string& system, const std::vector<std::uint64_t>& numbers);
+  void hear_cancelled(const std::vector<std::uint64_t>& numbers, const Result<std::string>& answer);
   void take_back_surplus(const msg::Provision& provision, std::uint32_t needed, Time now);
   void list_if_due(Time now);
+  void list(const std::string& system);
   void hear_listed(const std::string& system, Time asked, const Result<std::string>& answer);
   void settle(msg::BatchJob& job, const batch::ListedJob* listed, Time asked);
   void over(const msg::BatchJob& job);
+  void forget(std::uint64_t number);
   void failed(std::uint64_t provision, const std::string& why);
   void look_at_nodes(Time now);
   void give_back(const msg::BatchJob& job, std::uint32_t rank, Time now);
   std::vector<std::uint32_t> ranks_of(const msg::BatchJob& job) const;
+  bool is_here(const msg::BatchJob& job) const { return !ranks_of(job).empty(); }
   void run(std::vector<std::string> command, std::function<void(const Result<std::string>&)> done);
   void renew_keys();
   Status write_files(std::uint64_t number) const;
@@ -139,10 +148,11 @@ class Provisions {
   std::map<std::uint32_t, Time> idle_since_;             // by rank
   std::set<std::string> unlisted_;  // systems of whose batch jobs it is not known what became
   Time next_look_ = 0, next_list_ = 0;
-  bool is_listing_ = false;
+  int listings_ = 0;  // that are on their way
   bool keys_are_old_ = false;
   bool is_over_ = false;
-  int commands_ = 0;  // that submit or take back
+  // Batch jobs that are being submitted, or are to be taken back as soon as that is committed.
+  std::set<std::uint64_t> in_hand_;
   struct Arrival {
     Time since = 0;           // its first node
     std::uint32_t nodes = 0;  // the most that were there at once

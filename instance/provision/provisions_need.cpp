@@ -24,7 +24,8 @@ std::map<std::string, std::int64_t> amounts_of(const resource::GraphSpec& node) 
 
 std::uint32_t Provisions::on_their_way(const msg::Provision& provision) const {
   std::uint32_t jobs = 0;
-  for (const auto& job : state_.batch_jobs) jobs += job.provision == provision.number && !job.came;
+  for (const auto& job : state_.batch_jobs)
+    jobs += job.provision == provision.number && !job.came && !is_leaving(job);
   return jobs;
 }
 
@@ -64,7 +65,7 @@ std::uint32_t Provisions::counted_on(const msg::Provision& provision,
     for (const auto& job : state_.batch_jobs) {
       if (job.provision != other.number) continue;
       nodes += late_nodes(job, now);
-      if (!is_own && !job.came) nodes += job.nodes;
+      if (!is_own && !job.came && !is_leaving(job)) nodes += job.nodes;
     }
     if (nodes > 0 && (is_own || is_as_good(other))) counted += nodes;
   }

@@ -180,6 +180,60 @@ TEST_F(ProvisionsTest, WhatCouldNotBeTakenBackIsTakenBackLater) {
   expect_each_submitted_once();
 }
 
+// The command was killed after a minute, and nobody is left to ask later.
+TEST_F(ProvisionsTest, WhatWasSubmittedWithoutAnAnswerAsTheRootEndsDoesNotStayQueued) {
+  for (const Micros pause : {0 * kMs, 500 * kMs}) {  // the answer comes as the root ends, or before
+    set(1);
+    begin();
+    takes_ = 400 * kMs;
+    batch_.is_late = 1;
+    submit_large();
+    ASSERT_TRUE(until([&] { return commands("sbatch") == 1; }));
+    pass(pause);
+    shut_down();
+    EXPECT_THAT(batch_.submitted, SizeIs(1));
+    EXPECT_THAT(batch_.queue, IsEmpty());
+  }
+}
+
+TEST_F(ProvisionsTest, WhatABrokerDidNotLiveToTakeBackTheNextOneDoes) {
+  begin();
+  submit_large();
+  ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
+  pass(kSecond);
+  takes_ = 400 * kMs;
+  batch_.refuses_cancels = 1;
+  remove();
+  ASSERT_TRUE(until([&] { return commands("scancel") == 1; }));
+  restart();
+  EXPECT_TRUE(until([&] { return batch_.queue.empty(); }, 60 * kSecond));
+  pass(30 * kSecond);
+  EXPECT_EQ(commands("scancel"), 2u) << "its end was confirmed";
+}
+
+// Whatever the broker has come to when it dies.
+TEST_F(ProvisionsTest, NothingIsTakenBackBeforeThatIsWrittenDown) {
+  for (int steps = 1; steps <= 30 && !HasFailure(); ++steps) {
+    SCOPED_TRACE(steps);
+    set(1);
+    begin();
+    submit_large();
+    ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
+    pass(kSecond);
+    broker_->kill_after(steps);
+    user_->ask("provision.change", msg::ProvisionChange{number_, "remove"});
+    pass(100 * kMs);
+    const bool is_taken_back = batch_.queue.empty();
+    restart();
+    const auto list = answer(*user_, "provision.list", lm::Empty{});
+    ASSERT_TRUE(list);
+    const auto known = *transport::unpack<msg::ProvisionsReply>(*list);
+    EXPECT_EQ(known.provisions.empty() || !is_taken_back, true);
+    if (!known.provisions.empty()) continue;
+    EXPECT_TRUE(until([&] { return batch_.queue.empty(); }, 60 * kSecond));
+  }
+}
+
 // Any time at which the broker dies, any trouble of the batch system.
 TEST_F(ProvisionsTest, NothingIsSubmittedTwiceAndNothingStaysQueued) {
   for (std::uint64_t seed = 1; seed <= 60 && !HasFailure(); ++seed) {
