@@ -236,9 +236,13 @@ std::string Core::awaited_nodes() const {
 // A job that is not over runs again, and its output is to go on where this attempt's ends. What has
 // files goes on there: a row of the log would be read instead of them.
 Status Core::keep_output(JobId job, const LoggedOutput& written, bool again) {
+  if (again && output_log.is_left_with_agent(job))
+    return fail(Errc::system, "it could not be written at the job's end");
   if (again && output_log.has_files(job)) return {};
-  return jobs.find(job) == nullptr ? output_log.add(job, written)
-                                   : output_log.add_to_files(job, written);
+  Status kept = jobs.find(job) == nullptr ? output_log.add(job, written)
+                                          : output_log.add_to_files(job, written);
+  if (!kept) output_log.leave_with_agent(job);
+  return kept;
 }
 
 std::string Core::reasons_of_outage() const {

@@ -65,7 +65,11 @@ bool is_to_checkpoint(const ActiveJob& job) {
 }  // namespace
 
 AgentLink::AgentLink(const AgentGround& ground, std::uint32_t rank)
-    : ground_(ground), jobs_(ground.jobs), settings_(ground.settings), rank_(rank) {
+    : ground_(ground),
+      jobs_(ground.jobs),
+      settings_(ground.settings),
+      rank_(rank),
+      left_(ground.journal, rank) {
   Journal& journal = ground_.journal;
   const std::string numbering = launch::process_numbering();
   if (const auto known = journal.agent(rank_); known && *known) {
@@ -105,6 +109,7 @@ void AgentLink::settle(Time now) {
     to_kill_.erase(id);
     jobs_.never_started(id, rank_, now);
   }
+  left_.keep();
 }
 
 void AgentLink::tell(const char* topic, std::string payload) {
@@ -482,7 +487,7 @@ void AgentLink::give_up(Duration patience, Time now) {
   for (const JobId id : unknown_to({})) {
     const ActiveJob* job = jobs_.find(id);
     if (job == nullptr || next_step(job->life, rank_) == Step::none) continue;
-    left_.note(*job, rank_, jobs_);
+    left_.note(*job, jobs_);
     kill_orphans(part_of(job->life, rank_)->processes);
     to_start_.erase(id);
     sent_.erase(id);
@@ -491,7 +496,7 @@ void AgentLink::give_up(Duration patience, Time now) {
 }
 
 void AgentLink::lose(const ActiveJob& job, Time now) {
-  left_.note(job, rank_, jobs_);
+  left_.note(job, jobs_);
   const std::string where = host_.empty() ? job.life.place.nodelist : host_;
   jobs_.tasks_ended(
       job.id, rank_,

@@ -83,7 +83,8 @@ class AgentLink {
   void report(const transport::Request& request, Time now);
   void peer_lost();
 
-  // Before the commit: settles jobs that are to be killed and were never sent.
+  // Before the commit: settles jobs that are to be killed and were never sent, and writes down
+  // where output that comes late goes.
   void settle(Time now);
   // After the commit: sends what has collected.
   void flush();

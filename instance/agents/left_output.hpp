@@ -1,6 +1,6 @@
 // left_output.hpp - jobs that ran under an agent which is gone, and whose output may still be on
 // its node: where it goes when the agent that follows hands it over ("agent.keep" with `late`).
-// Known to this broker only.
+// Kept in the journal, for a broker may die before it has all of that.
 #pragma once
 #include <cstdint>
 #include <map>
@@ -16,13 +16,22 @@ class LeftOutput {
     std::string output, error;
     std::uint32_t attempt = 0;
   };
+  // Under agents of this rank. `journal` must outlive it.
+  LeftOutput(Journal& journal, std::uint32_t rank);
   // Of the part of this rank, which ends for the broker now.
-  void note(const ActiveJob& job, std::uint32_t rank, const JobManager& jobs);
+  void note(const ActiveJob& job, const JobManager& jobs);
+  // Before the commit: writes down what was noted since the last one.
+  void keep();
   // nullptr: no such job was lost, or it has files of its own, or that is too long ago.
   const Files* of(JobId job) const;
 
  private:
+  std::string key() const;
+
+  Journal& journal_;
+  std::uint32_t rank_;
   std::map<JobId, Files> files_;
+  bool is_kept_ = true;
 };
 
 }  // namespace holon::instance

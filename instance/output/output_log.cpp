@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <sstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,6 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr Duration kCleanAgain = 60'000;
 constexpr std::string_view kSegmentName = "log-", kPacked = ".gz";
+constexpr const char* kWithAgents = "output.with-agents";  // in the journal
 
 Status append_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -98,6 +100,23 @@ Result<LoggedOutput> read_logged(const std::string& folder, const OutputPlace& p
   if (n != static_cast<ssize_t>(bytes.size()))
     return fail(Errc::system, "the log of outputs is shorter than it was", file);
   return in_two(std::move(bytes), place);
+}
+
+OutputLog::OutputLog(Journal& journal, std::string folder, std::int64_t segment)
+    : journal_(journal), folder_(std::move(folder)), full_(segment) {
+  const auto kept = journal_.meta(kWithAgents);
+  if (!kept || !*kept) return;
+  std::istringstream text(**kept);
+  for (std::uint64_t job = 0; text >> job;) with_agents_.insert(JobId(job));
+}
+
+void OutputLog::leave_with_agent(JobId job) {
+  constexpr std::size_t kMost = 10'000;
+  if (!with_agents_.insert(job).second) return;
+  if (with_agents_.size() > kMost) with_agents_.erase(with_agents_.begin());
+  std::string text;
+  for (const JobId one : with_agents_) text += std::to_string(one.value()) + ' ';
+  journal_.set_meta(kWithAgents, text);
 }
 
 // One that is compressed is not gone on with.

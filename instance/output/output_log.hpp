@@ -35,8 +35,7 @@ class OutputLog {
   static constexpr std::int64_t kSegment = 64 << 20;  // bytes at which another one is begun
 
   // `folder`: of the files of outputs.
-  OutputLog(Journal& journal, std::string folder, std::int64_t segment = kSegment)
-      : journal_(journal), folder_(std::move(folder)), full_(segment) {}
+  OutputLog(Journal& journal, std::string folder, std::int64_t segment = kSegment);
 
   // Of a job whose end is written in this turn; what is there already stays. Errors: system.
   Status add(JobId job, const LoggedOutput& written);
@@ -45,6 +44,11 @@ class OutputLog {
   Status add_to_files(JobId job, const LoggedOutput& written) const;
   // Has it files of its own?
   bool has_files(JobId job) const;
+  // What this job wrote could not be written down in the turn of its end, and its agent is to do
+  // so. Kept in the journal: the agent may not have heard it, and files that the job has then are
+  // those of its next attempt.
+  void leave_with_agent(JobId job);
+  bool is_left_with_agent(JobId job) const { return with_agents_.contains(job); }
   // nullopt: it has left nothing here. Errors: system.
   Result<std::optional<LoggedOutput>> read(JobId job) const;
   // Removes segments that no row leads to, now and then, where jobs were forgotten. After a commit.
@@ -68,6 +72,7 @@ class OutputLog {
   std::set<std::int64_t> to_compress_;  // segments that are full
   std::optional<SegmentPacker> packer_;
   std::int64_t packing_ = 0;  // the segment that it compresses
+  std::set<JobId> with_agents_;
 };
 
 }  // namespace holon::instance

@@ -22,7 +22,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kFilesAtOnce = 4;
+constexpr Duration kPutOffFor = 30'000;
 constexpr const char* kLate = ".late";  // behind the names of files that an earlier agent left
+
+std::pair<std::uint64_t, bool> stream_of(const msg::KeepRequest& piece) {
+  return {piece.job, piece.error};
+}
 
 // The next job of that number writes into a file of its own.
 std::string set_aside(const std::string& path) {
@@ -79,6 +84,9 @@ void OutputKeeper::take_left() {
        entry.increment(error))
     left.push_back(entry->path());
   std::sort(left.begin(), left.end());
+  // Of one job the earlier first: those that were late before.
+  std::stable_partition(left.begin(), left.end(),
+                        [](const fs::path& path) { return path.string().ends_with(kLate); });
   const auto all = std::make_shared<Delivery>();
   all->done = [] {};
   for (const auto& path : left) {
@@ -137,10 +145,13 @@ void OutputKeeper::add(const msg::Start& start, bool error,
 
 void OutputKeeper::send_some() {
   if (!is_open_) return;
-  std::size_t looked_at = 0;
-  for (auto file = files_.begin(); file != files_.end() && looked_at < kFilesAtOnce; ++looked_at) {
+  std::size_t sent = 0;
+  for (auto file = files_.begin(); file != files_.end() && sent < kFilesAtOnce;) {
     const auto next = std::next(file);
-    if (!file->on_its_way) send(file);
+    const bool waits =
+        !file->on_its_way && (file->is_put_off || busy_.contains(stream_of(file->next)));
+    if (!waits) ++sent;
+    if (!waits && !file->on_its_way) send(file);
     file = next;
   }
 }
@@ -155,6 +166,7 @@ void OutputKeeper::send(std::list<File>::iterator file) {
     file->next.data.resize(static_cast<std::size_t>(n));
   }
   file->on_its_way = std::make_shared<const bool>(true);
+  busy_.insert(stream_of(file->next));
   broker_.call({"agent.keep", transport::pack(file->next), "", 0},
                [this, file, asked = std::weak_ptr(file->on_its_way)](const auto& answer) {
                  if (!asked.expired()) answered(file, answer);
@@ -163,11 +175,13 @@ void OutputKeeper::send(std::list<File>::iterator file) {
 
 void OutputKeeper::answered(std::list<File>::iterator file, const Result<std::string>& answer) {
   file->on_its_way.reset();
+  busy_.erase(stream_of(file->next));
   if (!answer && answer.error().code == Errc::disconnected) return;  // resume() says it again
   if (!is_open_) return;
   const auto reply =
       answer ? transport::unpack<msg::KeepReply>(*answer) : tl::unexpected<Error>(answer.error());
-  // A full disk, say: the task itself would not have known more.
+  // A full disk, say: the task itself would not have known more. Nobody waits for what is late.
+  if (!reply && file->next.late && reply.error().code == Errc::system) return put_off(file);
   if (!reply) return end(file);
   if (file->knows_begin)
     file->next.offset += file->next.data.size();
@@ -177,8 +191,21 @@ void OutputKeeper::answered(std::list<File>::iterator file, const Result<std::st
   send(file);
 }
 
+void OutputKeeper::put_off(std::list<File>::iterator file) {
+  file->is_put_off = true;
+  if (!again_) again_ = reactor_.after(kPutOffFor, [this] { try_again(); });
+  send_some();
+}
+
+void OutputKeeper::try_again() {
+  again_.cancel();
+  for (File& file : files_) file.is_put_off = false;
+  send_some();
+}
+
 void OutputKeeper::end(std::list<File>::iterator file) {
   unlink(file->path.c_str());
+  if (file->on_its_way) busy_.erase(stream_of(file->next));
   const auto delivery = file->of;
   files_.erase(file);
   if (--delivery->files == 0)
@@ -192,7 +219,7 @@ void OutputKeeper::end(std::list<File>::iterator file) {
 
 void OutputKeeper::resume() {
   is_open_ = true;
-  send_some();
+  try_again();
 }
 
 void OutputKeeper::give_up() {

@@ -9,7 +9,9 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "launch/messages.hpp"
 #include "launch/remote/output_messages.hpp"
@@ -42,8 +44,8 @@ class OutputKeeper {
   // The tasks have written all: it is sent, and `done` is called by the loop. False: they have
   // written nothing that is kept here, and `done` is not called.
   bool deliver(const msg::Start& start, std::function<void()> done);
-  // The broker takes what this agent says, or does so again: what waits is sent. Before the first
-  // time nothing is.
+  // The broker takes what this agent says, or does so again: what waits is sent, also what it could
+  // not write before. Before the first time nothing is.
   void resume();
   // The broker is gone, and what it has not answered is said to the next one.
   void pause() { is_open_ = false; }
@@ -63,6 +65,7 @@ class OutputKeeper {
     std::uint64_t begin = 0;  // offset of its first byte in the broker's file
     bool knows_begin = false;
     std::shared_ptr<const bool> on_its_way;  // until the answer comes
+    bool is_put_off = false;  // the broker could not write it; it stays here until it can
   };
   OutputKeeper(transport::Reactor& reactor, transport::Client& broker, std::string folder,
                std::string own)
@@ -72,12 +75,18 @@ class OutputKeeper {
   void send_some();
   void send(std::list<File>::iterator file);
   void answered(std::list<File>::iterator file, const Result<std::string>& answer);
+  void put_off(std::list<File>::iterator file);
+  void try_again();
   void end(std::list<File>::iterator file);
 
   transport::Reactor& reactor_;
   transport::Client& broker_;
   std::string folder_, own_;
   std::list<File> files_;  // in the order of the jobs' ends
+  // Job and stream of those that are on their way. Another file of the same goes behind the end of
+  // the one before, which is known only when that is through.
+  std::set<std::pair<std::uint64_t, bool>> busy_;
+  transport::Subscription again_;  // files that were put off
   bool is_open_ = false;
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };

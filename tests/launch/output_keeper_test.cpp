@@ -153,6 +153,38 @@ TEST_F(OutputKeeperTest, WhatAKilledAgentHadIsHandedOverByTheNext) {
   EXPECT_TRUE(std::filesystem::is_empty(former));
 }
 
+// Of two agents that were killed, and the job that runs again: nothing is written over.
+TEST_F(OutputKeeperTest, FilesOfOneJobAreHandedOverOneAfterTheOther) {
+  const std::string former = dir_ + "/holon-output-former";
+  const std::string first(2 * msg::kMostKept, '1'), second(msg::kMostKept + 5, '2');
+  std::filesystem::create_directory(former);
+  std::ofstream(former + "/7.out.late") << first;
+  std::ofstream(former + "/7.out") << second;
+  keeper_ = std::move(*OutputKeeper::create(*reactor_, *broker_, "/of/the/broker/output", former));
+  auto again = job("third");
+  again.attempt = 2;
+  keeper_->resume();
+  EXPECT_TRUE(deliver(again));
+  EXPECT_TRUE(kept_[false] == first + second + "third");
+  EXPECT_TRUE(std::filesystem::is_empty(former));
+}
+
+TEST_F(OutputKeeperTest, WhatIsLateStaysUntilTheBrokerCanWriteIt) {
+  const std::string former = dir_ + "/holon-output-former";
+  std::filesystem::create_directory(former);
+  std::ofstream(former + "/7.out") << "out";
+  keeper_ = std::move(*OutputKeeper::create(*reactor_, *broker_, "/of/the/broker/output", former));
+  refuses_ = true;
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return late_ == 1; }));
+  EXPECT_TRUE(deliver(job("another's"))) << "nobody waits for it";
+  EXPECT_FALSE(std::filesystem::is_empty(former));
+  refuses_ = false;
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return std::filesystem::is_empty(former); }));
+  EXPECT_EQ(kept_[false], "out");
+}
+
 TEST_F(OutputKeeperTest, AMarkTellsWhoseFilesTheseAre) {
   std::ofstream(dir_ + "/mark") << "4711";
   EXPECT_TRUE(OutputKeeper::sees({"", dir_ + "/mark", "4711"}));

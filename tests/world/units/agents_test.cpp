@@ -3,12 +3,16 @@
 // millisecond.
 #include <gmock/gmock.h>
 
+#include <fstream>
+
+#include "launch/remote/output_messages.hpp"
 #include "tests/world/units/scene.hpp"
 
 namespace holon::world {
 namespace {
 
 namespace lm = launch::msg;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -131,15 +135,15 @@ TEST_F(AgentsTest, EachIsToldItsPartAndEndsNoOther) {
   ASSERT_TRUE(answer(first, "agent.report", finished(job)));
   ASSERT_TRUE(answer(first, "agent.report", finished(job, 9)));
   EXPECT_EQ(state(job), "RUN");
+  for (const std::uint32_t rank : {0, 1}) EXPECT_TRUE(core().agents.of(rank).has(JobId(job)));
   ASSERT_TRUE(answer(second, "agent.report", finished(job)));
   EXPECT_EQ(result(job), "COMPLETED");
-}
-
-  for (const std::uint32_t rank : {0, 1}) EXPECT_TRUE(core().agents.of(rank).has(JobId(job)));
-TEST_F(AgentsTest, NobodySpeaksForARankWithoutItsSecret) {
-  begin_broker({}, "node=2/core=1", 2);
   for (const std::uint32_t rank : {0, 1})
     EXPECT_FALSE(core().agents.of(rank).has(JobId(job))) << "nobody asks about it any more";
+}
+
+TEST_F(AgentsTest, NobodySpeaksForARankWithoutItsSecret) {
+  begin_broker({}, "node=2/core=1", 2);
   agent(hello_of(1, 8));
   auto forged = hello_of(1, 9);
   forged.secret = hello_of(0, 0).secret;
@@ -203,6 +207,57 @@ TEST_F(AgentsTest, AnAcknowledgedEndIsAnEndForEveryLaterBroker) {
     ASSERT_TRUE(answer(one, "agent.hello", hello));
     EXPECT_EQ(result(job), "COMPLETED");
   }
+}
+
+// What was lost with its agent may be handed over after the broker was lost, too.
+TEST_F(AgentsTest, OutputThatComesLateIsTakenByEveryLaterBroker) {
+  begin_broker({}, "node=2/core=1", 2);
+  agent(hello_of(0, 7));
+  Peer& before = agent(hello_of(1, 8));
+  const auto job = submit(user(), 2);
+  ASSERT_TRUE(answer(before, "agent.report", started(job, 4711)));
+  lose(before);
+  auto hello = hello_of(1, 9);
+  hello.swept = true;
+  agent(hello);
+  ASSERT_TRUE(until([&] { return core().agents.of(1).left().of(JobId(job)) != nullptr; }));
+  pass(kSecond);
+  restart_broker();
+  agent(hello_of(0, 7));
+  Peer& next = agent(hello);
+  lm::KeepRequest piece;
+  piece.job = job;
+  piece.late = true;
+  piece.data = "what it wrote\n";
+  const auto kept = answer(next, "agent.keep", piece);
+  ASSERT_TRUE(kept) << kept.error().what;
+  EXPECT_EQ(transport::unpack<lm::KeepReply>(*kept)->size, piece.data.size());
+  piece.job = job + 1;
+  EXPECT_EQ(answer(next, "agent.keep", piece).error().code, Errc::not_found);
+}
+
+// The files that a job has may be those of its next attempt.
+TEST_F(AgentsTest, WhatCouldNotBeWrittenAtAJobsEndIsNotTakenForKeptLater) {
+  begin_broker({});
+  const auto hello = hello_of(0, 7);
+  Peer& before = agent(hello);
+  const auto job = submit(user());
+  auto end = finished(job);
+  end.finished.front().output = "what it wrote\n";
+  const std::string folder = options_.start.state_dir + "/output";
+  std::filesystem::remove_all(folder);
+  std::ofstream(folder) << "in its place";
+  const auto told = [&](Peer& who) {
+    const auto reply = answer(who, "agent.report", end);
+    return reply ? transport::unpack<lm::Reported>(*reply)->to_files : std::vector<std::uint64_t>();
+  };
+  EXPECT_THAT(told(before), ElementsAre(job));
+  std::filesystem::remove(folder);
+  std::filesystem::create_directory(folder);
+  std::ofstream(folder + "/" + std::to_string(job) + ".out") << "of the next attempt\n";
+  EXPECT_THAT(told(before), ElementsAre(job)) << "it has not heard the answer";
+  restart_broker();
+  EXPECT_THAT(told(agent(hello)), ElementsAre(job));
 }
 
 }  // namespace
