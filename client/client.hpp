@@ -224,6 +224,10 @@ class Client {
                                                      std::function<void()> on_answer);
   [[nodiscard]] transport::Subscription record_later(
       std::uint64_t id, std::function<void(const msg::JobRecord&)> on_answer);
+  // The record of a job of this instance when it is INACTIVE. Not called where the connection is
+  // lost before that: wait() asks the broker that follows.
+  [[nodiscard]] transport::Subscription ended_later(
+      std::uint64_t id, std::function<void(const msg::JobRecord&)> on_end);
   [[nodiscard]] transport::Subscription input_later(
       const msg::InputRequest& request,
       std::function<void(const Result<msg::InputReply>&)> on_answer);

@@ -62,6 +62,18 @@ transport::Subscription Client::record_later(std::uint64_t id,
                    });
 }
 
+transport::Subscription Client::ended_later(std::uint64_t id,
+                                            std::function<void(const msg::JobRecord&)> on_end) {
+  msg::WaitRequest request;
+  request.ids = {id};
+  return ask_later(parts_->client, {"job.wait", transport::pack(request), parts_->path, kForEver},
+                   [on_end = std::move(on_end)](const Result<std::string>& answer) {
+                     const auto reply = answer ? transport::unpack<msg::WaitReply>(*answer)
+                                               : tl::unexpected<Error>(answer.error());
+                     if (reply && !reply->jobs.empty()) on_end(reply->jobs.front());
+                   });
+}
+
 transport::Subscription Client::input_later(
     const msg::InputRequest& request,
     std::function<void(const Result<msg::InputReply>&)> on_answer) {

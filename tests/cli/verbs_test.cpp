@@ -195,6 +195,17 @@ TEST(Run, WithProgressSaysWhyItWaitsAndWhereItRuns) {
                                              "holon run: job 5 runs on n0, .* of 1m00s\n"));
 }
 
+// Each question more is another time that both processes have to be given a core.
+TEST(Run, HowItEndedIsAskedForBesideTheOutput) {
+  FakeBroker broker;
+  broker.answer("submit", msg::SubmitReply{5, 1});
+  broker.stream<msg::OutputChunk>("job.attach", {{0, false, "one\n"}});
+  broker.answer("job.wait", msg::WaitReply{{ended(5, "sh", "COMPLETED", 0)}});
+  broker.start();
+  EXPECT_EQ(run_cli({"run", "sh"}).code, 0);
+  EXPECT_THAT(broker.asked(), ElementsAre("submit ", "job.wait ", "job.attach "));
+}
+
 TEST(Run, ExitCodesSayHowItEnded) {
   struct Case {
     msg::JobRecord record;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "places.hpp"  // written by CMake
 #include "tests/system/sandbox.hpp"
 
 namespace holon::system_test {
@@ -37,6 +38,16 @@ TEST(Scripts, AChildInstanceHasTheSlotsOfItsScript) {
   sandbox.ok({"batch", "campaign.sh"});
   sandbox.ok({"job", "wait", "1"});
   EXPECT_EQ(sandbox.read_file("campaign.log"), "done\ndone\ndone\n");
+}
+
+// Every command loads what the program is linked with.
+TEST(Scripts, ACommandLoadsNoLibraryThatOnlyAReaderOfFilesCouldNeed) {
+  Sandbox sandbox;
+  const Ran ran = Process({"ldd", HOLON_BINARY}, sandbox.environment(), sandbox.folder()).finish();
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_THAT(ran.out, HasSubstr("libstdc++"));
+  for (const char* library : {"libicu", "libboost"})
+    EXPECT_THAT(ran.out, testing::Not(HasSubstr(library)));
 }
 
 TEST(Scripts, AScriptOfSlurmsRunsOnceInAChildInstance) {

@@ -60,6 +60,10 @@ class Copy {
 Result<msg::JobRecord> follow(Invocation& call, Client& client, std::uint64_t id,
                               Interrupter& interrupter) {
   Copy copy(call, interrupter);
+  // Asked for beside the output, so that it is here when that ends.
+  std::optional<msg::JobRecord> over;
+  const auto asked =
+      client.ended_later(id, [&over](const msg::JobRecord& record) { over = record; });
   const auto streamed = client.attach(id, [&copy](const msg::OutputChunk& chunk) {
     copy(chunk);
     return true;
@@ -67,6 +71,7 @@ Result<msg::JobRecord> follow(Invocation& call, Client& client, std::uint64_t id
   // A file that the user has named is the user's to read, where the instance serves several: of a
   // job that is over it shows nothing.
   if (!streamed && streamed.error().code != Errc::denied) return tl::unexpected(streamed.error());
+  if (over) return std::move(*over);
   msg::WaitRequest request;
   request.ids = {id};
   auto ended = client.wait(request);
