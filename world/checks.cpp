@@ -52,6 +52,7 @@ void Checks::what_runs(const std::vector<std::unique_ptr<Instance>>& instances) 
   for (const auto& instance : instances)
     if (!instance->over()) note_hosts(*instance);
   for (const auto& [pid, task] : machine_.tasks.live()) {
+    if (task->host >= BatchSystem::kFirstHost) last_used_[task->host] = now();
     if (left_.contains(task->host) && !is_given_up(task->host))
       return machine_.history.violation("{} runs on {}, which has left", task->path,
                                         Hosts::name_of(task->host));
@@ -112,7 +113,11 @@ bool Checks::is_given_up(int host) const {
 // The agent of a host that has been away for too long may have lost what it ran.
 void Checks::note_hosts(const Instance& instance) {
   const auto* core = instance.core();
-  if (core == nullptr || !instance.has_hosts()) return;
+  if (!instance.has_hosts()) return;
+  if (instance.is_root())
+    for (const auto& [host, rank] : instance.ranks())
+      if (core == nullptr || !core->agents.is_connected(rank)) last_away_[host] = now();
+  if (core == nullptr) return;
   for (const auto& [host, rank] : instance.ranks()) {
     if (rank == 0) continue;
     Micros& connected = connected_.try_emplace({instance.uri(), rank}, now()).first->second;
@@ -137,6 +142,10 @@ void Checks::plan_of(const Instance& instance) {
   if (!core->offline.none() || !core->drains.here().empty() || !core->drains.above().empty())
     return;
   const Time now = instance.broker()->reactor().now();
+  // Nor are those of a node of which it is not known yet when it will be gone.
+  const auto& graph = core->store->graph();
+  for (const auto node : graph.by_type("node"))
+    if (graph.end_of(node) <= now) return;
   std::int64_t held = 0;
   for (const auto& [id, job] : core->jobs.active()) {
     if (!job.life.holds_resources) continue;
@@ -162,7 +171,14 @@ void Checks::plan_of(const Instance& instance) {
 void Checks::added(int host, Duration lasts) {
   left_.erase(host);
   gone_.erase(host);
-  if (lasts > 0) gone_[host] = {now(), now() + lasts * kMs};
+  if (lasts > 0) gone_[host] = {now(), now() + lasts * kMs, false};
+}
+
+void Checks::end_told(int host, Micros at) {
+  constexpr Micros kSame = 2 * kSecond;
+  Gone& gone = gone_[host];
+  const bool is_new = std::abs(gone.at - at) > kSame || gone.added < last_away_[host];
+  if (is_new) gone = {now(), at, true};
 }
 
 // Of jobs that were placed when the agent was welcome for sure, and is still the one of its host:
@@ -180,6 +196,8 @@ void Checks::ends_of_nodes(const Instance& root) {
         const AgentProcess* const agent = root.agent_on(host);
         if (Hosts::name_of(host) != node.host || agent == nullptr || agent->lasts == 0) continue;
         if (clock - job.life.t_alloc + kOnItsWay > (now() - gone.added) / kMs) continue;
+        const auto away = last_away_.find(host);
+        if (gone.is_told && away != last_away_.end() && away->second > gone.added) continue;
         const Duration left = gone.at > now() ? (gone.at - now()) / kMs : 0;
         if (job.allocation->when.end - clock > left + kOnItsWay)
           return machine_.history.violation("job {} has {} ms on {}, which is gone in {} ms",

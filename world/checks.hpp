@@ -35,6 +35,13 @@ class Checks {
   void left(int host) { left_.insert(host); }
   // `lasts`: so many ms, from now on; 0: it stays.
   void added(int host, Duration lasts);
+  // The batch system has said to the agent there that its node is gone then.
+  void end_told(int host, Micros at);
+  // When a task was on this host of the batch system last.
+  Micros last_used(int host) const {
+    const auto used = last_used_.find(host);
+    return used == last_used_.end() ? 0 : used->second;
+  }
   void all_begins() {
     left_.clear();
     gone_.clear();
@@ -133,9 +140,12 @@ class Checks {
   std::set<int> left_;                               // hosts
   // Hosts that are there for a while only.
   struct Gone {
-    Micros added = 0, at = 0;
+    Micros added = 0, at = 0;  // `added`: since when it is known
+    bool is_told = false;      // again and again, as long as its agent is there
   };
   std::map<int, Gone> gone_;
+  std::map<int, Micros> last_away_;                  // from the root, of hosts
+  std::map<int, Micros> last_used_;                  // of hosts of the batch system
   std::map<int, Micros> last_heard_;                 // by the root, of hosts
   std::map<std::string, std::uint32_t> last_retry_;  // of jobs that were cancelled, at most
   std::map<std::string, msg::JobRecord> seen_;       // by observer and path

@@ -41,6 +41,7 @@ void World::fail_something() {
   Process* const process = some_process();
   Instance* const instance = some_instance(false);
   if (instance == nullptr) return;
+  if (has_batch_ && dice.one_in(6)) return fail_batch_system();
   if (has_hosts_ && dice.one_in(2)) return fail_a_host();
   switch (dice.between(1, 16)) {
     case 1:

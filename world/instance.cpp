@@ -1,6 +1,7 @@
 #include "world/instance.hpp"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <filesystem>
 #include <map>
 
+#include "batch/systems.hpp"
 #include "instance/exit_codes.hpp"
 #include "launch/remote/invitation.hpp"
 #include "transport/codec/codec.hpp"
@@ -26,6 +28,11 @@ constexpr Duration kJoinAgain = 500;
 // Messages are not encrypted here: all that counts is which key a connection has shown.
 transport::KeyPair key_of(const std::string& whose) {
   return {"public " + whose, "secret " + whose};
+}
+
+uid_t uid_of(const std::string& user) {
+  const passwd* const entry = getpwnam(user.c_str());
+  return entry == nullptr ? geteuid() : entry->pw_uid;
 }
 
 }  // namespace
@@ -176,6 +183,8 @@ void AgentProcess::hear_place(const Result<std::string>& answer) {
   how.hostname = place->host;
   how.orphan_timeout = place->orphan_timeout;
   if (!machine_of_.planted(Plant::endless_node)) how.lasts = lasts;
+  how.batch_job = batch_job;
+  if (!batch_job.empty()) how.batch_system = batch::name_of(batch::System::slurm);
   how.security = {invited_.server_public_key, place->public_key, place->secret_key};
   reactor().defer([this, how] {
     joining_.reset();
@@ -214,6 +223,7 @@ Instance::Instance(Machine& machine, Instances& all, Begin begin)
   options_.start.resources = begin_.resources;
   options_.start.grant = !is_root();
   options_.start.system = begin_.system;
+  options_.start.background = begin_.is_idle_over;
   options_.runtime_dir = machine_.dir + "/r" + std::to_string(machine_.new_pid());
   options_.binary = "holon";
   options_.parent_uri = begin_.parent_uri;
@@ -314,6 +324,7 @@ void Instance::start_broker() {
         if (begin_.program > 0) later(begin_.program, [this] { stop(); });
       },
       begin_.host);
+  if (!begin_.user.empty()) broker_->act_as(uid_of(begin_.user));
   broker_->on_death = [this](bool killed, int code) { broker_ended(killed, code); };
   if (again && core() != nullptr) on_recovered(*this);
 }
@@ -332,6 +343,13 @@ void Instance::broker_ended(bool killed, int code) {
     machine_.disk.forget(begin_.state_dir, "meta", "key LIKE 'policy.live.%'");
   if (killed && machine_.planted(Plant::forgotten_guest))
     machine_.disk.forget(begin_.state_dir, "meta", "key = 'guests'");
+  if (killed && machine_.planted(Plant::forgotten_batch))
+    machine_.disk.forget(begin_.state_dir, "meta", "key = 'provisions'");
+  if (killed && machine_.planted(Plant::forgotten_own))
+    machine_.disk.change(
+        begin_.state_dir,
+        "UPDATE specs SET jobspec = replace(jobspec, '\"own\":true', '\"own\":false') "
+        "WHERE jobspec LIKE '%\"own\":true%'");
   if (ending_) return finish_agents();
   if (!killed && (code == instance::kEndedInOrder || code == instance::kTimeIsOver ||
                   code == instance::kCannotStart)) {
@@ -540,8 +558,23 @@ std::map<std::string, std::string> secrets_in(int fd) {
 
 }  // namespace
 
+// A user's own, as the broker asks for it: it runs until it has been idle, and what it says to its
+// parent is its user's by the kernel's word.
+Instance::Begin Instance::own_instance(const launch::SpawnRequest& request) const {
+  Begin child;
+  child.user = request.user;
+  child.is_idle_over = true;
+  // Where this user's instances are, which nobody else reads.
+  child.state_dir = fmt::format("{}/home/{}/{}", machine_.dir, child.user, machine_.new_pid());
+  child.conf = begin_.own_conf;
+  for (std::size_t i = 1; i < request.argv.size(); ++i)
+    if (request.argv[i - 1] == "--conf") child.conf.push_back(request.argv[i]);
+  if (machine_.planted(Plant::kept_own)) child.conf.emplace_back("instance.idle-timeout=1h");
+  return child;
+}
+
 // argv: "instance", how many ms its program runs, how many agents it has where its parent has told
-// it no place, --conf items.
+// it no place, --conf items. Or that of a user's own instance.
 void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
   auto secrets = secrets_in(request.secrets);
   auto place = instance::parse_child_place(secrets);
@@ -553,18 +586,21 @@ void Instance::begin_child(Task& task, const launch::SpawnRequest& request) {
         task, {secrets["HOLON_PARENT_URI"], secrets["HOLON_TOKEN"],
                std::strtoull(task.path.c_str() + task.path.rfind('/') + 1, nullptr, 10), "",
                std::move(*place)});
-  Begin child;
+  const bool is_own = request.argv[0] != "instance";
+  Begin child = is_own ? own_instance(request) : Begin();
   child.path = task.path;
   child.task = task.pid;
   child.host = task.host;
-  child.state_dir = secrets["HOLON_STATE_DIR"];
+  if (!is_own) child.state_dir = secrets["HOLON_STATE_DIR"];
   child.parent_uri = secrets["HOLON_PARENT_URI"];
   child.token = secrets["HOLON_TOKEN"];
-  child.program = std::strtoll(request.argv[1].c_str(), nullptr, 10) * kMs;
-  child.agents = static_cast<std::uint32_t>(std::strtoul(request.argv[2].c_str(), nullptr, 10));
+  if (!is_own) {
+    child.program = std::strtoll(request.argv[1].c_str(), nullptr, 10) * kMs;
+    child.agents = static_cast<std::uint32_t>(std::strtoul(request.argv[2].c_str(), nullptr, 10));
+    child.conf.assign(request.argv.begin() + 3, request.argv.end());
+  }
   if (!place->hosts.empty()) child.agents = static_cast<std::uint32_t>(place->hosts.size());
   child.hosts = std::move(place->hosts);
-  child.conf.assign(request.argv.begin() + 3, request.argv.end());
   begin_instance(task, std::move(child));
 }
 

@@ -67,6 +67,7 @@ class AgentProcess final : public Process {
   void terminate();
   // ms from its beginning on until its node is gone, which it says; 0: the node stays.
   Duration lasts = 0;
+  std::string batch_job;  // that its node is in; "": none
   // It has been given a place.
   std::function<void()> on_place = [] {};
 
@@ -123,7 +124,11 @@ class Instance {
     pid_t task = 0;       // that it is, of its parent's agent
     Micros program = 0;   // how long it runs once it is ready; 0: until it is told to end
     bool system = false;  // it serves several users
-    Micros late = 0;      // some agents on other hosts begin so much later, at most
+    // Of such an instance: of the children that it makes for each of them.
+    std::vector<std::string> own_conf = {};
+    std::string user = {};      // whose it is, of such a child; "": as the one above
+    bool is_idle_over = false;  // it ends when it has had nothing to do for a while
+    Micros late = 0;            // some agents on other hosts begin so much later, at most
   };
   Instance(Machine& machine, Instances& all, Begin begin);
   ~Instance();
@@ -140,6 +145,7 @@ class Instance {
   pid_t task() const { return begin_.task; }
   std::string uri() const { return "ipc://" + options_.runtime_dir + "/broker"; }
   bool is_root() const { return begin_.task == 0; }
+  const std::string& user() const { return begin_.user; }
   int host() const { return begin_.host; }
   const std::string& agent_secret(std::uint32_t rank) const {
     return options_.secrets.agents[rank];
@@ -194,6 +200,7 @@ class Instance {
   // Of a root all, of a child over several agents of its parent the first.
   std::uint32_t own_agents() const { return is_root() || !has_hosts() ? begin_.agents : 1; }
   void open_to_hosts();
+  Begin own_instance(const launch::SpawnRequest& request) const;
   void begin_instance(Task& task, Begin child);
   void begin_agent_of_child(Task& task, instance::ChildAgentOptions how);
   void begin_agent(std::uint32_t rank);

@@ -5,6 +5,7 @@
 
 #include "world/history.hpp"
 #include "world/plants.hpp"
+#include "world/seams/batch_system.hpp"
 #include "world/seams/dice.hpp"
 #include "world/seams/disk.hpp"
 #include "world/seams/hosts.hpp"
@@ -33,6 +34,7 @@ class Machine {
   Wires wires;
   Tasks tasks;
   Disk disk;
+  BatchSystem batch;
 
  private:
   Plant plant_;

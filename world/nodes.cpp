@@ -11,7 +11,8 @@
 namespace holon::world {
 namespace {
 
-constexpr int kAllHosts = 5;  // the first three belong to the instance from its beginning on
+// The first three belong to the instance from its beginning on. Those of a batch system come then.
+constexpr int kAllHosts = BatchSystem::kFirstHost;
 
 }  // namespace
 
@@ -52,8 +53,10 @@ void World::check_quorum(const Instance& root) {
 
 std::vector<int> World::hosts_without_agent() const {
   std::vector<int> hosts;
-  for (int host = 1; host < kAllHosts; ++host) {
-    if (machine_.hosts.is_up(host) && !is_added_by_hand(host) && root_->agent_on(host) == nullptr)
+  const int last = has_batch_ && brings_back_ ? kAllHosts + BatchSystem::kHosts : kAllHosts;
+  for (int host = 1; host < last; ++host) {
+    if (machine_.hosts.is_up(host) && !is_added_by_hand(host) && !machine_.batch.uses(host) &&
+        root_->agent_on(host) == nullptr)
       hosts.push_back(host);
   }
   return hosts;
@@ -135,9 +138,9 @@ void World::remove_node() {
 void World::bring_nodes_back() {
   if (!has_machines_ || root_ == nullptr || !root_->ready()) return;
   std::vector<int> hosts;
+  brings_back_ = true;
   for (const int host : hosts_without_agent())
     if (root_->rank_on(host)) hosts.push_back(host);
-  brings_back_ = true;
   if (!hosts.empty()) add_nodes(hosts, hosts.size());
 }
 

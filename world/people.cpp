@@ -20,6 +20,7 @@ void World::begin_people() {
     one.client->act_as(uid);
   }
   root_conf_.emplace_back("access.least-uid=1");
+  if (machine_.edition >= 5 && machine_.dice.one_in(2)) begin_own_instances();
 }
 
 World::Person& World::somebody() {
@@ -37,20 +38,24 @@ void World::meddle() {
       return pretend(who);
     case 3:
       return list_own(who);
+    case 4:
+      return has_own_instances_ ? cancel_own_instance(who) : touch_another_ones_job(who);
     default:
       return touch_another_ones_job(who);
   }
 }
 
-void World::must_be_refused(Person& who, const std::string& topic, std::string payload) {
-  who.client->ask(root_->uri(), topic, std::move(payload),
-                  [this, name = who.name, topic](const Result<std::string>& answer) {
-                    if (answer)
-                      machine_.history.violation("{} has asked for {}, and was not refused", name,
-                                                 topic);
-                    else if (answer.error().code == Errc::denied)
-                      machine_.history.note("{} is refused {}", name, topic);
-                  });
+void World::must_be_refused(Person& who, const std::string& topic, std::string payload,
+                            const std::string& path) {
+  who.client->ask(
+      root_->uri(), topic, std::move(payload),
+      [this, name = who.name, topic](const Result<std::string>& answer) {
+        if (answer)
+          machine_.history.violation("{} has asked for {}, and was not refused", name, topic);
+        else if (answer.error().code == Errc::denied)
+          machine_.history.note("{} is refused {}", name, topic);
+      },
+      path);
 }
 
 // What is for the owner and for operators.
@@ -79,25 +84,28 @@ void World::pretend(Person& who) {
 }
 
 void World::touch_another_ones_job(Person& who) {
-  std::vector<std::uint64_t> ids;
+  std::vector<const Acked*> jobs;
   for (const auto& [path, job] : acked_)
-    if (job.user != who.name) ids.push_back(job.id);
-  if (ids.empty()) return;
-  const auto id = ids[static_cast<std::size_t>(
-      machine_.dice.between(0, static_cast<std::int64_t>(ids.size()) - 1))];
+    if (job.user != who.name) jobs.push_back(&job);
+  if (jobs.empty()) return;
+  const Acked& job = *jobs[static_cast<std::size_t>(
+      machine_.dice.between(0, static_cast<std::int64_t>(jobs.size()) - 1))];
+  const auto id = job.id;
+  const std::string path = job.instance == "/" ? "" : job.instance;
   switch (machine_.dice.between(1, 3)) {
     case 1: {
       msg::CancelRequest cancel;
       cancel.ids = {id};
-      return must_be_refused(who, "cancel", transport::pack(cancel));
+      return must_be_refused(who, "cancel", transport::pack(cancel), path);
     }
     case 2:
-      return must_be_refused(who, "job.suspend", transport::pack(msg::SuspendRequest{{id}, true}));
+      return must_be_refused(who, "job.suspend", transport::pack(msg::SuspendRequest{{id}, true}),
+                             path);
     default: {
       msg::UpdateRequest update;
       update.ids = {id};
       update.limit = 5'000;
-      return must_be_refused(who, "job.update", transport::pack(update));
+      return must_be_refused(who, "job.update", transport::pack(update), path);
     }
   }
 }
@@ -122,6 +130,8 @@ void World::check_people(const std::string& path, const Acked& job, const msg::J
   if (!job.user.empty() && record.user != job.user)
     machine_.history.violation("job {} is {}'s, and {} has submitted it", path, record.user,
                                job.user);
+  if (!job.user.empty() && record.reason.find("it had nothing to do") != std::string::npos)
+    machine_.history.violation("job {} was there, and its instance ended as idle", path);
 }
 
 }  // namespace holon::world

@@ -73,6 +73,20 @@ const std::vector<PlantInfo>& all_plants() {
        "that a job is suspended, or goes on, is acknowledged, and no agent hears of it"},
       {Plant::open_door, "open-door", "whoever connects is taken for the owner of the instance"},
       {Plant::wrong_user, "wrong-user", "a user is taken for another one"},
+      {Plant::forgotten_own, "forgotten-own",
+       "whose an instance is that was made for a user is gone with the broker that made it"},
+      {Plant::kept_own, "kept-own", "an instance of a user's own does not end when it idles"},
+      {Plant::wrong_own, "wrong-own", "a user is told the instance of another one"},
+      {Plant::early_idle, "early-idle",
+       "an instance of a user's own ends as idle, and has something to do"},
+      {Plant::lost_own_submit, "lost-own-submit",
+       "a submission to a user's own instance is acknowledged and thrown away"},
+      {Plant::empty_listing, "empty-listing",
+       "of the batch jobs that wait some are taken to be over"},
+      {Plant::lost_cancel, "lost-cancel", "batch jobs are said to be taken back, and are not"},
+      {Plant::forgotten_batch, "forgotten-batch",
+       "which batch jobs were submitted is gone with the broker that did"},
+      {Plant::submitted_again, "submitted-again", "a batch job is submitted twice"},
   };
   return kPlants;
 }

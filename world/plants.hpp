@@ -49,6 +49,15 @@ enum class Plant {
   lost_stop,
   open_door,
   wrong_user,
+  forgotten_own,
+  kept_own,
+  wrong_own,
+  early_idle,
+  lost_own_submit,
+  empty_listing,
+  lost_cancel,
+  forgotten_batch,
+  submitted_again,
 };
 
 struct PlantInfo {

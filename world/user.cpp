@@ -22,11 +22,11 @@ User::~User() {
 }
 
 void User::ask(const std::string& uri, const std::string& topic, std::string payload,
-               std::function<void(const Result<std::string>&)> done) {
-  deliver([this, uri, topic, payload = std::move(payload), done = std::move(done)] {
+               std::function<void(const Result<std::string>&)> done, const std::string& path) {
+  deliver([this, uri, topic, path, payload = std::move(payload), done = std::move(done)] {
     auto& client = clients_[uri];
     if (!client) client = connected(reactor(), uri, "user");
-    client->call({topic, payload, "", 8'000}, done);
+    client->call({topic, payload, path, 8'000}, done);
   });
 }
 

@@ -17,8 +17,9 @@ class User final : public Process {
   explicit User(Machine& machine, const std::string& name = "user");
   ~User() override;
 
+  // `path`: of the instance that it is for; "": the one that listens there.
   void ask(const std::string& uri, const std::string& topic, std::string payload,
-           std::function<void(const Result<std::string>&)> done);
+           std::function<void(const Result<std::string>&)> done, const std::string& path = "");
   void leave(const std::string& uri);
 
  private:

@@ -52,15 +52,22 @@ void World::act() {
   if (changes_policies_ && instance->is_root() && machine_.dice.one_in(6))
     return change_policy(*instance);
   if (has_machines_ && machine_.dice.one_in(8)) return change_nodes();
+  if (has_batch_ && machine_.dice.one_in(15)) return change_provisions();
   if (machine_.edition >= 3 && machine_.dice.one_in(6)) return change_a_job(*instance);
   if (!people_.empty() && machine_.dice.one_in(3)) return meddle();
+  if (machine_.planted(Plant::early_idle) && !instance->user().empty() && machine_.dice.one_in(10))
+    return end_as_idle(*instance);
   const auto choice = machine_.dice.between(1, 100);
   if (choice <= 60) return submit_work(*instance);
   if (choice <= 80)
-    return depth(*instance) < 3 && people_.empty() ? submit_instance(*instance)
-                                                   : submit_work(*instance);
+    return depth(*instance) < 3 && (people_.empty() || has_own_instances_)
+               ? submit_instance(*instance)
+               : submit_work(*instance);
   if (choice <= 95) return cancel_some(*instance);
-  if (instance->is_root()) return;
+  if (instance->is_root()) {
+    if (has_batch_ && machine_.dice.one_in(4)) instance->on_signal(SIGTERM);
+    return;
+  }
   user_->ask(instance->uri(), "shutdown", transport::pack(msg::ShutdownRequest{"a user says so"}),
              [](const Result<std::string>&) {});
 }
@@ -95,10 +102,20 @@ void World::submit_work(Instance& instance) {
   ask.tasks = dice.one_in(has_nodes_ || has_hosts_ ? 2 : 4) ? 2 : 1;
   ask.cores = dice.between(1, 3);
   ask.command = {"work", std::to_string(lasts), std::to_string(code), dice.one_in(8) ? "-1" : "0"};
+  if (has_batch_) want_much(ask);
   if (machine_.edition >= 2) wish_something(ask);
   if (!preempt_mode_.empty()) choose_queue(ask);
   if (!people_.empty()) ask.user = somebody().name;
   submit(instance, ask);
+}
+
+// More than there is, for a while: nodes of batch jobs are for jobs with a limit.
+void World::want_much(Ask& ask) {
+  auto& dice = machine_.dice;
+  if (dice.one_in(4)) return;
+  ask.limit = static_cast<double>(dice.one_in(3) ? dice.between(30, 90) : dice.between(3, 45));
+  ask.tasks = dice.between(1, 3);
+  ask.command[1] = std::to_string(dice.between(500, 12'000));
 }
 
 // Most jobs that are preemptible last, so that somebody may find them in the way.
@@ -219,12 +236,22 @@ std::string World::jobspec_of(const Ask& ask) const {
   return jobspec.dump();
 }
 
-void World::submit(Instance& instance, const Ask& ask) {
+msg::SubmitRequest World::request_for(const Ask& ask) const {
   msg::SubmitRequest request;
   request.jobspec = jobspec_of(ask);
   request.count = ask.count;
   request.user = people_.empty() ? "ada" : "";
   request.is_instance = ask.is_instance;
+  return request;
+}
+
+void World::submit(Instance& instance, const Ask& ask) {
+  if (has_own_instances_) {
+    Person* const owner = owner_of(instance.path());
+    return owner == nullptr ? submit_to_own(somebody(), ask)
+                            : submit_there(*owner, instance.path(), ask);
+  }
+  const auto request = request_for(ask);
   User* from = user_.get();
   for (const Person& person : people_)
     if (person.name == ask.user) from = person.client.get();

@@ -27,6 +27,7 @@ Machine::Machine(std::uint64_t seed, Plant plant, int its_edition, std::string i
       wires(*this),
       tasks(*this),
       disk(*this),
+      batch(*this),
       plant_(plant) {
   if (plant == Plant::one_clock) timeline.step_together();
 }
@@ -51,6 +52,7 @@ World::World(std::uint64_t seed, Plant plant, int edition, const std::string& di
     root_conf_.push_back(fmt::format("instance.quorum={}", quorum_));
     root_conf_.push_back(fmt::format("instance.gather-timeout={}s", gather_timeout_ / kSecond));
   }
+  if (has_machines_ && edition >= 5 && machine_.dice.one_in(2)) begin_batch_system();
   user_ = std::make_unique<User>(machine_);
   if (edition >= 4 && kind == 3 && machine_.dice.one_in(2)) begin_people();
 }
@@ -101,6 +103,7 @@ void World::begin_root() {
   begin.resources = has_nodes_ ? kTwoNodes : kOneNode;
   begin.agents = has_nodes_ ? 2 : 1;
   begin.system = !people_.empty();
+  begin.own_conf = own_conf_;
   if (has_hosts_) {
     begin.resources = kThreeHosts;
     begin.agents = kHosts;
@@ -113,6 +116,7 @@ void World::begin_root() {
   checks_.all_begins();
   auto root = std::make_unique<Instance>(machine_, *this, std::move(begin));
   root_ = root.get();
+  last_root_uri_ = root_->uri();
   add(std::move(root));
 }
 
@@ -123,7 +127,7 @@ void World::keep_root() {
       user_->leave(instance->uri());
       for (const Person& person : people_) person.client->leave(instance->uri());
     }
-  if (root_ == nullptr || !root_->over()) return;
+  if (root_ == nullptr || !root_->over() || is_over_for_good_) return;
   root_ = nullptr;
   held_.clear();
   machine_.timeline.after(machine_.dice.between(20, 400) * kMs, [this] { begin_root(); });
@@ -134,7 +138,8 @@ Outcome World::run() {
   act_later();
   list_later();
   if (has_faults_) fail_later();
-  const Micros lasts = machine_.dice.between(6, has_hosts_ ? 30 : 20) * kSecond;
+  const Micros lasts = has_batch_ ? machine_.dice.between(30, 75) * kSecond
+                                  : machine_.dice.between(6, has_hosts_ ? 30 : 20) * kSecond;
   run_until(lasts, [] { return false; });
   if (!machine_.history.failed()) end_all();
   Outcome outcome;
@@ -160,7 +165,10 @@ bool World::run_until(Micros when, const std::function<bool()>& done) {
 
 void World::step_checks() {
   checks_.what_runs(instances_);
+  if (has_own_instances_) note_untold();
   if (++steps_ % kStepsBetweenLooks != 0) return;
+  if (has_own_instances_) check_own_instances();
+  if (has_batch_) check_batch_jobs();
   for (const auto& instance : instances_) look_at(*instance);
 }
 
@@ -210,6 +218,7 @@ void World::end_all() {
   machine_.history.note("no more faults, no more work");
   machine_.wires.heal();
   machine_.hosts.heal();
+  if (has_batch_) calm_batch_system();
   const Micros end = machine_.timeline.now() + kEndPatience;
   // Half of the worlds end by themselves as far as they do.
   if (machine_.dice.one_in(2))
@@ -221,6 +230,7 @@ void World::end_all() {
       return false;
     // What is not written yet, or could not be, is over in the memory of this broker only.
     if (core->journal.has_changes() || !core->journal.look()) return false;
+    if (has_batch_ && !is_batch_settled(*core)) return false;
     const auto counts = core->jobs.counts();
     return counts.pending + counts.running == 0;
   };
@@ -232,6 +242,7 @@ void World::end_all() {
       ask.all = true;
       user_->ask(root_->uri(), "cancel", transport::pack(ask), [](const Result<std::string>&) {});
     }
+    if (has_batch_) remove_provisions();
     bring_nodes_back();
     over = run_until(machine_.timeline.now() + 5 * kSecond, all_over);
   }
@@ -258,6 +269,7 @@ void World::check_end() {
     machine_.history.violation("all is over, and {} of {} cores are free",
                                core->store->available("core", now), core->store->total("core"));
   for (const auto& [path, job] : acked_) {
+    if (may_be_lost(path)) continue;
     const auto record = core->records.find(path);
     checks_.final_record(path, record);
     if (record) check_people(path, job, *record);
@@ -266,16 +278,19 @@ void World::check_end() {
   }
   const std::string state_dir = root_->state_dir();
   Instance* const root = root_;
+  is_over_for_good_ = has_batch_;
   root->on_signal(SIGTERM);
   while (!machine_.history.failed() && !root->over() && machine_.timeline.step()) {
   }
   run_until(machine_.timeline.now() + kMs, [] { return false; });
+  if (has_batch_) check_no_batch_jobs();
   // What the disk says, when all processes are gone.
   const auto journal = instance::Journal::open_frozen(instance::journal_file(state_dir));
   if (!journal)
     return machine_.history.violation("the journal cannot be read: {}", to_string(journal.error()));
   for (const auto& [path, job] : acked_) {
     const bool own = job.instance == "/";
+    if (may_be_lost(path)) continue;
     if (job.is_task) {
       checks_.task_at_end(*journal, path, job.id);
       continue;

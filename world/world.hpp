@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "msg/instance.hpp"
+#include "msg/provision.hpp"
 #include "world/checks.hpp"
 #include "world/instance.hpp"
 #include "world/machine.hpp"
@@ -32,7 +33,8 @@ struct Outcome {
 // 3  nodes that are there for a while only; queues that preempt and preemptible jobs; jobs that are
 //    suspended, go on, and are given other limits
 // 4  roots that serve several users, who meddle with each other's jobs
-inline constexpr int kEdition = 4;
+// 5  roots that make an instance for each of their users; batch jobs that bring nodes
+inline constexpr int kEdition = 5;
 
 // `dir` is made, and removed again.
 Outcome run_seed(std::uint64_t seed, Plant plant, const std::string& dir, int edition = kEdition);
@@ -106,7 +108,37 @@ class World final : public Instances {
   void touch_another_ones_job(Person& who);
   void pretend(Person& who);
   void list_own(Person& who);
-  void must_be_refused(Person& who, const std::string& topic, std::string payload);
+  void must_be_refused(Person& who, const std::string& topic, std::string payload,
+                       const std::string& path = "");
+  // own.cpp
+  void begin_own_instances();
+  void submit_to_own(Person& who, const Ask& ask);
+  void submit_there(Person& who, const std::string& path, const Ask& ask);
+  void cancel_own_instance(Person& who);
+  void end_as_idle(Instance& instance);
+  Person* owner_of(const std::string& path);
+  msg::SubmitRequest request_for(const Ask& ask) const;
+  void check_own_instances();
+  void check_idle_end(const Instance& instance);
+  void note_untold();
+  bool may_be_lost(const std::string& path) const { return untold_.contains(path); }
+
+  // batch.cpp
+  void begin_batch_system();
+  void want_much(Ask& ask);
+  void change_provisions();
+  void add_provision();
+  void change_provision(std::uint64_t number, const std::string& action);
+  void begin_on_node(const BatchJob& job, int host);
+  void end_on_node(const BatchJob& job, int host);
+  void fail_batch_system();
+  void check_batch_jobs();
+  void check_idle_nodes(const instance::Core& core, const std::vector<msg::BatchJob>& known);
+  void calm_batch_system();
+  void remove_provisions();
+  bool is_batch_settled(const instance::Core& core) const;
+  void check_no_batch_jobs();
+
   void check_people(const std::string& path, const Acked& job, const msg::JobRecord& record);
 
   void cancel_some(Instance& instance);
@@ -155,6 +187,28 @@ class World final : public Instances {
   std::vector<std::unique_ptr<Instance>> instances_;
   std::vector<std::unique_ptr<Ghost>> ghosts_;
   std::vector<std::unique_ptr<AgentProcess>> loose_;  // no supervisor looks after them
+  bool has_own_instances_ = false;
+  std::vector<std::string> own_conf_;
+  Duration own_idle_ = 0;                      // ms after which such an instance ends
+  std::map<std::string, std::string> owners_;  // of these instances, by path
+  struct Idle {
+    Micros since = 0;
+    std::uint64_t next_job = 0;
+    pid_t broker = 0;
+  };
+  std::map<std::string, Idle> idle_;  // of these instances, by uri
+  // Whose remains were looked at; jobs of which they had not told all as they ended.
+  std::set<std::string> buried_, untold_;
+  bool has_batch_ = false;
+  bool removes_provisions_ = false;  // as it ends
+  bool is_over_for_good_ = false;    // no root begins any more
+  std::string last_root_uri_;
+  std::map<std::string, Micros> unknown_since_;  // to the journal, of batch jobs
+  struct IdleNode {
+    pid_t broker = 0;
+    Micros since = 0;
+  };
+  std::map<int, IdleNode> idle_nodes_;  // of batch jobs, by host
   Instance* root_ = nullptr;
   std::vector<std::string> root_conf_;
   std::map<std::string, Acked> acked_;

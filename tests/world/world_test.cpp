@@ -163,6 +163,45 @@ TEST_F(Seeds, HaveThreeLevelsJobsHostsAndFaults) {
   EXPECT_GT(limited, 5u);
 }
 
+TEST_F(Seeds, HaveUsersWithAnInstanceEachThatEndsWhenItIdles) {
+  std::uint64_t made = 0, jobs = 0, over = 0, untold = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto outcome = run(seed);
+    for (const auto& line : outcome.history) {
+      const auto at = line.find(" is the instance of ");
+      if (at == std::string::npos) continue;
+      const auto path = line.substr(line.find('/'), at - line.find('/'));
+      ++made;
+      jobs += lines_with(outcome, "job " + path + "/");
+      over += lines_with(outcome, "the broker of " + path + " has ended: 0");
+      untold += lines_with(outcome, path + " has not told how ");
+    }
+  }
+  EXPECT_GT(made, 8u);
+  EXPECT_GT(jobs, 40u);
+  EXPECT_GT(over, 4u);
+  EXPECT_LT(untold, jobs / 10) << "what may be lost is the exception";
+}
+
+TEST_F(Seeds, HaveBatchJobsThatBringNodes) {
+  std::uint64_t submitted = 0, joined = 0, jobs = 0, taken_back = 0, down = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto outcome = run(seed);
+    submitted += lines_with(outcome, " is submitted: holon-");
+    joined += lines_with(outcome, " has a place by batch job ");
+    taken_back += lines_with(outcome, " is taken back");
+    down += lines_with(outcome, "the batch system is down");
+    for (const auto& line : outcome.history)
+      jobs += line.find("agent of batch job") != std::string::npos &&
+              line.find(" starts job ") != std::string::npos;
+  }
+  EXPECT_GT(submitted, 10u);
+  EXPECT_GT(joined, 5u);
+  EXPECT_GT(jobs, 10u);
+  EXPECT_GT(taken_back, 4u);
+  EXPECT_GT(down, 3u);
+}
+
 class Plants : public Seeds, public ::testing::WithParamInterface<PlantInfo> {};
 
 TEST_P(Plants, AreFoundWithinAThousandSeeds) {

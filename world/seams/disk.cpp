@@ -238,12 +238,14 @@ void Disk::go_back(const std::string& dir) {
   copy_journal(from, dir);
 }
 void Disk::forget(const std::string& dir, const std::string& table, const std::string& where) {
+  change(dir, "DELETE FROM " + table + " WHERE " + where);
+}
+void Disk::change(const std::string& dir, const std::string& statement) {
   sqlite3* journal = nullptr;
-  const std::string text = "DELETE FROM " + table + " WHERE " + where;
   if (sqlite3_open((dir + "/journal.db").c_str(), &journal) == SQLITE_OK &&
-      sqlite3_exec(journal, text.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK &&
+      sqlite3_exec(journal, statement.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK &&
       sqlite3_changes(journal) > 0)
-    machine_.history.note("PLANT: {} where {} are forgotten", table, where);
+    machine_.history.note("PLANT: {}", statement);
   sqlite3_close(journal);
 }
 

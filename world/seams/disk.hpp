@@ -33,6 +33,8 @@ class Disk {
   void go_back(const std::string& dir);
   // All rows of a table of the journal, or those for which this holds.
   void forget(const std::string& dir, const std::string& table, const std::string& where = "1");
+  // The journal is changed by this statement.
+  void change(const std::string& dir, const std::string& statement);
 
   // For the files.
   struct Undo {

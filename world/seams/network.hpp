@@ -108,6 +108,7 @@ class Wires {
   // By the name of the agent: its process, the payload.
   std::map<std::string, std::pair<pid_t, std::string>> last_start_;
   std::map<std::string, std::string> last_listing_;  // by uri
+  std::string last_own_;                             // instance of somebody's own that was told
   // By the broker's uri and the job.
   std::map<std::pair<std::string, std::uint64_t>, launch::msg::Finished> last_end_;
 };

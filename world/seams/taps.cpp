@@ -1,6 +1,7 @@
 // What planted faults do to messages on their way (plants.hpp).
 #include "launch/messages.hpp"
 #include "msg/instance.hpp"
+#include "msg/users.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/codec/envelope.hpp"
 #include "world/machine.hpp"
@@ -157,6 +158,16 @@ bool Wires::tap_request(const std::shared_ptr<Link>& link, bool up, std::string&
           transport::encode({Kind::response, message.id, "", "", transport::pack(msg::Empty{})}));
     return true;
   }
+  if (machine_.planted(Plant::lost_own_submit) && message.topic == "submit" && !up &&
+      machine_.dice.one_in(4)) {
+    machine_.history.note("PLANT: a submission is thrown away");
+    msg::SubmitReply reply;
+    reply.first_id = kForged + message.id;
+    reply.count = 1;
+    carry(link, true,
+          transport::encode({Kind::response, message.id, "", "", transport::pack(reply)}));
+    return false;
+  }
   const bool repeats_starts =
       machine_.planted(Plant::start_again) || machine_.planted(Plant::start_after_heal);
   if (repeats_starts && message.topic == "agent.start" && !up && link->client != nullptr)
@@ -268,6 +279,16 @@ void Wires::tap_answer(const std::shared_ptr<Link>& link, std::uint64_t id, std:
     message.payload = last_listing_[link->uri];
     bytes = transport::encode(message);
     if (is_stale) machine_.history.note("PLANT: a listing is told again");
+  }
+  if (machine_.planted(Plant::wrong_own) && asked.mapped() == "user.instance") {
+    auto told = *transport::unpack<msg::OwnInstanceReply>(message.payload);
+    const std::string last = std::exchange(last_own_, told.path);
+    if (!last.empty() && last != told.path && machine_.dice.one_in(2)) {
+      machine_.history.note("PLANT: {} is told in place of {}", last, told.path);
+      told.path = last;
+      message.payload = transport::pack(told);
+      bytes = transport::encode(message);
+    }
   }
   if (asked.mapped() == "agent.hello") repeat_start(link, message.payload);
 }

@@ -90,10 +90,13 @@ std::shared_ptr<Task> Tasks::find(pid_t pid) const {
 tl::expected<pid_t, launch::SpawnError> Tasks::spawn(Process& agent, Instance& owner,
                                                      const launch::SpawnRequest& request) {
   if (!agent.has_effect()) return tl::unexpected(launch::SpawnError{126, "it is dead"});
+  if (BatchSystem::has_program(request.argv[0])) return begin_batch_command(agent, request);
   if (request.argv.size() > 1 && request.argv[1] == "remains") return begin_capture(agent, request);
   const auto task = add(agent, request);
   note_start(agent, *task, request);
-  const bool is_instance = request.argv[0] == "instance";
+  const bool is_own =
+      request.argv[0] == "holon" && request.argv.size() > 1 && request.argv[1] == "start";
+  const bool is_instance = is_own || request.argv[0] == "instance";
   if (is_instance) take_grant(*task, owner);
   check_cores(*task);
   is_instance ? owner.begin_child(*task, request) : begin_work(task, request.argv);
@@ -233,12 +236,46 @@ void Tasks::go_on(Task& task) {
   if (const auto owed = std::exchange(task.owed, nullptr)) owed();
 }
 
-// `holon remains`: the real function, in this process.
-pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) {
-  const auto task = std::make_shared<Task>();
+// One that is none of a job's.
+std::shared_ptr<Task> Tasks::add_command(Process& agent) {
+  auto task = std::make_shared<Task>();
   task->pid = machine_.new_pid();
   task->agent = &agent;
   all_[task->pid] = task;
+  return task;
+}
+
+// What it is asked the batch system does some time before it answers, and perhaps also where nobody
+// waits for the answer any more.
+pid_t Tasks::begin_batch_command(Process& agent, const launch::SpawnRequest& request) {
+  const auto task = add_command(agent);
+  auto out = std::make_shared<transport::UniqueFd>(fcntl(request.out, F_DUPFD_CLOEXEC, 3));
+  auto err = std::make_shared<transport::UniqueFd>(fcntl(request.err, F_DUPFD_CLOEXEC, 3));
+  const auto answer = std::make_shared<BatchSystem::Answer>();
+  const Micros takes = machine_.batch.next_takes();
+  const bool is_asked_again = request.argv[0] == "sbatch" &&
+                              machine_.planted(Plant::submitted_again) && machine_.dice.one_in(4);
+  const auto ask = [this, task, answer, argv = request.argv] {
+    if (task->running || machine_.dice.one_in(2)) *answer = machine_.batch.run(argv);
+  };
+  machine_.timeline.after(machine_.dice.between(0, std::min(takes, 3 * kSecond)), ask);
+  if (is_asked_again) machine_.timeline.after(takes, ask);
+  machine_.timeline.after(takes, [this, task, answer, out, err] {
+    if (!task->running) return;
+    for (const auto& [fd, text] : {std::pair(out, answer->output), std::pair(err, answer->error)}) {
+      const ssize_t written = ::write(fd->get(), text.data(), text.size());
+      if (written != static_cast<ssize_t>(text.size()) && errno != EPIPE)
+        machine_.history.violation("the answer of the batch system does not fit into a pipe");
+      fd->reset();
+    }
+    finish(task, answer->code << 8);
+  });
+  return task->pid;
+}
+
+// `holon remains`: the real function, in this process.
+pid_t Tasks::begin_capture(Process& agent, const launch::SpawnRequest& request) {
+  const auto task = add_command(agent);
   auto out = std::make_shared<transport::UniqueFd>(fcntl(request.out, F_DUPFD_CLOEXEC, 3));
   auto err = std::make_shared<transport::UniqueFd>(fcntl(request.err, F_DUPFD_CLOEXEC, 3));
   fcntl(out->get(), F_SETPIPE_SZ, 1 << 20);

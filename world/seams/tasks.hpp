@@ -118,6 +118,8 @@ class Tasks {
   void end_of_itself(const std::shared_ptr<Task>& task, int code);
   void go_on(Task& task);
   void save(const std::shared_ptr<Task>& task);
+  std::shared_ptr<Task> add_command(Process& agent);
+  pid_t begin_batch_command(Process& agent, const launch::SpawnRequest& request);
   pid_t begin_capture(Process& agent, const launch::SpawnRequest& request);
   void finish(const std::shared_ptr<Task>& task, int status);
   void take_grant(Task& task, const Instance& owner) const;
