@@ -1,4 +1,5 @@
 // A broker whose journal cannot be written: it changes nothing, and shows what there is.
+#include <string_view>
 #include <utility>
 
 #include "instance/broker.hpp"
@@ -9,6 +10,11 @@ namespace holon::instance {
 namespace {
 
 constexpr std::int64_t kListing = 10'000;  // us of a turn for long answers
+
+// Whoever asked it asks the next broker by itself.
+bool is_asked_again(std::string_view topic) {
+  return is_look(topic) || is_repeated(topic);
+}
 
 }  // namespace
 
@@ -27,7 +33,7 @@ void Broker::finish_listing_turn() {
 void Broker::refuse_turn(const Error& why) {
   for (const auto& request : std::exchange(of_this_turn_, {})) {
     if (request.done()) continue;
-    const bool again = is_repeated(request.topic());
+    const bool again = is_asked_again(request.topic());
     request.fail(
         {again ? Errc::disconnected : why.code, why.what + "; nothing was changed", why.where});
   }
@@ -37,12 +43,11 @@ void Broker::refuse_turn(const Error& why) {
 }
 
 void Broker::only_list(const transport::Request& request) {
-  const bool look = is_look(request.topic());
   // Before the next broker is there: what is in memory may be more than was kept.
   const bool over = phase_ == Phase::over;
-  if (!over && service_ && (look || request.topic() == "shutdown"))
+  if (!over && service_ && (is_look(request.topic()) || request.topic() == "shutdown"))
     return service_->handle(request);
-  const bool again = look || is_repeated(request.topic());
+  const bool again = is_asked_again(request.topic());
   request.fail(
       {again ? Errc::disconnected : only_lists_->code,
        only_lists_->what + "; jobs run on, and this instance goes on by itself when it can",

@@ -34,7 +34,7 @@ const std::map<std::string, std::set<std::string>> kMayUse = {
     {"cli",
      {"base", "batch", "pmi", "resource", "qmanager", "policy", "sim", "config", "transport",
       "launch", "msg", "client", "instance"}},
-    {"world", {"base", "resource", "config", "transport", "launch", "msg", "instance"}},
+    {"world", {"base", "batch", "resource", "config", "transport", "launch", "msg", "instance"}},
 };
 
 struct Include {

@@ -87,6 +87,31 @@ TEST(Disk, AFullOneIsCalledSoWhatThereIsCanBeListedAndItGoesOnWhenThereIsRoom) {
   EXPECT_EQ(pclose(waits), 0);
 }
 
+// Of a turn that cannot be kept, changes are refused; looks are for the next broker.
+TEST(Disk, WhoAsksInTheTurnThatCannotBeKeptIsAnsweredByTheNextBroker) {
+  const Live live({"--resources", "node=1/core=2"});
+  const auto id = live.job(live.gated("gate"));
+  live.when_running(id);
+  limit_files(live.broker(), 0);
+  const auto reactor = std::move(*transport::Reactor::create());
+  const auto client = std::move(*transport::Client::connect(*reactor, live.uri()));
+  std::optional<Error> waited, submitted;
+  const auto into = [](std::optional<Error>& told) {
+    return [&told](const Result<std::string>& answer) { told = answer ? Error{} : answer.error(); };
+  };
+  msg::WaitRequest wait;
+  wait.ids = {id};
+  // Both go out in one piece as soon as there is a connection.
+  client->call({"job.wait", transport::pack(wait), "", 30'000}, into(waited));
+  client->call({"submit", transport::pack(Live::request({"/bin/true"})), "", 30'000},
+               into(submitted));
+  ASSERT_TRUE(reactor->run_until([&] { return waited && submitted; }, 30'000));
+  EXPECT_EQ(waited->code, Errc::disconnected) << waited->what;
+  EXPECT_EQ(submitted->code, Errc::system) << submitted->what;
+  live.release("gate");
+  EXPECT_EQ(live.wait_one(id).result, "COMPLETED");
+}
+
 // A directory that shows itself read-only to whoever opens anything in it, in a mount namespace
 // that this process and what it starts have to themselves.
 class ReadOnly {
