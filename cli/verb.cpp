@@ -25,8 +25,10 @@ int exit_code_for(Errc code) {
 
 // Fields of messages, by which an instance names the place to programs; nobody types them.
 bool is_of_the_protocol(std::string_view where) {
-  static constexpr std::string_view kFields[] = {"ids", "id", "key", "host", "hosts", "queue"};
-  return std::find(std::begin(kFields), std::end(kFields), where) != std::end(kFields);
+  static constexpr std::string_view kProtocolFields[] = {"ids",  "id",    "key",
+                                                         "host", "hosts", "queue"};
+  return std::find(std::begin(kProtocolFields), std::end(kProtocolFields), where) !=
+         std::end(kProtocolFields);
 }
 
 bool is_typed(const Invocation& call, const std::string& word) {
