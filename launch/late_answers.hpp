@@ -21,13 +21,13 @@ class LateAnswers {
     requests_.push_back(request);
     if (requests_.size() == 1) timer_ = reactor_.after(wait_, [this] { give(); });
   }
-  // Now: something else is said in this turn.
+  // Sends all answers; called when something else is sent anyway.
   void give() {
     timer_.cancel();
     for (const auto& request : std::exchange(requests_, {}))
       request.reply(transport::pack(msg::Empty{}));
   }
-  // Whoever has asked is gone.
+  // The connection that asked is lost: nobody is left to answer.
   void drop() {
     timer_.cancel();
     requests_.clear();

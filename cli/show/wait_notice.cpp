@@ -32,27 +32,36 @@ std::string how_far(const msg::JobRecord& job, Time now) {
                      show_duration(std::max<Duration>(0, now - job.t_start)), limit);
 }
 
-void WaitNotice::tell(Invocation& call, const std::string& verb, const msg::JobRecord& record) {
-  const Time now = instance::wall_clock_ms();
-  const std::string state = record.t_start > 0 ? "runs" : "waits", text = how_far(record, now);
+void WaitNotice::tell(Invocation& call, const std::string& verb, const msg::JobRecord& record,
+                      Time now) {
+  const Told state = record.t_start > 0 ? Told::runs : Told::waits;
+  const std::string text = how_far(record, instance::wall_clock_ms());
   if (text.empty() || (state == told_ && now - told_at_ < kTellEvery)) return;
   call.io.err << fmt::format("{}: {}\n", verb, text) << std::flush;
   told_ = state;
   told_at_ = now;
 }
 
+// A start is told soon. Of a job that runs there is something to tell after ten seconds only. An
+// answer that takes long is waited for, but one that is lost never comes.
+Duration WaitNotice::ask_every() const {
+  if (is_asked_) return kAskAgain;
+  return told_ == Told::runs ? kTellEvery : kLookEvery;
+}
+
 WaitNotice::WaitNotice(Invocation& call, Client& client, std::uint64_t job, const std::string& verb,
                        What what) {
   if (what == What::progress) {
     timer_ = client.reactor().every(kLookEvery, [this, &call, &client, job, verb] {
-      // An answer that takes long is waited for; one that is lost comes never.
-      const Time now = instance::wall_clock_ms();
-      if (now - asked_at_ < kAskAgain) return;
+      const Time now = client.reactor().now();
+      if (now - asked_at_ < ask_every()) return;
       asked_at_ = now;
-      answer_ = client.record_later(job, [this, &call, verb](const msg::JobRecord& record) {
-        asked_at_ = 0;
-        tell(call, verb, record);
-      });
+      is_asked_ = true;
+      answer_ =
+          client.record_later(job, [this, &call, &client, verb](const msg::JobRecord& record) {
+            is_asked_ = false;
+            tell(call, verb, record, client.reactor().now());
+          });
     });
     return;
   }

@@ -25,11 +25,14 @@ class WaitNotice {
   WaitNotice& operator=(const WaitNotice&) = delete;
 
  private:
-  void tell(Invocation& call, const std::string& verb, const msg::JobRecord& record);
+  enum class Told { nothing, waits, runs };
+  void tell(Invocation& call, const std::string& verb, const msg::JobRecord& record, Time now);
+  Duration ask_every() const;  // ms
 
   transport::Subscription timer_, answer_;
-  std::string told_;  // the state of the job when it was told last
-  Time told_at_ = 0, asked_at_ = 0;
+  Told told_ = Told::nothing;
+  Time told_at_ = 0, asked_at_ = 0;  // by the reactor's clock
+  bool is_asked_ = false;            // and there is no answer yet
 };
 
 }  // namespace holon::cli

@@ -125,7 +125,8 @@ void Retention::ended(const msg::JobRecord& record) {
   });
 }
 
-// One whose end is told again, or that runs again, is not looked at in this turn: it is taken out.
+// A job whose end is told a second time, or that runs again, does not reach ended(): its number is
+// removed after the commit.
 void Retention::left_no_files(JobId job) {
   without_files_.insert(job);
   after_commit_.add([this, job] { without_files_.erase(job); });

@@ -41,7 +41,7 @@ class Retention {
   // A job has ended. Output files of the instance's own naming that hold nothing go once that is
   // committed.
   void ended(const msg::JobRecord& record);
-  // Behind ended() of it: there are none of such a job, which costs a look at each of them.
+  // Called after ended(): the job left no empty files, so none is looked for.
   void left_no_files(JobId job);
   // Jobs were forgotten, and that is committed.
   std::function<void()> on_forgotten = [] {};

@@ -185,7 +185,7 @@ TEST(Run, WithProgressSaysWhyItWaitsAndWhereItRuns) {
   broker.handle("job.attach", [&output](const transport::Request& request) { output = request; });
   broker.handle("jobs", [&, asked = 0](const transport::Request& request) mutable {
     request.reply(transport::pack(msg::JobsReply{{++asked == 1 ? record : running}, ""}));
-    if (asked == 3) output->end();
+    if (asked == 2) output->end();
   });
   broker.answer("job.wait", msg::WaitReply{{ended(5, "sh", "COMPLETED", 0)}});
   broker.start();
