@@ -89,6 +89,7 @@ std::string packed_segment(const std::string& folder, std::int64_t segment) {
 Result<LoggedOutput> read_logged(const std::string& folder, const OutputPlace& place) {
   const std::string file = output_segment(folder, place.segment);
   const transport::UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd && errno != ENOENT) return fail(Errc::system, std::strerror(errno), file);
   if (!fd) {
     auto bytes =
         read_packed(packed_segment(folder, place.segment), place.begin, place.output + place.error);
@@ -104,6 +105,8 @@ Result<LoggedOutput> read_logged(const std::string& folder, const OutputPlace& p
 
 OutputLog::OutputLog(Journal& journal, std::string folder, std::int64_t segment)
     : journal_(journal), folder_(std::move(folder)), full_(segment) {
+  segment_ = last_segment();
+  look_for_full();
   const auto kept = journal_.meta(kWithAgents);
   if (!kept || !*kept) return;
   std::istringstream text(**kept);
@@ -150,8 +153,8 @@ Status OutputLog::open_segment() {
   return {};
 }
 
-// All but the one that is written. A compressed one whose plain one is still there was whole: the
-// broker ended in between.
+// All but the one that is written. Both files of a segment are there if a broker ended between the
+// last two steps of compressing it: it is compressed again.
 void OutputLog::look_for_full() {
   for (const SegmentFile& file : segments_in(folder_)) {
     if (packer_ && file.number == packing_) continue;
@@ -170,7 +173,10 @@ bool OutputLog::turn() {
     to_compress_.erase(to_compress_.begin());
     auto begun =
         SegmentPacker::begin(output_segment(folder_, packing_), packed_segment(folder_, packing_));
-    if (begun) packer_.emplace(std::move(*begun));
+    if (begun)
+      packer_.emplace(std::move(*begun));
+    else
+      spdlog::warn("a log of outputs stays uncompressed: {}", to_string(begun.error()));
     return packer_ || !to_compress_.empty();
   }
   const auto more = packer_->step();
@@ -224,9 +230,16 @@ void OutputLog::clean(Time now) {
   cleaned_ = now;
   const auto used = journal_.output_segments();
   if (!used) return;
-  for (const SegmentFile& file : segments_in(folder_))
-    if (!used->contains(file.number) && file.number != segment_ && !file.is_unfinished)
-      unlink((file.is_packed ? packed_segment : output_segment)(folder_, file.number).c_str());
+  for (const SegmentFile& file : segments_in(folder_)) {
+    if (used->contains(file.number) || file.number == segment_) continue;
+    to_compress_.erase(file.number);
+    if (packer_ && file.number == packing_) packer_.reset();
+    const std::string packed = packed_segment(folder_, file.number);
+    unlink((file.is_unfinished ? unfinished_name(packed)
+            : file.is_packed   ? packed
+                               : output_segment(folder_, file.number))
+               .c_str());
+  }
 }
 
 }  // namespace holon::instance

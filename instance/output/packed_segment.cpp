@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -137,7 +138,9 @@ std::string unfinished_name(const std::string& packed) {
 
 Result<std::string> read_packed(const std::string& file, std::int64_t begin, std::int64_t size) {
   const transport::UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) return fail(Errc::not_found, "the output is not there any more", file);
+  if (!fd && errno == ENOENT)
+    return fail(Errc::not_found, "the output is not there any more", file);
+  if (!fd) return fail(Errc::system, std::strerror(errno), file);
   const auto index = index_of(fd.get(), file);
   if (!index) return tl::unexpected(index.error());
   std::string bytes;
@@ -198,6 +201,11 @@ Status SegmentPacker::finish() {
   if (auto written = put_bytes(out_.get(), index_member(begins_), name); !written) return written;
   if (fdatasync(out_.get()) != 0 || std::rename(name.c_str(), packed_.c_str()) != 0)
     return fail(Errc::system, std::strerror(errno), name);
+  // Without this a loss of power could undo the rename and keep what follows it.
+  const auto folder = std::filesystem::path(packed_).parent_path();
+  const transport::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!opened || fsync(opened.get()) != 0)
+    return fail(Errc::system, std::strerror(errno), folder.string());
   unlink(plain_.c_str());
   return {};
 }

@@ -317,7 +317,9 @@ void Provisions::send(std::uint64_t number) {
 
 void Provisions::hear_submitted(std::uint64_t number, const Result<std::string>& answer) {
   msg::BatchJob* const job = batch_job(number);
-  if (job == nullptr || !job->id.empty()) return;
+  if (job == nullptr) return;
+  // A listing was faster: while the submission was under way nothing could be cancelled.
+  if (!job->id.empty()) return is_leaving(*job) ? cancel_after_commit({number}) : void();
   const auto id = answer ? batch::read_submitted(system_called(job->system), *answer) : answer;
   // The agent that has run the command is gone, or the command took too long: whether it was
   // submitted a listing tells.

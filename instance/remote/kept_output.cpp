@@ -61,9 +61,13 @@ Result<std::uint64_t> put_into(const std::string& file, const launch::msg::KeepR
   // An earlier instance with the same state directory had a job of this number, too.
   const bool begins = attempt == 0 && piece.offset == 0 && !piece.data.empty();
   if (begins && ftruncate(out.get(), 0) != 0) return fail(Errc::system, std::strerror(errno), file);
-  if (auto written = write_all(out.get(), piece.data, piece.offset); !written)
-    return fail(Errc::system, written.error().what, file);
   struct stat info {};
+  if (fstat(out.get(), &info) != 0) return fail(Errc::system, std::strerror(errno), file);
+  if (auto written = write_all(out.get(), piece.data, piece.offset); !written) {
+    // A part of the piece would count as written. A file that cannot be cut either stays longer.
+    [[maybe_unused]] const int cut = ftruncate(out.get(), info.st_size);
+    return fail(Errc::system, written.error().what, file);
+  }
   if (fstat(out.get(), &info) != 0) return fail(Errc::system, std::strerror(errno), file);
   return static_cast<std::uint64_t>(info.st_size);
 }

@@ -142,7 +142,8 @@ Result<unsigned> OwnInstances::failures_before(const std::string& user) const {
   const auto& clock = uses_.jobs.clock();
   const Time now = clock.wall(reactor_.now());
   const Time next = record->t_inactive + pause_after(failures);
-  if (now >= next) return failures;
+  // A wall clock that was set back says nothing about the pause.
+  if (now >= next || now < record->t_inactive) return failures;
   return fail(Errc::system, fmt::format("{}; another one is made from {} on",
                                         how_it_failed(*record), time_text(next, now)));
 }
@@ -174,7 +175,8 @@ void OwnInstances::when_up(JobId id, const transport::Request& request, Duration
   });
 }
 
-std::string OwnInstances::how_it_failed(const msg::JobRecord& record) const {
+std::string OwnInstances::how_it_failed(msg::JobRecord record) const {
+  Hiding(record.user, [this](JobId job) { return uses_.jobs.user_of(job); }).record(record);
   return fmt::format(
       "{0}, the instance of your own, has ended before it was up{1}{2}; `holon job output {0}` "
       "says more",

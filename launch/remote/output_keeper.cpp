@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "base/whole_file.hpp"
@@ -146,10 +148,14 @@ void OutputKeeper::add(const msg::Start& start, bool error,
 void OutputKeeper::send_some() {
   if (!is_open_) return;
   std::size_t sent = 0;
+  // What came late goes in the order in which it was written.
+  std::set<std::pair<std::uint64_t, bool>> held_up;
   for (auto file = files_.begin(); file != files_.end() && sent < kFilesAtOnce;) {
     const auto next = std::next(file);
-    const bool waits =
-        !file->on_its_way && (file->is_put_off || busy_.contains(stream_of(file->next)));
+    const auto stream = stream_of(file->next);
+    const bool waits = !file->on_its_way && (file->is_put_off || busy_.contains(stream) ||
+                                             (file->next.late && held_up.contains(stream)));
+    if (file->is_put_off) held_up.insert(stream);
     if (!waits) ++sent;
     if (!waits && !file->on_its_way) send(file);
     file = next;
@@ -161,7 +167,7 @@ void OutputKeeper::send(std::list<File>::iterator file) {
   if (file->knows_begin) {
     file->next.data.resize(msg::kMostKept);
     const ssize_t n = pread(file->fd.get(), file->next.data.data(), msg::kMostKept,
-                            static_cast<off_t>(file->next.offset - file->begin));
+                            static_cast<off_t>(file->taken + file->next.offset - file->begin));
     if (n <= 0) return end(file);
     file->next.data.resize(static_cast<std::size_t>(n));
   }
@@ -183,16 +189,21 @@ void OutputKeeper::answered(std::list<File>::iterator file, const Result<std::st
   // A full disk, say: the task itself would not have known more. Nobody waits for what is late.
   if (!reply && file->next.late && reply.error().code == Errc::system) return put_off(file);
   if (!reply) return end(file);
-  if (file->knows_begin)
+  if (file->knows_begin) {
     file->next.offset += file->next.data.size();
-  else
+  } else {
     file->next.offset = file->begin = reply->size;
+    if (reply->size == 0) file->taken = 0;  // it begins the broker's file
+  }
   file->knows_begin = true;
   send(file);
 }
 
+// Meanwhile another file of its stream may get to the broker: where it goes on is asked again.
 void OutputKeeper::put_off(std::list<File>::iterator file) {
   file->is_put_off = true;
+  if (std::exchange(file->knows_begin, false)) file->taken += file->next.offset - file->begin;
+  file->next.offset = 0;
   if (!again_) again_ = reactor_.after(kPutOffFor, [this] { try_again(); });
   send_some();
 }

@@ -64,6 +64,7 @@ class OutputKeeper {
     transport::UniqueFd fd;
     std::uint64_t begin = 0;  // offset of its first byte in the broker's file
     bool knows_begin = false;
+    std::uint64_t taken = 0;  // bytes of it that the broker had before it was put off
     std::shared_ptr<const bool> on_its_way;  // until the answer comes
     bool is_put_off = false;  // the broker could not write it; it stays here until it can
   };

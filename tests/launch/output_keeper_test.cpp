@@ -38,7 +38,8 @@ class OutputKeeperTest : public ProcessTest {
       const auto piece = *transport::unpack<msg::KeepRequest>(request.payload());
       ++asked_;
       late_ += piece.late ? 1 : 0;
-      if (refuses_) return request.fail({Errc::system, "no space left", ""});
+      if (refuses_ || (!piece.data.empty() && pieces_++ == refused_piece_))
+        return request.fail({Errc::system, "no space left", ""});
       std::string& file = kept_[piece.error];
       if (piece.data.empty()) return request.reply(transport::pack(msg::KeepReply{file.size()}));
       file.resize(std::max<std::size_t>(file.size(), piece.offset + piece.data.size()));
@@ -68,7 +69,7 @@ class OutputKeeperTest : public ProcessTest {
   std::unique_ptr<transport::Client> broker_;
   std::unique_ptr<OutputKeeper> keeper_;
   std::map<bool, std::string> kept_;
-  int asked_ = 0, late_ = 0;
+  int asked_ = 0, late_ = 0, pieces_ = 0, refused_piece_ = -1;
   bool refuses_ = false;
 };
 
@@ -183,6 +184,27 @@ TEST_F(OutputKeeperTest, WhatIsLateStaysUntilTheBrokerCanWriteIt) {
   keeper_->resume();
   EXPECT_TRUE(until([&] { return std::filesystem::is_empty(former); }));
   EXPECT_EQ(kept_[false], "out");
+}
+
+// The disk of the broker is full in the middle of a file. What the job writes meanwhile, in another
+// attempt, comes first then, and stays whole.
+TEST_F(OutputKeeperTest, WhatIsPutOffInTheMiddleGoesOnBehindWhatCameMeanwhile) {
+  const std::string former = dir_ + "/holon-output-former";
+  const std::string begun(msg::kMostKept, '1'), rest(msg::kMostKept, '2'), second = "second";
+  std::filesystem::create_directory(former);
+  std::ofstream(former + "/7.out.late") << begun + rest;
+  std::ofstream(former + "/7.out") << second;
+  keeper_ = std::move(*OutputKeeper::create(*reactor_, *broker_, "/of/the/broker/output", former));
+  refused_piece_ = 1;
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return pieces_ == 2; }));
+  auto again = job("third");
+  again.attempt = 2;
+  EXPECT_TRUE(deliver(again));
+  EXPECT_TRUE(kept_[false] == begun + "third");
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return std::filesystem::is_empty(former); }));
+  EXPECT_TRUE(kept_[false] == begun + "third" + rest + second);
 }
 
 TEST_F(OutputKeeperTest, AMarkTellsWhoseFilesTheseAre) {

@@ -91,15 +91,17 @@ class UsersOverNodes : public Users {
     words.insert(words.begin(), HOLON_BINARY);
     return on(host, user, words);
   }
-  // Of all namespaces.
-  static std::vector<pid_t> processes_with(unsigned uid, const std::string& words) {
+  // Of this test, in all its namespaces: users of other tests have the same numbers.
+  std::vector<pid_t> processes_with(unsigned uid, const std::string& words) const {
     std::vector<pid_t> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
       if (name.find_first_not_of("0123456789") != std::string::npos) continue;
       struct stat info {};
       if (stat(entry.path().c_str(), &info) != 0 || info.st_uid != uid) continue;
-      if (command_line(std::stoi(name)).find(words) != std::string::npos)
+      const std::string line = command_line(std::stoi(name));
+      const std::string ours = line + text_of("/proc/" + name + "/environ");
+      if (line.find(words) != std::string::npos && ours.find(folder()) != std::string::npos)
         found.push_back(std::stoi(name));
     }
     return found;

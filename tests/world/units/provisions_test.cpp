@@ -92,13 +92,15 @@ class ProvisionsTest : public Scene {
     one.answers = [this, &one](const transport::Request& request) {
       if (request.topic() != "agent.capture") return false;
       const auto ask = *transport::unpack<lm::CaptureRequest>(request.payload());
-      one.later(*machine_, takes_, [this, request, ask] {
+      one.later(*machine_, takes_, [this, &one, request, ask] {
         const auto answer = batch_.run(ask.argv);
         if (request.done()) return;
         if (answer.is_late)
-          request.fail({Errc::timed_out, "the program did not end in time", {}});
-        else
-          request.reply(transport::pack(answer.reply));
+          return request.fail({Errc::timed_out, "the program did not end in time", {}});
+        const bool is_submission = ask.argv.front() == "sbatch";
+        one.later(*machine_, is_submission ? confirms_ : 0, [request, answer] {
+          if (!request.done()) request.reply(transport::pack(answer.reply));
+        });
       });
       return true;
     };
@@ -132,6 +134,7 @@ class ProvisionsTest : public Scene {
 
   BatchSystem batch_;
   Micros takes_ = 20 * kMs;  // a command
+  Micros confirms_ = 0;      // how long after a submission sbatch says its number
   Peer *agent_ = nullptr, *user_ = nullptr;
   std::uint64_t number_ = 0;
 };
@@ -192,6 +195,22 @@ TEST_F(ProvisionsTest, WhatWasSubmittedWithoutAnAnswerAsTheRootEndsDoesNotStayQu
     pass(pause);
     shut_down();
     EXPECT_THAT(batch_.submitted, SizeIs(1));
+    EXPECT_THAT(batch_.queue, IsEmpty());
+  }
+}
+
+// A batch job may be listed before the command that submits it has said its number.
+TEST_F(ProvisionsTest, WhatIsListedBeforeItsSubmissionIsAnsweredDoesNotStayQueuedEither) {
+  for (Micros pause = 0; pause <= 6 * kSecond && !HasFailure(); pause += 200 * kMs) {
+    SCOPED_TRACE(pause / kMs);
+    set(1);
+    begin();
+    takes_ = 400 * kMs;
+    confirms_ = 6 * kSecond;
+    submit_large();
+    ASSERT_TRUE(until([&] { return commands("sbatch") == 1; }));
+    pass(pause);
+    shut_down();
     EXPECT_THAT(batch_.queue, IsEmpty());
   }
 }
