@@ -61,7 +61,7 @@ struct Options {
   Duration heartbeat = 1000;      // ms of silence after which a sign of life is sent
   Duration peer_timeout = 20000;  // ms without any sign of life after which the peer is lost
   Duration introduction = 10000;  // ms that a server waits for the hello of a connection
-  bool for_everybody = false;     // of a server at ipc://: other users may connect, too
+  bool for_everybody = false;     // of a server at ipc://: other users connect, each within bounds
   std::string name;               // who this side says it is, for the other's logs
   Security security;
 };
@@ -185,8 +185,8 @@ class Server {
   void prove(PeerId peer, const Principal& who);
   // Unknown of a peer that is gone.
   Principal principal_of(PeerId peer) const;
-  // The bounds on what a peer may cost (Options) are not for this one, and its requests are served
-  // before those of others.
+  // The bounds on what a peer may cost (Options) are not for this one, and its requests come first.
+  // One of another user (for_everybody) only keeps its place, beside those that its user may have.
   void favour(PeerId peer);
   // Its connection is over: it is told so, and may say hello again as a new peer.
   void dismiss(PeerId peer);

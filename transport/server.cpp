@@ -21,6 +21,14 @@ namespace {
 
 constexpr std::string_view kIpc = "ipc://";
 constexpr std::int64_t kProof = 10'000;  // ms in which who has a kept place must be favoured
+// Connections that one user may have at a server for everybody: so many, and one of so many.
+constexpr std::size_t kMostOfUser = 1'000, kShareOfUser = 4;
+
+Error no_more_of_user(std::size_t most) {
+  return {Errc::busy,
+          "this user has " + std::to_string(most) + " connections, as many as one user may have",
+          ""};
+}
 
 // Held for the life of a server at an ipc path; released by the kernel when the process dies.
 Result<UniqueFd> lock_path(const std::string& path) {
@@ -59,7 +67,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     std::shared_ptr<Session> session;
     bool kept_place = false;  // has one because of the name it gave
     bool favoured = false;
-    std::int64_t since = 0;  // monotonic ms
+    std::int64_t since = 0;               // monotonic ms
+    std::optional<std::uint32_t> user{};  // in whose count of connections it is
   };
 
   Impl(Reactor& reactor, Options options)
@@ -129,6 +138,9 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   void favour(PeerId id) {
     const auto found = by_id_.find(id);
     if (found == by_id_.end() || std::exchange(found->second->favoured, true)) return;
+    uncount(*found->second);
+    // What is another user's keeps that user's bounds, else they were none to who can speak for it.
+    if (shared_->bounded_user(found->second->session->principal())) return;
     found->second->session->favour();
     door_of(found->second->connection).favour(found->second->connection);
   }
@@ -253,7 +265,11 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto& kept_for = shared_->options.kept_for;
     const std::string kind = greeting->name.substr(0, greeting->name.find(' '));
     const bool kept = std::find(kept_for.begin(), kept_for.end(), kind) != kept_for.end();
-    if (!has_place(kept)) return refuse(from, hello.id);
+    const Principal who = door_of(from).principal(from).value_or(Principal());
+    const auto user = shared_->bounded_user(who);
+    if (user && connections_of(*user) >= most_of_user())
+      return refuse(from, hello.id, no_more_of_user(most_of_user()));
+    if (!has_place(kept)) return refuse(from, hello.id, no_place(places_));
     auto peer = std::make_shared<Peer>();
     peer->id = PeerId{++last_peer_};
     peer->connection = from;
@@ -262,7 +278,9 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     peer->session = std::make_shared<Session>(
         shared_, peer->id,
         [this, raw = peer.get()](std::string out) { transmit(*raw, std::move(out)); });
-    if (const auto who = door_of(from).principal(from)) peer->session->principal(*who);
+    peer->session->principal(who);
+    peer->user = user;
+    if (user) ++by_user_[*user];
     by_connection_[from] = peer;
     by_id_[peer->id] = peer;
     door_of(from).admit(from);
@@ -291,10 +309,25 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   }
 
   // The other side closes once it has read why.
-  void refuse(ConnectionId from, std::uint64_t hello) {
+  void refuse(ConnectionId from, std::uint64_t hello, const Error& why) {
     ++shared_->counters.refused;
-    door_of(from).send(from, encode({Kind::error, hello, "", "", encode_error(no_place(places_))}));
+    door_of(from).send(from, encode({Kind::error, hello, "", "", encode_error(why)}));
     door_of(from).leave(from);
+  }
+
+  std::size_t connections_of(std::uint32_t user) const {
+    const auto found = by_user_.find(user);
+    return found == by_user_.end() ? 0 : found->second;
+  }
+  std::size_t most_of_user() const {
+    if (places_ == 0) return kMostOfUser;
+    return std::min(kMostOfUser, std::max<std::size_t>(places_ / kShareOfUser, 1));
+  }
+
+  // Its connection counts for its user no more.
+  void uncount(Peer& peer) {
+    const auto user = std::exchange(peer.user, std::nullopt);
+    if (user && --by_user_[*user] == 0) by_user_.erase(*user);
   }
 
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
@@ -312,6 +345,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   void forget(const std::shared_ptr<Peer> peer) {
     by_id_.erase(peer->id);
     by_connection_.erase(peer->connection);
+    uncount(*peer);
     peer->session->kill({Errc::disconnected, "the peer went away", ""});
     if (on_peer_lost) on_peer_lost(peer->id);
     has_read_all(peer->id);
@@ -368,6 +402,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::uint64_t last_peer_ = 0;
   std::unordered_map<ConnectionId, std::shared_ptr<Peer>> by_connection_;
   std::map<PeerId, std::shared_ptr<Peer>> by_id_;
+  std::unordered_map<std::uint32_t, std::size_t> by_user_;  // connections that count for a user
   std::set<PeerId> awaited_;    // since take_leave(): who may not have read all yet
   std::function<void()> left_;  // set: no peers are taken any more
   Subscription ticks_, leave_;

@@ -150,9 +150,26 @@ void Session::kill(const Error& why) {
 }
 
 std::unordered_map<std::uint64_t, Session::Incoming> Session::forget_incoming() {
-  shared_->open_requests -= incoming_.size();
-  shared_->open_bytes -= std::exchange(open_bytes_, 0);
+  for (const auto& [id, request] : incoming_) uncount(request);
   return std::exchange(incoming_, {});
+}
+
+void Session::uncount(const Incoming& request) {
+  --shared_->open_requests;
+  open_bytes_ -= request.bytes;
+  shared_->open_bytes -= request.bytes;
+  if (!request.user) return;
+  const auto of_user = shared_->open_by_user.find(*request.user);
+  of_user->second.bytes -= request.bytes;
+  if (--of_user->second.requests == 0) shared_->open_by_user.erase(of_user);
+}
+
+// Over a network there may be somebody else's root, and an account with the number of our own.
+std::optional<std::uint32_t> SessionShared::bounded_user(const Principal& who) const {
+  if (!options.for_everybody) return std::nullopt;
+  if (who.kind == Principal::Kind::munge) return who.uid;
+  const bool is_other = who.kind == Principal::Kind::ipc && who.uid != 0 && who.uid != own_user;
+  return is_other ? std::optional(who.uid) : std::nullopt;
 }
 
 void Session::drop_incoming() {
@@ -221,6 +238,20 @@ std::optional<std::string> Session::too_many(const Envelope& request) const {
     return std::to_string(open_bytes_) + " bytes of requests of this client are open";
   if (shared_->open_bytes + bytes > kMostOpenBytesOfAll)
     return std::to_string(shared_->open_bytes) + " bytes of requests are open";
+  return too_many_of_user(bytes);
+}
+
+// The bounds of one user, whose connections may be many.
+std::optional<std::string> Session::too_many_of_user(std::size_t bytes) const {
+  const auto user = shared_->bounded_user(principal_);
+  if (!user) return std::nullopt;
+  const auto found = shared_->open_by_user.find(*user);
+  if (found == shared_->open_by_user.end()) return std::nullopt;
+  const auto& open = found->second;
+  if (open.requests >= shared_->options.max_open)
+    return std::to_string(open.requests) + " requests of this user are open";
+  if (open.bytes + bytes > kMostOpenBytes)
+    return std::to_string(open.bytes) + " bytes of requests of this user are open";
   return std::nullopt;
 }
 
@@ -241,10 +272,16 @@ void Session::on_incoming_request(Envelope envelope) {
   state->payload = std::move(envelope.payload);
   if (state->id != 0) {
     const std::size_t bytes = state->payload.size();
-    incoming_.emplace(state->id, Incoming{state, bytes});
+    const auto user = favoured_ ? std::nullopt : shared_->bounded_user(principal_);
+    incoming_.emplace(state->id, Incoming{state, bytes, user});
     ++shared_->open_requests;
     open_bytes_ += bytes;
     shared_->open_bytes += bytes;
+    if (user) {
+      auto& of_user = shared_->open_by_user[*user];
+      ++of_user.requests;
+      of_user.bytes += bytes;
+    }
   }
   const Request request(std::move(state));
   if (!shared_->on_request)
@@ -304,9 +341,7 @@ void Session::answer(std::uint64_t id, Kind kind, std::string payload) {
 void Session::close_request(std::uint64_t id) {
   const auto closed = incoming_.extract(id);
   if (closed.empty()) return;
-  --shared_->open_requests;
-  open_bytes_ -= closed.mapped().bytes;
-  shared_->open_bytes -= closed.mapped().bytes;
+  uncount(closed.mapped());
 }
 
 bool Session::too_large(const Envelope& envelope) const {

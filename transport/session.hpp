@@ -2,6 +2,8 @@
 // and not answered. Private to transport/; Server and Client own the sockets and hand bytes in and
 // out.
 #pragma once
+#include <unistd.h>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -44,6 +46,15 @@ struct SessionShared {
   RequestHandler on_request;
   std::size_t open_requests = 0;  // received and not answered, over all sessions
   std::size_t open_bytes = 0;     // of their payloads
+  // Of users that the bounds of one user are for, while they have any.
+  struct OfUser {
+    std::size_t requests = 0, bytes = 0;
+  };
+  std::unordered_map<std::uint32_t, OfUser> open_by_user{};
+  std::uint32_t own_user = geteuid();
+
+  // The user whose bounds are for this peer; nullopt: no user's are, as for root and the own one.
+  std::optional<std::uint32_t> bounded_user(const Principal& who) const;
 };
 
 class Session : public std::enable_shared_from_this<Session> {
@@ -105,7 +116,8 @@ class Session : public std::enable_shared_from_this<Session> {
 
   struct Incoming {
     std::weak_ptr<RequestState> state;
-    std::size_t bytes = 0;  // of its payload
+    std::size_t bytes = 0;                // of its payload
+    std::optional<std::uint32_t> user{};  // in whose count it is
   };
 
   CallId start(Call call, bool takes_chunks, Answer on_answer);
@@ -119,6 +131,8 @@ class Session : public std::enable_shared_from_this<Session> {
   void drop_incoming();
   std::unordered_map<std::uint64_t, Incoming> forget_incoming();
   std::optional<std::string> too_many(const Envelope& request) const;
+  std::optional<std::string> too_many_of_user(std::size_t bytes) const;
+  void uncount(const Incoming& request);
   bool too_large(const Envelope& envelope) const;
 
   std::shared_ptr<SessionShared> shared_;

@@ -108,7 +108,7 @@ void PolicyService::what_if(const transport::Request& request) {
     return request.fail(
         {Errc::out_of_range,
          fmt::format("{} ids; one request may have {}", ask->ids.size(), kMostAsked), "ids"});
-  uses_.portions.add(request.peer(), [this, request, ask = std::move(*ask)] {
+  uses_.portions.add(request, [this, request, ask = std::move(*ask)] {
     if (!request.done()) answer_what_if(request, ask);
     return false;
   });

@@ -98,7 +98,7 @@ void Followers::happened() {
 
 void Followers::work(Number number, Follower& follower) {
   if (std::exchange(follower.works, true)) return;
-  uses_.portions.add(follower.request.peer(), [this, number] { return step(number); });
+  uses_.portions.add(follower.request, [this, number] { return step(number); });
 }
 
 // False: there is nothing more to tell for now.

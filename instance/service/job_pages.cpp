@@ -511,8 +511,7 @@ bool JobPages::has_kept_counts(const Request& request, const msg::JobsRequest& a
   if (uses_.jobs.kept_counts().ended() == JobCounts::Ended::known) return true;
   // Whoever asks next need not wait.
   if (!std::exchange(counts_ended_, true))
-    uses_.portions.add(request.peer(),
-                       [this] { return counts_ended_ = uses_.jobs.count_some_ended(); });
+    uses_.portions.add(request, [this] { return counts_ended_ = uses_.jobs.count_some_ended(); });
   return false;
 }
 

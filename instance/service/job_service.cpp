@@ -49,7 +49,7 @@ void JobService::submit(const Request& request) {
   if (ask->is_instance) hooks_.instance_submitted(JobId(taken->first_id));
   const JobId first(taken->first_id);
   if (uses_.jobs.all_taken(first)) return answer_later(uses_.after_commit, request, *taken);
-  uses_.portions.add(request.peer(), [this, request, first, reply = *taken] {
+  uses_.portions.add(request, [this, request, first, reply = *taken] {
     if (uses_.jobs.take_more(first, now())) return true;
     answer_later(uses_.after_commit, request, reply);
     return false;
@@ -67,7 +67,7 @@ void JobService::submit_graph(const Request& request) {
     return uses_.after_commit.add([request, error = taken.error()] { request.fail(error); });
   const std::uint64_t first = taken->ids.front(), last = taken->ids.back();
   uses_.audit.name_jobs(first, last - first + 1);
-  uses_.portions.add(request.peer(), [this, request, last, reply = std::move(*taken)] {
+  uses_.portions.add(request, [this, request, last, reply = std::move(*taken)] {
     const auto next = uses_.jobs.next_intake();
     if (next && next->value() <= last) {
       uses_.jobs.take_more(*next, now());
@@ -148,7 +148,7 @@ void JobService::cancel(const Request& request) {
     answer_later(uses_.after_commit, request, std::move(*reply));
     return false;
   };
-  if (step()) uses_.portions.add(request.peer(), step);
+  if (step()) uses_.portions.add(request, step);
 }
 
 // Tasks end with their arrays.

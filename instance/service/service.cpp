@@ -149,7 +149,7 @@ void Service::invite(const Request& request) {
 void Service::compact(const Request& request) {
   constexpr std::int64_t kPagesAtOnce = 500;
   const std::int64_t before = core_.journal.size();
-  core_.portions.add(request.peer(), [this, request, before] {
+  core_.portions.add(request, [this, request, before] {
     const auto left = core_.journal.give_back(kPagesAtOnce);
     if (!left) return request.fail(left.error()), false;
     if (*left > 0 && !request.done()) return true;

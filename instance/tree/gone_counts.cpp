@@ -49,7 +49,7 @@ void count_gone_jobs(const transport::Request& request, msg::TreeNode node, cons
     after_commit.add([count] { count->request.reply(transport::pack(count->node)); });
     return false;
   };
-  if (step()) portions.add(request.peer(), step);
+  if (step()) portions.add(request, step);
 }
 
 }  // namespace holon::instance

@@ -67,6 +67,7 @@ void ParentLink::say_hello() {
                     // anything else is a no.
                     if (answer.error().code == Errc::disconnected) return;
                     if (answer.error().code == Errc::timed_out) return say_hello();
+                    if (answer.error().code == Errc::busy) return say_hello_later();
                     return callbacks_.denied(answer.error());
                   }
                   const auto grant = transport::unpack<msg::Grant>(*answer);
@@ -76,6 +77,10 @@ void ParentLink::say_hello() {
                   callbacks_.granted(*grant);
                   schedule();
                 });
+}
+
+void ParentLink::say_hello_later() {
+  hello_again_ = reactor_.after(kHelloAgain, [this] { say_hello(); });
 }
 
 void ParentLink::load_outbox() {
@@ -138,7 +143,7 @@ void ParentLink::acknowledged(const Result<std::string>& answer) {
   if (!answer && answer.error().code == Errc::denied) {
     // Not taken for the child: the answer to a hello says whether it still is.
     welcome_ = false;
-    hello_again_ = reactor_.after(kHelloAgain, [this] { say_hello(); });
+    say_hello_later();
   }
   schedule();
 }

@@ -65,6 +65,7 @@ class ParentLink {
   ParentLink(transport::Reactor& reactor, Identity identity, Journal& journal, Callbacks callbacks,
              Duration record_interval);
   void say_hello();
+  void say_hello_later();
   void say_ending(const msg::Ending& word);
   void schedule();
   void acknowledged(const Result<std::string>& answer);

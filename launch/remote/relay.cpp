@@ -116,7 +116,7 @@ Result<Relay::Own*> Relay::own_connection(const transport::Request& request) {
   // The client says hello again, and so gets a new one.
   own.client->on_lost([this, peer] { server_->dismiss(peer); });
   if (of_user) vouch(peer, own, request.principal());
-  if (request.topic() == "hello") server_->favour(peer);
+  if (request.topic() == "hello" && !of_user) server_->favour(peer);  // of a user no proof is known
   return &own;
 }
 

@@ -21,6 +21,7 @@ struct IpcConnection {
   ConnectionId id;
   UniqueFd fd;
   Principal who;
+  std::int64_t group = 0;  // with whom it shares
   Zmtp zmtp;
   InBytes in;  // read and not dealt with, from `at` on
   std::size_t at = 0;

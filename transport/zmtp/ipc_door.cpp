@@ -10,9 +10,10 @@
 // What bounds the cost of a connection:
 // - Descriptors: no more connections than the process may have, less some kept for files. Some of
 //   them are for guests, which have not introduced themselves. While those do not suffice, the
-//   process with most guests loses its oldest one; where that one has come only just now, the
-//   newcomer of the same process gets one of a few places to wait in, and whoever has waited there
-//   longest loses its own. A connection that has introduced itself keeps its place.
+//   process (of other users: the user) with most guests loses its oldest one; where that one has
+//   come only just now, the newcomer of the same process gets one of a few places to wait in, and
+//   whoever has waited there longest loses its own. A connection that has introduced itself keeps
+//   its place.
 // - Time: a turn reads once from a connection, and then serves for kServe at most, in the order of
 //   FairQueue: who has used least goes first.
 // - Memory: a connection is not read while a message of it waits to be served, and not served while
@@ -145,17 +146,18 @@ void IpcDoor::take(UniqueFd socket) {
       ++last_id_, std::move(socket), std::min(options_.max_message, options_.max_received));
   IpcConnection& c = *connection;
   c.who = who;
+  c.group = group_of(who);
   c.since = monotonic_ms();
   epoll_event event{};
   event.events = c.waits_for = EPOLLIN;
   event.data.u64 = c.id;
   if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, c.fd.get(), &event) != 0) return;
-  queue_.join(c.id, c.who.pid);
+  queue_.join(c.id, c.group);
   c.waits = waits;
   if (waits) {
     waiting_.emplace(c.id, &c);
   } else {
-    guests_[c.who.pid].emplace(c.id, &c);
+    guests_[c.group].emplace(c.id, &c);
     ++guest_count_;
   }
   connections_.emplace(c.id, std::move(connection));
@@ -163,7 +165,36 @@ void IpcDoor::take(UniqueFd socket) {
   flush(c);
 }
 
-// The process with the most guests loses its oldest one. If it is its own newcomer that has no
+// Who shares the server's time and the places of guests: processes, and where other users connect
+// all processes of one of them together.
+std::int64_t IpcDoor::group_of(const Principal& who) const {
+  const bool is_other = options_.for_everybody && who.uid != 0 && who.uid != geteuid();
+  return is_other ? -1 - std::int64_t{who.uid} : who.pid;
+}
+
+// Of the group that has most together the connection that has most: who costs little does not pay
+// for somebody with many connections. nullptr: nobody has anything.
+IpcConnection* IpcDoor::with_most(
+    const std::function<std::size_t(const IpcConnection&)>& size) const {
+  std::unordered_map<std::int64_t, std::size_t> of_group;
+  if (options_.for_everybody)
+    for (const auto& [id, c] : connections_)
+      if (!c->doomed) of_group[c->group] += size(*c);
+  IpcConnection* most = nullptr;
+  std::pair<std::size_t, std::size_t> largest;
+  for (const auto& [id, c] : connections_) {
+    const std::size_t own = c->doomed ? 0 : size(*c);
+    if (own == 0) continue;
+    const std::pair cost(options_.for_everybody ? of_group[c->group] : own, own);
+    if (most == nullptr || cost > largest) {
+      most = c.get();
+      largest = cost;
+    }
+  }
+  return most;
+}
+
+// The group with the most guests loses its oldest one. If it is its own newcomer that has no
 // room, the others have a moment to introduce themselves: false.
 bool IpcDoor::make_room_for(const Principal& newcomer) {
   const auto most = std::max_element(
@@ -171,7 +202,7 @@ bool IpcDoor::make_room_for(const Principal& newcomer) {
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   if (most == guests_.end()) return false;
   const auto& [id, oldest] = *most->second.begin();
-  if (most->first == newcomer.pid && monotonic_ms() - oldest->since < kMoment) return false;
+  if (most->first == group_of(newcomer) && monotonic_ms() - oldest->since < kMoment) return false;
   return turn_away(*oldest);
 }
 
@@ -182,7 +213,7 @@ std::string IpcDoor::no_room() const {
                  encode_error({Errc::busy,
                                std::to_string(most_guests_) +
                                    " connections that have said no hello are open, most of them "
-                                   "of this process",
+                                   "of this process or user",
                                ""})});
 }
 
@@ -206,7 +237,7 @@ bool IpcDoor::turn_away(IpcConnection& guest) {
 
 void IpcDoor::forget_guest(IpcConnection& c) {
   if (std::exchange(c.waits, false)) waiting_.erase(c.id);
-  const auto group = guests_.find(c.who.pid);
+  const auto group = guests_.find(c.group);
   if (group == guests_.end() || group->second.erase(c.id) == 0) return;
   --guest_count_;
   if (group->second.empty()) guests_.erase(group);
@@ -301,11 +332,9 @@ void IpcDoor::advance(IpcConnection& c) {
 // What was kept of messages that are not complete is bounded over all connections.
 void IpcDoor::bound_begun() {
   while (begun_ > kMaxBegun) {
-    IpcConnection* largest = nullptr;
-    for (const auto& [id, c] : connections_)
-      if (!c->doomed && !c->favoured && (largest == nullptr || c->begun() > largest->begun()))
-        largest = c.get();
-    if (largest == nullptr || largest->begun() == 0) return;
+    IpcConnection* const largest =
+        with_most([](const IpcConnection& c) { return c.favoured ? 0 : c.begun(); });
+    if (largest == nullptr) return;
     doom(*largest);
   }
 }
@@ -418,12 +447,10 @@ void IpcDoor::bound_unsent(IpcConnection& sender) {
   const bool favoured = sender.favoured;
   const std::size_t most = options_.max_unsent * (favoured ? kFavour : 1);
   while (unsent_with(sender) > most) {
-    IpcConnection* largest = nullptr;
-    for (const auto& [id, c] : connections_)
-      if (!c->doomed && c->favoured == favoured &&
-          (largest == nullptr || c->out.size() > largest->out.size()))
-        largest = c.get();
-    if (largest == nullptr || largest->out.size() == 0) return;
+    IpcConnection* const largest = with_most([favoured](const IpcConnection& c) {
+      return c.favoured == favoured ? c.out.size() : std::size_t{0};
+    });
+    if (largest == nullptr) return;
     give_up(*largest);
   }
 }
@@ -524,7 +551,7 @@ void IpcDoor::leave(ConnectionId id) {
   begun_ -= c->begun();
   c->at = c->in.size();  // settle() gives the memory back
   if (c->admitted) {
-    guests_[c->who.pid].emplace(id, c);
+    guests_[c->group].emplace(id, c);
     ++guest_count_;
   }
   flush(*c);

@@ -2,6 +2,7 @@
 // reasons and the bounds.
 #pragma once
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -64,6 +65,8 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void drop(ConnectionId id);
   void forget_guest(IpcConnection& c);
   void bound_begun();
+  std::int64_t group_of(const Principal& who) const;
+  IpcConnection* with_most(const std::function<std::size_t(const IpcConnection&)>& size) const;
   void push(IpcConnection& c, std::string header, std::string bytes = {});
   void bound_unsent(IpcConnection& sender);
   std::size_t& unsent_with(const IpcConnection& c);
@@ -80,7 +83,7 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   std::size_t most_ = kFewest, most_guests_ = 1, most_waiting_ = 1;
   ConnectionId last_id_ = 0;
   std::unordered_map<ConnectionId, std::unique_ptr<IpcConnection>> connections_;
-  std::unordered_map<std::int64_t, Guests> guests_;  // not admitted, or left; by process
+  std::unordered_map<std::int64_t, Guests> guests_;  // not admitted, or left; by group_of
   std::size_t guest_count_ = 0;
   Guests waiting_;  // for a guest's place
   std::vector<ConnectionId> unflushed_, doomed_;

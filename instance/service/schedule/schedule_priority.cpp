@@ -82,7 +82,7 @@ void ScheduleService::priority(const transport::Request& request) {
     ranking->reply.jobs.push_back(std::move(*about));
   }
   const auto step = [this, ranking] { return rank_some(*ranking); };
-  if (step()) uses_.portions.add(request.peer(), step);
+  if (step()) uses_.portions.add(request, step);
 }
 
 bool ScheduleService::rank_some(Ranking& ranking) {

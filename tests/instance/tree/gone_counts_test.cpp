@@ -64,7 +64,7 @@ TEST_F(GoneCountsTest, AreMadeInPortionsBetweenThoseOfOthersAndToldAfterTheCommi
   put("/10", "FAILED");
   count();
   int others = 0;
-  portions_.add(transport::PeerId{2}, [&others] { return ++others < 100; });
+  portions_.add({geteuid(), transport::PeerId{2}}, [&others] { return ++others < 100; });
   int mine = 0;
   // One portion of each of the two at a time.
   for (; after_commit_.empty(); ++mine) {
