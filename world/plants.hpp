@@ -1,6 +1,7 @@
 // plants.hpp - faults planted on purpose, to see that the invariants find them. Each lies in a seam
 // and does there what a fault of the code above would do to everybody else.
 #pragma once
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ struct PlantInfo {
   Plant plant;
   const char* name;
   const char* what;
+  // Where the suite begins to look, to be quick: no seed before it finds the fault today.
+  std::uint64_t first_seed = 1;
 };
 const std::vector<PlantInfo>& all_plants();
 std::optional<Plant> plant_named(const std::string& name);
