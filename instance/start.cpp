@@ -19,6 +19,7 @@
 #include "config/config.hpp"
 #include "instance/config/kept_files.hpp"
 #include "instance/options.hpp"
+#include "instance/process/ending_signals.hpp"
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
@@ -414,13 +415,15 @@ int start_main(StartOptions options) {
   // Only a child's core numbers are counted as its parent counts. A root numbers what it may use
   // itself, also where it runs as the job of another tree.
   const std::string cpuset = options.grant ? environment_variable("HOLON_CPUSET") : "";
+  // A task in the background, a parent's or a launcher's, stays until the instance ends: with it
+  // everything ends that it has started.
+  const bool stays = !options.background || is_task || (options.system && !detaches);
+  // A signal waits for the supervisor from now on, which removes what is made here.
+  if (stays) block_signals(kEndingSignals);
   auto prepared =
       with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed), starter);
   if (!prepared) return refuse(prepared.error());
-  // A task in the background, a parent's or a launcher's, stays until the instance ends: with it
-  // everything ends that it has started.
-  if (prepared->start.background && !is_task && (detaches || !prepared->start.system))
-    return start_in_background(*prepared, *config, nodes, cpuset);
+  if (!stays) return start_in_background(*prepared, *config, nodes, cpuset);
   const bool tells_uri = prepared->start.background && !prepared->start.grant;
   return supervise(*prepared, *config, nodes, cpuset, [&](const std::string& uri) {
     if (tells_uri) std::puts(uri.c_str());

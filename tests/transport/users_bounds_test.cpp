@@ -20,7 +20,7 @@ namespace holon::transport {
 namespace {
 
 constexpr uid_t kSomebody = 61'002;
-constexpr Duration kPatience = 60'000;  // ms; only a failing test waits so long
+constexpr Duration kBoundsPatience = 60'000;  // ms; only a failing test waits so long
 
 class UsersBoundsTest : public testing::Test {
  protected:
@@ -56,8 +56,8 @@ class UsersBoundsTest : public testing::Test {
     }
     int status = 0;
     const auto tick = reactor_->every(2, [] {});
-    const bool over =
-        reactor_->run_until([&] { return waitpid(child, &status, WNOHANG) == child; }, kPatience);
+    const bool over = reactor_->run_until([&] { return waitpid(child, &status, WNOHANG) == child; },
+                                          kBoundsPatience);
     if (!over) {
       kill(child, SIGKILL);
       waitpid(child, nullptr, 0);
@@ -76,7 +76,7 @@ class UsersBoundsTest : public testing::Test {
       // Answered after all that was asked before it.
       bool echoed = false;
       client->call({"echo", "", "", 0}, [&](const Result<std::string>&) { echoed = true; });
-      reactor.run_until([&] { return echoed; }, kPatience);
+      reactor.run_until([&] { return echoed; }, kBoundsPatience);
     }
     const auto of_user =
         std::count(answers->begin(), answers->end(), "10 requests of this user are open");
@@ -111,7 +111,7 @@ TEST_F(UsersBoundsTest, AFavouredConnectionOfAUserHasTheBoundsOfItsUser) {
     for (const auto& client : clients) {
       bool favoured = false;
       client->call({"favour", "", "", 0}, [&](const Result<std::string>&) { favoured = true; });
-      reactor.run_until([&] { return favoured; }, kPatience);
+      reactor.run_until([&] { return favoured; }, kBoundsPatience);
     }
     return refused(reactor, clients, 4);
   };

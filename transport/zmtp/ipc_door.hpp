@@ -20,7 +20,9 @@ using Guests = std::map<ConnectionId, IpcConnection*>;  // oldest first
 
 class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> {
  public:
-  static constexpr std::size_t kFewest = 8;             // connections, however tight the limit
+  static constexpr std::size_t kFewest = 8;  // connections, however tight the limit
+  // ms that a full house leaves guests, and who waits for a place.
+  static constexpr std::int64_t kMoment = 1'000;
   static constexpr std::size_t kReadAtOnce = 64 << 10;  // bytes
 
   IpcDoor(Reactor& reactor, const Options& options, Events events)

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 // What one user may have at most (docs/security.md).
 constexpr std::size_t kConnections = 1'000, kRequests = 10'000;
 constexpr rlim_t kDescriptors = 2'048;  // of the flooding process
-constexpr Duration kPatience = 60'000;
+constexpr Duration kFloodPatience = 60'000;
 
 // Of this process, and of what it starts meanwhile.
 class DescriptorLimit {
@@ -77,7 +77,7 @@ TEST_F(Flood, OfConnections) {
       clients.push_back(std::move(*transport::Client::connect(**reactor, uri_)));
       clients.back()->on_connected([&](const transport::PeerInfo&) { ++connected; });
       (void)(*reactor)->run_until(
-          [&] { return connected > i || clients.back()->refusal().has_value(); }, kPatience);
+          [&] { return connected > i || clients.back()->refusal().has_value(); }, kFloodPatience);
       if (!clients.back()->refusal()) continue;
       ++refused;
       why = to_string(*clients.back()->refusal());
@@ -116,7 +116,7 @@ TEST_F(Flood, OfRequests) {
             if (!answer) why = to_string(answer.error());
           });
     }
-    (void)(*reactor)->run_until([&] { return refused >= 100; }, kPatience);
+    (void)(*reactor)->run_until([&] { return refused >= 100; }, kFloodPatience);
     for (auto& client : clients) (void)client.release();  // they stay open
     (void)reactor->release();
     return std::to_string(refused) + " " + why;
