@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "base/whole_file.hpp"
@@ -26,10 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kFilesAtOnce = 4;
 constexpr Duration kPutOffFor = 30'000;
 constexpr const char* kLate = ".late";  // behind the names of files that an earlier agent left
-
-std::pair<std::uint64_t, bool> stream_of(const msg::KeepRequest& piece) {
-  return {piece.job, piece.error};
-}
 
 // The next job of that number writes into a file of its own.
 std::string set_aside(const std::string& path) {
@@ -148,18 +142,22 @@ void OutputKeeper::add(const msg::Start& start, bool error,
 void OutputKeeper::send_some() {
   if (!is_open_) return;
   std::size_t sent = 0;
-  // What came late goes in the order in which it was written.
-  std::set<std::pair<std::uint64_t, bool>> held_up;
   for (auto file = files_.begin(); file != files_.end() && sent < kFilesAtOnce;) {
-    const auto next = std::next(file);
-    const auto stream = stream_of(file->next);
-    const bool waits = !file->on_its_way && (file->is_put_off || busy_.contains(stream) ||
-                                             (file->next.late && held_up.contains(stream)));
-    if (file->is_put_off) held_up.insert(stream);
-    if (!waits) ++sent;
-    if (!waits && !file->on_its_way) send(file);
-    file = next;
+    const auto here = file++;
+    if (waits_for_one_put_off(*here)) {
+      put_off_.splice(put_off_.end(), files_, here);
+    } else if (here->on_its_way) {
+      ++sent;
+    } else if (!busy_.contains(stream_of(*here))) {
+      ++sent;
+      send(here);
+    }
   }
+}
+
+// Files of attempts that run now do not wait: a job's end does.
+bool OutputKeeper::waits_for_one_put_off(const File& file) const {
+  return file.next.late && put_off_streams_.contains(stream_of(file));
 }
 
 void OutputKeeper::send(std::list<File>::iterator file) {
@@ -172,7 +170,7 @@ void OutputKeeper::send(std::list<File>::iterator file) {
     file->next.data.resize(static_cast<std::size_t>(n));
   }
   file->on_its_way = std::make_shared<const bool>(true);
-  busy_.insert(stream_of(file->next));
+  busy_.insert(stream_of(*file));
   broker_.call({"agent.keep", transport::pack(file->next), "", 0},
                [this, file, asked = std::weak_ptr(file->on_its_way)](const auto& answer) {
                  if (!asked.expired()) answered(file, answer);
@@ -181,7 +179,7 @@ void OutputKeeper::send(std::list<File>::iterator file) {
 
 void OutputKeeper::answered(std::list<File>::iterator file, const Result<std::string>& answer) {
   file->on_its_way.reset();
-  busy_.erase(stream_of(file->next));
+  busy_.erase(stream_of(*file));
   if (!answer && answer.error().code == Errc::disconnected) return;  // resume() says it again
   if (!is_open_) return;
   const auto reply =
@@ -192,31 +190,42 @@ void OutputKeeper::answered(std::list<File>::iterator file, const Result<std::st
   if (file->knows_begin) {
     file->next.offset += file->next.data.size();
   } else {
+    if (reply->size == 0) file->taken = 0;  // the broker begins its file anew with this one
     file->next.offset = file->begin = reply->size;
-    if (reply->size == 0) file->taken = 0;  // it begins the broker's file
+    file->knows_begin = true;
   }
-  file->knows_begin = true;
   send(file);
 }
 
-// Meanwhile another file of its stream may get to the broker: where it goes on is asked again.
+// Where the rest of it goes is asked anew: an attempt that runs now may go on with the broker's
+// file until then.
 void OutputKeeper::put_off(std::list<File>::iterator file) {
-  file->is_put_off = true;
-  if (std::exchange(file->knows_begin, false)) file->taken += file->next.offset - file->begin;
+  if (file->knows_begin) file->taken += file->next.offset - file->begin;
+  file->knows_begin = false;
   file->next.offset = 0;
+  put_off_streams_.insert(stream_of(*file));
+  put_off_.splice(put_off_.end(), files_, file);
   if (!again_) again_ = reactor_.after(kPutOffFor, [this] { try_again(); });
   send_some();
 }
 
 void OutputKeeper::try_again() {
   again_.cancel();
-  for (File& file : files_) file.is_put_off = false;
+  // All late files of such a stream, so that they stay in their order, and behind the file of that
+  // stream that has been sent in part.
+  if (!put_off_.empty())
+    for (auto file = files_.begin(); file != files_.end();) {
+      const auto here = file++;
+      if (waits_for_one_put_off(*here)) put_off_.splice(put_off_.end(), files_, here);
+    }
+  put_off_streams_.clear();
+  files_.splice(files_.end(), put_off_);
   send_some();
 }
 
 void OutputKeeper::end(std::list<File>::iterator file) {
   unlink(file->path.c_str());
-  if (file->on_its_way) busy_.erase(stream_of(file->next));
+  if (file->on_its_way) busy_.erase(stream_of(*file));
   const auto delivery = file->of;
   files_.erase(file);
   if (--delivery->files == 0)
@@ -234,6 +243,7 @@ void OutputKeeper::resume() {
 }
 
 void OutputKeeper::give_up() {
+  files_.splice(files_.end(), put_off_);
   for (auto file = files_.begin(); file != files_.end();) {
     const auto next = std::next(file);
     end(file);

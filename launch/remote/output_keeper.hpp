@@ -62,12 +62,14 @@ class OutputKeeper {
     msg::KeepRequest next;  // the piece that is sent, or will be
     std::string path;
     transport::UniqueFd fd;
-    std::uint64_t begin = 0;  // offset of its first byte in the broker's file
+    std::uint64_t taken = 0;  // bytes of it that the broker had taken when it was put off
+    std::uint64_t begin = 0;  // offset in the broker's file of the first byte behind these
     bool knows_begin = false;
-    std::uint64_t taken = 0;  // bytes of it that the broker had before it was put off
     std::shared_ptr<const bool> on_its_way;  // until the answer comes
-    bool is_put_off = false;  // the broker could not write it; it stays here until it can
   };
+  using Stream = std::pair<std::uint64_t, bool>;  // the job, and whether it is standard error
+  static Stream stream_of(const File& file) { return {file.next.job, file.next.error}; }
+
   OutputKeeper(transport::Reactor& reactor, transport::Client& broker, std::string folder,
                std::string own)
       : reactor_(reactor), broker_(broker), folder_(std::move(folder)), own_(std::move(own)) {}
@@ -77,17 +79,22 @@ class OutputKeeper {
   void send(std::list<File>::iterator file);
   void answered(std::list<File>::iterator file, const Result<std::string>& answer);
   void put_off(std::list<File>::iterator file);
+  bool waits_for_one_put_off(const File& file) const;
   void try_again();
   void end(std::list<File>::iterator file);
 
   transport::Reactor& reactor_;
   transport::Client& broker_;
   std::string folder_, own_;
-  std::list<File> files_;  // in the order of the jobs' ends
-  // Job and stream of those that are on their way. Another file of the same goes behind the end of
-  // the one before, which is known only when that is through.
-  std::set<std::pair<std::uint64_t, bool>> busy_;
-  transport::Subscription again_;  // files that were put off
+  // In the order of the jobs' ends; of each stream only the first one has been sent in part.
+  std::list<File> files_;
+  // The broker could not write these, or they are late as well and go behind one of these.
+  std::list<File> put_off_;
+  std::set<Stream> put_off_streams_;
+  // Of files that are on their way. Another file of the same stream goes behind the end of the one
+  // before, which is known only when that is through.
+  std::set<Stream> busy_;
+  transport::Subscription again_;  // for files that were put off
   bool is_open_ = false;
   std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
 };

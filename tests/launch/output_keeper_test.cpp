@@ -40,6 +40,8 @@ class OutputKeeperTest : public ProcessTest {
       late_ += piece.late ? 1 : 0;
       if (refuses_ || (!piece.data.empty() && pieces_++ == refused_piece_))
         return request.fail({Errc::system, "no space left", ""});
+      if (!piece.data.empty() && pieces_ - 1 == silent_piece_)
+        return unanswered_.push_back(request);
       std::string& file = kept_[piece.error];
       if (piece.data.empty()) return request.reply(transport::pack(msg::KeepReply{file.size()}));
       file.resize(std::max<std::size_t>(file.size(), piece.offset + piece.data.size()));
@@ -69,8 +71,9 @@ class OutputKeeperTest : public ProcessTest {
   std::unique_ptr<transport::Client> broker_;
   std::unique_ptr<OutputKeeper> keeper_;
   std::map<bool, std::string> kept_;
-  int asked_ = 0, late_ = 0, pieces_ = 0, refused_piece_ = -1;
+  int asked_ = 0, late_ = 0, pieces_ = 0, refused_piece_ = -1, silent_piece_ = -1;
   bool refuses_ = false;
+  std::vector<transport::Request> unanswered_;
 };
 
 TEST_F(OutputKeeperTest, OnlyFilesOfTheInstancesNamingAreTakenOver) {
@@ -205,6 +208,46 @@ TEST_F(OutputKeeperTest, WhatIsPutOffInTheMiddleGoesOnBehindWhatCameMeanwhile) {
   keeper_->resume();
   EXPECT_TRUE(until([&] { return std::filesystem::is_empty(former); }));
   EXPECT_TRUE(kept_[false] == begun + "third" + rest + second);
+}
+
+// The next broker, too, gets the rest of a file that it has in part before what was put off.
+TEST_F(OutputKeeperTest, WhatIsPutOffDoesNotComeInTheMiddleOfAnotherFile) {
+  const std::string former = dir_ + "/holon-output-former";
+  const std::string late(msg::kMostKept + 3, '1'), own(2 * msg::kMostKept, '2');
+  std::filesystem::create_directory(former);
+  std::ofstream(former + "/7.out") << late;
+  keeper_ = std::move(*OutputKeeper::create(*reactor_, *broker_, "/of/the/broker/output", former));
+  refused_piece_ = 0;
+  silent_piece_ = 2;
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return pieces_ == 1; }));
+  auto again = job(own);
+  again.attempt = 1;
+  bool done = false;
+  EXPECT_TRUE(keeper_->deliver(again, [&] { done = true; }));
+  EXPECT_TRUE(until([&] { return pieces_ == 3; }));
+  server_.reset();
+  unanswered_.clear();
+  EXPECT_TRUE(until([&] { return !broker_->connected(); }));
+  keeper_->pause();
+  listen();
+  EXPECT_TRUE(until([&] { return broker_->connected(); }));
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return done && std::filesystem::is_empty(former); }));
+  EXPECT_TRUE(kept_[false] == own + late);
+}
+
+TEST_F(OutputKeeperTest, GivenUpWhatIsPutOffGoes) {
+  const std::string former = dir_ + "/holon-output-former";
+  std::filesystem::create_directory(former);
+  std::ofstream(former + "/7.out") << "out";
+  keeper_ = std::move(*OutputKeeper::create(*reactor_, *broker_, "/of/the/broker/output", former));
+  refuses_ = true;
+  keeper_->resume();
+  EXPECT_TRUE(until([&] { return late_ == 1; }));
+  EXPECT_TRUE(deliver(job("another's")));
+  keeper_->give_up();
+  EXPECT_TRUE(std::filesystem::is_empty(former));
 }
 
 TEST_F(OutputKeeperTest, AMarkTellsWhoseFilesTheseAre) {

@@ -2,6 +2,8 @@
 // real, the agents are the test's; time is virtual, so that each patience is known to the
 // millisecond.
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <fstream>
 
@@ -234,6 +236,38 @@ TEST_F(AgentsTest, OutputThatComesLateIsTakenByEveryLaterBroker) {
   EXPECT_EQ(transport::unpack<lm::KeepReply>(*kept)->size, piece.data.size());
   piece.job = job + 1;
   EXPECT_EQ(answer(next, "agent.keep", piece).error().code, Errc::not_found);
+}
+
+// A piece that did not fit is not there in part: the agent asks where the file ends, and sends it
+// again.
+TEST_F(AgentsTest, OutputThatCannotBeWrittenLeavesTheFileAsItWas) {
+  begin_broker({}, "node=2/core=1", 2);
+  agent(hello_of(0, 7));
+  Peer& one = agent(hello_of(1, 8));
+  const auto job = submit(user(), 2);
+  ASSERT_TRUE(answer(one, "agent.report", started(job, 4711)));
+  lm::KeepRequest piece;
+  piece.job = job;
+  piece.data = std::string(1'000, 'a');
+  ASSERT_TRUE(answer(one, "agent.keep", piece));
+  std::string file;
+  for (const auto& entry :
+       std::filesystem::directory_iterator(options_.start.state_dir + "/output"))
+    if (entry.file_size() == 1'000) file = entry.path();
+  ASSERT_NE(file, "");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  const rlimit low{64 << 20, before.rlim_max};  // the journal needs less
+  lm::KeepRequest next = piece;
+  next.offset = low.rlim_cur - piece.data.size() / 2;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  const auto refused = answer(one, "agent.keep", next);
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::system);
+  EXPECT_EQ(std::filesystem::file_size(file), 1'000u);
 }
 
 // The files that a job has may be those of its next attempt.
