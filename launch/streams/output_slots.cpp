@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -44,10 +45,20 @@ transport::UniqueFd make_file(const std::string& path) {
   return transport::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
 }
 
+// All tasks are given one open file: what one of them has locked there stays locked behind its end.
+void unlock(const transport::UniqueFd& fd) {
+  struct flock whole {};
+  whole.l_type = F_UNLCK;
+  whole.l_whence = SEEK_SET;
+  fcntl(fd.get(), F_OFD_SETLK, &whole);
+  flock(fd.get(), LOCK_UN);
+}
+
 // What a task has written through the descriptor that all tasks are given has moved it on.
 bool empty(const SlotFile& file) {
-  if (size_of_slot(file.reading) == 0) return true;
-  return ftruncate(file.reading.get(), 0) == 0 && lseek(file.appending.get(), 0, SEEK_SET) == 0;
+  unlock(file.appending);
+  if (lseek(file.appending.get(), 0, SEEK_SET) != 0) return false;
+  return size_of_slot(file.reading) == 0 || ftruncate(file.reading.get(), 0) == 0;
 }
 
 std::string file_of_slot(const std::string& folder, const std::string& name, std::size_t number,

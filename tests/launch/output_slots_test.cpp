@@ -1,7 +1,9 @@
 // Slots: files for the output of one job after the other, and whose it is when an agent was killed.
 #include "launch/streams/output_slots.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -97,6 +99,30 @@ TEST_F(Slots, TheNextTaskFindsItsOutputAsIfNobodyHadWrittenThere) {
   }
   EXPECT_EQ(read(job(2).output), "outmore");
   EXPECT_EQ(read(job(2).error), "err");
+}
+
+// A task has a copy of the slot's descriptor: neither lock is released by its end.
+TEST_F(Slots, NoLockOutlivesTheTaskThatTookIt) {
+  const auto slots = std::make_shared<OutputSlots>(slots_of(0, 7));
+  struct flock whole {};
+  whole.l_whence = SEEK_SET;
+  for (std::uint64_t id = 1; id < 4; ++id) {
+    const auto slot = slots->take(job(id));
+    const std::string path = slot->output();
+    const int out = slot->appending_to(path);
+    if (id == 2) write(path, "out");
+    ASSERT_EQ(flock(out, LOCK_EX | LOCK_NB), 0);
+    whole.l_type = F_WRLCK;
+    ASSERT_EQ(fcntl(out, F_OFD_SETLK, &whole), 0);
+    lseek(out, 5, SEEK_SET);
+    slot->end(job(id), false);
+    slot->release();
+    const transport::UniqueFd other(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    EXPECT_EQ(flock(other.get(), LOCK_EX | LOCK_NB), 0);
+    whole.l_type = F_WRLCK;
+    EXPECT_EQ(fcntl(other.get(), F_OFD_SETLK, &whole), 0);
+    EXPECT_EQ(lseek(out, 0, SEEK_CUR), 0) << "also where nothing was written";
+  }
 }
 
 TEST_F(Slots, MuchBecomesTheJobsOwnFiles) {
