@@ -1,10 +1,8 @@
 #include "instance/agents/agent_link.hpp"
 
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <sstream>
@@ -155,20 +153,6 @@ lm::StartRequest AgentLink::start_request() {
   return request;
 }
 
-// Somebody may have removed where tasks write: a folder that is gone has no name any more.
-void AgentLink::make_output_folder() {
-  struct stat info {};
-  if (output_folder_ && fstat(output_folder_.get(), &info) == 0 && info.st_nlink > 0) return;
-  const std::string folder = settings_.state_dir + "/output";
-  mkdir(folder.c_str(), 0700);
-  output_folder_.reset(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-}
-
-void AgentLink::send_starts() {
-  if (!to_start_.empty()) make_output_folder();
-  while (!to_start_.empty()) send_some();
-}
-
 void AgentLink::send_some() {
   const auto request = start_request();
   if (request.jobs.empty()) return;
@@ -190,7 +174,7 @@ void AgentLink::send_some() {
 
 void AgentLink::flush() {
   if (!connected()) return;
-  send_starts();
+  while (!to_start_.empty()) send_some();
   if (!to_kill_.empty()) {
     lm::KillRequest kill;
     for (const JobId id : to_kill_) kill.jobs.push_back(id.value());

@@ -21,7 +21,6 @@
 #include "instance/remote/child_place.hpp"
 #include "launch/messages.hpp"
 #include "transport/rpc.hpp"
-#include "transport/unique_fd.hpp"
 
 namespace holon::resource {
 class ResourceGraph;
@@ -86,6 +85,8 @@ class AgentLink {
   // Before the commit: settles jobs that are to be killed and were never sent, and writes down
   // where output that comes late goes.
   void settle(Time now);
+  // Will flush() send starts?
+  bool has_starts() const { return connected() && !to_start_.empty(); }
   // After the commit: sends what has collected.
   void flush();
 
@@ -152,8 +153,6 @@ class AgentLink {
   launch::msg::StartRequest start_request();
   bool stands_right(const launch::msg::Started& told) const;
   void put_right(JobId id);
-  void make_output_folder();
-  void send_starts();
   void send_some();
   void tell(const char* topic, std::string payload);
 
@@ -175,7 +174,6 @@ class AgentLink {
   // What it keeps of the programs that it was sent over this connection, with their numbers.
   std::deque<std::pair<std::shared_ptr<const Submission>, std::uint64_t>> programs_;
   std::uint64_t last_program_ = 0;
-  transport::UniqueFd output_folder_;  // as it was when a task was last started
   // Running jobs of which the agent that says hello does not know the limit, or whether they are
   // stopped.
   std::vector<JobId> to_put_right_;

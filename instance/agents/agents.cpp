@@ -1,6 +1,9 @@
 #include "instance/agents/agents.hpp"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
+
+#include <algorithm>
 
 #include "instance/remote/joining.hpp"
 #include "transport/codec/codec.hpp"
@@ -146,7 +149,15 @@ void Agents::settle(Time now) {
   for (auto& [rank, link] : links_) link.settle(now);
 }
 
+// Tasks write there, and somebody may have removed it, or have given it another name.
+void Agents::make_output_folder() const {
+  const bool has_starts = std::any_of(links_.begin(), links_.end(),
+                                      [](const auto& one) { return one.second.has_starts(); });
+  if (has_starts) mkdir((ground_.settings.state_dir + "/output").c_str(), 0700);
+}
+
 void Agents::flush() {
+  make_output_folder();
   for (auto& [rank, link] : links_) link.flush();
 }
 

@@ -95,6 +95,7 @@ class Agents {
   static void refuse_second(const transport::Request& request, const AgentLink& link);
   static void refuse_latecomer(const transport::Request& request, const launch::msg::Hello& hello,
                                const Error& why);
+  void make_output_folder() const;
   bool proves_its_rank(const transport::Request& request, const launch::msg::Hello& hello) const;
 
   AgentGround ground_;

@@ -270,6 +270,18 @@ TEST_F(AgentsTest, OutputThatCannotBeWrittenLeavesTheFileAsItWas) {
   EXPECT_EQ(std::filesystem::file_size(file), 1'000u);
 }
 
+TEST_F(AgentsTest, AFolderOfOutputsThatWasGivenAnotherNameIsMadeAgain) {
+  begin_broker({}, "node=1/core=2");
+  Peer& one = agent(hello_of(0, 7));
+  submit(user());
+  ASSERT_TRUE(until([&] { return one.all<lm::StartRequest>("agent.start").size() == 1; }));
+  const std::string folder = options_.start.state_dir + "/output";
+  std::filesystem::rename(folder, folder + ".old");
+  submit(user());
+  ASSERT_TRUE(until([&] { return one.all<lm::StartRequest>("agent.start").size() == 2; }));
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
+}
+
 // The files that a job has may be those of its next attempt.
 TEST_F(AgentsTest, WhatCouldNotBeWrittenAtAJobsEndIsNotTakenForKeptLater) {
   begin_broker({});
