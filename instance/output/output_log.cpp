@@ -154,13 +154,16 @@ Status OutputLog::open_segment() {
 }
 
 // All but the one that is written. Both files of a segment are there if a broker ended between the
-// last two steps of compressing it: it is compressed again.
+// last two steps of compressing it: the compressed one is on disk as a whole, and the plain one may
+// have lost its end in a power cut.
 void OutputLog::look_for_full() {
   for (const SegmentFile& file : segments_in(folder_)) {
     if (packer_ && file.number == packing_) continue;
     const std::string packed = packed_segment(folder_, file.number);
     if (file.is_unfinished)
       unlink(unfinished_name(packed).c_str());
+    else if (!file.is_packed && read_packed(packed, 0, 1))
+      unlink(output_segment(folder_, file.number).c_str());
     else if (!file.is_packed && file.number < segment_)
       to_compress_.insert(file.number);
   }
@@ -175,7 +178,7 @@ bool OutputLog::turn() {
         SegmentPacker::begin(output_segment(folder_, packing_), packed_segment(folder_, packing_));
     if (begun)
       packer_.emplace(std::move(*begun));
-    else
+    else if (begun.error().code != Errc::not_found)
       spdlog::warn("a log of outputs stays uncompressed: {}", to_string(begun.error()));
     return packer_ || !to_compress_.empty();
   }

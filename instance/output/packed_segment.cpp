@@ -25,6 +25,7 @@ constexpr std::size_t kTrailer = 10;  // its empty content, checksum and length
 constexpr std::size_t kMostInIndex = std::numeric_limits<std::uint16_t>::max() - kFieldHeader;
 constexpr std::size_t kNumber = sizeof(std::uint32_t);
 constexpr std::size_t kMostBlocks = kMostInIndex / kNumber - 2;
+constexpr std::size_t kBlocksToDisk = 16;  // after which what was written is sent to the disk
 
 tl::unexpected<Error> damaged_segment(const std::string& file) {
   return fail(Errc::system, "the compressed log of outputs is damaged", file);
@@ -164,6 +165,8 @@ SegmentPacker::SegmentPacker(std::string plain, std::string packed)
 Result<SegmentPacker> SegmentPacker::begin(std::string plain, std::string packed) {
   SegmentPacker packer(std::move(plain), std::move(packed));
   packer.in_.reset(open(packer.plain_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (!packer.in_ && errno == ENOENT)
+    return fail(Errc::not_found, std::strerror(errno), packer.plain_);
   struct stat info {};
   if (!packer.in_ || fstat(packer.in_.get(), &info) != 0)
     return fail(Errc::system, std::strerror(errno), packer.plain_);
@@ -178,13 +181,16 @@ Result<SegmentPacker> SegmentPacker::begin(std::string plain, std::string packed
   return packer;
 }
 
+SegmentPacker::~SegmentPacker() {
+  if (out_) unlink(unfinished_name(packed_).c_str());
+}
+
 Result<bool> SegmentPacker::step() {
   const auto begin = static_cast<std::int64_t>(begins_.size() - 1) * kPackedBlock;
   const std::int64_t left = std::min(kPackedBlock, size_ - begin);
   const Status done = left > 0 ? add_block(begin, static_cast<std::size_t>(left)) : finish();
-  if (done) return left > 0;
-  unlink(unfinished_name(packed_).c_str());
-  return tl::unexpected(done.error());
+  if (!done) return tl::unexpected(done.error());
+  return left > 0;
 }
 
 Status SegmentPacker::add_block(std::int64_t begin, std::size_t size) {
@@ -193,7 +199,11 @@ Status SegmentPacker::add_block(std::int64_t begin, std::size_t size) {
   const std::string member = compressed(block);
   if (member.empty()) return fail(Errc::system, std::strerror(ENOMEM), plain_);
   begins_.push_back(begins_.back() + static_cast<std::uint32_t>(member.size()));
-  return put_bytes(out_.get(), member, unfinished_name(packed_));
+  auto written = put_bytes(out_.get(), member, unfinished_name(packed_));
+  // On its way to the disk at once, lest the last step waits for all of it.
+  if (written && begins_.size() % kBlocksToDisk == 0)
+    sync_file_range(out_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  return written;
 }
 
 Status SegmentPacker::finish() {
@@ -201,6 +211,7 @@ Status SegmentPacker::finish() {
   if (auto written = put_bytes(out_.get(), index_member(begins_), name); !written) return written;
   if (fdatasync(out_.get()) != 0 || std::rename(name.c_str(), packed_.c_str()) != 0)
     return fail(Errc::system, std::strerror(errno), name);
+  out_.reset();
   // Without this a loss of power could undo the rename and keep what follows it.
   const auto folder = std::filesystem::path(packed_).parent_path();
   const transport::UniqueFd opened(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));

@@ -30,10 +30,14 @@ Result<std::string> read_packed(const std::string& file, std::int64_t begin, std
 // disk.
 class SegmentPacker {
  public:
-  // Errors: system, out_of_range (more blocks than an index has room for).
+  // Errors: not_found (there is no plain file), system, out_of_range (more blocks than an index has
+  // room for).
   static Result<SegmentPacker> begin(std::string plain, std::string packed);
+  SegmentPacker(SegmentPacker&&) = default;
+  ~SegmentPacker();  // a compressed file that is not whole goes
 
-  // True: there is more to do. Errors: system; the plain file stays as it is then.
+  // True: there is more to do. Errors: system; the plain file stays as it is then, and no further
+  // step may follow.
   Result<bool> step();
 
  private:

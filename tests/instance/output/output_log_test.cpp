@@ -132,7 +132,12 @@ TEST(OutputLogFile, AFullSegmentIsCompressedAndReadAsBefore) {
     expect_all_read(log, 1'200);
     EXPECT_TRUE(fs::exists(first + ".new"));
   }
+  EXPECT_FALSE(fs::exists(first + ".new")) << "nobody would go on with it";
+  std::ofstream(first + ".new") << "of a broker that was killed";
   OutputLog log(*journal, dir, kFull);
+  while (log.turn()) continue;
+  EXPECT_THAT(names_in(dir), ::testing::UnorderedElementsAre("log-1.gz", "log-2.gz", "log-3"))
+      << "also where nothing is added any more";
   ASSERT_TRUE(log.add(JobId(1'201), numbered(1'201)));
   while (log.turn()) continue;
   const auto names = names_in(dir);
@@ -146,6 +151,65 @@ TEST(OutputLogFile, AFullSegmentIsCompressedAndReadAsBefore) {
   ASSERT_FALSE(damaged);
   EXPECT_THAT(to_string(damaged.error()), ::testing::HasSubstr("damaged"));
   EXPECT_TRUE(log.read(JobId(1'201)));
+  fs::remove_all(dir);
+}
+
+// A broker was killed between the rename and the unlink, and a power cut took the plain file's end.
+TEST(OutputLogFile, OfASegmentThatIsThereTwiceTheCompressedOneStays) {
+  std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
+  const std::string dir = mkdtemp(name.data());
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  constexpr std::int64_t kFull = 1'000;
+  {
+    OutputLog log(*journal, dir, kFull);
+    for (std::uint64_t id = 1; id <= 20; ++id) ASSERT_TRUE(log.add(JobId(id), numbered(id)));
+    while (log.turn()) continue;
+    ASSERT_THAT(names_in(dir), ::testing::IsSupersetOf({"log-1.gz", "log-2.gz"}));
+  }
+  std::ofstream(dir + "/log-1") << numbered(1).output;
+  const std::string whole = printed_by_command("zcat " + dir + "/log-2.gz");
+  std::ofstream(dir + "/log-2") << whole;
+  std::ofstream(dir + "/log-2.gz") << "damaged";
+  OutputLog log(*journal, dir, kFull);
+  ASSERT_TRUE(log.add(JobId(21), numbered(21)));
+  while (log.turn()) continue;
+  EXPECT_THAT(names_in(dir), ::testing::IsSupersetOf({"log-1.gz", "log-2.gz"}));
+  EXPECT_FALSE(fs::exists(dir + "/log-1") || fs::exists(dir + "/log-2"));
+  expect_all_read(log, 21);
+  fs::remove_all(dir);
+}
+
+TEST(OutputLogFile, ASegmentThatNobodyNeedsIsNotCompressedToItsEnd) {
+  std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
+  const std::string dir = mkdtemp(name.data());
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  std::ofstream(dir + "/log-1") << std::string(3 * kPackedBlock, 'x');
+  std::ofstream(dir + "/log-2") << std::string(3 * kPackedBlock, 'x');
+  OutputLog log(*journal, dir, 1'000);
+  ASSERT_TRUE(log.add(JobId(1), {"one", ""}));
+  EXPECT_TRUE(log.turn());
+  EXPECT_TRUE(log.turn());
+  EXPECT_TRUE(fs::exists(dir + "/log-1.gz.new"));
+  log.clean(100'000);
+  EXPECT_FALSE(log.turn());
+  EXPECT_THAT(names_in(dir), ::testing::ElementsAre("log-3"));
+  fs::remove_all(dir);
+}
+
+TEST(OutputLogFile, WhatCannotBeOpenedIsNotSaidToBeGone) {
+  std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
+  const std::string dir = mkdtemp(name.data());
+  const OutputPlace place{JobId(1), 1, 0, 3, 0};
+  EXPECT_EQ(read_logged(dir, place).error().code, Errc::not_found);
+  for (const char* const file : {"/log-1.gz", "/log-1"}) {
+    fs::create_symlink("itself", dir + file);
+    const auto found = read_logged(dir, place);
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code, Errc::system);
+    EXPECT_THAT(to_string(found.error()), ::testing::HasSubstr(dir + file));
+  }
   fs::remove_all(dir);
 }
 
