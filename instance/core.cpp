@@ -95,6 +95,10 @@ Core::Core(transport::Reactor& reactor, InstanceClock& the_clock, transport::Ser
   };
   outputs.logged = [this](JobId job) { return output_log.read(job); };
   retention.on_forgotten = [this] { output_log.clean(clock.now()); };
+  retention.on_forgetting = [this](JobId first, JobId stop) {
+    output_log.forget(first, stop);
+    agents.forgotten(first, stop);
+  };
   if (parent_ != nullptr)
     takeovers.on_changed = [this](const std::string& path) { parent_->changed(path); };
   if (config.monitor)
@@ -273,9 +277,11 @@ std::optional<Time> Core::turn(Time now) {
   const auto next_provision = ending ? std::nullopt : provisions.turn(now);
   policies.keep();
   if (schedule_log) schedule_log->turn(now);
+  const bool forgets = retention.turn(now);
   agents.settle(now);
+  output_log.keep();
   const bool compresses = output_log.turn();
-  if (retention.turn(now) || compresses) return now;
+  if (forgets || compresses) return now;
   if (!portions.empty()) return now;
   for (const auto& other : {next_away, next_end, next_provision, jobs.next_turn(now),
                             schedule_log ? schedule_log->next_turn() : std::nullopt})

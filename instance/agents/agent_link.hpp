@@ -119,6 +119,7 @@ class AgentLink {
   void give_up(Duration patience, Time now);
   // Of jobs that ran under an agent of this rank which is gone.
   const LeftOutput& left() const { return left_; }
+  void forgotten(JobId first, JobId stop) { left_.forget(first, stop); }
   // SIGKILL to everything that runs, at once.
   void kill_all_now();
   void shutdown();

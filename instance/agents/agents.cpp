@@ -43,6 +43,10 @@ void Agents::forget(const ActiveJob& job) {
   fences_.forget(job.id);
 }
 
+void Agents::forgotten(JobId first, JobId stop) {
+  for (auto& [rank, link] : links_) link.forgotten(first, stop);
+}
+
 void Agents::set_limit(const ActiveJob& job, Duration limit) {
   for (AgentLink* const link : running(job))
     if (!is_led(job.life, link->rank())) link->set_limit(job.id, limit);

@@ -31,6 +31,8 @@ class Agents {
   void kill_tasks(const ActiveJob& job);
   // Nothing of it runs any more. REQUIRES: it has the parts that it ran with. O(parts).
   void forget(const ActiveJob& job);
+  // Jobs first .. stop - 1, which are over, are forgotten with this commit.
+  void forgotten(JobId first, JobId stop);
   void set_limit(const ActiveJob& job, Duration limit);
   void checkpoint(const ActiveJob& job);
 

@@ -26,7 +26,7 @@ struct LeftOnNode {
 
 LeftOutput::LeftOutput(Journal& journal, std::uint32_t rank) : journal_(journal), rank_(rank) {
   const auto kept = journal_.meta(key());
-  if (!kept || !*kept) return;
+  if (!kept || !*kept || (*kept)->empty()) return;
   const auto left = transport::from_json<LeftOnNode>(**kept);
   if (!left) {
     spdlog::error("what the journal has of output left on nodes is damaged");
@@ -52,8 +52,14 @@ void LeftOutput::note(const ActiveJob& job, const JobManager& jobs) {
   is_kept_ = false;
 }
 
+void LeftOutput::forget(JobId first, JobId stop) {
+  const auto end = files_.lower_bound(stop);
+  for (auto at = files_.lower_bound(first); at != end; is_kept_ = false) at = files_.erase(at);
+}
+
 void LeftOutput::keep() {
   if (std::exchange(is_kept_, true)) return;
+  if (files_.empty()) return journal_.set_meta(key(), "");
   LeftOnNode left;
   for (const auto& [job, files] : files_)
     left.jobs.push_back({job.value(), files.attempt, files.output, files.error});

@@ -20,9 +20,12 @@ class LeftOutput {
   LeftOutput(Journal& journal, std::uint32_t rank);
   // Of the part of this rank, which ends for the broker now.
   void note(const ActiveJob& job, const JobManager& jobs);
-  // Before the commit: writes down what was noted since the last one.
+  // Jobs first .. stop - 1 are forgotten with this commit.
+  void forget(JobId first, JobId stop);
+  // Before the commit: writes down what was noted and forgotten since the last one.
   void keep();
-  // nullptr: no such job was lost, or it has files of its own, or that is too long ago.
+  // nullptr: no such job was lost, or it has files of its own, or it is forgotten, or that is too
+  // long ago.
   const Files* of(JobId job) const;
 
  private:

@@ -83,6 +83,7 @@ bool Retention::forget_some(Time now) {
                                     age_ > 0 ? jobs_.clock().wall(now) - age_ : 0);
   if (!gone) return false;  // the commit says why
   jobs_.forgotten(*gone);
+  for (const auto& [first, stop] : gone->jobs) on_forgetting(first, stop);
   // Where the commit fails the records stay, and the files with them.
   after_commit_.add([this, jobs = gone->jobs, instances = gone->instances] {
     for (const auto& [first, stop] : jobs) remove_outputs(first, stop);

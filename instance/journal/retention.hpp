@@ -43,6 +43,8 @@ class Retention {
   void ended(const msg::JobRecord& record);
   // Called after ended(): the job left no empty files, so none is looked for.
   void left_no_files(JobId job);
+  // Jobs first .. stop - 1 are forgotten with the next commit.
+  std::function<void(JobId first, JobId stop)> on_forgetting = [](JobId, JobId) {};
   // Jobs were forgotten, and that is committed.
   std::function<void()> on_forgotten = [] {};
 

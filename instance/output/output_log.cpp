@@ -113,10 +113,16 @@ OutputLog::OutputLog(Journal& journal, std::string folder, std::int64_t segment)
   for (std::uint64_t job = 0; text >> job;) with_agents_.insert(JobId(job));
 }
 
-void OutputLog::leave_with_agent(JobId job) {
+void OutputLog::forget(JobId first, JobId stop) {
+  const auto end = with_agents_.lower_bound(stop);
+  for (auto at = with_agents_.lower_bound(first); at != end; is_kept_ = false)
+    at = with_agents_.erase(at);
+}
+
+void OutputLog::keep() {
   constexpr std::size_t kMost = 10'000;
-  if (!with_agents_.insert(job).second) return;
-  if (with_agents_.size() > kMost) with_agents_.erase(with_agents_.begin());
+  if (std::exchange(is_kept_, true)) return;
+  while (with_agents_.size() > kMost) with_agents_.erase(with_agents_.begin());
   std::string text;
   for (const JobId one : with_agents_) text += std::to_string(one.value()) + ' ';
   journal_.set_meta(kWithAgents, text);

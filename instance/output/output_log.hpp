@@ -47,10 +47,16 @@ class OutputLog {
   // What this job wrote could not be written down in the turn of its end, and its agent is to do
   // so. Kept in the journal: the agent may not have heard it, and files that the job has then are
   // those of its next attempt.
-  void leave_with_agent(JobId job);
+  void leave_with_agent(JobId job) {
+    if (with_agents_.insert(job).second) is_kept_ = false;
+  }
   bool is_left_with_agent(JobId job) const { return with_agents_.contains(job); }
   // nullopt: it has left nothing here. Errors: system.
   Result<std::optional<LoggedOutput>> read(JobId job) const;
+  // Jobs first .. stop - 1 are forgotten with this commit.
+  void forget(JobId first, JobId stop);
+  // Before the commit: writes down what was left with agents since the last one.
+  void keep();
   // Removes segments that no row leads to, now and then, where jobs were forgotten. After a commit.
   void clean(Time now);
   // Compresses a little of what is full. True: there is more to do.
@@ -73,6 +79,7 @@ class OutputLog {
   std::optional<SegmentPacker> packer_;
   std::int64_t packing_ = 0;  // the segment that it compresses
   std::set<JobId> with_agents_;
+  bool is_kept_ = true;  // what that holds, in the journal
 };
 
 }  // namespace holon::instance

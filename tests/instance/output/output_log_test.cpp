@@ -213,6 +213,26 @@ TEST(OutputLogFile, WhatCannotBeOpenedIsNotSaidToBeGone) {
   fs::remove_all(dir);
 }
 
+TEST(OutputLogFile, WhatIsLeftWithAgentsIsWrittenOnceATurnAndForgottenWithItsJobs) {
+  std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
+  const std::string dir = mkdtemp(name.data());
+  auto journal = Journal::open("", Journal::Sync::normal);
+  ASSERT_TRUE(journal);
+  OutputLog log(*journal, dir);
+  for (std::uint64_t id = 1; id <= 4; ++id) log.leave_with_agent(JobId(id));
+  const auto in_journal = [&] { return OutputLog(*journal, dir).is_left_with_agent(JobId(4)); };
+  EXPECT_FALSE(in_journal());
+  log.keep();
+  EXPECT_TRUE(in_journal());
+  log.forget(JobId(2), JobId(5));
+  EXPECT_TRUE(log.is_left_with_agent(JobId(1)));
+  EXPECT_FALSE(log.is_left_with_agent(JobId(2)));
+  log.leave_with_agent(JobId(1));
+  log.keep();
+  EXPECT_FALSE(in_journal());
+  fs::remove_all(dir);
+}
+
 TEST(OutputLogFile, WhatIsCompressedGoesWithItsJobsAndIsNotGoneOnWith) {
   std::string name = fs::temp_directory_path() / "holon-log-XXXXXX";
   const std::string dir = mkdtemp(name.data());

@@ -270,6 +270,30 @@ TEST_F(AgentsTest, OutputThatCannotBeWrittenLeavesTheFileAsItWas) {
   EXPECT_EQ(std::filesystem::file_size(file), 1'000u);
 }
 
+TEST_F(AgentsTest, WhereLateOutputGoesIsForgottenWithItsJob) {
+  begin_broker({"journal.keep=1"}, "node=2/core=1", 2);
+  Peer& first = agent(hello_of(0, 7));
+  Peer& before = agent(hello_of(1, 8));
+  const auto job = submit(user(), 2);
+  ASSERT_TRUE(answer(before, "agent.report", started(job, 4711)));
+  lose(before);
+  auto hello = hello_of(1, 9);
+  hello.swept = true;
+  Peer& second = agent(hello);
+  const auto is_known = [&] { return core().agents.of(1).left().of(JobId(job)) != nullptr; };
+  ASSERT_TRUE(until(is_known));
+  ASSERT_TRUE(answer(first, "agent.report", finished(job)));
+  const auto next = submit(user(), 2);
+  for (Peer* const one : {&first, &second}) {
+    ASSERT_TRUE(until([&] { return one->all<lm::StartRequest>("agent.start").size() > 0; }));
+    ASSERT_TRUE(answer(*one, "agent.report", finished(next)));
+  }
+  ASSERT_TRUE(until([&] { return !is_known(); }));
+  pass(kSecond);
+  restart_broker();
+  EXPECT_FALSE(is_known());
+}
+
 TEST_F(AgentsTest, AFolderOfOutputsThatWasGivenAnotherNameIsMadeAgain) {
   begin_broker({}, "node=1/core=2");
   Peer& one = agent(hello_of(0, 7));
