@@ -121,10 +121,10 @@ void Provisions::cancel_after_commit(const std::vector<std::uint64_t>& numbers) 
   std::map<std::string, std::vector<std::uint64_t>> leaving;  // by system
   for (const std::uint64_t number : numbers)
     if (in_hand_.insert(number).second) leaving[batch_job(number)->system].push_back(number);
-  for (auto& [system, of_it] : leaving)
-    uses_.after_commit.add([this, system = system, of_it = std::move(of_it)] {  //
-      cancel(system, of_it);
-    });
+  for (auto& [system, of_it] : leaving) {
+    auto cancel_them = [this, system = system, of_it = std::move(of_it)] { cancel(system, of_it); };
+    uses_.after_commit.add(std::move(cancel_them));
+  }
 }
 
 void Provisions::cancel(const std::string& system, const std::vector<std::uint64_t>& numbers) {
