@@ -61,7 +61,16 @@ Result<std::unique_ptr<Lifeline>> hold_lifeline(int fd, const config::Config& co
                         config.shutdown_timeout + kMargin);
 }
 
+// A broker that is still starting reads the signal later, and does not die of it.
+void keep_pending(int signal) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, signal);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
 int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
+  if (options.start.system) keep_pending(kStarterEnded);
   const auto config = config::load_config(options.start.conf);
   if (!config) return refuse(config.error());
   std::unique_ptr<Lifeline> lifeline;  // before what may hang as it begins or ends
@@ -92,12 +101,16 @@ int run(const BrokerOptions& options, const BrokerDescriptors& inherited) {
     code = how;
     loop.stop();
   });
-  const auto on_term = loop.on_signal(SIGTERM, [&, told = false]() mutable {
-    std::exchange(told, true) ? (*broker)->hurry() : (*broker)->end_by_signal();
+  bool is_told = false;  // by a signal, to end; another one hurries it up
+  const auto on_term = loop.on_signal(SIGTERM, [&] {
+    std::exchange(is_told, true) ? (*broker)->hurry() : (*broker)->end_by_signal();
   });
   transport::Subscription starter_ended;
   if (options.start.system) {
-    auto watch = loop.on_signal(kStarterEnded, [&] { (*broker)->end_without_starter(); });
+    auto watch = loop.on_signal(kStarterEnded, [&] {
+      is_told = true;
+      (*broker)->end_without_starter();
+    });
     if (!watch) return refuse(watch.error());
     starter_ended = std::move(*watch);
   }

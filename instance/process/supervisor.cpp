@@ -444,11 +444,10 @@ class Supervisor {
     needed ? lose(said) : say(said);
   }
 
-  void lose(const std::string& what, int broker_signal = 0) {
+  void lose(const std::string& what, int broker_signal = SIGTERM) {
     say(what);
-    if (broker_signal != 0 && broker_.pid > 0) kill(broker_.pid, broker_signal);
     code_ = kExitGaveUp;
-    stop();
+    stop(broker_signal);
   }
 
   void restart(CrashGuard& guard, const std::string& name, int status,
@@ -508,9 +507,10 @@ class Supervisor {
 
   // ---- the end ----
 
-  // Ends everything in order; a second call hurries the broker up.
-  void stop() {
-    if (broker_.pid > 0) kill(broker_.pid, SIGTERM);
+  // Ends everything in order; a second call hurries the broker up. `broker_signal` says why, and is
+  // sent alone: of two signals that are pending the broker may read either one first.
+  void stop(int broker_signal = SIGTERM) {
+    if (broker_.pid > 0) kill(broker_.pid, ending_ ? SIGTERM : broker_signal);
     if (std::exchange(ending_, true)) return;
     signal_program(SIGTERM);
     program_timer_ = reactor_.after(kProgramGrace, [this] { signal_program(SIGKILL); });
