@@ -370,6 +370,8 @@ class Scheduler {
   Result<std::vector<JobId>> cancel_advance(JobId id, Time now);
   // By number. One that is over, and whose jobs are, is no longer there.
   std::vector<AdvanceStatus> advances() const;
+  // Are this user's jobs let into it? False: there is none of that number.
+  bool may_use_advance(JobId id, const std::string& user) const;
 
   // What a pending job's place in its queue comes from; of a running one, what its priority would
   // be: nothing depends on it. Errors: not_found.

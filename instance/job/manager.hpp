@@ -273,6 +273,10 @@ class JobManager {
   Result<msg::JobRecord> record(JobId id) const;
   // Whose job this is, also of one that is over; "": there is none.
   std::string user_of(JobId id) const;
+  // False also of an advance reservation that is no longer there.
+  bool may_use_reservation(JobId reservation, const std::string& user) const {
+    return scheduler_.may_use_advance(reservation, user);
+  }
   msg::JobRecord record_of(const ActiveJob& job) const;
   // With times by the wall clock, as in records.
   Event as_shown(Event event) const { return instance::as_shown(std::move(event), clock_); }

@@ -242,7 +242,7 @@ Result<bool> Followers::tell_some(Follower& follower) {
 }
 
 Hiding Followers::hiding_from(const Follower& follower) const {
-  return {follower.viewer, [this](JobId id) { return uses_.jobs.user_of(id); }};
+  return Hiding::from(follower.viewer, uses_.jobs);
 }
 
 // As they are now; of those that are forgotten there is none.

@@ -161,7 +161,7 @@ class Page : public std::enable_shared_from_this<Page> {
         request_(std::move(request)),
         ask_(std::move(ask)),
         cursor_(std::move(cursor)),
-        hiding_(std::move(viewer), [this](JobId id) { return uses_.jobs.user_of(id); }),
+        hiding_(Hiding::from(std::move(viewer), uses.jobs)),
         begun_(uses.clock.now()),
         size_(size_of_page(ask_)),
         page_(ask_) {}

@@ -93,8 +93,7 @@ void JobService::info(const Request& request) {
   const auto ask = unpack<msg::JobInfoRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   const JobId id(ask->id);
-  const Hiding hiding(hooks_.viewer(request),
-                      [this](JobId job) { return uses_.jobs.user_of(job); });
+  const Hiding hiding = Hiding::from(hooks_.viewer(request), uses_.jobs);
   auto record = uses_.jobs.record(id);
   if (!record) return request.fail(record.error());
   hiding.record(*record);

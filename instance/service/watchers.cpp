@@ -216,7 +216,7 @@ void Watchers::end_if_over(Number number) {
 }
 
 Hiding Watchers::hiding_from(std::optional<std::string> viewer) const {
-  return {std::move(viewer), [this](JobId id) { return jobs_.user_of(id); }};
+  return Hiding::from(std::move(viewer), jobs_);
 }
 
 std::shared_ptr<const std::string> Watchers::pack_event(JobId job, const Event& e,

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <vector>
 
+#include "instance/job/manager.hpp"
+
 namespace holon::instance {
 
 // What stands at the beginning of a text, and what a viewer reads in place of it.
@@ -38,6 +40,13 @@ std::optional<Number> number_at(std::string_view text) {
 }
 
 }  // namespace
+
+Hiding Hiding::from(std::optional<std::string> viewer, const JobManager& jobs) {
+  return {std::move(viewer), [&jobs](JobId job) { return jobs.user_of(job); },
+          [&jobs](JobId reservation, const std::string& user) {
+            return jobs.may_use_reservation(reservation, user);
+          }};
+}
 
 std::optional<Hiding::Named> Hiding::job_at(std::string_view text) const {
   for (const std::string_view word : {"job ", "array "}) {
@@ -80,7 +89,7 @@ std::optional<Hiding::Named> Hiding::reservation_at(std::string_view text) const
   constexpr std::string_view kWord = "advance reservation ", kEndOfName = ") from ";
   if (!text.starts_with(kWord)) return std::nullopt;
   const auto id = number_at(text.substr(kWord.size()));
-  if (!id || !is_others(JobId(id->value))) return std::nullopt;
+  if (!id || may_use_(JobId(id->value), *viewer_)) return std::nullopt;
   std::size_t at = kWord.size() + id->length;
   if (text.substr(at).starts_with(" ("))
     if (const auto end = text.find(kEndOfName, at); end != std::string_view::npos) at = end + 1;

@@ -15,18 +15,27 @@
 
 namespace holon::instance {
 
+class JobManager;
+
 class Hiding {
  public:
-  // `user_of`: whose job that is, also one that is over; "": there is none.
-  Hiding(std::optional<std::string> viewer, std::function<std::string(JobId)> user_of)
-      : viewer_(std::move(viewer)), user_of_(std::move(user_of)) {}
+  // Whose job that is, also one that is over; "": there is none.
+  using UserOf = std::function<std::string(JobId)>;
+  // May that user run jobs in the advance reservation of this number? False: there is none.
+  using MayUse = std::function<bool(JobId, const std::string&)>;
+  // `viewer`: who reads; nullopt: somebody who sees everything.
+  Hiding(std::optional<std::string> viewer, UserOf user_of, MayUse may_use)
+      : viewer_(std::move(viewer)), user_of_(std::move(user_of)), may_use_(std::move(may_use)) {}
+  // `jobs` must outlive it.
+  static Hiding from(std::optional<std::string> viewer, const JobManager& jobs);
 
   // Does the viewer see everything?
   bool hides_nothing() const { return !viewer_; }
   bool is_others(JobId job) const { return viewer_ && user_of_(job) != *viewer_; }
 
   // "job 7", "array 7" and "jobs 7, 8" of others are "another user's job" and so many "jobs of
-  // others"; "advance reservation 9 (name)" of others is "an advance reservation".
+  // others"; "advance reservation 9 (name)" that the viewer may not use is "an advance
+  // reservation".
   std::string reason(std::string_view text) const;
   // In place. A record or event has to be about a job of this instance: in a child's, numbers are
   // the child's.
@@ -40,7 +49,8 @@ class Hiding {
   std::optional<Named> reservation_at(std::string_view text) const;
 
   std::optional<std::string> viewer_;
-  std::function<std::string(JobId)> user_of_;
+  UserOf user_of_;
+  MayUse may_use_;
 };
 
 }  // namespace holon::instance

@@ -176,7 +176,7 @@ void OwnInstances::when_up(JobId id, const transport::Request& request, Duration
 }
 
 std::string OwnInstances::how_it_failed(msg::JobRecord record) const {
-  Hiding(record.user, [this](JobId job) { return uses_.jobs.user_of(job); }).record(record);
+  Hiding::from(record.user, uses_.jobs).record(record);
   return fmt::format(
       "{0}, the instance of your own, has ended before it was up{1}{2}; `holon job output {0}` "
       "says more",
@@ -187,7 +187,7 @@ Error OwnInstances::why_not_up(JobId id, bool is_over) const {
   const std::string path = path_of(id);
   auto record = uses_.jobs.record(id);
   if (!record) return record.error();
-  Hiding(record->user, [this](JobId job) { return uses_.jobs.user_of(job); }).record(*record);
+  Hiding::from(record->user, uses_.jobs).record(*record);
   const std::string& why = record->reason;
   // Not "disconnected": whoever asks would ask again, and another one would be made.
   if (is_over) return {Errc::system, how_it_failed(*record), {}};

@@ -195,6 +195,11 @@ std::vector<AdvanceStatus> Scheduler::advances() const {
   return all;
 }
 
+bool Scheduler::may_use_advance(JobId id, const std::string& user) const {
+  const auto advance = state_->advances.all.find(id);
+  return advance != state_->advances.all.end() && may_use(advance->second.request, user);
+}
+
 // ---- jobs within
 
 namespace {

@@ -81,7 +81,7 @@ void ScheduleService::explain(const Request& request) {
   for (const auto id : ask->ids) ids.push_back(JobId(id));
   msg::ExplainReply reply;
   const auto viewer = viewer_of(request);
-  const Hiding hiding(viewer, [this](JobId id) { return uses_.jobs.user_of(id); });
+  const Hiding hiding = Hiding::from(viewer, uses_.jobs);
   if (ids.empty()) {
     const auto most =
         ask->limit == 0 ? msg::kMaxExplained : std::min(ask->limit, msg::kMaxExplained);
@@ -245,7 +245,7 @@ void ScheduleService::windows(const Request& request) {
   for (const auto& window : uses_.scheduler.windows(now()))
     if (window.procs > 0)
       reply.windows.push_back({window.procs, window.length == kTimeMax ? 0 : window.length});
-  const Hiding hiding(viewer_of(request), [this](JobId id) { return uses_.jobs.user_of(id); });
+  const Hiding hiding = Hiding::from(viewer_of(request), uses_.jobs);
   for (const auto& [queue, reason] : uses_.scheduler.closed_queues(now()))
     reply.closed.push_back({queue, hiding.reason(reason)});
   uses_.after_commit.add([request, reply = std::move(reply)] { request.reply(pack(reply)); });

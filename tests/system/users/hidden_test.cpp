@@ -40,6 +40,16 @@ class Hidden : public Users {
     }
     return seen;
   }
+  // Who took the job's place by the eventlog that `words` show, a JSON object a line.
+  std::uint64_t taker_in(const std::string& asker, const std::vector<std::string>& words) const {
+    std::istringstream lines(ok(asker, words));
+    std::vector<std::uint64_t> takers;
+    for (std::string line; std::getline(lines, line);)
+      if (const auto event = nlohmann::json::parse(line); event["name"] == "preempt")
+        takers.push_back(event["context"]["by"].get<std::uint64_t>());
+    EXPECT_EQ(takers.size(), 1U) << lines.str();
+    return takers.size() == 1 ? takers[0] : ~std::uint64_t{0};
+  }
   static bool names_job(const std::string& text, const std::string& id) {
     return std::regex_search(text, std::regex("\\b(job|jobs|reservation) " + id + "\\b")) ||
            std::regex_search(text, std::regex("\"id\": *" + id + "\\b"));
@@ -111,10 +121,26 @@ TEST_F(Hidden, WhoseJobTookAPlaceIsNotSaid) {
   EXPECT_THAT(json("bob", {"jobs", "-a", his})["jobs"][0]["reason"].get<std::string>(),
               HasSubstr("another user's job takes its place"));
   EXPECT_FALSE(names_job(ok("bob", {"job", "info", his}), hers));
-  const Ran watched = as("bob", {"watch", "--json", his});
-  EXPECT_THAT(watched.out, Not(HasSubstr("\"by\":" + hers)));
-  EXPECT_THAT(ok("bob", {"job", "info", his, "--json"}), Not(HasSubstr("\"by\":" + hers)));
-  EXPECT_THAT(ok("eve", {"job", "info", his, "--json"}), HasSubstr("by"));
+  const std::vector<std::string> kept = {"job", "eventlog", his, "--json"};
+  const std::vector<std::string> followed = {"job", "eventlog", his, "--json", "--follow"};
+  for (const auto& words : {kept, followed}) {
+    EXPECT_EQ(taker_in("bob", words), 0U) << testing::PrintToString(words);
+    EXPECT_EQ(taker_in("eve", words), std::stoull(hers)) << testing::PrintToString(words);
+  }
+}
+
+TEST_F(Hidden, AReservationIsNamedToThoseWhomItIsFor) {
+  start({"--conf", "queue.policy=easy"});
+  const std::string id =
+      ok("eve", {"reserve", "--start", "+1h", "--duration", "2h", "-n", "6", "--user", "ann"});
+  const std::string hers =
+      ok("ann", {"submit", "--name", "hers", "--reservation", id, "-t", "1h", "true"});
+  EXPECT_EQ(reason_of("ann", hers),
+            "advance reservation " + id + ", in which it runs, has not begun");
+  const std::string his = ok("bob", {"submit", "--name", "his", "-t", "3h", "-n", "6", "true"});
+  EXPECT_THAT(reason_of("bob", his), HasSubstr("an advance reservation"));
+  EXPECT_FALSE(names_job(all_that_bob_sees(his), id));
+  EXPECT_THAT(reason_of("eve", his), HasSubstr("advance reservation " + id));
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+// What users are told of jobs and reservations that are not theirs.
+#include "instance/users/hiding.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holon::instance {
+namespace {
+
+// Jobs 1 to 9 are ann's, all others somebody else's.
+std::string owner_of(JobId id) {
+  return id.value() < 10 ? "ann" : "bob";
+}
+
+// No reservation is a job of anybody's. Reservation 30 is for ann.
+bool may_use(JobId reservation, const std::string& user) {
+  return reservation == JobId(30) && user == "ann";
+}
+
+Hiding hiding_from(std::optional<std::string> viewer) {
+  return {std::move(viewer), owner_of, may_use};
+}
+
+TEST(Hiding, TakesTheNumbersOfOthersJobsOutOfReasons) {
+  const Hiding for_ann = hiding_from("ann");
+  const auto shown = [&](const std::string& text) { return for_ann.reason(text); };
+  EXPECT_EQ(shown("first come, first served: job 12 in front of it waits"),
+            "first come, first served: another user's job in front of it waits");
+  EXPECT_EQ(shown("first come, first served: job 1 in front of it waits"),
+            "first come, first served: job 1 in front of it waits");
+  EXPECT_EQ(
+      shown("it needs 2 gpu, 0 of 2 are free (job 1 has 1, job 10 has 1); job 11 is in front"),
+      "it needs 2 gpu, 0 of 2 are free (job 1 has 1, another user's job has 1); another "
+      "user's job is in front");
+  EXPECT_EQ(shown("jobs 1, 2 are preempted for it, by 10:20 at the latest"),
+            "jobs 1, 2 are preempted for it, by 10:20 at the latest");
+  EXPECT_EQ(shown("jobs 1, 12, 13 and 4 more are preempted for it"), "7 jobs are preempted for it");
+  EXPECT_EQ(shown("jobs 1, 12, past the limit, still use units of advance reservation 30"),
+            "2 jobs, past the limit, still use units of advance reservation 30");
+  EXPECT_EQ(shown("reserved for job 12, advance reservation 40 (upgrade (b)) from 10:00 to 12:00"),
+            "reserved for another user's job, an advance reservation from 10:00 to 12:00");
+  EXPECT_EQ(shown("waits for job 12, the same task of array 11, to complete"),
+            "waits for another user's job, the same task of another user's array, to complete");
+  EXPECT_EQ(shown("job 12"), "another user's job");
+  for (const char* text :
+       {"", "job", "job ", "jobs of its QOS start in the order of the queue only",
+        "the 12 processors it needs are not free", "subjob 12 is no job",
+        "job 99999999999999999999999 is no number"})
+    EXPECT_EQ(shown(text), text);
+  const std::string all = "job 12 takes its place";
+  EXPECT_EQ(hiding_from(std::nullopt).reason(all), all);
+}
+
+TEST(Hiding, AReservationIsNamedToWhoeverMayUseIt) {
+  const std::string own = "advance reservation 30, in which it runs, has not begun";
+  const std::string others = "advance reservation 3, in which it runs, has not begun";
+  const std::string hidden = "an advance reservation, in which it runs, has not begun";
+  EXPECT_EQ(hiding_from("ann").reason(own), own);
+  EXPECT_EQ(hiding_from("bob").reason(own), hidden);
+  EXPECT_EQ(hiding_from("ann").reason(others), hidden) << "job 3 would be ann's";
+  EXPECT_EQ(hiding_from(std::nullopt).reason(others), others);
+}
+
+TEST(Hiding, EventsDoNotSayWhoTookAPlace) {
+  const Hiding for_ann = hiding_from("ann");
+  Event told{0, event::Preempt{12, false, 100}};
+  for_ann.event(told);
+  EXPECT_EQ(std::get<event::Preempt>(told.body).by, 0U);
+  Event by_own{0, event::Preempt{7, false, 100}};
+  for_ann.event(by_own);
+  EXPECT_EQ(std::get<event::Preempt>(by_own.body).by, 7U);
+  Event ended{0, event::Exception{"preempt", 0, "job 12 takes its place"}};
+  for_ann.event(ended);
+  EXPECT_EQ(std::get<event::Exception>(ended.body).note, "another user's job takes its place");
+}
+
+}  // namespace
+}  // namespace holon::instance
