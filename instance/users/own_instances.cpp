@@ -9,6 +9,7 @@
 
 #include "instance/text.hpp"
 #include "instance/users/hiding.hpp"
+#include "instance/users/own_failures.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
 
@@ -17,20 +18,6 @@ namespace {
 
 // How long its user waits for one that was made and is not up yet.
 constexpr Duration kOwnPatience = 15'000, kMostPatience = 60'000;
-// After one that ended before it was up no other is made for the first of these, which doubles with
-// each further one up to the second.
-constexpr Duration kFirstWait = 5'000, kLongestWait = 60'000;
-
-Duration pause_after(unsigned failures) {
-  constexpr unsigned kMostDoublings = 4;
-  return std::min(kLongestWait, kFirstWait << std::min(failures - 1, kMostDoublings));
-}
-
-// One that was given up while it waited has not failed, nor has one that had nothing to do.
-bool has_failed(const msg::JobRecord& record) {
-  const bool went_wrong = record.result == "FAILED" || record.result == "TIMEOUT";
-  return went_wrong && record.child_uri.empty();
-}
 
 Duration patience_of(const msg::OwnInstanceRequest& ask) {
   return ask.patience > 0 ? std::min<Duration>(ask.patience, kMostPatience) : kOwnPatience;
@@ -137,15 +124,13 @@ Result<unsigned> OwnInstances::failures_before(const std::string& user) const {
   const auto last = known_->find(user);
   if (last == known_->end()) return 0U;
   const auto record = uses_.jobs.record(last->second.id);
-  if (!record || !has_failed(*record)) return 0U;
-  const unsigned failures = last->second.failures + 1;
-  const auto& clock = uses_.jobs.clock();
-  const Time now = clock.wall(reactor_.now());
-  const Time next = record->t_inactive + pause_after(failures);
-  // A wall clock that was set back says nothing about the pause.
-  if (now >= next || now < record->t_inactive) return failures;
+  if (!record) return 0U;
+  const Time now = uses_.jobs.clock().wall(reactor_.now());
+  const OwnFailures failures = failures_with(*record, last->second.failures, now);
+  if (failures.next == 0) return failures.in_a_row;
   return fail(Errc::system, fmt::format("{}; another one is made from {} on",
-                                        how_it_failed(*record), time_text(next, now)));
+                                        how_it_failed(*record, Hiding::from(user, uses_.jobs)),
+                                        time_text(failures.next, now)));
 }
 
 Result<JobId> OwnInstances::make(const std::string& user) {
@@ -175,22 +160,14 @@ void OwnInstances::when_up(JobId id, const transport::Request& request, Duration
   });
 }
 
-std::string OwnInstances::how_it_failed(msg::JobRecord record) const {
-  Hiding::from(record.user, uses_.jobs).record(record);
-  return fmt::format(
-      "{0}, the instance of your own, has ended before it was up{1}{2}; `holon job output {0}` "
-      "says more",
-      record.path, record.reason.empty() ? "" : ": ", record.reason);
-}
-
 Error OwnInstances::why_not_up(JobId id, bool is_over) const {
   const std::string path = path_of(id);
   auto record = uses_.jobs.record(id);
   if (!record) return record.error();
-  Hiding::from(record->user, uses_.jobs).record(*record);
-  const std::string& why = record->reason;
+  const Hiding hiding = Hiding::from(record->user, uses_.jobs);
   // Not "disconnected": whoever asks would ask again, and another one would be made.
-  if (is_over) return {Errc::system, how_it_failed(*record), {}};
+  if (is_over) return {Errc::system, how_it_failed(std::move(*record), hiding), {}};
+  const std::string why = hiding.reason(record->reason);
   return {Errc::busy,
           fmt::format("{}, the instance of your own, {}{}", path,
                       why.empty() ? "is not up yet" : "waits: ", why),

@@ -48,7 +48,6 @@ class OwnInstances {
   void reply_with(const transport::Request& request, const std::string& path) const;
   void when_up(JobId id, const transport::Request& request, Duration patience);
   Error why_not_up(JobId id, bool is_over) const;
-  std::string how_it_failed(msg::JobRecord record) const;
 
   transport::Reactor& reactor_;
   const Uses uses_;

@@ -1,7 +1,9 @@
-// What users are told of jobs and reservations that are not theirs.
+// What users are told of jobs, reservations and instances that are not theirs, or that failed.
 #include "instance/users/hiding.hpp"
 
 #include <gtest/gtest.h>
+
+#include "instance/users/own_failures.hpp"
 
 namespace holon::instance {
 namespace {
@@ -71,6 +73,66 @@ TEST(Hiding, EventsDoNotSayWhoTookAPlace) {
   Event ended{0, event::Exception{"preempt", 0, "job 12 takes its place"}};
   for_ann.event(ended);
   EXPECT_EQ(std::get<event::Exception>(ended.body).note, "another user's job takes its place");
+}
+
+// ---- instances of a user's own that failed ----
+
+constexpr Time kEnd = 1'795'302'000'000;
+
+msg::JobRecord record_of(const std::string& result) {
+  msg::JobRecord record;
+  record.path = "/4";
+  record.result = result;
+  record.t_inactive = kEnd;
+  return record;
+}
+
+TEST(OwnFailures, ThePauseDoublesUpToAMinute) {
+  const auto pause = [](unsigned before) {
+    return failures_with(record_of("FAILED"), before, kEnd).next - kEnd;
+  };
+  EXPECT_EQ(pause(0), 5'000);
+  EXPECT_EQ(pause(1), 10'000);
+  EXPECT_EQ(pause(2), 20'000);
+  EXPECT_EQ(pause(3), 40'000);
+  EXPECT_EQ(pause(4), 60'000);
+  EXPECT_EQ(pause(4'000'000'000U), 60'000);
+}
+
+TEST(OwnFailures, ThePauseEnds) {
+  const auto record = record_of("TIMEOUT");
+  EXPECT_EQ(failures_with(record, 2, kEnd + 19'999).next, kEnd + 20'000);
+  EXPECT_EQ(failures_with(record, 2, kEnd + 20'000).next, 0);
+  EXPECT_EQ(failures_with(record, 2, kEnd + 20'000).in_a_row, 3U) << "the next pause is longer";
+}
+
+TEST(OwnFailures, AClockThatIsSetBackLocksNobodyOut) {
+  EXPECT_EQ(failures_with(record_of("FAILED"), 0, kEnd - 1).next, 0);
+  EXPECT_EQ(failures_with(record_of("FAILED"), 0, kEnd - 3'600'000).next, 0);
+  EXPECT_EQ(failures_with(record_of("FAILED"), 0, kEnd - 3'600'000).in_a_row, 1U);
+}
+
+TEST(OwnFailures, WhatWasUpOrGivenUpOrGaveItsPlaceHasNotFailed) {
+  for (const char* result : {"", "COMPLETED", "CANCELED", "REJECTED"}) {
+    EXPECT_EQ(failures_with(record_of(result), 3, kEnd).next, 0) << result;
+    EXPECT_EQ(failures_with(record_of(result), 3, kEnd).in_a_row, 0U) << result;
+  }
+  auto was_up = record_of("FAILED");
+  was_up.child_uri = "ipc:///somewhere";
+  EXPECT_EQ(failures_with(was_up, 3, kEnd).in_a_row, 0U);
+}
+
+TEST(OwnFailures, AreToldWithoutTheJobsOfOthers) {
+  auto record = record_of("FAILED");
+  record.reason = "waits for job 12 to complete, which has failed";
+  EXPECT_EQ(
+      how_it_failed(record, hiding_from("ann")),
+      "/4, the instance of your own, has ended before it was up: waits for another user's job "
+      "to complete, which has failed; `holon job output /4` says more");
+  record.reason = "";
+  EXPECT_EQ(how_it_failed(record, hiding_from("ann")),
+            "/4, the instance of your own, has ended before it was up; `holon job output /4` says "
+            "more");
 }
 
 }  // namespace

@@ -228,28 +228,23 @@ TEST_F(OwnInstances, TheyOutliveABroker) {
   EXPECT_EQ(own_path("ann"), "/1");
 }
 
-// One that cannot come up is not made again with each submission: whoever submits is told at once
-// how the last one failed.
-TEST_F(OwnInstances, OneThatCannotComeUpIsNotMadeOverAndOver) {
+// Whoever submits while one cannot come up is told so, and the one that can comes up after a pause.
+TEST_F(OwnInstances, OneThatCannotComeUpSaysWhyAndLaterOneThatCanDoes) {
   start({"--conf", "per-user.cores=2"});
   ASSERT_EQ(shell_as("ann", "mkdir -p ~/.local && echo > ~/.local/state").code, 0);
-  const Ran first = as("ann", {"run", "true"});
-  EXPECT_NE(first.code, 0);
-  EXPECT_THAT(first.err, HasSubstr("/1, the instance of your own, has ended before it was up"));
-  for (int i = 0; i < 3; ++i) {
-    const Ran next = as("ann", {"run", "true"});
-    EXPECT_NE(next.code, 0);
-    EXPECT_THAT(next.err, HasSubstr("/1, the instance of your own, has ended before it was up"));
-    EXPECT_THAT(next.err, HasSubstr("another one is made from"));
+  for (int i = 0; i < 2; ++i) {  // the second one in the pause or, on a slow machine, after it
+    const Ran ran = as("ann", {"run", "true"});
+    EXPECT_NE(ran.code, 0);
+    EXPECT_THAT(ran.err, HasSubstr(", the instance of your own, has ended before it was up"));
   }
-  EXPECT_EQ(json("root", {"jobs", "-a"})["jobs"].size(), 1U);
   EXPECT_EQ(ok("bob", {"run", "id", "-un"}), "bob");  // who has nothing to do with it
   ASSERT_EQ(shell_as("ann", "rm ~/.local/state").code, 0);
   Ran later = as("ann", {"run", "id", "-un"});
-  for (int i = 0; i < 3'000 && later.code != 0; ++i) later = as("ann", {"run", "id", "-un"});
+  for (int i = 0; i < 600 && later.code != 0; ++i) {
+    poll(nullptr, 0, 100);
+    later = as("ann", {"run", "id", "-un"});
+  }
   EXPECT_EQ(later.out, "ann\n") << later.err;
-  EXPECT_EQ(json("root", {"jobs", "-a"})["jobs"].size(), 3U);
-  EXPECT_EQ(own_path("ann"), "/3");
 }
 
 // An open array without tasks is nothing to do.
