@@ -322,9 +322,11 @@ void World::list() {
   user_->ask(some->uri(), "jobs", transport::pack(ask),
              [this, path = some->path(), before](const Result<std::string>& answer) {
                if (!answer) return;
-               const auto reply = transport::unpack<msg::JobsReply>(*answer);
+               auto reply = transport::unpack<msg::JobsReply>(*answer);
                if (!reply) return machine_.history.violation("a listing is answered with rubbish");
                if (speaks_for_nobody(path)) return;
+               std::erase_if(reply->jobs,
+                             [this](const auto& job) { return may_be_lost(job.path); });
                checks_.read_by_client(path, reply->jobs, before);
              });
 }

@@ -424,6 +424,8 @@ void Provisions::end() {
   for (const auto& job : state_.batch_jobs) {
     if (!is_queued(job) || is_here(job)) continue;
     queued.push_back(job.number);
+    // A cancel that hangs is not waited for: another one does no harm.
+    if (!job.id.empty()) in_hand_.erase(job.number);
     if (job.id.empty() && !in_hand_.contains(job.number)) unknown.insert(job.system);
   }
   take_back(queued);

@@ -105,9 +105,8 @@ BatchSystem::Answer BatchSystem::time_left(const std::string& id) {
   const BatchJob* const job = find(id);
   if (job == nullptr || job->state != BatchJob::State::running)
     return error_of("slurm_load_jobs error: Invalid job id specified");
-  on_told(*job);
   const Micros left = job->end - machine_.timeline.now();
-  return {0, clock_text(left) + "\n", ""};
+  return {0, clock_text(left) + "\n", "", [this, told = *job] { on_told(told); }};
 }
 
 BatchJob* BatchSystem::find(const std::string& id) {

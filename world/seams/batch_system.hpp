@@ -39,6 +39,7 @@ class BatchSystem {
   struct Answer {
     int code = 0;
     std::string output, error;
+    std::function<void()> when_read = [] {};
   };
   // REQUIRES: has_program(argv.front()).
   Answer run(const std::vector<std::string>& argv);

@@ -268,6 +268,7 @@ pid_t Tasks::begin_batch_command(Process& agent, const launch::SpawnRequest& req
         machine_.history.violation("the answer of the batch system does not fit into a pipe");
       fd->reset();
     }
+    answer->when_read();
     finish(task, answer->code << 8);
   });
   return task->pid;

@@ -215,6 +215,20 @@ TEST_F(ProvisionsTest, WhatIsListedBeforeItsSubmissionIsAnsweredDoesNotStayQueue
   }
 }
 
+TEST_F(ProvisionsTest, ACancelThatHangsIsAskedForAgainAsTheRootEnds) {
+  begin();
+  submit_large();
+  ASSERT_TRUE(until([&] { return batch_.queue.size() == 1; }));
+  pass(kSecond);
+  takes_ = 3600 * kSecond;
+  remove();
+  ASSERT_TRUE(until([&] { return commands("scancel") == 1; }));
+  pass(kSecond);
+  takes_ = 20 * kMs;
+  shut_down();
+  EXPECT_THAT(batch_.queue, IsEmpty());
+}
+
 TEST_F(ProvisionsTest, WhatABrokerDidNotLiveToTakeBackTheNextOneDoes) {
   begin();
   submit_large();
