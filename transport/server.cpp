@@ -14,6 +14,7 @@
 #include "transport/endpoint.hpp"
 #include "transport/network.hpp"
 #include "transport/session.hpp"
+#include "transport/shares.hpp"
 #include "transport/unique_fd.hpp"
 
 namespace holon::transport {
@@ -21,8 +22,6 @@ namespace {
 
 constexpr std::string_view kIpc = "ipc://";
 constexpr std::int64_t kProof = 10'000;  // ms in which who has a kept place must be favoured
-// Connections that one user may have at a server for everybody: so many, and one of so many.
-constexpr std::size_t kMostOfUser = 1'000, kShareOfUser = 4;
 
 Error no_more_of_user(std::size_t most) {
   return {Errc::busy,
@@ -91,6 +90,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (!open) return open;
     places_ = door_->places();
     kept_ = shared_->options.kept_for.empty() ? 0 : places_ / 8;
+    shares_.places(places_);
     ticks_ = shared_->reactor.every(std::max<Duration>(shared_->options.heartbeat / 2, 1),
                                     [weak = weak_from_this()] {
                                       if (const auto self = weak.lock()) self->tick();
@@ -267,9 +267,9 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const bool kept = std::find(kept_for.begin(), kept_for.end(), kind) != kept_for.end();
     const Principal who = door_of(from).principal(from).value_or(Principal());
     const auto user = shared_->bounded_user(who);
-    if (user && connections_of(*user) >= most_of_user())
-      return refuse(from, hello.id, no_more_of_user(most_of_user()));
-    if (!has_place(kept)) return refuse(from, hello.id, no_place(places_));
+    const std::size_t most = shares_.most_of_one();
+    if (user && shares_.of(user) >= most) return refuse(from, hello.id, no_more_of_user(most));
+    if (!has_place(kept) && !takes_place(user)) return refuse(from, hello.id, no_place(places_));
     auto peer = std::make_shared<Peer>();
     peer->id = PeerId{++last_peer_};
     peer->connection = from;
@@ -280,7 +280,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
         [this, raw = peer.get()](std::string out) { transmit(*raw, std::move(out)); });
     peer->session->principal(who);
     peer->user = user;
-    if (user) ++by_user_[*user];
+    if (user) shares_.add(*user);
     by_connection_[from] = peer;
     by_id_[peer->id] = peer;
     door_of(from).admit(from);
@@ -308,6 +308,17 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
+  // From the user with most connections, where all places are taken: the newest one of them goes.
+  // The last places, which are kept for others, stay so.
+  bool takes_place(std::optional<std::uint32_t> user) {
+    const auto gives = shares_.gives_to(user);
+    if (!gives) return false;
+    const auto newest = std::find_if(by_id_.rbegin(), by_id_.rend(),
+                                     [&](const auto& one) { return one.second->user == *gives; });
+    lose(PeerId(newest->first));
+    return by_id_.size() < places_ - kept_;
+  }
+
   // The other side closes once it has read why.
   void refuse(ConnectionId from, std::uint64_t hello, const Error& why) {
     ++shared_->counters.refused;
@@ -315,19 +326,10 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     door_of(from).leave(from);
   }
 
-  std::size_t connections_of(std::uint32_t user) const {
-    const auto found = by_user_.find(user);
-    return found == by_user_.end() ? 0 : found->second;
-  }
-  std::size_t most_of_user() const {
-    if (places_ == 0) return kMostOfUser;
-    return std::min(kMostOfUser, std::max<std::size_t>(places_ / kShareOfUser, 1));
-  }
-
   // Its connection counts for its user no more.
   void uncount(Peer& peer) {
     const auto user = std::exchange(peer.user, std::nullopt);
-    if (user && --by_user_[*user] == 0) by_user_.erase(*user);
+    if (user) shares_.remove(*user);
   }
 
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
@@ -402,7 +404,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::uint64_t last_peer_ = 0;
   std::unordered_map<ConnectionId, std::shared_ptr<Peer>> by_connection_;
   std::map<PeerId, std::shared_ptr<Peer>> by_id_;
-  std::unordered_map<std::uint32_t, std::size_t> by_user_;  // connections that count for a user
+  Shares shares_;               // of the connections that count for a user
   std::set<PeerId> awaited_;    // since take_leave(): who may not have read all yet
   std::function<void()> left_;  // set: no peers are taken any more
   Subscription ticks_, leave_;

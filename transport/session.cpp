@@ -15,6 +15,8 @@ constexpr std::size_t kEnvelopeRoom =
     64;  // bytes an envelope adds to topic, path and payload at most
 // Bytes of the requests of one client, and of all together, that wait for an answer.
 constexpr std::size_t kMostOpenBytes = 32 << 20, kMostOpenBytesOfAll = 128 << 20;
+// Of one user, also where all together have what all may have: one of so many of max_open; bytes.
+constexpr std::size_t kShareOfFloor = 100, kFloorOfBytes = 256 << 10;
 
 }  // namespace
 
@@ -230,6 +232,8 @@ std::optional<std::string> Session::too_many(const Envelope& request) const {
   const Options& options = shared_->options;
   if (incoming_.size() >= options.max_open)
     return std::to_string(incoming_.size()) + " requests of this client are open";
+  if (const auto user = shared_->bounded_user(principal_))
+    return too_many_of_user(*user, request.payload.size());
   if (shared_->open_requests >= options.max_open_of_all)
     return std::to_string(shared_->open_requests) + " requests are open";
   if (peer_.value() == 0) return std::nullopt;  // a client trusts its server
@@ -238,19 +242,25 @@ std::optional<std::string> Session::too_many(const Envelope& request) const {
     return std::to_string(open_bytes_) + " bytes of requests of this client are open";
   if (shared_->open_bytes + bytes > kMostOpenBytesOfAll)
     return std::to_string(shared_->open_bytes) + " bytes of requests are open";
-  return too_many_of_user(bytes);
+  return std::nullopt;
 }
 
-// The bounds of one user, whose connections may be many.
-std::optional<std::string> Session::too_many_of_user(std::size_t bytes) const {
-  const auto user = shared_->bounded_user(principal_);
-  if (!user) return std::nullopt;
-  const auto found = shared_->open_by_user.find(*user);
-  if (found == shared_->open_by_user.end()) return std::nullopt;
-  const auto& open = found->second;
-  if (open.requests >= shared_->options.max_open)
+// The bounds of one user, whose connections may be many: no more than what is left of the bounds of
+// all (dynamic thresholds: Choudhury, Hahne, ToN 1998), so that a few users together never take
+// everything, and a floor whatever the others have.
+std::optional<std::string> Session::too_many_of_user(std::uint32_t user, std::size_t bytes) const {
+  const auto found = shared_->open_by_user.find(user);
+  const auto open = found == shared_->open_by_user.end() ? SessionShared::OfUser() : found->second;
+  const Options& options = shared_->options;
+  const auto part = [](std::size_t all, std::size_t used, std::size_t floor, std::size_t most) {
+    return std::clamp(all - std::min(all, used), std::min(floor, most), most);
+  };
+  const std::size_t floor = std::max<std::size_t>(options.max_open / kShareOfFloor, 1);
+  if (open.requests >=
+      part(options.max_open_of_all, shared_->open_requests, floor, options.max_open))
     return std::to_string(open.requests) + " requests of this user are open";
-  if (open.bytes + bytes > kMostOpenBytes)
+  if (open.bytes + bytes >
+      part(kMostOpenBytesOfAll, shared_->open_bytes, kFloorOfBytes, kMostOpenBytes))
     return std::to_string(open.bytes) + " bytes of requests of this user are open";
   return std::nullopt;
 }

@@ -131,7 +131,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void drop_incoming();
   std::unordered_map<std::uint64_t, Incoming> forget_incoming();
   std::optional<std::string> too_many(const Envelope& request) const;
-  std::optional<std::string> too_many_of_user(std::size_t bytes) const;
+  std::optional<std::string> too_many_of_user(std::uint32_t user, std::size_t bytes) const;
   void uncount(const Incoming& request);
   bool too_large(const Envelope& envelope) const;
 

@@ -1,11 +1,14 @@
 // What one user may have at a server for everybody. Runs as root only: it connects as somebody
 // else.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <functional>
@@ -31,16 +34,26 @@ class UsersBoundsTest : public testing::Test {
     dir_ = *make_runtime_dir();
     ASSERT_EQ(chmod(dir_.c_str(), 0711), 0);
     Options options;
-    options.for_everybody = true;
     options.max_open = 10;
+    listen(options);
+  }
+  void listen(Options options) {
+    server_.reset();
+    options.for_everybody = true;
     server_ = std::move(*Server::listen(*reactor_, *ipc_uri(dir_, "s"), options));
     server_->on_request([this](const Request& request) {
       if (request.topic() == "favour") server_->favour(request.peer());
       if (request.topic() == "wait") return kept_.push_back(request);
       request.reply("");
     });
+    server_->on_peer([this](PeerId, const PeerInfo&) { ++connected_; });
+    server_->on_peer_lost([this](PeerId) { --connected_; });
   }
   void TearDown() override {
+    for (const pid_t child : staying_) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
     kept_.clear();
     server_.reset();
     if (!dir_.empty()) std::filesystem::remove_all(dir_);
@@ -63,6 +76,40 @@ class UsersBoundsTest : public testing::Test {
       waitpid(child, nullptr, 0);
     }
     return over && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+  // The same, and the process stays as it is until the test ends.
+  int stays_as(uid_t user, const std::function<int(Reactor&)>& does) {
+    std::array<int, 2> told{};
+    EXPECT_EQ(pipe2(told.data(), O_CLOEXEC | O_NONBLOCK), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      if (setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0) _exit(100);
+      const auto reactor = Reactor::create();
+      const int result = reactor ? does(**reactor) : 101;
+      if (write(told[1], &result, sizeof result) != sizeof result) _exit(102);
+      for (;;) pause();
+    }
+    staying_.push_back(child);
+    int result = -1;
+    const auto tick = reactor_->every(2, [] {});
+    reactor_->run_until([&] { return read(told[0], &result, sizeof result) == sizeof result; },
+                        kBoundsPatience);
+    close(told[0]);
+    close(told[1]);
+    return result;
+  }
+  // How many of so many connections the server takes.
+  static int connected(Reactor& reactor, const std::string& uri, int n) {
+    auto clients = std::make_unique<Clients>();
+    int taken = 0;
+    for (int i = 0; i < n; ++i) {
+      clients->push_back(std::move(*Client::connect(reactor, uri)));
+      Client& client = *clients->back();
+      reactor.run_until([&] { return client.connected() || client.refusal(); }, kBoundsPatience);
+      taken += client.connected() ? 1 : 0;
+    }
+    (void)clients.release();  // they stay open
+    return taken;
   }
   // How many of so many requests over each of these are refused as too many of the user's.
   static int refused(Reactor& reactor, const Clients& clients, int each) {
@@ -92,6 +139,8 @@ class UsersBoundsTest : public testing::Test {
   std::string dir_;
   std::unique_ptr<Reactor> reactor_ = std::move(*Reactor::create());
   std::vector<Request> kept_;
+  std::vector<pid_t> staying_;
+  int connected_ = 0;
   std::unique_ptr<Server> server_;
 };
 
@@ -117,6 +166,55 @@ TEST_F(UsersBoundsTest, AFavouredConnectionOfAUserHasTheBoundsOfItsUser) {
   };
   EXPECT_EQ(as(kSomebody, flood), 2);
   EXPECT_EQ(as(0, flood), 0);
+}
+
+// However many users together have all that all may have, the next one finds something.
+TEST_F(UsersBoundsTest, WhatIsLeftOfTheRequestsOfAllBoundsAUser) {
+  Options options;
+  options.max_open = 200;
+  options.max_open_of_all = 400;
+  listen(options);
+  for (uid_t user = 0; user < 12; ++user) {
+    const std::size_t before = kept_.size();
+    stays_as(kSomebody + user, [this](Reactor& reactor) {
+      const auto clients = new Clients(connect(reactor, 1));  // they stay open
+      bool echoed = false;
+      for (int i = 0; i < 250; ++i)
+        clients->front()->call({"wait", "", "", 0}, [](const Result<std::string>&) {});
+      clients->front()->call({"echo", "", "", 0},
+                             [&](const Result<std::string>&) { echoed = true; });
+      reactor.run_until([&] { return echoed; }, kBoundsPatience);
+      return 0;
+    });
+    const std::size_t open = kept_.size() - before;
+    EXPECT_GE(open, 2U) << "user " << user;
+    EXPECT_LE(open, 200U) << "user " << user;
+    if (user == 5) {
+      EXPECT_LT(kept_.size(), 400U) << "six users have it all";
+    }
+  }
+}
+
+TEST_F(UsersBoundsTest, WhereAllPlacesAreTakenTheUserWithMostGivesOne) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{160, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  listen({});
+  setrlimit(RLIMIT_NOFILE, &before);
+  const std::string uri = server_->uri();
+  const auto flood = [&uri](Reactor& reactor) { return connected(reactor, uri, 100); };
+  const int share = stays_as(kSomebody, flood);
+  ASSERT_GE(share, 10);
+  ASSERT_LT(share, 40);
+  for (uid_t other = 1; other < 5; ++other) stays_as(kSomebody + other, flood);
+  const int all = connected_;
+  EXPECT_LT(all, 5 * share) << "they have not reached the bound of all";
+  EXPECT_EQ(
+      stays_as(kSomebody + 5, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(connected_, all);
+  EXPECT_EQ(stays_as(0, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(connected_, all);
 }
 
 }  // namespace
