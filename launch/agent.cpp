@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -20,12 +19,10 @@
 #include "launch/hardware/gpus.hpp"
 #include "launch/jobs.hpp"
 #include "launch/late_answers.hpp"
-#include "launch/lifeline.hpp"
 #include "launch/remote/output_keeper.hpp"
 #include "launch/remote/output_note.hpp"
 #include "launch/remote/relay.hpp"
 #include "launch/streams/capture.hpp"
-#include "launch/tasks/process.hpp"
 #include "launch/tasks/starter_processes.hpp"
 #include "launch/topology.hpp"
 #include "launch/tracking/lineage.hpp"
@@ -43,9 +40,8 @@ using transport::unpack;
 // The end of an instance, and a broker that is started again, are a loss for less than this: no
 // news.
 constexpr Duration kQuietLoss = 1000;
-// After the supervisor's end: for jobs to heed SIGTERM, and for all of it.
+// After the supervisor's end, for jobs to heed SIGTERM.
 constexpr Duration kHurriedGrace = 5'000;
-constexpr Duration kHurry = 15'000;
 constexpr Duration kBrokerFirst = 500;  // for the broker to begin the end
 constexpr Duration kLastWord = 500;     // for the broker to acknowledge results
 constexpr Duration kOrphansAgain = 10;  // ms until it is looked again whether they are gone
@@ -181,6 +177,8 @@ class Agent::Impl {
     shut_down(kLastWord, "killed", kAgentDone);
     jobs_.kill_all(kHurriedGrace, "killed");
   }
+
+  bool is_left_alone() const { return !client_->connected() && jobs_.idle(); }
 
   std::optional<int> exit_code() const { return through_ ? ending_ : std::nullopt; }
 
@@ -544,55 +542,11 @@ void Agent::shut_down(Duration wait) {
 void Agent::lose_supervisor() {
   impl_->lose_supervisor();
 }
+bool Agent::is_left_alone() const {
+  return impl_->is_left_alone();
+}
 std::optional<int> Agent::exit_code() const {
   return impl_->exit_code();
-}
-
-namespace {
-
-int report_failure(const Error& error) {
-  std::fprintf(stderr, "holon agent: %s\n", to_string(error).c_str());
-  return kAgentCouldNotBegin;
-}
-
-}  // namespace
-
-int agent_main(const AgentOptions& options) {
-  transport::take_standard_descriptors();  // of a task, too, they must be nobody's socket
-  setpgid(0, 0);  // signals meant for the launching group, Ctrl-C or a time limit of the job
-                  // around, are not for it
-  for (const int ignored : {SIGPIPE, SIGHUP, SIGQUIT}) std::signal(ignored, SIG_IGN);
-  if (!options.at_hand) std::signal(SIGINT, SIG_IGN);
-  std::unique_ptr<Lifeline> lifeline;
-  if (options.supervisor > 0) {
-    auto tied = Lifeline::to_parent(options.supervisor, kHurry);
-    if (!tied) return report_failure(tied.error());
-    lifeline = std::move(*tied);
-  }
-  auto reactor = transport::Reactor::create();
-  if (!reactor) return report_failure(reactor.error());
-  auto agent = Agent::create(**reactor, options);
-  if (!agent) return report_failure(agent.error());
-  const auto term = (*reactor)->on_signal(SIGTERM, [&] { (*agent)->shut_down(2000); });
-  if (!term) return report_failure(term.error());
-  transport::Subscription interrupt;
-  if (options.at_hand) {
-    auto watch = (*reactor)->on_signal(SIGINT, [&] { (*agent)->shut_down(2000); });
-    if (!watch) return report_failure(watch.error());
-    interrupt = std::move(*watch);
-  }
-  transport::Subscription alone;
-  if (lifeline) {
-    auto watch = (*reactor)->on_fd(lifeline->descriptor(), transport::kReadable, [&](unsigned) {
-      alone.cancel();
-      (*agent)->lose_supervisor();
-    });
-    if (!watch) return report_failure(watch.error());
-    alone = std::move(*watch);
-  }
-  while (!(*agent)->exit_code()) (*reactor)->run();
-  end_own_children();
-  return *(*agent)->exit_code();
 }
 
 }  // namespace holon::launch

@@ -85,7 +85,7 @@ class Supervisor {
         starter_(reactor, options_.starter, options_.starter_of_agent),
         log_(options_.start.state_dir + "/instance.log"),
         earlier_runs_(reactor, say),
-        launcher_(reactor, [this](const Launcher::Ended& how) { launcher_ended(how); }) {
+        launcher_(reactor, say, [this](const Launcher::Ended& how) { launcher_ended(how); }) {
     for (std::uint32_t rank = 0; rank < options_.start.agents; ++rank)
       agents_.push_back(std::make_unique<AgentProcess>(reactor_, rank));
   }
@@ -429,11 +429,8 @@ class Supervisor {
   // The broker sent them home; a broker that crashed could not.
   void finish_agents() {
     signal_agents(SIGTERM);
-    agents_timer_ = reactor_.after(kAgentPatience, [this] {
-      signal_agents(SIGKILL);
-      launcher_.signal(SIGTERM);
-      launcher_timer_ = reactor_.after(kAgentPatience, [this] { launcher_.signal(SIGKILL); });
-    });
+    agents_timer_ = reactor_.after(kAgentPatience, [this] { signal_agents(SIGKILL); });
+    launcher_.see_out(config_.orphan_timeout);
     finish_if_all_gone();
   }
 
@@ -518,7 +515,6 @@ class Supervisor {
       if (broker_.pid > 0) kill(broker_.pid, SIGKILL);
       signal_agents(SIGKILL);
       signal_program(SIGKILL);
-      launcher_.signal(SIGKILL);
     });
     if (broker_.pid <= 0) finish_agents();
   }
@@ -565,7 +561,7 @@ class Supervisor {
   Time broker_started_ = 0;
   std::vector<transport::Subscription> watches_;
   transport::Subscription ready_watch_, kill_broker_, restart_broker_, agents_timer_,
-      program_timer_, last_timer_, launcher_timer_;
+      program_timer_, last_timer_;
 };
 
 }  // namespace

@@ -2,23 +2,33 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 
 #include "instance/process/spawn.hpp"
+#include "instance/text.hpp"
 #include "launch/remote/invitation.hpp"
 
 namespace holon::instance {
 namespace {
 
-// The words behind the launcher's options that say where: enough to tell one ssh from another.
-std::string launcher_name(const std::vector<std::string>& command) {
-  const bool is_ssh = command.size() > 4 && command[1] == "-T";
-  return is_ssh ? command[0] + " " + command[4] : command[0];
+constexpr Duration kFarPatience = 10'000;  // after the broker's end, for agents on other nodes
+constexpr Duration kLastPatience = 3'000;  // for a launcher that was told to end
+
+// With the node that it is for, where that is one: enough to tell one ssh from another.
+std::string launcher_name(const std::vector<std::string>& command,
+                          const std::vector<std::string>& hosts) {
+  const auto is_host = [&](const auto& word) {
+    return std::find(hosts.begin(), hosts.end(), word) != hosts.end();
+  };
+  const auto host = std::find_if(command.begin() + 1, command.end(), is_host);
+  return host == command.end() ? command[0] : command[0] + " " + *host;
 }
 
 std::string failure_of(const std::string& name, int status) {
@@ -90,7 +100,8 @@ Status Launcher::start_one(const std::vector<std::string>& command, const std::s
                     "; it starts the instance on its other nodes; --here leaves them "
                     "alone",
                 command.front());
-  Process& process = processes_.emplace_back(Process{launcher_name(command), *pid, {}});
+  Process& process =
+      processes_.emplace_back(Process{launcher_name(command, nodes_.hosts), *pid, {}});
   auto watch = reactor_.on_child(*pid, [this, &process](const transport::ChildExit& exit) {
     process.pid = 0;
     const bool is_for_one = nodes_.step.commands.size() > 1;
@@ -99,6 +110,32 @@ Status Launcher::start_one(const std::vector<std::string>& command, const std::s
   if (!watch) return tl::unexpected(watch.error());
   process.watch = std::move(*watch);
   return {};
+}
+
+// The broker had the socket, too. Who is still on the way here learns at once that it comes too
+// late.
+void Launcher::see_out(Duration orphan_timeout) {
+  if (door_) shutdown(door_->socket.fd.get(), SHUT_RDWR);
+  patience_ = reactor_.after(kFarPatience, [this, orphan_timeout] {
+    if (pids().empty()) return;
+    const std::string until = orphan_timeout > 0
+                                  ? "ends by itself after " + duration_text(orphan_timeout)
+                                  : "stays until somebody ends it";
+    say_(
+        fmt::format("{}: not over {} s after the instance; an agent may be left where that leads, "
+                    "and {} (instance.orphan-timeout)",
+                    unended(), kFarPatience / 1000, until));
+    signal(SIGTERM);
+    patience_ = reactor_.after(kLastPatience, [this] { signal(SIGKILL); });
+  });
+}
+
+// "ssh n3, ssh n4"
+std::string Launcher::unended() const {
+  std::string names;
+  for (const auto& process : processes_)
+    if (process.pid > 0) names += (names.empty() ? "" : ", ") + process.name;
+  return names;
 }
 
 std::vector<pid_t> Launcher::pids() const {

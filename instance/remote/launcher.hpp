@@ -21,9 +21,10 @@ class Launcher {
     std::string failure;    // a line for people; "": it ended as it should
     std::size_t nodes = 0;  // besides this one, whose agents it was to start
   };
-  // `on_ended`: one of them has.
-  Launcher(transport::Reactor& reactor, std::function<void(const Ended&)> on_ended)
-      : reactor_(reactor), on_ended_(std::move(on_ended)) {}
+  // `say` takes a line for people. `on_ended`: one of them has.
+  Launcher(transport::Reactor& reactor, std::function<void(const std::string&)> say,
+           std::function<void(const Ended&)> on_ended)
+      : reactor_(reactor), say_(std::move(say)), on_ended_(std::move(on_ended)) {}
   ~Launcher();
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
@@ -39,8 +40,12 @@ class Launcher {
   // Starts all, and hands each the invitation. Errors: not_found, system. REQUIRES: prepared.
   Status start();
 
+  // The broker has ended, and has sent the agents home: each of the processes ends when what it has
+  // started on its node is gone. One that does not within 10 s is named, told to end, and killed 3
+  // s later. `orphan_timeout`: after which an agent that it may have left there ends by itself.
+  void see_out(Duration orphan_timeout);
+
   std::vector<pid_t> pids() const;
-  void signal(int signal) const;
 
  private:
   struct Process {
@@ -49,12 +54,16 @@ class Launcher {
     transport::Subscription watch;
   };
   Status start_one(const std::vector<std::string>& command, const std::string& invitation);
+  void signal(int signal) const;
+  std::string unended() const;
 
   transport::Reactor& reactor_;
+  std::function<void(const std::string&)> say_;
   std::function<void(const Ended&)> on_ended_;
   Nodes nodes_;
   std::shared_ptr<const Door> door_;
   std::list<Process> processes_;
+  transport::Subscription patience_;  // with those that do not end
 };
 
 }  // namespace holon::instance

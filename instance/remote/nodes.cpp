@@ -91,6 +91,13 @@ Nodes joinable_node(const std::string& here) {
   return nodes;
 }
 
+// Where the launcher takes one node at a time, none is needed for this one: its agent is the
+// supervisor's. One that comes late to a node where there is much to do would outlive the instance.
+void leave_out_own(const batch::Allocation& allocation, batch::Step& step) {
+  if (step.commands.size() != allocation.nodes.size()) return;
+  step.commands.erase(step.commands.begin() + static_cast<std::ptrdiff_t>(*allocation.node_index));
+}
+
 Result<Nodes> by_batch_system(const batch::Allocation& allocation, const std::string& binary) {
   Nodes nodes;
   nodes.hosts = {allocation.nodes[*allocation.node_index].name};
@@ -107,6 +114,7 @@ Result<Nodes> by_batch_system(const batch::Allocation& allocation, const std::st
   }
   if (!step) return tl::unexpected(step.error());
   nodes.step = std::move(*step);
+  leave_out_own(allocation, nodes.step);
   return nodes;
 }
 

@@ -1,6 +1,9 @@
 #include "launch/remote/place.hpp"
 
+#include <algorithm>
+
 #include "transport/blocking_client.hpp"
+#include "transport/tcp_connection.hpp"
 
 namespace holon::launch {
 namespace {
@@ -8,6 +11,15 @@ namespace {
 // An address behind which nobody answers, because it leads to another network, takes so long.
 constexpr Duration kOneTry = 3'000;
 constexpr Duration kAnswer = 60'000;
+constexpr Duration kRefusal = 1'000;  // for a machine to say that nobody listens
+
+// The socket of an instance listens as long as the instance lives, also while its broker is
+// started again.
+bool is_over(const std::vector<std::string>& addresses) {
+  return std::all_of(addresses.begin(), addresses.end(), [](const auto& address) {
+    return transport::is_nobody_there(address, kRefusal);
+  });
+}
 
 }  // namespace
 
@@ -18,7 +30,7 @@ Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest
   options.security = {invitation.server_key, invitation.key.public_key, invitation.key.secret_key};
   Error last{Errc::disconnected, "no address of the instance is known", {}};
   // A try that fails has waited that long, or found no listener: no clock is needed.
-  for (Duration left = patience; left > 0;)
+  for (Duration left = patience; left > 0;) {
     for (const auto& address : invitation.addresses) {
       left -= kOneTry;
       auto client = transport::BlockingClient::connect(address, kOneTry, options);
@@ -31,6 +43,10 @@ Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest
       last = reply.error();
       if (last.code != Errc::disconnected) return tl::unexpected(last);
     }
+    if (is_over(invitation.addresses))
+      return fail(Errc::not_found, "nobody listens there: the instance has ended",
+                  invitation.addresses.front());
+  }
   return tl::unexpected(last);
 }
 

@@ -14,8 +14,8 @@ struct Place {
 };
 
 // Tries the addresses one after the other, each once at least, and again and again for `patience`
-// ms in all. Errors: disconnected
-// (none answered), denied and others of the instance.
+// ms in all, unless the machines say that nobody listens there any more. Errors: disconnected
+// (none answered), not_found (the instance has ended), denied and others of the instance.
 Result<Place> ask_for_place(const Invitation& invitation, const msg::JoinRequest& ask,
                             Duration patience);
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "launch/remote/invitation.hpp"
+#include "launch/remote/place.hpp"
 #include "launch/remote/relay.hpp"
 #include "tests/launch/fixture.hpp"
 #include "transport/rpc.hpp"
@@ -43,6 +44,19 @@ TEST(Invitation, OfTheEnvironmentIsTakenOutOfIt) {
   ASSERT_TRUE(came) << to_string(came.error());
   EXPECT_EQ(*came, sent);
   EXPECT_EQ(std::getenv(kInvitation), nullptr);
+}
+
+TEST(Place, OfAnInstanceThatHasEndedIsNotWaitedFor) {
+  const auto keys = transport::new_key_pair().value();
+  auto socket = transport::listening_socket("127.0.0.1").value();
+  const Invitation invitation{{"tcp://127.0.0.1:" + std::to_string(socket.port)},
+                              keys.public_key,
+                              transport::new_key_pair().value()};
+  socket.fd.reset();
+  const auto place = ask_for_place(invitation, {}, 60'000);
+  ASSERT_FALSE(place);
+  EXPECT_EQ(place.error().code, Errc::not_found);
+  EXPECT_THAT(to_string(place.error()), ::testing::HasSubstr("the instance has ended"));
 }
 
 // The broker's end is a server in the test.

@@ -237,5 +237,34 @@ TEST_F(HostsTest, AnEndDoesNotWaitForANodeThatIsLost) {
   live.stop();  // within less than `instance.shutdown-timeout`
 }
 
+TEST_F(HostsTest, WhoRunsNothingEndsWhenNothingIsLeftOfTheInstance) {
+  const Live live(options());
+  std::vector<pid_t> far;
+  for (const int rank : {1, 2}) {
+    far.push_back(agent_of(live, rank));
+    far.push_back(process_of(live, " agent --join --rank " + std::to_string(rank)));
+  }
+  testing::signal_process(live.supervisor(), SIGSTOP);  // it starts no other broker
+  testing::signal_process(live.broker(), SIGKILL);
+  testing::signal_process(live.supervisor(), SIGKILL);
+  for (const pid_t pid : far) {
+    EXPECT_GT(pid, 1);
+    EXPECT_TRUE(eventually([&] { return !alive(pid); })) << testing::command_of(pid);
+  }
+}
+
+// Whether it is gone nobody can say then.
+TEST_F(HostsTest, AnAgentThatIsNotGoneAWhileAfterTheEndIsNamed) {
+  Live live(options());
+  const pid_t agent = agent_of(live, 2);
+  testing::signal_process(agent, SIGSTOP);
+  testing::signal_process(live.supervisor(), SIGTERM);
+  const auto said = [&] { return read_file(live.dir() + "/state/instance.log"); };
+  EXPECT_TRUE(eventually([&] { return said().find("an agent may be left") != std::string::npos; }));
+  EXPECT_THAT(said(), HasSubstr("/ssh far2: not over 10 s after the instance"));
+  EXPECT_THAT(said(), HasSubstr("ends by itself after 1h"));
+  EXPECT_TRUE(eventually([&] { return !alive(live.supervisor()); }));
+}
+
 }  // namespace
 }  // namespace holon::instance

@@ -227,6 +227,16 @@ TEST(Nodes, OfAnAllocationAreReachedInOneStep) {
   EXPECT_TRUE(nodes.invitation_file.empty());
 }
 
+TEST(Nodes, WhereALauncherTakesOneAtATimeThisOneIsLeftOut) {
+  auto grid = in_slurm();
+  grid.system = batch::System::grid_engine;
+  const Nodes nodes = found_nodes({}, grid);
+  EXPECT_THAT(nodes.hosts, ElementsAre("n2", "n1", "n3"));
+  ASSERT_EQ(nodes.step.commands.size(), 2U);
+  EXPECT_THAT(nodes.step.commands[0], ::testing::Contains("n1"));
+  EXPECT_THAT(nodes.step.commands[1], ::testing::Contains("n3"));
+}
+
 TEST(Nodes, AreThisOneAloneWhereThatIsWantedOrAllThereIs) {
   EXPECT_TRUE(found_nodes({}, in_slurm(), true).hosts.empty());
   EXPECT_TRUE(found_nodes({"localhost"}, {}).hosts.empty());
@@ -246,7 +256,8 @@ TEST(Nodes, WhereALauncherHandsOverNothingAFileDoes) {
 
 TEST(Launcher, MakesKeysForEachNodeAndOneSocket) {
   const auto reactor = std::move(*transport::Reactor::create());
-  Launcher launcher(*reactor, [](const Launcher::Ended&) {});
+  Launcher launcher(
+      *reactor, [](const std::string&) {}, [](const Launcher::Ended&) {});
   EXPECT_EQ(launcher.socket(), -1);
   Nodes nodes;
   nodes.hosts = {"n1", "n2", "n3"};

@@ -127,7 +127,8 @@ TEST_F(MeetingByFile, TheFirstTaskOfASlurmStepLeavesTheInvitation) {
   });
   {
     const auto reactor = std::move(*transport::Reactor::create());
-    Launcher launcher(*reactor, [](const Launcher::Ended&) {});
+    Launcher launcher(
+        *reactor, [](const std::string&) {}, [](const Launcher::Ended&) {});
     EXPECT_TRUE(launcher.prepare((*first)->nodes, ""));
     EXPECT_TRUE(launcher.start());
     waits.join();

@@ -121,6 +121,27 @@ TEST_F(Bootstraps, NamedHosts) {
                     write_campaign(sandbox_)));
 }
 
+// What is started on n3 comes there when the broker has just ended.
+TEST_F(Bootstraps, WhoComesTooLateIsNotLeftBehind) {
+  if (const auto why = PrivateHosts::no_remote_shell(); !why.empty()) GTEST_SKIP() << why;
+  const auto late = sandbox_.write_file(
+      "late-ssh",
+      fmt::format("#!/bin/sh\n[ $4 != n3 ] ||\n"
+                  "  until [ -e {}/gate ]; do sleep 0.05; done\nexec {} \"$@\"\n",
+                  sandbox_.folder(), hosts_->remote_shell()),
+      true);
+  Words words =
+      start_words({"--hosts", "n[1-3]", "--quorum", "2", "--conf", "launch.ssh=" + late}, "true");
+  Process start = hosts_->start(1, words);
+  ASSERT_TRUE(eventually([&] { return !sandbox_.processes({"holon", "broker"}).empty(); }));
+  ASSERT_TRUE(eventually([&] { return sandbox_.processes({"holon", "broker"}).empty(); }));
+  sandbox_.write_file("gate", "go");
+  const Ran ran = start.finish();
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  expect_nothing_is_left();
+  EXPECT_THAT(ran.err, HasSubstr("the instance has ended"));
+}
+
 // As a child of all nodes of another one.
 TEST_F(Bootstraps, AHolonParent) {
   if (const auto why = PrivateHosts::no_remote_shell(); !why.empty()) GTEST_SKIP() << why;
