@@ -39,6 +39,7 @@ struct IpcConnection {
   bool doomed = false;          // is being closed
   bool unflushed = false;       // is in the list of those to be flushed
   std::uint32_t waits_for = 0;  // EPOLL*
+  bool unwatched = false;       // is in the list of those that may have to wait for something else
   std::int64_t since = 0;       // monotonic ms: accepted, or left
 
   std::size_t begun() const { return in.size() - at; }

@@ -70,6 +70,17 @@ std::size_t most_connections() {
                     kMaxConnections);
 }
 
+// What the kernel is asked to tell of this connection follows from how it stands.
+std::uint32_t events_for(const IpcConnection& c) {
+  std::uint32_t wanted = c.out.size() > 0 && !c.unflushed ? EPOLLOUT : 0U;
+  if (c.left || (!c.has_message && !c.choked))
+    wanted |= EPOLLIN;
+  else if (c.choked)
+    wanted |= EPOLLRDHUP;
+  if (c.ended) wanted &= ~static_cast<std::uint32_t>(EPOLLIN);
+  return wanted;
+}
+
 }  // namespace
 
 // ---- listening ----
@@ -85,7 +96,10 @@ Status IpcDoor::open(const std::string& path) {
   auto readable = reactor_.on_fd(epoll_.get(), kReadable, [this](unsigned) { on_ready(); });
   if (!readable) return tl::unexpected<Error>(readable.error());
   readable_ = std::move(*readable);
-  flushing_ = reactor_.before_waiting([this] { flush_all(); });
+  flushing_ = reactor_.before_waiting([this] {
+    flush_all();
+    watch_all();
+  });
   ticks_ = reactor_.every(kTick, [this] { tick(); });
   return {};
 }
@@ -311,7 +325,7 @@ void IpcDoor::serve_one(IpcConnection& first) {
   queue_.charge(id, monotonic_us() - begin + 1);
 }
 
-// What it waits for follows from how it stands.
+// Whether its message is served, and what it waits for, follow from how it stands.
 void IpcDoor::settle(IpcConnection& c) {
   if (c.doomed || c.serving) return;
   if (c.at == c.in.size()) {
@@ -326,17 +340,23 @@ void IpcDoor::settle(IpcConnection& c) {
   const bool ready = c.has_message && !c.choked;
   queue_.set_ready(c.id, ready);
   if (ready) serve_soon();
-  std::uint32_t wanted = c.out.size() > 0 && !c.unflushed ? EPOLLOUT : 0U;
-  if (c.left || (!c.has_message && !c.choked))
-    wanted |= EPOLLIN;
-  else if (c.choked)
-    wanted |= EPOLLRDHUP;
-  if (c.ended) wanted &= ~static_cast<std::uint32_t>(EPOLLIN);
-  if (wanted == c.waits_for) return;
-  epoll_event event{};
-  event.events = c.waits_for = wanted;
-  event.data.u64 = c.id;
-  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, c.fd.get(), &event);
+  if (events_for(c) != c.waits_for && !std::exchange(c.unwatched, true)) unwatched_.push_back(c.id);
+}
+
+// Once a turn, before the kernel is asked again: a message that is read and served in one turn
+// leaves its connection waiting for the same as before, which costs no system call.
+void IpcDoor::watch_all() {
+  for (const ConnectionId id : std::exchange(unwatched_, {})) {
+    IpcConnection* c = find(id);
+    if (c == nullptr) continue;
+    c->unwatched = false;
+    const std::uint32_t wanted = events_for(*c);
+    if (c->doomed || wanted == c->waits_for) continue;
+    epoll_event event{};
+    event.events = c->waits_for = wanted;
+    event.data.u64 = id;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, c->fd.get(), &event);
+  }
 }
 
 // ---- writing ----

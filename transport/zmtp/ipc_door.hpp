@@ -60,6 +60,7 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   void settle(IpcConnection& c);
   void flush(IpcConnection& c);
   void flush_all();
+  void watch_all();
   void silence(IpcConnection& c);
   void give_up(IpcConnection& c);
   void doom(IpcConnection& c);
@@ -88,7 +89,7 @@ class IpcDoor final : public Door, public std::enable_shared_from_this<IpcDoor> 
   std::unordered_map<std::int64_t, Guests> guests_;  // not admitted, or left; by group_of
   std::size_t guest_count_ = 0;
   Guests waiting_;  // for a guest's place
-  std::vector<ConnectionId> unflushed_, doomed_;
+  std::vector<ConnectionId> unflushed_, unwatched_, doomed_;
   std::size_t begun_ = 0, unsent_ = 0, unsent_favoured_ = 0;  // bytes of all
   FairQueue queue_;
   Subscription readable_, flushing_, ticks_, again_;
