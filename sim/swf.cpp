@@ -93,10 +93,7 @@ class SwfReader {
       else if (Status ok = record(line); !ok)
         return tl::unexpected(ok.error());
     }
-    auto& jobs = trace_.workload.jobs;
-    std::stable_sort(jobs.begin(), jobs.end(), [](const TraceJob& a, const TraceJob& b) {
-      return std::pair(a.submit, a.id) < std::pair(b.submit, b.id);
-    });
+    sort_by_submission(trace_.workload.jobs);
     if (options_.think_times)
       if (Status ok =
               settle_preceding(trace_, options_, {kFieldNames[kPreceding], kFieldNames[kThink]});

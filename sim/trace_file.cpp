@@ -37,10 +37,7 @@ class JsonLinesReader {
       if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
       if (Status ok = record(line); !ok) return tl::unexpected(ok.error());
     }
-    std::stable_sort(trace_.workload.jobs.begin(), trace_.workload.jobs.end(),
-                     [](const auto& a, const auto& b) {
-                       return std::pair(a.submit, a.id) < std::pair(b.submit, b.id);
-                     });
+    sort_by_submission(trace_.workload.jobs);
     if (options_.think_times)
       if (Status ok = settle_preceding(trace_, options_, {"preceding", "think"}); !ok)
         return tl::unexpected(ok.error());

@@ -37,6 +37,10 @@ struct Workload {
   std::vector<std::string> comments;
 };
 
+// Orders jobs by (submit, id), equal ones as they were. Complexity: linear where they are in this
+// order already, as most logs are; otherwise n log n moves of a job.
+void sort_by_submission(std::vector<TraceJob>& jobs);
+
 // What a reader had to leave out or to mend, and where.
 struct TraceIssue {
   std::size_t line = 0;

@@ -206,11 +206,12 @@ bool PriorityConfig::active() const {
 bool PriorityConfig::ages() const {
   if (!qos_queue_time.empty() || !qos_xfactor.empty()) return true;
   for (std::size_t i = 0; i < kFactors; ++i) {
+    if (factors[i].weight == 0) continue;  // first: this is asked for every job, most weigh nothing
     const auto factor = static_cast<Factor>(i);
     const Component component = component_of(factor);
-    const bool moves = (component == Component::service && factor != Factor::urgency) ||
-                       component == Component::target || component == Component::fairshare;
-    if (moves && factors[i].weight != 0) return true;
+    if ((component == Component::service && factor != Factor::urgency) ||
+        component == Component::target || component == Component::fairshare)
+      return true;
   }
   return false;
 }

@@ -147,7 +147,7 @@ TEST_F(OwnInstances, ASubmissionGoesToTheNextOneWhereOneEnds) {
     std::size_t found = 0;
     for (int look = 0; look < 1'000 && found == 0; ++look) {
       const auto all = json("eve", {"jobs", "-a", "-R"});
-      for (const auto& one : all["jobs"]) found += one["name"] == name ? 1 : 0;
+      for (const auto& one : all["jobs"]) found += one["name"].get<std::string>() == name ? 1 : 0;
     }
     EXPECT_EQ(found, 1U) << name;
   }
