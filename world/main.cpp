@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -100,6 +101,7 @@ int main(int argc, char** argv) {
       fmt::print("seed {}: {} steps, {} messages, {} jobs, {} instances: {}\n", seed, outcome.steps,
                  outcome.messages, outcome.jobs, outcome.instances,
                  failed ? outcome.violation : "nothing wrong");
+      std::fflush(stdout);  // a failure of a long run is read while the run goes on
     }
   }
   std::filesystem::remove_all(dir);
