@@ -53,13 +53,16 @@ void nodes(const Allocation& allocation, Findings& all) {
     all.push_back({"nodes", State::ok, found, ""});
 }
 
-void place(const instance::Surroundings& around, Findings& all) {
+void place(const instance::Surroundings& around, const config::Config& config, Findings& all) {
   const auto trap = instance::one_of_several(around);
-  if (trap && instance::can_meet(batch::current_environment(), around))
-    all.push_back({"task", State::ok,
-                   fmt::format("{}: with the others that {} has started it makes one instance",
-                               around.allocation.place.variable, around.allocation.place.launcher),
-                   ""});
+  const auto environment = batch::current_environment();
+  if (trap && instance::can_meet(environment, around))
+    all.push_back(
+        {"task", State::ok,
+         fmt::format("{}: with the others that {} has started it makes one instance; they meet {}",
+                     around.allocation.place.variable, around.allocation.place.launcher,
+                     instance::way_to_meet(environment, config)),
+         ""});
   else if (trap)
     all.push_back({"task", State::failed,
                    fmt::format("{}: one of several tasks that {} has started",
@@ -175,7 +178,7 @@ Findings look_at_batch_system(const instance::Surroundings& around, const config
         {"batch system", State::warning, doubt,
          "--conf batch.system=NAME says which one it is, batch.system=none that none counts"});
   nodes(allocation, all);
-  place(around, all);
+  place(around, config, all);
   const bool is_batch =
       allocation.system != batch::System::none && allocation.system != batch::System::holon;
   if (is_batch) all.push_back(walltime(allocation, config));

@@ -75,11 +75,26 @@ Result<BrokerOptions::Secrets::Keys> Launcher::prepare(const Nodes& nodes,
 
 Status Launcher::start() {
   const std::string invitation = launch::write_invitation(door_->invitation);
-  if (const auto& file = nodes_.invitation_file; !file.empty())
-    if (auto written = write_for_owner(file, invitation); !written) return written;
+  if (auto left = leave_invitation(invitation); !left) return left;
   for (const auto& command : nodes_.step.commands)
     if (auto started = start_one(command, invitation); !started) return started;
   return {};
+}
+
+// Both ways, where there are two: whether the others see this node's files is not known here.
+Status Launcher::leave_invitation(const std::string& invitation) {
+  const std::string& file = nodes_.invitation_file;
+  const Status written = file.empty() ? Status() : write_for_owner(file, invitation);
+  if (nodes_.handover.empty()) return written;
+  auto munge = transport::Munge::load(nodes_.munge_socket);
+  auto opened =
+      munge ? transport::Handover::open(reactor_, std::move(*munge), nodes_.handover, invitation)
+            : tl::unexpected(munge.error());
+  if (opened) {
+    handover_ = std::move(*opened);
+    return {};
+  }
+  return file.empty() ? tl::unexpected(opened.error()) : written;
 }
 
 Status Launcher::start_one(const std::vector<std::string>& command, const std::string& invitation) {
@@ -115,6 +130,7 @@ Status Launcher::start_one(const std::vector<std::string>& command, const std::s
 // The broker had the socket, too. Who is still on the way here learns at once that it comes too
 // late.
 void Launcher::see_out(Duration orphan_timeout) {
+  handover_.reset();
   if (door_) shutdown(door_->socket.fd.get(), SHUT_RDWR);
   patience_ = reactor_.after(kFarPatience, [this, orphan_timeout] {
     if (pids().empty()) return;

@@ -11,6 +11,7 @@
 
 #include "instance/remote/door.hpp"
 #include "instance/remote/nodes.hpp"
+#include "transport/munge/handover.hpp"
 #include "transport/reactor.hpp"
 
 namespace holon::instance {
@@ -53,6 +54,7 @@ class Launcher {
     pid_t pid = 0;
     transport::Subscription watch;
   };
+  Status leave_invitation(const std::string& invitation);
   Status start_one(const std::vector<std::string>& command, const std::string& invitation);
   void signal(int signal) const;
   std::string unended() const;
@@ -62,6 +64,7 @@ class Launcher {
   std::function<void(const Ended&)> on_ended_;
   Nodes nodes_;
   std::shared_ptr<const Door> door_;
+  std::unique_ptr<transport::Handover> handover_;  // of the invitation
   std::list<Process> processes_;
   transport::Subscription patience_;  // with those that do not end
 };

@@ -17,12 +17,15 @@
 #include "instance/remote/door.hpp"
 #include "pmi/client.hpp"
 #include "pmi/pmix_client.hpp"
+#include "transport/munge/handover.hpp"
 
 namespace holon::instance {
 namespace {
 
 constexpr const char* kKey = "holon-invitation";
-constexpr int kNextLook = 100;  // ms between two looks for the file
+constexpr const char* kHandover = "invitation of Slurm step ";  // what MUNGE is asked for
+constexpr int kNextLook = 100;                                  // ms between two looks for the file
+constexpr Duration kNextAsk = 1'000;  // and between two questions by MUNGE
 
 std::string host_key(std::uint64_t rank) {
   return fmt::format("holon-host-{}", rank);
@@ -161,35 +164,96 @@ std::string run_of(const batch::Environment& environment) {
   return again.empty() || again == "0" ? "" : "." + again;
 }
 
-// Of a step of Slurm: its file has the step's own name.
-Result<Meeting> meet_by_file(const batch::Environment& environment, const std::string& host,
-                             const config::Config& config) {
-  const std::string file = fmt::format("{}/.holon-invitation-{}.{}{}", environment.at("HOME"),
-                                       environment.at("SLURM_JOB_ID"),
-                                       environment.at("SLURM_STEP_ID"), run_of(environment));
-  if (environment.at("SLURM_PROCID") == "0") {
-    auto hosts = batch::expand_hosts(environment.at("SLURM_STEP_NODELIST"));
-    if (!hosts) return tl::unexpected(hosts.error());
-    std::stable_partition(hosts->begin(), hosts->end(),
-                          [&](const auto& one) { return batch::is_same_host(one, host); });
-    auto meeting = as_first(std::move(*hosts), config);
-    if (meeting && meeting->nodes.door) meeting->nodes.invitation_file = file;
-    return meeting;
+// A step of Slurm without PMI: where its tasks look for the invitation.
+struct SlurmStep {
+  std::string name;  // no other one has it
+  std::string file;  // "": there is no home to keep it in
+  std::vector<std::string> hosts;
+};
+Result<SlurmStep> slurm_step(const batch::Environment& environment) {
+  auto hosts = batch::expand_hosts(environment.at("SLURM_STEP_NODELIST"));
+  if (!hosts) return tl::unexpected(hosts.error());
+  SlurmStep step;
+  step.name = fmt::format("{}.{}{}", environment.at("SLURM_JOB_ID"),
+                          environment.at("SLURM_STEP_ID"), run_of(environment));
+  if (environment.has("HOME"))
+    step.file = environment.at("HOME") + "/.holon-invitation-" + step.name;
+  step.hosts = std::move(*hosts);
+  return step;
+}
+
+Result<Meeting> as_first_of_step(SlurmStep step, const std::string& host,
+                                 const config::Config& config) {
+  std::stable_partition(step.hosts.begin(), step.hosts.end(),
+                        [&](const auto& one) { return batch::is_same_host(one, host); });
+  auto meeting = as_first(std::move(step.hosts), config);
+  if (!meeting || !meeting->nodes.door) return meeting;
+  meeting->nodes.invitation_file = step.file;
+  meeting->nodes.handover = kHandover + step.name;
+  meeting->nodes.munge_socket = config.access.munge_socket;
+  return meeting;
+}
+
+// Asks the first task by MUNGE now and then.
+class MungeQuestion {
+ public:
+  MungeQuestion(const SlurmStep& step, const std::string& socket)
+      : host_(step.hosts.empty() ? "" : step.hosts.front()), name_(kHandover + step.name) {
+    auto munge = transport::Munge::load(socket);
+    if (munge)
+      munge_ = std::move(*munge);
+    else
+      why_ = to_string(munge.error());
   }
-  Meeting meeting;
-  if (environment.at("SLURM_LOCALID") != "0") return meeting;
-  for (Duration left = config.gather_timeout; left > 0; left -= kNextLook) {
-    if (auto invitation = launch::take_invitation(file)) {
-      meeting.invitation = std::move(*invitation);
-      return meeting;
-    }
+
+  std::optional<launch::Invitation> ask() {
+    if (!munge_) return std::nullopt;
+    const auto given = transport::ask_for_handover(*munge_, host_, name_, kNextAsk);
+    auto invitation =
+        given ? launch::parse_invitation(*given) : tl::unexpected<Error>(given.error());
+    if (invitation) return std::move(*invitation);
+    why_ = to_string(invitation.error());
+    if (invitation.error().code == Errc::unsupported) munge_.reset();
+    return std::nullopt;
+  }
+  const std::string& why() const { return why_; }
+
+ private:
+  std::string host_, name_;
+  std::optional<transport::Munge> munge_;
+  std::string why_;
+};
+
+Result<launch::Invitation> wait_for_invitation(const SlurmStep& step,
+                                               const config::Config& config) {
+  MungeQuestion by_munge(step, config.access.munge_socket);
+  for (Duration waited = 0; waited < config.gather_timeout; waited += kNextLook) {
+    if (!step.file.empty())
+      if (auto invitation = launch::take_invitation(step.file)) return std::move(*invitation);
+    if (waited % kNextAsk == 0)
+      if (auto invitation = by_munge.ask()) return std::move(*invitation);
     poll(nullptr, 0, kNextLook);
   }
-  return fail(
-      Errc::timed_out,
-      "the first task has left no invitation here, so that the tasks cannot find each other: "
-      "`srun --mpi=pmi2` lets them, or a home that the nodes share",
-      file);
+  return fail(Errc::timed_out,
+              fmt::format("the first task has left no invitation here, and MUNGE brings none ({}), "
+                          "so that the tasks cannot find each other: `srun --mpi=pmi2` lets them, "
+                          "or a home that the nodes share, or MUNGE on all of them",
+                          by_munge.why()),
+              step.file.empty() ? "HOME" : step.file);
+}
+
+Result<Meeting> meet_in_step(const batch::Environment& environment, const std::string& host,
+                             const config::Config& config) {
+  auto step = slurm_step(environment);
+  if (!step) return tl::unexpected(step.error());
+  if (environment.at("SLURM_PROCID") == "0")
+    return as_first_of_step(std::move(*step), host, config);
+  Meeting meeting;
+  if (environment.at("SLURM_LOCALID") != "0") return meeting;
+  auto invitation = wait_for_invitation(*step, config);
+  if (!invitation) return tl::unexpected(invitation.error());
+  meeting.invitation = std::move(*invitation);
+  return meeting;
 }
 
 // As it was typed, but for the name of the program, which is looked for in another PATH there.
@@ -211,8 +275,20 @@ bool can_meet(const batch::Environment& environment, const Surroundings& around)
   const std::string& launcher = around.allocation.place.launcher;
   // A job's tasks have a place in its instance already; `holon batch` makes one below it.
   if (around.allocation.system == batch::System::holon) return false;
-  const bool shares_home = environment.has("SLURM_STEP_NODELIST") && environment.has("HOME");
-  return environment.has("PMI_FD") || has_pmix(environment) || (launcher == "srun" && shares_home);
+  const bool is_step = launcher == "srun" && environment.has("SLURM_STEP_NODELIST");
+  return environment.has("PMI_FD") || has_pmix(environment) || is_step;
+}
+
+std::string way_to_meet(const batch::Environment& environment, const config::Config& config) {
+  if (environment.has("PMI_FD")) return "by PMI";
+  if (has_pmix(environment)) return "by PMIx";
+  const auto munge = transport::Munge::load(config.access.munge_socket);
+  const auto works = munge ? munge->seal("") : tl::unexpected(munge.error());
+  if (works) return "by a file in the home where the nodes share it, else by MUNGE";
+  return fmt::format(
+      "by a file in the home, which the nodes have to share, for there is no MUNGE "
+      "here ({})",
+      to_string(works.error()));
 }
 
 Result<std::optional<Meeting>> meet(const batch::Environment& environment,
@@ -222,7 +298,7 @@ Result<std::optional<Meeting>> meet(const batch::Environment& environment,
   const std::string host = name.empty() ? environment.host_name : name;
   auto met = environment.has("PMI_FD") ? meet_by_pmi(environment, host, config)
              : has_pmix(environment)   ? meet_by_pmix(host, config)
-                                       : meet_by_file(environment, host, config);
+                                       : meet_in_step(environment, host, config);
   if (!met) return tl::unexpected(met.error());
   return std::optional(std::move(*met));
 }

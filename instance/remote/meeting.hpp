@@ -25,9 +25,12 @@ struct Meeting {
 
 // Is there something by which they could meet?
 bool can_meet(const batch::Environment& environment, const Surroundings& around);
+// What that is, in words: "by PMIx". REQUIRES: can_meet(). Asks the daemon of MUNGE where that may
+// be needed.
+std::string way_to_meet(const batch::Environment& environment, const config::Config& config);
 
-// By PMI-1, by PMIx, or, in a step of Slurm without PMI, by a file in the user's home, which the
-// nodes share.
+// By PMI-1, by PMIx, or, in a step of Slurm without PMI, by a file in the user's home where the
+// nodes share it, and else by MUNGE, at the first node of the step.
 // Waits for the others for `instance.gather-timeout`. nullopt: can_meet() says no. Errors:
 // timed_out and others, with the remedy.
 Result<std::optional<Meeting>> meet(const batch::Environment& environment,

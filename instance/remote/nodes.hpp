@@ -23,6 +23,10 @@ struct Nodes {
   // A file for the invitation in the user's home, which the nodes are taken to share, where the
   // launcher hands over neither input nor environment; "": it does.
   std::string invitation_file;
+  // Of tasks that meet without PMI (meeting.hpp): the name under which the others ask for the
+  // invitation by MUNGE, and the socket of its daemon ("": libmunge's own). Without a name: nobody
+  // does.
+  std::string handover, munge_socket;
   // Where the broker listens for them; nullopt: as instance.address has it.
   std::optional<std::string> address;
   // Made already, by tasks that have met (meeting.hpp); nullptr: the supervisor makes it.

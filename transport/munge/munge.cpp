@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <munge.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -96,8 +97,21 @@ Result<Munge> Munge::load(const std::string& socket) {
 }
 
 Result<std::string> Munge::encode(const std::string& text) const {
+  return encode(text, false);
+}
+
+Result<std::string> Munge::seal(const std::string& text) const {
+  return encode(text, true);
+}
+
+// What the daemon takes by itself may be no encryption at all.
+Result<std::string> Munge::encode(const std::string& text, bool sealed) const {
   const MungeContext context(library_->create, library_->destroy);
   if (!socket_.empty()) library_->set(context.get(), MUNGE_OPT_SOCKET, socket_.c_str());
+  if (sealed &&
+      (library_->set(context.get(), MUNGE_OPT_CIPHER_TYPE, MUNGE_CIPHER_AES128) != EMUNGE_SUCCESS ||
+       library_->set(context.get(), MUNGE_OPT_UID_RESTRICTION, geteuid()) != EMUNGE_SUCCESS))
+    return fail(Errc::unsupported, library_->context_error(context.get()), "MUNGE");
   char* made = nullptr;
   const munge_err_t error =
       library_->encode(&made, context.get(), text.data(), static_cast<int>(text.size()));
@@ -139,6 +153,9 @@ Result<Munge> Munge::load(const std::string&) {
   return fail(Errc::unsupported, "holon was built without the header of libmunge", "MUNGE");
 }
 Result<std::string> Munge::encode(const std::string&) const {
+  return fail(Errc::unsupported, "holon was built without the header of libmunge", "MUNGE");
+}
+Result<std::string> Munge::seal(const std::string&) const {
   return fail(Errc::unsupported, "holon was built without the header of libmunge", "MUNGE");
 }
 Result<Munge::Proof> Munge::decode(const std::string&) const {

@@ -20,16 +20,22 @@ class Munge {
   // A credential of this process's user. Errors: unsupported (no daemon answers).
   Result<std::string> encode(const std::string& text) const;
 
+  // The same, encrypted, and good for processes of this process's user only. Errors: unsupported
+  // (no daemon answers, or it cannot encrypt).
+  Result<std::string> seal(const std::string& text) const;
+
   struct Proof {
     std::uint32_t uid = 0, gid = 0;
     std::string text;
     std::string address;  // of the machine where it was made, as its daemon says; "": unknown
   };
-  // Errors: denied (forged, expired, or shown before), unsupported (no daemon answers).
+  // Errors: denied (forged, expired, shown before, or for another user), unsupported (no daemon
+  // answers).
   Result<Proof> decode(const std::string& credential) const;
 
  private:
   struct Library;
+  Result<std::string> encode(const std::string& text, bool sealed) const;
   std::shared_ptr<const Library> library_;  // its owner is each copy: it is never unloaded
   std::string socket_;
 };

@@ -3,6 +3,7 @@
 
 #include "launch/remote/vouch.hpp"
 #include "msg/instance.hpp"
+#include "tests/system/private_munge.hpp"
 #include "tests/system/users/users_fixture.hpp"
 #include "transport/blocking_client.hpp"
 #include "transport/munge/munge.hpp"
@@ -20,15 +21,9 @@ class Munged : public Users {
   void SetUp() override {
     Users::SetUp();
     if (IsSkipped()) return;
-    if (access("/usr/sbin/munged", X_OK) != 0) GTEST_SKIP() << "munge is not installed";
-    std::ofstream(key()) << std::string(64, 'k') << folder();
-    ASSERT_EQ(chmod(key().c_str(), 0600), 0);
-    daemon_.emplace(
-        std::vector<std::string>{"/usr/sbin/munged", "-F", "--force", "--key-file=" + key(),
-                                 "--socket=" + socket(), "--pid-file=" + folder() + "/munged.pid",
-                                 "--log-file=" + folder() + "/munged.log",
-                                 "--seed-file=" + folder() + "/munged.seed"},
-        std::map<std::string, std::string>{{"PATH", "/usr/bin:/bin"}}, folder());
+    if (const auto why = no_munged(); !why.empty()) GTEST_SKIP() << why;
+    daemon_.emplace(munged_words(write_munge_key(folder()), folder(), socket()),
+                    std::map<std::string, std::string>{{"PATH", "/usr/bin:/bin"}}, folder());
     for (int i = 0; i < 1'000 && !answers(); ++i) poll(nullptr, 0, 10);
     ASSERT_TRUE(answers());
   }
@@ -40,7 +35,6 @@ class Munged : public Users {
     Users::TearDown();
   }
 
-  std::string key() const { return folder() + "/munge.key"; }
   std::string socket() const { return folder() + "/munge.socket"; }
   bool answers() const {
     const auto munge = transport::Munge::load(socket());
