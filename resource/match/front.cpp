@@ -51,19 +51,20 @@ void Front::drop_stale() {
   }
 }
 
-std::optional<std::int64_t> Front::best_key() const {
+std::optional<Front::Popped> Front::best() const {
   if (heap_.empty()) return std::nullopt;
-  return heap_.front().key;
+  const Entry& top = heap_.front();
+  return Popped{candidates_[top.position].vertex, top.key, top.position};
 }
 
 std::optional<Front::Popped> Front::pop() {
-  if (heap_.empty()) return std::nullopt;
-  const Entry top = heap_.front();
-  key_[top.position] = kOut;
+  const auto top = best();
+  if (!top) return std::nullopt;
+  key_[top->position] = kOut;
   std::pop_heap(heap_.begin(), heap_.end());
   heap_.pop_back();
   drop_stale();
-  return Popped{candidates_[top.position].vertex, top.key, top.position};
+  return top;
 }
 
 std::optional<Front::Popped> Front::nth(std::size_t n) const {

@@ -30,11 +30,10 @@ class Front {
     std::int64_t key = 0;
     std::uint32_t position = 0;
   };
-  // Takes the candidate with the highest key out, the first in pre-order among equals; nullopt:
-  // none is left.
+  // The candidate with the highest key, the first in pre-order among equals; nullopt: none is left.
+  std::optional<Popped> best() const;
+  // Takes that one out.
   std::optional<Popped> pop();
-  // The highest key that is left.
-  std::optional<std::int64_t> best_key() const;
   // Back with this key; whoever is not put back stays out until it is revived.
   void put_back(std::uint32_t position, std::int64_t key) { push(position, key); }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <tuple>
 
 #include "resource/match/search.hpp"
 #include "resource/match/tally.hpp"
@@ -20,31 +21,51 @@ namespace {
 constexpr std::size_t kSmallGraph =
     8'192;  // vertices: the whole-graph search takes a fraction of a millisecond
 
-// The keys of the best `most` groups so far.
+// Where a group stands among all: better keys first, and of equal ones those with the lower `tie`.
+// That is the candidate's place in pre-order; or, where another search is asked about ties, the
+// fewer units the group has the higher it is.
+struct Rank {
+  std::int64_t key = 0;
+  std::int64_t tie = 0;
+  std::size_t group = 0;
+  bool operator<(const Rank& other) const {
+    if (key != other.key) return key > other.key;
+    return std::tie(tie, group) < std::tie(other.tie, other.group);
+  }
+};
+
+// The best groups so far, no more of them than make up `most`. Which they are does not depend on
+// the order in which groups come.
 class Best {
  public:
   explicit Best(std::int64_t most) : most_(most) {}
 
-  void add(std::int64_t key, std::int64_t count) {
-    keys_.emplace(key, count);
+  void add(const Rank& rank, std::int64_t count) {
+    ranks_.emplace(rank, count);
     count_ += count;
-    while (count_ - keys_.top().second >= most_) {
-      count_ -= keys_.top().second;
-      last_dropped_ = std::max(last_dropped_, keys_.top().first);
-      keys_.pop();
+    while (count_ - ranks_.top().second >= most_) {
+      count_ -= ranks_.top().second;
+      last_dropped_ = std::max(last_dropped_, ranks_.top().first.key);
+      ranks_.pop();
     }
   }
   bool enough() const { return count_ >= most_; }
   // Was something left out that is as good as what is in?
-  bool tied() const { return enough() && last_dropped_ == worst(); }
-  std::int64_t worst() const { return keys_.top().first; }  // REQUIRES: enough()
+  bool tied() const { return enough() && last_dropped_ == worst().key; }
+  const Rank& worst() const { return ranks_.top().first; }  // REQUIRES: enough()
+
+  // Best first.
+  std::vector<Rank> take_all() {
+    std::vector<Rank> all(ranks_.size());
+    for (auto at = all.rbegin(); at != all.rend(); ++at, ranks_.pop()) *at = ranks_.top().first;
+    return all;
+  }
 
  private:
-  using Item = std::pair<std::int64_t, std::int64_t>;
   std::int64_t most_;
   std::int64_t count_ = 0;
   std::int64_t last_dropped_ = INT64_MIN;
-  std::priority_queue<Item, std::vector<Item>, std::greater<>> keys_;
+  std::priority_queue<std::pair<Rank, std::int64_t>> ranks_;  // the worst on top
 };
 
 }  // namespace
@@ -199,6 +220,8 @@ std::optional<std::int64_t> Search::key_now(const Front::Popped& candidate, bool
   return candidate.key;
 }
 
+// The keys that earlier questions have left say only how far the search must go: a candidate that
+// could be as good as the worst that would be taken is looked at too if it comes before that one.
 bool Search::explore_front(Front& front, Harvest& top) {
   const Need& need = request_->needs.front();
   if (scratch_.reached.size() < graph_.slots()) scratch_.reached.assign(graph_.slots(), 0);
@@ -206,35 +229,41 @@ bool Search::explore_front(Front& front, Harvest& top) {
     std::fill(scratch_.reached.begin(), scratch_.reached.end(), 0);
     scratch_.run = 1;
   }
+  const bool leaves_ties = exact_ties_ && graph_.vertex_count() <= kSmallGraph;
   Best best(need.most);
   std::vector<std::pair<std::uint32_t, std::int64_t>> back;
-  std::size_t next = 0;
   bool certain = true;
-  while (true) {
-    const auto ahead = front.nth(next);
-    const auto bound = now_ ? front.best_key() : (ahead ? std::optional(ahead->key) : std::nullopt);
-    if (!bound) break;
-    if (best.enough() && *bound <= best.worst()) {
-      certain = *bound < best.worst();
-      break;
+  for (std::size_t next = 0;; ++next) {
+    const auto ahead = now_ ? front.best() : front.nth(next);
+    if (!ahead) break;
+    if (best.enough() && ahead->key <= best.worst().key) {
+      certain = ahead->key < best.worst().key;
+      if (certain || leaves_ties || ahead->position > best.worst().tie) break;
     }
     const Front::Popped candidate = now_ ? *front.pop() : *ahead;
-    ++next;
     const std::size_t known = top.of(need.type).groups.size();
     const bool found = try_candidate(candidate.vertex, top);
     const auto& groups = top.of(need.type).groups;
     bool as_expected = false;
     for (std::size_t i = known; i < groups.size(); ++i) {
-      best.add(key_of(groups[i].score), groups[i].count);
-      as_expected = as_expected || key_of(groups[i].score) == candidate.key;
+      const std::int64_t key = key_of(groups[i].score);
+      best.add({key, leaves_ties ? -groups[i].count : candidate.position, i}, groups[i].count);
+      as_expected = as_expected || key == candidate.key;
     }
     if (!now_) continue;
     const auto key = as_expected ? candidate.key : key_now(candidate, found);
     if (key) back.emplace_back(candidate.position, *key);
   }
   for (const auto& [position, key] : back) front.put_back(position, key);
-  certain = certain && !best.tied();
-  return certain || !exact_ties_ || graph_.vertex_count() > kSmallGraph;
+  if (leaves_ties) return certain && !best.tied();
+  Found& all = top.of(need.type);
+  Found kept{all.type, {}, 0, 0};
+  for (const Rank& rank : best.take_all()) {
+    kept.groups.push_back(all.groups[rank.group]);
+    kept.count += kept.groups.back().count;
+  }
+  all = std::move(kept);
+  return true;
 }
 
 }  // namespace holon::resource::match

@@ -22,9 +22,10 @@ using qmanager::StoreMachine;
 
 class Asked {
  public:
-  Asked()
+  explicit Asked(const char* match_policy)
       : store_(*resource::ResourceStore::load(
-            *resource::read_shape(fmt::format("node={}/core={}", kNodes, kCores)), {})),
+            *resource::read_shape(fmt::format("node={}/core={}", kNodes, kCores)),
+            {.match_policy = match_policy})),
         machine_(store_) {}
 
   // Something that `random` chooses is held, moved or given back; jobs are of one kind until
@@ -106,28 +107,37 @@ class Asked {
   std::map<JobId, Time> held_;  // until when
 };
 
-// Under match policy first. Under the others a search goes on from the candidates that earlier ones
-// have left (resource/match/front.hpp), and which units it takes can depend on them.
-TEST(MachineQuestions, ChangeNothing) {
+void expect_same_answers(unsigned seed, const char* match_policy) {
   constexpr Time kMixed = 30;
+  Asked asked(match_policy), alone(match_policy);
+  std::mt19937 history(seed), same_history(seed), questions(seed + 1);
+  for (Time now = 0; now < 60; ++now) {
+    const bool mixed = now >= kMixed;
+    for (int n = 0; n < 3; ++n) asked.ask(questions, now);
+    ASSERT_EQ(asked.change(history, now, mixed), alone.change(same_history, now, mixed));
+    // Before others have come, reservations are numbers, which only jobs of their kind are asked
+    // of.
+    if (!mixed) continue;
+    std::mt19937 again = questions;
+    ASSERT_EQ(asked.ask(questions, now), alone.ask(again, now));
+  }
+  asked.check();
+  alone.check();
+}
+
+class MachineQuestions : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(MachineQuestions, ChangeNothing) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
-    Asked asked, alone;
-    std::mt19937 history(seed), same_history(seed), questions(seed + 1);
-    for (Time now = 0; now < 60; ++now) {
-      const bool mixed = now >= kMixed;
-      for (int n = 0; n < 3; ++n) asked.ask(questions, now);
-      ASSERT_EQ(asked.change(history, now, mixed), alone.change(same_history, now, mixed));
-      // Before others have come, reservations are numbers, which only jobs of their kind are
-      // asked of.
-      if (!mixed) continue;
-      std::mt19937 again = questions;
-      ASSERT_EQ(asked.ask(questions, now), alone.ask(again, now));
-    }
-    asked.check();
-    alone.check();
+    expect_same_answers(seed, GetParam());
+    if (HasFatalFailure()) return;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Under, MachineQuestions,
+                         ::testing::Values("first", "firstnodex", "high", "low", "hinode", "lonode",
+                                           "hinodex", "lonodex", "locality", "variation"));
 
 }  // namespace
 }  // namespace holon::tests

@@ -9,16 +9,34 @@
 namespace holon::tests {
 namespace {
 
+void expect_no_change(const Setting& setting, Over over, const char* match_policy,
+                      unsigned histories) {
+  for (unsigned seed = 0; seed < histories; ++seed) {
+    SCOPED_TRACE(
+        fmt::format("{}, over {}, {}, seed {}", setting.name, to_string(over), match_policy, seed));
+    Manner manner{.match_policy = match_policy};
+    const std::string unseen = play(seed, setting, over, manner).all;
+    ASSERT_NE(unseen, "");
+    manner.asks = true;
+    ASSERT_EQ(play(seed, setting, over, manner).all, unseen);
+  }
+}
+
 TEST(Observers, ChangeNoDecision) {
   for (const Setting& setting : all_settings()) {
     for (const Over over : {Over::numbers, Over::graph})
-      for (unsigned seed = 0; seed < 6; ++seed) {
-        SCOPED_TRACE(fmt::format("{}, over {}, seed {}", setting.name, to_string(over), seed));
-        const std::string unseen = play(seed, setting, over).all;
-        ASSERT_NE(unseen, "");
-        ASSERT_EQ(play(seed, setting, over, {.asks = true}).all, unseen);
-      }
+      expect_no_change(setting, over, "first", 6);
+    if (HasFatalFailure()) return;
   }
+}
+
+TEST(Observers, ChangeNoDecisionUnderAnyMatchPolicy) {
+  for (const Setting& setting : all_settings())
+    for (const char* match_policy : {"firstnodex", "high", "low", "hinode", "lonode", "hinodex",
+                                     "lonodex", "locality", "variation"}) {
+      expect_no_change(setting, Over::graph, match_policy, 3);
+      if (HasFatalFailure()) return;
+    }
 }
 
 }  // namespace
