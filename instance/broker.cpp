@@ -14,6 +14,7 @@
 #include "instance/journal/files.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/text.hpp"
+#include "transport/bounds.hpp"
 #include "transport/endpoint.hpp"
 
 namespace holon::instance {
@@ -350,6 +351,8 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
 }
 
 void Broker::take_request(const transport::Request& request) {
+  if (request.topic() == transport::kBoundReached && request.peer().value() == 0)
+    return bound_reached(request);
   if (request.topic() == "agent.join") return answer_join(request);
   if (request.topic() == "user.prove") return answer_proof(request);
   if (request.topic() == "agent.vouch") return answer_vouch(request);

@@ -100,6 +100,8 @@ class Broker {
   void watch_stranger(transport::PeerId peer);
   void answer_vouch(const transport::Request& request);
   Result<transport::Principal> vouched(const transport::Request& request) const;
+  void bound_reached(const transport::Request& told);
+  void take_proof(const transport::Request& request, const transport::Principal& who);
   void answer_proof(const transport::Request& request);
   Result<transport::Principal> proved(const transport::Request& request);
   Result<launch::msg::JoinReply> place_for(const transport::Request& request,

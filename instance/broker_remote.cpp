@@ -11,6 +11,7 @@
 #include "instance/remote/door.hpp"
 #include "launch/remote/invitation.hpp"
 #include "launch/remote/vouch.hpp"
+#include "transport/bounds.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/munge/proof.hpp"
 #include "transport/secret.hpp"
@@ -19,8 +20,8 @@ namespace holon::instance {
 namespace {
 
 constexpr const char* kGuests = "guests";  // in the journal
-// Before the key of a client that has still to prove which user it is.
-const std::string kStranger = "stranger ";
+// Its key follows.
+const std::string kStranger(transport::kStranger);
 
 // Its folder may be entered by all, and is made anew with each start.
 void publish_address(const std::string& file, const std::string& lines) {
@@ -82,6 +83,17 @@ void Broker::watch_stranger(transport::PeerId peer) {
   });
 }
 
+// Told once a user, or address, and minute, however many processes ask.
+void Broker::bound_reached(const transport::Request& told) {
+  const auto who = told.principal();
+  const std::string source =
+      who.kind == transport::Principal::Kind::unknown ? who.name : fmt::format("user {}", who.uid);
+  const auto line = strangers_.note(source, told.payload(), reactor_.now());
+  if (line.empty()) return;
+  spdlog::warn(line);
+  if (core_) core_->audit.refused(told, {Errc::busy, told.payload(), {}});
+}
+
 void Broker::answer_proof(const transport::Request& request) {
   const auto who = proved(request);
   if (!who) {
@@ -89,7 +101,17 @@ void Broker::answer_proof(const transport::Request& request) {
     why.what = "user.prove: " + why.what;
     return strangers_.refuse(request, why, reactor_.now());
   }
-  server_->prove(request.peer(), *who);
+  take_proof(request, *who);
+}
+
+// A user who has as many connections as one may have gets no further one.
+void Broker::take_proof(const transport::Request& request, const transport::Principal& who) {
+  server_->prove(request.peer(), who);
+  if (server_->principal_of(request.peer()) != who)
+    return request.fail(
+        {Errc::busy,
+         fmt::format("user {} has as many connections as one user may have", who.uid),
+         {}});
   unproved_.erase(request.peer());
   request.reply(transport::pack(msg::Empty{}));
 }
@@ -102,9 +124,7 @@ void Broker::answer_vouch(const transport::Request& request) {
     why.what = "agent.vouch: " + why.what;
     return strangers_.refuse(request, why, reactor_.now());
   }
-  server_->prove(request.peer(), *who);
-  unproved_.erase(request.peer());
-  request.reply(transport::pack(msg::Empty{}));
+  take_proof(request, *who);
 }
 
 Result<transport::Principal> Broker::vouched(const transport::Request& request) const {

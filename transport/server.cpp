@@ -11,6 +11,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "transport/bounds.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/network.hpp"
 #include "transport/session.hpp"
@@ -26,6 +27,13 @@ constexpr std::int64_t kProof = 10'000;  // ms in which who has a kept place mus
 Error no_more_of_user(std::size_t most) {
   return {Errc::busy,
           "this user has " + std::to_string(most) + " connections, as many as one user may have",
+          ""};
+}
+
+Error no_more_from(const std::string& address, std::size_t most) {
+  return {Errc::busy,
+          "there are " + std::to_string(most) + " connections from " + address +
+              " of which nobody knows whose they are, as many as one address may have",
           ""};
 }
 
@@ -66,8 +74,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     std::shared_ptr<Session> session;
     bool kept_place = false;  // has one because of the name it gave
     bool favoured = false;
-    std::int64_t since = 0;               // monotonic ms
-    std::optional<std::uint32_t> user{};  // in whose count of connections it is
+    std::int64_t since = 0;  // monotonic ms
+    std::string holder;      // in whose count of connections it is (Shares)
   };
 
   Impl(Reactor& reactor, Options options)
@@ -143,6 +151,21 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (shared_->bounded_user(found->second->session->principal())) return;
     found->second->session->favour();
     door_of(found->second->connection).favour(found->second->connection);
+  }
+
+  // Somebody whose user has too many connections stays unproved.
+  void prove(PeerId id, const Principal& who) {
+    const auto found = by_id_.find(id);
+    if (found == by_id_.end()) return;
+    Peer& peer = *found->second;
+    std::string holder = holder_of(who, peer.connection);
+    if (holder != peer.holder) {
+      if (!may_have_one_more(holder, who)) return;
+      uncount(peer);
+      shares_.add(holder);
+      peer.holder = std::move(holder);
+    }
+    peer.session->principal(who);
   }
 
   // By the loop, as all losses: whoever asks for it is in the middle of something.
@@ -266,10 +289,10 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const std::string kind = greeting->name.substr(0, greeting->name.find(' '));
     const bool kept = std::find(kept_for.begin(), kept_for.end(), kind) != kept_for.end();
     const Principal who = door_of(from).principal(from).value_or(Principal());
-    const auto user = shared_->bounded_user(who);
-    const std::size_t most = shares_.most_of_one();
-    if (user && shares_.of(user) >= most) return refuse(from, hello.id, no_more_of_user(most));
-    if (!has_place(kept) && !takes_place(user)) return refuse(from, hello.id, no_place(places_));
+    const std::string holder = holder_of(who, from);
+    if (const auto may = may_have_one_more(holder, who); !may)
+      return refuse(from, hello.id, may.error());
+    if (!has_place(kept) && !takes_place(holder)) return refuse(from, hello.id, no_place(places_));
     auto peer = std::make_shared<Peer>();
     peer->id = PeerId{++last_peer_};
     peer->connection = from;
@@ -279,8 +302,8 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
         shared_, peer->id,
         [this, raw = peer.get()](std::string out) { transmit(*raw, std::move(out)); });
     peer->session->principal(who);
-    peer->user = user;
-    if (user) shares_.add(*user);
+    peer->holder = holder;
+    shares_.add(holder);
     by_connection_[from] = peer;
     by_id_[peer->id] = peer;
     door_of(from).admit(from);
@@ -310,11 +333,11 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
 
   // From the user with most connections, where all places are taken: the newest one of them goes.
   // The last places, which are kept for others, stay so.
-  bool takes_place(std::optional<std::uint32_t> user) {
-    const auto gives = shares_.gives_to(user);
-    if (!gives) return false;
+  bool takes_place(const std::string& holder) {
+    const std::string gives = shares_.gives_to(holder);
+    if (gives.empty()) return false;
     const auto newest = std::find_if(by_id_.rbegin(), by_id_.rend(),
-                                     [&](const auto& one) { return one.second->user == *gives; });
+                                     [&](const auto& one) { return one.second->holder == gives; });
     lose(PeerId(newest->first));
     return by_id_.size() < places_ - kept_;
   }
@@ -326,11 +349,24 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     door_of(from).leave(from);
   }
 
-  // Its connection counts for its user no more.
-  void uncount(Peer& peer) {
-    const auto user = std::exchange(peer.user, std::nullopt);
-    if (user) shares_.remove(*user);
+  std::string holder_of(const Principal& who, ConnectionId connection) {
+    if (!shared_->options.for_everybody) return {};
+    if (const auto user = shared_->bounded_user(who)) return std::to_string(*user);
+    const bool is_stranger = who.kind == Principal::Kind::key && who.name.starts_with(kStranger);
+    return is_stranger ? door_of(connection).address(connection) : "";
   }
+  Status may_have_one_more(const std::string& holder, const Principal& who) const {
+    const std::size_t most = shares_.most_of_one();
+    if (holder.empty() || shares_.of(holder) < most) return {};
+    const bool is_users = who.kind != Principal::Kind::key;
+    auto why = is_users ? no_more_of_user(most) : no_more_from(holder, most);
+    shared_->tell_bound(is_users ? who : Principal{Principal::Kind::unknown, 0, 0, 0, holder},
+                        "hello", why);
+    return tl::unexpected<Error>(std::move(why));
+  }
+
+  // Its connection counts for its user no more.
+  void uncount(Peer& peer) { shares_.remove(std::exchange(peer.holder, "")); }
 
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
   void transmit(const Peer& peer, std::string bytes) {
@@ -454,7 +490,7 @@ void Server::cancel(CallId call) {
   impl_->cancel(call);
 }
 void Server::prove(PeerId peer, const Principal& who) {
-  impl_->session_of(peer).principal(who);
+  impl_->prove(peer, who);
 }
 Principal Server::principal_of(PeerId peer) const {
   return impl_->session_of(peer).principal();

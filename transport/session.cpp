@@ -7,6 +7,8 @@
 #include <random>
 #include <utility>
 
+#include "transport/bounds.hpp"
+
 namespace holon::transport {
 namespace {
 
@@ -174,6 +176,16 @@ std::optional<std::uint32_t> SessionShared::bounded_user(const Principal& who) c
   return is_other ? std::optional(who.uid) : std::nullopt;
 }
 
+void SessionShared::tell_bound(const Principal& who, std::string_view topic,
+                               const Error& why) const {
+  if (!on_request) return;
+  auto told = std::make_shared<RequestState>();
+  told->principal = who;
+  told->topic = kBoundReached;
+  told->payload = std::string(topic) + ": " + why.what;
+  on_request(Request(std::move(told)));
+}
+
 void Session::drop_incoming() {
   const auto incoming = forget_incoming();
   std::vector<std::pair<std::uint64_t, std::shared_ptr<RequestState>>> open;
@@ -270,8 +282,11 @@ void Session::on_incoming_request(Envelope envelope) {
     ++shared_->counters.malformed;  // an answer could not be told from that of the first one
     return;
   }
-  if (const auto what = too_many(envelope))
-    return send({Kind::error, envelope.id, "", "", encode_error({Errc::busy, *what, ""})});
+  if (const auto what = too_many(envelope)) {
+    const Error why{Errc::busy, *what, ""};
+    if (shared_->bounded_user(principal_)) shared_->tell_bound(principal_, envelope.topic, why);
+    return send({Kind::error, envelope.id, "", "", encode_error(why)});
+  }
   auto state = std::make_shared<RequestState>();
   state->session = weak_from_this();
   state->peer = peer_;

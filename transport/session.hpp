@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -55,6 +56,8 @@ struct SessionShared {
 
   // The user whose bounds are for this peer; nullopt: no user's are, as for root and the own one.
   std::optional<std::uint32_t> bounded_user(const Principal& who) const;
+  // Tells the request handler (bounds.hpp).
+  void tell_bound(const Principal& who, std::string_view topic, const Error& why) const;
 };
 
 class Session : public std::enable_shared_from_this<Session> {

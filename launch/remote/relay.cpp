@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "transport/bounds.hpp"
 #include "transport/codec/codec.hpp"
 #include "transport/curve/admission.hpp"
 #include "transport/endpoint.hpp"
@@ -81,6 +82,7 @@ bool Relay::is_users(const transport::Principal& who) const {
 // broker's own socket does. It must not count as said by the agent: that only the agent itself
 // says.
 void Relay::pass_on(const transport::Request& request) {
+  if (request.topic() == transport::kBoundReached) return;  // who was refused has been told
   const bool of_user = is_users(request.principal());
   if (!of_user && !is_owners(request.principal()))
     return request.fail({Errc::denied, "this instance is of another user", {}});

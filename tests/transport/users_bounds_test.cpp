@@ -16,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "transport/bounds.hpp"
+#include "transport/curve/admission.hpp"
 #include "transport/endpoint.hpp"
 #include "transport/rpc.hpp"
 
@@ -42,6 +44,8 @@ class UsersBoundsTest : public testing::Test {
     options.for_everybody = true;
     server_ = std::move(*Server::listen(*reactor_, *ipc_uri(dir_, "s"), options));
     server_->on_request([this](const Request& request) {
+      if (request.topic() == kBoundReached && request.peer().value() == 0)
+        return told_.push_back({request.principal(), request.payload()});
       if (request.topic() == "favour") server_->favour(request.peer());
       if (request.topic() == "wait") return kept_.push_back(request);
       request.reply("");
@@ -138,6 +142,11 @@ class UsersBoundsTest : public testing::Test {
 
   std::string dir_;
   std::unique_ptr<Reactor> reactor_ = std::move(*Reactor::create());
+  struct Told {
+    Principal who;
+    std::string what;
+  };
+  std::vector<Told> told_;
   std::vector<Request> kept_;
   std::vector<pid_t> staying_;
   int connected_ = 0;
@@ -149,8 +158,12 @@ TEST_F(UsersBoundsTest, RequestsOfAllConnectionsOfAUserAreBoundedTogether) {
       as(kSomebody, [this](Reactor& reactor) { return refused(reactor, connect(reactor, 3), 4); }),
       2);
   EXPECT_EQ(kept_.size(), 10U);
+  ASSERT_EQ(told_.size(), 3U) << "two waits, and the echo behind them";
+  EXPECT_EQ(told_.front().who.uid, kSomebody);
+  EXPECT_EQ(told_.front().what, "wait: 10 requests of this user are open");
   EXPECT_EQ(as(0, [this](Reactor& reactor) { return refused(reactor, connect(reactor, 3), 4); }), 0)
       << "root has no such bound";
+  EXPECT_EQ(told_.size(), 3U);
 }
 
 // A child instance is its user's, who could speak in its place.
@@ -193,6 +206,61 @@ TEST_F(UsersBoundsTest, WhatIsLeftOfTheRequestsOfAllBoundsAUser) {
       EXPECT_LT(kept_.size(), 400U) << "six users have it all";
     }
   }
+}
+
+// Over tcp a connection counts for its address, and once it is proved whose it is for that user.
+TEST_F(UsersBoundsTest, OverTcpConnectionsCountForTheirAddressAndThenForTheirUser) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit few{200, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  listen({});
+  setrlimit(RLIMIT_NOFILE, &before);
+  std::vector<PeerId> peers;
+  server_->on_peer([&](PeerId peer, const PeerInfo&) { peers.push_back(peer); });
+  const KeyPair keys = *new_key_pair();
+  Admission admission{
+      keys, [](const std::string& key) { return std::string(kStranger) + key; }, {}};
+  const auto uri =
+      server_->also_listen(std::move(listening_socket("127.0.0.1")->fd), std::move(admission));
+  ASSERT_TRUE(uri) << to_string(uri.error());
+  Clients clients;
+  const auto refusal_of_one_more = [&]() -> std::string {
+    Options options;
+    const KeyPair own = *new_key_pair();
+    options.security = {keys.public_key, own.public_key, own.secret_key};
+    clients.push_back(std::move(*Client::connect(*reactor_, *uri, options)));
+    Client& client = *clients.back();
+    reactor_->run_until([&] { return client.connected() || client.refusal(); }, kBoundsPatience);
+    return client.refusal() ? client.refusal()->what : client.connected() ? "" : "no answer";
+  };
+  std::string refusal;
+  while (refusal.empty() && clients.size() < 100) refusal = refusal_of_one_more();
+  const std::size_t most = peers.size();
+  EXPECT_EQ(refusal, "there are " + std::to_string(most) +
+                         " connections from 127.0.0.1 of which nobody knows whose they are, as "
+                         "many as one address may have");
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_.front().who.name, "127.0.0.1");
+  clients.pop_back();  // it would try again
+
+  const Principal ann{Principal::Kind::munge, kSomebody, 0, 0, "afar"};
+  for (const PeerId peer : peers) {
+    server_->prove(peer, ann);
+    EXPECT_EQ(server_->principal_of(peer), ann);
+  }
+  EXPECT_EQ(refusal_of_one_more(), "") << "none of its connections is a stranger's any more";
+  ASSERT_EQ(peers.size(), most + 1);
+  told_.clear();
+  server_->prove(peers.back(), ann);
+  EXPECT_EQ(server_->principal_of(peers.back()).kind, Principal::Kind::key);
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_.front().who, ann);
+  EXPECT_EQ(told_.front().what, "hello: this user has " + std::to_string(most) +
+                                    " connections, as many as one user may have");
+  const Principal bob{Principal::Kind::munge, kSomebody + 1, 0, 0, "afar"};
+  server_->prove(peers.back(), bob);
+  EXPECT_EQ(server_->principal_of(peers.back()), bob);
 }
 
 TEST_F(UsersBoundsTest, WhereAllPlacesAreTakenTheUserWithMostGivesOne) {

@@ -48,6 +48,8 @@ class Door {
   virtual void favour(ConnectionId connection) = 0;
   // Who is at the other end; nullopt where neither the kernel nor a key says.
   virtual std::optional<Principal> principal(ConnectionId connection) const = 0;
+  // Of a connection with a key: the address of the other end, without its port; "": not known.
+  virtual std::string address(ConnectionId) const { return {}; }
   // Bytes sent to it that the kernel has not taken yet; nullopt: not known.
   virtual std::optional<std::size_t> unsent(ConnectionId connection) const = 0;
   // How many connections may be admitted; 0: no bound is known.

@@ -23,6 +23,12 @@ constexpr Duration kSecondLook = 20;   // ms
 constexpr std::size_t kStrangers = 1024;
 constexpr const char* kDomain = "holon";  // of ZAP
 
+// A client with a key.
+struct Known {
+  std::string name;  // by which its key is known
+  std::string address;
+};
+
 class RouterDoor final : public Door, public std::enable_shared_from_this<RouterDoor> {
  public:
   RouterDoor(Reactor& reactor, Events events) : reactor_(reactor), events_(std::move(events)) {}
@@ -79,7 +85,11 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
   std::optional<Principal> principal(ConnectionId id) const override {
     const auto known = names_.find(id);
     if (known == names_.end()) return std::nullopt;
-    return Principal{Principal::Kind::key, 0, 0, 0, known->second};
+    return Principal{Principal::Kind::key, 0, 0, 0, known->second.name};
+  }
+  std::string address(ConnectionId id) const override {
+    const auto known = names_.find(id);
+    return known == names_.end() ? std::string() : known->second.address;
   }
   std::optional<std::size_t> unsent(ConnectionId) const override { return std::nullopt; }
   std::size_t places() const override { return 0; }
@@ -118,25 +128,28 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
   // A client chooses its identity: one that another had before it is a new connection, if its key
   // is another one.
   ConnectionId number_of(const std::string& identity, zmq::message_t& message) {
-    const std::string name = admission_ ? name_in(message) : "";
+    Known who = admission_ ? known_by(message) : Known();
     if (const auto found = by_identity_.find(identity); found != by_identity_.end()) {
       const ConnectionId known = found->second;
-      if (!admission_ || names_[known] == name) return known;
+      if (!admission_ || names_[known].name == who.name) return known;
       close(known);
       events_.on_closed(known);
     }
     const ConnectionId id = ++last_id_;
     by_identity_.emplace(identity, id);
     identities_.emplace(id, identity);
-    if (admission_) names_.emplace(id, name);
+    if (admission_) names_.emplace(id, std::move(who));
     strangers_.insert(id);
     if (strangers_.size() > kStrangers) close(*strangers_.begin());
     return id;
   }
 
-  static std::string name_in(zmq::message_t& message) {
-    const char* const name = zmq_msg_gets(message.handle(), "User-Id");
-    return name != nullptr ? name : "";
+  static Known known_by(zmq::message_t& message) {
+    const auto property = [&message](const char* name) -> std::string {
+      const char* const text = zmq_msg_gets(message.handle(), name);
+      return text != nullptr ? text : "";
+    };
+    return {property("User-Id"), property("Peer-Address")};
   }
 
   void look_after_all() {
@@ -153,8 +166,8 @@ class RouterDoor final : public Door, public std::enable_shared_from_this<Router
   ConnectionId last_id_ = 0;
   std::unordered_map<std::string, ConnectionId> by_identity_;
   std::unordered_map<ConnectionId, std::string> identities_;
-  std::unordered_map<ConnectionId, std::string> names_;  // by which their keys are known
-  std::set<ConnectionId> strangers_;                     // oldest first
+  std::unordered_map<ConnectionId, Known> names_;
+  std::set<ConnectionId> strangers_;  // oldest first
   Subscription second_look_;
 };
 

@@ -91,6 +91,8 @@ TEST_F(Flood, OfConnections) {
   const std::string connected = how.substr(0, how.find(' '));
   EXPECT_THAT(how, HasSubstr("this user has " + connected + " connections, as many as one user"));
   EXPECT_LE(std::stoul(connected), kConnections);
+  EXPECT_TRUE(
+      was_refused("bob", "bound.reached", "hello: this user has " + connected + " connections"));
   others_are_served();
   end(bob);
   for (int i = 0; i < 3'000 && as("bob", {"jobs"}).code != 0; ++i) poll(nullptr, 0, 10);
@@ -124,6 +126,8 @@ TEST_F(Flood, OfRequests) {
   const std::string how = said();
   EXPECT_EQ(how.substr(0, 4), "100 ") << how;
   EXPECT_THAT(how, HasSubstr("10000 requests of this user are open"));
+  EXPECT_TRUE(
+      was_refused("bob", "bound.reached", "job.wait: 10000 requests of this user are open"));
   others_are_served();
   end(bob);
   ok("eve", {"cancel", job});

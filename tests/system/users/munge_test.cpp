@@ -40,11 +40,20 @@ class Munged : public Users {
     const auto munge = transport::Munge::load(socket());
     return munge && munge->encode("").has_value();
   }
-  void start_for_all(std::vector<std::string> more = {}) {
+  // `descriptors`: as many as the instance may have open (ulimit -n).
+  void start_for_all(std::vector<std::string> more = {}, const std::string& descriptors = "") {
     more.insert(more.end(),
                 {"--conf", "access.munge=true", "--conf", "access.munge-socket=" + socket(),
                  "--conf", "instance.address=127.0.0.1"});
-    start(std::move(more));
+    if (descriptors.empty()) {
+      start(std::move(more));
+    } else {
+      std::vector<std::string> words = {"sh", "-c", "ulimit -n " + descriptors + " && exec \"$@\"",
+                                        "sh", HOLON_BINARY};
+      for (auto& word : start_words(std::move(more))) words.push_back(std::move(word));
+      uri_ = trimmed(starts("root", std::move(words)).finish().out);
+      ASSERT_THAT(uri_, StartsWith("ipc://"));
+    }
     address_ = trimmed(text_of(uri_.substr(6, uri_.rfind('/') - 6) + "/address"));
     ASSERT_THAT(address_, StartsWith("tcp://127.0.0.1:"));
   }
@@ -67,14 +76,26 @@ class Munged : public Users {
     }
   };
   Stranger stranger(std::optional<transport::KeyPair> keys = std::nullopt) const {
-    const auto at = **transport::parse_keyed_uri(address_);
     Stranger made{keys ? *keys : *transport::new_key_pair(), std::nullopt};
-    transport::Options options;
-    options.security = {at.server_key, made.keys.public_key, made.keys.secret_key};
-    auto client = transport::BlockingClient::connect(at.uri, 10'000, options);
+    auto client = connection_of(made.keys);
     EXPECT_TRUE(client) << to_string(client.error());
     if (client) made.client.emplace(std::move(*client));
     return made;
+  }
+  Result<transport::BlockingClient> connection_of(const transport::KeyPair& keys) const {
+    const auto at = **transport::parse_keyed_uri(address_);
+    transport::Options options;
+    options.security = {at.server_key, keys.public_key, keys.secret_key};
+    return transport::BlockingClient::connect(at.uri, 10'000, options);
+  }
+  // "": there is one more.
+  std::string refusal_of_a_connection(std::vector<Stranger>& all) const {
+    Stranger made{*transport::new_key_pair(), std::nullopt};
+    auto client = connection_of(made.keys);
+    if (!client) return to_string(client.error());
+    made.client.emplace(std::move(*client));
+    all.push_back(std::move(made));
+    return {};
   }
   std::string credential_for(const Stranger& who) const {
     const auto at = **transport::parse_keyed_uri(address_);
@@ -107,6 +128,33 @@ TEST_F(Munged, AUserOfAnotherMachineIsWhoTheCredentialSays) {
     is_in_audit |= entry["topic"] == "submit" && entry["user"] == "ann" &&
                    entry["what"].get<std::string>().starts_with("from 127.0.0.1");
   EXPECT_TRUE(is_in_audit) << ok("eve", {"audit"});
+}
+
+// As at the socket; before anybody knows whose they are, the connections of an address.
+TEST_F(Munged, TheConnectionsOfOneUserAreBounded) {
+  start_for_all({}, "200");
+  std::vector<Stranger> proved;
+  Status last;
+  while (last && proved.size() < 100) {
+    proved.push_back(stranger());
+    last = proved.back().prove(credential_for(proved.back()));
+  }
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code, Errc::busy);
+  EXPECT_THAT(last.error().what, HasSubstr("user 0 has as many connections as one user may have"));
+  EXPECT_EQ(from_afar("ann", {"jobs"}).code, 0);
+  std::vector<Stranger> unproved;
+  std::string why;
+  for (int i = 0; i < 100 && why.empty(); ++i) why = refusal_of_a_connection(unproved);
+  EXPECT_THAT(why, HasSubstr("there are " + std::to_string(proved.size() - 1) +
+                             " connections from 127.0.0.1 of which nobody knows whose they are"));
+  EXPECT_EQ(as("ann", {"jobs"}).code, 0);
+  unproved.clear();
+  for (int i = 0; i < 3'000 && from_afar("ann", {"jobs"}).code != 0; ++i) poll(nullptr, 0, 10);
+  EXPECT_EQ(from_afar("ann", {"jobs"}).code, 0);
+  const auto audit = json("eve", {"audit", "--refused"}).dump();
+  EXPECT_THAT(audit, HasSubstr("hello: this user has"));
+  EXPECT_THAT(audit, HasSubstr("connections from 127.0.0.1"));
 }
 
 TEST_F(Munged, ACredentialIsGoodOnceAndForOneConnection) {

@@ -1,0 +1,16 @@
+// bounds.hpp - how a server for everybody tells of whom it has refused something, since their user
+// has too much already (shares.hpp, session.hpp).
+#pragma once
+#include <string_view>
+
+namespace holon::transport {
+
+// The topic of a request that the server makes itself, to its own request handler, for each such
+// refusal. Its peer is 0, which no client has. Its payload says in words what was refused and why;
+// its principal is the user, or Kind::unknown with an address as name.
+inline constexpr std::string_view kBoundReached = "bound.reached";
+// With which the name begins by which such a server knows a client that has shown a key, and not
+// yet whose it is: its connection counts for its address.
+inline constexpr std::string_view kStranger = "stranger ";
+
+}  // namespace holon::transport
