@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "instance/job/placement.hpp"
-#include "instance/journal/record_order.hpp"
+#include "instance/journal/records/record_order.hpp"
 #include "resource/graph/graph.hpp"
 #include "world/instance.hpp"
 #include "world/machine.hpp"

@@ -11,11 +11,17 @@ namespace {
 
 using nlohmann::json;
 
-struct KeptWords {
+// Without the names of the members, which would be as many bytes as most have in them.
+using KeptWords =
+    std::pair<std::string, std::pair<std::vector<std::string>, std::vector<std::string>>>;
+
+// As journals before version 4 have them: a map.
+struct NamedWords {
   std::string name;
   std::vector<std::string> command, dependencies;
   HOLON_FIELDS(name, command, dependencies)
 };
+constexpr unsigned char kMapOfThree = 0x83;
 
 // The object `key` of `owner`, made where there is none.
 json& object_in(json& owner, const char* key) {
@@ -33,13 +39,20 @@ json dependency_json(const std::string& text) {
 }  // namespace
 
 std::string pack_words(const TaskWords& words) {
-  return transport::pack(KeptWords{words.name, words.command, words.dependencies});
+  return transport::pack(KeptWords{words.name, {words.command, words.dependencies}});
 }
 
 Result<TaskWords> unpack_words(std::string_view bytes) {
+  if (!bytes.empty() && static_cast<unsigned char>(bytes.front()) == kMapOfThree) {
+    auto named = transport::unpack<NamedWords>(bytes);
+    if (!named) return tl::unexpected(named.error());
+    return TaskWords{std::move(named->name), std::move(named->command),
+                     std::move(named->dependencies)};
+  }
   auto kept = transport::unpack<KeptWords>(bytes);
   if (!kept) return tl::unexpected(kept.error());
-  return TaskWords{std::move(kept->name), std::move(kept->command), std::move(kept->dependencies)};
+  auto& [name, lists] = *kept;
+  return TaskWords{std::move(name), std::move(lists.first), std::move(lists.second)};
 }
 
 Result<Dependency> parse_dependency(const std::string& text) {

@@ -7,7 +7,7 @@
 #include "instance/clock.hpp"
 #include "instance/graph/task_words.hpp"
 #include "instance/job/allocation_codec.hpp"
-#include "instance/journal/record_order.hpp"
+#include "instance/journal/records/record_order.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/text.hpp"
 #include "msg/instance.hpp"
@@ -95,7 +95,9 @@ void Journal::add_allocation(const resource::Allocation& a) {
 void Journal::add_inactive(const msg::JobRecord& record) {
   auto& s = *state_;
   s.write([&] {
-    const std::string data = transport::pack(record);
+    const msg::JobRecord* const base = s.base_for(record);
+    const std::string data =
+        base != nullptr ? pack_difference(record, *base) : transport::pack(record);
     s.inactive.bind(1, static_cast<std::int64_t>(record.id));
     s.inactive.bindNoCopy(2, record.result);
     s.inactive.bindNoCopy(3, data.data(), static_cast<int>(data.size()));
@@ -203,7 +205,7 @@ Status Journal::commit() {
 }
 
 msg::JobRecord Journal::State::own_record(const SQLite::Column& data, JobId id) const {
-  auto record = unpack_column<msg::JobRecord>(data);
+  auto record = records.read(data, id);
   if (record) return std::move(*record);
   const auto grant = read_grant(db);
   return unreadable(join(grant ? grant->path : "/", id), id.value(), record.error());
@@ -294,6 +296,8 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   drop("DELETE FROM allocs WHERE job >= ? AND job < ?");
   drop("DELETE FROM children WHERE job >= ? AND job < ?");
   drop("DELETE FROM jobs WHERE id >= ? AND id < ?");
+  drop("DELETE FROM record_bases WHERE id >= ? AND id < ?");
+  bases.erase(bases.lower_bound(first), bases.lower_bound(stop));
   gone.jobs.emplace_back(first, stop);
 }
 

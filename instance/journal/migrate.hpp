@@ -1,6 +1,7 @@
 // migrate.hpp - a journal of an earlier schema becomes one of this one. In version 1 all that is
 // not of a job were texts in the table meta; version 2 has a table for each kind of it (rows.hpp).
-// Version 3 adds a table and names of events; what was written before stays as it is.
+// Versions 3 and 4 add tables, names of events and another form of records; what was written before
+// stays as it is.
 #pragma once
 #include <SQLiteCpp/SQLiteCpp.h>
 

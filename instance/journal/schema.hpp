@@ -7,7 +7,8 @@
 // offline; drains; gates; reservations with their users; aside.
 //
 // Version 2 gave each of the last ones a table; in version 1 they were texts in meta (migrate.hpp).
-// Version 3 has `offline`, and events of the parts of a job (job/job.hpp).
+// Version 3 has `offline`, and events of the parts of a job (job/job.hpp). Version 4 has records
+// that are kept as differences from others (ended_record.hpp).
 #pragma once
 #include "instance/resources/database_kind.hpp"
 
@@ -48,7 +49,8 @@ CREATE TABLE IF NOT EXISTS aside(job INTEGER PRIMARY KEY) STRICT;
 // Tables that journals of earlier versions lack: they are made where a journal is opened. Which
 // jobs a client's key of a submission stands for; who asked for what (audit_rows.hpp); arrays,
 // their tasks of which something has happened, and those that are over; what tasks of graphs have
-// for themselves (graph/task_words.hpp), whose batches may share a jobspec; where in the log of
+// for themselves (graph/task_words.hpp), whose batches may share a jobspec; records with which
+// others are compared; where in the log of
 // outputs what small tasks wrote is.
 inline constexpr const char* kLaterTables = R"(
 CREATE TABLE IF NOT EXISTS submit_keys(key TEXT PRIMARY KEY, first INTEGER NOT NULL,
@@ -61,13 +63,15 @@ CREATE TABLE IF NOT EXISTS arrays(id INTEGER PRIMARY KEY, tasks INTEGER NOT NULL
 CREATE TABLE IF NOT EXISTS task_runs(id INTEGER PRIMARY KEY, events BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS task_ends(id INTEGER PRIMARY KEY, count INTEGER NOT NULL, result TEXT NOT NULL,
                                      life BLOB NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS record_bases(id INTEGER PRIMARY KEY, first INTEGER NOT NULL,
+                                        record BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS graph_tasks(id INTEGER PRIMARY KEY, words BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS outputs(id INTEGER PRIMARY KEY, segment INTEGER NOT NULL, begin INTEGER NOT NULL,
                                    output INTEGER NOT NULL, error INTEGER NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS batches_of_spec ON batches(spec);
 )";
 
-inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 3, kJournalSchema,
+inline constexpr DatabaseKind kJournalKind{"journal", 0x484f4c4e /* "HOLN" */, 4, kJournalSchema,
                                            1};
 
 // Keys of numbers.

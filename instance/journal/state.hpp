@@ -16,7 +16,9 @@
 #include "instance/journal/files.hpp"
 #include "instance/journal/journal.hpp"
 #include "instance/journal/mark.hpp"
+#include "instance/journal/records/ended_record.hpp"
 #include "instance/journal/schema.hpp"
+#include "msg/instance.hpp"
 
 namespace holon::instance {
 
@@ -126,6 +128,18 @@ struct Journal::State {
   void forget_reservations();
   // Does this record, packed `data`, change what is known of the job of a descendant?
   bool is_news(const msg::JobRecord& record, std::string_view data);
+  // The records that those of their batches are compared with (ended_record.hpp), by the batch's
+  // last number; of batches of which one has ended since the journal was opened.
+  struct RecordBase {
+    JobId first;
+    msg::JobRecord record;
+  };
+  std::map<JobId, RecordBase> bases;
+  std::optional<SQLite::Statement> batch_known;
+  mutable RecordReader records{db};
+  // nullptr: it is kept whole. A batch of which nothing has ended yet gets this record as its base.
+  const msg::JobRecord* base_for(const msg::JobRecord& record);
+  void read_base(JobId first, JobId last, const msg::JobRecord& otherwise);
   // The final record of an own job, or what stands in for one that is damaged.
   msg::JobRecord own_record(const SQLite::Column& data, JobId id) const;
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/instance_path.hpp"
-#include "instance/journal/record_order.hpp"
+#include "instance/journal/records/record_order.hpp"
 #include "instance/text.hpp"
 
 namespace holon::instance {

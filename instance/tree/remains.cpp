@@ -26,6 +26,7 @@
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/damage/batches.hpp"
+#include "instance/journal/records/ended_record.hpp"
 #include "instance/journal/schema.hpp"
 #include "instance/journal/state.hpp"
 #include "instance/output/output_log.hpp"
@@ -234,9 +235,10 @@ class Reader {
   void read_ended(SQLite::Database& db, const Where& where, const std::string& after) {
     SQLite::Statement q(db, "SELECT id, result, record FROM jobs WHERE id > ? ORDER BY id");
     q.bind(1, number_in(after));
+    RecordReader records(db);
     while (q.executeStep()) {
       const auto id = static_cast<std::uint64_t>(q.getColumn(0).getInt64());
-      auto record = transport::unpack<msg::JobRecord>(bytes_of(q.getColumn(2)));
+      auto record = records.read(q.getColumn(2), JobId(id));
       if (!record) {
         problem(where.path, fmt::format("the record of job {}", id), to_string(record.error()));
         record = msg::JobRecord();

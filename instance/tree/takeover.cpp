@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "base/printable.hpp"
-#include "instance/journal/record_order.hpp"
+#include "instance/journal/records/record_order.hpp"
 #include "instance/text.hpp"
 #include "instance/tree/remains.hpp"
 #include "transport/codec/codec.hpp"

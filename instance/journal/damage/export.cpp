@@ -8,6 +8,7 @@
 #include "instance/journal/files.hpp"
 #include "instance/journal/mark.hpp"
 #include "instance/journal/migrate.hpp"
+#include "instance/journal/records/ended_record.hpp"
 #include "transport/codec/codec.hpp"
 
 namespace holon::instance {
@@ -28,12 +29,11 @@ void each_row(SQLite::Database& db, const JournalSink& sink, const char* table, 
   }
 }
 
-void take_record(SQLite::Statement& q, const JournalSink& sink) {
-  const SQLite::Column data = q.getColumn(1);
-  const auto record = transport::unpack<msg::JobRecord>(
-      {static_cast<const char*>(data.getBlob()), static_cast<std::size_t>(data.getBytes())});
+// `key`: the job's number or path, as it is named where its record is damaged.
+void take_record(const Result<msg::JobRecord>& record, const std::string& key,
+                 const JournalSink& sink) {
   if (record) return sink.record(*record);
-  sink.lost(fmt::format("the record of job {} is damaged", q.getColumn(0).getString()));
+  sink.lost(fmt::format("the record of job {} is damaged", key));
 }
 
 // Of a journal of any version.
@@ -83,10 +83,19 @@ Status export_journal(const std::string& state_dir, const JournalSink& sink) {
                           q.getColumn(2).getInt64(), q.getColumn(3).getString(),
                           q.getColumn(4).getString());
              });
-    each_row(*db, sink, "jobs", "SELECT id, record FROM jobs ORDER BY id",
-             [&](SQLite::Statement& q) { take_record(q, sink); });
+    RecordReader records(*db);
+    each_row(
+        *db, sink, "jobs", "SELECT id, record FROM jobs ORDER BY id", [&](SQLite::Statement& q) {
+          take_record(records.read(q.getColumn(1), job_at(q, 0)), q.getColumn(0).getString(), sink);
+        });
     each_row(*db, sink, "descendants", "SELECT path, record FROM descendants ORDER BY path",
-             [&](SQLite::Statement& q) { take_record(q, sink); });
+             [&](SQLite::Statement& q) {
+               const SQLite::Column data = q.getColumn(1);
+               take_record(
+                   transport::unpack<msg::JobRecord>({static_cast<const char*>(data.getBlob()),
+                                                      static_cast<std::size_t>(data.getBytes())}),
+                   q.getColumn(0).getString(), sink);
+             });
     each_row(*db, sink, "children", "SELECT job, token, epoch, uri FROM children ORDER BY job",
              [&](SQLite::Statement& q) {
                sink.child({job_at(q, 0), q.getColumn(1).getString(),

@@ -9,6 +9,7 @@
 #include "instance/job/allocation_codec.hpp"
 #include "instance/job/job.hpp"
 #include "instance/job/submission.hpp"
+#include "instance/journal/records/ended_record.hpp"
 #include "msg/instance.hpp"
 #include "resource/jobspec/jobspec.hpp"
 #include "transport/codec/codec.hpp"
@@ -62,7 +63,14 @@ bool is_jobspec(SQLite::Statement& q) {
 
 std::vector<UnreadableRow> unreadable_rows(SQLite::Database& journal, SQLite::Database& typed) {
   Search search;
-  search.look(journal, "jobs", "id, record", "job {}: its record", is_record);
+  if (journal.tableExists("record_bases"))
+    search.look(journal, "record_bases", "id, record", "records up to job {}: what they share",
+                is_record);
+  RecordReader records(journal);
+  search.look(journal, "jobs", "id, record", "job {}: its record", [&](SQLite::Statement& q) {
+    const JobId id(static_cast<std::uint64_t>(q.getColumn(0).getInt64()));
+    return records.read(q.getColumn(1), id).has_value();
+  });
   search.look(journal, "descendants", "path, record", "job {}: its record", is_record);
   search.look(journal, "specs", "id, jobspec", "jobspec {}", [](SQLite::Statement& q) {
     return make_submission(q.getColumn(1).getString(), false).has_value();

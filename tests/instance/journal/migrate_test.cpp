@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "instance/graph/task_words.hpp"
 #include "instance/journal/damage/export.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/files.hpp"
@@ -230,6 +231,40 @@ TEST_P(OldJournal, IsGoneOnWithByAnInstance) {
   ASSERT_EQ(held->reservations.size(), 1u);
   EXPECT_EQ(held->reservations[0].name, "spring");
   EXPECT_EQ(live.job({"/bin/true"}), 9u);
+}
+
+// Version 3 had each final record whole, and what tasks of graphs have for themselves by name.
+TEST(GraphOfVersion3, IsThereAndGoesOnInTheFormOfThisOne) {
+  std::string dir = ::testing::TempDir() + "holon-old-XXXXXX";
+  ASSERT_NE(mkdtemp(dir.data()), nullptr);
+  make_journal(dir, "graph_v3.sql");
+  {
+    auto journal = Journal::open(journal_file(dir), Journal::Sync::normal);
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    const auto words = journal->words_of(JobId(1), 5);
+    ASSERT_TRUE(words) << to_string(words.error());
+    ASSERT_EQ(words->size(), 5u);
+    EXPECT_EQ((*words)[2].second, (TaskWords{"three", {"true"}, {"afterok:1"}}));
+    auto third = *journal->inactive(JobId(3));
+    ASSERT_TRUE(third);
+    EXPECT_EQ(third->name, "three");
+    EXPECT_EQ((*journal->inactive(JobId(2)))->exit_code, 3);
+    third->id = 4;
+    third->path = "/4";
+    journal->add_inactive(*third);
+    ASSERT_TRUE(journal->commit());
+  }
+  {
+    auto journal = Journal::open(journal_file(dir), Journal::Sync::normal);
+    ASSERT_TRUE(journal) << to_string(journal.error());
+    EXPECT_EQ((*journal->inactive(JobId(3)))->path, "/3");
+    EXPECT_EQ((*journal->inactive(JobId(4)))->path, "/4");
+  }
+  const SQLite::Database db(journal_file(dir), SQLite::OPEN_READONLY);
+  SQLite::Statement version(db, "PRAGMA user_version");
+  ASSERT_TRUE(version.executeStep());
+  EXPECT_EQ(version.getColumn(0).getInt(), kJournalKind.version);
+  fs::remove_all(dir);
 }
 
 TEST(Migrate, SaysWhatItDoesNotUnderstand) {

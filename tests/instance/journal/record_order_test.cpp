@@ -1,5 +1,5 @@
 // A record never goes back: whatever order records come in, and however often.
-#include "instance/journal/record_order.hpp"
+#include "instance/journal/records/record_order.hpp"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

@@ -1,4 +1,4 @@
-#include "instance/journal/record_order.hpp"
+#include "instance/journal/records/record_order.hpp"
 
 #include <algorithm>
 #include <array>
