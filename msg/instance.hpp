@@ -68,7 +68,7 @@ struct JobRecord {
   // Not 0: the job's instance cannot be asked, and may know more; at this time it stood so.
   std::int64_t as_of = 0;
 
-  // Names of fields that have their default would be most of a record's bytes.
+  // Names of default fields would be most of the bytes. Append only: journals count places.
   HOLON_FIELDS_WITHOUT_DEFAULTS(path, id, name, user, group, account, qos, queue, urgency, state,
                                 result, exit_code, reason, command, nodelist, resources, nnodes,
                                 ncores, ngpus, ntasks, t_submit, t_alloc, t_start, t_finish,

@@ -171,6 +171,7 @@ TEST(Nesting, CtrlCWhileAllocWaitsTakesItsJobBack) {
   EXPECT_EQ(ran.code, 130) << ran.err;
   EXPECT_THAT(ran.err, HasSubstr("cancelling job 2"));
   sandbox.ok({"cancel", "1"});
+  sandbox.run({"job", "wait", "1"});  // a cancel is answered before the job is over
   const auto jobs = sandbox.json({"jobs", "-a"})["jobs"];
   for (const auto& job : jobs) EXPECT_EQ(job["result"], "CANCELED") << job.dump();
 }

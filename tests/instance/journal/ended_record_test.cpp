@@ -2,6 +2,7 @@
 #include "instance/journal/records/ended_record.hpp"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "instance/journal/damage/export.hpp"
@@ -69,6 +71,46 @@ TEST(Difference, OfEqualJobsIsSmall) {
     ASSERT_TRUE(read) << to_string(read.error());
     EXPECT_EQ(transport::pack(*read), transport::pack(ended_job(id)));
   }
+}
+
+// Each member has a value that follows from its place.
+class CountedRecord {
+ public:
+  JobRecord operator()() {
+    JobRecord r;
+    r.with_fields([this](auto&... members) { (fill(members), ...); });
+    return r;
+  }
+
+ private:
+  void fill(std::string& text) { text = "m" + std::to_string(++place_); }
+  void fill(std::vector<std::int64_t>& list) { list = {++place_, -1}; }
+  void fill(bool& flag) { flag = ++place_ > 0; }
+  void fill(auto& number) {
+    number = static_cast<std::remove_reference_t<decltype(number)>>(++place_);
+  }
+
+  std::int64_t place_ = 0;
+};
+
+// The bytes that journals of version 4 hold. Who moves or inserts a member of JobRecord, or writes
+// one in another way, makes records that are kept say something else, and needs another version.
+constexpr const char* kKeptInVersion4 =
+    "01000000032d6d310102020000026d33030000026d34040000026d35050000026d36060000026d37"
+    "070000026d380809090000036d31300a0000036d31310b180c0000036d31330d0000036d31340e00"
+    "00036d31350f0000036d31361022112412261328142c15041704180419341a361b381c0000036d32"
+    "391d011e0000036d33311f0000042d6d3332200000042d6d3333214422462302480124252526264e"
+    "27282852292a2a2b2b2c2c2d2d2e2e2f2f3030313164326633683401356c";
+
+TEST(Difference, IsReadAsVersion4WroteIt) {
+  const JobRecord base = ended_job(7);
+  const std::string bytes = pack_difference(CountedRecord()(), base);
+  std::string hex;
+  for (const unsigned char byte : bytes) hex += fmt::format("{:02x}", byte);
+  EXPECT_EQ(hex, kKeptInVersion4);
+  const auto read = unpack_difference(bytes, base);
+  ASSERT_TRUE(read) << to_string(read.error());
+  EXPECT_EQ(transport::pack(*read), transport::pack(CountedRecord()()));
 }
 
 // Values that are far from each other, and paths that only look as if a number was in them.
