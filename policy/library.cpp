@@ -37,6 +37,15 @@ int lua_raise(lua_State* lua) {
   return ::lua_error(lua);
 }
 
+// For the number that a text at `index` is made.
+void charge_conversion(lua_State* lua, int index) {
+  constexpr std::int64_t kSteps = 10;
+  constexpr std::int64_t kBytesPerStep = 8;
+  if (lua_type(lua, index) == LUA_TSTRING)
+    Sandbox::of(lua).charge(
+        lua, kSteps + static_cast<std::int64_t>(lua_rawlen(lua, index)) / kBytesPerStep);
+}
+
 // A key of a table: what orders it, and its text or number.
 struct SortedKey {
   int type = LUA_TNIL;
@@ -89,20 +98,23 @@ void push_key(lua_State* lua, const SortedKey& key) {
 
 // The keys of the table at 1, sorted. Their texts live as long as the table is not changed.
 std::vector<SortedKey> sorted_keys(lua_State* lua) {
-  constexpr std::int64_t kStepsPerKey = 10;
+  const std::int64_t steps_per_key = 10 * Sandbox::of(lua).weight();
   std::vector<SortedKey> keys;
   lua_pushnil(lua);
   while (lua_next(lua, 1) != 0) {
     lua_pop(lua, 1);
-    Sandbox::of(lua).charge(lua, kStepsPerKey);
+    Sandbox::of(lua).charge(lua, steps_per_key);
     keys.push_back(key_at(lua, -1));
   }
   std::sort(keys.begin(), keys.end());
   return keys;
 }
 
+constexpr std::int64_t kStepsPerTurn = 3;  // of a loop that asks a function for each value
+
 // Upvalues: the keys, and how many were given.
 int next_pair(lua_State* lua) {
+  Sandbox::of(lua).charge(lua, kStepsPerTurn);
   lua_Integer i = lua_tointeger(lua, lua_upvalueindex(2));
   for (;;) {
     lua_settop(lua, 1);
@@ -147,7 +159,8 @@ int lua_next_key(lua_State* lua) {
 }
 
 int next_index(lua_State* lua) {
-  const lua_Integer i = luaL_checkinteger(lua, 2) + 1;
+  Sandbox::of(lua).charge(lua, kStepsPerTurn);
+  const lua_Integer i = check_integer(lua, 2) + 1;
   lua_pushinteger(lua, i);
   return lua_geti(lua, 1, i) == LUA_TNIL ? 1 : 2;
 }
@@ -166,7 +179,7 @@ int lua_select(lua_State* lua) {
     lua_pushinteger(lua, n - 1);
     return 1;
   }
-  lua_Integer from = luaL_checkinteger(lua, 1);
+  lua_Integer from = check_integer(lua, 1);
   if (from < 0) from = n + from;
   luaL_argcheck(lua, from >= 1, 1, "index out of range");
   return from > n ? 0 : n - static_cast<int>(from);
@@ -179,6 +192,7 @@ int lua_to_number(lua_State* lua) {
       lua_settop(lua, 1);
       return 1;
     }
+    charge_conversion(lua, 1);
     std::size_t length = 0;
     const char* const text = lua_tolstring(lua, 1, &length);
     if (text == nullptr || lua_stringtonumber(lua, text) != length + 1) lua_pushnil(lua);
@@ -201,6 +215,21 @@ int lua_type_of(lua_State* lua) {
 
 }  // namespace
 
+double check_number(lua_State* lua, int index) {
+  charge_conversion(lua, index);
+  return luaL_checknumber(lua, index);
+}
+
+long long check_integer(lua_State* lua, int index) {
+  charge_conversion(lua, index);
+  return luaL_checkinteger(lua, index);
+}
+
+long long opt_integer(lua_State* lua, int index, long long otherwise) {
+  charge_conversion(lua, index);
+  return luaL_optinteger(lua, index, otherwise);
+}
+
 void push_text(lua_State* lua, int index) {
   switch (lua_type(lua, index)) {
     case LUA_TNUMBER:
@@ -208,6 +237,7 @@ void push_text(lua_State* lua, int index) {
         lua_pushstring(lua, "nan");
         return;
       }
+      Sandbox::of(lua).charge(lua, kStepsPerNumberText);
       lua_pushvalue(lua, index);
       lua_tostring(lua, -1);
       return;

@@ -12,7 +12,7 @@ namespace {
 
 template <double (*F)(double)>
 int real_function(lua_State* lua) {
-  lua_pushnumber(lua, F(luaL_checknumber(lua, 1)));
+  lua_pushnumber(lua, F(check_number(lua, 1)));
   return 1;
 }
 
@@ -30,7 +30,7 @@ int rounding(lua_State* lua) {
   if (lua_isinteger(lua, 1))
     lua_settop(lua, 1);
   else
-    push_whole(lua, F(luaL_checknumber(lua, 1)));
+    push_whole(lua, F(check_number(lua, 1)));
   return 1;
 }
 
@@ -39,7 +39,7 @@ int math_abs(lua_State* lua) {
     const auto value = static_cast<lua_Unsigned>(lua_tointeger(lua, 1));
     lua_pushinteger(lua, static_cast<lua_Integer>(lua_tointeger(lua, 1) < 0 ? 0u - value : value));
   } else {
-    lua_pushnumber(lua, std::abs(luaL_checknumber(lua, 1)));
+    lua_pushnumber(lua, std::abs(check_number(lua, 1)));
   }
   return 1;
 }
@@ -47,9 +47,9 @@ int math_abs(lua_State* lua) {
 template <bool Largest>
 int extreme(lua_State* lua) {
   int best = 1;
-  luaL_checknumber(lua, 1);
+  check_number(lua, 1);
   for (int i = 2; i <= lua_gettop(lua); ++i) {
-    luaL_checknumber(lua, i);
+    check_number(lua, i);
     const bool less = lua_compare(lua, Largest ? best : i, Largest ? i : best, LUA_OPLT) != 0;
     if (less) best = i;
   }
@@ -58,12 +58,12 @@ int extreme(lua_State* lua) {
 }
 
 int math_log(lua_State* lua) {
-  const double value = luaL_checknumber(lua, 1);
+  const double value = check_number(lua, 1);
   if (lua_isnoneornil(lua, 2)) {
     lua_pushnumber(lua, std::log(value));
     return 1;
   }
-  const double base = luaL_checknumber(lua, 2);
+  const double base = check_number(lua, 2);
   lua_pushnumber(lua, base == 2    ? std::log2(value)
                       : base == 10 ? std::log10(value)
                                    : std::log(value) / std::log(base));
@@ -71,14 +71,15 @@ int math_log(lua_State* lua) {
 }
 
 int math_fmod(lua_State* lua) {
-  lua_pushnumber(lua, std::fmod(luaL_checknumber(lua, 1), luaL_checknumber(lua, 2)));
+  lua_pushnumber(lua, std::fmod(check_number(lua, 1), check_number(lua, 2)));
   return 1;
 }
 
 int math_tointeger(lua_State* lua) {
   int whole = 0;
-  const lua_Integer value = lua_tointegerx(lua, 1, &whole);
-  if (whole != 0 && lua_type(lua, 1) == LUA_TNUMBER)
+  const bool is_number = lua_type(lua, 1) == LUA_TNUMBER;
+  const lua_Integer value = is_number ? lua_tointegerx(lua, 1, &whole) : 0;
+  if (whole != 0)
     lua_pushinteger(lua, value);
   else
     lua_pushnil(lua);
@@ -101,8 +102,8 @@ int math_random(lua_State* lua) {
     return 1;
   }
   const bool both = lua_gettop(lua) > 1;
-  const lua_Integer low = both ? luaL_checkinteger(lua, 1) : 1;
-  const lua_Integer high = luaL_checkinteger(lua, both ? 2 : 1);
+  const lua_Integer low = both ? check_integer(lua, 1) : 1;
+  const lua_Integer high = check_integer(lua, both ? 2 : 1);
   luaL_argcheck(lua, low <= high, both ? 2 : 1, "interval is empty");
   const std::uint64_t width = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   const std::uint64_t drawn =

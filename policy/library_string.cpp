@@ -20,6 +20,7 @@ namespace {
 constexpr std::int64_t kBytesPerStep = 8;  // of what is copied or compared
 
 std::string_view text_at(lua_State* lua, int index) {
+  if (lua_type(lua, index) == LUA_TNUMBER) Sandbox::of(lua).charge(lua, kStepsPerNumberText);
   std::size_t length = 0;
   const char* const text = luaL_checklstring(lua, index, &length);
   return {text, length};
@@ -55,8 +56,8 @@ int string_len(lua_State* lua) {
 int string_sub(lua_State* lua) {
   const std::string_view text = text_at(lua, 1);
   const auto size = static_cast<lua_Integer>(text.size());
-  const std::size_t begin = offset_of(luaL_checkinteger(lua, 2), text.size());
-  lua_Integer end = luaL_optinteger(lua, 3, -1);
+  const std::size_t begin = offset_of(check_integer(lua, 2), text.size());
+  lua_Integer end = opt_integer(lua, 3, -1);
   if (end < 0) end = std::max<lua_Integer>(0, size + end + 1);
   end = std::min(end, size);
   if (static_cast<lua_Integer>(begin) >= end) return give_text(lua, "");
@@ -77,7 +78,7 @@ int string_reverse(lua_State* lua) {
 
 int string_rep(lua_State* lua) {
   const std::string_view text = text_at(lua, 1);
-  const lua_Integer n = luaL_checkinteger(lua, 2);
+  const lua_Integer n = check_integer(lua, 2);
   const std::string_view between = lua_isnoneornil(lua, 3) ? "" : text_at(lua, 3);
   if (n <= 0) return give_text(lua, "");
   const auto times = static_cast<std::size_t>(n);
@@ -92,7 +93,7 @@ int string_rep(lua_State* lua) {
 
 int string_byte(lua_State* lua) {
   const std::string_view text = text_at(lua, 1);
-  const std::size_t at = offset_of(luaL_optinteger(lua, 2, 1), text.size());
+  const std::size_t at = offset_of(opt_integer(lua, 2, 1), text.size());
   if (at >= text.size()) return 0;
   lua_pushinteger(lua, static_cast<unsigned char>(text[at]));
   return 1;
@@ -101,7 +102,7 @@ int string_byte(lua_State* lua) {
 int string_char(lua_State* lua) {
   std::string text;
   for (int i = 1; i <= lua_gettop(lua); ++i) {
-    const lua_Integer code = luaL_checkinteger(lua, i);
+    const lua_Integer code = check_integer(lua, i);
     luaL_argcheck(lua, code >= 0 && code <= 255, i, "value out of range");
     text += static_cast<char>(code);
   }
@@ -139,7 +140,7 @@ int push_captures(lua_State* lua, std::string_view text, const PatternMatch& mat
 int string_find(lua_State* lua) {
   const std::string_view text = text_at(lua, 1);
   const std::string_view pattern = text_at(lua, 2);
-  const std::size_t from = offset_of(luaL_optinteger(lua, 3, 1), text.size());
+  const std::size_t from = offset_of(opt_integer(lua, 3, 1), text.size());
   if (from > text.size()) {
     lua_pushnil(lua);
     return 1;
@@ -163,7 +164,7 @@ int string_find(lua_State* lua) {
 int string_match(lua_State* lua) {
   const std::string_view text = text_at(lua, 1);
   const std::string_view pattern = text_at(lua, 2);
-  const std::size_t from = offset_of(luaL_optinteger(lua, 3, 1), text.size());
+  const std::size_t from = offset_of(opt_integer(lua, 3, 1), text.size());
   const auto found = from > text.size() ? std::nullopt : matched(lua, text, pattern, from);
   if (!found) return lua_pushnil(lua), 1;
   return push_captures(lua, text, *found, true);
@@ -250,7 +251,7 @@ int string_gsub(lua_State* lua) {
       lua,
       kind == LUA_TSTRING || kind == LUA_TNUMBER || kind == LUA_TFUNCTION || kind == LUA_TTABLE, 3,
       "string/function/table");
-  const lua_Integer most = luaL_optinteger(lua, 4, static_cast<lua_Integer>(text.size()) + 1);
+  const lua_Integer most = opt_integer(lua, 4, static_cast<lua_Integer>(text.size()) + 1);
   std::string out;
   std::size_t at = 0;
   lua_Integer n = 0;
@@ -301,12 +302,15 @@ std::string read_spec(lua_State* lua, std::string_view format, std::size_t& at) 
 
 template <class Value>
 void add_printed(lua_State* lua, std::string& out, const std::string& spec, Value value) {
+  Sandbox::of(lua).charge(lua, kStepsPerNumberText);
   std::string text;
   try {
     text = fmt::sprintf(spec, value);
   } catch (const fmt::format_error&) {
     luaL_error(lua, "'%s' is no format", spec.c_str());
   }
+  // 1e300 has 301 digits before the point, and each takes as long as a short number.
+  Sandbox::of(lua).charge(lua, 6 * static_cast<std::int64_t>(text.size()));
   out += text;
 }
 
@@ -328,21 +332,21 @@ void add_formatted(lua_State* lua, std::string& out, std::string spec, char lett
     case 'd':
     case 'i':
       return add_printed(lua, out, spec + "d",
-                         static_cast<long long>(luaL_checkinteger(lua, argument)));
+                         static_cast<long long>(check_integer(lua, argument)));
     case 'x':
     case 'X':
     case 'o':
       return add_printed(lua, out, spec + letter,
-                         static_cast<unsigned long long>(luaL_checkinteger(lua, argument)));
+                         static_cast<unsigned long long>(check_integer(lua, argument)));
     case 'c':
-      out += static_cast<char>(luaL_checkinteger(lua, argument));
+      out += static_cast<char>(check_integer(lua, argument));
       return;
     case 'e':
     case 'E':
     case 'f':
     case 'g':
     case 'G':
-      return add_printed(lua, out, spec + letter, luaL_checknumber(lua, argument));
+      return add_printed(lua, out, spec + letter, check_number(lua, argument));
     case 's':
       luaL_checkany(lua, argument);
       push_text(lua, argument);

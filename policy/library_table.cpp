@@ -23,7 +23,7 @@ int table_insert(lua_State* lua) {
   const lua_Integer end = charged_length(lua) + 1;
   lua_Integer at = end;
   if (lua_gettop(lua) == 3) {
-    at = luaL_checkinteger(lua, 2);
+    at = check_integer(lua, 2);
     luaL_argcheck(lua, at >= 1 && at <= end, 2, "position out of bounds");
     for (lua_Integer i = end; i > at; --i) {
       lua_rawgeti(lua, 1, i - 1);
@@ -38,7 +38,7 @@ int table_insert(lua_State* lua) {
 
 int table_remove(lua_State* lua) {
   const lua_Integer length = charged_length(lua);
-  lua_Integer at = luaL_optinteger(lua, 2, length);
+  lua_Integer at = opt_integer(lua, 2, length);
   luaL_argcheck(lua, (length == 0 && at == 0) || (at >= 1 && at <= length + 1), 2,
                 "position out of bounds");
   lua_rawgeti(lua, 1, at);
@@ -55,16 +55,17 @@ int table_concat(lua_State* lua) {
   const lua_Integer length = charged_length(lua);
   std::size_t size = 0;
   const char* const between = luaL_optlstring(lua, 2, "", &size);
-  const lua_Integer last = std::min(luaL_optinteger(lua, 4, length), length);
+  const lua_Integer last = std::min(opt_integer(lua, 4, length), length);
   const std::size_t most = Sandbox::of(lua).longest_text();
   std::string all;
-  const lua_Integer first = std::max<lua_Integer>(1, luaL_optinteger(lua, 3, 1));
+  const lua_Integer first = std::max<lua_Integer>(1, opt_integer(lua, 3, 1));
   for (lua_Integer i = first; i <= last; ++i) {
     lua_rawgeti(lua, 1, i);
     std::size_t bytes = 0;
     if (!lua_isstring(lua, -1))
       return luaL_error(lua, "a %s at place %d cannot be joined", luaL_typename(lua, -1),
                         static_cast<int>(i));
+    if (lua_type(lua, -1) == LUA_TNUMBER) Sandbox::of(lua).charge(lua, kStepsPerNumberText);
     const char* const text = lua_tolstring(lua, -1, &bytes);
     if (i != first) all.append(between, size);
     all.append(text, bytes);
@@ -89,8 +90,8 @@ int table_pack(lua_State* lua) {
 int table_unpack(lua_State* lua) {
   constexpr lua_Integer kMost = 200;
   const lua_Integer length = charged_length(lua);
-  const lua_Integer first = luaL_optinteger(lua, 2, 1);
-  const lua_Integer last = luaL_optinteger(lua, 3, length);
+  const lua_Integer first = opt_integer(lua, 2, 1);
+  const lua_Integer last = opt_integer(lua, 3, length);
   if (first > last) return 0;
   if (static_cast<lua_Unsigned>(last) - static_cast<lua_Unsigned>(first) >= kMost)
     return luaL_error(lua, "too many results to unpack (more than %d)", static_cast<int>(kMost));
@@ -101,7 +102,7 @@ int table_unpack(lua_State* lua) {
 
 // Is the value at place `a` of the table at 1 before that at `b`?
 bool comes_before(lua_State* lua, lua_Integer a, lua_Integer b) {
-  Sandbox::of(lua).charge(lua, 5);
+  Sandbox::of(lua).charge(lua, 5 * Sandbox::of(lua).weight());
   bool before = false;
   if (lua_isnoneornil(lua, 2)) {
     lua_rawgeti(lua, 1, a);

@@ -178,12 +178,14 @@ class LuaHooks : public qmanager::PolicyHooks {
     return all;
   }
 
+  // Places are not even listed for a `score` that the pass asks no more.
   bool has(Hook hook) const override {
+    if (hook == Hook::score && (scores_left_ == 0 || pass_steps_ < 0)) return false;
     return !status_.given_up && function_of(hook).reference != LUA_NOREF;
   }
 
   void begin_pass(Time now, std::size_t pending) override {
-    sandbox_->seed(static_cast<std::uint64_t>(now));
+    sandbox_->begin_pass(static_cast<std::uint64_t>(now));
     if (pass_steps_ < 0 || admit_steps_ < 0)
       count_poor_pass();
     else if (calls_in_pass_ > 0 && calls_in_pass_ >= waiting_at_begin_ / 2)
@@ -193,6 +195,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     pass_steps_ = kPassSteps + kPassStepsEach * static_cast<std::int64_t>(pending);
     admit_steps_ = kAdmitSteps;
     scores_left_ = kPassScores;
+    free_steps_ = 0;
   }
 
   Opinion ask(Hook hook, const JobView& job, const QueueView& queue) override {
@@ -228,7 +231,7 @@ class LuaHooks : public qmanager::PolicyHooks {
 
   std::optional<double> score(const JobView& job, const qmanager::PlaceView& place,
                               const QueueView& queue) override {
-    if (scores_left_ == 0 || !start_call(Hook::score, job, queue)) return std::nullopt;
+    if (!start_call(Hook::score, job, queue)) return std::nullopt;
     --scores_left_;
     seen_.place = &place;
     push_place(lua());
@@ -325,9 +328,12 @@ class LuaHooks : public qmanager::PolicyHooks {
     seen_.queue = nullptr;
     seen_.place = nullptr;
     if (hook != Hook::admit) ++calls_in_pass_;
-    const std::int64_t free = hook == Hook::score ? kScoreSteps : 0;
+    if (hook == Hook::score) free_steps_ += kScoreSteps;
     std::int64_t& left = left_for(hook);
-    left -= std::max<std::int64_t>(0, kStepsOfACall + sandbox_->steps_taken() - free);
+    const std::int64_t taken = kStepsOfACall + sandbox_->steps_taken();
+    const std::int64_t free = hook == Hook::score ? std::min(free_steps_, taken) : 0;
+    free_steps_ -= free;
+    left -= taken - free;
     if (left < 0 && called) status_.trouble = too_slow(hook);
     if (!called) trouble(hook, called.error().what);
     return called.has_value();
@@ -336,7 +342,7 @@ class LuaHooks : public qmanager::PolicyHooks {
   // nullopt: nil, or what is no answer.
   std::optional<double> number_at(Hook hook, int index) {
     const int kind = lua_type(lua(), index);
-    const double value = lua_tonumber(lua(), index);
+    const double value = kind == LUA_TNUMBER ? lua_tonumber(lua(), index) : 0;  // no text is read
     const bool is_number = kind == LUA_TNUMBER && !std::isnan(value);
     if (is_number || kind == LUA_TNIL) {
       function_of(hook).troubles = 0;
@@ -392,6 +398,7 @@ class LuaHooks : public qmanager::PolicyHooks {
   std::int64_t pass_steps_ = kPassSteps;
   std::int64_t admit_steps_ = kAdmitSteps;
   std::int64_t scores_left_ = kPassScores;
+  std::int64_t free_steps_ = 0;   // that calls of `score` may still take and the pass not pay for
   std::string kept_;              // `state` as it was taken last
   std::int64_t state_as_of_ = 0;  // the calls there were then
   bool unkept_ = false;           // it cannot be kept as it is

@@ -14,10 +14,10 @@ namespace holon::policy {
 
 inline constexpr std::int64_t kCallSteps = 100'000;    // of one call
 inline constexpr std::int64_t kPassSteps = 2'000'000;  // of the calls of one pass ...
-inline constexpr std::int64_t kPassStepsEach = 200;    // ... and so many for each waiting job
+inline constexpr std::int64_t kPassStepsEach = 300;    // ... and so many for each waiting job
 // A look at a node is cheap, and a large machine has many: a call of `score` has so many steps that
 // the pass does not pay for, and a pass so many calls.
-inline constexpr std::int64_t kScoreSteps = 400;
+inline constexpr std::int64_t kScoreSteps = 40;
 inline constexpr std::int64_t kPassScores = 25'000;
 inline constexpr std::int64_t kAdmitSteps =
     5'000'000;                                       // of the calls of `admit` between two passes

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <lua.hpp>
@@ -9,12 +10,15 @@
 
 #include "base/printable.hpp"
 #include "policy/library.hpp"
+#include "policy/line_costs.hpp"
 
 namespace holon::policy {
 
 namespace {
 
-constexpr int kStepsPerLook = 1000;  // instructions between two looks at the budget
+// Instructions between two looks at the budget. The count goes on from call to call, so that a
+// thousand calls of ten instructions take as many steps as one of ten thousand.
+constexpr int kStepsPerLook = 100;
 constexpr std::size_t kLongestMessage = 300;
 
 // In the extra space of each state.
@@ -44,8 +48,12 @@ class Bounds {
   bool before_;
 };
 
-void count_steps(lua_State* lua, lua_Debug*) {
-  Sandbox::of(lua).charge(lua, kStepsPerLook, 0);
+void look(lua_State* lua, lua_Debug* event) {
+  Sandbox& sandbox = Sandbox::of(lua);
+  if (event->event == LUA_HOOKLINE)
+    sandbox.charge_line(lua, event->currentline);
+  else
+    sandbox.charge(lua, kStepsPerLook * sandbox.weight(), 0);
 }
 
 // Takes the message off the stack: a line of text, whatever bytes somebody has put there.
@@ -72,11 +80,16 @@ void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size
     return nullptr;
   }
   constexpr std::size_t kHeader = 64;
-  constexpr std::size_t kBytesPerStep = 16;
+  constexpr std::int64_t kStepsPerBlock = 5;
   const bool text = block == nullptr && old_size == LUA_TSTRING;
   const bool more = sandbox.bounded_ && new_size > before;
-  // The next look at the budget, at the latest, sees what two texts in a row ("..") have cost.
-  if (text) sandbox.steps_left_ -= static_cast<std::int64_t>(new_size / kBytesPerStep);
+  const std::size_t bytes_per_step = text ? 16 : 32;
+  // The next look at the budget, at the latest, sees what blocks in a row have cost.
+  if (more)
+    sandbox.steps_left_ -=
+        kStepsPerBlock + static_cast<std::int64_t>((new_size - before) / bytes_per_step);
+  if (text && more && !sandbox.showing_)
+    sandbox.longest_made_ = std::max(sandbox.longest_made_, new_size);
   if (more && (sandbox.used_ - before + new_size > sandbox.limits_.memory ||
                (text && new_size > sandbox.limits_.text + kHeader)))
     return nullptr;
@@ -90,6 +103,7 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
   sandbox->lua_ = lua_newstate(&Sandbox::allocate, sandbox.get());
   if (sandbox->lua_ == nullptr) return fail(Errc::system, "there is no memory for Lua");
   owner_of(sandbox->lua_) = sandbox.get();
+  sandbox->count_steps();
   lua_pushcfunction(sandbox->lua_, &open_library);
   if (Status opened = sandbox->call(0, 0, limits.load_steps); !opened)
     return tl::unexpected(opened.error());
@@ -108,6 +122,11 @@ Status Sandbox::run(std::string_view text, const std::string& name) {
   const Bounds bounds(bounded_);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  const std::vector<std::int64_t> costs = line_costs(text);
+  line_costs_.resize(std::max(line_costs_.size(), costs.size()));
+  for (std::size_t i = 0; i < costs.size(); ++i)
+    line_costs_[i] = std::max(line_costs_[i], costs[i]);
+  count_steps();
   const std::string chunk = "@" + name;
   const int loaded = luaL_loadbufferx(lua_, text.data(), text.size(), chunk.c_str(), "t");
   if (loaded == LUA_ERRMEM) {
@@ -123,7 +142,6 @@ Status Sandbox::run(std::string_view text, const std::string& name) {
 Status Sandbox::call(int arguments, int results, std::int64_t steps) {
   const Bounds bounds(bounded_);
   given_ = steps_left_ = steps;
-  lua_sethook(lua_, &count_steps, LUA_MASKCOUNT, kStepsPerLook);
   const int outcome = lua_pcall(lua_, arguments, results, 0);
   if (outcome == LUA_OK) return {};
   if (outcome == LUA_ERRMEM) {
@@ -134,6 +152,25 @@ Status Sandbox::call(int arguments, int results, std::int64_t steps) {
                             limits_.memory >> 10, limits_.text >> 10));
   }
   return fail(Errc::invalid_argument, pop_message(lua_));
+}
+
+void Sandbox::count_steps() {
+  lua_sethook(lua_, &look, LUA_MASKCOUNT | (line_costs_.empty() ? 0 : LUA_MASKLINE), kStepsPerLook);
+}
+
+void Sandbox::begin_pass(std::uint64_t seed) {
+  random_ = seed;
+  count_steps();
+}
+
+void Sandbox::charge_line(lua_State* lua, int line) {
+  const auto at = static_cast<std::size_t>(line) - 1;  // 0, of what has no lines: none
+  if (at < line_costs_.size() && line_costs_[at] > 0) charge(lua, line_costs_[at] * weight(), 0);
+}
+
+void Sandbox::push_shown(std::string_view text) {
+  const Bounds shown(showing_);
+  lua_pushlstring(lua_, text.data(), text.size());
 }
 
 void Sandbox::charge(lua_State* lua, std::int64_t steps, int level) {

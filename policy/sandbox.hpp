@@ -3,16 +3,18 @@
 //
 // What is there: the language, and assert, error, ipairs, next, pairs, select, tonumber, tostring,
 // type, and tables math, string, table. What is missing: load, pcall, coroutines, metatables, os,
-// io, debug. Nothing can catch an error, so that a budget that is spent ends the call. A new text
-// takes steps by its length, however it is made. Same calls,
-// same answers: tables are walked in the order of their keys, random numbers come from a seed that
-// is given. Not thread-safe: one owner.
+// io, debug. Nothing can catch an error, so that a budget that is spent ends the call. Steps
+// stand for some ten nanoseconds each: what takes longer than an instruction, as a new block or
+// text does, a number that is made a text, or a comparison of long texts, counts as several. Same
+// calls, same answers: tables are walked in the order of their keys, random numbers come from a
+// seed that is given. Not thread-safe: one owner.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 
@@ -44,6 +46,8 @@ class Sandbox {
   // Of the last call.
   std::int64_t steps_taken() const { return given_ - steps_left_; }
 
+  // From here on steps are counted as in any other pass, whatever was done before.
+  void begin_pass(std::uint64_t seed);
   void seed(std::uint64_t seed) { random_ = seed; }
   std::uint64_t random();
   // True if random numbers were asked for since it was set to false.
@@ -58,11 +62,19 @@ class Sandbox {
   // Takes steps; raises an error of Lua when there are none left, with the line of the function at
   // that level of the stack.
   void charge(lua_State* lua, std::int64_t steps, int level = 1);
+  // How many steps one is that compares texts, or makes numbers of them: such an instruction takes
+  // as long as the longest text that was made here lets it.
+  std::int64_t weight() const { return 1 + static_cast<std::int64_t>(longest_made_ / 128); }
+  // For the entry into a line that makes texts of numbers (line_costs.hpp).
+  void charge_line(lua_State* lua, int line);
+  // A text of the host's, which is as long as it is: the policy has not made it.
+  void push_shown(std::string_view text);
   std::int64_t& steps_left() { return steps_left_; }
   std::size_t longest_text() const { return limits_.text; }
 
  private:
   explicit Sandbox(const SandboxLimits& limits) : limits_(limits) {}
+  void count_steps();
   static void* allocate(void* self, void* block, std::size_t old_size, std::size_t new_size);
 
   SandboxLimits limits_;
@@ -71,6 +83,9 @@ class Sandbox {
   std::int64_t given_ = 0;
   std::int64_t steps_left_ = 0;
   bool bounded_ = false;  // Lua works: what the host puts there meanwhile must not fail
+  bool showing_ = false;  // of texts of the host's
+  std::size_t longest_made_ = 0;
+  std::vector<std::int64_t> line_costs_;  // of all that was run
   std::uint64_t random_ = 0;
 };
 

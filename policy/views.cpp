@@ -5,6 +5,7 @@
 #include <cmath>
 #include <lua.hpp>
 
+#include "policy/library.hpp"
 #include "policy/sandbox.hpp"
 #include "qmanager/engine/slots.hpp"
 #include "qmanager/engine/uniform.hpp"
@@ -90,7 +91,7 @@ const qmanager::QueueView& queue_in(lua_State* lua, Seen& seen) {
 }
 
 int give(lua_State* lua, const std::string& text) {
-  lua_pushlstring(lua, text.data(), text.size());
+  Sandbox::of(lua).push_shown(text);
   return 1;
 }
 
@@ -113,6 +114,7 @@ int give_seconds(lua_State* lua, std::int64_t ticks, std::int64_t ticks_per_seco
 // The number of the field that is asked for; raises an error for another key. Upvalue 1: the table
 // of them.
 int field_of(lua_State* lua, const char* of_what) {
+  Sandbox::of(lua).charge(lua, 3);
   lua_pushvalue(lua, 2);
   lua_rawget(lua, lua_upvalueindex(1));
   const auto field = static_cast<int>(lua_tointeger(lua, -1));
@@ -191,8 +193,8 @@ int index_attributes(lua_State* lua) {
   const JobView& view = job_in(lua, seen_in(lua, 1));
   const auto& all = view.job.request.attributes;
   std::size_t length = 0;
+  Sandbox::of(lua).charge(lua, lua_type(lua, 2) == LUA_TNUMBER ? kStepsPerNumberText : 10);
   const char* const key = luaL_checklstring(lua, 2, &length);
-  Sandbox::of(lua).charge(lua, 10);
   if (all)
     if (const auto found = all->find(std::string(key, length)); found != all->end())
       return give(lua, found->second);
@@ -236,7 +238,7 @@ int index_queue(lua_State* lua) {
 
 // view.user(NAME): {running = jobs, cores = N, used = core-seconds}. Upvalue 1: the queue.
 int user_of(lua_State* lua) {
-  constexpr std::int64_t kSteps = 200;
+  constexpr std::int64_t kSteps = 100;
   const qmanager::QueueView& view = queue_in(lua, seen_in(lua, lua_upvalueindex(1)));
   Sandbox::of(lua).charge(lua, kSteps);
   const qmanager::UserUse use = view.user(luaL_checkstring(lua, 1));
@@ -293,10 +295,11 @@ int index_place(lua_State* lua) {
 
 // place.running(KEY, VALUE), place.near(KEY, VALUE): jobs. Upvalues: the place, which of the two.
 int jobs_with(lua_State* lua) {
-  constexpr std::int64_t kSteps = 50;
+  constexpr std::int64_t kSteps = 20;
   const qmanager::PlaceView& view = place_in(lua, seen_in(lua, lua_upvalueindex(1)));
   Sandbox::of(lua).charge(lua, kSteps);
   const auto text_at = [&](int index) {
+    if (lua_type(lua, index) == LUA_TNUMBER) Sandbox::of(lua).charge(lua, kStepsPerNumberText);
     std::size_t length = 0;
     const char* const text = luaL_checklstring(lua, index, &length);
     return std::string_view(text, length);

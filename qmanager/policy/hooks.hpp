@@ -106,7 +106,7 @@ class PolicyHooks {
  public:
   virtual ~PolicyHooks() = default;
 
-  // False for all once the policy has been given up.
+  // False for all once the policy has been given up, and for one that this pass asks no more.
   virtual bool has(Hook hook) const = 0;
   // Before the hooks are asked in a pass over so many jobs.
   virtual void begin_pass(Time now, std::size_t pending) = 0;

@@ -223,6 +223,30 @@ TEST(LuaPolicy, APassIsBoundedToo) {
                           [](const auto& job) { return job.start.has_value(); }));
 }
 
+// Calls that are each shorter than what is looked at at once are no cheaper together.
+TEST(LuaPolicy, ATurnOfShortCallsIsBoundedToo) {
+  constexpr std::int64_t kJobs = 5'000;
+  constexpr std::int64_t kInstructions = 900;  // of each call
+  auto scheduler = *qmanager::Scheduler::create(
+      config_with("base = 'easy' function priority(job) local n = job.waited "
+                  "for i = 1, 900 do end return n end"),
+      std::make_unique<qmanager::FlatMachine>(64));
+  for (std::int64_t id = 1; id <= kJobs; ++id) {
+    qmanager::JobRequest job;
+    job.id = JobId{static_cast<std::uint64_t>(id)};
+    job.procs = 64;
+    job.limit = 600;
+    ASSERT_TRUE(scheduler.submit(std::move(job), 0));
+  }
+  const std::int64_t before = scheduler.queues().at(0).hooks->calls;
+  scheduler.step(1000);
+  const qmanager::HookStatus hooks = *scheduler.queues().at(0).hooks;
+  const std::int64_t calls = hooks.calls - before;
+  EXPECT_GT(calls, 1000);
+  EXPECT_LT(calls * kInstructions, kPassSteps + kPassStepsEach * kJobs + kCallSteps);
+  EXPECT_NE(hooks.trouble.find("steps in a pass"), std::string::npos);
+}
+
 // So is what is submitted at once, whatever each call takes.
 TEST(LuaPolicy, AdmissionIsBoundedToo) {
   const SchedulerConfig config = config_with(

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <lua.hpp>
 
+#include "policy/line_costs.hpp"
 #include "policy/pattern.hpp"
 
 namespace holon::policy {
@@ -168,7 +169,7 @@ TEST(Sandbox, SaysWhereItWentWrong) {
   EXPECT_EQ(run("\nwhile true do end"), "t.lua:2: more than 1000000 steps in one call");
   EXPECT_EQ(run("error('mine')"), "t.lua:1: mine");
   EXPECT_EQ(run("error({})"), "t.lua: an error without words (a table)");
-  EXPECT_NE(run("local t = {} while true do t[#t + 1] = {} end").find("memory"), std::string::npos);
+  EXPECT_NE(run("local t = {} for i = 1, 1e9 do t[i] = i end").find("memory"), std::string::npos);
 }
 
 // A text that is spent does not spoil the next call.
@@ -180,6 +181,68 @@ TEST(Sandbox, GoesOnAfterAnError) {
     EXPECT_TRUE((*sandbox)->run("local t = {} for i = 1, 1000 do t[i] = {} end", "t.lua"));
   }
   EXPECT_EQ(lua_gettop((*sandbox)->lua()), 0);
+}
+
+// Steps that a thousand turns of a loop over `body` take.
+std::int64_t steps_of(const std::string& body, const std::string& before = "") {
+  auto sandbox = Sandbox::create();
+  const std::string text = before + " function f() for i = 1, 1000 do " + body + " end end";
+  const Status ran = (*sandbox)->run(text, "t.lua");
+  EXPECT_TRUE(ran) << to_string(ran.error());
+  lua_getglobal((*sandbox)->lua(), "f");
+  const Status called = (*sandbox)->call(0, 0, 1'000'000'000);
+  EXPECT_TRUE(called) << to_string(called.error());
+  return (*sandbox)->steps_taken();
+}
+
+// Most instructions take some five nanoseconds. What takes longer counts as several.
+TEST(Sandbox, WhatTakesLongIsManySteps) {
+  EXPECT_NEAR(steps_of("local y = i + 1"), 3'000, 1'000);
+  // A number becomes a text in 0.4 us, whether that text exists already or not.
+  EXPECT_GT(steps_of("local s = x .. ''", "x = 1.5"), 40'000);
+  EXPECT_GT(steps_of("local s = x .. x", "x = 1.5"), 80'000);
+  EXPECT_GT(steps_of("local s =\nx\n..\nx..\nx", "x = 1.5"), 120'000);
+  EXPECT_GT(steps_of("tostring(1.5)"), 40'000);
+  EXPECT_GT(steps_of("string.len(1.5)"), 40'000);
+  EXPECT_GT(steps_of("string.format('%g', 1.5)"), 40'000);
+  EXPECT_GT(steps_of("string.format('%f', 1e300)"), 900'000);
+  EXPECT_GT(steps_of("table.concat({1.5, 2.5})"), 80'000);
+  // A block is asked for, and found to be garbage later.
+  EXPECT_GT(steps_of("local t = {}"), 7'000);
+  EXPECT_GT(steps_of("local t = {a = 1}"), 13'000);
+  EXPECT_GT(steps_of("local f = function() return i end"), 14'000);
+  // Long texts: comparing two, and reading a number.
+  const std::string two = "a, b = ('x'):rep(60000) .. 'a', ('x'):rep(60000) .. 'b'";
+  EXPECT_GT(steps_of("local c = a == b", two), 1'000'000);
+  EXPECT_GT(steps_of("local c = a < b", two), 1'000'000);
+  EXPECT_GT(steps_of("tonumber(a)", two), 1'000'000);
+  EXPECT_GT(steps_of("for j = b, b, b do end", "b = '1.1e-300'"), 20'000);
+}
+
+// What an honest policy writes stays cheap.
+TEST(Sandbox, ATextInQuotesIsNoNumberThatBecomesOne) {
+  EXPECT_LT(steps_of("local s = 'waited ' .. i"), 60'000);
+  EXPECT_LT(steps_of("local s = 'a' .. 'b'"), 6'000);
+  EXPECT_LT(steps_of("for j = 1, #t do end", "t = {1, 2, 3}"), 12'000);
+}
+
+TEST(LineCosts, AreThoseOfOperatorsOutsideOfTextsAndComments) {
+  using Costs = std::vector<std::int64_t>;
+  EXPECT_EQ(line_costs("return x + 1"), Costs{});
+  EXPECT_EQ(line_costs("return x .. y"), Costs{80});
+  EXPECT_EQ(line_costs("-- x .. y\nreturn 'a .. b', \"c\\\" .. d\", [[e .. f]] --[==[ g .. h ]==]"),
+            Costs{});
+  EXPECT_EQ(line_costs("x = [[\n]]\r\ny = 'a\\\nb'\n\rf(...)\nreturn y .. z"),
+            (Costs{0, 0, 0, 0, 0, 80}));
+  EXPECT_EQ(line_costs("return 'a' .. x .. [[b]]"), Costs{80});
+  EXPECT_EQ(line_costs("return f'a' .. x"), Costs{80});
+  EXPECT_EQ(line_costs("return 'a' .. f'b'"), Costs{40});
+  EXPECT_EQ(line_costs("return x ..\ny .. z"), (Costs{160, 160}));
+  EXPECT_EQ(line_costs("s = s .. x\nt = t .. x"), (Costs{80, 80}));
+  EXPECT_EQ(line_costs("for i = 1, 10 do end for i = #t, 1, -1 do end for k, v in f() do end"),
+            Costs{});
+  EXPECT_EQ(line_costs("for i = 1, n\ndo end"), (Costs{0, 20}));
+  EXPECT_EQ(line_costs("while a == b do for i = '1', 2 do end end"), Costs{20});
 }
 
 TEST(Pattern, TakesABoundedNumberOfSteps) {

@@ -77,6 +77,7 @@ class Cluster {
     for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
     return text;
   }
+  std::int64_t calls() const { return scheduler_.queues().at(0).hooks->calls; }
   std::string trouble() const { return scheduler_.queues().at(0).hooks->trouble; }
 
  private:
@@ -110,6 +111,42 @@ TEST(Score, TheNodesThatThePolicyLikesAreFilledFirst) {
     EXPECT_EQ(cluster.nodes(6), "node1 node3") << match_policy;
     EXPECT_EQ(cluster.trouble(), "");
   }
+}
+
+// A loop that is shorter than what is looked at at once counts as well: of each call.
+TEST(Score, ATurnTakesABoundedNumberOfSteps) {
+  constexpr std::int64_t kJobs = 30;
+  constexpr std::int64_t kTurn = kPassSteps + kPassStepsEach * kJobs + kScoreSteps * kPassScores;
+  struct Case {
+    const char* body;
+    std::int64_t steps;  // at least
+  };
+  for (const Case& one : {Case{"for i = 1, 350 do end", 350},
+                          Case{"local x = 1.5 for i = 1, 75 do local s = x .. '' end", 75 * 40},
+                          Case{"for i = 1, 50 do tostring(i) end", 50 * 40},
+                          Case{"for i = 1, 100 do local t = {} end", 100 * 8}}) {
+    Cluster cluster(std::string("function score() ") + one.body + " return 1 end",
+                    "node=1000/core=2");
+    for (std::uint64_t id = 1; id <= kJobs; ++id) cluster.submit(id, cores(2));
+    cluster.step(0);
+    EXPECT_GT(cluster.calls(), 100) << one.body;
+    EXPECT_LT(cluster.calls() * one.steps, kTurn + kCallSteps) << one.body;
+    EXPECT_NE(cluster.trouble().find("steps in a pass"), std::string::npos) << cluster.trouble();
+  }
+}
+
+// That of the worked example is asked about every node that a pass may look at.
+TEST(Score, AShortOneMayLookAtEveryNode) {
+  Cluster cluster(R"lua(function score(job, place)
+    local name = job.attributes.campaign
+    if not name then return 0 end
+    return 1000 * place.running("campaign", name) + place.near("campaign", name)
+      + place.free / place.cores end)lua",
+                  "node=1000/core=2");
+  for (std::uint64_t id = 1; id <= 30; ++id) cluster.submit(id, cores(2), {{"campaign", "a"}});
+  cluster.step(0);
+  EXPECT_EQ(cluster.calls(), kPassScores);
+  EXPECT_EQ(cluster.trouble(), "");
 }
 
 TEST(Score, WholeNodesToo) {

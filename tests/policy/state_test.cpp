@@ -97,8 +97,8 @@ TEST(PolicyState, WhatCannotBeKeptIsSaidOnce) {
            Case{"state = {}", "'state' was replaced by something else"},
            Case{"state.long = ('x'):rep(65000) state.more = ('x'):rep(65000)",
                 "state takes more than 64 KiB as text"},
-           Case{"if state[1] then return end for i = 1, 3000 do state[#state + 1] = i .. "
-                "'xxxxxxxxxxxxxxxxxxx' end",
+           Case{"if state[1] then return end local x = ('x'):rep(90) "
+                "for i = 1, 700 do state[#state + 1] = i .. x end",
                 "state takes more than 64 KiB as text"},
        }) {
     const Kept kept = kept_of(
