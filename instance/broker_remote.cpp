@@ -20,7 +20,7 @@ namespace holon::instance {
 namespace {
 
 constexpr const char* kGuests = "guests";  // in the journal
-// Its key follows.
+// Prefix of a stranger's name; the stranger's key follows.
 const std::string kStranger(transport::kStranger);
 
 // Its folder may be entered by all, and is made anew with each start.

@@ -9,8 +9,8 @@ namespace holon::transport {
 // refusal. Its peer is 0, which no client has. Its payload says in words what was refused and why;
 // its principal is the user, or Kind::unknown with an address as name.
 inline constexpr std::string_view kBoundReached = "bound.reached";
-// With which the name begins by which such a server knows a client that has shown a key, and not
-// yet whose it is: its connection counts for its address.
+// Prefix of the name of a client that has shown a key but not yet its user; its connection counts
+// for its address.
 inline constexpr std::string_view kStranger = "stranger ";
 
 }  // namespace holon::transport

@@ -72,10 +72,11 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     PeerId id;
     ConnectionId connection = 0;
     std::shared_ptr<Session> session;
-    bool kept_place = false;  // has one because of the name it gave
+    bool kept_place = false;     // has one because of the name it gave
+    bool is_among_last = false;  // it came when only places that are kept were free
     bool favoured = false;
     std::int64_t since = 0;  // monotonic ms
-    std::string holder;      // in whose count of connections it is (Shares)
+    Holder holder;           // in whose count of connections it is
   };
 
   Impl(Reactor& reactor, Options options)
@@ -158,7 +159,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const auto found = by_id_.find(id);
     if (found == by_id_.end()) return;
     Peer& peer = *found->second;
-    std::string holder = holder_of(who, peer.connection);
+    Holder holder = holder_of(who, peer.connection);
     if (holder != peer.holder) {
       if (!may_have_one_more(holder, who)) return;
       uncount(peer);
@@ -289,14 +290,16 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     const std::string kind = greeting->name.substr(0, greeting->name.find(' '));
     const bool kept = std::find(kept_for.begin(), kept_for.end(), kind) != kept_for.end();
     const Principal who = door_of(from).principal(from).value_or(Principal());
-    const std::string holder = holder_of(who, from);
+    const Holder holder = holder_of(who, from);
     if (const auto may = may_have_one_more(holder, who); !may)
       return refuse(from, hello.id, may.error());
-    if (!has_place(kept) && !takes_place(holder)) return refuse(from, hello.id, no_place(places_));
+    if (!has_place(kept) && !takes_place(holder, kept))
+      return refuse(from, hello.id, no_place(places_));
     auto peer = std::make_shared<Peer>();
     peer->id = PeerId{++last_peer_};
     peer->connection = from;
     peer->kept_place = kept;
+    peer->is_among_last = kept && places_ != 0 && by_id_.size() >= places_ - kept_;
     peer->since = monotonic_ms();
     peer->session = std::make_shared<Session>(
         shared_, peer->id,
@@ -331,15 +334,19 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     return false;
   }
 
-  // From the user with most connections, where all places are taken: the newest one of them goes.
-  // The last places, which are kept for others, stay so.
-  bool takes_place(const std::string& holder) {
-    const std::string gives = shares_.gives_to(holder);
-    if (gives.empty()) return false;
-    const auto newest = std::find_if(by_id_.rbegin(), by_id_.rend(),
-                                     [&](const auto& one) { return one.second->holder == gives; });
-    lose(PeerId(newest->first));
-    return by_id_.size() < places_ - kept_;
+  // Where all places are taken: the newest connection of whoever has most goes. One that has only
+  // claimed a kept place leaves that to those for whom it is kept, and the next one goes as well.
+  bool takes_place(const Holder& holder, bool kept) {
+    for (;;) {
+      const Holder gives = shares_.gives_to(holder);
+      if (!gives.counts()) return false;
+      const auto newest = std::find_if(by_id_.rbegin(), by_id_.rend(), [&](const auto& one) {
+        return one.second->holder == gives;
+      });
+      const bool was_among_last = newest->second->is_among_last;
+      lose(PeerId(newest->first));
+      if (kept || !was_among_last) return true;
+    }
   }
 
   // The other side closes once it has read why.
@@ -349,24 +356,26 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     door_of(from).leave(from);
   }
 
-  std::string holder_of(const Principal& who, ConnectionId connection) {
+  // A process of this machine can connect from any address of the loopback, also to another address
+  // of the machine: all of them are one.
+  Holder holder_of(const Principal& who, ConnectionId connection) {
     if (!shared_->options.for_everybody) return {};
-    if (const auto user = shared_->bounded_user(who)) return std::to_string(*user);
-    const bool is_stranger = who.kind == Principal::Kind::key && who.name.starts_with(kStranger);
-    return is_stranger ? door_of(connection).address(connection) : "";
+    if (const auto user = shared_->bounded_user(who)) return {false, std::to_string(*user)};
+    if (who.kind != Principal::Kind::key || !who.name.starts_with(kStranger)) return {};
+    std::string address = door_of(connection).address(connection);
+    return {true, address.starts_with("127.") ? "127.0.0.1" : std::move(address)};
   }
-  Status may_have_one_more(const std::string& holder, const Principal& who) const {
+  Status may_have_one_more(const Holder& holder, const Principal& who) const {
     const std::size_t most = shares_.most_of_one();
-    if (holder.empty() || shares_.of(holder) < most) return {};
-    const bool is_users = who.kind != Principal::Kind::key;
-    auto why = is_users ? no_more_of_user(most) : no_more_from(holder, most);
-    shared_->tell_bound(is_users ? who : Principal{Principal::Kind::unknown, 0, 0, 0, holder},
-                        "hello", why);
+    if (!holder.counts() || shares_.of(holder) < most) return {};
+    auto why = holder.is_stranger ? no_more_from(holder.name, most) : no_more_of_user(most);
+    const Principal address{Principal::Kind::unknown, 0, 0, 0, holder.name};
+    shared_->tell_bound(holder.is_stranger ? address : who, "hello", why);
     return tl::unexpected<Error>(std::move(why));
   }
 
   // Its connection counts for its user no more.
-  void uncount(Peer& peer) { shares_.remove(std::exchange(peer.holder, "")); }
+  void uncount(Peer& peer) { shares_.remove(std::exchange(peer.holder, Holder())); }
 
   // Losses are dealt with by the loop: whoever sends must not find its own state changed by it.
   void transmit(const Peer& peer, std::string bytes) {

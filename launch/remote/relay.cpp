@@ -82,7 +82,9 @@ bool Relay::is_users(const transport::Principal& who) const {
 // broker's own socket does. It must not count as said by the agent: that only the agent itself
 // says.
 void Relay::pass_on(const transport::Request& request) {
-  if (request.topic() == transport::kBoundReached) return;  // who was refused has been told
+  const bool is_servers =
+      request.topic() == transport::kBoundReached && request.peer().value() == 0;
+  if (is_servers) return;  // who was refused has been told
   const bool of_user = is_users(request.principal());
   if (!of_user && !is_owners(request.principal()))
     return request.fail({Errc::denied, "this instance is of another user", {}});

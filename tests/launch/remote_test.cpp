@@ -10,6 +10,7 @@
 #include "launch/remote/place.hpp"
 #include "launch/remote/relay.hpp"
 #include "tests/launch/fixture.hpp"
+#include "transport/bounds.hpp"
 #include "transport/rpc.hpp"
 
 namespace holon::launch {
@@ -113,6 +114,13 @@ TEST_F(RelayTest, WhatOnlyTheAgentSaysIsNotPassedOn) {
   for (const char* topic : {"agent.hello", "agent.report", "agent.join"})
     EXPECT_EQ(ask(*one, {topic}).error().code, Errc::denied);
   EXPECT_TRUE(asked_.empty());
+}
+
+// Its topic is that of what a server tells of itself; a client may not be heard in its place, nor
+// may its request be lost.
+TEST_F(RelayTest, WhatAClientAsksUnderTheTopicOfABoundIsPassedOn) {
+  const auto one = client();
+  EXPECT_EQ(ask(*one, {std::string(transport::kBoundReached), "x"}), "answer to x");
 }
 
 TEST_F(RelayTest, AChildHasAConnectionOfItsOwnOverWhichItsParentCallsIt) {

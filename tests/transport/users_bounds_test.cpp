@@ -59,6 +59,7 @@ class UsersBoundsTest : public testing::Test {
       waitpid(child, nullptr, 0);
     }
     kept_.clear();
+    strangers_.clear();
     server_.reset();
     if (!dir_.empty()) std::filesystem::remove_all(dir_);
   }
@@ -103,11 +104,14 @@ class UsersBoundsTest : public testing::Test {
     return result;
   }
   // How many of so many connections the server takes.
-  static int connected(Reactor& reactor, const std::string& uri, int n) {
+  static int connected(Reactor& reactor, const std::string& uri, int n,
+                       const std::string& name = "") {
     auto clients = std::make_unique<Clients>();
+    Options options;
+    options.name = name;
     int taken = 0;
     for (int i = 0; i < n; ++i) {
-      clients->push_back(std::move(*Client::connect(reactor, uri)));
+      clients->push_back(std::move(*Client::connect(reactor, uri, options)));
       Client& client = *clients->back();
       reactor.run_until([&] { return client.connected() || client.refusal(); }, kBoundsPatience);
       taken += client.connected() ? 1 : 0;
@@ -133,6 +137,38 @@ class UsersBoundsTest : public testing::Test {
         std::count(answers->begin(), answers->end(), "10 requests of this user are open");
     return static_cast<std::size_t>(of_user) == answers->size() ? static_cast<int>(of_user) : 102;
   }
+  // As `options` say, but for a process that may open so many files.
+  void listen_with(rlim_t descriptors, const Options& options = {}) {
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit few{descriptors, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    listen(options);
+    setrlimit(RLIMIT_NOFILE, &before);
+  }
+  // Opens the server to clients over tcp of whom only a key is known.
+  void listen_to_strangers() {
+    Admission admission{
+        keys_, [](const std::string& key) { return std::string(kStranger) + key; }, {}};
+    auto socket = std::move(*listening_socket("127.0.0.1"));
+    port_ = std::to_string(socket.port);
+    const auto uri = server_->also_listen(std::move(socket.fd), std::move(admission));
+    ASSERT_TRUE(uri) << to_string(uri.error());
+  }
+  // Connects a stranger from this address of the machine. "": the server has taken it.
+  std::string refusal_of_stranger(const std::string& from = "127.0.0.1") {
+    Options options;
+    const KeyPair own = *new_key_pair();
+    options.security = {keys_.public_key, own.public_key, own.secret_key};
+    strangers_.push_back(
+        std::move(*Client::connect(*reactor_, "tcp://" + from + ":0;127.0.0.1:" + port_, options)));
+    Client& client = *strangers_.back();
+    reactor_->run_until([&] { return client.connected() || client.refusal(); }, kBoundsPatience);
+    if (client.connected()) return "";
+    const std::string why = client.refusal() ? client.refusal()->what : "no answer";
+    strangers_.pop_back();  // it would try again
+    return why;
+  }
   Clients connect(Reactor& reactor, int n) const {
     Clients clients;
     for (int i = 0; i < n; ++i)
@@ -150,7 +186,10 @@ class UsersBoundsTest : public testing::Test {
   std::vector<Request> kept_;
   std::vector<pid_t> staying_;
   int connected_ = 0;
+  KeyPair keys_ = *new_key_pair();
+  std::string port_;
   std::unique_ptr<Server> server_;
+  Clients strangers_;
 };
 
 TEST_F(UsersBoundsTest, RequestsOfAllConnectionsOfAUserAreBoundedTogether) {
@@ -210,46 +249,25 @@ TEST_F(UsersBoundsTest, WhatIsLeftOfTheRequestsOfAllBoundsAUser) {
 
 // Over tcp a connection counts for its address, and once it is proved whose it is for that user.
 TEST_F(UsersBoundsTest, OverTcpConnectionsCountForTheirAddressAndThenForTheirUser) {
-  rlimit before{};
-  getrlimit(RLIMIT_NOFILE, &before);
-  const rlimit few{200, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  listen({});
-  setrlimit(RLIMIT_NOFILE, &before);
+  listen_with(200);
+  listen_to_strangers();
   std::vector<PeerId> peers;
   server_->on_peer([&](PeerId peer, const PeerInfo&) { peers.push_back(peer); });
-  const KeyPair keys = *new_key_pair();
-  Admission admission{
-      keys, [](const std::string& key) { return std::string(kStranger) + key; }, {}};
-  const auto uri =
-      server_->also_listen(std::move(listening_socket("127.0.0.1")->fd), std::move(admission));
-  ASSERT_TRUE(uri) << to_string(uri.error());
-  Clients clients;
-  const auto refusal_of_one_more = [&]() -> std::string {
-    Options options;
-    const KeyPair own = *new_key_pair();
-    options.security = {keys.public_key, own.public_key, own.secret_key};
-    clients.push_back(std::move(*Client::connect(*reactor_, *uri, options)));
-    Client& client = *clients.back();
-    reactor_->run_until([&] { return client.connected() || client.refusal(); }, kBoundsPatience);
-    return client.refusal() ? client.refusal()->what : client.connected() ? "" : "no answer";
-  };
   std::string refusal;
-  while (refusal.empty() && clients.size() < 100) refusal = refusal_of_one_more();
+  while (refusal.empty() && peers.size() < 100) refusal = refusal_of_stranger();
   const std::size_t most = peers.size();
   EXPECT_EQ(refusal, "there are " + std::to_string(most) +
                          " connections from 127.0.0.1 of which nobody knows whose they are, as "
                          "many as one address may have");
   ASSERT_FALSE(told_.empty());
   EXPECT_EQ(told_.front().who.name, "127.0.0.1");
-  clients.pop_back();  // it would try again
 
   const Principal ann{Principal::Kind::munge, kSomebody, 0, 0, "afar"};
   for (const PeerId peer : peers) {
     server_->prove(peer, ann);
     EXPECT_EQ(server_->principal_of(peer), ann);
   }
-  EXPECT_EQ(refusal_of_one_more(), "") << "none of its connections is a stranger's any more";
+  EXPECT_EQ(refusal_of_stranger(), "") << "none of its connections is a stranger's any more";
   ASSERT_EQ(peers.size(), most + 1);
   told_.clear();
   server_->prove(peers.back(), ann);
@@ -264,12 +282,7 @@ TEST_F(UsersBoundsTest, OverTcpConnectionsCountForTheirAddressAndThenForTheirUse
 }
 
 TEST_F(UsersBoundsTest, WhereAllPlacesAreTakenTheUserWithMostGivesOne) {
-  rlimit before{};
-  getrlimit(RLIMIT_NOFILE, &before);
-  const rlimit few{160, before.rlim_max};
-  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-  listen({});
-  setrlimit(RLIMIT_NOFILE, &before);
+  listen_with(160);
   const std::string uri = server_->uri();
   const auto flood = [&uri](Reactor& reactor) { return connected(reactor, uri, 100); };
   const int share = stays_as(kSomebody, flood);
@@ -283,6 +296,54 @@ TEST_F(UsersBoundsTest, WhereAllPlacesAreTakenTheUserWithMostGivesOne) {
   EXPECT_EQ(connected_, all);
   EXPECT_EQ(stays_as(0, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
   EXPECT_EQ(connected_, all);
+}
+
+// Also while an agent is in one of the places that are kept for agents.
+TEST_F(UsersBoundsTest, APlaceThatAUserGivesIsTheNewcomers) {
+  Options options;
+  options.kept_for = {"agent"};
+  listen_with(160, options);
+  const std::string uri = server_->uri();
+  const auto flood = [&uri](Reactor& reactor) { return connected(reactor, uri, 100); };
+  for (uid_t user = 0; user < 5; ++user) stays_as(kSomebody + user, flood);
+  const int all = connected_;
+  EXPECT_EQ(connected(*reactor_, uri, 1, "agent 0"), 1);
+  EXPECT_EQ(connected_, all + 1) << "it has one of the places that are kept";
+  for (uid_t user = 5; user < 8; ++user) {
+    EXPECT_GE(stays_as(kSomebody + user, flood), 5) << user;
+    EXPECT_EQ(connected_, all + 1) << user;
+  }
+  EXPECT_EQ(stays_as(0, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(connected_, all + 1);
+}
+
+TEST_F(UsersBoundsTest, WhoOnlyClaimsAKeptPlaceGivesNoneOfThemToOthers) {
+  Options options;
+  options.kept_for = {"agent"};
+  listen_with(160, options);
+  const std::string uri = server_->uri();
+  const auto flood = [&uri](Reactor& reactor) { return connected(reactor, uri, 100); };
+  for (uid_t user = 0; user < 5; ++user) stays_as(kSomebody + user, flood);
+  const int all = connected_;
+  EXPECT_GT(stays_as(kSomebody,
+                     [&uri](Reactor& reactor) { return connected(reactor, uri, 5, "agent 1"); }),
+            1);
+  EXPECT_GT(connected_, all + 1);
+  EXPECT_EQ(
+      stays_as(kSomebody + 5, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(connected_, all) << "the places that were claimed are free again";
+}
+
+// A process of this machine can connect from each address of the loopback.
+TEST_F(UsersBoundsTest, OverTcpAllAddressesOfTheLoopbackAreOne) {
+  listen_with(200);
+  listen_to_strangers();
+  std::string refusal;
+  while (refusal.empty() && strangers_.size() < 100)
+    refusal = refusal_of_stranger("127.9.8." + std::to_string(strangers_.size() + 1));
+  EXPECT_EQ(refusal, "there are " + std::to_string(connected_) +
+                         " connections from 127.0.0.1 of which nobody knows whose they are, as "
+                         "many as one address may have");
 }
 
 }  // namespace

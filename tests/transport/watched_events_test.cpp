@@ -15,7 +15,7 @@ namespace {
 int changes_of_events = 0;
 }
 
-#ifndef __SANITIZE_THREAD__  // its own wrapper has to see the call
+#ifndef __SANITIZE_THREAD__  // ThreadSanitizer's wrapper of epoll_ctl has to see the call
 
 // Takes the place of the C library's in this program.
 extern "C" int epoll_ctl(int epoll, int operation, int fd, epoll_event* event) noexcept {

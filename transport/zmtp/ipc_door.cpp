@@ -97,6 +97,7 @@ Status IpcDoor::open(const std::string& path) {
   if (!readable) return tl::unexpected<Error>(readable.error());
   readable_ = std::move(*readable);
   flushing_ = reactor_.before_waiting([this] {
+    const auto alive = shared_from_this();  // flush_all() may tell of an end, and end the server
     flush_all();
     watch_all();
   });
