@@ -194,7 +194,8 @@ class Agents {
       launch::msg::Finished finished;
       finished.job = job.job;
       finished.reason = "exit";
-      finished.in_slot = job.in_slot;  // as an agent says it whose tasks wrote nothing
+      finished.in_slot =
+          job.in_slot;  // as an agent says it of tasks that have no file of their own
       finished.tasks = {{.rank = 0, .status = 0, .started = true}};
       report.finished.push_back(std::move(finished));
     }

@@ -74,7 +74,7 @@ class Agent {
   void shut_down(Duration wait);
   // The same, in a hurry: nobody would start it again, and whoever comes next wants the cores.
   void lose_supervisor();
-  // It has no broker, and runs nothing.
+  // True while the agent has no connection to a broker and runs no job.
   bool is_left_alone() const;
   // Set when it is through; the reactor is then stopped.
   std::optional<int> exit_code() const;

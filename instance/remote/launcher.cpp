@@ -81,7 +81,8 @@ Status Launcher::start() {
   return {};
 }
 
-// Both ways, where there are two: whether the others see this node's files is not known here.
+// Leaves the invitation in the file and by MUNGE: whether the others see this node's files is not
+// known here.
 Status Launcher::leave_invitation(const std::string& invitation) {
   const std::string& file = nodes_.invitation_file;
   const Status written = file.empty() ? Status() : write_for_owner(file, invitation);
@@ -127,8 +128,7 @@ Status Launcher::start_one(const std::vector<std::string>& command, const std::s
   return {};
 }
 
-// The broker had the socket, too. Who is still on the way here learns at once that it comes too
-// late.
+// The broker had the socket, too. An agent that connects now is refused at once.
 void Launcher::see_out(Duration orphan_timeout) {
   handover_.reset();
   if (door_) shutdown(door_->socket.fd.get(), SHUT_RDWR);

@@ -14,6 +14,7 @@
 
 #include "base/whole_file.hpp"
 #include "batch/step.hpp"
+#include "instance/clock.hpp"
 #include "instance/remote/door.hpp"
 #include "pmi/client.hpp"
 #include "pmi/pmix_client.hpp"
@@ -24,8 +25,15 @@ namespace {
 
 constexpr const char* kKey = "holon-invitation";
 constexpr const char* kHandover = "invitation of Slurm step ";  // what MUNGE is asked for
-constexpr int kNextLook = 100;                                  // ms between two looks for the file
-constexpr Duration kNextAsk = 1'000;  // and between two questions by MUNGE
+constexpr Duration kNextLook = 100;                             // ms between two looks for the file
+// Looks before the first question by MUNGE: where the nodes share the home, the file is there then.
+constexpr std::size_t kFirstAsk = 2;
+constexpr std::size_t kRound = 10;  // looks; at the first ones of a round each port is asked once
+constexpr Duration kAskPatience = 1'000;  // ms for a connection, and again for the answer
+
+Time monotonic_ms() {
+  return monotonic_us() / 1'000;
+}
 
 std::string host_key(std::uint64_t rank) {
   return fmt::format("holon-host-{}", rank);
@@ -194,45 +202,50 @@ Result<Meeting> as_first_of_step(SlurmStep step, const std::string& host,
   return meeting;
 }
 
-// Asks the first task by MUNGE now and then.
+// Asks the first task by MUNGE, one port at a time.
 class MungeQuestion {
  public:
   MungeQuestion(const SlurmStep& step, const std::string& socket)
-      : host_(step.hosts.empty() ? "" : step.hosts.front()), name_(kHandover + step.name) {
-    auto munge = transport::Munge::load(socket);
-    if (munge)
-      munge_ = std::move(*munge);
-    else
-      why_ = to_string(munge.error());
-  }
+      : host_(step.hosts.empty() ? "" : step.hosts.front()),
+        name_(kHandover + step.name),
+        ports_(transport::handover_ports(name_)),
+        munge_(transport::Munge::load(socket)),
+        why_(munge_ ? Error{Errc::disconnected, "nobody was asked yet", host_} : munge_.error()) {}
 
-  std::optional<launch::Invitation> ask() {
-    if (!munge_) return std::nullopt;
-    const auto given = transport::ask_for_handover(*munge_, host_, name_, kNextAsk);
+  // At the `look`th look for the file, from 0. A daemon that does not answer now, and what somebody
+  // else says at a port, are no reason to ask no more.
+  std::optional<launch::Invitation> ask(std::size_t look, Duration patience) {
+    const std::size_t turn = (look + kRound - kFirstAsk) % kRound;
+    if (!munge_ || look < kFirstAsk || turn >= ports_.size()) return std::nullopt;
+    const auto given = transport::ask_for_handover(*munge_, host_, ports_[turn], name_, patience);
     auto invitation =
         given ? launch::parse_invitation(*given) : tl::unexpected<Error>(given.error());
     if (invitation) return std::move(*invitation);
-    why_ = to_string(invitation.error());
-    if (invitation.error().code == Errc::unsupported) munge_.reset();
+    const bool says_more = invitation.error().code != Errc::disconnected;
+    if (says_more || why_.code == Errc::disconnected) why_ = invitation.error();
     return std::nullopt;
   }
-  const std::string& why() const { return why_; }
+  std::string why() const { return to_string(why_); }
 
  private:
   std::string host_, name_;
-  std::optional<transport::Munge> munge_;
-  std::string why_;
+  std::vector<std::uint16_t> ports_;
+  Result<transport::Munge> munge_;
+  Error why_;  // of the last answer; of a port where nobody listens only where there was none else
 };
 
 Result<launch::Invitation> wait_for_invitation(const SlurmStep& step,
                                                const config::Config& config) {
   MungeQuestion by_munge(step, config.access.munge_socket);
-  for (Duration waited = 0; waited < config.gather_timeout; waited += kNextLook) {
+  const Time until = saturating_add(monotonic_ms(), config.gather_timeout);
+  for (std::size_t look = 0;; ++look) {
     if (!step.file.empty())
       if (auto invitation = launch::take_invitation(step.file)) return std::move(*invitation);
-    if (waited % kNextAsk == 0)
-      if (auto invitation = by_munge.ask()) return std::move(*invitation);
-    poll(nullptr, 0, kNextLook);
+    const Duration left = distance(monotonic_ms(), until);
+    if (left == 0) break;
+    if (auto invitation = by_munge.ask(look, std::min(left, kAskPatience)))
+      return std::move(*invitation);
+    poll(nullptr, 0, static_cast<int>(std::min(left, kNextLook)));
   }
   return fail(Errc::timed_out,
               fmt::format("the first task has left no invitation here, and MUNGE brings none ({}), "

@@ -92,7 +92,7 @@ Nodes joinable_node(const std::string& here) {
 }
 
 // Where the launcher takes one node at a time, none is needed for this one: its agent is the
-// supervisor's. One that comes late to a node where there is much to do would outlive the instance.
+// supervisor's. An agent that the launcher starts late on this node would outlive the instance.
 void leave_out_own(const batch::Allocation& allocation, batch::Step& step) {
   if (step.commands.size() != allocation.nodes.size()) return;
   step.commands.erase(step.commands.begin() + static_cast<std::ptrdiff_t>(*allocation.node_index));

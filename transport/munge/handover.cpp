@@ -11,21 +11,23 @@
 
 #include "transport/curve/admission.hpp"
 #include "transport/secret.hpp"
+#include "transport/session.hpp"
 #include "transport/tcp_connection.hpp"
 
 namespace holon::transport {
 namespace {
 
 constexpr std::size_t kLongestLine = 16 << 10;  // bytes of a credential
-constexpr std::size_t kMostAskers = 256;        // the oldest one makes room
+constexpr std::size_t kMostAskers = 16;         // the oldest one makes room
 constexpr Duration kAskerPatience = 5'000;
-constexpr int kMostReads = 16;  // of an answer: who sends it letter by letter is given up
+constexpr Duration kRest = 100;  // ms in which nobody is let in, where the last one could not be
 
 std::string words(const char* what, const std::string& name, const std::string& number) {
   return std::string(what) + "\n" + name + "\n" + number + "\n";
 }
 constexpr const char* kAsks = "holon asks for";
 constexpr const char* kGives = "holon gives";
+constexpr const char* kCredential = "MUNGE:";  // each begins so
 
 Status send_line(int fd, const std::string& text) {
   const std::string line = text + "\n";
@@ -46,9 +48,10 @@ bool read_some(int fd, std::string& line) {
 
 Result<std::string> read_line(int fd, Duration patience, const std::string& where) {
   std::string line;
-  for (int reads = 0; reads < kMostReads; ++reads) {
+  const std::int64_t until = monotonic_ms() + patience;
+  for (Duration left = patience; left > 0; left = until - monotonic_ms()) {
     pollfd ready{fd, POLLIN, 0};
-    if (poll(&ready, 1, static_cast<int>(patience)) <= 0) break;
+    if (poll(&ready, 1, static_cast<int>(left)) == 0) break;
     const bool goes_on = read_some(fd, line);
     if (const auto end = line.find('\n'); end != std::string::npos) return line.substr(0, end);
     if (!goes_on) return fail(Errc::denied, "who is there gives no answer", where);
@@ -56,28 +59,24 @@ Result<std::string> read_line(int fd, Duration patience, const std::string& wher
   return fail(Errc::timed_out, "no answer comes", where);
 }
 
-// The text of a credential of this user's that begins with these words, without them.
+// Has the other side closed the connection? It sends no more than its line.
+bool is_gone(int fd) {
+  char byte = 0;
+  return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+// The text of a credential of this user's that begins with these words, without them. libmunge is
+// not asked about what is no credential: the daemon takes its time, and an empty text is for
+// libmunge the caller's mistake.
 Result<std::string> text_behind(const Munge& munge, const std::string& credential,
                                 const std::string& begin, const std::string& where) {
+  if (!credential.starts_with(kCredential))
+    return fail(Errc::denied, "what is there gives no credential of MUNGE", where);
   auto proof = munge.decode(credential);
   if (!proof) return tl::unexpected(proof.error());
   if (proof->uid != geteuid()) return fail(Errc::denied, "it is another user's", where);
   if (!proof->text.starts_with(begin)) return fail(Errc::denied, "it is for another one", where);
   return proof->text.substr(begin.size());
-}
-
-Result<std::string> ask_at(const Munge& munge, const std::string& host, std::uint16_t port,
-                           const std::string& name, Duration patience) {
-  const auto connection = connect_tcp(host, port, patience);
-  if (!connection) return tl::unexpected(connection.error());
-  const std::string where = host + ":" + std::to_string(port), number = new_secret();
-  const auto question = munge.seal(words(kAsks, name, number));
-  if (!question) return tl::unexpected(question.error());
-  if (auto sent = send_line(connection->get(), *question); !sent)
-    return tl::unexpected(sent.error());
-  const auto answer = read_line(connection->get(), patience, where);
-  if (!answer) return answer;
-  return text_behind(munge, *answer, words(kGives, name, number), where);
 }
 
 }  // namespace
@@ -112,17 +111,24 @@ Status Handover::listen() {
       continue;
     }
     socket_ = std::move(socket->fd);
-    auto incoming = reactor_.on_fd(socket_.get(), kReadable, [this](unsigned) { let_in(); });
-    if (!incoming) return tl::unexpected(incoming.error());
-    incoming_ = std::move(*incoming);
-    return {};
+    return watch();
   }
   return tl::unexpected(last);
 }
 
+Status Handover::watch() {
+  auto incoming = reactor_.on_fd(socket_.get(), kReadable, [this](unsigned) { let_in(); });
+  if (!incoming) return tl::unexpected(incoming.error());
+  incoming_ = std::move(*incoming);
+  return {};
+}
+
 void Handover::let_in() {
   UniqueFd fd(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!fd) return;
+  if (!fd) {
+    if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) rest();
+    return;
+  }
   if (askers_.size() >= kMostAskers) askers_.pop_front();
   const auto asker = askers_.emplace(askers_.end());
   asker->fd = std::move(fd);
@@ -133,12 +139,21 @@ void Handover::let_in() {
   asker->patience = reactor_.after(kAskerPatience, [this, asker] { askers_.erase(asker); });
 }
 
-// Whoever is refused is told nothing.
+// Where this process has no descriptor left, who waits to be let in would wake it in each turn.
+void Handover::rest() {
+  incoming_.cancel();
+  rested_ = reactor_.after(kRest, [this] {
+    if (!watch()) rest();
+  });
+}
+
+// Whoever is refused is told nothing. The daemon is not asked for those that have given up while it
+// took its time for others.
 void Handover::read(Askers::iterator asker) {
   const bool goes_on = read_some(asker->fd.get(), asker->line);
   const auto end = asker->line.find('\n');
   if (end == std::string::npos && goes_on) return;
-  if (end != std::string::npos)
+  if (end != std::string::npos && !is_gone(asker->fd.get()))
     if (const auto given = answer(asker->line.substr(0, end))) {
       const auto gone_already = send_line(asker->fd.get(), *given);
       static_cast<void>(gone_already);
@@ -156,16 +171,18 @@ Result<std::string> Handover::answer(const std::string& credential) const {
 }
 
 Result<std::string> ask_for_handover(const Munge& munge, const std::string& host,
-                                     const std::string& name, Duration patience) {
-  Error why{Errc::disconnected, "nobody is there", host};
-  for (const std::uint16_t port : handover_ports(name)) {
-    auto given = ask_at(munge, host, port, name, patience);
-    if (given) return given;
-    const Errc code = given.error().code;
-    if (code == Errc::not_found || code == Errc::unsupported) return given;
-    if (code != Errc::disconnected || why.code == Errc::disconnected) why = given.error();
-  }
-  return tl::unexpected(why);
+                                     std::uint16_t port, const std::string& name,
+                                     Duration patience) {
+  const auto connection = connect_tcp(host, port, patience);
+  if (!connection) return tl::unexpected(connection.error());
+  const std::string where = host + ":" + std::to_string(port), number = new_secret();
+  const auto question = munge.seal(words(kAsks, name, number));
+  if (!question) return tl::unexpected(question.error());
+  if (auto sent = send_line(connection->get(), *question); !sent)
+    return tl::unexpected(sent.error());
+  const auto answer = read_line(connection->get(), patience, where);
+  if (!answer) return answer;
+  return text_behind(munge, *answer, words(kGives, name, number), where);
 }
 
 }  // namespace holon::transport

@@ -20,15 +20,15 @@
 
 namespace holon::transport {
 
-// Where it is looked for: some ports that follow from its name, below those that the kernel gives
-// away by itself.
+// The ports at which a text of this name is given: they follow from the name, and are below those
+// that the kernel gives away by itself.
 std::vector<std::uint16_t> handover_ports(const std::string& name);
 
 // The side that has the text.
 class Handover {
  public:
-  // At the first of handover_ports() that is free on this machine, until this object's end. Errors:
-  // unsupported (no daemon answers), system (none is free).
+  // Listens at the first free one of handover_ports() of this machine, until this object's end.
+  // Errors: unsupported (no daemon answers), system (no port is free).
   static Result<std::unique_ptr<Handover>> open(Reactor& reactor, Munge munge, std::string name,
                                                 std::string text);
   Handover(const Handover&) = delete;
@@ -47,7 +47,9 @@ class Handover {
         name_(std::move(name)),
         text_(std::move(text)) {}
   Status listen();
+  Status watch();
   void let_in();
+  void rest();
   void read(Askers::iterator asker);
   Result<std::string> answer(const std::string& credential) const;
 
@@ -55,14 +57,17 @@ class Handover {
   Munge munge_;
   std::string name_, text_;
   UniqueFd socket_;
-  Subscription incoming_;
+  Subscription incoming_, rested_;
   Askers askers_;  // the oldest first
 };
 
-// The other side: asks for it at `host`, and waits for `patience` ms at each of the ports. Errors:
-// disconnected (nobody is there), timed_out, denied (who is there is none of this user's, or has
-// another text), unsupported (no daemon answers here), not_found (no such host), system.
+// The other side: asks at `port` of `host`, one of handover_ports(), for the text of this name. It
+// waits at most `patience` ms for the connection and as long again for the answer; looking up the
+// host's name and the daemon of this machine take their own time. Errors: disconnected (nobody is
+// there), timed_out, denied (who is there is none of this user's, or has another text), unsupported
+// (no daemon answers here), not_found (no such host), system.
 Result<std::string> ask_for_handover(const Munge& munge, const std::string& host,
-                                     const std::string& name, Duration patience);
+                                     std::uint16_t port, const std::string& name,
+                                     Duration patience);
 
 }  // namespace holon::transport
