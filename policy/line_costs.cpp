@@ -40,13 +40,13 @@ enum class Token : std::uint8_t {
 // Of a loop whose `do` is still to come.
 enum class Head : std::uint8_t { other, numbers, dear };
 
-class LineCosts {
+class LineReader {
   static constexpr std::size_t kMany = 1'000'000;
 
  public:
-  explicit LineCosts(std::string_view text) : text_(text) {}
+  explicit LineReader(std::string_view text) : text_(text) {}
 
-  std::vector<std::int64_t> counted() {
+  std::vector<LineCost> counted() {
     while (at_ < text_.size()) read_one();
     end_chain();
     return std::move(costs_);
@@ -61,14 +61,14 @@ class LineCosts {
     last_ = token;
   }
 
-  void charge(std::size_t line, std::int64_t steps) {
+  LineCost& cost_of(std::size_t line) {
     if (costs_.size() <= line) costs_.resize(line + 1);
-    costs_[line] += steps;
+    return costs_[line];
   }
 
   void end_chain() {
     chain_.erase(std::unique(chain_.begin(), chain_.end()), chain_.end());
-    for (const std::size_t line : chain_) charge(line, operands_ * kStepsPerNumberText);
+    for (const std::size_t line : chain_) cost_of(line).joins += operands_ * kStepsPerNumberText;
     chain_.clear();
     operands_ = 0;
   }
@@ -177,7 +177,7 @@ class LineCosts {
     } else if (word != "do") {
       if (!is_length) limit_is_no_number();
     } else if (!heads_.empty()) {
-      if (heads_.back() == Head::dear) charge(line_, kStepsPerLoop);
+      if (heads_.back() == Head::dear) cost_of(line_).loops += kStepsPerLoop;
       heads_.pop_back();
     }
   }
@@ -199,13 +199,13 @@ class LineCosts {
   std::int64_t operands_ = 0;       // of these
   std::vector<Head> heads_;
   std::size_t words_since_for_ = kMany;
-  std::vector<std::int64_t> costs_;
+  std::vector<LineCost> costs_;
 };
 
 }  // namespace
 
-std::vector<std::int64_t> line_costs(std::string_view text) {
-  return LineCosts(text).counted();
+std::vector<LineCost> line_costs(std::string_view text) {
+  return LineReader(text).counted();
 }
 
 }  // namespace holon::policy

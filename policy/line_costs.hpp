@@ -11,15 +11,21 @@
 
 namespace holon::policy {
 
-// Steps for each entry into a line of the text, the first line at 0; 0 for most. Empty: for none.
-//
-// - `..`: each operand of a chain that is no text in quotes may be a number. Lua joins a chain in
-// one instruction, on the
-//   line of one of its operators: where these stand on several lines, each costs the whole chain.
-// - `for NAME = ...`: limits that are texts become numbers, where the `do` stands. Numbers, and
-//   lengths such as #list, are none.
-//
-// O(length). Of a text that is no Lua: something.
-std::vector<std::int64_t> line_costs(std::string_view text);
+// Steps for each entry into a line.
+struct LineCost {
+  // `..`: each operand of a chain that is no text in quotes may be a number. Lua joins a chain in
+  // one instruction, on the line of one of its operators: where these stand on several lines, each
+  // costs the whole chain.
+  std::int64_t joins = 0;
+  // `for NAME = ...`: limits that are texts become numbers, where the `do` stands. Numbers, and
+  // lengths such as #list, are none. Of short texts: it takes the longer, the longer they are.
+  std::int64_t loops = 0;
+
+  friend bool operator==(const LineCost&, const LineCost&) = default;
+};
+
+// Of the lines of the text, the first at 0. Empty: none costs anything. O(length). Of a text that
+// is no Lua: something.
+std::vector<LineCost> line_costs(std::string_view text);
 
 }  // namespace holon::policy

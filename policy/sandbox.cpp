@@ -10,7 +10,6 @@
 
 #include "base/printable.hpp"
 #include "policy/library.hpp"
-#include "policy/line_costs.hpp"
 
 namespace holon::policy {
 
@@ -122,10 +121,12 @@ Status Sandbox::run(std::string_view text, const std::string& name) {
   const Bounds bounds(bounded_);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  const std::vector<std::int64_t> costs = line_costs(text);
+  const std::vector<LineCost> costs = line_costs(text);
   line_costs_.resize(std::max(line_costs_.size(), costs.size()));
-  for (std::size_t i = 0; i < costs.size(); ++i)
-    line_costs_[i] = std::max(line_costs_[i], costs[i]);
+  for (std::size_t i = 0; i < costs.size(); ++i) {
+    line_costs_[i].joins = std::max(line_costs_[i].joins, costs[i].joins);
+    line_costs_[i].loops = std::max(line_costs_[i].loops, costs[i].loops);
+  }
   count_steps();
   const std::string chunk = "@" + name;
   const int loaded = luaL_loadbufferx(lua_, text.data(), text.size(), chunk.c_str(), "t");
@@ -164,8 +165,11 @@ void Sandbox::begin_pass(std::uint64_t seed) {
 }
 
 void Sandbox::charge_line(lua_State* lua, int line) {
+  constexpr std::size_t kShortNumber = 128;
   const auto at = static_cast<std::size_t>(line) - 1;  // 0, of what has no lines: none
-  if (at < line_costs_.size() && line_costs_[at] > 0) charge(lua, line_costs_[at] * weight(), 0);
+  if (at >= line_costs_.size() || line_costs_[at] == LineCost{}) return;
+  const auto longer = static_cast<std::int64_t>(1 + longest_made_ / kShortNumber);
+  charge(lua, line_costs_[at].joins + line_costs_[at].loops * longer, 0);
 }
 
 void Sandbox::push_shown(std::string_view text) {

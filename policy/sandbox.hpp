@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "policy/line_costs.hpp"
 
 struct lua_State;
 
@@ -62,9 +63,9 @@ class Sandbox {
   // Takes steps; raises an error of Lua when there are none left, with the line of the function at
   // that level of the stack.
   void charge(lua_State* lua, std::int64_t steps, int level = 1);
-  // How many steps one is that compares texts, or makes numbers of them: such an instruction takes
-  // as long as the longest text that was made here lets it.
-  std::int64_t weight() const { return 1 + static_cast<std::int64_t>(longest_made_ / 128); }
+  // How many steps one is that may compare texts: it takes as long as the longest text that was
+  // made here lets it.
+  std::int64_t weight() const { return 1 + static_cast<std::int64_t>(longest_made_ / 1024); }
   // For the entry into a line that makes texts of numbers (line_costs.hpp).
   void charge_line(lua_State* lua, int line);
   // A text of the host's, which is as long as it is: the policy has not made it.
@@ -85,7 +86,7 @@ class Sandbox {
   bool bounded_ = false;  // Lua works: what the host puts there meanwhile must not fail
   bool showing_ = false;  // of texts of the host's
   std::size_t longest_made_ = 0;
-  std::vector<std::int64_t> line_costs_;  // of all that was run
+  std::vector<LineCost> line_costs_;  // of all that was run
   std::uint64_t random_ = 0;
 };
 
