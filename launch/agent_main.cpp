@@ -16,6 +16,7 @@ namespace {
 constexpr Duration kHurry = 15'000;  // after the supervisor's end, for all of an agent's
 constexpr Duration kLookForInstance = 2'000;
 constexpr Duration kInstancePatience = 500;  // for its machine to say that nobody listens
+constexpr int kRefusals = 3;  // one after the other: a firewall may refuse for a moment
 
 int report_failure(const Error& error) {
   std::fprintf(stderr, "holon agent: %s\n", to_string(error).c_str());
@@ -28,9 +29,14 @@ int report_failure(const Error& error) {
 transport::Subscription look_for_instance(transport::Reactor& reactor, Agent& agent,
                                           const AgentOptions& options) {
   if (options.security.secret_key.empty()) return {};
-  return reactor.every(kLookForInstance, [&] {
-    if (agent.is_left_alone() && transport::is_nobody_there(options.broker_uri, kInstancePatience))
-      agent.shut_down(0);
+  return reactor.every(kLookForInstance, [&, refusals = 0]() mutable {
+    const bool is_gone =
+        agent.is_left_alone() && transport::is_nobody_there(options.broker_uri, kInstancePatience);
+    refusals = is_gone ? refusals + 1 : 0;
+    if (refusals != kRefusals) return;
+    std::fprintf(stderr, "holon agent: nobody listens at %s any more: the instance has ended\n",
+                 options.broker_uri.c_str());
+    agent.shut_down(0);
   });
 }
 
