@@ -422,11 +422,16 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
     if (const auto done = std::exchange(left_, [] {})) done();
   }
 
+  // Of a time in which this process was stopped, or got no processor, nobody can be said to have
+  // been silent: what they sent meanwhile is not read yet.
   void tick() {
     const std::int64_t now = monotonic_ms();
+    if (now - ticked_ > shared_->options.peer_timeout / 2) listens_since_ = now;
+    ticked_ = now;
     std::vector<PeerId> silent;
     for (const auto& [id, peer] : by_id_) {
-      if (now - peer->session->last_heard() > shared_->options.peer_timeout) silent.push_back(id);
+      const std::int64_t heard = std::max(peer->session->last_heard(), listens_since_);
+      if (now - heard > shared_->options.peer_timeout) silent.push_back(id);
       peer->session->keep_alive(now - shared_->options.heartbeat / 2);
     }
     for (const PeerId id : silent) lose(id);
@@ -447,6 +452,7 @@ class Server::Impl : public std::enable_shared_from_this<Impl> {
   std::size_t places_ = 0;  // for peers; 0: without bound
   std::size_t kept_ = 0;    // of these, for Options::kept_for
   std::uint64_t last_peer_ = 0;
+  std::int64_t ticked_ = monotonic_ms(), listens_since_ = 0;  // monotonic ms
   std::unordered_map<ConnectionId, std::shared_ptr<Peer>> by_connection_;
   std::map<PeerId, std::shared_ptr<Peer>> by_id_;
   Shares shares_;               // of the connections that count for a user

@@ -339,6 +339,26 @@ TEST_F(RpcTest, AServerLosesAClientThatIsSilent) {
   EXPECT_TRUE(until([&] { return lost > 0; }));
 }
 
+// Nobody was silent while this process did not listen.
+TEST_F(RpcTest, WhatWasSentWhileTheServerWasStoppedIsReadAlsoWhereItsSenderHasGone) {
+  Options options;
+  options.heartbeat = 50;
+  options.peer_timeout = 200;
+  auto server = serve(options);
+  bool is_asked = false;
+  server->on_request([&](const Request&) { is_asked = true; });
+  const auto theirs = std::move(*Reactor::create());
+  auto client = std::move(*Client::connect(*theirs, server->uri()));
+  ASSERT_TRUE(until([&] {
+    theirs->turn(0);
+    return client->connected();
+  }));
+  client->call({"farewell"}, [](const Result<std::string>&) {});
+  theirs->run_until([] { return false; }, 1'000);  // only they have the processor
+  client.reset();
+  EXPECT_TRUE(until([&] { return is_asked; }));
+}
+
 TEST_F(RpcTest, HeartbeatsKeepAnIdleConnectionAlive) {
   Options options;
   options.heartbeat = 10;

@@ -202,9 +202,13 @@ void IpcDoor::on_ready() {
     IpcConnection* c = find(event.data.u64);
     if (c == nullptr || c->doomed) continue;
     if (event.events & EPOLLOUT) flush(*c);
-    if (event.events & EPOLLIN) {
+    const bool is_over = (event.events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0;
+    // Since the kernel was told what the connection waits for, its message may have been served:
+    // then its end is seen behind what it still has to say.
+    const bool is_to_be_read = (events_for(*c) & EPOLLIN) != 0;
+    if ((event.events & EPOLLIN) != 0 || (is_over && is_to_be_read)) {
       read(*c);
-    } else if (event.events & (EPOLLHUP | EPOLLERR | EPOLLRDHUP)) {
+    } else if (is_over) {
       // Nothing is read of it now. If a message of it is to be served, its end is seen after that.
       if (!c->has_message || c->choked) doom(*c);
     }
