@@ -331,7 +331,7 @@ void Core::changed(const ActiveJob& job) {
 
 void Core::limit_changed(const ActiveJob& job) {
   const Time end = job.life.expiration;
-  const Duration limit = time_limit_of(job.life);
+  const Duration limit = jobs.time_limit_of(job);
   after_commit.add([this, id = job.id, limit, end] {
     if (const ActiveJob* const known = jobs.find(id)) agents.set_limit(*known, limit);
     children.tell_lease(id, lease_of(end));

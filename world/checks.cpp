@@ -343,16 +343,14 @@ bool Checks::may_have_been_cancelled(const std::string& path) const {
   return cancel_asked_.contains(path) || (is_calm_ && !over_before_.contains(path));
 }
 
-// Where nothing fails a limit that was acknowledged holds, but for the ways of messages: a changed
-// one takes some time to come to the agent, and it ends the job so long after its broker has heard
-// of the start that it is over as planned, which is sooner after the start itself.
+// Where nothing fails a limit that was acknowledged holds; it takes some time to come to the agent.
 void Checks::ended_by_limit(const msg::JobRecord& record, const Attempt& attempt) {
   const auto known = limits_.find(record.path);
   if (has_faults_ || known == limits_.end() || record.reason != "its time limit was reached")
     return;
   const auto [limit, since] = known->second;
   constexpr Micros kOnItsWay = kSecond;
-  if (attempt.over - since > kOnItsWay && attempt.over - attempt.began < limit - kOnItsWay)
+  if (attempt.over - since > kOnItsWay && attempt.over - attempt.began < limit - kRounded)
     machine_.history.violation("job {} was ended after {} ms, and has a limit of {} ms",
                                record.path, (attempt.over - attempt.began) / kMs, limit / kMs);
 }

@@ -440,19 +440,20 @@ void AgentLink::reconcile(const lm::Hello& hello, bool same_agent, lm::Welcome& 
 
 // What was changed while the agent was away, or was told and not heard, is not known to it.
 bool AgentLink::stands_right(const lm::Started& told) const {
-  const Lifecycle& life = jobs_.find(JobId(told.job))->life;
+  const ActiveJob& job = *jobs_.find(JobId(told.job));
+  const Lifecycle& life = job.life;
   if (is_led(life, rank_)) return true;
   // A start names the limit as counted from the allocation.
   const Duration since_alloc = life.expiration == 0 ? 0 : life.expiration - life.t_alloc;
-  const bool knows_limit = told.limit == time_limit_of(life) || told.limit == since_alloc;
+  const bool knows_limit = told.limit == jobs_.time_limit_of(job) || told.limit == since_alloc;
   return knows_limit && told.suspended == (life.suspended != 0) &&
-         (told.checkpointed || !is_to_checkpoint(*jobs_.find(JobId(told.job))));
+         (told.checkpointed || !is_to_checkpoint(job));
 }
 
 void AgentLink::put_right(JobId id) {
   const ActiveJob* const job = jobs_.find(id);
   if (job == nullptr || !connected() || next_step(job->life, rank_) != Step::watch) return;
-  set_limit(id, time_limit_of(job->life));
+  set_limit(id, jobs_.time_limit_of(*job));
   suspend({id.value()}, job->life.suspended != 0, [](const Status&) {});
   if (is_to_checkpoint(*job)) checkpoint(*job);
 }

@@ -365,11 +365,6 @@ int exit_code_of(const Lifecycle& job) {
   return job.finished ? launch::exit_code_of(job.status) : -1;
 }
 
-Duration time_limit_of(const Lifecycle& job) {
-  if (job.expiration == 0) return 0;
-  return std::max<Duration>(1, job.expiration - (job.started ? job.t_start : job.t_alloc));
-}
-
 std::string end_in_words(const Lifecycle& job) {
   if (!job.note.empty()) return job.note;
   if (WIFSIGNALED(job.status)) return fmt::format("signal {}", WTERMSIG(job.status));

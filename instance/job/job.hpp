@@ -331,8 +331,6 @@ Step next_step(const Lifecycle& job, std::uint32_t rank);
 std::string result_of(const Lifecycle& job);
 // 0..255, 128+signal; -1 while the tasks have not ended or never ran.
 int exit_code_of(const Lifecycle& job);
-// For its agents: ms from its start until it is ended, at least 1; 0: it has no limit.
-Duration time_limit_of(const Lifecycle& job);
 // How an attempt that is over ended: "exit code 3", "signal 9", else what its exception says.
 std::string end_in_words(const Lifecycle& job);
 

@@ -385,6 +385,16 @@ void JobManager::tasks_started(JobId id, std::uint32_t rank,
   waiting_.happened(id);
 }
 
+// A limit of its own gives a job's tasks all of that time, as their start said it. What the job
+// runs in ends at one time for all: the tasks began before this instance heard of it.
+Duration JobManager::time_limit_of(const ActiveJob& job) const {
+  const Lifecycle& life = job.life;
+  if (life.expiration == 0) return 0;
+  const bool is_own = end_by_limit(*job.submission, life.t_alloc) <= life.expiration;
+  const Time since = life.started && !is_own ? life.t_start : life.t_alloc;
+  return std::max<Duration>(1, life.expiration - since);
+}
+
 // Which of its ends a job that its agent ended in time had reached.
 std::string JobManager::limit_note(const ActiveJob& job) const {
   const Submission& what = *job.submission;

@@ -231,6 +231,9 @@ class JobManager {
   std::vector<JobId> waits_on(const ActiveJob& job) const;
 
   const ActiveJob* find(JobId id) const;
+  // For the agents of a running job: ms from the start of its tasks until they are ended, at least
+  // 1; 0: it has no limit.
+  Duration time_limit_of(const ActiveJob& job) const;
   // Is it a job, or a task of an array, that is not over? Not every task that waits is in active().
   bool is_active(JobId id) const;
   // The next task of the array that `after` is, or is a task of; 0: there is none. `all`: also of
