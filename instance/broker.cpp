@@ -30,6 +30,7 @@ constexpr std::size_t kEndedAtOnce = 50;  // queued jobs in one portion
 
 // In the runtime directory: a broker of this run has been up.
 constexpr const char* kWasUp = "/was-up";
+constexpr const char* kEnding = "ending";  // in the journal: why this run was told to end
 constexpr Duration kLookAtFiles = 1'000;
 
 // On a disk that takes no more there is still what it has; `trouble` says so then.
@@ -345,6 +346,7 @@ Status Broker::bring_up(const ResourceSource& source, Identity identity, Time le
       end(fmt::format("it had nothing to do for {} (instance.idle-timeout)",
                       duration_text(config_.idle_timeout)));
     });
+  go_on_ending();
   for (const auto& request : std::exchange(early_, {}))
     if (!request.done()) service_->handle(request);  // who asked may be gone
   return {};
@@ -488,11 +490,26 @@ void Broker::begin_end(const std::string& type, const std::string& reason) {
   end_reason_ = reason;
   core_->ending = true;
   core_->provisions.end();
-  if (parent_) parent_->say_ending();
+  if (!time_is_over_) journal_.set_meta(kEnding, reason);
+  // Not before the next broker would know it, too: whoever makes another instance in this one's
+  // place must not find both of them.
+  after_commit_.add([this] { say_ending(); });
   core_->jobs.pause_scheduling();
   end_jobs(type, reason);
   end_timer_ = reactor_.after(config_.shutdown_timeout, [this] { hurry(); });
   lost_timer_ = reactor_.after(kLostPatience, [this] { waited_for_lost_ = true; });
+}
+
+// A broker that crashes as its instance ends is followed by one that ends it.
+void Broker::go_on_ending() {
+  const std::string reason = meta_or(journal_, kEnding, "");
+  if (reason.empty() || only_lists_) return;
+  if (fresh_) return journal_.set_meta(kEnding, "");
+  begin_end("cancel", reason);
+}
+
+void Broker::say_ending() {
+  if (parent_ && core_ && core_->ending) parent_->say_ending();
 }
 
 // Running jobs end here. Queued ones stay in the journal of a root for the next start on its state

@@ -145,6 +145,8 @@ class Broker {
   void lose_node(std::uint32_t rank);
   void end_jobs(const std::string& type, const std::string& reason);
   void begin_end(const std::string& type, const std::string& reason);
+  void go_on_ending();
+  void say_ending();
   Error last_word() const;
   void finish(int code);
   bool same_run() const;

@@ -24,7 +24,10 @@ void Broker::hear_grant(const msg::Grant& grant) {
   orphan_timer_.cancel();
   grant_.epoch = grant.epoch;
   const msg::Lease lease{grant.time_left, grant.lease};
-  if (core_) return move_lease(lease);
+  if (core_) {
+    say_ending();  // a parent that has just begun, or that another broker of this instance told
+    return move_lease(lease);
+  }
   grant_.path = grant.path;
   grant_.name = options_.start.name.empty() ? grant.name : options_.start.name;
   const Time end = end_of_lease(lease);

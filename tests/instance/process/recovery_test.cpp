@@ -394,6 +394,19 @@ TEST(Recovery, TheRecordOfAJobThatWasLostSaysWhereItRan) {
   EXPECT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
 }
 
+TEST(Recovery, AnInstanceThatWasToldToEndDoesSoAlsoWhenItsBrokerDies) {
+  Live live({"--resources", "node=1/core=1"});
+  const std::string up = live.dir() + "/up";
+  const auto id = live.job({"/bin/sh", "-c", "trap '' TERM; touch " + up + "; sleep 600 & wait"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(up); }));
+  ASSERT_TRUE(live.call<msg::Empty>("shutdown", msg::ShutdownRequest{"the day is over"}));
+  testing::signal_process(live.broker(), SIGKILL);
+  ASSERT_TRUE(eventually([&] { return !alive(live.supervisor()); }));
+  live.start();  // which nobody has told to end
+  EXPECT_THAT(live.record(id).reason, HasSubstr("the day is over"));
+  EXPECT_EQ(live.wait_one(live.job({"/bin/true"})).result, "COMPLETED");
+}
+
 TEST(Recovery, QueuedJobsOfAnOrderlyEndAreThereAtTheNextStart) {
   Live live({"--resources", "node=1/core=1"});
   live.when_running(live.job({"/bin/sleep", "600"}));
