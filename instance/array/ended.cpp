@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "transport/codec/codec.hpp"
+#include "transport/codec/varint.hpp"
 
 namespace holon::instance {
 namespace {
@@ -27,10 +28,7 @@ constexpr std::array<std::string_view, 4> kSelections = {"", "immediate", "backf
 class Writer {
  public:
   Writer() { bytes_.reserve(48); }
-  void number(std::uint64_t n) {
-    for (; n >= 0x80; n >>= 7) bytes_ += static_cast<char>((n & 0x7f) | 0x80);
-    bytes_ += static_cast<char>(n);
-  }
+  void number(std::uint64_t n) { append_varint(bytes_, n); }
   void amount(std::int64_t n) { number(static_cast<std::uint64_t>(std::max<std::int64_t>(0, n))); }
   void text(std::string_view words) {
     number(words.size());
@@ -49,15 +47,9 @@ class EndedBytes {
     left_.remove_prefix(good_ ? 1 : left_.size());
   }
   std::uint64_t number() {
-    std::uint64_t n = 0;
-    for (unsigned shift = 0; shift < 64 && !left_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(left_.front());
-      left_.remove_prefix(1);
-      n |= std::uint64_t{byte & 0x7fU} << shift;
-      if (byte < 0x80) return n;
-    }
-    good_ = false;
-    return 0;
+    const auto n = take_varint(left_);
+    good_ = good_ && n;
+    return n.value_or(0);
   }
   std::int64_t amount() { return static_cast<std::int64_t>(number() & INT64_MAX); }
   std::string text() {

@@ -119,6 +119,14 @@ class UsersBoundsTest : public testing::Test {
     (void)clients.release();  // they stay open
     return taken;
   }
+  // Connects up to `n` clients of this user, that stay. How many there are.
+  int stay_connected(uid_t user, int n, const std::string& name = "") {
+    const std::string uri = server_->uri();
+    return stays_as(user, [&](Reactor& reactor) { return connected(reactor, uri, n, name); });
+  }
+  void five_users_take_all_places() {
+    for (uid_t user = 0; user < 5; ++user) stay_connected(kSomebody + user, 100);
+  }
   // How many of so many requests over each of these are refused as too many of the user's.
   static int refused(Reactor& reactor, const Clients& clients, int each) {
     // The end of the clients answers what is open.
@@ -283,18 +291,15 @@ TEST_F(UsersBoundsTest, OverTcpConnectionsCountForTheirAddressAndThenForTheirUse
 
 TEST_F(UsersBoundsTest, WhereAllPlacesAreTakenTheUserWithMostGivesOne) {
   listen_with(160);
-  const std::string uri = server_->uri();
-  const auto flood = [&uri](Reactor& reactor) { return connected(reactor, uri, 100); };
-  const int share = stays_as(kSomebody, flood);
+  const int share = stay_connected(kSomebody, 100);
   ASSERT_GE(share, 10);
   ASSERT_LT(share, 40);
-  for (uid_t other = 1; other < 5; ++other) stays_as(kSomebody + other, flood);
+  for (uid_t other = 1; other < 5; ++other) stay_connected(kSomebody + other, 100);
   const int all = connected_;
   EXPECT_LT(all, 5 * share) << "they have not reached the bound of all";
-  EXPECT_EQ(
-      stays_as(kSomebody + 5, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(stay_connected(kSomebody + 5, 5), 5);
   EXPECT_EQ(connected_, all);
-  EXPECT_EQ(stays_as(0, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(stay_connected(0, 5), 5);
   EXPECT_EQ(connected_, all);
 }
 
@@ -303,17 +308,15 @@ TEST_F(UsersBoundsTest, APlaceThatAUserGivesIsTheNewcomers) {
   Options options;
   options.kept_for = {"agent"};
   listen_with(160, options);
-  const std::string uri = server_->uri();
-  const auto flood = [&uri](Reactor& reactor) { return connected(reactor, uri, 100); };
-  for (uid_t user = 0; user < 5; ++user) stays_as(kSomebody + user, flood);
+  five_users_take_all_places();
   const int all = connected_;
-  EXPECT_EQ(connected(*reactor_, uri, 1, "agent 0"), 1);
+  EXPECT_EQ(connected(*reactor_, server_->uri(), 1, "agent 0"), 1);
   EXPECT_EQ(connected_, all + 1) << "it has one of the places that are kept";
   for (uid_t user = 5; user < 8; ++user) {
-    EXPECT_GE(stays_as(kSomebody + user, flood), 5) << user;
+    EXPECT_GE(stay_connected(kSomebody + user, 100), 5) << user;
     EXPECT_EQ(connected_, all + 1) << user;
   }
-  EXPECT_EQ(stays_as(0, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(stay_connected(0, 5), 5);
   EXPECT_EQ(connected_, all + 1);
 }
 
@@ -321,16 +324,11 @@ TEST_F(UsersBoundsTest, WhoOnlyClaimsAKeptPlaceGivesNoneOfThemToOthers) {
   Options options;
   options.kept_for = {"agent"};
   listen_with(160, options);
-  const std::string uri = server_->uri();
-  const auto flood = [&uri](Reactor& reactor) { return connected(reactor, uri, 100); };
-  for (uid_t user = 0; user < 5; ++user) stays_as(kSomebody + user, flood);
+  five_users_take_all_places();
   const int all = connected_;
-  EXPECT_GT(stays_as(kSomebody,
-                     [&uri](Reactor& reactor) { return connected(reactor, uri, 5, "agent 1"); }),
-            1);
+  EXPECT_GT(stay_connected(kSomebody, 5, "agent 1"), 1);
   EXPECT_GT(connected_, all + 1);
-  EXPECT_EQ(
-      stays_as(kSomebody + 5, [&uri](Reactor& reactor) { return connected(reactor, uri, 5); }), 5);
+  EXPECT_EQ(stay_connected(kSomebody + 5, 5), 5);
   EXPECT_EQ(connected_, all) << "the places that were claimed are free again";
 }
 

@@ -16,6 +16,7 @@
 
 #include "msg/instance.hpp"
 #include "transport/codec/codec.hpp"
+#include "transport/codec/varint.hpp"
 
 namespace holon::instance {
 namespace {
@@ -102,10 +103,7 @@ Result<JobRecord> as_recorded(JobRecord record) {
 
 class DifferenceWriter {
  public:
-  void number(std::uint64_t n) {
-    for (; n >= 0x80; n >>= 7) bytes_ += static_cast<char>((n & 0x7f) | 0x80);
-    bytes_ += static_cast<char>(n);
-  }
+  void number(std::uint64_t n) { append_varint(bytes_, n); }
   template <std::integral T>
   void value(T n, T) {
     if constexpr (std::unsigned_integral<T>) {
@@ -142,15 +140,9 @@ class DifferenceReader {
   bool more() const { return good_ && !left_.empty(); }
   bool good() const { return good_; }
   std::uint64_t number() {
-    std::uint64_t n = 0;
-    for (unsigned shift = 0; shift < 64 && !left_.empty(); shift += 7) {
-      const auto byte = static_cast<unsigned char>(left_.front());
-      left_.remove_prefix(1);
-      n |= std::uint64_t{byte & 0x7fU} << shift;
-      if (byte < 0x80) return n;
-    }
-    good_ = false;
-    return 0;
+    const auto n = take_varint(left_);
+    good_ = good_ && n;
+    return n.value_or(0);
   }
   template <std::integral T>
   void value(T& to) {
