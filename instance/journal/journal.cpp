@@ -301,13 +301,19 @@ void Journal::State::forget(JobId first, JobId stop, Forgotten& gone) {
   gone.jobs.emplace_back(first, stop);
 }
 
-// Those that are over, as far as they are of before kLastForgotten.
+// Those that are over, and unused numbers, as far as they are of before kLastForgotten.
 void Journal::State::forget_reservations() {
   SQLite::Statement q(
       db, fmt::format("DELETE FROM numbers WHERE key GLOB '{}*' AND value <= (SELECT value FROM "
                       "numbers WHERE key = '{}') AND value NOT IN (SELECT id FROM reservations)",
                       kReservationNumber, kLastForgotten));
   q.exec();
+  SQLite::Statement unused(
+      db,
+      fmt::format("DELETE FROM numbers WHERE key GLOB '{}*' AND value <= 1 + (SELECT value FROM "
+                  "numbers WHERE key = '{}')",
+                  kUnusedNumbers, kLastForgotten));
+  unused.exec();
 }
 
 Result<Forgotten> Journal::forget(std::uint64_t surplus, std::uint64_t at_most, Time before) {
@@ -573,9 +579,11 @@ Result<std::vector<JobId>> Journal::inactive_ids(JobId first, std::uint64_t coun
 Result<JobId> Journal::next_id() const {
   return state_->read<JobId>([&] {
     // A job that a damaged journal has lost has a record and no batch.
-    const auto known = job_id(
-        state_->db.execAndGet("SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), "
-                              "coalesce((SELECT max(id) + 1 FROM jobs), 1))"));
+    const auto known = job_id(state_->db.execAndGet(
+        fmt::format("SELECT max(coalesce((SELECT max(first + count) FROM batches), 1), "
+                    "coalesce((SELECT max(id) + 1 FROM jobs), 1), coalesce((SELECT max(value) FROM "
+                    "numbers WHERE key GLOB '{}*'), 1))",
+                    kUnusedNumbers)));
     const auto forgotten = read_number(state_->db, kLastForgotten);
     return forgotten ? std::max(known, JobId(static_cast<std::uint64_t>(*forgotten) + 1)) : known;
   });

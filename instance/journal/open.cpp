@@ -132,6 +132,9 @@ class Opening {
     if (const auto wrong = wrong_batches(db); !wrong.empty())
       return fail(Errc::invalid_argument, "the journal is damaged: " + describe(wrong.front()),
                   file_);
+    if (const auto without = batches_without_jobspec(db); !without.empty())
+      return fail(Errc::invalid_argument,
+                  "the journal is damaged: " + describe_without_jobspec(without.front()), file_);
     if (const auto why = text_in_meta(db, kCondemned); !why.empty())
       return fail(Errc::invalid_argument, "the journal is damaged: " + why, file_);
     const auto kept = text_in_meta(db, kJournalId);

@@ -83,6 +83,9 @@ inline constexpr const char* kLastForgotten = "jobs.last-forgotten";  // a numbe
 inline constexpr const char* kLastReservation = "reservations.last";  // neither this one
 // And the number behind it: that of a reservation, over or not, and of no job.
 inline constexpr const char* kReservationNumber = "reservations.number.";
+// And the first of some numbers, the value being the one after the last: no job has them, or has
+// anything left of it, and no job gets them again.
+inline constexpr const char* kUnusedNumbers = "jobs.unused.";
 // The rest of a batch that is to go: the first, and the one after the last.
 inline constexpr const char* kForgettingFirst = "jobs.forgetting.first";
 inline constexpr const char* kForgettingStop = "jobs.forgetting.stop";

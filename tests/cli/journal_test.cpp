@@ -1,10 +1,15 @@
 // holon journal: what it says of a sound journal, of a damaged one, and of what is none.
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "instance/journal/journal.hpp"
 #include "msg/instance.hpp"
@@ -46,8 +51,77 @@ class JournalVerbs : public ::testing::Test {
       in.write("\xff\xff\xff\xff\xff\xff\xff\xff", 8);
     }
   }
+  // A command line of somebody who may not do everything.
+  static Ran run_as_nobody(const std::vector<std::string>& args) {
+    int ends[2];
+    EXPECT_EQ(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+      constexpr uid_t kNobody = 65'534;
+      if (geteuid() == 0 && setuid(kNobody) != 0) _exit(99);
+      const Ran ran = run_cli(args);
+      const std::string text = ran.out + ran.err;
+      _exit(write(ends[1], text.data(), text.size()) >= 0 ? ran.code : 99);
+    }
+    close(ends[1]);
+    Ran ran;
+    char piece[4096];
+    for (ssize_t n = 0; (n = read(ends[0], piece, sizeof piece)) > 0;)
+      ran.err.append(piece, static_cast<std::size_t>(n));
+    close(ends[0]);
+    int status = 0;
+    waitpid(child, &status, 0);
+    ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return ran;
+  }
   std::string dir_;
 };
+
+// That it may not be looked at does not mean that it is not there.
+TEST_F(JournalVerbs, WhatMayNotBeReadIsNotCalledMissing) {
+  ASSERT_EQ(chmod(dir_.c_str(), 0), 0);
+  for (const char* verb : {"check", "repair", "export"}) {
+    const auto ran = run_as_nobody({"journal", verb, dir_});
+    EXPECT_EQ(ran.code, kFailed) << verb;
+    EXPECT_THAT(ran.err, HasSubstr(file() + ": Permission denied")) << verb;
+  }
+  ASSERT_EQ(chmod(dir_.c_str(), 0700), 0);
+}
+
+TEST_F(JournalVerbs, AReportOfADamagedOneSaysThatJobsMayBeMissing) {
+  const std::string page = dir_ + "/page.html";
+  {
+    auto journal = instance::Journal::open(file(), instance::Journal::Sync::normal);
+    ASSERT_TRUE(journal);
+    journal->add_batch({JobId(201), 1, instance::testing::a_jobspec(), false});
+    msg::JobRecord ran;
+    ran.path = "/201";
+    ran.id = 201;
+    ran.state = "INACTIVE";
+    ran.result = "COMPLETED";
+    ran.t_submit = 1'000;
+    ran.t_start = 2'000;
+    ran.t_finish = ran.t_inactive = 3'000;
+    journal->add_inactive(ran);
+    ASSERT_TRUE(journal->commit());
+  }
+  const auto whole = run_cli({"report", dir_, "-o", page});
+  EXPECT_EQ(whole.code, kOk) << whole.err;
+  EXPECT_EQ(whole.err, "");
+  {
+    SQLite::Database db(file(), SQLite::OPEN_READWRITE);
+    db.exec("UPDATE jobs SET record = x'00' WHERE id = 7");
+    db.exec("INSERT INTO meta VALUES('journal.condemned', 'it made no sense')");
+  }
+  const auto ran = run_cli({"report", dir_, "-o", page});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.err, HasSubstr("holon report: the journal is damaged: job 7: its record\n"));
+  EXPECT_THAT(ran.err, HasSubstr("holon report: the journal is damaged: it made no sense\n"));
+  EXPECT_THAT(ran.err, HasSubstr("holon journal check " + dir_));
+  std::stringstream text;
+  text << std::ifstream(page).rdbuf();
+  EXPECT_THAT(text.str(), HasSubstr("jobs that cannot be read are left out"));
+}
 
 TEST_F(JournalVerbs, ASoundOneIsCalledSo) {
   for (const auto& name : {dir_, dir_ + "/", file()}) {

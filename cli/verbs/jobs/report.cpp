@@ -6,11 +6,13 @@
 #include <fstream>
 #include <ostream>
 
+#include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/clock.hpp"
+#include "instance/journal/damage/repair.hpp"
 #include "instance/process/state_claim.hpp"
 #include "instance/tree/remains.hpp"
 #include "msg/job_filter.hpp"
@@ -19,7 +21,8 @@
 namespace holon::cli {
 namespace {
 
-constexpr std::int64_t kTicks = 1'000;  // of a second: records are in ms
+constexpr std::int64_t kTicks = 1'000;   // of a second: records are in ms
+constexpr std::size_t kMostDamage = 10;  // findings that are told
 
 struct ReportArgs {
   std::string file = "report.html";
@@ -158,12 +161,20 @@ struct Shown {
   std::vector<msg::JobRecord> jobs;
   Result<msg::TreeNode> node = fail(Errc::not_found, "it has ended");
   std::string depths, state_dir;
+  std::vector<std::string> damage;  // of the journal that the jobs were read from
 };
 
 Result<Shown> ask(Client& client, const ReportArgs& args) {
   auto jobs = client.jobs(args.request);
   if (!jobs) return tl::unexpected(jobs.error());
-  return Shown{std::move(jobs->jobs), client.status(), depths_of(client), ""};
+  return Shown{std::move(jobs->jobs), client.status(), depths_of(client), "", {}};
+}
+
+// What may be missing from the page. A journal that cannot be checked has been read all the same:
+// then what the reader has met with is all that is known.
+std::vector<std::string> damage_of(const std::string& state_dir, std::vector<std::string> met) {
+  auto check = instance::check_journal(state_dir);
+  return check && !check->damage.empty() ? std::move(check->damage) : std::move(met);
 }
 
 // The jobs of the instance itself, which are those of a root: below it are those of children. What
@@ -184,6 +195,7 @@ Result<Shown> read_ended(const ReportArgs& args) {
   Shown shown;
   shown.state_dir = args.state_dir;
   std::string from;
+  std::vector<std::string> problems;
   do {
     auto piece = instance::read_remains(args.state_dir, "/", from);
     if (piece.busy) return runs("");
@@ -195,8 +207,10 @@ Result<Shown> read_ended(const ReportArgs& args) {
     for (auto& job : piece.jobs)
       if (job.path.rfind('/') == 0 && msg::matches(args.request.filter, job))
         shown.jobs.push_back(std::move(job));
+    problems.insert(problems.end(), piece.problems.begin(), piece.problems.end());
     from = std::move(piece.next);
   } while (!from.empty());
+  shown.damage = damage_of(args.state_dir, std::move(problems));
   return shown;
 }
 
@@ -220,6 +234,8 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
   auto facts = facts_of_instance(node, all, procs, now);
   if (!shown.depths.empty()) facts.emplace_back("looked at in a pass", shown.depths);
   if (!shown.state_dir.empty()) facts.emplace_back("state directory", shown.state_dir);
+  if (!shown.damage.empty())
+    facts.emplace_back("journal", "damaged; jobs that cannot be read are left out");
   sim::PolicyRun run;
   run.name = node && !node->policy.empty() ? node->policy : "as recorded";
   run.result = std::move(all.result);
@@ -232,6 +248,19 @@ Result<std::string> page_of(Shown shown, const ReportArgs& args) {
       {title, std::move(facts), all.workload, runs, procs, kTicks, std::move(all.ends),
        "Jobs that run are shown as they are now. Of a job that was run again all "
        "is of the last attempt."});
+}
+
+// Returns the exit code.
+int tell_damage(Invocation& call, const std::string& state_dir,
+                const std::vector<std::string>& damage) {
+  if (damage.empty()) return kOk;
+  for (std::size_t i = 0; i < std::min(damage.size(), kMostDamage); ++i)
+    call.io.err << "holon report: the journal is damaged: " << printable(damage[i]) << "\n";
+  if (damage.size() > kMostDamage)
+    call.io.err << fmt::format("holon report: and {} more\n", damage.size() - kMostDamage);
+  call.io.err << fmt::format("holon report: jobs that cannot be read are left out; {}\n",
+                             instance::repair_advice(state_dir));
+  return kFailed;
 }
 
 }  // namespace
@@ -266,7 +295,8 @@ int verb_report(Invocation& call) {
           "that has ended and whose state directory (holon start --state-dir) is there. One "
           "file that needs nothing else; to be looked at in a browser, or printed. The same page "
           "is "
-          "what holon simulate --report makes of a trace.")
+          "what holon simulate --report makes of a trace. Exit code 1 with a page: the journal in "
+          "DIR is damaged, and jobs may be missing.")
       .example("holon report", "then look at report.html in a browser")
       .example("holon report -i /3 -o campaign.html", "of a child, whether it still lives or not")
       .example("holon report ./state", "of an instance that has ended");
@@ -281,13 +311,14 @@ int verb_report(Invocation& call) {
     shown = read_ended(args);
   }
   if (!shown) return report(call, "report", shown.error());
+  const auto damage = shown->damage;
   const auto page = page_of(std::move(*shown), args);
   if (!page) return report(call, "report", page.error());
   const auto written = write_report(args.file, *page, call.io.out);
   if (!written) return report(call, "report", written.error());
   if (args.file != "-" && call.io.err_terminal)
     call.io.err << "holon report: " << args.file << "\n";
-  return kOk;
+  return tell_damage(call, args.state_dir, damage);
 }
 
 }  // namespace holon::cli

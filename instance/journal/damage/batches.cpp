@@ -66,6 +66,19 @@ std::optional<WrongBatch> wrong_batch(SQLite::Database& journal, std::int64_t fi
                  is_last ? std::nullopt : std::optional(q.getColumn(0).getInt64()));
 }
 
+std::vector<std::int64_t> batches_without_jobspec(SQLite::Database& journal) {
+  std::vector<std::int64_t> found;
+  SQLite::Statement q(journal,
+                      "SELECT first FROM batches WHERE spec NOT IN (SELECT id FROM specs) ORDER BY "
+                      "first");
+  while (q.executeStep()) found.push_back(q.getColumn(0).getInt64());
+  return found;
+}
+
+std::string describe_without_jobspec(std::int64_t first) {
+  return fmt::format("batch {}: its jobspec is missing", first);
+}
+
 std::string describe(const WrongBatch& batch) {
   return fmt::format("batch {} has {} jobs, and {} at most", batch.first, batch.count, batch.most);
 }

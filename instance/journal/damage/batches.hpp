@@ -23,6 +23,11 @@ std::vector<WrongBatch> wrong_batches(SQLite::Database& journal);
 std::optional<WrongBatch> wrong_batch(SQLite::Database& journal, std::int64_t first,
                                       std::int64_t count);
 
+// Those whose jobspec is not there, by their first jobs. O(batches). Throws what SQLiteCpp throws.
+std::vector<std::int64_t> batches_without_jobspec(SQLite::Database& journal);
+// "batch 7: its jobspec is missing".
+std::string describe_without_jobspec(std::int64_t first);
+
 // "batch 7 has 99999999 jobs, and 3 at most".
 std::string describe(const WrongBatch& batch);
 

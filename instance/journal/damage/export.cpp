@@ -63,9 +63,10 @@ void take_tables(SQLite::Database& db, const JournalSink& sink) {
 
 Status export_journal(const std::string& state_dir, const JournalSink& sink) {
   const std::string file = journal_file(state_dir);
-  std::error_code none;
-  if (!std::filesystem::exists(file, none))
-    return fail(Errc::not_found, "there is no journal here", state_dir);
+  std::error_code error;
+  const bool is_there = std::filesystem::exists(file, error);
+  if (error) return fail(Errc::system, error.message(), file);
+  if (!is_there) return fail(Errc::not_found, "there is no journal here", state_dir);
   const auto mark = JournalMark::open(state_dir);
   if (!mark) return tl::unexpected(mark.error());
   try {

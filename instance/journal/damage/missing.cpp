@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "instance/journal/rows.hpp"
 #include "instance/journal/schema.hpp"
@@ -13,10 +14,8 @@
 namespace holon::instance {
 namespace {
 
-constexpr std::int64_t kMostRecorded = 100'000;
-
-// Reservations have numbers of the same row. Those that are over are known by their numbers alone;
-// a journal of before that was so has their allocations.
+// Reservations have numbers of the same sequence. Those that are over are known by their numbers
+// alone; a journal of before that was so has their allocations.
 std::set<std::int64_t> numbers_of_reservations(SQLite::Database& journal, SQLite::Database& typed) {
   std::set<std::int64_t> numbers;
   const auto take = [&numbers](SQLite::Database& db, const std::string& sql) {
@@ -32,27 +31,45 @@ std::set<std::int64_t> numbers_of_reservations(SQLite::Database& journal, SQLite
   return numbers;
 }
 
+// Ascending. A repair has noted those that were left unused.
+std::vector<Numbers> numbers_of_no_job(SQLite::Database& journal, SQLite::Database& typed) {
+  std::vector<Numbers> all;
+  for (const auto number : numbers_of_reservations(journal, typed))
+    all.emplace_back(number, number + 1);
+  SQLite::Statement q(
+      typed, fmt::format("SELECT CAST(substr(key, {}) AS INTEGER), value FROM numbers WHERE key "
+                         "GLOB '{}*'",
+                         std::string_view(kUnusedNumbers).size() + 1, kUnusedNumbers));
+  while (q.executeStep()) all.emplace_back(q.getColumn(0).getInt64(), q.getColumn(1).getInt64());
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
 }  // namespace
 
+void note_unused(SQLite::Database& journal, const Numbers& numbers) {
+  write_number(journal, kUnusedNumbers + std::to_string(numbers.first), numbers.second);
+}
+
 std::vector<Numbers> missing_numbers(SQLite::Database& journal, SQLite::Database& typed) {
-  const auto reserved = numbers_of_reservations(journal, typed);
+  const auto others = numbers_of_no_job(journal, typed);
   std::vector<Numbers> missing;
   std::int64_t next = read_number(typed, kLastForgotten).value_or(0) + 1;
-  const auto skip_to = [&](std::int64_t first) {
-    for (auto r = reserved.lower_bound(next); next < first;) {
-      const bool is_reserved = r != reserved.end() && *r < first;
-      const std::int64_t stop = is_reserved ? *r++ : first;
-      if (next < stop) missing.emplace_back(next, stop);
-      next = is_reserved ? stop + 1 : first;
-    }
+  const auto take = [&missing, &next](std::int64_t first, std::int64_t stop) {
+    if (next < first) missing.emplace_back(next, first);
+    next = std::max(next, stop);
   };
   SQLite::Statement known(
       journal,
       "SELECT first, first + count FROM batches UNION ALL SELECT id, id + 1 FROM jobs ORDER BY 1");
+  auto other = others.begin();
   while (known.executeStep()) {
-    skip_to(known.getColumn(0).getInt64());
-    next = std::max(next, known.getColumn(1).getInt64());
+    const std::int64_t first = known.getColumn(0).getInt64();
+    for (; other != others.end() && other->first < first; ++other)
+      take(other->first, other->second);
+    take(first, known.getColumn(1).getInt64());
   }
+  for (; other != others.end(); ++other) take(other->first, other->second);
   return missing;
 }
 
@@ -73,21 +90,26 @@ msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, T
   return record;
 }
 
+void put_record(SQLite::Statement& put, const msg::JobRecord& record) {
+  const std::string data = transport::pack(record);
+  put.bind(1, static_cast<std::int64_t>(record.id));
+  put.bind(2, record.result);
+  put.bind(3, data.data(), static_cast<int>(data.size()));
+  put.exec();
+  put.reset();
+}
+
 void record_lost_jobs(SQLite::Database& journal, const std::vector<Numbers>& lost, Time now) {
   const auto grant = read_grant(journal);
   const std::string path = grant ? grant->path : "/";
   SQLite::Statement put(journal, "INSERT INTO jobs VALUES(?,?,?)");
   std::int64_t left = kMostRecorded;
-  for (const auto& [first, stop] : lost)
-    for (std::int64_t id = first; id < stop && left > 0; ++id, --left) {
-      const auto record = lost_record(path, static_cast<std::uint64_t>(id), now);
-      const std::string data = transport::pack(record);
-      put.bind(1, id);
-      put.bind(2, record.result);
-      put.bind(3, data.data(), static_cast<int>(data.size()));
-      put.exec();
-      put.reset();
-    }
+  for (const auto& [first, stop] : lost) {
+    std::int64_t id = first;
+    for (; id < stop && left > 0; ++id, --left)
+      put_record(put, lost_record(path, static_cast<std::uint64_t>(id), now));
+    if (id < stop) note_unused(journal, {id, stop});
+  }
 }
 
 }  // namespace holon::instance

@@ -19,8 +19,8 @@ namespace holon::instance {
 using Numbers = std::pair<std::int64_t, std::int64_t>;
 
 // Those that are missing in between, ascending. Numbers up to the last one that was forgotten
-// (journal.keep) may have been forgotten, too, and do not count. `typed` has the tables of
-// rows.hpp. O(batches and records). Throws what SQLiteCpp throws.
+// (journal.keep) may have been forgotten, too, and do not count; neither do unused ones. `typed`
+// has the tables of rows.hpp. O(batches and records). Throws what SQLiteCpp throws.
 std::vector<Numbers> missing_numbers(SQLite::Database& journal, SQLite::Database& typed);
 
 // "job 7", "jobs 7 to 9".
@@ -29,8 +29,18 @@ std::string name_of_jobs(const Numbers& numbers);
 // What is said of a job that is lost. `now`: by the wall clock.
 msg::JobRecord lost_record(const std::string& instance_path, std::uint64_t id, Time now);
 
-// Gives each of them such a record, not many more than a hundred thousand in all. Throws what
+// So many records are made of lost jobs.
+inline constexpr std::int64_t kMostRecorded = 100'000;
+
+// `put`: INSERT INTO jobs VALUES(?,?,?).
+void put_record(SQLite::Statement& put, const msg::JobRecord& record);
+
+// No job has these numbers, or has anything left (kUnusedNumbers in schema.hpp). Throws what
 // SQLiteCpp throws.
+void note_unused(SQLite::Database& journal, const Numbers& numbers);
+
+// Gives each of them such a record; numbers beyond the first kMostRecorded are unused from here on.
+// Throws what SQLiteCpp throws.
 void record_lost_jobs(SQLite::Database& journal, const std::vector<Numbers>& lost, Time now);
 
 }  // namespace holon::instance

@@ -16,6 +16,7 @@
 #include "instance/instance_id.hpp"
 #include "instance/journal/damage/batches.hpp"
 #include "instance/journal/damage/log.hpp"
+#include "instance/journal/damage/lost_arrays.hpp"
 #include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/damage/unreadable.hpp"
@@ -59,8 +60,19 @@ void check_tables(SQLite::Database& db, SQLite::Database& typed, JournalCheck& c
   count(typed, {"reservations", "drains", "gates", "agents"});
   for (auto& row : unreadable_rows(db, typed)) check.damage.push_back(std::move(row.what));
   for (const auto& batch : wrong_batches(db)) check.damage.push_back(describe(batch));
+  for (const auto first : batches_without_jobspec(db))
+    check.damage.push_back(describe_without_jobspec(first));
+  for (const auto array : arrays_without_batch(db))
+    check.damage.push_back(fmt::format("array {}: it has no batch", array));
   for (const auto& numbers : missing_numbers(db, typed))
     check.damage.push_back(name_of_jobs(numbers) + ": neither a batch nor a record");
+}
+
+// What a broker has found that read it.
+void check_condemned(SQLite::Database& db, JournalCheck& check) {
+  SQLite::Statement q(db, "SELECT value FROM meta WHERE key = ?");
+  q.bind(1, std::string(kCondemned));
+  if (q.executeStep()) check.damage.push_back(q.getColumn(0).getString());
 }
 
 void check_owner(SQLite::Database& db, const std::optional<InstanceId>& id, JournalCheck& check) {
@@ -177,8 +189,11 @@ void settle_progress(SQLite::Database& db, const Progress& known, Time now, Jour
 void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id, Time now,
             JournalRepair& repair) {
   SQLite::Transaction all_of_it(db);  // or each row waits for the disk
+  for (const auto first : batches_without_jobspec(db))
+    repair.lost.push_back(describe_without_jobspec(first));
   for (auto& what : drop_unreadable_rows(db)) repair.lost.push_back(std::move(what));
   db.exec(fmt::format("DELETE FROM meta WHERE key = '{}'", kCondemned));
+  for (auto& what : settle_lost_arrays(db, now)) repair.lost.push_back(std::move(what));
   db.exec("DELETE FROM batches WHERE spec NOT IN (SELECT id FROM specs)");
   for (const auto& batch : wrong_batches(db)) {
     repair.lost.push_back(describe(batch));
@@ -197,6 +212,17 @@ void settle(SQLite::Database& db, const JournalMark& mark, const std::string& id
   record_lost_jobs(db, missing, now);
   if (mark.found()) settle_progress(db, *mark.found(), now, repair);
   all_of_it.commit();
+}
+
+// What may not be looked at may be there.
+Status expect_journal(const std::string& state_dir, const Result<std::optional<InstanceId>>& id) {
+  const std::string file = journal_file(state_dir);
+  std::error_code error;
+  const bool is_there = fs::exists(file, error);
+  if (error) return fail(Errc::system, error.message(), file);
+  if (!is_there && (!id || !*id))
+    return fail(Errc::not_found, "no instance has kept a journal here", state_dir);
+  return {};
 }
 
 // Who repairs need not have the broker's umask: tokens and environments are in a journal.
@@ -224,8 +250,7 @@ Result<JournalCheck> check_journal(const std::string& state_dir) {
   const auto id = read_instance_id(state_dir);
   const std::string file = journal_file(state_dir);
   std::error_code none;
-  if (!fs::exists(file, none) && (!id || !*id))
-    return fail(Errc::not_found, "no instance has kept a journal here", state_dir);
+  if (auto kept = expect_journal(state_dir, id); !kept) return tl::unexpected(kept.error());
   auto mark = JournalMark::open(state_dir);
   if (!mark) return tl::unexpected(mark.error());
   JournalCheck check;
@@ -244,6 +269,7 @@ Result<JournalCheck> check_journal(const std::string& state_dir) {
     if (auto ours = expect_kind(*db, kJournalKind, file); !ours)
       check.damage.push_back(to_string(ours.error()));
     if (id) check_owner(*db, *id, check);
+    check_condemned(*db, check);
     const TypedTables typed(*db);
     for (const auto& what : typed.not_understood()) check.damage.push_back(what);
     check_progress(typed.tables(), *mark, check);
@@ -285,10 +311,8 @@ Result<JournalRepair> rebuild_journal(const std::string& state_dir, const Journa
 
 Result<JournalRepair> repair_journal(const std::string& state_dir, Time now) {
   const FilesOfTheOwner only;
-  const auto id = read_instance_id(state_dir);
-  std::error_code none;
-  if (!fs::exists(journal_file(state_dir), none) && (!id || !*id))
-    return fail(Errc::not_found, "no instance has kept a journal here", state_dir);
+  if (auto kept = expect_journal(state_dir, read_instance_id(state_dir)); !kept)
+    return tl::unexpected(kept.error());
   auto mark = JournalMark::open(state_dir);
   if (!mark) return tl::unexpected(mark.error());
   return rebuild_journal(state_dir, *mark, now, [] {});

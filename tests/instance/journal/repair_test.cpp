@@ -14,9 +14,13 @@
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
+#include "instance/array/array.hpp"
+#include "instance/array/ended.hpp"
 #include "instance/instance_id.hpp"
 #include "instance/journal/damage/log.hpp"
+#include "instance/journal/damage/missing.hpp"
 #include "instance/journal/damage/repair.hpp"
 #include "instance/journal/damage/salvage.hpp"
 #include "instance/journal/files.hpp"
@@ -33,6 +37,7 @@ namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 TEST_F(JournalDamageTest, JobsThatAreMissingInTheMiddleAreNamedAndHaveARecord) {
   {
@@ -173,6 +178,69 @@ TEST_F(JournalDamageTest, OneThatWasFoundToMakeNoSenseIsRefusedUntilItIsRepaired
   EXPECT_THAT(repaired->take_news(), Contains(HasSubstr("a bad row")));
   EXPECT_EQ(repaired->meta("runtime_dir")->value_or(""), "") << "of a beginning that failed";
   EXPECT_EQ(ids(*repaired), all());
+}
+
+// The numbers that it has kept to grow into are no jobs, whichever of its rows is lost.
+TEST_F(JournalDamageTest, AnOpenArrayThatLostWhatItWasLeavesNoJobsInItsRoom) {
+  const std::uint64_t kTasks = 5, kStop = 2 + 1 + kTasks, kEnd = 2 + 1 + 2 + kRoomOfOpen;
+  for (const bool is_last : {false, true})
+    for (const char* damage :
+         {"UPDATE specs SET jobspec = x'00' WHERE id = (SELECT spec FROM batches WHERE first = 2)",
+          "DELETE FROM specs WHERE id = (SELECT spec FROM batches WHERE first = 2)",
+          "DELETE FROM batches WHERE first = 2"}) {
+      SCOPED_TRACE(std::string(damage) + (is_last ? ", the last one" : ""));
+      fs::remove_all(dir_);
+      fs::create_directory(dir_);
+      {
+        auto journal = open();
+        ASSERT_TRUE(journal);
+        add_job(*journal, 1);
+        journal->add_batch({JobId(2), kEnd - 2, testing::a_jobspec(), false});
+        journal->add_array(JobId(2), 2);
+        journal->add_event(JobId(2), 1, {1, event::Submit{}});
+        journal->extend_array(JobId(2), kTasks, testing::a_jobspec("longer"));
+        journal->add_event(JobId(2), 1, {2, event::ArrayExtend{kTasks - 2}});
+        journal->add_event(JobId(2), 1, {3, event::ArrayClose{}});
+        for (std::uint64_t task = 3; task < kStop - 1; ++task)
+          journal->add_ended_tasks({JobId(task), 1, pack_ended({})}, "COMPLETED");
+        if (!is_last) add_job(*journal, kEnd);
+        ASSERT_TRUE(journal->commit());
+      }
+      SQLite::Database(file(), SQLite::OPEN_READWRITE).exec(damage);
+      EXPECT_THAT(check_journal(dir_)->damage, Not(IsEmpty()));
+      if (std::string_view(damage).starts_with("DELETE FROM specs")) {
+        EXPECT_FALSE(open());
+      }
+      const auto repaired = repair_journal(dir_, 12'345);
+      ASSERT_TRUE(repaired) << to_string(repaired.error());
+      EXPECT_THAT(repaired->lost, Contains("array 2, 5 tasks; of 4 the result is known"));
+      EXPECT_THAT(repaired->lost, Not(Contains(HasSubstr("100"))));
+      EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
+      const auto journal = open();
+      ASSERT_TRUE(journal) << to_string(journal.error());
+      EXPECT_EQ(journal->next_id(), JobId(is_last ? kEnd : kEnd + 1)) << "no number is given twice";
+      EXPECT_EQ(journal->lost_ids(), std::pair(JobId(0), JobId(0)));
+      std::vector<std::string> results;
+      for (const std::uint64_t id : ids(*journal))
+        results.push_back((*journal->inactive(JobId(id)))->result);
+      std::vector<std::string> expected = {"COMPLETED", "FAILED",    "COMPLETED", "COMPLETED",
+                                           "COMPLETED", "COMPLETED", "FAILED"};
+      if (!is_last) expected.push_back("COMPLETED");
+      EXPECT_EQ(results, expected);
+    }
+}
+
+// More jobs than records are made of.
+TEST_F(JournalDamageTest, ARepairIsSoundHoweverManyJobsAreLost) {
+  {
+    auto journal = open();
+    ASSERT_TRUE(journal);
+    journal->add_batch({JobId(1), kMostRecorded + 50, testing::a_jobspec(), false});
+    add_job(*journal, kMostRecorded + 51);
+  }
+  SQLite::Database(file(), SQLite::OPEN_READWRITE).exec("DELETE FROM batches WHERE first = 1");
+  ASSERT_TRUE(repair_journal(dir_, 12'345));
+  EXPECT_THAT(check_journal(dir_)->damage, IsEmpty());
 }
 
 // As many jobs are made of a batch as its row says.
