@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How costs grow: Google Benchmark's JSON to a table, the table to a plot.
 
-  plot.py collect RUN.json... > docs/growth.csv    medians, nanoseconds of CPU time for one operation
+  plot.py collect RUN.json... > docs/growth.csv    medians, nanoseconds for one operation: of CPU time,
+                                                   of the wall's where a benchmark counts that
   plot.py draw docs/growth.csv docs/growth.svg     log-log, a panel each for what grows with what
 
 Make the runs with --benchmark_repetitions=5 --benchmark_report_aggregates_only=true --benchmark_out=RUN.json.
@@ -29,9 +30,12 @@ PANELS = [
       "graph_pass_after_an_end/easy_by_depth": "by queue-depth (100,000 pending)"}),
     ("A simulated machine that is full (model.py)", "nodes of 32 cores",
      {"simulate/pass": "a pass", "simulate/job": "a job"}),
+    ("One broker, tasks that are over at once (agents.cpp)", "agents",
+     {"BM_StubbedTasks": "a job of 20,000, decided and reported", "BM_StubbedTasks/run": "a job alone, there and back",
+      "BM_StubbedTasks/ready": "from the start until all agents are taken"}),
 ]
 # Benchmarks with several arguments: which of them grows.
-GROWING = {"easy_by_queue": 0, "easy_by_nodes": 1, "easy_by_depth": 2}
+GROWING = {"BM_StubbedTasks": 0, "easy_by_queue": 0, "easy_by_nodes": 1, "easy_by_depth": 2}
 COLUMNS = 3
 COLOURS = ["#1b6ca8", "#d1495b", "#2e8b57", "#8a5fbf", "#c77d0a", "#444444"]
 WIDTH, HEIGHT, LEFT, TOP, GAP, LEGEND = 300, 240, 60, 40, 90, 160
@@ -39,7 +43,7 @@ WIDTH, HEIGHT, LEFT, TOP, GAP, LEGEND = 300, 240, 60, 40, 90, 160
 
 def name_and_size(run_name):
     """("mix/1024", "500") of "mix/1024/500/iterations:5"; None for one that does not grow."""
-    words = [word for word in run_name.split("/") if ":" not in word]
+    words = [word for word in run_name.split("/") if ":" not in word and word != "real_time"]
     names = [word for word in words if not word.isdigit()]
     sizes = words[len(names):]
     if not sizes or words[:len(names)] != names:
@@ -66,6 +70,9 @@ def collect(files):
                 unit = {"ns": 1, "us": 1e3, "ms": 1e6}[run["time_unit"]]
                 ns = 1e9 / per_item if per_item else run["cpu_time"] * unit
                 out.writerow([name, size, round(ns, 1)])
+                for counter, ms in run.items():
+                    if counter.endswith("_ms"):
+                        out.writerow([f"{name}/{counter.removesuffix('_ms')}", size, round(1e6 * ms, 1)])
 
 
 def label(ns):
