@@ -120,11 +120,15 @@ class KeptWriter {
 
   // Of the table on top of the stack.
   bool list_keys(const std::string& where, std::vector<KeptKey>& keys) {
-    constexpr std::size_t kShortestEntry = 6;  // "[1] = 1"
+    constexpr std::size_t kShortestEntry = 6;  // "[", and "] = 1" behind the key
+    std::size_t least = 0;                     // bytes that these keys take
     lua_pushnil(lua_);
     while (lua_next(lua_, -2) != 0) {
       lua_pop(lua_, 1);
-      if (keys.size() <= kMostKept / kShortestEntry && key_on_top(where, keys)) continue;
+      if (least <= kMostKept && key_on_top(where, keys)) {
+        least += written(keys.back()).size() + kShortestEntry;
+        continue;
+      }
       lua_pop(lua_, 1);
       return what_.empty() ? too_much() : false;
     }

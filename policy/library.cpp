@@ -98,7 +98,7 @@ void push_key(lua_State* lua, const SortedKey& key) {
 
 // The keys of the table at 1, sorted. Their texts live as long as the table is not changed.
 std::vector<SortedKey> sorted_keys(lua_State* lua) {
-  const std::int64_t steps_per_key = 10 * Sandbox::of(lua).weight();
+  const std::int64_t steps_per_key = 10 * Sandbox::of(lua).weight() + Sandbox::of(lua).look_steps();
   std::vector<SortedKey> keys;
   lua_pushnil(lua);
   while (lua_next(lua, 1) != 0) {
@@ -118,6 +118,7 @@ int next_pair(lua_State* lua) {
   lua_Integer i = lua_tointeger(lua, lua_upvalueindex(2));
   for (;;) {
     lua_settop(lua, 1);
+    Sandbox::of(lua).charge(lua, Sandbox::of(lua).look_steps());
     lua_rawgeti(lua, lua_upvalueindex(1), ++i);
     if (lua_isnil(lua, -1)) return 1;
     lua_pushvalue(lua, -1);
@@ -159,7 +160,7 @@ int lua_next_key(lua_State* lua) {
 }
 
 int next_index(lua_State* lua) {
-  Sandbox::of(lua).charge(lua, kStepsPerTurn);
+  Sandbox::of(lua).charge(lua, kStepsPerTurn + Sandbox::of(lua).look_steps());
   const lua_Integer i = check_integer(lua, 2) + 1;
   lua_pushinteger(lua, i);
   return lua_geti(lua, 1, i) == LUA_TNIL ? 1 : 2;

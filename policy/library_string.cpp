@@ -232,6 +232,7 @@ void add_replacement(lua_State* lua, std::string& out, std::string_view text,
       give_text(lua, text.substr(match.begin, match.end - match.begin));
     else
       push_capture(lua, text, match.captures[0]);
+    Sandbox::of(lua).charge(lua, Sandbox::of(lua).look_steps());
     lua_rawget(lua, 3);
   }
   if (!lua_toboolean(lua, -1))

@@ -6,14 +6,20 @@
 
 #include "policy/library.hpp"
 #include "policy/sandbox.hpp"
+#include "policy/table_looks.hpp"
 
 namespace holon::policy {
 
 namespace {
 
+void charge_looks(lua_State* lua, std::int64_t looks) {
+  Sandbox::of(lua).charge(lua, looks * Sandbox::of(lua).look_steps());
+}
+
 // The length of the table at 1, as steps that are taken.
 lua_Integer charged_length(lua_State* lua) {
   luaL_checktype(lua, 1, LUA_TTABLE);
+  charge_looks(lua, kLooksForLength);
   const auto length = static_cast<lua_Integer>(lua_rawlen(lua, 1));
   Sandbox::of(lua).charge(lua, 1 + length);
   return length;
@@ -25,6 +31,7 @@ int table_insert(lua_State* lua) {
   if (lua_gettop(lua) == 3) {
     at = check_integer(lua, 2);
     luaL_argcheck(lua, at >= 1 && at <= end, 2, "position out of bounds");
+    charge_looks(lua, 2 * (end - at));
     for (lua_Integer i = end; i > at; --i) {
       lua_rawgeti(lua, 1, i - 1);
       lua_rawseti(lua, 1, i);
@@ -41,6 +48,7 @@ int table_remove(lua_State* lua) {
   lua_Integer at = opt_integer(lua, 2, length);
   luaL_argcheck(lua, (length == 0 && at == 0) || (at >= 1 && at <= length + 1), 2,
                 "position out of bounds");
+  charge_looks(lua, 2 * (length - at));
   lua_rawgeti(lua, 1, at);
   for (; at < length; ++at) {
     lua_rawgeti(lua, 1, at + 1);
@@ -60,6 +68,7 @@ int table_concat(lua_State* lua) {
   std::string all;
   const lua_Integer first = std::max<lua_Integer>(1, opt_integer(lua, 3, 1));
   for (lua_Integer i = first; i <= last; ++i) {
+    charge_looks(lua, 1);
     lua_rawgeti(lua, 1, i);
     std::size_t bytes = 0;
     if (!lua_isstring(lua, -1))
@@ -96,6 +105,7 @@ int table_unpack(lua_State* lua) {
   if (static_cast<lua_Unsigned>(last) - static_cast<lua_Unsigned>(first) >= kMost)
     return luaL_error(lua, "too many results to unpack (more than %d)", static_cast<int>(kMost));
   luaL_checkstack(lua, kMost, "too many results to unpack");
+  charge_looks(lua, last - first + 1);
   for (lua_Integer i = first; i <= last; ++i) lua_rawgeti(lua, 1, i);
   return static_cast<int>(last - first + 1);
 }
@@ -103,6 +113,7 @@ int table_unpack(lua_State* lua) {
 // Is the value at place `a` of the table at 1 before that at `b`?
 bool comes_before(lua_State* lua, lua_Integer a, lua_Integer b) {
   Sandbox::of(lua).charge(lua, 5 * Sandbox::of(lua).weight());
+  charge_looks(lua, 2);
   bool before = false;
   if (lua_isnoneornil(lua, 2)) {
     lua_rawgeti(lua, 1, a);
@@ -143,6 +154,7 @@ int table_sort(lua_State* lua) {
   if (!lua_isnil(lua, 2)) luaL_checktype(lua, 2, LUA_TFUNCTION);
   Places places;
   for (lua_Integer i = 1; i <= length; ++i) places.push_back(i);
+  charge_looks(lua, 2 * length);
   Places merged(places.size());
   for (std::size_t width = 1; width < places.size(); width *= 2) {
     merge_runs(lua, places, merged, width);

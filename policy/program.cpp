@@ -95,7 +95,7 @@ class LuaHooks : public qmanager::PolicyHooks {
     sandbox_ = std::move(*sandbox);
     make_views(lua(), seen_);
     const std::string filled = "state = " + (state.empty() ? "{}" : state);
-    if (Status ran = sandbox_->run(filled, "state"); !ran) return ran;
+    if (Status ran = sandbox_->run_once(filled, "state"); !ran) return ran;
     if (lua_getglobal(lua(), "state") != LUA_TTABLE)
       return fail(Errc::invalid_argument, "what was kept is no table", "state");
     lua_rawsetp(lua(), LUA_REGISTRYINDEX, &kStateKey);

@@ -10,6 +10,7 @@
 
 #include "base/printable.hpp"
 #include "policy/library.hpp"
+#include "policy/table_looks.hpp"
 
 namespace holon::policy {
 
@@ -53,6 +54,22 @@ void look(lua_State* lua, lua_Debug* event) {
     sandbox.charge_line(lua, event->currentline);
   else
     sandbox.charge(lua, kStepsPerLook * sandbox.weight(), 0);
+  if (!sandbox.has_grown()) return;
+  lua_getinfo(lua, "l", event);
+  sandbox.charge_line(lua, event->currentline);
+}
+
+// Keys that this block has room for if it is the part of a table that is no list (lobject.h): a
+// power of two of nodes. 0: it is none, or of a few.
+std::size_t keys_of(std::size_t size, std::size_t few) {
+  constexpr std::size_t kNode = 24;
+  const std::size_t keys = size / kNode;
+  return size % kNode == 0 && keys > few && (keys & (keys - 1)) == 0 ? keys : 0;
+}
+
+int append(lua_State*, const void* bytes, std::size_t size, void* to) {
+  static_cast<std::string*>(to)->append(static_cast<const char*>(bytes), size);
+  return 0;
 }
 
 // Takes the message off the stack: a line of text, whatever bytes somebody has put there.
@@ -73,6 +90,7 @@ std::string pop_message(lua_State* lua) {
 void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size_t new_size) {
   auto& sandbox = *static_cast<Sandbox*>(self);
   const std::size_t before = block == nullptr ? 0 : old_size;
+  if (keys_of(before, kFewKeys) != 0) sandbox.forget_keys(block);
   if (new_size == 0) {
     sandbox.used_ -= before;
     std::free(block);
@@ -92,9 +110,36 @@ void* Sandbox::allocate(void* self, void* block, std::size_t old_size, std::size
   if (more && (sandbox.used_ - before + new_size > sandbox.limits_.memory ||
                (text && new_size > sandbox.limits_.text + kHeader)))
     return nullptr;
+  const std::size_t keys =
+      block == nullptr && old_size == 0 ? keys_of(new_size, kFewKeys) : std::size_t{0};
+  if (sandbox.is_too_large(keys)) return nullptr;
   void* const moved = std::realloc(block, new_size);
   if (moved != nullptr) sandbox.used_ = sandbox.used_ - before + new_size;
+  if (moved != nullptr && keys != 0) sandbox.note_keys(moved, keys);
   return moved;
+}
+
+void Sandbox::note_keys(const void* block, std::size_t keys) {
+  keys_in_[block] = keys;
+  if (keys <= most_keys_) return;
+  most_keys_ = keys;
+  has_grown_ = true;
+}
+
+void Sandbox::forget_keys(const void* block) {
+  const auto found = keys_in_.find(block);
+  if (found == keys_in_.end()) return;
+  const std::size_t keys = found->second;
+  keys_in_.erase(found);
+  if (keys < most_keys_) return;
+  most_keys_ = 0;
+  for (const auto& [other, most] : keys_in_) most_keys_ = std::max(most_keys_, most);
+}
+
+bool Sandbox::has_grown() {
+  if (!std::exchange(has_grown_, false)) return false;
+  count_steps();
+  return true;
 }
 
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
@@ -118,6 +163,14 @@ Sandbox& Sandbox::of(lua_State* lua) {
 }
 
 Status Sandbox::run(std::string_view text, const std::string& name) {
+  return run_text(text, name, true);
+}
+
+Status Sandbox::run_once(std::string_view text, const std::string& name) {
+  return run_text(text, name, false);
+}
+
+Status Sandbox::run_text(std::string_view text, const std::string& name, bool is_run_again) {
   const Bounds bounds(bounded_);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
@@ -134,6 +187,13 @@ Status Sandbox::run(std::string_view text, const std::string& name) {
     lua_pop(lua_, 1);
     return fail(Errc::invalid_argument, "it takes too much memory to read", name);
   }
+  if (loaded == LUA_OK && is_run_again) {
+    std::string dumped;
+    lua_dump(lua_, &append, &dumped, 0);
+    const auto looks = table_looks(dumped);
+    looks_.resize(std::max(looks_.size(), looks.size()));
+    for (std::size_t i = 0; i < looks.size(); ++i) looks_[i] = std::max(looks_[i], looks[i]);
+  }
   const Status ran = loaded == LUA_OK ? call(0, 0, limits_.load_steps)
                                       : Status(fail(Errc::invalid_argument, pop_message(lua_)));
   if (ran || ran.error().what.starts_with(name + ":")) return ran;
@@ -148,15 +208,18 @@ Status Sandbox::call(int arguments, int results, std::int64_t steps) {
   if (outcome == LUA_ERRMEM) {
     lua_pop(lua_, 1);
     lua_gc(lua_, LUA_GCCOLLECT);
-    return fail(Errc::invalid_argument,
-                fmt::format("it takes more than {} KiB of memory, or {} KiB for a text",
-                            limits_.memory >> 10, limits_.text >> 10));
+    return fail(
+        Errc::invalid_argument,
+        fmt::format("it takes more than {} KiB of memory, {} KiB for a text, or {} keys for "
+                    "a table beside its list",
+                    limits_.memory >> 10, limits_.text >> 10, limits_.keys));
   }
   return fail(Errc::invalid_argument, pop_message(lua_));
 }
 
 void Sandbox::count_steps() {
-  lua_sethook(lua_, &look, LUA_MASKCOUNT | (line_costs_.empty() ? 0 : LUA_MASKLINE), kStepsPerLook);
+  const bool by_line = !line_costs_.empty() || (most_keys_ > 0 && !looks_.empty());
+  lua_sethook(lua_, &look, LUA_MASKCOUNT | (by_line ? LUA_MASKLINE : 0), kStepsPerLook);
 }
 
 void Sandbox::begin_pass(std::uint64_t seed) {
@@ -167,9 +230,11 @@ void Sandbox::begin_pass(std::uint64_t seed) {
 void Sandbox::charge_line(lua_State* lua, int line) {
   constexpr std::size_t kShortNumber = 128;
   const auto at = static_cast<std::size_t>(line) - 1;  // 0, of what has no lines: none
-  if (at >= line_costs_.size() || line_costs_[at] == LineCost{}) return;
+  const LineCost cost = at < line_costs_.size() ? line_costs_[at] : LineCost{};
+  const std::int64_t looks = at < looks_.size() ? looks_[at] * look_steps() : 0;
+  if (cost == LineCost{} && looks == 0) return;
   const auto longer = static_cast<std::int64_t>(1 + longest_made_ / kShortNumber);
-  charge(lua, line_costs_[at].joins + line_costs_[at].loops * longer, 0);
+  charge(lua, cost.joins + cost.loops * longer + looks, 0);
 }
 
 void Sandbox::push_shown(std::string_view text) {

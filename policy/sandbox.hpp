@@ -5,15 +5,16 @@
 // type, and tables math, string, table. What is missing: load, pcall, coroutines, metatables, os,
 // io, debug. Nothing can catch an error, so that a budget that is spent ends the call. Steps
 // stand for some ten nanoseconds each: what takes longer than an instruction, as a new block or
-// text does, a number that is made a text, or a comparison of long texts, counts as several. Same
-// calls, same answers: tables are walked in the order of their keys, random numbers come from a
-// seed that is given. Not thread-safe: one owner.
+// text does, a number that is made a text, a comparison of long texts, or a look into a large
+// table, counts as several. Same calls, same answers: tables are walked in the order of their keys,
+// random numbers come from a seed that is given. Not thread-safe: one owner.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.hpp"
@@ -27,6 +28,7 @@ struct SandboxLimits {
   std::int64_t load_steps = 1'000'000;  // instructions, and as many of what libraries do
   std::size_t memory = 8u << 20;        // bytes
   std::size_t text = 64u << 10;         // bytes of one string
+  std::size_t keys = 16u << 10;         // of one table, beside its list; a power of two
 };
 
 class Sandbox {
@@ -39,6 +41,8 @@ class Sandbox {
 
   // Runs the text of a file, `name` in messages. Errors: invalid_argument with "NAME:LINE".
   Status run(std::string_view text, const std::string& name);
+  // The same of one that makes no functions.
+  Status run_once(std::string_view text, const std::string& name);
 
   // Calls the function that lies below `arguments` values on the stack, as lua_pcall does. Errors:
   // invalid_argument, what went wrong with its place, where one is known; the stack is then as
@@ -66,8 +70,15 @@ class Sandbox {
   // How many steps one is that may compare texts: it takes as long as the longest text that was
   // made here lets it.
   std::int64_t weight() const { return 1 + static_cast<std::int64_t>(longest_made_ / 1024); }
-  // For the entry into a line that makes texts of numbers (line_costs.hpp).
+  // For the entry into a line that makes texts of numbers (line_costs.hpp), or looks into tables
+  // (table_looks.hpp).
   void charge_line(lua_State* lua, int line);
+  // Steps of one look into a table by a key: as many as the keys of the largest one let it take,
+  // all of which may fall together.
+  std::int64_t look_steps() const { return static_cast<std::int64_t>(most_keys_ / kKeysPerStep); }
+  // True once after the largest table has grown: what was charged of the line that runs was too
+  // little.
+  bool has_grown();
   // A text of the host's, which is as long as it is: the policy has not made it.
   void push_shown(std::string_view text);
   std::int64_t& steps_left() { return steps_left_; }
@@ -75,7 +86,14 @@ class Sandbox {
 
  private:
   explicit Sandbox(const SandboxLimits& limits) : limits_(limits) {}
+  static constexpr std::size_t kFewKeys = 32;     // of a table that is looked into for nothing
+  static constexpr std::size_t kKeysPerStep = 8;  // that a look passes by
+
+  Status run_text(std::string_view text, const std::string& name, bool is_run_again);
   void count_steps();
+  bool is_too_large(std::size_t keys) const { return bounded_ && keys > limits_.keys; }
+  void note_keys(const void* block, std::size_t keys);
+  void forget_keys(const void* block);
   static void* allocate(void* self, void* block, std::size_t old_size, std::size_t new_size);
 
   SandboxLimits limits_;
@@ -86,7 +104,11 @@ class Sandbox {
   bool bounded_ = false;  // Lua works: what the host puts there meanwhile must not fail
   bool showing_ = false;  // of texts of the host's
   std::size_t longest_made_ = 0;
-  std::vector<LineCost> line_costs_;  // of all that was run
+  std::vector<LineCost> line_costs_;                      // of all that was run
+  std::vector<std::int64_t> looks_;                       // of its lines
+  std::unordered_map<const void*, std::size_t> keys_in_;  // of tables with more than a few
+  std::size_t most_keys_ = 0;                             // the largest of these; 0: there is none
+  bool has_grown_ = false;
   std::uint64_t random_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "policy/line_costs.hpp"
 #include "policy/pattern.hpp"
+#include "policy/table_looks.hpp"
 
 namespace holon::policy {
 namespace {
@@ -152,6 +153,9 @@ TEST(Sandbox, EndsWhatDoesNotEnd) {
       "local t = {} for i = 1, 1e5 do t[i] = i end while true do next(t, 1) end",
       "local a, b = ('x'):rep(6e4), ('x'):rep(6e4) while true do if a .. '' == b .. '' then end "
       "end",
+      "local t = {} for i = 1, 1e6 do t[1 + i * 2^-50] = i end",
+      "local t = {} for i = 1, 1e6 do t[i * 8191] = i end",
+      "local t, k = {}, 1.5 for i = 1, 9000 do t[1 + i * 2^-50] = i end while true do k = t[k] end",
       "string.rep = nil; ('x'):rep(3)",
       "local x <close> = {}",
   };
@@ -217,6 +221,77 @@ TEST(Sandbox, WhatTakesLongIsManySteps) {
   EXPECT_GT(steps_of("local c = a < b", two), 300'000);
   EXPECT_GT(steps_of("tonumber(a)", two), 1'000'000);
   EXPECT_GT(steps_of("for j = b, b, b do end", "b = '1.1e-300'"), 20'000);
+}
+
+// Numbers can be chosen so that all of them fall together, whatever the size of the table: each
+// look at one passes by the others.
+TEST(Sandbox, ALookIntoALargeTableIsManySteps) {
+  const std::string far = "t = {} for i = 1, 2000 do t[1 + i * 2^-50] = i end k = 1 + 2^-50\n";
+  constexpr std::int64_t kLeast = 1'000 * 2'048 / 8;
+  EXPECT_GT(steps_of("local x = t[k]", far), kLeast);
+  EXPECT_GT(steps_of("t[k] = i", far), kLeast);
+  EXPECT_GT(steps_of("local n = #t", far), kLeast);
+  // An assignment is done on its last line.
+  EXPECT_GT(steps_of("\nt[k]\n=\n1\n", far + " local t, k = t, k"), kLeast);
+  EXPECT_GT(steps_of("table.insert(t, i)", far + " s = {}"), kLeast);
+  EXPECT_GT(steps_of("for _, x in ipairs({1}) do end", far), kLeast);
+  // A name in the text of the policy is a text, and these do not fall together.
+  EXPECT_LT(steps_of("local x = t.name", far), 10'000);
+  // Of small ones, and of lists, a look is a look.
+  EXPECT_LT(steps_of("local x = t[i % 20]", "t = {} for i = 1, 20 do t[i * 1.5] = i end\n"),
+            10'000);
+  EXPECT_LT(steps_of("local x = t[i]", "t = {} for i = 1, 1000 do t[i] = i end"), 10'000);
+}
+
+TEST(Sandbox, ATableHasSoManyKeysBesideItsList) {
+  EXPECT_EQ(run("for i = 1, 20000 do s = s or {} s[i] = true end"), "");
+  const std::string said = run("t = {} for i = 1, 1e5 do t[i * 7919] = true end");
+  EXPECT_NE(said, "");
+  auto sandbox = Sandbox::create();
+  EXPECT_TRUE(
+      (*sandbox)->run("t = {} n = 0\n"
+                      "function f() for i = 1, 20 do n = n + 1 t[n * 7919] = true end end",
+                      "t.lua"));
+  Status last;
+  for (int i = 0; i < 2'000 && last; ++i) {
+    lua_getglobal((*sandbox)->lua(), "f");
+    last = (*sandbox)->call(0, 0, 1'000'000);
+  }
+  ASSERT_FALSE(last);
+  EXPECT_NE(last.error().what.find("16384 keys for a table"), std::string::npos)
+      << last.error().what;
+  lua_getglobal((*sandbox)->lua(), "n");
+  EXPECT_EQ(lua_tointeger((*sandbox)->lua(), -1), 16'385);
+}
+
+TEST(TableLooks, AreThoseOfTheLinesThatLook) {
+  lua_State* const lua = luaL_newstate();
+  const auto looks = [lua](const std::string& text) {
+    EXPECT_EQ(luaL_loadstring(lua, text.c_str()), LUA_OK);
+    std::string dumped;
+    const auto append = [](lua_State*, const void* bytes, std::size_t size, void* to) {
+      static_cast<std::string*>(to)->append(static_cast<const char*>(bytes), size);
+      return 0;
+    };
+    lua_dump(lua, append, &dumped, 0);
+    lua_pop(lua, 1);
+    return table_looks(dumped);
+  };
+  using Looks = std::vector<std::int64_t>;
+  EXPECT_EQ(looks("local a = b.c + 1 x.y = 'z' f()"), Looks{});
+  EXPECT_EQ(looks("local a, k = ...\nreturn a[k]"), (Looks{0, 1}));
+  EXPECT_EQ(looks("local a, k = ...\na[k] = 1 a[k] = 2\n\nreturn #a"), (Looks{0, 2, 0, 4}));
+  EXPECT_EQ(looks("local a, k = ...\na[k]\n=\n1"), (Looks{0, 0, 0, 1}));
+  EXPECT_EQ(looks("local a = ...\nreturn a[7], {[8.5] = 1}"), (Looks{0, 2}));
+  std::string far = "local a, k = ...\nlocal function f()" + std::string(1'000, '\n');
+  far += "return a[k] end\nlocal s, i, r = 'text', 77777777777, 1.5\nreturn a[k]";
+  const Looks found = looks(far);
+  ASSERT_EQ(found.size(), 1'004U);
+  EXPECT_EQ(found[1'001], 1);
+  EXPECT_EQ(found[1'003], 1);
+  EXPECT_EQ(table_looks(""), Looks{});
+  EXPECT_EQ(table_looks("\x1bLua no chunk at all \xff\xff\xff"), Looks{});
+  lua_close(lua);
 }
 
 // What an honest policy writes stays cheap.
