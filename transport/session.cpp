@@ -19,6 +19,9 @@ constexpr std::size_t kEnvelopeRoom =
 constexpr std::size_t kMostOpenBytes = 32 << 20, kMostOpenBytesOfAll = 128 << 20;
 // Of one user, also where all together have what all may have: one of so many of max_open; bytes.
 constexpr std::size_t kShareOfFloor = 100, kFloorOfBytes = 256 << 10;
+// Bytes of answers that one user of other machines leaves unread over all connections, from which
+// on no more requests of that user are served.
+constexpr std::size_t kMostOwedToUser = 64 << 20;
 
 }  // namespace
 
@@ -121,6 +124,27 @@ Session::Session(std::shared_ptr<SessionShared> shared, PeerId peer, Transmit tr
 
 Session::~Session() {
   forget_incoming();
+  owe_less(backlog());
+}
+
+// What is owed at the socket of this machine is bounded by its door, which sees what the kernel
+// takes.
+void Session::owe(std::size_t bytes) {
+  if (principal_.kind == Principal::Kind::munge && bytes > 0)
+    shared_->owed_to_user[principal_.uid] += bytes;
+}
+
+void Session::owe_less(std::size_t bytes) {
+  if (principal_.kind != Principal::Kind::munge || bytes == 0) return;
+  const auto found = shared_->owed_to_user.find(principal_.uid);
+  found->second -= bytes;
+  if (found->second == 0) shared_->owed_to_user.erase(found);
+}
+
+void Session::principal(const Principal& who) {
+  owe_less(backlog());
+  principal_ = who;
+  owe(backlog());
 }
 
 void Session::peer_limit(std::size_t max_message) {
@@ -134,6 +158,7 @@ void Session::flush() {
 
 void Session::lose(const Error& why) {
   open_ = false;
+  owe_less(backlog());
   sent_ = confirmed_ = received_ = reported_ = 0;
   last_heard_ = monotonic_ms();
   std::vector<std::uint64_t> lost;
@@ -213,7 +238,9 @@ void Session::receive(Envelope envelope, std::size_t bytes) {
     case Kind::cancel:
       return on_cancel(envelope.id);
     case Kind::heartbeat:
-      if (envelope.id <= sent_) confirmed_ = std::max(confirmed_, envelope.id);
+      if (envelope.id > sent_ || envelope.id <= confirmed_) return;
+      owe_less(static_cast<std::size_t>(envelope.id - confirmed_));
+      confirmed_ = envelope.id;
       return;
     case Kind::hello:
     case Kind::welcome:
@@ -264,6 +291,9 @@ std::optional<std::string> Session::too_many_of_user(std::uint32_t user, std::si
   const auto found = shared_->open_by_user.find(user);
   const auto open = found == shared_->open_by_user.end() ? SessionShared::OfUser() : found->second;
   const Options& options = shared_->options;
+  const auto owed = shared_->owed_to_user.find(user);
+  if (owed != shared_->owed_to_user.end() && owed->second > kMostOwedToUser)
+    return std::to_string(owed->second) + " bytes of answers to this user are unread";
   const auto part = [](std::size_t all, std::size_t used, std::size_t floor, std::size_t most) {
     return std::clamp(all - std::min(all, used), std::min(floor, most), most);
   };
@@ -381,6 +411,7 @@ void Session::send(Envelope envelope) {
 void Session::send_now(const Envelope& envelope) {
   std::string bytes = encode(envelope);
   sent_ += bytes.size();
+  owe(bytes.size());
   last_sent_ = monotonic_ms();
   transmit_(std::move(bytes));
 }

@@ -52,6 +52,8 @@ struct SessionShared {
     std::size_t requests = 0, bytes = 0;
   };
   std::unordered_map<std::uint32_t, OfUser> open_by_user{};
+  // Bytes sent to users of other machines and not confirmed, over all connections of each.
+  std::unordered_map<std::uint32_t, std::size_t> owed_to_user{};
   std::uint32_t own_user = geteuid();
 
   // The user whose bounds are for this peer; nullopt: no user's are, as for root and the own one.
@@ -96,7 +98,7 @@ class Session : public std::enable_shared_from_this<Session> {
   void send_now(const Envelope& envelope);
 
   void peer_limit(std::size_t max_message);  // the largest message the peer takes
-  void principal(const Principal& who) { principal_ = who; }
+  void principal(const Principal& who);
   const Principal& principal() const { return principal_; }
   // How many requests wait for an answer, and of what size, is not bounded any more.
   void favour() { favoured_ = true; }
@@ -136,6 +138,8 @@ class Session : public std::enable_shared_from_this<Session> {
   std::optional<std::string> too_many(const Envelope& request) const;
   std::optional<std::string> too_many_of_user(std::uint32_t user, std::size_t bytes) const;
   void uncount(const Incoming& request);
+  void owe(std::size_t bytes);
+  void owe_less(std::size_t bytes);
   bool too_large(const Envelope& envelope) const;
 
   std::shared_ptr<SessionShared> shared_;

@@ -289,6 +289,58 @@ TEST_F(UsersBoundsTest, OverTcpConnectionsCountForTheirAddressAndThenForTheirUse
   EXPECT_EQ(server_->principal_of(peers.back()), bob);
 }
 
+// Over tcp nobody sees what the kernel has taken: what counts is what the client has confirmed.
+TEST_F(UsersBoundsTest, OverTcpAUserWhoReadsNothingIsServedNoMoreOverWhateverConnection) {
+  constexpr std::size_t kMegabyte = 1 << 20;
+  listen_with(200);
+  listen_to_strangers();
+  std::vector<PeerId> peers;
+  server_->on_peer([&](PeerId peer, const PeerInfo&) { peers.push_back(peer); });
+  for (int i = 0; i < 4; ++i) ASSERT_EQ(refusal_of_stranger(), "");
+  ASSERT_EQ(peers.size(), 4U);
+  for (std::size_t i = 0; i < 3; ++i)
+    server_->prove(peers[i], {Principal::Kind::munge, kSomebody, 0, 0, "afar"});
+  server_->prove(peers[3], {Principal::Kind::munge, kSomebody + 1, 0, 0, "afar"});
+  // What is asked behind the answers comes before these have been read.
+  std::vector<Request> asked;
+  server_->on_request([&](const Request& request) {
+    if (request.topic() == "much") return asked.push_back(request);
+    if (request.topic() == kBoundReached && request.peer().value() == 0)
+      return told_.push_back({request.principal(), request.payload()});
+    request.reply("");
+  });
+  const auto call = [&](std::size_t client, const char* topic) {
+    auto answer = std::make_shared<std::string>();
+    strangers_[client]->call({topic, "", "", 0}, [answer](const Result<std::string>& said) {
+      *answer = said ? "answered" : said.error().what;
+    });
+    return answer;
+  };
+  const auto first = call(0, "much"), second = call(1, "much");
+  ASSERT_TRUE(reactor_->run_until([&] { return asked.size() == 2; }, kBoundsPatience));
+  for (const Request& request : asked) request.reply(std::string(33 * kMegabyte, 'x'));
+  const auto refused = call(2, "jobs"), of_another = call(3, "jobs");
+  ASSERT_TRUE(reactor_->run_until(
+      [&] {
+        return !refused->empty() && !of_another->empty() && !first->empty() && !second->empty();
+      },
+      kBoundsPatience));
+  EXPECT_NE(refused->find("bytes of answers to this user are unread"), std::string::npos)
+      << *refused;
+  EXPECT_EQ(*of_another, "answered");
+  EXPECT_EQ(*first, "answered");
+  ASSERT_EQ(told_.size(), 1U);
+  EXPECT_EQ(told_[0].who.uid, kSomebody);
+  // Who has read it all is served again.
+  std::string last;
+  for (int i = 0; i < 10'000 && last != "answered"; ++i) {
+    const auto again = call(2, "jobs");
+    ASSERT_TRUE(reactor_->run_until([&] { return !again->empty(); }, kBoundsPatience));
+    last = *again;
+  }
+  EXPECT_EQ(last, "answered");
+}
+
 TEST_F(UsersBoundsTest, WhereAllPlacesAreTakenTheUserWithMostGivesOne) {
   listen_with(160);
   const int share = stay_connected(kSomebody, 100);
