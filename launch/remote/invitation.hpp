@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "transport/curve/admission.hpp"
 
 namespace holon::launch {
@@ -27,9 +28,13 @@ struct Invitation {
 std::string write_invitation(const Invitation& invitation);
 Result<Invitation> parse_invitation(std::string_view text);
 
+// How long standard input is waited for, ms: whoever hands an invitation over has it by then.
+inline constexpr Duration kInvitationPatience = 60'000;
+
 // The invitation of this process: in `file` if that is not empty, else in the variable, which is
-// taken out of the environment, else the first line of standard input. Errors: not_found,
-// invalid_argument.
-Result<Invitation> take_invitation(const std::string& file);
+// taken out of the environment, else the first line of standard input. Errors: not_found (also:
+// input that is open and brings no line within `patience` ms), invalid_argument.
+Result<Invitation> take_invitation(const std::string& file,
+                                   Duration patience = kInvitationPatience);
 
 }  // namespace holon::launch

@@ -1,5 +1,6 @@
 // What an agent on another node than its broker's adds: its invitation, and the socket at which it
 // passes on what is asked on its node.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <unistd.h>
 
@@ -45,6 +46,37 @@ TEST(Invitation, OfTheEnvironmentIsTakenOutOfIt) {
   ASSERT_TRUE(came) << to_string(came.error());
   EXPECT_EQ(*came, sent);
   EXPECT_EQ(std::getenv(kInvitation), nullptr);
+}
+
+// Standard input of this process, for as long as it lives.
+class Input {
+ public:
+  explicit Input(int fd) : kept_(dup(STDIN_FILENO)) { dup2(fd, STDIN_FILENO); }
+  ~Input() { dup2(kept_.get(), STDIN_FILENO); }
+  Input(const Input&) = delete;
+  Input& operator=(const Input&) = delete;
+
+ private:
+  transport::UniqueFd kept_;
+};
+
+TEST(Invitation, OfInputIsItsFirstLineAndIsNotWaitedForWithoutEnd) {
+  const Invitation sent{{"tcp://10.0.0.7:4711"}, "server", {"p", "s"}};
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const transport::UniqueFd from(ends[0]), to(ends[1]);
+  const Input input(from.get());
+  const std::string text = write_invitation(sent) + "\nhalf of a secr";
+  ASSERT_EQ(write(to.get(), text.data(), text.size()), static_cast<ssize_t>(text.size()));
+  const auto came = take_invitation("");
+  ASSERT_TRUE(came) << to_string(came.error());
+  EXPECT_EQ(*came, sent);
+  // The rest is no line, and its end does not come.
+  const auto never = take_invitation("", 1);
+  ASSERT_FALSE(never);
+  EXPECT_EQ(never.error().code, Errc::not_found);
+  EXPECT_THAT(to_string(never.error()), ::testing::HasSubstr("no line came within"));
+  EXPECT_EQ(to_string(never.error()).find("half"), std::string::npos);
 }
 
 TEST(Place, OfAnInstanceThatHasEndedIsNotWaitedFor) {
