@@ -49,7 +49,8 @@ Error unreachable(const std::string& uri, const Error& error) {
             "is no address of an instance; accepted are ipc:///DIR/SOCKET, "
             "tcp://HOST:PORT?key=KEY and the name of a socket",
             uri};
-  return {Errc::disconnected, "the instance does not answer: " + error.what, uri};
+  const bool says_it = error.code == Errc::timed_out;
+  return {Errc::disconnected, (says_it ? "" : "the instance does not answer: ") + error.what, uri};
 }
 
 // The name of a socket is one, too.

@@ -39,7 +39,8 @@ std::optional<RunningInstance> written_in(const fs::path& folder) {
     root.name = start.value("name", "");
     root.state_dir = start.value("state_dir", "");
     const std::string resources = start.value("resources", "");
-    root.is_machine = resources.empty() || resources == "hwloc";
+    const bool keeps_declared = start.value("keeps_declared", false);
+    root.is_machine = (resources.empty() && !keeps_declared) || resources == "hwloc";
     return root;
   } catch (const nlohmann::json::exception&) {
     return std::nullopt;

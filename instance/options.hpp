@@ -26,6 +26,9 @@ struct StartOptions {
   // A shape ("node=4/core=8,memory=16"), or the name of a file: JGF, Rv1 or hwloc XML. Empty: what
   // hwloc finds here.
   std::string resources;
+  // `resources` is empty, and the journal in `state_dir` has declared ones, which the instance
+  // keeps.
+  bool keeps_declared = false;
   // Configuration in order, later wins: KEY=VALUE or the name of a TOML file (docs/config.md).
   std::vector<std::string> conf;
   // Journal and output files. Empty: a new directory below $XDG_STATE_HOME/holon or

@@ -20,6 +20,7 @@
 #include "instance/config/kept_files.hpp"
 #include "instance/options.hpp"
 #include "instance/process/ending_signals.hpp"
+#include "instance/process/in_background.hpp"
 #include "instance/process/runtime_files.hpp"
 #include "instance/process/spawn.hpp"
 #include "instance/process/supervisor.hpp"
@@ -27,6 +28,7 @@
 #include "instance/remote/meeting.hpp"
 #include "instance/remote/nodes.hpp"
 #include "instance/remote/remote_agent.hpp"
+#include "instance/resources/declared.hpp"
 #include "instance/resources/resources.hpp"
 #include "instance/surroundings.hpp"
 #include "instance/users/system_start.hpp"
@@ -170,7 +172,21 @@ Result<BrokerOptions> with_directories(StartOptions options,
 }
 
 bool is_this_machine(const StartOptions& options) {
-  return options.resources.empty() || options.resources == kThisMachine;
+  return (options.resources.empty() && !options.keeps_declared) ||
+         options.resources == kThisMachine;
+}
+
+// The option by which it has declared resources, and how it gets this machine's.
+struct Declared {
+  std::string option, otherwise;
+};
+
+Declared declared_by(const StartOptions& options) {
+  if (!options.keeps_declared) return {"--resources " + options.resources, "leave them out"};
+  return {"--state-dir " + options.state_dir,
+          fmt::format("it keeps those that it was made with, --resources {} gives it this "
+                      "machine's",
+                      kThisMachine)};
 }
 
 // Declared resources are pretended on this machine. An allocation that nothing can be started in is
@@ -178,14 +194,17 @@ bool is_this_machine(const StartOptions& options) {
 Result<Nodes> nodes_for(const StartOptions& options, const config::Config& config,
                         const Surroundings& around) {
   if (!is_this_machine(options)) {
+    const auto [option, otherwise] = declared_by(options);
     if (options.hosts.empty() && config.joinable)
       return fail(Errc::invalid_argument,
-                  "no node can join an instance whose resources are declared; leave them out, or "
-                  "say instance.joinable=false",
-                  "--resources " + options.resources);
+                  fmt::format("no node can join an instance whose resources are declared; {}, or "
+                              "say instance.joinable=false",
+                              otherwise),
+                  option);
     if (options.hosts.empty()) return Nodes();
-    return fail(Errc::invalid_argument, "resources are declared, or those of hosts, not both",
-                "--resources " + options.resources);
+    return fail(Errc::invalid_argument,
+                fmt::format("resources are declared, or those of hosts, not both; {}", otherwise),
+                option);
   }
   std::error_code error;
   const auto binary = fs::read_symlink("/proc/self/exe", error);
@@ -262,65 +281,6 @@ Status fit_in(const Surroundings& around, const StartOptions& options, Nodes& no
   return {};
 }
 
-// Pipes and locks of whoever called would stay open for as long as the instance lives.
-void leave_descriptors(std::vector<int> except) {
-  std::sort(except.begin(), except.end());
-  unsigned first = 3;
-  for (const int fd : except) {
-    if (fd < 3) continue;
-    const auto kept = static_cast<unsigned>(fd);
-    if (kept > first) close_range(first, kept - 1, 0);
-    first = kept + 1;
-  }
-  close_range(first, ~0U, 0);
-}
-
-// The calling process waits until the instance is up, prints its uri and returns; the instance
-// lives on in a session of its own, with its messages in the state directory.
-int start_in_background(const BrokerOptions& options, const config::Config& config,
-                        const Nodes& nodes, const std::string& cpuset) {
-  auto up = make_pipe();
-  if (!up) {
-    say(to_string(up.error()));
-    return kExitFailed;
-  }
-  const std::string log = options.start.state_dir + "/instance.log";
-  std::error_code none_yet;
-  const auto before = fs::file_size(log, none_yet);
-  const pid_t pid = fork();
-  if (pid < 0) {
-    say(std::strerror(errno));
-    return kExitFailed;
-  }
-  if (pid == 0) {
-    setsid();
-    up->read = {};
-    leave_descriptors({up->write.get(), options.starter, options.starter_of_agent,
-                       nodes.door ? nodes.door->socket.fd.get() : -1});
-    redirect(STDIN_FILENO, "/dev/null", O_RDONLY);
-    redirect(STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
-    redirect(STDERR_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_APPEND);
-    _exit(supervise(options, config, nodes, cpuset, [&](const std::string& uri) {
-      if (write(up->write.get(), uri.data(), uri.size()) < 0) return;
-      up->write = {};
-    }));
-  }
-  up->write = {};
-  std::array<char, 512> text{};
-  const auto n = read(up->read.get(), text.data(), text.size());
-  if (n > 0) {
-    std::puts(std::string(text.data(), static_cast<std::size_t>(n)).c_str());
-    return 0;
-  }
-  std::ifstream messages(log);
-  if (!none_yet)
-    messages.seekg(static_cast<std::streamoff>(before));  // what earlier starts said stays unsaid
-  for (std::string line; std::getline(messages, line);) std::fputs((line + "\n").c_str(), stderr);
-  int status = 0;
-  waitpid(pid, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : kExitFailed;
-}
-
 // Two agents on one machine would give out its cores twice. What an instance that goes on has is in
 // its journal.
 Status check_agents(const StartOptions& options, bool goes_on) {
@@ -373,6 +333,8 @@ int start_main(StartOptions options) {
     auto begun = begin_for_users(options, *config, *conf, detaches);
     if (!begun) return refuse(begun.error());
     starter = *begun;
+    // Read with the rights of the account, whose file it is.
+    options.keeps_declared = options.resources.empty() && keeps_declared(options.state_dir);
     config->tracking = config::TrackingKind::process;  // its keepers know
   }
   std::uint64_t most = 0;
@@ -418,17 +380,21 @@ int start_main(StartOptions options) {
   // A task in the background, a parent's or a launcher's, stays until the instance ends: with it
   // everything ends that it has started.
   const bool stays = !options.background || is_task || (options.system && !detaches);
-  // A signal waits for the supervisor from now on, which removes what is made here.
-  if (stays) block_signals(kEndingSignals);
+  // A signal waits for the supervisor from now on, or for who waits for that, which removes what is
+  // made here.
+  block_signals(kEndingSignals);
   auto prepared =
       with_directories(std::move(options), *conf, nodes.hosts, most, std::move(*handed), starter);
   if (!prepared) return refuse(prepared.error());
-  if (!stays) return start_in_background(*prepared, *config, nodes, cpuset);
+  if (!stays) return supervise_in_background(*prepared, *config, nodes, cpuset);
   const bool tells_uri = prepared->start.background && !prepared->start.grant;
-  return supervise(*prepared, *config, nodes, cpuset, [&](const std::string& uri) {
-    if (tells_uri) std::puts(uri.c_str());
-    std::fflush(stdout);
-  });
+  return supervise(
+      *prepared, *config, nodes, cpuset,
+      [&](const std::string& uri) {
+        if (tells_uri) std::puts(uri.c_str());
+        std::fflush(stdout);
+      },
+      [](const Error& why) { say(to_string(why)); });
 }
 
 }  // namespace holon::instance

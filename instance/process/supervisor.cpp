@@ -90,9 +90,9 @@ class Supervisor {
       agents_.push_back(std::make_unique<AgentProcess>(reactor_, rank));
   }
 
-  int run() {
+  int run(const std::function<void(const Error&)>& on_refused) {
     if (auto begun = begin(); !begun) {
-      say(to_string(begun.error()));
+      on_refused(begun.error());
       code_ = kExitFailed;
       stop();
     }
@@ -572,7 +572,8 @@ void say(const std::string& text) {
 }
 
 int supervise(const BrokerOptions& options, const config::Config& config, const Nodes& nodes,
-              const std::string& cpuset, std::function<void(const std::string&)> on_ready) {
+              const std::string& cpuset, std::function<void(const std::string&)> on_ready,
+              const std::function<void(const Error&)>& on_refused) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // For the rest of this process's life: one that comes when the supervisor has stopped listening
   // finds an end that is under way, and must not cut it off.
@@ -586,7 +587,7 @@ int supervise(const BrokerOptions& options, const config::Config& config, const 
     say(to_string(reactor.error()));
   } else {
     Supervisor supervisor(**reactor, options, config, nodes, cpuset, std::move(on_ready));
-    code = supervisor.run();
+    code = supervisor.run(on_refused);
   }
   std::error_code ignored;
   std::filesystem::remove_all(options.runtime_dir, ignored);

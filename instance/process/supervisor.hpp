@@ -21,11 +21,13 @@ inline constexpr int kExitUsage = 2;         // the command line or a configurat
 inline constexpr int kExitOneOfSeveral = 4;  // a task that would make an instance of its own
 
 // Runs the instance to its end; its directories are there, and the runtime directory goes with it.
-// `on_ready` is called once with the broker's uri. `cpuset`: HOLON_CPUSET of a child, else empty.
+// `on_ready` is called once with the broker's uri, or `on_refused` where it cannot begin: another
+// instance has the state directory. `cpuset`: HOLON_CPUSET of a child, else empty.
 // Returns the process's exit code, see start_main().
 // `nodes`: besides this one.
 int supervise(const BrokerOptions& options, const config::Config& config, const Nodes& nodes,
-              const std::string& cpuset, std::function<void(const std::string& uri)> on_ready);
+              const std::string& cpuset, std::function<void(const std::string& uri)> on_ready,
+              const std::function<void(const Error& why)>& on_refused);
 
 // A message of `holon start` on standard error.
 void say(const std::string& text);

@@ -282,6 +282,36 @@ TEST(User, ASecondInstanceOnTheSameCoresIsWarnedOf) {
   EXPECT_EQ(sandbox.run({"start", "--resources", "node=1/core=1", "true"}).err, "");
 }
 
+// It keeps what was declared for it, whether it was there first or comes second.
+TEST(User, AnInstanceThatKeepsItsDeclaredResourcesIsWarnedOfByNobody) {
+  Sandbox sandbox;
+  const std::string state = sandbox.folder() + "/kept";
+  sandbox.ok({"start", "--state-dir", state, "--resources", "node=1/core=8", "true"});
+  const auto shares = HasSubstr("gives out this machine's cores");
+  {
+    Instance first(sandbox, {"--state-dir", state});
+    const Ran second = sandbox.run({"start", "true"});
+    EXPECT_EQ(second.code, 0);
+    EXPECT_THAT(second.err, Not(shares));
+  }
+  Instance first(sandbox, {});
+  const Ran second = sandbox.run({"start", "--state-dir", state, "true"});
+  EXPECT_EQ(second.code, 0);
+  EXPECT_THAT(second.err, AllOf(HasSubstr("the resources that it was made with"), Not(shares)));
+  EXPECT_THAT(sandbox.run({"start", "--state-dir", state, "--resources", "hwloc", "true"}).err,
+              shares);
+}
+
+TEST(User, NoNodeJoinsAnInstanceThatKeepsItsDeclaredResources) {
+  Sandbox sandbox;
+  const std::string state = sandbox.folder() + "/kept";
+  sandbox.ok({"start", "--state-dir", state, "--resources", "node=1/core=8", "true"});
+  const Ran ran = sandbox.run({"start", "--state-dir", state, "--joinable", "true"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("--state-dir " + state + ": no node can join"),
+                             HasSubstr("--resources hwloc gives it this machine's")));
+}
+
 TEST(User, AStateDirectoryInUseIsSaidWithItsInstance) {
   Sandbox sandbox;
   const std::string state = sandbox.folder() + "/kept";

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
@@ -13,6 +14,7 @@
 #include "cli/show/units.hpp"
 #include "cli/verbs.hpp"
 #include "instance/remote/nodes.hpp"
+#include "instance/resources/declared.hpp"
 #include "instance/resources/resources.hpp"
 #include "resource/graph/spec.hpp"
 #include "transport/blocking_client.hpp"
@@ -54,28 +56,33 @@ bool stays(const client::RunningInstance& other) {
   return client::may_come_back(other.uri);
 }
 
-// Two instances cannot share a state directory; two on one machine share its cores, which whoever
-// starts the second one should know. What runs inside a job has that job's cores.
-Status look_at_others(Invocation& call, const instance::StartOptions& options) {
-  const char* const job = std::getenv("HOLON_JOB_PATH");
-  const bool is_machine = options.resources.empty() || options.resources == instance::kThisMachine;
-  bool warned = !is_machine || (job != nullptr && *job != '\0');
-  for (const auto& other : client::running_roots()) {
-    if (!options.state_dir.empty() && is_same_folder(options.state_dir, other.state_dir)) {
-      if (!stays(other)) continue;
+// Two instances cannot share a state directory.
+Status check_state_dir(const instance::StartOptions& options) {
+  if (options.state_dir.empty()) return {};
+  for (const auto& other : client::running_roots())
+    if (is_same_folder(options.state_dir, other.state_dir) && stays(other))
       return fail(
           Errc::busy,
           fmt::format("an instance uses it already: HOLON_URI={} ({})", other.uri, describe(other)),
           "--state-dir " + options.state_dir);
-    }
-    if (warned || !other.is_machine) continue;
-    warned = true;
-    call.io.err << fmt::format(
-        "holon start: another instance gives out this machine's cores already, HOLON_URI={} ({}); "
-        "`holon alloc` makes one with cores of its own\n",
-        other.uri, printable(describe(other)));
-  }
   return {};
+}
+
+// Two instances on one machine share its cores, which whoever starts the second one should know.
+// What runs inside a job has that job's cores.
+void warn_of_others(Invocation& call, const instance::StartOptions& options) {
+  const char* const job = std::getenv("HOLON_JOB_PATH");
+  const bool is_machine = (options.resources.empty() && !options.keeps_declared) ||
+                          options.resources == instance::kThisMachine;
+  if (!is_machine || (job != nullptr && *job != '\0')) return;
+  const auto others = client::running_roots();
+  const auto other = std::find_if(others.begin(), others.end(),
+                                  [](const auto& running) { return running.is_machine; });
+  if (other == others.end()) return;
+  call.io.err << fmt::format(
+      "holon start: another instance gives out this machine's cores already, HOLON_URI={} ({}); "
+      "`holon alloc` makes one with cores of its own\n",
+      other->uri, printable(describe(*other)));
 }
 
 // The broker is told its options as JSON, which holds text only.
@@ -195,9 +202,13 @@ int verb_start(Invocation& call) {
                    "--no-journal keeps nothing, so there is nothing to go on from; leave one of "
                    "the two out",
                    "--state-dir " + options.state_dir});
-  if (!options.grant)
-    if (auto good = look_at_others(call, options); !good)
-      return report(call, "start", good.error());
+  if (!options.grant) {
+    if (auto good = check_state_dir(options); !good) return report(call, "start", good.error());
+    // What the account of an instance for several users has written is not for root to read.
+    options.keeps_declared =
+        !options.system && options.resources.empty() && instance::keeps_declared(options.state_dir);
+    warn_of_others(call, options);
+  }
   // A child goes by its parent's word alone: what its job inherits was said for the root.
   if (!options.grant)
     if (auto added = add_configuration_of_environment(options.conf); !added)
