@@ -26,20 +26,11 @@ std::optional<std::int64_t> index_of(std::string_view digits) {
   return whole && n >= 0 && n <= instance::kMostIndex ? std::optional(n) : std::nullopt;
 }
 
-// An environment and a jobspec hold text without zero bytes.
-Status check_entry(const std::string& entry, const std::string& where) {
-  if (!resource::is_utf8(entry))
-    return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", where);
-  if (entry.find('\0') != std::string::npos)
-    return fail(Errc::invalid_argument, "has a zero byte; text is accepted", where);
-  return {};
-}
-
 Result<std::vector<std::string>> lines_of_file(const std::string& file, const char* option) {
   std::ifstream in(file);
   std::vector<std::string> lines;
   for (std::string line; std::getline(in, line);) {
-    if (auto good = check_entry(line, fmt::format("{}:{}", file, lines.size() + 1)); !good)
+    if (auto good = check_text(line, fmt::format("{}:{}", file, lines.size() + 1)); !good)
       return tl::unexpected(good.error());
     lines.push_back(std::move(line));
   }
@@ -113,7 +104,7 @@ Result<std::optional<std::vector<std::string>>> take_words(std::vector<std::stri
     return fail(Errc::invalid_argument, "there is no command before it", "':::'");
   if (words.empty()) return fail(Errc::invalid_argument, "there is nothing behind it", "':::'");
   for (const auto& word : words)
-    if (auto good = check_entry(word, "':::'"); !good) return tl::unexpected(good.error());
+    if (auto good = check_text(word, "':::'"); !good) return tl::unexpected(good.error());
   return words;
 }
 

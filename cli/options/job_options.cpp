@@ -15,6 +15,7 @@
 #include <ostream>
 #include <set>
 
+#include "base/utf8.hpp"
 #include "cli/options/constraints.hpp"
 #include "cli/options/dependencies.hpp"
 #include "cli/show/table.hpp"
@@ -67,18 +68,16 @@ std::string name_of_command(const std::vector<std::string>& command) {
   return command.empty() ? "" : std::filesystem::path(command.front()).filename().string();
 }
 
-// A jobspec is JSON: bytes that are no text would arrive as other ones.
 Status check_words(const resource::JobShape& shape, const JobOptions& options) {
-  const auto bad = [](const char* where) {
-    return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", where);
-  };
   for (const auto& word : shape.command)
-    if (!resource::is_utf8(word)) return bad("COMMAND");
-  if (!resource::is_utf8(shape.cwd)) return bad("--cwd");
-  if (!resource::is_utf8(shape.name)) return bad("--name");
-  if (!resource::is_utf8(options.output.value_or(""))) return bad("--output");
-  if (!resource::is_utf8(options.error.value_or(""))) return bad("--error");
-  if (!resource::is_utf8(options.input.value_or(""))) return bad("--input");
+    if (auto good = check_text(word, "COMMAND"); !good) return good;
+  const std::pair<std::string, const char*> kTexts[] = {{shape.cwd, "--cwd"},
+                                                        {shape.name, "--name"},
+                                                        {options.output.value_or(""), "--output"},
+                                                        {options.error.value_or(""), "--error"},
+                                                        {options.input.value_or(""), "--input"}};
+  for (const auto& [text, option] : kTexts)
+    if (auto good = check_text(text, option); !good) return good;
   return {};
 }
 
@@ -90,8 +89,7 @@ bool is_no_text(const Environment::value_type& variable) {
 // by name does.
 Status check_environment(const JobOptions& options) {
   for (const auto& rule : options.environment)
-    if (!resource::is_utf8(rule))
-      return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", "--env");
+    if (auto good = check_text(rule, "--env"); !good) return good;
   return {};
 }
 
@@ -293,6 +291,14 @@ Status add_wishes(const JobOptions& options, nlohmann::ordered_json& system) {
 }
 
 }  // namespace
+
+Status check_text(const std::string& text, const std::string& where) {
+  if (!is_utf8(text))
+    return fail(Errc::invalid_argument, "not UTF-8; a jobspec cannot hold it", where);
+  if (text.find('\0') != std::string::npos)
+    return fail(Errc::invalid_argument, "has a zero byte; a jobspec cannot hold it", where);
+  return {};
+}
 
 std::string user_name() {
   const passwd* entry = getpwuid(getuid());

@@ -23,6 +23,10 @@ struct IndexRange {
   std::string list = {};         // "": first and step hold
   bool operator==(const IndexRange&) const = default;
 };
+// Errors: invalid_argument (a jobspec is JSON, and an environment has texts that end: neither holds
+// what is not UTF-8, or a zero byte).
+Status check_text(const std::string& text, const std::string& where);
+
 // In what the jobs of one submission differ: their indices, and their entries if there are any.
 struct ArrayRequest {
   IndexRange indices;

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <queue>
 
+#include "base/idset.hpp"
 #include "base/similar.hpp"
 #include "base/whole_file.hpp"
 #include "cli/verb.hpp"
@@ -28,8 +29,9 @@ constexpr auto kOwnKeys = std::to_array<std::string_view>({"name", "command", "s
 constexpr auto kGraphSchemes = std::to_array<std::string_view>(
     {"afterok", "afterany", "afternotok", "afterstart", "aftercorr"});
 // What of holon submit's options says the same as something here, or is about more than one task.
-constexpr auto kNotForTasks = std::to_array<std::string_view>(
-    {"file", "jobspec", "json", "dry-run", "instance", "count", "wrap", "help", "now", "into"});
+constexpr auto kNotForTasks =
+    std::to_array<std::string_view>({"file", "jobspec", "json", "dry-run", "instance", "count",
+                                     "wrap", "help", "now", "into", "open"});
 
 tl::unexpected<Error> wrong_graph(std::string what, std::string where) {
   return fail(Errc::invalid_argument, std::move(what), std::move(where));
@@ -78,6 +80,11 @@ Status add_option(const std::string& key, const Json& value, const Places& where
     return wrong_graph(fmt::format("'{}' is a text, a number, true, false or a list of them", key),
                        where(key));
   const std::string text = value.is_string() ? value.get<std::string>() : value.dump();
+  // "-4" as a text is a range, of up to four.
+  if (value.is_number() && text.starts_with('-'))
+    return wrong_graph(
+        fmt::format("'{}' is {}; a number that is not negative is accepted", key, text),
+        where(key));
   // In one word: what an option cannot have would be taken for the command's first word.
   words.push_back(option + (key.size() > 1 ? "=" : "") + text);
   return {};
@@ -111,11 +118,8 @@ struct NamedTask {
   std::vector<std::pair<std::string, std::string>> after;  // scheme, name
 };
 
-// "campaign.toml:14, task fit".
 Places places_in(const GraphTask& task, std::size_t way = 0) {
-  return [&task, way](const std::string& key) {
-    return fmt::format("{}, task {}", task.place_of(key, way), task.name);
-  };
+  return [&task, way](const std::string& key) { return task.where_is(key, way); };
 }
 
 // One way for each of the variants; without any there is one way.
@@ -241,18 +245,39 @@ struct Awaited {
   std::string indices;
 };
 
-// "NAME", or else "NAME.3-9": tasks of an array.
-Result<Awaited> awaited_of(const NamedTask& waiter, const std::string& scheme,
-                           const std::string& name,
+// In one of its ways at least.
+bool is_array(const GraphTask& task) {
+  const auto makes_one = [](const std::string& word) {
+    const std::string key = key_of_option(word);
+    return key == "array" || key == "a" || key == "each-line" || key == "each-json";
+  };
+  return std::find(task.command.begin(), task.command.end(), ":::") != task.command.end() ||
+         std::any_of(task.ways.begin(), task.ways.end(), [&](const Words& way) {
+           return std::any_of(way.begin(), way.end(), makes_one);
+         });
+}
+
+// "NAME", or "NAME.3-9": tasks of an array.
+Result<Awaited> awaited_of(const std::vector<NamedTask>& tasks, const NamedTask& waiter,
+                           const std::string& scheme, const std::string& name,
                            const std::map<std::string, std::size_t>& by_name) {
-  if (const auto whole = by_name.find(name); whole != by_name.end())
-    return Awaited{scheme, whole->second, {}};
+  const auto whole = by_name.find(name);
   const auto dot = name.rfind('.');
-  if (dot != std::string::npos)
-    if (const auto array = by_name.find(name.substr(0, dot)); array != by_name.end())
-      return Awaited{scheme, array->second, name.substr(dot + 1)};
-  return wrong_graph(fmt::format("{} = '{}': there is no task of that name", scheme, name),
-                     places_in(waiter.task)(scheme));
+  const auto part = dot == std::string::npos ? by_name.end() : by_name.find(name.substr(0, dot));
+  const auto wrong = [&](const std::string& what) {
+    return wrong_graph(fmt::format("{} = '{}'{}", scheme, name, what),
+                       places_in(waiter.task)(scheme));
+  };
+  if (whole == by_name.end() && part == by_name.end())
+    return wrong(": there is no task of that name");
+  if (whole == by_name.end()) return Awaited{scheme, part->second, name.substr(dot + 1)};
+  if (part == by_name.end() || !is_array(tasks[part->second].task) ||
+      !Idset::parse(name.substr(dot + 1)))
+    return Awaited{scheme, whole->second, {}};
+  return wrong(fmt::format(
+      " is the task at {}, and {} of the array at {}; one of the two needs "
+      "another name",
+      tasks[whole->second].task.place, name.substr(dot + 1), tasks[part->second].task.place));
 }
 
 // Errors: invalid_argument (a name that no task has, a circle).
@@ -270,7 +295,7 @@ Result<std::vector<GraphTask>> in_order(std::vector<NamedTask> tasks) {
   std::vector<std::vector<Awaited>> awaited(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i)
     for (const auto& [scheme, name] : tasks[i].after) {
-      auto target = awaited_of(tasks[i], scheme, name, by_name);
+      auto target = awaited_of(tasks, tasks[i], scheme, name, by_name);
       if (!target) return tl::unexpected(target.error());
       waiters[target->task].push_back(i);
       ++open[i];
@@ -327,14 +352,25 @@ Status check_defaults(const GraphDocument& document, const Json& defaults) {
 
 }  // namespace
 
-std::string GraphTask::place_of(const std::string& key, std::size_t way) const {
+std::vector<std::string> GraphTask::way_to(const std::string& key, std::size_t way) const {
   const std::string task = std::to_string(number);
   const std::vector<std::string> places[] = {
       {"task", task, "variants", std::to_string(way), key}, {"task", task, key}, {"defaults", key}};
   if (document != nullptr && !key.empty())
     for (const auto& steps : places)
-      if (document->has(steps)) return document->place(steps);
-  return place;
+      if (document->has(steps)) return steps;
+  return {};
+}
+
+std::string GraphTask::place_of(const std::string& key, std::size_t way) const {
+  const auto steps = way_to(key, way);
+  return steps.empty() ? place : document->place(steps);
+}
+
+std::string GraphTask::where_is(const std::string& key, std::size_t way) const {
+  const auto steps = way_to(key, way);
+  if (!steps.empty() && steps.front() == "defaults") return document->place(steps) + ", defaults";
+  return fmt::format("{}, task {}", place_of(key, way), name);
 }
 
 std::string key_of_option(const std::string& word) {

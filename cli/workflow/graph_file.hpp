@@ -33,6 +33,12 @@ struct GraphTask {
   // Where the option `key` of the way stands: in its variant, in the task or in [defaults];
   // "campaign.toml:14". `place` where it stands nowhere.
   std::string place_of(const std::string& key, std::size_t way) const;
+  // The same with whose it is: "campaign.toml:14, task fit", "campaign.toml:2, defaults".
+  std::string where_is(const std::string& key, std::size_t way) const;
+
+ private:
+  // {"task", "3", "time"}; empty: the key stands nowhere.
+  std::vector<std::string> way_to(const std::string& key, std::size_t way) const;
 };
 
 // Of the option "--time=10m" of a way: "time".

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/idset.hpp"
+#include "instance/output/file_words.hpp"
 
 namespace holon::instance {
 namespace {
@@ -73,30 +74,13 @@ Status check_qos(const std::string& qos, const qmanager::SchedulerConfig& config
               "qos");
 }
 
-bool is_of_entry(std::string_view word) {
-  return word == "entry" || word.starts_with("entry.");
-}
-
-// "{{id}}" and the like stand for the job's; any other word would become part of the file's name.
 Status check_file_name(const Submission& submission, const std::string& file, const char* where) {
-  constexpr std::array<std::string_view, 4> kWords = {"id", "name", "taskid", "task.id"};
-  for (auto at = file.find("{{"); at != std::string::npos; at = file.find("{{", at + 2)) {
-    const auto end = file.find("}}", at);
-    if (end == std::string::npos) return {};
-    const auto word = std::string_view(file).substr(at + 2, end - at - 2);
-    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) continue;
-    if (const auto& array = submission.wishes.array;
-        array && (word == "array.index" || word == "array.id" ||
-                  (!array->entries.empty() && is_of_entry(word))))
-      continue;
-    return fail(
-        Errc::invalid_argument,
-        fmt::format("'{{{{{}}}}}' stands for nothing; accepted are {{{{id}}}}, {{{{name}}}} "
-                    "and {{{{taskid}}}}{}",
-                    word, submission.wishes.array ? ", and {{array.id}} and {{array.index}}" : ""),
-        where);
-  }
-  return {};
+  const auto& array = submission.wishes.array;
+  return check_file_words(file,
+                          !array                   ? InFileOf::job
+                          : array->entries.empty() ? InFileOf::array
+                                                   : InFileOf::array_with_entries,
+                          where);
 }
 
 Status check_input(const Submission& submission) {

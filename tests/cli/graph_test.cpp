@@ -79,7 +79,7 @@ TEST(GraphFile, TasksStandBehindWhatTheyWaitFor) {
 TEST(GraphFile, TasksOfAnArrayAreNamedByTheirIndices) {
   const auto tasks = parse_graph(R"(
 [[task]]
-name = "a.1"
+name = "b.1"
 command = ["x"]
 [[task]]
 name = "a"
@@ -87,13 +87,29 @@ command = ["x", ":::", "1", "2"]
 [[task]]
 name = "b"
 command = ["y"]
-afterok = ["a.1", "a.2", "a"]
+afterok = ["b.1", "a.2", "a"]
 )",
                                  "g.toml");
   ASSERT_TRUE(tasks) << to_string(tasks.error());
   EXPECT_THAT((*tasks)[2].after,
               ElementsAre(GraphTask::After{"afterok", 0}, GraphTask::After{"afterok", 1, "2"},
                           GraphTask::After{"afterok", 1}));
+}
+
+// A task, or one of an array: nobody knows which is meant. Where nobody asks it does not matter.
+TEST(GraphFile, ANameThatMayMeanTwoThingsIsRefused) {
+  const auto waits = [](const std::string& array, const std::string& name) {
+    return "[[task]]\nname = \"fit\"\ncommand = [\"x\"]\n" + array +
+           "[[task]]\nname = \"fit.3\"\ncommand = [\"x\"]\n" +
+           "[[task]]\nname = \"b\"\ncommand = [\"y\"]\nafterok = \"" + name + "\"\n";
+  };
+  for (const char* array : {"array = \"1-3\"\n", "a = \"1-3\"\n", "each-line = \"list\"\n",
+                            "variants = [{ ntasks = 2 }, { array = \"1-3\" }]\n"})
+    EXPECT_EQ(refusal_of(waits(array, "fit.3")),
+              "g.toml:11, task b: afterok = 'fit.3' is the task at g.toml:5, and 3 of the array at "
+              "g.toml:1; one of the two needs another name");
+  EXPECT_EQ(refusal_of(waits("array = \"1-3\"\n", "fit.2")), "accepted");
+  EXPECT_EQ(refusal_of(waits("time = \"1m\"\n", "fit.3")), "accepted");
 }
 
 TEST(GraphFile, WhatBeginsWithABraceIsJson) {
@@ -124,6 +140,12 @@ TEST(GraphFile, WhatIsWrongIsSaidWithItsPlace) {
   EXPECT_THAT(refusal_of(a + "after = \"b\"\n"), HasSubstr("'after' says too little"));
   EXPECT_THAT(refusal_of(a + "count = 3\n"), HasSubstr("'count' is no key of a task"));
   EXPECT_THAT(refusal_of(a + "into = 7\n"), HasSubstr("'into' is no key of a task"));
+  EXPECT_THAT(refusal_of(a + "open = true\n"),
+              HasSubstr("g.toml:4, task a: 'open' is no key of a task"));
+  EXPECT_THAT(refusal_of(a + "ntasks = -1\n"),
+              HasSubstr("g.toml:4, task a: 'ntasks' is -1; a number that is not negative"));
+  EXPECT_THAT(refusal_of(a + "time = -0.5\n"), HasSubstr("'time' is -0.5;"));
+  EXPECT_EQ(refusal_of(a + "ntasks = \"-4\"\n"), "accepted");
   EXPECT_THAT(refusal_of(a + "time = { a = 1 }\n"), HasSubstr("'time' is a text, a number"));
   EXPECT_THAT(refusal_of(a + "variants = []\n"), HasSubstr("'variants' is a list"));
   EXPECT_THAT(refusal_of("oops = 1\n" + a), HasSubstr("accepted are defaults and task"));
@@ -184,6 +206,20 @@ TEST(GraphFile, AnOptionThatIsWrongIsFoundInTheFile) {
               testing::AllOf(testing::StartsWith(place + ":9, task a: "), HasSubstr("'soon'")));
   EXPECT_THAT(said_of("c = \"many\"\n"),
               testing::AllOf(testing::StartsWith(place + ":7, task a: "), HasSubstr("'many'")));
+  EXPECT_THAT(said_of("output = \"run-{{array.foo}}.log\"\narray = \"1-3\"\n"),
+              testing::AllOf(testing::StartsWith(place + ":7, task a: "),
+                             HasSubstr("'{{array.foo}}' stands for nothing")));
+  EXPECT_THAT(said_of("[[task]]\nname = \"b\"\ncommand = [\"x\", \"\\u0000\"]\n"),
+              testing::AllOf(testing::StartsWith(place + ":9, task b: "),
+                             HasSubstr("has a zero byte; a jobspec cannot hold it")));
+  const auto said_of_defaults = [&](const std::string& line) {
+    std::ofstream(file) << "[defaults]\n" << line << "[[task]]\nname = \"a\"\ncommand = [\"x\"]\n";
+    return run_cli({"submit", "--file", file}).err;
+  };
+  EXPECT_THAT(said_of_defaults("foo = 1\n"),
+              testing::StartsWith(place + ":2, defaults: 'foo' is no key of a task"));
+  EXPECT_THAT(said_of_defaults("time = \"soon\"\n"),
+              testing::StartsWith(place + ":2, defaults: -t,--time-limit: 'soon'"));
   std::filesystem::remove(file);
   const Ran gone = run_cli({"submit", "--file", file});
   EXPECT_EQ(gone.code, kUsage);

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/idset.hpp"
+#include "base/printable.hpp"
 #include "base/whole_file.hpp"
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
@@ -22,6 +23,7 @@
 #include "cli/show/job_json.hpp"
 #include "cli/verbs.hpp"
 #include "cli/workflow/graph_file.hpp"
+#include "instance/output/file_words.hpp"
 
 namespace holon::cli {
 namespace {
@@ -47,8 +49,15 @@ struct SubmitArgs {
 // left.
 Status check_shared(const SubmitArgs& args, const std::optional<std::string>& file,
                     const char* option) {
-  if (args.count < 2 || !file || file->find("{{id}}") != std::string::npos) return {};
-  if (args.job.array && file->find("{{array.index}}") != std::string::npos) return {};
+  if (args.count < 2 || !file) return {};
+  const auto& array = args.job.array;
+  const auto whose = !array                   ? instance::InFileOf::job
+                     : array->entries.empty() ? instance::InFileOf::array
+                                              : instance::InFileOf::array_with_entries;
+  const std::string where = fmt::format("{} {}", option, *file);
+  if (auto good = instance::check_file_words(*file, whose, where); !good) return good;
+  if (file->find("{{id}}") != std::string::npos) return {};
+  if (array && file->find("{{array.index}}") != std::string::npos) return {};
   std::error_code ignored;
   const fs::path path = fs::path(args.job.shape.cwd) / *file;
   if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) return {};  // /dev/null
@@ -60,7 +69,7 @@ Status check_shared(const SubmitArgs& args, const std::optional<std::string>& fi
               fmt::format("each of the {} jobs would write over the others' output; {} gives each "
                           "a file of its own",
                           args.count, own),
-              fmt::format("{} {}", option, *file));
+              where);
 }
 
 Status check_job_files(const SubmitArgs& args) {
@@ -271,22 +280,28 @@ class GraphMaker {
   // An array may put words of its own behind the command.
   Result<std::uint32_t> spec_of(const GraphTask& read, std::size_t way, msg::GraphTask& task) {
     const auto& words = read.ways[way];
-    // Of a key, or of an option as errors name it: "ntasks", "-n,--ntasks", "--output run.log".
+    // Of a key, or of what is wrong as errors name it: "ntasks", "-n,--ntasks", "--output run.log",
+    // "COMMAND".
     const auto place = [&](const std::string& where) {
-      std::string found = read.place;
-      for (std::string name : split_names(where.substr(0, where.find(' ')))) {
+      std::string found = read.where_is("", way);
+      auto names = split_names(where.substr(0, where.find(' ')));
+      if (where == "COMMAND") names = {"command", "shell"};
+      for (std::string& name : names) {
         name.erase(0, name.find_first_not_of('-'));
-        if (const auto at = read.place_of(name, way); at != read.place) found = at;
+        if (read.place_of(name, way) != read.place) found = read.where_is(name, way);
       }
-      return fmt::format("{}, task {}", found, read.name);
+      return found;
     };
+    const auto at = [&](const Error& e) { return fail(e.code, to_string(e), place(e.where)); };
+    if (auto good = check_text(read.name, "name"); !good) return at(good.error());
+    for (const auto& word : task.command)
+      if (auto good = check_text(word, "COMMAND"); !good) return at(good.error());
     auto args = options_.read(words);
     if (!args) return fail(args.error().code, args.error().what, place(args.error().where));
     const bool takes_entries =
         std::find(task.command.begin(), task.command.end(), ":::") != task.command.end();
     const auto known = known_.find(words);
     if (known != known_.end() && !takes_entries) return known->second;
-    const auto at = [&](const Error& e) { return fail(e.code, to_string(e), place(e.where)); };
     args->command = task.command;
     args->wrap = task.command.front() == "/bin/sh";  // an entry is no word of a shell's line
     if (auto good = use_array(*args); !good) return at(good.error());
@@ -363,7 +378,7 @@ int submit_graph(Invocation& call, const SubmitArgs& args) {
     if (args.json)
       by_name[(*tasks)[i].name] = reply->ids[i];
     else
-      lines += fmt::format("{} {}\n", (*tasks)[i].name, reply->ids[i]);
+      lines += fmt::format("{} {}\n", printable((*tasks)[i].name), reply->ids[i]);
   }
   call.io.out << (args.json ? pretty(by_name) : lines) << std::flush;
   if (!args.progress) return kOk;

@@ -1,0 +1,15 @@
+// file_words.hpp - what {{WORD}}s may stand in the names of a job's files.
+#pragma once
+#include <string>
+
+#include "base/result.hpp"
+
+namespace holon::instance {
+
+enum class InFileOf { job, array, array_with_entries };
+
+// "{{id}}" and the like stand for the job's; any other word would become part of the file's name.
+// Errors: invalid_argument with the word and those that are accepted.
+Status check_file_words(const std::string& file, InFileOf whose, const std::string& where);
+
+}  // namespace holon::instance
