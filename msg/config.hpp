@@ -10,7 +10,7 @@ namespace holon::msg {
 
 struct ConfigValue {
   std::string key, value;
-  std::string source;  // "FILE:LINE", "--conf", "default"
+  std::string source;  // "FILE:LINE", "--conf", "default", "holon policy": set while it runs
   HOLON_FIELDS(key, value, source)
 };
 

@@ -93,12 +93,32 @@ void ConfigService::add_to(transport::Dispatcher& dispatcher) {
   dispatcher.add("config.reload", [this](const Request& r) { reload(r); });
 }
 
+// Those that somebody has set while the instance runs, in place of what the configuration says.
+void ConfigService::put_live_policies(std::vector<Effective>& all) const {
+  const bool has_queues = std::any_of(all.begin(), all.end(), [](const Effective& one) {
+    return one.key.starts_with("queues.") || one.key.ends_with("-per-queue");
+  });
+  for (const auto& queue : uses_.scheduler.queues()) {
+    if (!uses_.policies.is_set_live(queue.name)) continue;
+    const Effective live{has_queues ? fmt::format("queues.{}.policy", queue.name) : "queue.policy",
+                         queue.policy, "holon policy"};
+    const auto place =
+        std::lower_bound(all.begin(), all.end(), live,
+                         [](const Effective& a, const Effective& b) { return a.key < b.key; });
+    if (place != all.end() && place->key == live.key)
+      *place = live;
+    else
+      all.insert(place, live);
+  }
+}
+
 void ConfigService::get(const Request& request) const {
   const auto ask = transport::unpack<msg::ConfigRequest>(request.payload());
   if (!ask) return request.fail(ask.error());
   const auto items = kept_items(words_);
-  const auto all = items ? config::effective(*items) : tl::unexpected(items.error());
+  auto all = items ? config::effective(*items) : tl::unexpected(items.error());
   if (!all) return request.fail(all.error());
+  put_live_policies(*all);
   msg::ConfigReply reply;
   for (const Effective& one : *all)
     if (is_asked_for(one.key, ask->key)) reply.values.push_back({one.key, one.value, one.source});

@@ -7,6 +7,7 @@
 #include "config/config.hpp"
 #include "instance/job/manager.hpp"
 #include "instance/journal/after_commit.hpp"
+#include "instance/policy/policies.hpp"
 #include "msg/config.hpp"
 #include "qmanager/scheduler.hpp"
 #include "resource/store.hpp"
@@ -21,6 +22,7 @@ class ConfigService {
     const JobManager& jobs;
     const resource::ResourceStore& store;
     const qmanager::Scheduler& scheduler;
+    const Policies& policies;
     AfterCommit& after_commit;
   };
   // `words`: those of --conf, as this broker was told them. `begin_again`: another broker begins
@@ -35,6 +37,7 @@ class ConfigService {
 
  private:
   void get(const transport::Request& request) const;
+  void put_live_policies(std::vector<config::Effective>& all) const;
   void reload(const transport::Request& request);
   Status may_change(const std::vector<msg::ConfigChange>& changes,
                     const std::vector<config::Effective>& after) const;

@@ -39,8 +39,8 @@ Service::Service(transport::Reactor& reactor, transport::Server& server, Core& c
       queues_(reactor, {*core.store, core.scheduler, core.gates, core.jobs, core.after_commit}),
       policies_(reactor, {core.clock, core.scheduler, core.policies, core.jobs, core.portions,
                           core.after_commit}),
-      config_(reactor, {core.jobs, *core.store, core.scheduler, core.after_commit}, hooks_.conf,
-              hooks_.begin_again),
+      config_(reactor, {core.jobs, *core.store, core.scheduler, core.policies, core.after_commit},
+              hooks_.conf, hooks_.begin_again),
       reservations_(
           reactor, {core.clock, *core.store, core.scheduler, core.reservations, core.after_commit}),
       resources_(

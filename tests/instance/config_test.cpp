@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "msg/config.hpp"
+#include "msg/policy.hpp"
 #include "msg/queue.hpp"
 #include "tests/instance/live.hpp"
 
@@ -59,6 +60,29 @@ TEST_F(ReloadedConfig, WhatIsInForceIsToldWithItsSource) {
   ASSERT_TRUE(all);
   EXPECT_GT(all->values.size(), 5u);
   for (const auto& one : all->values) EXPECT_TRUE(one.key.starts_with("job.")) << one.key;
+}
+
+// Also where it came from a client.
+TEST_F(ReloadedConfig, APolicyThatWasLoadedIsWhatTheInstanceGoesBy) {
+  write("[queue]\ndepth = 5\n");
+  const Live live(options());
+  const auto load = [](const Live& to, const std::string& queue, const std::string& policy) {
+    return to.call<msg::Empty>("policy.load", msg::PolicyLoadRequest{queue, policy, ""});
+  };
+  ASSERT_TRUE(load(live, "", "easy"));
+  EXPECT_EQ(value(live, "queue.policy"), "easy from holon policy");
+  EXPECT_EQ(value(live, "queue.depth"), "5 from " + file() + ":2");
+  ASSERT_TRUE(live.call<msg::PolicyDisableReply>("policy.disable", msg::PolicyDisableRequest{}));
+  EXPECT_EQ(value(live, "queue.policy"), "fcfs from default");
+  write(
+      "[queues.batch]\ndepth = 5\n[queues.debug]\npolicy = \"fcfs\"\n[queue]\ndefault = "
+      "\"batch\"\n");
+  const Live several(options());
+  ASSERT_TRUE(load(several, "batch", "easy"));
+  ASSERT_TRUE(load(several, "debug", "conservative"));
+  EXPECT_EQ(value(several, "queues.batch.policy"), "easy from holon policy");
+  EXPECT_EQ(value(several, "queues.debug.policy"), "conservative from holon policy");
+  EXPECT_EQ(value(several, "queue.policy"), "fcfs from default");
 }
 
 TEST_F(ReloadedConfig, WhatWasEditedComesIntoForceWhileJobsRunOn) {

@@ -41,8 +41,7 @@ int verb_get(Invocation& call) {
       .note(
           "SOURCE is the line of a file, --conf for KEY=VALUE on the command line of `holon "
           "start`, "
-          "or default. A policy that was loaded since (holon policy load) is in `holon queue "
-          "status`.")
+          "default, or holon policy where `holon policy load` or `disable` has set it since.")
       .example("holon config get job.grace", "one value")
       .example("holon config get --set", "what differs from the defaults, and where");
   if (const auto code = parser.parse(call)) return *code;
