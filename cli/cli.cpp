@@ -44,9 +44,9 @@ int run_verb(Invocation& call) {
 int written(Io& io, const std::string& verb, int code) {
   errno = 0;
   const bool was_bad = !io.out.flush();
-  if (was_bad && errno == 0) {  // it went wrong earlier: the system says why again
+  if (was_bad && errno == 0) {  // it went wrong earlier: the system says why at the next byte
     io.out.clear();
-    io.out.flush();
+    io.out << '\n' << std::flush;
   }
   const int why = errno;
   if (!was_bad || code != kOk || why == EPIPE) return code;

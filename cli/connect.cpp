@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/idset.hpp"
+#include "base/printable.hpp"
 #include "cli/paths.hpp"
 #include "cli/show/units.hpp"
 #include "instance/clock.hpp"
@@ -17,7 +18,7 @@ Result<Client> connect_to_instance(const Invocation& call) {
   auto uri = client::find_instance(describe);
   if (!uri) return tl::unexpected(uri.error());
   return Client::connect({std::move(*uri), call.instance, [&call](const std::string& notice) {
-                            call.io.err << "holon: " << notice << "\n" << std::flush;
+                            call.io.err << "holon: " << printable(notice) << "\n" << std::flush;
                           }});
 }
 

@@ -106,7 +106,8 @@ std::string Hiding::reason(std::string_view text) const {
       const std::string_view rest = text.substr(at);
       named = job_at(rest);
       if (!named) named = jobs_at(rest);
-      if (!named) named = reservation_at(rest);
+      // What is not there is nobody's: "there is no advance reservation 3".
+      if (!named && !shown.ends_with("no ")) named = reservation_at(rest);
     }
     shown += named ? named->shown : std::string(1, text[at]);
     at += named ? named->length : 1;

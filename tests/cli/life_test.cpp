@@ -1,6 +1,7 @@
 // holon update, suspend, resume, watch, history; --progress; what shells complete.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -204,6 +205,20 @@ TEST(SubmitProgress, FollowsItsJobsFromBeforeTheyWere) {
   EXPECT_EQ(ran.out, "5\n6\n");
   EXPECT_THAT(ran.err, HasSubstr("job 6: exit code 1\n"));
   EXPECT_THAT(ran.err, HasSubstr("100%  2 of 2 ended, 1 failed\n"));
+}
+
+// Whoever reads "NAME ID" takes a second line for another task.
+TEST(SubmitFile, ANameIsOneLineOfTextForATerminal) {
+  FakeBroker broker;
+  broker.answer("submit.graph", msg::GraphReply{{5}});
+  broker.start();
+  const std::string file = testing::TempDir() + "holon-names-" + std::to_string(getpid()) + ".toml";
+  std::ofstream(file) << R"([[task]]
+name = "a\u001b[31m\n7 8"
+command = ["x"]
+)";
+  EXPECT_EQ(run_cli({"submit", "--file", file}).out, "a?[31m?7 8 5\n");
+  std::filesystem::remove(file);
 }
 
 TEST(SubmitProgress, OfAFileCountsAllItsJobsAndTheTasksOfItsArrays) {

@@ -307,6 +307,14 @@ TEST(JobWait, FailsWhenAJobDid) {
   EXPECT_THAT(broker.last<msg::WaitRequest>("job.wait").ids, ElementsAre(1, 2));
 }
 
+TEST(JobWait, SaysAReasonWithoutControlCharacters) {
+  FakeBroker broker;
+  broker.answer("job.wait", msg::WaitReply{{ended(2, "b", "FAILED", 3, "by \x1b[31mann\n")}});
+  broker.start();
+  EXPECT_EQ(run_cli({"job", "wait", "2"}).err,
+            "holon job wait: job 2 (b): FAILED: by ?[31mann?\n");
+}
+
 // Numbers count within one instance only.
 TEST(JobWait, NamesAJobByThePathItWasNamedBy) {
   FakeBroker broker;
@@ -422,6 +430,28 @@ TEST(Tree, IsDrawnWithResourcesJobsAndReasons) {
             "|  `- /1/9  deep  unreachable\n"
             "`- /2  bio  fcfs\n"
             "      8 of 8 cores free; no jobs\n");
+}
+
+// Why a node is drained is somebody's text.
+TEST(Tree, ShowsNoControlCharacters) {
+  FakeBroker broker;
+  auto root = node("/", "here", "fcfs", 16, 0);
+  root.pending = 1;
+  auto away = node("/1", "away", "fcfs", 1, 0);
+  away.health = "up\nor not";
+  root.children = {away};
+  broker.answer("tree", root);
+  auto waits = job(5, "waits", "SCHED");
+  waits.reason = "node0 is drained: \x1b[31mred\nx";
+  broker.answer("jobs", msg::JobsReply{{waits}, ""});
+  broker.answer("status", node("/", "a\x1b[31m", "fcfs", 1, 1));
+  broker.start();
+  EXPECT_EQ(run_cli({"tree", "--ascii"}).out,
+            "/  here  fcfs\n"
+            "|  0 of 16 cores free; 1 waiting\n"
+            "|  /5 waits: node0 is drained: ?[31mred?x\n"
+            "`- /1  away  up?or not\n");
+  EXPECT_THAT(run_cli({"uptime"}).out, testing::StartsWith("/ a?[31m: up for "));
 }
 
 // A listing of all of them would take seconds.

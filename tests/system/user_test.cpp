@@ -52,6 +52,10 @@ TEST(User, WhatIsNotSaidOnTheOutputIsSaidAsAnError) {
   const Ran lost = shell(sandbox, "holon submit --count 2 true > /dev/full");
   EXPECT_EQ(lost.code, 1);
   EXPECT_THAT(lost.err, HasSubstr("submitted jobs 1 to 2"));
+  // More than a buffer, so that it goes wrong before the end.
+  const Ran unsaid = shell(sandbox, "holon config get > /dev/full");
+  EXPECT_EQ(unsaid.code, 1);
+  EXPECT_THAT(unsaid.err, HasSubstr("its output cannot be written: No space left on device"));
   sandbox.run({"run", "-n", "9", "true"});
   const Ran never = sandbox.run({"job", "output", "3"});
   EXPECT_THAT(never.err, HasSubstr("job /3 never ran: REJECTED: "));

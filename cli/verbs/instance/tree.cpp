@@ -143,7 +143,7 @@ class TreeDrawing {
       for (const auto& line : lines_in(at.policy_trouble))
         text_ += stem + paint(io_, Colour::red, cut("policy of " + line, stem)) + "\n";
       if (const auto found = reasons_.find(at.path); found != reasons_.end())
-        for (const auto& line : found->second) text_ += stem + cut(line, stem) + "\n";
+        for (const auto& line : found->second) text_ += stem + cut(printable(line), stem) + "\n";
     }
     for (std::size_t i = 0; i < at.children.size(); ++i) {
       const bool last = i + 1 == at.children.size();
@@ -160,8 +160,9 @@ class TreeDrawing {
   std::string title(const msg::TreeNode& at) const {
     std::string text = paint(io_, Colour::bold, at.path);
     if (!at.name.empty()) text += "  " + printable(at.name);
-    if (at.health != "up") return text + "  " + paint(io_, Colour::red, health_text(at.health));
-    text += "  " + paint(io_, Colour::cyan, at.policy);
+    if (at.health != "up")
+      return text + "  " + paint(io_, Colour::red, printable(health_text(at.health)));
+    text += "  " + paint(io_, Colour::cyan, printable(at.policy));
     if (at.t_started > 0) text += "  up " + show_duration(now_ - at.t_started);
     if (at.expiration > 0)
       text += fmt::format(", {} left", show_duration(std::max<Time>(at.expiration - now_, 0)));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/parser.hpp"
 #include "cli/show/job_json.hpp"
@@ -16,8 +17,9 @@ namespace {
 
 std::string line_about(const msg::TreeNode& at, Time now) {
   const auto depth = at.path == "/" ? 0 : std::count(at.path.begin(), at.path.end(), '/');
-  std::string line = fmt::format("{} {}: {} for {}, depth {}, {}, ", at.path, at.name, at.health,
-                                 show_duration(now - at.t_started), depth, at.policy);
+  std::string line = fmt::format("{} {}: {} for {}, depth {}, {}, ", at.path, printable(at.name),
+                                 printable(at.health), show_duration(now - at.t_started), depth,
+                                 printable(at.policy));
   if (at.expiration > 0)
     line += fmt::format("{} left, ", show_duration(std::max<Time>(at.expiration - now, 0)));
   return line + fmt::format("{} node{}, {} of {} cores free, {} running, {} waiting, {} done\n",

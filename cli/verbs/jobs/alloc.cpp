@@ -9,6 +9,7 @@
 #include <ostream>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "cli/connect.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
@@ -60,7 +61,7 @@ Result<msg::JobRecord> wait_until_up(Invocation& call, Client& client, std::uint
   Result<msg::JobRecord> job = record_of(client, id);
   if (job && job->t_alloc == 0 && job->state != "INACTIVE")
     call.io.err << fmt::format("holon alloc: job {} waits{}{}\n", id,
-                               job->reason.empty() ? "" : ": ", job->reason);
+                               job->reason.empty() ? "" : ": ", printable(job->reason));
   msg::WatchRequest request;
   request.ids = {id};
   const auto watched = client.watch(request, [&](const msg::JobEvent& event) {

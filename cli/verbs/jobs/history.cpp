@@ -234,10 +234,11 @@ void add_sieve(Parser& parser, HistoryArgs& args) {
 }
 
 Status check_history(const HistoryArgs& args) {
-  const auto misfit = [](const char* what, const char* where) {
-    return fail(Errc::invalid_argument, what, where);
+  const auto misfit = [](std::string what, const char* where) {
+    return fail(Errc::invalid_argument, std::move(what), where);
   };
-  if (args.limit < 0) return misfit("must not be negative", "--limit");
+  if (args.limit < 0)
+    return misfit(fmt::format("{} is not accepted, at least 0 (all) is", args.limit), "--limit");
   if (args.json && args.csv) return misfit("one of --json and --csv", "--csv");
   const bool by = !args.request.by.empty();
   if (by && args.limit > 0) return misfit("not with --by", "--limit");

@@ -87,7 +87,7 @@ int verb_job_wait(Invocation& call) {
     if (!went_well(job) && !args.quiet && !args.progress)
       call.io.err << fmt::format("holon job wait: job {} ({}): {}: {}\n", name_of(call, job),
                                  printable(job.name), msg::state_word(job),
-                                 details_of(job, instance::wall_clock_ms()));
+                                 printable(details_of(job, instance::wall_clock_ms())));
   return std::all_of(reply->jobs.begin(), reply->jobs.end(), went_well) ? kOk : kFailed;
 }
 

@@ -287,7 +287,9 @@ int verb_jobs(Invocation& call) {
       .example("holon jobs -R -a --json", "the whole tree's history, for a program");
   if (const auto code = parser.parse(call)) return *code;
   if (args.limit < 0)
-    return report(call, "jobs", {Errc::invalid_argument, "must not be negative", "--limit"});
+    return report(call, "jobs",
+                  {Errc::invalid_argument,
+                   fmt::format("{} is not accepted, at least 0 (all) is", args.limit), "--limit"});
   args.request.limit = static_cast<std::uint64_t>(args.limit);
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "jobs", selected.error());

@@ -67,7 +67,7 @@ class ReasonSheet {
       line(std::exchange(title, ""),
            paint(io_, Colour::green,
                  (remedy.kind == "urgency" || remedy.kind == "gate" ? "after " : "with ") +
-                     remedy.text) +
+                     printable(remedy.text)) +
                (remedy.cost > 0 ? fmt::format(" (gives up {:.0f} %)", remedy.cost * 100) : ""));
   }
   std::string text() && { return std::move(text_); }
@@ -81,7 +81,7 @@ class ReasonSheet {
     // Of what is another user's there is no number.
     const std::string number = other.id == 0 ? "" : fmt::format(" {} ", other.id);
     const std::string name = printable(other.name);
-    const std::string where = other.nodelist.empty() ? "" : " on " + other.nodelist;
+    const std::string where = other.nodelist.empty() ? "" : " on " + printable(other.nodelist);
     if (other.kind == "advance")
       return fmt::format("advance reservation{} {}{} from {} until {}", number, name, where,
                          show_time(other.from, now_), show_time(other.until, now_));
@@ -124,7 +124,9 @@ int verb_explain(Invocation& call) {
       .example("holon explain -i /3 --json", "every waiting job of the child that is job 3");
   if (const auto code = parser.parse(call)) return *code;
   if (args.limit < 0)
-    return report(call, "explain", {Errc::invalid_argument, "must not be negative", "--limit"});
+    return report(call, "explain",
+                  {Errc::invalid_argument,
+                   fmt::format("{} is not accepted, at least 0 (all) is", args.limit), "--limit"});
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "explain", selected.error());
   const auto answer =

@@ -158,7 +158,8 @@ int verb_policy_test(Invocation& call) {
   const auto policy = described(options.file);
   if (!policy) return failed(policy.error());
   const auto trace = sim::read_trace_file(options.trace, {.procs = options.procs.value_or(0)});
-  if (!trace) return failed(trace.error());
+  // As for holon simulate: a trace that cannot be read is a slip on the command line.
+  if (!trace) return failed({Errc::invalid_argument, trace.error().what, trace.error().where});
   const std::int64_t procs = options.procs.value_or(trace->workload.max_procs);
   if (procs < 1)
     return failed(

@@ -80,7 +80,9 @@ int verb_priority(Invocation& call) {
       .example("holon priority 7 --json", "every part of job 7's priority");
   if (const auto code = parser.parse(call)) return *code;
   if (args.limit < 0)
-    return report(call, "priority", {Errc::invalid_argument, "must not be negative", "--limit"});
+    return report(call, "priority",
+                  {Errc::invalid_argument,
+                   fmt::format("{} is not accepted, at least 0 (all) is", args.limit), "--limit"});
   auto selected = connect_to_jobs(call, args.ids);
   if (!selected) return report(call, "priority", selected.error());
   const auto reply =

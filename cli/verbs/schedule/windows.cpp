@@ -29,8 +29,8 @@ void show(Io& io, const msg::WindowsReply& reply) {
   else if (reply.closed.empty())
     io.out << "nothing is free\n";
   for (const auto& closed : reply.closed)
-    io.out << fmt::format("queue {}: nothing would start at once; {}\n", closed.queue,
-                          closed.reason);
+    io.out << fmt::format("queue {}: nothing would start at once; {}\n", printable(closed.queue),
+                          printable(closed.reason));
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ TEST(Hiding, AReservationIsNamedToWhoeverMayUseIt) {
   EXPECT_EQ(hiding_from("bob").reason(own), hidden);
   EXPECT_EQ(hiding_from("ann").reason(others), hidden) << "job 3 would be ann's";
   EXPECT_EQ(hiding_from(std::nullopt).reason(others), others);
+  const std::string none = "there is no advance reservation 3";
+  EXPECT_EQ(hiding_from("bob").reason(none), none);
 }
 
 TEST(Hiding, EventsDoNotSayWhoTookAPlace) {
