@@ -18,6 +18,7 @@ void ResourceStore::State::rebuild() {
   HOLON_CHECK(filters.has_value());  // they were read at load, from the same text
   occupancy = match::Occupancy(graph, std::move(*filters));
   if (policy.stop_at_first) order.rebuild(graph);
+  untouched.reset();
   forget();
   const Oddities odd = oddities;  // holding the same again is no news to them
   auto before = std::move(held);

@@ -105,7 +105,8 @@ class Matcher {
                           .when = window,
                           .now = begin == clock_,
                           .exact_ties = state_.options.as_fluxion,
-                          .lose_unnamed = state_.options.as_fluxion});
+                          .lose_unnamed = state_.options.as_fluxion,
+                          .order = state_.order_for(begin, clock_)});
     if (selection) when_ = window;
     return selection;
   }
@@ -190,6 +191,12 @@ Result<ResourceStore::State::Known*> ResourceStore::State::know(const Jobspec& s
   }
   std::rotate(known.begin(), at, at + 1);
   return known.front().get();
+}
+
+const match::VisitOrder* ResourceStore::State::order_for(Time begin, Time now) {
+  if (!policy.stop_at_first || options.as_fluxion || begin <= now) return &order;
+  if (!untouched) untouched = std::make_shared<const match::VisitOrder>(graph);
+  return untouched.get();
 }
 
 void ResourceStore::State::fronts_to(Time now) {

@@ -66,6 +66,7 @@ struct ResourceStore::State {
         policy(other.policy),
         occupancy(other.occupancy),
         order(other.order),
+        untouched(other.untouched),
         oddities(other.oddities),
         held(other.held),
         ends(other.ends),
@@ -89,6 +90,8 @@ struct ResourceStore::State {
   match::Policy policy;
   match::Occupancy occupancy;
   match::VisitOrder order;
+  // The order in which nothing was ever taken; null: not needed yet.
+  std::shared_ptr<const match::VisitOrder> untouched;
   match::Search::Scratch scratch;
   ChangeLog changes;
   std::shared_ptr<const int> identity = std::make_shared<const int>(0);  // its address says it
@@ -154,6 +157,8 @@ struct ResourceStore::State {
   Result<MatchOutcome> extend(JobId job, const Jobspec& more, Time now);
   // The compiled request, from `known` or new. Errors: as match::compile.
   Result<Known*> know(const Jobspec& spec);
+  // The order in which a search for what begins at `begin` tries children (visit_order.hpp).
+  const match::VisitOrder* order_for(Time begin, Time now);
   void fronts_to(Time now);
   // Something became free or changed in a way that the fronts do not follow one by one.
   void made_room() {

@@ -25,7 +25,7 @@ Search::Search(const ResourceGraph& graph, const Occupancy& occupancy, const Pol
     : graph_(graph),
       occupancy_(occupancy),
       policy_(policy),
-      order_(order),
+      usual_order_(&order),
       node_type_(graph.words().types.find("node")),
       storage_node_type_(graph.words().types.find("storage_node")),
       scratch_(scratch),
@@ -63,6 +63,7 @@ Search::Harvest& Search::next_harvest() {
 
 std::optional<std::vector<Chosen>> Search::run(const SearchQuestion& question, Front* front) {
   request_ = question.request;
+  order_ = question.order != nullptr ? question.order : usual_order_;
   together_.clear();
   when_ = question.when;
   idle_ = question.idle_machine;
@@ -308,7 +309,7 @@ void Search::explore_first(VertexId v, const std::vector<Need>& needs, bool pris
     }
     return all;
   };
-  for (const VertexId child : order_.children(v))
+  for (const VertexId child : order_->children(v))
     if (enough_with(child, kNoVertex)) return;
   const auto links = graph_.links(v);
   for (auto linked = links.rbegin(); linked != links.rend(); ++linked)

@@ -49,6 +49,9 @@ struct SearchQuestion {
   // What nodes add to the score of what is in them, by slot, instead of the policy's bonus; 0: the
   // node is not to be used. Null: the policy says. Not together with a front.
   const std::vector<std::int64_t>* node_scores = nullptr;
+  // In which order a first-match search tries children, instead of the order that the search was
+  // made with; null: in that.
+  const VisitOrder* order = nullptr;
 };
 
 class Search {
@@ -209,12 +212,13 @@ class Search {
   const ResourceGraph& graph_;
   const Occupancy& occupancy_;
   const Policy policy_;
-  const VisitOrder& order_;
+  const VisitOrder* const usual_order_;
   std::optional<TypeId> node_type_;
   std::optional<TypeId> storage_node_type_;
 
   // of one run
   const CompiledRequest* request_ = nullptr;
+  const VisitOrder* order_ = nullptr;
   Interval when_;
   bool idle_ = false;
   bool only_up_ = true;

@@ -4,6 +4,10 @@
 //
 // Taking something updates it, giving back does not (as in Fluxion): a vertex that nobody touched
 // stays in front.
+//
+// A reservation neither changes that order nor follows it, except in a store that answers as
+// Fluxion does: its units are searched for as if nothing had ever been taken. A scheduler makes the
+// same reservation again and again, and jobs start in between; so it gets the same units each time.
 #pragma once
 #include <cstdint>
 #include <span>

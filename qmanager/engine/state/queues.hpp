@@ -30,6 +30,8 @@ struct Walk {
   std::vector<JobId> candidates;  // what of the rest may start in one, in queue order
   bool chunking = false;          // a large job waits: small ones leave it what is free
   bool in_order = true;  // no job has had to wait without a reservation yet: starts are no backfill
+  // Some job that was looked at waits without a reservation that outlives the pass.
+  bool passed_by = false;
   std::optional<Time> throttled_until;  // the first limit that gives way with time
   std::optional<Time> ripe_at;          // the first job that may then have a reservation
   bool over_soft = false;  // a job over its soft limit was skipped; the hard one may let it start

@@ -143,8 +143,7 @@ void Walking::pass_over(Queue& queue, Job& job) {
       const Time before = *job.planned;
       unreserve(s_, job, now_);
       const Tried tried = trying_.reserve(job, *earlier);
-      // What has failed may fit beside the place that was left.
-      if (tried != Tried::reserved || *job.planned != before) ++s_.plan.epoch;
+      if (tried != Tried::reserved || *job.planned != before) left_its_place();
       if (tried != Tried::reserved) {
         // Where a policy changes the order, one in front may get the reservation that is left.
         if (queue.hooks) s_.progress.dirty = true;
@@ -156,6 +155,15 @@ void Walking::pass_over(Queue& queue, Job& job) {
   count_reservation(s_.config, queue, job);
   if (walk.blocked_by.value() == 0) walk.blocked_by = job.request.id;
   if (!queue.policy.backfill) walk.closed = true;
+}
+
+// What has failed may fit beside the place that a reservation was in: jobs behind it are tried in
+// this walk, and for those that this walk has passed there is another one, at once.
+void Walking::left_its_place() {
+  ++s_.plan.epoch;
+  const auto& queues = s_.queues.all;
+  if (std::any_of(queues.begin(), queues.end(), [](const Queue& q) { return q.walk.passed_by; }))
+    s_.progress.dirty = true;
 }
 
 // A policy that a user wrote lets it not overtake those in front.
@@ -175,6 +183,7 @@ void Walking::wait(Queue& queue, Job& job, bool may_reserve) {
     return deciding_.stand_aside(job, Why::blocked);
   ++walk.considered;
   if (!may_reserve) walk.in_order = false;
+  walk.passed_by = walk.passed_by || !job.reserved;
   if (!queue.policy.keep && may_reserve) {
     count_reservation(s_.config, queue, job);
     s_.plan.entitled.push_back(id);

@@ -38,6 +38,7 @@ class Walking {
   bool nothing_to_find(const Queue& queue);
   void consider(Queue& queue, Job& job);
   void pass_over(Queue& queue, Job& job);
+  void left_its_place();
   void keep_in_line(Queue& queue, Job& job, std::string reason);
   void wait(Queue& queue, Job& job, bool may_reserve);
 

@@ -147,6 +147,7 @@ void fill_window(Parts<Jobs, const Plan, const Queues, const Accounts> s, Queue&
 void leave_to_windows(const Plan& plan, Queue& queue, Job& job, Deciding& deciding) {
   if (!plan.machine->placeable(job.request)) return deciding.stand_aside(job, Why::blocked);
   ++queue.walk.considered;
+  queue.walk.passed_by = true;
   queue.walk.candidates.push_back(job.request.id);
   deciding.tell_shortage(job, queue.walk);
 }
