@@ -66,6 +66,8 @@ std::span<const Verb> verbs() {
        verb_pmix},
       {"remains", "reads what an ended instance left of its jobs; made by agent", Group::hidden,
        verb_remains},
+      {"files", "writes the files that were added to a job; made by agent", Group::hidden,
+       verb_files},
       {"pty", "runs a program at somebody's terminal; made by run --pty", Group::hidden, verb_pty},
       {"man", "write the man pages", Group::hidden, verb_man},
       {"completion", "write what a shell needs to complete holon's words", Group::tools,

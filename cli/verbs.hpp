@@ -14,6 +14,7 @@ int verb_broker(Invocation& call);
 int verb_agent(Invocation& call);
 int verb_pmix(Invocation& call);
 int verb_remains(Invocation& call);
+int verb_files(Invocation& call);
 int verb_pty(Invocation& call);
 int verb_batch(Invocation& call);
 int verb_run(Invocation& call);

@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "launch/files/job_files.hpp"
+#include "launch/files/place_files.hpp"
 #include "launch/hardware/gpus.hpp"
 #include "launch/jobs.hpp"
 #include "launch/late_answers.hpp"
@@ -70,8 +72,13 @@ NodeFrame frame_of(const Node& node, bool nested) {
   const auto own = visible_gpus(node.amd()).value_or(std::vector<std::string>());
   auto devices = nested ? split(std::getenv("HOLON_GPU_DEVICES")) : own;
   const bool has_some = node.gpus() > 0 || !devices.empty();
-  return {node.cpuset(), std::move(devices), has_some, node.amd(),
-          lineage != nullptr ? lineage : ""};
+  const char* const files = std::getenv("HOLON_JOB_TMPDIR");
+  return {node.cpuset(),
+          std::move(devices),
+          has_some,
+          node.amd(),
+          lineage != nullptr ? lineage : "",
+          files != nullptr ? files : ""};
 }
 
 std::shared_ptr<spdlog::logger> make_logger(const AgentOptions& options) {
@@ -179,6 +186,8 @@ class Agent::Impl {
   }
 
   bool is_left_alone() const { return !client_->connected() && jobs_.idle(); }
+
+  void remove_left_files() { left_files_.emplace(processes_, files_base()); }
 
   std::optional<int> exit_code() const { return through_ ? ending_ : std::nullopt; }
 
@@ -499,6 +508,7 @@ class Agent::Impl {
   pid_t broker_pid_ = 0;
   std::unique_ptr<Remains> rest_;  // once it is alone and its own jobs are over
   bool ended_all_ = false;         // nothing is left but the broker
+  std::optional<LeftFiles> left_files_;
   bool swept_ = false;  // what earlier agents left, as far as the broker knows of it, is gone
   bool told_trouble_ = false;
   bool is_welcome_ = false;              // over this connection
@@ -518,8 +528,11 @@ Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentO
   Result<std::string> topology;
   if (options.most_memory > 0) topology = topology_xml(options.cpuset, options.most_memory);
   if (!topology) return tl::unexpected<Error>(topology.error());
-  return create(reactor, std::move(options),
-                {std::move(*node), std::move(frame), std::move(*processes), std::move(*topology)});
+  auto agent =
+      create(reactor, std::move(options),
+             {std::move(*node), std::move(frame), std::move(*processes), std::move(*topology)});
+  if (agent) (*agent)->impl_->remove_left_files();
+  return agent;
 }
 
 Result<std::unique_ptr<Agent>> Agent::create(transport::Reactor& reactor, AgentOptions options,

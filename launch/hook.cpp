@@ -24,8 +24,10 @@ Hook::~Hook() {
 }
 
 void Hook::begin() {
-  const std::vector<std::string> argv = {"/bin/sh", "-c", what_.line};
-  SpawnRequest request{argv, what_.env, what_.cwd};
+  const std::vector<std::string> shell = {"/bin/sh", "-c", what_.line};
+  SpawnRequest request{what_.argv.empty() ? shell : what_.argv, what_.env, what_.cwd};
+  request.in = what_.in;
+  request.wire_up = what_.line_to_us;
   request.cgroup = job_.cgroup();
   request.user = what_.user;
   auto pid = processes_.spawn(request);
@@ -53,7 +55,7 @@ void Hook::begin() {
 void Hook::ended(int status) {
   timer_.cancel();
   job_.ended(std::exchange(pid_, 0));
-  if (was_killed_) return tell("took longer than job.hook-timeout");
+  if (was_killed_) return tell("took longer than " + what_.bound);
   const int code = exit_code_of(status);
   tell(code == 0 ? "" : "ended with exit code " + std::to_string(code));
 }

@@ -18,11 +18,15 @@ class Hook {
  public:
   struct What {
     std::string name;              // "prolog"
-    std::string line;              // for /bin/sh -c
+    std::string line;              // for /bin/sh -c, unless there is an `argv`
     Duration timeout = 60'000;     // ms, after which it is killed
     std::vector<std::string> env;  // the job's
     std::string cwd;               // where it cannot be entered: "/"
     std::string user;              // as whom it runs; "": as this process
+    std::vector<std::string> argv = {};
+    std::string bound = "job.hook-timeout";  // what `timeout` is called
+    int in = -1;                             // its standard input; -1: /dev/null
+    int line_to_us = -1;                     // what becomes kWireUpDescriptor; -1: nothing
   };
   // Runs in the job's cgroup and counts as one of its processes. `done` is told once, never from in
   // here: an empty text, or why it has not gone well. Not called any more once this is gone.

@@ -15,6 +15,7 @@
 #include "launch/array_words.hpp"
 #include "launch/exit_code.hpp"
 #include "launch/mpi/offer_wire_up.hpp"
+#include "launch/tracking/lineage.hpp"
 #include "transport/secret.hpp"
 
 namespace holon::launch {
@@ -48,6 +49,17 @@ std::vector<std::string> words_of_array(std::vector<std::string> words, const En
   return words;
 }
 
+// With the folder of the files that were added to the job for "{{tmpdir}}".
+std::vector<std::string> words_with_folder(std::vector<std::string> words,
+                                           const std::string& folder) {
+  constexpr std::string_view kMark = "{{tmpdir}}";
+  for (std::string& word : words)
+    for (auto at = word.find(kMark); at != std::string::npos;
+         at = word.find(kMark, at + folder.size()))
+      word.replace(at, kMark.size(), folder);
+  return words;
+}
+
 // What the job names is opened as its user; the rest is the agent's.
 OpenFile opener(const JobContext& context, const msg::Start& spec) {
   return [processes = context.processes.get(), user = spec.user, mask = spec.file_mask](
@@ -78,8 +90,11 @@ bool Job::start() {
     return false;
   }
   for (std::size_t i = 0; i < tasks_.size(); ++i) tasks_[i].result.rank = spec_.tasks[i].rank;
-  if (!spec_.prolog.empty()) begin_prolog();
-  if (hook_ || (wire_up_ && !wire_up_->is_ready())) return preparing_ = true;
+  if (!program_->files.empty())
+    begin_files();
+  else if (!spec_.prolog.empty())
+    begin_prolog();
+  if (files_ || hook_ || (wire_up_ && !wire_up_->is_ready())) return preparing_ = true;
   return start_tasks();
 }
 
@@ -90,6 +105,35 @@ Hook::What Job::hook(std::string name, const std::string& line) const {
           task_environment(program_->env, spec_, 0, context_.frame, {}),
           "/",
           spec_.user};
+}
+
+// Before the prolog, which may look at them.
+void Job::begin_files() {
+  files_ =
+      std::make_unique<JobFiles>(context_.reactor, *context_.processes, *processes_, spec_.user,
+                                 lineage_of_job(context_.frame.lineage, spec_.job));
+  files_->place(program_->files, [this](const std::string& trouble) {
+    if (!preparing_) return;
+    if (!trouble.empty()) {
+      preparing_ = false;
+      return give_up({126, trouble});
+    }
+    spec_.env["HOLON_JOB_TMPDIR"] = files_->path();
+    if (!spec_.prolog.empty()) return begin_prolog();
+    go_on();
+  });
+  if (files_->process().pid != 0) leaders_.push_back(files_->process());
+}
+
+// After the epilog, which may look at them, too. False: there are none, or they are gone.
+bool Job::begin_removal() {
+  if (!files_ || std::exchange(removal_begun_, true)) return false;
+  const bool goes_on = files_->remove([this](const std::string& trouble) {
+    if (!trouble.empty()) spdlog::warn("job " + std::to_string(spec_.job) + ": " + trouble);
+    clear_up();
+  });
+  if (goes_on) leaders_.push_back(files_->process());
+  return goes_on;
 }
 
 void Job::begin_prolog() {
@@ -119,7 +163,7 @@ bool Job::begin_epilog() {
 
 // When both are over that come before the tasks.
 void Job::go_on() {
-  if (hook_ || (wire_up_ && !wire_up_->is_ready())) return;
+  if (hook_ || (files_ && !files_->is_placed()) || (wire_up_ && !wire_up_->is_ready())) return;
   if (!std::exchange(preparing_, false)) return;
   if (start_tasks()) events_.started(started());
 }
@@ -229,9 +273,10 @@ tl::expected<pid_t, SpawnError> Job::spawn(std::size_t index) {
                                     wire_up_ ? wire_up_->variables(index) : Environment());
   const CpuMask* const cpus = mask.empty() ? nullptr : &mask;
   const bool is_of_array = spec_.env.contains("HOLON_ARRAY_INDEX");
-  const auto own_words =
-      is_of_array ? words_of_array(program_->argv, spec_.env) : std::vector<std::string>();
-  SpawnRequest what{is_of_array ? own_words : program_->argv,
+  std::vector<std::string> own_words;
+  if (files_) own_words = words_with_folder(program_->argv, files_->path());
+  if (is_of_array) own_words = words_of_array(files_ ? own_words : program_->argv, spec_.env);
+  SpawnRequest what{files_ || is_of_array ? own_words : program_->argv,
                     env,
                     program_->cwd,
                     *in,
@@ -288,6 +333,7 @@ void Job::kill(Duration grace, const std::string& reason) {
   suspended_ = false;
   if (std::exchange(preparing_, false)) {
     hook_.reset();
+    if (files_) files_->stop();
     exec_code_ = 128 + SIGTERM;
     clear_timer_ = context_.reactor.after(0, [this] { clear_up(); });
     return;
@@ -400,7 +446,7 @@ void Job::clear_up() {
   kill_timer_.cancel();
   if (wire_up_) wire_up_->all_ended();
   if (is_clear()) {
-    if (!begin_epilog()) end();
+    if (!begin_epilog() && !begin_removal()) end();
     return;
   }
   clear_timer_ = context_.reactor.after(look_again_, [this] { clear_up(); });
@@ -416,6 +462,7 @@ bool Job::is_clear() {
 
 void Job::end() {
   over_ = true;
+  files_.reset();
   processes_.reset();
   wire_up_.reset();
   input_.finish();

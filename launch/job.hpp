@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/files/job_files.hpp"
 #include "launch/hook.hpp"
 #include "launch/messages.hpp"
 #include "launch/mpi/part_fences.hpp"
@@ -100,8 +101,10 @@ class Job {
   Status offer_wire_up();
   bool start_tasks();
   void go_on();
+  void begin_files();
   void begin_prolog();
   bool begin_epilog();
+  bool begin_removal();
   Hook::What hook(std::string name, const std::string& line) const;
   void enter_fence(std::string put);
   void done_opening();
@@ -130,6 +133,7 @@ class Job {
   JobOutput output_;
   std::unique_ptr<JobProcesses> processes_;
   std::unique_ptr<Hook> hook_;         // that runs; nullptr: none does
+  std::unique_ptr<JobFiles> files_;    // nullptr: none were added
   std::optional<MemoryWatch> memory_;  // where the kernel does not keep the bound
   std::int64_t memory_peak_ = 0;       // bytes
   std::unique_ptr<WireUp> wire_up_;    // nullptr: the tasks are offered none
@@ -143,7 +147,7 @@ class Job {
   Time t_start_ = 0, t_finish_ = 0;
   Time kill_at_ = 0;  // when kill_timer_ sends SIGKILL
   bool warned_ = false;
-  bool epilog_begun_ = false;
+  bool epilog_begun_ = false, removal_begun_ = false;
   bool suspended_ = false;
   bool checkpointed_ = false;
   bool preparing_ = false, tasks_over_ = false, over_ = false;

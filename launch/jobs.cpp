@@ -80,7 +80,7 @@ std::shared_ptr<const ProgramImage> Jobs::image_of(const msg::Program& program) 
   const Environment none;
   const Environment& around = context_.processes->serves_users() ? none : inherited_;
   auto image = std::make_shared<const ProgramImage>(
-      ProgramImage{program.argv, base_environment(program, around), program.cwd});
+      ProgramImage{program.argv, base_environment(program, around), program.cwd, program.files});
   if (program.number != 0) programs_.emplace_back(program.number, image);
   if (programs_.size() > msg::kProgramsKept) programs_.pop_front();
   return image;

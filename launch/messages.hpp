@@ -178,6 +178,15 @@ struct FenceReply {
 
 // ---- broker to agent ----
 
+// A file that goes along with a job (`--add-file`).
+struct File {
+  std::string name;        // within the job's folder, "fit.toml": no path
+  std::uint32_t mode = 0;  // permissions, of 0777
+  std::string data;
+  bool operator==(const File&) const = default;
+  HOLON_FIELDS_WITHOUT_DEFAULTS(name, mode, data)
+};
+
 // What to run, and where: often the same for many jobs of one message.
 struct Program {
   std::vector<std::string> argv;
@@ -189,7 +198,10 @@ struct Program {
   // agent keeps the last kProgramsKept that came with a number.
   std::uint64_t number = 0;
   bool is_known = false;  // nothing but the number is said: it has come, and is kept
-  HOLON_FIELDS_WITHOUT_DEFAULTS(argv, env, cwd, inherit_env, number, is_known)
+  // They are in a folder of each job's own on each of its nodes (HOLON_JOB_TMPDIR, and "{{tmpdir}}"
+  // in argv) before its tasks start, and gone with the last of them.
+  std::vector<File> files;
+  HOLON_FIELDS_WITHOUT_DEFAULTS(argv, env, cwd, inherit_env, number, is_known, files)
 };
 inline constexpr std::size_t kProgramsKept = 32;
 

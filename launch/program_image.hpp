@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/messages.hpp"
 #include "launch/tasks/environment.hpp"
 
 namespace holon::launch {
@@ -11,6 +12,7 @@ struct ProgramImage {
   std::vector<std::string> argv;
   Environment env;
   std::string cwd;
+  std::vector<msg::File> files = {};
 };
 
 }  // namespace holon::launch

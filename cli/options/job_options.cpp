@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <fnmatch.h>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/stat.h>
@@ -25,8 +24,6 @@
 #include "launch/signal_name.hpp"
 #include "launch/tasks/rlimits.hpp"
 #include "resource/graph/spec.hpp"
-
-extern char** environ;
 
 namespace holon::cli {
 namespace {
@@ -502,46 +499,6 @@ void add_job_options(Parser& parser, JobOptions& options) {
       .flag("--dry-run", options.dry_run, "print the jobspec, submit nothing");
 }
 
-Environment process_environment() {
-  Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const auto equals = text.find('=');
-    if (equals != std::string::npos) environment[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return environment;
-}
-
-Environment without_own_variables(Environment environment) {
-  std::erase_if(environment, [](const auto& item) { return item.first.starts_with("HOLON_"); });
-  return environment;
-}
-
-Result<Environment> apply_environment(Environment base, const Environment& process,
-                                      const std::vector<std::string>& rules) {
-  for (const auto& rule : rules) {
-    const auto equals = rule.find('=');
-    if (rule.starts_with('-')) {
-      const std::string pattern = rule.substr(1);
-      std::erase_if(base, [&](const auto& item) {
-        return fnmatch(pattern.c_str(), item.first.c_str(), 0) == 0;
-      });
-    } else if (equals == 0 || rule.empty()) {
-      return fail(Errc::invalid_argument,
-                  fmt::format("'{}' has no name; accepted are NAME=VALUE, NAME, -PATTERN", rule),
-                  "--env");
-    } else if (equals != std::string::npos) {
-      base[rule.substr(0, equals)] = rule.substr(equals + 1);
-    } else if (const auto found = process.find(rule); found != process.end()) {
-      base[rule] = found->second;
-    } else {
-      return fail(Errc::invalid_argument, fmt::format("'{}' is not in this environment", rule),
-                  "--env");
-    }
-  }
-  return base;
-}
-
 Result<JobRequest> make_request(const JobOptions& options, std::vector<std::string> command) {
   JobRequest made;
   const Environment process = process_environment();
@@ -577,6 +534,9 @@ Result<JobRequest> make_request(const JobOptions& options, std::vector<std::stri
   add_shell_options(options, jobspec->cwd, attributes["system"]);
   if (auto added = add_wishes(options, attributes["system"]); !added)
     return tl::unexpected(added.error());
+  if (!options.files.empty())
+    attributes["system"]["files"] =
+        nlohmann::ordered_json::parse(resource::write_file_archive(options.files));
   if (!options.attributes.empty()) attributes["user"] = options.attributes;
   jobspec->other_attributes =
       attributes.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);

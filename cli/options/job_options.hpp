@@ -12,6 +12,7 @@
 #include "cli/options/parser.hpp"
 #include "cli/options/signals.hpp"
 #include "msg/instance.hpp"
+#include "resource/jobspec/file_archive.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::cli {
@@ -53,6 +54,7 @@ struct JobOptions {
   bool preemptible = false;                     // jobs of queues that preempt may take its place
   int checkpoint_signal = 0;                    // that its tasks get before that; 0: none
   std::map<std::string, std::int64_t> rlimits;  // "nofile": 4096; -1: none
+  std::vector<resource::AddedFile> files;       // that go along with the job
   std::optional<std::string> mpi;               // auto, pmi1, pmi2, pmix, none
   std::vector<std::string> environment;         // rules in the order given, see apply_environment()
   bool dry_run = false;

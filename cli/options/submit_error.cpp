@@ -23,6 +23,7 @@ std::vector<Typed> typed(const JobOptions& options) {
       {"/attributes/system/shell/options/error", "--error", options.error.value_or("")},
       {"/attributes/system/shell/options/input/stdin", "--input", options.input.value_or("")},
       {"/attributes/system/shell/options/signal", "--signal", ""},
+      {"/attributes/system/files", "--add-file", ""},
       {"/attributes/system/queue", "--queue", shape.queue},
       {"queue", "--queue", shape.queue},
       {"/attributes/system/bank", "--account", options.account},

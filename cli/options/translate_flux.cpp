@@ -54,6 +54,7 @@ constexpr Equal kFlux[] = {
     {"", "--output", Takes::value, "-o", flux_file},
     {"", "--error", Takes::value, "-e", flux_file},
     {"", "--input", Takes::value, "--input", flux_file},
+    {"", "--add-file", Takes::value, "--add-file"},
     {"-l", "--label-io", Takes::nothing, "-l"},
     {"", "--cwd", Takes::value, "-D"},
     {"", "--env", Takes::value, "--env", flux_rule},

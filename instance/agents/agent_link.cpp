@@ -39,6 +39,8 @@ lm::Program program_of(const Submission& what) {
   for (const auto& name : spec.unset_environment) program.env.erase(name);
   program.cwd = spec.cwd;
   program.inherit_env = spec.environment.empty() && !spec.empty_environment;
+  if (what.files)
+    for (const auto& file : *what.files) program.files.push_back({file.name, file.mode, file.data});
   return program;
 }
 
@@ -47,6 +49,7 @@ std::size_t size_of_start(const lm::Program& program) {
   std::size_t bytes = 100;
   for (const auto& word : program.argv) bytes += word.size() + 5;
   for (const auto& [name, value] : program.env) bytes += name.size() + value.size() + 10;
+  for (const auto& file : program.files) bytes += file.name.size() + file.data.size() + 30;
   return bytes;
 }
 std::size_t size_of_start(const lm::Start& start) {
@@ -116,7 +119,8 @@ void AgentLink::tell(const char* topic, std::string payload) {
   ground_.server.call(peer_, {topic, std::move(payload), "", 0}, [](const Result<std::string>&) {});
 }
 
-// A small one is kept by the agent, and only named when it comes again.
+// A small one is kept by the agent, and only named when it comes again; a large one where it does
+// come again.
 lm::Program AgentLink::program_for(const ActiveJob& job) {
   const auto known = std::find_if(programs_.begin(), programs_.end(),
                                   [&](const auto& one) { return one.first == job.submission; });
@@ -127,7 +131,8 @@ lm::Program AgentLink::program_for(const ActiveJob& job) {
     return program;
   }
   program = program_of(*job.submission);
-  if (size_of_start(program) > kLargestKept) return program;
+  const bool comes_again = job.submission->count > 1 && job.submission->files;
+  if (size_of_start(program) > kLargestKept && !comes_again) return program;
   program.number = ++last_program_;
   programs_.emplace_back(job.submission, program.number);
   if (programs_.size() > lm::kProgramsKept) programs_.pop_front();

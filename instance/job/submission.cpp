@@ -197,6 +197,18 @@ Status read_user_attributes(const json& attributes, Submission& s) {
   return {};
 }
 
+Status read_files(const json& system, Submission& s) {
+  const auto found = system.find("files");
+  if (found == system.end() || found->is_null()) return {};
+  auto files = resource::read_file_archive(found->dump());
+  if (!files)
+    return fail(files.error().code, files.error().what,
+                "/attributes/system/files" + files.error().where);
+  if (!files->empty())
+    s.files = std::make_shared<const std::vector<resource::AddedFile>>(std::move(*files));
+  return {};
+}
+
 Status read_attributes(const resource::Jobspec& spec, Submission& s) {
   if (spec.other_attributes.empty()) return {};
   const json attributes = json::parse(spec.other_attributes, nullptr, false);
@@ -208,6 +220,7 @@ Status read_attributes(const resource::Jobspec& spec, Submission& s) {
   auto dependencies = read_dependencies(system);
   if (!dependencies) return tl::unexpected(dependencies.error());
   s.dependencies = std::move(*dependencies);
+  if (auto read = read_files(system, s); !read) return read;
   if (auto read = read_shell_options(system, s); !read) return read;
   if (auto good = check_mpi(s); !good) return good;
   auto wishes = read_wishes(system);
@@ -394,6 +407,7 @@ Result<Submission> make_submission(const std::string& jobspec, bool is_instance)
   if (parsed->duration_seconds > 0)
     s.limit = std::max<Duration>(1, std::llround(std::min(parsed->duration_seconds, 1e12) * 1000));
   if (auto good = check_warning(s); !good) return tl::unexpected(good.error());
+  if (s.files) parsed->other_attributes.clear();  // all of it is read, and this is large
   s.spec = std::make_shared<const resource::Jobspec>(std::move(*parsed));
   return s;
 }

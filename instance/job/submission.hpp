@@ -13,6 +13,7 @@
 #include "base/time.hpp"
 #include "instance/job/dependencies.hpp"
 #include "instance/job/wishes.hpp"
+#include "resource/jobspec/file_archive.hpp"
 #include "resource/jobspec/jobspec.hpp"
 
 namespace holon::instance {
@@ -63,6 +64,8 @@ struct Submission {
   // attributes.user: what the submitter says about the job beside what it needs, for policies;
   // null: nothing. Only texts and numbers are kept.
   std::shared_ptr<const std::map<std::string, std::string>> attributes;
+  // attributes.system.files: they are on each of its nodes while its tasks run; null: none.
+  std::shared_ptr<const std::vector<resource::AddedFile>> files;
   std::vector<Dependency> dependencies;
 };
 

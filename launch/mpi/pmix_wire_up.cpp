@@ -22,6 +22,7 @@ namespace {
 // environments.
 constexpr std::size_t kMostFromServer = msg::kMostPut + (1 << 20);
 constexpr std::size_t kReadOnce = 65536;
+constexpr const char* kFolders = "holon-mpi-";  // what the names of its folders begin with
 // More than a socket holds, of one whose end is to be told.
 constexpr int kLastPieces = 32;
 
@@ -43,7 +44,9 @@ Result<std::unique_ptr<PmixWireUp>> PmixWireUp::create(Ground ground, const msg:
   const auto parts = tasks_of_parts(start);
   if (start.part >= parts.size() || parts[start.part] != start.tasks.size())
     return fail(Errc::invalid_argument, "the numbers of tasks do not fit", "part_tasks");
-  auto folder = JobFolder::create();
+  const std::string base = JobFolder::memory_base();
+  JobFolder::remove_left(kFolders, base);
+  auto folder = JobFolder::create(kFolders, base);
   if (!folder) return tl::unexpected(folder.error());
   pmix::Setup setup{pmix_space(start.path), parts, start.part, folder->path()};
   std::unique_ptr<PmixWireUp> made(

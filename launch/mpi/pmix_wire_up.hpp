@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "launch/files/job_folder.hpp"
 #include "launch/messages.hpp"
-#include "launch/mpi/job_folder.hpp"
 #include "launch/mpi/pmix_messages.hpp"
 #include "launch/mpi/wire_up.hpp"
 #include "launch/tasks/environment.hpp"

@@ -100,6 +100,9 @@ Changes changes_for(const Environment& base, const msg::Start& start, std::size_
   for (const auto& [key, value] : wire_up) changes[key] = value;
   add_threads(changes, base, cores);
   add_gpus(changes, gpus, frame);
+  changes["HOLON_JOB_TMPDIR"] = std::nullopt;  // that of a job around is nothing for this one
+  changes["HOLON_INSTANCE_TMPDIR"] =
+      frame.instance_files.empty() ? std::nullopt : std::optional(frame.instance_files);
   for (const auto& [key, value] : start.env) changes[key] = value;
   changes["HOLON_JOB_ID"] = std::to_string(start.job);
   changes["HOLON_JOB_PATH"] = start.path;

@@ -19,6 +19,8 @@ struct NodeFrame {
   bool has_gpus = false;  // jobs without a GPU are then shown none
   bool amd = false;
   std::string lineage = "";  // of the instance's own processes (lineage.hpp)
+  // Where the files are that were added to the job which the instance is; "": none were.
+  std::string instance_files = "";
 };
 
 // The program's own variables, on top of `inherited` if it asks for that.

@@ -83,7 +83,8 @@ class Examples : public testing::Test {
     ASSERT_NE(mkdtemp(dir_.data()), nullptr);
     before_ = fs::current_path();
     fs::current_path(dir_);
-    for (const char* script : {"campaign.sh", "w", "model", "sweep.sh", "parameters.txt"}) {
+    for (const char* script :
+         {"campaign.sh", "w", "model", "sweep.sh", "parameters.txt", "fit.toml", "draft.sh"}) {
       std::ofstream(script) << "#!/bin/sh\n";
       fs::permissions(script, fs::perms::owner_all);
     }

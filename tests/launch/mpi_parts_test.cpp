@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "launch/mpi/job_folder.hpp"
+#include "launch/files/job_folder.hpp"
 #include "launch/mpi/part_fences.hpp"
 #include "launch/mpi/pmix_messages.hpp"
 #include "launch/mpi/program_kind.hpp"
@@ -23,7 +23,7 @@ class MpiFiles : public testing::Test {
 TEST_F(MpiFiles, AFolderGoesWithItsJobAndWithWhatIsInIt) {
   std::string path;
   {
-    const auto folder = JobFolder::create(dir_);
+    const auto folder = JobFolder::create("holon-mpi-", dir_);
     ASSERT_TRUE(folder) << to_string(folder.error());
     path = folder->path();
     std::filesystem::create_directories(path + "/a/b");
@@ -33,17 +33,17 @@ TEST_F(MpiFiles, AFolderGoesWithItsJobAndWithWhatIsInIt) {
 }
 
 TEST_F(MpiFiles, AFolderThatNobodyHoldsIsRemovedAndOneThatSomebodyHoldsStays) {
-  const auto held = JobFolder::create(dir_, 0);
+  const auto held = JobFolder::create("holon-mpi-", dir_);
   ASSERT_TRUE(held);
-  const std::string left = dir_ + "/holon-mpi-abcdef", other = dir_ + "/other";
-  std::filesystem::create_directories(left + "/a");
-  std::filesystem::create_directories(other);
-  ASSERT_TRUE(JobFolder::create(dir_, 3600));
-  EXPECT_TRUE(std::filesystem::exists(left)) << "its agent may be about to lock it";
-  ASSERT_TRUE(JobFolder::create(dir_, -3600));
+  const std::string left = dir_ + "/holon-mpi-abcdef", fresh = dir_ + "/holon-mpi-new-abcdef",
+                    other = dir_ + "/holon-job-abcdef";
+  for (const auto& folder : {left + "/a", fresh, other})
+    std::filesystem::create_directories(folder);
+  JobFolder::remove_left("holon-mpi-", dir_);
   EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(fresh)) << "its agent may be about to lock it";
   EXPECT_TRUE(std::filesystem::exists(held->path()));
-  EXPECT_TRUE(std::filesystem::exists(other));
+  EXPECT_TRUE(std::filesystem::exists(other)) << "is of another kind";
 }
 
 TEST_F(MpiFiles, AProgramOfOpenMpiIsKnownByTheNameOfItsLibrary) {

@@ -11,6 +11,7 @@
 #include "instance/remote/remote_agent.hpp"
 #include "instance/tree/remains.hpp"
 #include "launch/agent.hpp"
+#include "launch/files/place_files.hpp"
 #include "launch/mpi/pmix_server.hpp"
 #include "launch/remote/handed.hpp"
 #include "launch/tasks/spawn.hpp"
@@ -103,6 +104,21 @@ int verb_pmix(Invocation& call) {
       .example("holon pmix", "as the agent does it");
   if (const auto code = parser.parse(call)) return *code;
   return launch::pmix_server_main(launch::kWireUpDescriptor);
+}
+
+int verb_files(Invocation& call) {
+  std::string base;
+  bool is_left = false;
+  Parser parser("files", "writes the files that were added to a job; made by agent");
+  parser.required("FOLDER", base, "where jobs have folders of their own")
+      .flag("--left", is_left, "remove those of jobs that are gone instead")
+      .note(
+          "Reads the files from standard input, and answers over the descriptor it has inherited, "
+          "4.")
+      .example("holon files /tmp", "as the agent does it for another user");
+  if (const auto code = parser.parse(call)) return *code;
+  return is_left ? launch::remove_files_main(base)
+                 : launch::place_files_main(base, launch::kWireUpDescriptor);
 }
 
 int verb_remains(Invocation& call) {

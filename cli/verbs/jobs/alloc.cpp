@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/printable.hpp"
+#include "cli/added_files.hpp"
 #include "cli/connect.hpp"
 #include "cli/interrupter.hpp"
 #include "cli/options/job_options.hpp"
@@ -178,6 +179,7 @@ int verb_alloc(Invocation& call) {
   parser.command("COMMAND [ARGS...]", args.command,
                  "what to run in it, here; your shell without one", false);
   add_resource_options(parser, args.job, Unit::slot);
+  add_file_option(parser, args.job, Unit::slot);
   add_instance_options(parser, args.instance);
   parser.flag("--bg", args.background, "run nothing: print the job's id once the child is up")
       .instance(call)

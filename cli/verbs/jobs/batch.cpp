@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "cli/added_files.hpp"
 #include "cli/connect.hpp"
 #include "cli/options/job_options.hpp"
 #include "cli/options/parser.hpp"
@@ -71,6 +72,7 @@ int verb_batch(Invocation& call) {
   parser.command("SCRIPT [ARGS...]", args.command, "the child's initial program", true);
   add_resource_options(parser, args.job, Unit::slot);
   add_job_options(parser, args.job);
+  add_file_option(parser, args.job, Unit::slot);
   add_instance_options(parser, args.instance);
   parser
       .wrap(args.wrap,

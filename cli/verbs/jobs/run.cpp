@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "base/idset.hpp"
+#include "cli/added_files.hpp"
 #include "cli/connect.hpp"
 #include "cli/input_pump.hpp"
 #include "cli/interrupter.hpp"
@@ -172,6 +173,7 @@ int verb_run(Invocation& call) {
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", true);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
+  add_file_option(parser, args.job, Unit::task);
   add_task_options(parser, args.job);
   parser.group("Job")
       .option("--input", args.job.input, "all|RANKS|FILE|none",

@@ -12,6 +12,7 @@
 #include "base/idset.hpp"
 #include "base/printable.hpp"
 #include "base/whole_file.hpp"
+#include "cli/added_files.hpp"
 #include "cli/connect.hpp"
 #include "cli/job_tracker.hpp"
 #include "cli/options/array_options.hpp"
@@ -188,6 +189,7 @@ void add_submit_options(Parser& parser, SubmitArgs& args) {
   parser.command("COMMAND [ARGS...]", args.command, "what each task runs", false);
   add_resource_options(parser, args.job, Unit::task);
   add_job_options(parser, args.job);
+  add_file_option(parser, args.job, Unit::task);
   add_task_options(parser, args.job);
   parser.group("Job")
       .option("--input", args.job.input, "FILE",
@@ -489,6 +491,8 @@ int verb_submit(Invocation& call) {
       .example("holon submit --open ./fit.sh ::: a.csv", "an array that may get more tasks")
       .example("holon submit --into 7 ::: b.csv c.csv", "two more for the open array 7")
       .example("holon submit --file campaign.toml", "tasks that wait for each other")
+      .example("holon submit --add-file fit.toml ./fit.sh {{tmpdir}}/fit.toml",
+               "with fit.toml as it is now")
       .example("holon submit --wrap 'make && make test'", "a line for the shell")
       .example("holon submit -L matlab=2 -t 1h ./fit.sh", "with two units of a licence")
       .example("holon submit --dependency afterok:7 ./collect.sh", "when job 7 has completed")

@@ -91,6 +91,28 @@ TEST_F(Unshared, EachNodeOfAJobHandsOverItsPart) {
     }
 }
 
+// No node sees where they were: each agent writes them, and TearDown() looks that none is left.
+TEST_F(Unshared, FilesThatGoAlongAreOnEachNode) {
+  const std::string file = sandbox_.write_file("fit.toml", "rate = 3\n");
+  const Ran ran = hosts_->holon(
+      1, {"run", "-N3", "-n3", "--add-file", file, "--add-file", "go:700=" + file, "sh", "-c",
+          "echo $(hostname) $(cat {{tmpdir}}/fit.toml) $(stat -c %a {{tmpdir}}/go)"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (std::size_t host = 1; host <= 3; ++host)
+    EXPECT_THAT(ran.out, HasSubstr(fmt::format("n{} rate = 3 700\n", host)));
+  Process run = hosts_->start(1, {HOLON_BINARY, "run", "-w", "n3", "--add-file", file, "sh", "-c",
+                                  "cat {{tmpdir}}/fit.toml; exec sleep 1000"});
+  EXPECT_EQ(run.read_line(), "rate = 3");
+  EXPECT_EQ(hosts_->run(3, {"sh", "-c", "kill -9 $(pgrep -f -- --hande[d])"}).code, 0);
+  EXPECT_NE(run.finish().code, 0);
+  EXPECT_EQ(hosts_
+                ->run(3, {"sh", "-c",
+                          "until [ -z \"$(ls " + sandbox_.folder() +
+                              "/tmp | grep holon-job-)\" ]; do sleep 0.05; done"})
+                .code,
+            0);
+}
+
 TEST_F(Unshared, MuchOutputHasItsLimitAndTheRestIsWhole) {
   const auto write = [](int bytes) { return fmt::format("yes 0123456 | head -c {}", bytes); };
   ok({"submit", "-w", "n2", "sh", "-c", write(3'000'000)});

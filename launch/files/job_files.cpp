@@ -1,0 +1,180 @@
+#include "launch/files/job_files.hpp"
+
+#include <pwd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "launch/files/place_files.hpp"
+#include "launch/tracking/lineage.hpp"
+#include "transport/codec/codec.hpp"
+
+namespace holon::launch {
+namespace {
+
+constexpr Duration kFilesPatience = 60'000;
+constexpr const char* kFilesPatienceText = "a minute";
+constexpr const char* kCannot = "cannot write the files that were added to it: ";
+// Permissions that tasks have taken away from their own folders are no obstacle.
+constexpr const char* kRemove =
+    "rm -rf -- \"$FOLDER\" 2>/dev/null || { chmod -R u+rwX -- \"$FOLDER\"; rm -rf -- \"$FOLDER\"; "
+    "}";
+
+std::vector<std::string> clean_environment(const std::string& lineage) {
+  return {"PATH=/usr/bin:/bin", std::string(kLineage) + "=" + lineage};
+}
+
+std::string own_program() {
+  std::error_code unknown;
+  return std::filesystem::read_symlink("/proc/self/exe", unknown).string();
+}
+
+Result<transport::UniqueFd> in_memory_for(const std::vector<msg::File>& files) {
+  msg::Program program;
+  program.files = files;
+  const std::string bytes = transport::pack(program);
+  transport::UniqueFd memory(memfd_create("holon files", MFD_CLOEXEC));
+  if (!memory) return system_error("memory for files");
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t n = write(memory.get(), bytes.data() + done, bytes.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return system_error("memory for files");
+    done += static_cast<std::size_t>(n);
+  }
+  if (lseek(memory.get(), 0, SEEK_SET) != 0) return system_error("memory for files");
+  return memory;
+}
+
+// Owners of such folders who are not this process's user, by their names.
+std::set<std::string> other_owners(const std::string& base) {
+  namespace fs = std::filesystem;
+  std::set<uid_t> seen = {geteuid()};
+  std::set<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(base, error), last; !error && entry != last;
+       entry.increment(error)) {
+    struct stat info {};
+    if (!entry->path().filename().string().starts_with(kFilesFolder) ||
+        lstat(entry->path().c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+        !seen.insert(info.st_uid).second)
+      continue;
+    if (const passwd* const owner = getpwuid(info.st_uid)) names.insert(owner->pw_name);
+  }
+  return names;
+}
+
+}  // namespace
+
+JobFiles::JobFiles(transport::Reactor& reactor, Processes& processes, JobProcesses& job,
+                   std::string user, std::string lineage)
+    : reactor_(reactor),
+      processes_(processes),
+      job_(job),
+      user_(std::move(user)),
+      lineage_(std::move(lineage)) {}
+
+void JobFiles::place(const std::vector<msg::File>& files,
+                     std::function<void(const std::string&)> done) {
+  for (const msg::File& file : files) names_.push_back(file.name);
+  if (!user_.empty()) return place_as_user(files, std::move(done));
+  auto placed = place_files(files_base(), files);
+  const std::string trouble = placed ? "" : kCannot + to_string(placed.error());
+  is_placed_ = placed.has_value();
+  if (placed) folder_.emplace(std::move(*placed));
+  telling_ = reactor_.after(0, [done = std::move(done), trouble] { done(trouble); });
+}
+
+void JobFiles::place_as_user(const std::vector<msg::File>& files,
+                             std::function<void(const std::string&)> done) {
+  const auto refuse = [&](const std::string& why) {
+    telling_ = reactor_.after(0, [done, text = kCannot + why] { done(text); });
+  };
+  std::array<int, 2> ends{};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    return refuse(std::strerror(errno));
+  line_.reset(ends[0]);
+  const transport::UniqueFd theirs(ends[1]);
+  auto request = in_memory_for(files);
+  if (!request) return refuse(to_string(request.error()));
+  const std::string base = files_base();
+  Hook::What what;
+  what.name = "process that writes its files";
+  what.argv = {own_program(), "files", base};
+  what.timeout = kFilesPatience;
+  what.bound = kFilesPatienceText;
+  what.env = clean_environment(lineage_);
+  what.cwd = "/";
+  what.user = user_;
+  what.in = request->get();
+  what.line_to_us = theirs.get();
+  hook_ = std::make_unique<Hook>(
+      reactor_, processes_, job_, std::move(what), [this, base, done](const std::string& trouble) {
+        auto taken = take_placed_files(line_.get(), base);
+        is_placed_ = taken.has_value();
+        if (taken) {
+          folder_.emplace(std::move(*taken));
+          return done("");
+        }
+        const bool has_ended = trouble.empty() || trouble.find("exit code") != std::string::npos;
+        done(kCannot + (has_ended ? taken.error().what : trouble));
+      });
+}
+
+void JobFiles::stop() {
+  telling_.cancel();
+  hook_.reset();
+}
+
+// What tasks have left as it was, which is the usual.
+bool JobFiles::remove_quickly() {
+  if (!user_.empty()) return false;
+  for (const std::string& name : names_) unlinkat(folder_->descriptor(), name.c_str(), 0);
+  return rmdir(folder_->path().c_str()) == 0 || errno == ENOENT;
+}
+
+bool JobFiles::remove(std::function<void(const std::string&)> done) {
+  stop();
+  // Whoever was ended may have made it already.
+  if (!folder_ && line_)
+    if (auto taken = take_placed_files(line_.get(), files_base()))
+      folder_.emplace(std::move(*taken));
+  if (!folder_ || remove_quickly()) return false;
+  Hook::What what;
+  what.name = "removal of its files";
+  what.argv = {"/bin/sh", "-c", kRemove};
+  what.timeout = kFilesPatience;
+  what.bound = kFilesPatienceText;
+  what.env = clean_environment(lineage_);
+  what.env.push_back("FOLDER=" + folder_->path());
+  what.cwd = "/";
+  what.user = user_;
+  hook_ = std::make_unique<Hook>(reactor_, processes_, job_, std::move(what), std::move(done));
+  return true;
+}
+
+LeftFiles::LeftFiles(Processes& processes, const std::string& base) {
+  JobFolder::remove_left(kFilesFolder, base);
+  if (!processes.serves_users()) return;
+  const std::vector<std::string> argv = {own_program(), "files", "--left", base};
+  const std::vector<std::string> env = {"PATH=/usr/bin:/bin"};
+  const std::string root = "/";
+  for (const std::string& owner : other_owners(base)) {
+    SpawnRequest request{argv, env, root};
+    request.user = owner;
+    const auto pid = processes.spawn(request);
+    if (!pid) continue;  // none of the instance's users: nothing of it is this instance's
+    auto end = processes.on_end(*pid, [](const transport::ChildExit&) {}, {});
+    if (end) ends_.push_back(std::move(*end));
+  }
+}
+
+}  // namespace holon::launch

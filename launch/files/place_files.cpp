@@ -1,0 +1,149 @@
+#include "launch/files/place_files.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "transport/codec/codec.hpp"
+
+namespace holon::launch {
+namespace {
+
+constexpr mode_t kPermissions = 0777;
+constexpr std::size_t kMostRequest = std::size_t{16} << 20;
+// What is said of a folder begins with it; the other sentences are errors.
+constexpr char kPlaced = '+';
+constexpr std::size_t kLongestSentence = 8192;
+
+// Standard input, which may be a file that only its opener could open again.
+Result<std::string> read_request() {
+  std::string bytes(kMostRequest, '\0');
+  std::size_t size = 0;
+  while (size < bytes.size()) {
+    const ssize_t n = read(STDIN_FILENO, bytes.data() + size, bytes.size() - size);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(Errc::system, std::strerror(errno), "standard input");
+    if (n == 0) break;
+    size += static_cast<std::size_t>(n);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+Status write_all(int fd, const std::string& data) {
+  for (std::size_t done = 0; done < data.size();) {
+    const ssize_t n = write(fd, data.data() + done, data.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return fail(Errc::system, std::strerror(errno));
+    done += static_cast<std::size_t>(n);
+  }
+  return {};
+}
+
+// Into a folder that nobody else enters, under a name that is not there yet: no link is followed.
+Status place_one(int folder, const msg::File& file) {
+  if (file.name.empty() || file.name == "." || file.name == ".." ||
+      file.name.find('/') != std::string::npos || file.name.find('\0') != std::string::npos)
+    return fail(Errc::invalid_argument, "no name of a file in a folder", file.name);
+  const mode_t mode = file.mode & kPermissions;
+  transport::UniqueFd fd(openat(folder, file.name.c_str(),
+                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (!fd)
+    return fail(errno == EEXIST ? Errc::invalid_argument : Errc::system, std::strerror(errno),
+                file.name);
+  if (auto written = write_all(fd.get(), file.data); !written)
+    return fail(Errc::system, written.error().what, file.name);
+  if (fchmod(fd.get(), mode) != 0) return fail(Errc::system, std::strerror(errno), file.name);
+  return {};
+}
+
+void say(int line, const std::string& sentence, int folder) {
+  iovec bytes{const_cast<char*>(sentence.data()), std::min(sentence.size(), kLongestSentence)};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  if (folder >= 0) {
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &folder, sizeof folder);
+  }
+  while (sendmsg(line, &message, MSG_NOSIGNAL) < 0 && errno == EINTR) continue;
+}
+
+}  // namespace
+
+std::string files_base() {
+  const char* const chosen = std::getenv("TMPDIR");
+  return chosen != nullptr && chosen[0] == '/' ? chosen : "/tmp";
+}
+
+Result<JobFolder> place_files(const std::string& base, const std::vector<msg::File>& files) {
+  auto folder = JobFolder::create(kFilesFolder, base);
+  if (!folder) return folder;
+  for (const msg::File& file : files)
+    if (auto placed = place_one(folder->descriptor(), file); !placed)
+      return fail(placed.error().code, placed.error().what,
+                  folder->path() + "/" + placed.error().where);
+  return folder;
+}
+
+int place_files_main(const std::string& base, int line) {
+  const auto bytes = read_request();
+  const auto request = bytes ? transport::unpack<msg::Program>(*bytes)
+                             : Result<msg::Program>(tl::unexpected(bytes.error()));
+  const auto folder = request ? place_files(base, request->files)
+                              : Result<JobFolder>(tl::unexpected(request.error()));
+  if (!folder) {
+    say(line, to_string(folder.error()), -1);
+    return 1;
+  }
+  say(line, kPlaced + folder->path(), folder->descriptor());
+  _exit(0);  // the folder stays
+}
+
+int remove_files_main(const std::string& base) {
+  JobFolder::remove_left(kFilesFolder, base);
+  return 0;
+}
+
+Result<JobFolder> take_placed_files(int line, const std::string& base) {
+  std::string sentence(kLongestSentence, '\0');
+  iovec bytes{sentence.data(), sentence.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t n = recvmsg(line, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  transport::UniqueFd folder;
+  if (const cmsghdr* header = n > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
+      header != nullptr && header->cmsg_type == SCM_RIGHTS) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof fd);
+    folder.reset(fd);
+  }
+  if (n <= 0) return fail(Errc::system, "its process has said nothing");
+  sentence.resize(static_cast<std::size_t>(n));
+  // A process of the user's has said it: whatever it is becomes a value of that user's environment,
+  // and the name of what is removed as that user.
+  const std::string beginning = kPlaced + base + "/" + kFilesFolder;
+  if (folder && sentence.starts_with(beginning) &&
+      sentence.find_first_of(std::string_view("\0\n", 2)) == std::string::npos &&
+      sentence.find('/', beginning.size()) == std::string::npos)
+    return JobFolder(sentence.substr(1), std::move(folder));
+  return fail(Errc::system, sentence);
+}
+
+}  // namespace holon::launch

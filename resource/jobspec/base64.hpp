@@ -1,0 +1,13 @@
+// base64.hpp - bytes as text (RFC 4648, section 4). Private to this folder.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holon::resource {
+
+std::string to_base64(std::string_view bytes);
+// nullopt: it is no such text, padded to whole groups of four.
+std::optional<std::string> from_base64(std::string_view text);
+
+}  // namespace holon::resource
